@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// What is placed: the ops of a neural network in topological order. Immutable once built by a GraphBuilder.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace placewright {
+
+using OpId = std::uint32_t;
+inline constexpr OpId kInvalidOp = std::numeric_limits<OpId>::max();
+
+enum class Phase : std::uint8_t { forward, backward, update };
+
+/// What an op list stands for.
+/// `implicit`: forward ops only; backward and update ops are derived (see training.hpp).
+/// `explicit_`: the list holds backward and update ops itself.  `none`: inference.
+enum class Training : std::uint8_t { implicit, explicit_, none };
+
+enum class DType : std::uint8_t { float64, float32, float16, bfloat16, int64, int32, int16, int8, uint8, boolean };
+
+std::string_view to_string(Phase phase);
+std::string_view to_string(Training training);
+std::string_view to_string(DType dtype);
+std::optional<Phase> phase_from(std::string_view text);
+std::optional<Training> training_from(std::string_view text);
+std::optional<DType> dtype_from(std::string_view text);
+std::int64_t bytes_per_element(DType dtype);
+
+/// One output of an op. `shape` is empty for a scalar and absent where a file gives only `bytes`.
+struct Tensor {
+    std::optional<std::vector<std::int64_t>> shape;
+    DType dtype = DType::float32;
+    std::int64_t bytes = 0;
+
+    bool operator==(const Tensor&) const = default;
+};
+
+/// A tensor of `shape`; bytes are computed. Throws std::invalid_argument for a negative extent or if the size
+/// does not fit into 63 bits.
+Tensor make_tensor(std::vector<std::int64_t> shape, DType dtype = DType::float32);
+
+/// Elements of the tensor, or bytes / bytes_per_element where the shape is not known.
+std::int64_t element_count(const Tensor& tensor);
+
+/// Output `output` of op `op`.
+struct TensorRef {
+    OpId op = kInvalidOp;
+    std::uint32_t output = 0;
+
+    bool operator==(const TensorRef&) const = default;
+};
+
+/// Seconds measured for an op on one device model.
+struct MeasuredTime {
+    std::optional<double> forward_s;
+    std::optional<double> backward_s;
+
+    bool operator==(const MeasuredTime&) const = default;
+};
+
+/// One operation. `kind` follows PyTorch's functional names (see kinds.hpp).
+struct Op {
+    std::string name;
+    std::string kind;
+    std::string scope;  ///< module path it came from, '/' separated; empty if unknown
+    Phase phase = Phase::forward;
+    double flops = 0;                      ///< two per multiply-add
+    std::optional<double> backward_flops;  ///< data and weight gradients together; derived when absent
+    std::int64_t parameter_bytes = 0;
+    std::vector<Tensor> outputs;
+    std::vector<TensorRef> inputs;
+    std::string colocate;                        ///< ops with the same non-empty label share a device
+    std::vector<std::string> devices;            ///< names or kinds of the devices that may hold it; empty: any
+    std::map<std::string, MeasuredTime> time_s;  ///< by device model
+    /// Whatever else a file says of the op: JSON text by key, kept as it was ("kernel" -> "[3,3]").
+    std::map<std::string, std::string> attributes;
+    /// For a derived backward or update op: the forward op that it belongs to and is placed with.
+    OpId forward_op = kInvalidOp;
+};
+
+/// The integers of an attribute such as "kernel": "[3,3]" or "3"; nothing if it is absent or holds anything else.
+std::optional<std::vector<std::int64_t>> integer_attribute(const Op& op, const std::string& key);
+
+/// An op list that is not a graph. `op` names the culprit (empty if the fault is in the whole); what() names it too.
+class GraphError : public std::runtime_error {
+public:
+    GraphError(std::string op, const std::string& what) : std::runtime_error(what), op_(std::move(op)) {}
+    const std::string& op() const { return op_; }
+
+private:
+    std::string op_;
+};
+
+class Graph {
+public:
+    const std::string& name() const { return name_; }
+    std::int64_t batch() const { return batch_; }
+    Training training() const { return training_; }
+
+    /// In topological order: an op's inputs come from ops before it.
+    std::span<const Op> ops() const { return ops_; }
+    const Op& op(OpId id) const { return ops_[id]; }
+    std::size_t size() const { return ops_.size(); }
+
+    std::optional<OpId> find(std::string_view name) const;
+
+    /// Distinct ops that read any output of `id`, in topological order.
+    std::span<const OpId> consumers(OpId id) const;
+    /// Distinct ops that `id` reads from, in the order of its inputs.
+    std::span<const OpId> producers(OpId id) const;
+
+private:
+    friend class GraphBuilder;
+
+    struct StringHash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+    };
+
+    std::string name_;
+    std::int64_t batch_ = 1;
+    Training training_ = Training::implicit;
+    std::vector<Op> ops_;
+    std::unordered_map<std::string, OpId, StringHash, std::equal_to<>> by_name_;
+    std::vector<std::uint32_t> consumer_begin_, producer_begin_;
+    std::vector<OpId> consumers_, producers_;
+};
+
+/// Collects ops in any order and checks them. An input is written "op" (its output 0) or "op:k".
+class GraphBuilder {
+public:
+    explicit GraphBuilder(std::string name, std::int64_t batch = 1, Training training = Training::implicit);
+
+    /// Adds an op; `op.inputs` is ignored, `inputs` may name ops that are added later.
+    /// Throws GraphError for an empty or repeated name, a number that is negative or not finite, or a derived op
+    /// whose forward op is unknown.
+    void add(Op op, std::vector<std::string> inputs);
+
+    /// Adds an op whose `op.inputs` refer to ops added before it, by their position of addition.
+    /// Throws as above, and for an input that is not there.
+    void add(Op op);
+
+    std::size_t size() const { return ops_.size(); }
+
+    /// Resolves the inputs and sorts topologically; ops that already are in such an order stay where they are.
+    /// Throws GraphError if there are no ops, an input or output is unknown, the ops form a cycle, or a graph of implicit training
+    /// holds backward or update ops.
+    /// The builder is empty afterwards. O(ops + inputs) log(ops).
+    Graph build();
+
+private:
+    Graph graph_;
+    std::vector<Op> ops_;
+    std::vector<std::vector<std::string>> inputs_;
+};
+
+/// Sums over the forward ops.
+struct GraphTotals {
+    std::size_t ops = 0;
+    double forward_flops = 0;
+    std::int64_t parameter_bytes = 0;
+    std::int64_t output_bytes = 0;
+};
+GraphTotals totals(const Graph& graph);
+
+}  // namespace placewright

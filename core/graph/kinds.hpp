@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// What is known of an op kind beyond its sizes: how it is differentiated and what it reads and writes.
+#pragma once
+
+#include <string_view>
+
+namespace placewright {
+
+/// How the backward of a kind uses memory and time. Unknown kinds keep their inputs and output for the backward
+/// pass, which is never too little.
+struct KindInfo {
+    std::string_view name;
+    bool computes = true;        ///< false: a view or a source, it takes no time (input, flatten, reshape)
+    bool keeps_inputs = true;    ///< its backward reads its forward inputs
+    bool keeps_output = false;   ///< its backward reads its forward output
+    bool differentiable = true;  ///< false: no gradient flows through it (input, argmax)
+    bool recurrent = false;      ///< a cell of a recurrent network
+};
+
+/// The entry for `kind`, or the entry for unknown kinds.
+const KindInfo& kind_info(std::string_view kind);
+
+}  // namespace placewright
