@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#include "core/machine/machine.hpp"
+
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "core/base/text.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr std::size_t kMaxDevices = 1024;
+constexpr std::size_t kMaxChannels = std::size_t{std::numeric_limits<ChannelId>::max()} + 1;
+constexpr std::array<std::string_view, 3> kKinds{"cpu", "gpu", "accelerator"};
+constexpr std::uint32_t kNoRoute = std::numeric_limits<std::uint32_t>::max();
+
+[[noreturn]] void fail(const std::string& where, const std::string& problem) {
+    throw MachineError(where, where.empty() ? problem : where + ": " + problem);
+}
+
+/// Checks the numbers of one device, channel or route.
+struct Check {
+    std::string where;
+
+    void positive(std::string_view key, double value) const {
+        require(std::isfinite(value) && value > 0, key, value, "a positive finite number");
+    }
+    void not_negative(std::string_view key, double value) const {
+        require(std::isfinite(value) && value >= 0, key, value, "a finite number of at least 0");
+    }
+    void share(std::string_view key, double value) const { require(value > 0 && value <= 1, key, value, "a number above 0 and up to 1"); }
+
+private:
+    void require(bool good, std::string_view key, double value, std::string_view expected) const {
+        if (good) return;
+        fail(where, std::string(key) + " is " + short_number(value) + ", expected " + std::string(expected));
+    }
+};
+
+/// `what` is "device" or "channel".
+template <class T>
+void check_names(const std::vector<T>& items, const std::string& what) {
+    std::set<std::string_view> seen;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        if (items[i].name.empty()) fail(what + ' ' + std::to_string(i), "has no name, expected one that is not empty");
+        if (!seen.insert(items[i].name).second) {
+            fail(what + ' ' + quoted(items[i].name), "the name is taken, expected a name of its own for every " + what);
+        }
+    }
+}
+
+void check_device(const Device& device) {
+    const Check check{"device " + quoted(device.name)};
+    check.positive("peak_flops", device.peak_flops);
+    check.positive("memory_bandwidth", device.memory_bandwidth);
+    check.positive("memory_bytes", device.memory_bytes);
+    check.share("efficiency", device.efficiency);
+    check.not_negative("launch_overhead_s", device.launch_overhead_s);
+}
+
+void check_channel(const Channel& channel) {
+    const Check check{"channel " + quoted(channel.name)};
+    check.positive("bandwidth", channel.bandwidth);
+    check.not_negative("latency_s", channel.latency_s);
+    check.share("efficiency", channel.efficiency);
+    double last_bytes = 0;
+    for (const auto& [bytes, efficiency] : channel.efficiency_by_bytes) {
+        check.positive("efficiency_by_bytes: size", bytes);
+        check.share("efficiency_by_bytes: efficiency", efficiency);
+        if (bytes <= last_bytes) fail(check.where, "efficiency_by_bytes is out of order, expected sizes that ascend");
+        last_bytes = bytes;
+    }
+}
+
+}  // namespace
+
+std::string_view to_string(DeviceKind kind) {
+    return kKinds[static_cast<std::size_t>(kind)];
+}
+
+std::optional<DeviceKind> device_kind_from(std::string_view text) {
+    for (std::size_t i = 0; i < kKinds.size(); ++i) {
+        if (kKinds[i] == text) return static_cast<DeviceKind>(i);
+    }
+    return std::nullopt;
+}
+
+Machine::Machine(std::string name, std::vector<Device> devices, std::vector<Channel> channels, std::vector<Route> routes)
+    : name_(std::move(name)), devices_(std::move(devices)), channels_(std::move(channels)), routes_(std::move(routes)) {
+    if (devices_.empty() || devices_.size() > kMaxDevices) {
+        fail("", "the machine has " + std::to_string(devices_.size()) + " devices, expected 1 to " + std::to_string(kMaxDevices));
+    }
+    if (channels_.size() > kMaxChannels) {
+        fail("", "the machine has " + std::to_string(channels_.size()) + " channels, expected up to " + std::to_string(kMaxChannels));
+    }
+    check_names(devices_, "device");
+    check_names(channels_, "channel");
+    for (const Device& device : devices_) check_device(device);
+    for (const Channel& channel : channels_) check_channel(channel);
+
+    const std::size_t count = devices_.size();
+    const auto route_name = [&](std::size_t from, std::size_t to) {
+        return "route from " + quoted(devices_[from].name) + " to " + quoted(devices_[to].name);
+    };
+    route_index_.assign(count * count, kNoRoute);
+    for (std::size_t i = 0; i < routes_.size(); ++i) {
+        const Route& route = routes_[i];
+        if (route.from >= count || route.to >= count) {
+            fail("route " + std::to_string(i), "joins devices " + std::to_string(route.from) + " and " + std::to_string(route.to) +
+                                                   ", expected devices below " + std::to_string(count));
+        }
+        const std::string where = route_name(route.from, route.to);
+        if (route.from == route.to) fail(where, "leads back to its device, expected two different ones");
+        if (route.channels.empty()) fail(where, "has no channels, expected at least one");
+        for (const ChannelId channel : route.channels) {
+            if (channel >= channels_.size()) {
+                fail(where, "channel " + std::to_string(channel) + " is unknown, the machine has " + std::to_string(channels_.size()) +
+                                " channels");
+            }
+        }
+        std::uint32_t& index = route_index_[route.from * count + route.to];
+        if (index != kNoRoute) fail(where, "is given twice, expected one route for every ordered pair of devices");
+        index = static_cast<std::uint32_t>(i);
+    }
+    for (std::size_t from = 0; from < count; ++from) {
+        for (std::size_t to = 0; to < count; ++to) {
+            if (from != to && route_index_[from * count + to] == kNoRoute) {
+                fail(route_name(from, to), "is missing, expected one route for every ordered pair of devices");
+            }
+        }
+    }
+}
+
+std::optional<DeviceId> Machine::find(std::string_view device_name) const {
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+        if (devices_[i].name == device_name) return static_cast<DeviceId>(i);
+    }
+    return std::nullopt;
+}
+
+std::span<const ChannelId> Machine::route(DeviceId from, DeviceId to) const {
+    if (from == to) return {};
+    return routes_[route_index_[std::size_t{from} * devices_.size() + to]].channels;
+}
+
+bool Machine::matches(DeviceId device, std::string_view constraint) const {
+    return devices_[device].name == constraint || to_string(devices_[device].kind) == constraint;
+}
+
+bool Machine::operator==(const Machine& other) const {
+    return name_ == other.name_ && devices_ == other.devices_ && channels_ == other.channels_ && routes_ == other.routes_;
+}
+
+}  // namespace placewright

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// Where ops may run: devices, the channels between them, and the route for every ordered pair of devices.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace placewright {
+
+using DeviceId = std::uint16_t;
+using ChannelId = std::uint16_t;
+inline constexpr DeviceId kInvalidDevice = std::numeric_limits<DeviceId>::max();
+
+enum class DeviceKind : std::uint8_t { cpu, gpu, accelerator };
+std::string_view to_string(DeviceKind kind);
+std::optional<DeviceKind> device_kind_from(std::string_view text);
+
+struct Device {
+    std::string name;
+    DeviceKind kind = DeviceKind::gpu;
+    std::string model;
+    double peak_flops = 0;        ///< per second
+    double memory_bandwidth = 0;  ///< bytes per second
+    double memory_bytes = 0;
+    double efficiency = 1;         ///< share of peak_flops and memory_bandwidth that ops reach
+    double launch_overhead_s = 0;  ///< added to every op that computes
+
+    bool operator==(const Device&) const = default;
+};
+
+struct Channel {
+    std::string name;
+    double bandwidth = 0;  ///< bytes per second
+    double latency_s = 0;
+    double efficiency = 1;
+    /// (bytes, efficiency), ascending in bytes; interpolated on log(bytes), constant beyond the ends; replaces `efficiency`.
+    std::vector<std::pair<double, double>> efficiency_by_bytes;
+
+    bool operator==(const Channel&) const = default;
+};
+
+/// The channels from one device to another, crossed one after the other.
+struct Route {
+    DeviceId from = kInvalidDevice;
+    DeviceId to = kInvalidDevice;
+    std::vector<ChannelId> channels;
+
+    bool operator==(const Route&) const = default;
+};
+
+/// A description that is not a machine; `where` names the device, channel or route (empty if the fault is in the whole); what() names it
+/// too.
+class MachineError : public std::runtime_error {
+public:
+    MachineError(std::string where, const std::string& what) : std::runtime_error(what), where_(std::move(where)) {}
+    const std::string& where() const { return where_; }
+
+private:
+    std::string where_;
+};
+
+class Machine {
+public:
+    /// Throws MachineError unless: there are 1 to 1024 devices; names are unique and not empty; speeds, bandwidths and memory are
+    /// finite and positive; efficiencies lie in (0, 1]; latencies and overheads are finite and not negative; tables ascend; every ordered
+    /// pair of different devices has exactly one route of at least one known channel.
+    Machine(std::string name, std::vector<Device> devices, std::vector<Channel> channels, std::vector<Route> routes);
+
+    const std::string& name() const { return name_; }
+    std::span<const Device> devices() const { return devices_; }
+    std::span<const Channel> channels() const { return channels_; }
+    std::span<const Route> routes() const { return routes_; }
+    const Device& device(DeviceId id) const { return devices_[id]; }
+    std::optional<DeviceId> find(std::string_view device_name) const;
+
+    /// Channels from one device to another; empty if they are the same.
+    std::span<const ChannelId> route(DeviceId from, DeviceId to) const;
+
+    /// Whether a constraint of an op ("gpu:0", "gpu", "cpu") admits the device: its name or its kind.
+    bool matches(DeviceId device, std::string_view constraint) const;
+
+    bool operator==(const Machine& other) const;
+
+private:
+    std::string name_;
+    std::vector<Device> devices_;
+    std::vector<Channel> channels_;
+    std::vector<Route> routes_;
+    std::vector<std::uint32_t> route_index_;  ///< by from * devices + to
+};
+
+}  // namespace placewright
