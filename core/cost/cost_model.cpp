@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "core/cost/cost_model.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/graph/kinds.hpp"
+
+namespace placewright {
+namespace {
+
+double tensor_bytes(const Graph& graph, const TensorRef& ref) {
+    return static_cast<double>(graph.op(ref.op).outputs[ref.output].bytes);
+}
+
+bool computes(const Op& op) { return op.phase == Phase::update || kind_info(op.kind).computes; }
+
+/// A derived op that produces the gradient of its forward op's parameters.
+bool is_weight_gradient(const Graph& graph, OpId id) {
+    const auto consumers = graph.consumers(id);
+    return std::ranges::any_of(consumers, [&](OpId consumer) { return graph.op(consumer).phase == Phase::update; });
+}
+
+/// Bytes of the zeros that a padded convolution reads round its input.
+double padding_bytes(const Graph& graph, const Op& op) {
+    if (op.kind != "conv2d" || op.phase != Phase::forward || op.inputs.empty()) return 0;
+    const auto padding = integer_attribute(op, "padding");
+    const Tensor& input = graph.op(op.inputs[0].op).outputs[op.inputs[0].output];
+    if (!padding || padding->empty() || !input.shape || input.shape->size() != 4) return 0;
+    const auto height = static_cast<double>((*input.shape)[2]);
+    const auto width = static_cast<double>((*input.shape)[3]);
+    const double padded = (height + 2.0 * static_cast<double>(padding->front())) * (width + 2.0 * static_cast<double>(padding->back()));
+    return static_cast<double>(input.bytes) * (padded / (height * width) - 1.0);
+}
+
+constexpr std::array<CostModel, 3> kModels{{
+    {"roofline", "Roofline", "The larger of computing and moving bytes, plus the launch overhead.", roofline_time_s},
+    {"paleo", "Paleo", "The sum of computing and moving bytes, as Paleo and Exprimo charge it, with all gradients.", paleo_time_s},
+    {"measured", "Measured", "The times in the network file for the device's model; the roofline where there are none.", measured_time_s},
+}};
+
+}  // namespace
+
+std::span<const CostModel> cost_models() { return kModels; }
+
+const CostModel* find_cost_model(std::string_view id) {
+    const auto* found = std::ranges::find(kModels, id, &CostModel::id);
+    return found == kModels.end() ? nullptr : found;
+}
+
+OpTraffic op_traffic(const Graph& graph, OpId id) {
+    const Op& op = graph.op(id);
+    OpTraffic traffic;
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+        const bool repeated = std::find(op.inputs.begin(), op.inputs.begin() + static_cast<std::ptrdiff_t>(i), op.inputs[i]) !=
+                              op.inputs.begin() + static_cast<std::ptrdiff_t>(i);
+        if (!repeated) traffic.read_bytes += tensor_bytes(graph, op.inputs[i]);
+    }
+    for (const Tensor& output : op.outputs) traffic.written_bytes += static_cast<double>(output.bytes);
+
+    const bool derived = op.forward_op != kInvalidOp;
+    const double parameters = static_cast<double>(derived ? graph.op(op.forward_op).parameter_bytes : op.parameter_bytes);
+    if (op.phase == Phase::update) {
+        // Gradient and parameters in, parameters out: Paleo's three passes over the weights.
+        traffic.read_bytes += parameters;
+        traffic.written_bytes += parameters;
+    } else if (!derived || !is_weight_gradient(graph, id)) {
+        traffic.read_bytes += parameters;
+    }
+    return traffic;
+}
+
+double roofline_time_s(const Graph& graph, OpId id, const Device& device) {
+    const Op& op = graph.op(id);
+    if (!computes(op)) return 0;
+    const OpTraffic traffic = op_traffic(graph, id);
+    const double compute_s = op.flops / (device.peak_flops * device.efficiency);
+    const double memory_s = (traffic.read_bytes + traffic.written_bytes) / (device.memory_bandwidth * device.efficiency);
+    return device.launch_overhead_s + std::max(compute_s, memory_s);
+}
+
+double paleo_time_s(const Graph& graph, OpId id, const Device& device) {
+    const Op& op = graph.op(id);
+    if (!computes(op)) return 0;
+    const OpTraffic traffic = op_traffic(graph, id);
+    const double bytes = traffic.read_bytes + traffic.written_bytes + padding_bytes(graph, op);
+    return op.flops / (device.peak_flops * device.efficiency) + bytes / (device.memory_bandwidth * device.efficiency);
+}
+
+double measured_time_s(const Graph& graph, OpId id, const Device& device) {
+    const Op& op = graph.op(id);
+    if (const auto entry = op.time_s.find(device.model); entry != op.time_s.end()) {
+        const auto& time = op.phase == Phase::forward ? entry->second.forward_s : entry->second.backward_s;
+        if (time && op.phase != Phase::update) return *time;
+    }
+    return roofline_time_s(graph, id, device);
+}
+
+double transfer_time_s(const Channel& channel, double bytes) {
+    double efficiency = channel.efficiency;
+    const auto& table = channel.efficiency_by_bytes;
+    if (!table.empty()) {
+        const auto above = std::ranges::upper_bound(table, bytes, {}, &std::pair<double, double>::first);
+        if (above == table.begin()) {
+            efficiency = table.front().second;
+        } else if (above == table.end()) {
+            efficiency = table.back().second;
+        } else {
+            const auto& [low_bytes, low] = *(above - 1);
+            const auto& [high_bytes, high] = *above;
+            efficiency = low + (high - low) * std::log(bytes / low_bytes) / std::log(high_bytes / low_bytes);
+        }
+    }
+    return channel.latency_s + bytes / (channel.bandwidth * efficiency);
+}
+
+}  // namespace placewright

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Small graphs and machines that tests build on.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "core/cost/problem.hpp"
+#include "core/graph/graph.hpp"
+#include "core/machine/machine.hpp"
+
+namespace placewright::test {
+
+/// a0 -> a1 -> ... of kind "relu"-like compute ops "op0", "op1", ...; every op `flops` FLOPs and one output of `bytes` bytes.
+Graph chain(std::size_t length, double flops = 1e9, std::int64_t bytes = 1'000'000, Training training = Training::none);
+
+/// "source" -> `width` parallel ops "branch0".. -> "sink".
+Graph fork_join(std::size_t width, double flops = 1e9, std::int64_t bytes = 1'000'000, Training training = Training::none);
+
+/// A random DAG: op i reads up to `max_inputs` of the ops before it; sizes and costs vary. The same for the same seed.
+Graph random_graph(std::uint64_t seed, std::size_t ops, std::size_t max_inputs = 3, Training training = Training::none);
+
+/// `gpus` GPUs "gpu:0".. of 1 TFLOP/s, 1 TB/s and `memory_bytes`, every ordered pair with a channel of its own of 1 GB/s; no overheads, efficiency 1.
+Machine uniform_machine(std::size_t gpus, double memory_bytes = 1e12);
+
+/// A random machine of 1 to 4 devices of different speeds with shared and multi-hop channels.
+Machine random_machine(std::uint64_t seed);
+
+std::shared_ptr<const Problem> problem(Graph graph, Machine machine, const ProblemOptions& options = {});
+
+}  // namespace placewright::test

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "tests/support/window.hpp"
+
+#include <QApplication>
+#include <QDragEnterEvent>
+#include <QDropEvent>
+#include <QFile>
+#include <QFileInfo>
+#include <QMenu>
+#include <QMouseEvent>
+#include <QScrollArea>
+#include <QSettings>
+#include <QTest>
+
+#include "core/io/files.hpp"
+#include "tests/support/graphs.hpp"
+#include "widgets/device_panel.hpp"
+#include "widgets/graph_view.hpp"
+#include "widgets/message_bar.hpp"
+
+namespace placewright::test {
+namespace {
+
+constexpr int kPatienceMs = 30'000;
+
+void sendMouse(QWidget* widget, QEvent::Type type, QPoint global, Qt::MouseButton button, Qt::MouseButtons buttons) {
+    QMouseEvent event(type, widget->mapFromGlobal(global), global, button, buttons, Qt::NoModifier);
+    QApplication::sendEvent(widget, &event);
+}
+
+}  // namespace
+
+Workplace::Workplace() {
+    QCoreApplication::setOrganizationName(QStringLiteral("PlacewrightTests"));
+    QCoreApplication::setApplicationName(QStringLiteral("tests"));
+    QSettings::setDefaultFormat(QSettings::IniFormat);
+    QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, m_folder.path());
+}
+
+QString Workplace::write(const QString& name, const QByteArray& content) const {
+    QFile out(file(name));
+    if (!out.open(QIODevice::WriteOnly) || out.write(content) != content.size()) qFatal("cannot write %s", qPrintable(out.fileName()));
+    return out.fileName();
+}
+
+QString Workplace::write(const QString& name, const Graph& graph) const {
+    write_network(graph, file(name).toStdString());
+    return file(name);
+}
+
+QString Workplace::write(const QString& name, const Machine& machine) const {
+    write_machine(machine, file(name).toStdString());
+    return file(name);
+}
+
+Graph wide_graph(std::size_t width) {
+    return fork_join(width, 2e9, 100'000);
+}
+
+Graph constrained_graph() {
+    const Graph wide = wide_graph(4);
+    GraphBuilder builder("constrained", 1, Training::none);
+    for (Op op : wide.ops()) {
+        if (op.name == "branch0") op.devices = {"gpu:0"};
+        builder.add(std::move(op));
+    }
+    return builder.build();
+}
+
+Shown::Shown() : document(*window.document()) {
+    window.show();
+    if (!QTest::qWaitForWindowExposed(&window)) qFatal("the window does not appear");
+    window.activateWindow();
+}
+
+bool Shown::open(const QString& network, const QString& machine) {
+    if (!machine.isEmpty()) document.setMachine(machine);
+    document.openNetwork(network);
+    return waitUntilIdle() && document.networkFile() == network;
+}
+
+bool Shown::waitUntilIdle() {
+    return QTest::qWaitFor([this] { return !document.isBusy(); }, kPatienceMs);
+}
+
+void Shown::drag(QWidget* from, QPoint start, QWidget* to, QPoint end, bool release) {
+    const QPoint first = from->mapToGlobal(start), last = to->mapToGlobal(end);
+    sendMouse(from, QEvent::MouseButtonPress, first, Qt::LeftButton, Qt::LeftButton);
+    constexpr int kSteps = 8;
+    for (int step = 1; step <= kSteps; ++step) {
+        sendMouse(from, QEvent::MouseMove, first + (last - first) * step / kSteps, Qt::NoButton, Qt::LeftButton);
+        QCoreApplication::processEvents();
+    }
+    if (release) sendMouse(from, QEvent::MouseButtonRelease, last, Qt::LeftButton, Qt::NoButton);
+}
+
+QPoint Shown::rowOf(DeviceId device) {
+    DevicePanel* panel = window.devicePanel();
+    const QPoint middle = panel->deviceRect(device).center().toPoint();
+    for (QWidget* parent = panel->parentWidget(); parent != nullptr; parent = parent->parentWidget()) {
+        if (auto* area = qobject_cast<QScrollArea*>(parent)) area->ensureVisible(middle.x(), middle.y());
+    }
+    QCoreApplication::processEvents();
+    return middle;
+}
+
+QPoint Shown::opInGraph(const char* name) {
+    return window.graphView()->positionOf(op(name)).toPoint();
+}
+
+OpId Shown::op(const char* name) const {
+    const auto found = document.problem()->graph->find(name);
+    if (!found) qFatal("no op %s", name);
+    return *found;
+}
+
+DeviceId Shown::deviceOf(const char* name) const {
+    return document.deviceOfOps()[op(name)];
+}
+
+double Shown::stepTime() const {
+    return document.timeline() ? document.timeline()->outcome.step_time_s : 0;
+}
+
+QString Shown::message() const {
+    return window.messageBar()->isVisible() ? window.messageBar()->text() : QString();
+}
+
+bool Shown::drop(const QUrl& url) {
+    QMimeData data;
+    data.setUrls({url});
+    QDragEnterEvent enter(QPoint(50, 50), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(&window, &enter);
+    if (!enter.isAccepted()) return false;
+    QDropEvent drop(QPointF(50, 50), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(&window, &drop);
+    return drop.isAccepted();
+}
+
+QAction* Shown::action(const QString& text) const {
+    for (QMenu* menu : window.findChildren<QMenu*>()) {
+        for (QAction* action : menu->actions()) {
+            if (action->text().remove(QLatin1Char('&')).remove(QChar(0x2026)) == text) return action;
+        }
+    }
+    return nullptr;
+}
+
+double simulated(const Document& document, const Placement& placement) {
+    return Simulator(document.problem(), document.job().simulation).run(placement).step_time_s;
+}
+
+}  // namespace placewright::test
