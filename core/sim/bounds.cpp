@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+#include "core/sim/bounds.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+
+#include "core/base/units.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+double fastest_s(const Problem& problem, OpId op) {
+    double best = kInfinity;
+    for (const DeviceId device : problem.allowed_devices(problem.grouping.group_of[op])) best = std::min(best, problem.time_s(op, device));
+    return best;
+}
+
+struct GroupLoads {
+    std::vector<double> time_s;          ///< [group * devices + device]; infinity where the group may not be
+    std::vector<double> resident_bytes;  ///< [group]
+};
+
+GroupLoads group_loads(const Problem& problem) {
+    GroupLoads loads;
+    loads.time_s.assign(std::size_t{problem.groups} * problem.devices, kInfinity);
+    loads.resident_bytes.assign(problem.groups, 0);
+    for (GroupId group = 0; group < problem.groups; ++group) {
+        for (const DeviceId device : problem.allowed_devices(group)) {
+            loads.time_s[std::size_t{group} * problem.devices + device] = problem.group_time_s(group, device);
+        }
+        for (const OpId op : problem.grouping.members[group]) loads.resident_bytes[group] += problem.resident_bytes[op];
+    }
+    return loads;
+}
+
+/// Lagrangian dual of the fractional assignment problem: minimise T so that every group is assigned, the work of each device is at
+/// most T and its resident bytes are at most its memory. For any weights y (summing to 1) and prices z >= 0,
+///     sum over groups of min over devices (y_d t_gd + z_d r_g) - sum over devices of z_d M_d
+/// is a lower bound on T (weak duality), so every step of the ascent proves what it finds.
+class LoadDual {
+public:
+    LoadDual(const Problem& problem, const GroupLoads& loads, bool memory)
+        : problem_(problem), loads_(loads), memory_(memory), weight_(problem.devices), price_(problem.devices, 0) {
+        // Weights in proportion to the devices' speeds are optimal where speeds do not depend on the op.
+        std::vector<double> total(problem.devices, 0);
+        std::vector<bool> usable(problem.devices, false);
+        for (GroupId group = 0; group < problem.groups; ++group) {
+            for (const DeviceId device : problem.allowed_devices(group)) usable[device] = true;
+        }
+        for (DeviceId device = 0; device < problem.devices; ++device) {
+            for (OpId op = 0; op < problem.ops; ++op) total[device] += problem.time_s(op, device);
+            weight_[device] = usable[device] ? 1.0 / std::max(total[device], 1e-300) : 0;
+        }
+        normalise();
+    }
+
+    double ascend(int steps) {
+        double best = value();
+        const double unit = std::max(best, 1e-300);
+        std::vector<double> best_weight = weight_, best_price = price_;
+        for (int step = 0; step < steps; ++step) {
+            // Exponentiated steps for the weights keep them positive and summing to one; projected steps for the prices. The unit of the
+            // loads must not depend on the assignment at hand: steps towards opposite assignments would cancel out at the wrong mix of
+            // them.
+            const double size = 0.5 / std::sqrt(1.0 + step);
+            for (DeviceId device = 0; device < problem_.devices; ++device) {
+                weight_[device] *= std::exp(size * std::clamp(load_[device] / unit - 1.0, -3.0, 3.0));
+                if (!memory_) continue;
+                const double limit = problem_.machine->device(device).memory_bytes;
+                price_[device] = std::max(0.0, price_[device] + size * unit * (bytes_[device] - limit) / (limit * limit));
+            }
+            normalise();
+            const double now = value();
+            if (now > best) {
+                best = now;
+                best_weight = weight_;
+                best_price = price_;
+            }
+        }
+        weight_ = best_weight;
+        price_ = best_price;
+        return best;
+    }
+
+private:
+    void normalise() {
+        const double sum = std::accumulate(weight_.begin(), weight_.end(), 0.0);
+        for (double& weight : weight_) weight /= sum;
+    }
+
+    /// The bound for the present weights and prices; leaves load and bytes of the minimising assignment for the next step.
+    double value() {
+        load_.assign(problem_.devices, 0);
+        bytes_.assign(problem_.devices, 0);
+        double sum = 0;
+        for (GroupId group = 0; group < problem_.groups; ++group) {
+            const double* time = &loads_.time_s[std::size_t{group} * problem_.devices];
+            double least = kInfinity;
+            DeviceId chosen = 0;
+            for (const DeviceId device : problem_.allowed_devices(group)) {
+                const double cost = weight_[device] * time[device] + price_[device] * loads_.resident_bytes[group];
+                if (cost < least) {
+                    least = cost;
+                    chosen = device;
+                }
+            }
+            sum += least;
+            load_[chosen] += time[chosen];
+            bytes_[chosen] += loads_.resident_bytes[group];
+        }
+        for (DeviceId device = 0; device < problem_.devices; ++device)
+            sum -= price_[device] * problem_.machine->device(device).memory_bytes;
+        return sum;
+    }
+
+    const Problem& problem_;
+    const GroupLoads& loads_;
+    bool memory_;
+    std::vector<double> weight_, price_, load_, bytes_;
+};
+
+using DeviceSet = std::vector<DeviceId>;
+
+double memory_of(const Problem& problem, const DeviceSet& devices) {
+    double sum = 0;
+    for (const DeviceId device : devices) sum += problem.machine->device(device).memory_bytes;
+    return sum;
+}
+
+/// Resident bytes by the set of devices that may hold them.
+std::map<DeviceSet, double> bytes_by_devices(const Problem& problem, const GroupLoads& loads) {
+    std::map<DeviceSet, double> bytes;
+    for (GroupId group = 0; group < problem.groups; ++group) {
+        const auto allowed = problem.allowed_devices(group);
+        bytes[DeviceSet(allowed.begin(), allowed.end())] += loads.resident_bytes[group];
+    }
+    return bytes;
+}
+
+/// False if no placement gives every device as many resident bytes as it has memory, or fewer: all ways to fill the devices were tried, the
+/// largest groups first. True if there is one, or if `steps` are not enough to tell.
+bool parameters_may_fit(const Problem& problem, const GroupLoads& loads, int steps) {
+    std::vector<double> room;
+    for (const Device& device : problem.machine->devices()) room.push_back(device.memory_bytes);
+    std::vector<GroupId> order(problem.groups);
+    std::iota(order.begin(), order.end(), GroupId{0});
+    std::ranges::stable_sort(order, std::ranges::greater{}, [&](GroupId group) { return loads.resident_bytes[group]; });
+    std::vector<std::uint32_t> tried(problem.groups, 0);
+    for (std::size_t depth = 0; steps > 0; --steps) {
+        if (depth == order.size()) return true;
+        const auto allowed = problem.allowed_devices(order[depth]);
+        const double bytes = loads.resident_bytes[order[depth]];
+        std::uint32_t& next = tried[depth];
+        if (next > 0) room[allowed[next - 1]] += bytes;
+        while (next < allowed.size() && room[allowed[next]] < bytes) ++next;
+        if (next < allowed.size()) {
+            room[allowed[next++]] -= bytes;
+            ++depth;
+        } else {
+            next = 0;
+            if (depth-- == 0) return false;
+        }
+    }
+    return true;
+}
+
+/// The relaxation's value, or infinity if it can be shown that the parameters alone do not fit.
+Bound memory_bound(const Problem& problem, const GroupLoads& loads, double relaxed_s) {
+    constexpr int kSteps = 100'000;
+    const std::map<DeviceSet, double> bytes = bytes_by_devices(problem, loads);
+    for (const auto& [devices, own] : bytes) {
+        double needed = 0;
+        for (const auto& [others, more] : bytes) {
+            if (std::ranges::includes(devices, others)) needed += more;
+        }
+        const double offered = memory_of(problem, devices);
+        if (needed <= offered) continue;
+        return {"memory", kInfinity,
+                "parameters of " + format_bytes(needed) + " may only be on devices with " + format_bytes(offered) + " of memory together"};
+    }
+    if (!parameters_may_fit(problem, loads, kSteps)) {
+        return {"memory", kInfinity, "every way to share the parameters between the devices was tried; none fits their memory"};
+    }
+    const double needed = std::accumulate(loads.resident_bytes.begin(), loads.resident_bytes.end(), 0.0);
+    DeviceSet all(problem.devices);
+    std::iota(all.begin(), all.end(), DeviceId{0});
+    return {
+        "memory", relaxed_s,
+        "work shared between the devices at best when each holds no more parameters than its memory (fractional assignment, by its dual); "
+        "parameters need " +
+            format_bytes(needed) + " of " + format_bytes(memory_of(problem, all))};
+}
+
+}  // namespace
+
+double critical_path_s(const Problem& problem) {
+    std::vector<double> end(problem.ops, 0);
+    double longest = 0;
+    for (OpId op = 0; op < problem.ops; ++op) {
+        double start = 0;
+        for (auto i = problem.input_begin[op]; i < problem.input_begin[op + 1]; ++i) {
+            start = std::max(start, end[problem.producer[problem.input[i]]]);
+        }
+        end[op] = start + fastest_s(problem, op);
+        longest = std::max(longest, end[op]);
+    }
+    return longest;
+}
+
+std::vector<Bound> lower_bounds(const Problem& problem, const SimulationOptions& options) {
+    const GroupLoads loads = group_loads(problem);
+    // A tenth of a second or so for each ascent.
+    const auto steps = static_cast<int>(std::clamp<std::size_t>(50'000'000 / loads.time_s.size(), 100, 2000));
+    const double load_s = LoadDual(problem, loads, false).ascend(steps);
+    const double memory_s = std::max(load_s, LoadDual(problem, loads, true).ascend(steps));
+
+    // Of B batches each takes at least the critical path, and at most `in_flight` of them run at a time.
+    const std::uint32_t overlap = std::max(1U, std::min(options.in_flight, options.batches));
+    const std::uint32_t rounds = (options.batches + overlap - 1) / overlap;
+    const double path_s = critical_path_s(problem) * rounds / options.batches;
+
+    std::vector<Bound> bounds{
+        {"critical-path", path_s,
+         "the longest chain of ops, each on its fastest device, transfers free" +
+             (options.batches > 1 ? std::string(", ") + std::to_string(overlap) + " batches at a time" : std::string())},
+        {"load", load_s,
+         "all work shared between the devices without idling, transfers free (fractional assignment of ops to devices, by its dual)"},
+        memory_bound(problem, loads, memory_s),
+    };
+    std::ranges::stable_sort(bounds, std::ranges::greater{}, &Bound::value_s);
+    return bounds;
+}
+
+}  // namespace placewright

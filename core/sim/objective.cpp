@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#include "core/sim/objective.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace placewright {
+namespace {
+
+constexpr std::array<std::string_view, 3> kRules{"exprimo", "placeto", "post"};
+
+}  // namespace
+
+std::string_view to_string(MemoryRule rule) {
+    return kRules[static_cast<std::size_t>(rule)];
+}
+
+std::optional<MemoryRule> memory_rule_from(std::string_view text) {
+    const auto* found = std::ranges::find(kRules, text);
+    if (found == kRules.end()) return {};
+    return static_cast<MemoryRule>(found - kRules.begin());
+}
+
+Score Objective::score(const Machine& machine, const Outcome& outcome) const {
+    Score score{outcome.step_time_s, outcome.step_time_s, outcome.fits};
+    if (outcome.fits) return score;
+    double sum_over = 0;
+    double most_over = 0;
+    for (std::size_t device = 0; device < outcome.peak_bytes.size(); ++device) {
+        const double over = outcome.peak_bytes[device] - machine.device(static_cast<DeviceId>(device)).memory_bytes;
+        sum_over += std::max(0.0, over);
+        most_over = std::max(most_over, over);
+    }
+    switch (rule) {
+        case MemoryRule::exprimo:
+            score.seconds += seconds_per_mb * sum_over / 1e6;
+            break;
+        case MemoryRule::placeto:
+            score.seconds += seconds_per_gb * most_over / 1e9;
+            break;
+        case MemoryRule::post:
+            score.seconds = out_of_memory_s;
+            break;
+    }
+    return score;
+}
+
+}  // namespace placewright

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// What is minimised: the step time, with a rule for placements that do not fit the memory.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "core/machine/machine.hpp"
+#include "core/sim/simulator.hpp"
+
+namespace placewright {
+
+/// How overflowing memory is charged.
+enum class MemoryRule : std::uint8_t {
+    exprimo,  ///< seconds for each MB over, summed over the devices (Exprimo: 1 ms a byte in its code, 1 ms a MB in the thesis)
+    placeto,  ///< c (m - M), m and M the peak and the limit of the fullest device in GB (Placeto, section 4.1; c = 2 s)
+    post,     ///< a fixed large time in place of the step time (Post, section 5; 100 s)
+};
+std::string_view to_string(MemoryRule rule);
+std::optional<MemoryRule> memory_rule_from(std::string_view text);
+
+struct Score {
+    double seconds = 0;  ///< lower is better
+    double step_time_s = 0;
+    bool fits = true;
+
+    bool operator==(const Score&) const = default;
+};
+
+struct Objective {
+    MemoryRule rule = MemoryRule::exprimo;
+    double seconds_per_mb = 1000;    ///< exprimo; as strict as its code, so that what does not fit never wins
+    double seconds_per_gb = 2;       ///< placeto
+    double out_of_memory_s = 100;    ///< post
+
+    Score score(const Machine& machine, const Outcome& outcome) const;
+};
+
+}  // namespace placewright

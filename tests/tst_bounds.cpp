@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <limits>
+#include <string_view>
+
+#include <QtTest>
+
+#include "core/base/random.hpp"
+#include "core/sim/bounds.hpp"
+#include "core/sim/simulator.hpp"
+#include "tests/support/graphs.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kSecond = 1e12;  // FLOPs that take test::uniform_machine a second
+
+double bound(const std::vector<Bound>& bounds, std::string_view name) {
+    const auto found = std::ranges::find(bounds, name, &Bound::name);
+    return found == bounds.end() ? std::numeric_limits<double>::quiet_NaN() : found->value_s;
+}
+
+Machine with_devices(const Machine& machine, const auto& change) {
+    std::vector<Device> devices(machine.devices().begin(), machine.devices().end());
+    for (Device& device : devices) change(device);
+    return Machine(machine.name(), devices, {machine.channels().begin(), machine.channels().end()},
+                   {machine.routes().begin(), machine.routes().end()});
+}
+
+Graph with_ops(const Graph& graph, const auto& change) {
+    GraphBuilder builder(graph.name(), graph.batch(), graph.training());
+    for (Op op : graph.ops()) {
+        change(op);
+        builder.add(std::move(op));
+    }
+    return builder.build();
+}
+
+struct Case {
+    std::shared_ptr<const Problem> problem;
+    SimulationOptions options;
+};
+
+/// Up to 7 groups on 2 or 3 devices that differ; memory from plenty to nothing; every other case with ops that may not go everywhere.
+Case tiny_case(std::uint64_t seed) {
+    Random random(seed + 100);
+    const auto training = random.chance(0.5) ? Training::implicit : Training::none;
+    const bool constrained = seed % 2 == 0;
+    Graph graph = test::random_graph(seed, 1 + random.index(7), 3, training);
+    double parameters = 0, outputs = 0;
+    for (const Op& op : graph.ops()) {
+        parameters += 2 * static_cast<double>(op.parameter_bytes);
+        outputs += static_cast<double>(op.outputs[0].bytes);
+    }
+    std::uint64_t machine_seed = seed;
+    while (test::random_machine(machine_seed).devices().size() < 2 || test::random_machine(machine_seed).devices().size() > 3)
+        machine_seed += 1000;
+    const Machine base = test::random_machine(machine_seed);
+    const std::size_t devices = base.devices().size();
+    const double tightness = random.uniform(0.7, 3);
+    const Machine machine = with_devices(base, [&](Device& device) {
+        device.memory_bytes =
+            (parameters * tightness + outputs * random.uniform(0, 3)) / static_cast<double>(devices) * random.uniform(0.5, 1.5) + 1;
+    });
+    if (constrained) {
+        graph = with_ops(graph, [&](Op& op) {
+            for (const Device& device : machine.devices()) {
+                if (random.chance(0.5)) op.devices.push_back(device.name);
+            }
+        });
+    }
+    Case c;
+    c.problem = test::problem(std::move(graph), machine);
+    if (random.chance(0.5)) {
+        c.options.batches = static_cast<std::uint32_t>(1 + random.index(4));
+        c.options.in_flight = static_cast<std::uint32_t>(1 + random.index(4));
+    }
+    return c;
+}
+
+/// Calls `visit` with every placement that the groups allow.
+void for_each_placement(const Problem& problem, const auto& visit) {
+    std::vector<std::size_t> choice(problem.groups, 0);
+    Placement placement(problem.groups);
+    while (true) {
+        for (GroupId group = 0; group < problem.groups; ++group) placement[group] = problem.allowed_devices(group)[choice[group]];
+        visit(placement);
+        GroupId group = 0;
+        while (group < problem.groups && ++choice[group] == problem.allowed_devices(group).size()) choice[group++] = 0;
+        if (group == problem.groups) return;
+    }
+}
+
+constexpr std::uint64_t kCases = 150;
+
+}  // namespace
+
+class TestBounds : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void chain();
+    void fork_join();
+    void batches_in_flight();
+    void devices_of_different_speed();
+    void constraints();
+    void memory_shifts_work();
+    void parameters_that_do_not_fit_data();
+    void parameters_that_do_not_fit();
+    void tightest_first();
+    void hold_for_every_placement_data();
+    void hold_for_every_placement();
+    void cases_are_of_all_kinds();
+};
+
+void TestBounds::chain() {
+    const auto problem = test::problem(test::chain(4, kSecond), test::uniform_machine(2));
+    const auto bounds = lower_bounds(*problem);
+    QCOMPARE(bounds.size(), std::size_t{3});
+    QCOMPARE(critical_path_s(*problem), 4.0);
+    QCOMPARE(bound(bounds, "critical-path"), 4.0);
+    QCOMPARE(bound(bounds, "load"), 2.0);
+    QCOMPARE(bound(bounds, "memory"), 2.0);
+}
+
+void TestBounds::fork_join() {
+    const auto problem = test::problem(test::fork_join(10, kSecond), test::uniform_machine(4));
+    const auto bounds = lower_bounds(*problem);
+    QCOMPARE(bound(bounds, "critical-path"), 3.0);  // source, a branch, sink
+    QCOMPARE(bound(bounds, "load"), 12.0 / 4);
+    QCOMPARE(bound(bounds, "memory"), 12.0 / 4);
+}
+
+void TestBounds::batches_in_flight() {
+    const auto problem = test::problem(test::chain(4, kSecond), test::uniform_machine(4));
+    const auto path_s = [&](std::uint32_t batches, std::uint32_t in_flight) {
+        return bound(lower_bounds(*problem, {.batches = batches, .in_flight = in_flight}), "critical-path");
+    };
+    QCOMPARE(path_s(1, 1), 4.0);
+    QCOMPARE(path_s(10, 1), 4.0);
+    QCOMPARE(path_s(10, 5), 4.0 * 2 / 10);
+    QCOMPARE(path_s(10, 4), 4.0 * 3 / 10);  // of 10 batches some 3 follow each other
+    QCOMPARE(path_s(2, 8), 4.0 / 2);
+    QCOMPARE(bound(lower_bounds(*problem, {.batches = 10, .in_flight = 4}), "load"), 1.0);
+}
+
+void TestBounds::devices_of_different_speed() {
+    // 8 s of work on device 0, a third of it on device 1: 1 / (1/8 + 3/8) = 2.
+    std::size_t index = 0;
+    const Machine machine = with_devices(test::uniform_machine(2), [&](Device& device) { device.peak_flops *= index++ == 0 ? 1 : 3; });
+    const auto problem = test::problem(test::fork_join(6, kSecond), machine);
+    const auto bounds = lower_bounds(*problem);
+    QCOMPARE(bound(bounds, "load"), 2.0);
+    QCOMPARE(bound(bounds, "critical-path"), 1.0);  // three ops of a third of a second
+}
+
+void TestBounds::constraints() {
+    // Device 1 is three times as fast, but the four branches may only be on device 0.
+    std::size_t index = 0;
+    const Machine machine = with_devices(test::uniform_machine(2), [&](Device& device) { device.peak_flops *= index++ == 0 ? 1 : 3; });
+    const Graph graph = with_ops(test::fork_join(4, kSecond), [](Op& op) {
+        if (op.name.starts_with("branch")) op.devices = {"gpu:0"};
+    });
+    const auto bounds = lower_bounds(*test::problem(graph, machine));
+    QCOMPARE(bound(bounds, "critical-path"), 1.0 + 2.0 / 3);
+    const double load_s = bound(bounds, "load");
+    QVERIFY(load_s <= 4.0 * (1 + 1e-12));
+    QVERIFY2(load_s > 3.9, qPrintable(QString::number(load_s)));
+}
+
+void TestBounds::memory_shifts_work() {
+    // Four ops of 1 s on device 0 and 1/4 s on device 1, each with 1 GB of parameters. Free: 0.8 s. With 2 GB on device 1 two must be on
+    // device 0, which takes 2 s.
+    std::size_t index = 0;
+    const Machine machine = with_devices(test::uniform_machine(2), [&](Device& device) {
+        device.peak_flops *= index == 0 ? 1 : 4;
+        device.memory_bytes = index++ == 0 ? 1e10 : 2e9;
+    });
+    const Graph graph = with_ops(test::fork_join(2, kSecond), [](Op& op) { op.parameter_bytes = 1'000'000'000; });
+    const auto bounds = lower_bounds(*test::problem(graph, machine));
+    QCOMPARE(bound(bounds, "load"), 0.8);
+    const double memory_s = bound(bounds, "memory");
+    QVERIFY(memory_s <= 2.0 * (1 + 1e-12));
+    QVERIFY2(memory_s > 1.8, qPrintable(QString::number(memory_s)));
+}
+
+void TestBounds::parameters_that_do_not_fit_data() {
+    QTest::addColumn<QList<int>>("parameters_gb");
+    QTest::addColumn<QList<int>>("memory_gb");
+    QTest::addColumn<QStringList>("devices");
+    QTest::addColumn<bool>("infinite");
+    QTest::newRow("exactly") << QList<int>{4, 6} << QList<int>{6, 4} << QStringList{"", ""} << false;
+    QTest::newRow("together too much") << QList<int>{4, 7} << QList<int>{6, 4} << QStringList{"", ""} << true;
+    QTest::newRow("one larger than any device") << QList<int>{7, 1} << QList<int>{6, 6} << QStringList{"", ""} << true;
+    QTest::newRow("enough memory, but no way to share it") << QList<int>{6, 6, 6} << QList<int>{9, 10} << QStringList{"", "", ""} << true;
+    QTest::newRow("a way to share it") << QList<int>{2, 3, 5, 4, 6} << QList<int>{10, 10} << QStringList{"", "", "", "", ""} << false;
+    QTest::newRow("two on a device that is too small")
+        << QList<int>{4, 4, 1} << QList<int>{6, 20} << QStringList{"gpu:0", "gpu:0", ""} << true;
+    QTest::newRow("two on a device that is large")
+        << QList<int>{4, 4, 1} << QList<int>{6, 20} << QStringList{"gpu:1", "gpu:1", ""} << false;
+    QTest::newRow("no parameters") << QList<int>{0, 0} << QList<int>{1, 1} << QStringList{"", ""} << false;
+}
+
+void TestBounds::parameters_that_do_not_fit() {
+    QFETCH(QList<int>, parameters_gb);
+    QFETCH(QList<int>, memory_gb);
+    QFETCH(QStringList, devices);
+    QFETCH(bool, infinite);
+    qsizetype index = 0;
+    const Machine machine = with_devices(test::uniform_machine(static_cast<std::size_t>(memory_gb.size())),
+                                         [&](Device& device) { device.memory_bytes = memory_gb[index++] * 1e9; });
+    index = 0;
+    const Graph graph = with_ops(test::chain(static_cast<std::size_t>(parameters_gb.size())), [&](Op& op) {
+        op.parameter_bytes = parameters_gb[index] * std::int64_t{1'000'000'000};
+        if (!devices[index].isEmpty()) op.devices = {devices[index].toStdString()};
+        ++index;
+    });
+    const auto bounds = lower_bounds(*test::problem(graph, machine));
+    QCOMPARE(bound(bounds, "memory") == kInfinity, infinite);
+    if (infinite) QCOMPARE(bounds.front().name, std::string("memory"));
+}
+
+void TestBounds::tightest_first() {
+    for (std::uint64_t seed = 0; seed < kCases; ++seed) {
+        const Case c = tiny_case(seed);
+        const auto bounds = lower_bounds(*c.problem, c.options);
+        QVERIFY(std::ranges::is_sorted(bounds, std::ranges::greater{}, &Bound::value_s));
+        for (const Bound& b : bounds) {
+            QVERIFY(b.value_s >= 0);
+            QVERIFY(!b.proof.empty());
+        }
+        QVERIFY(bound(bounds, "memory") >= bound(bounds, "load"));
+    }
+}
+
+void TestBounds::hold_for_every_placement_data() {
+    QTest::addColumn<quint64>("seed");
+    for (quint64 seed = 0; seed < kCases; ++seed) QTest::addRow("%llu", seed) << seed;
+}
+
+void TestBounds::hold_for_every_placement() {
+    QFETCH(quint64, seed);
+    const Case c = tiny_case(seed);
+    Simulator simulator(c.problem, c.options);
+    double best_s = kInfinity;
+    bool parameters_fit = false;
+    for_each_placement(*c.problem, [&](const Placement& placement) {
+        const Outcome& outcome = simulator.run(placement);
+        if (outcome.fits) best_s = std::min(best_s, outcome.step_time_s);
+        bool fit = true;
+        for (DeviceId device = 0; device < c.problem->devices; ++device) {
+            fit = fit && outcome.resident_bytes[device] <= c.problem->machine->device(device).memory_bytes;
+        }
+        parameters_fit = parameters_fit || fit;
+    });
+    for (const Bound& b : lower_bounds(*c.problem, c.options)) {
+        QVERIFY2(b.value_s <= best_s * (1 + 1e-9), (b.name + " " + std::to_string(b.value_s) + " > " + std::to_string(best_s)).c_str());
+        if (b.name == "memory") QCOMPARE(b.value_s == kInfinity, !parameters_fit);
+    }
+}
+
+void TestBounds::cases_are_of_all_kinds() {
+    // Else the test above shows little: some cases where nothing fits, some where the memory rules placements out, some free.
+    int none = 0, some = 0, all = 0;
+    for (std::uint64_t seed = 0; seed < kCases; ++seed) {
+        const Case c = tiny_case(seed);
+        Simulator simulator(c.problem, c.options);
+        std::size_t fitting = 0, placements = 0;
+        for_each_placement(*c.problem, [&](const Placement& placement) {
+            ++placements;
+            fitting += simulator.run(placement).fits ? 1 : 0;
+        });
+        ++(fitting == 0 ? none : fitting == placements ? all : some);
+    }
+    QVERIFY2(none >= 10 && some >= 30 && all >= 5, qPrintable(QString("%1 %2 %3").arg(none).arg(some).arg(all)));
+}
+
+}  // namespace placewright
+
+QTEST_GUILESS_MAIN(placewright::TestBounds)
+#include "tst_bounds.moc"
