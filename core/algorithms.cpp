@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#include "core/algorithms.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "core/search/algorithm_infos.hpp"
+
+namespace placewright {
+
+std::span<const AlgorithmInfo> algorithms() {
+    static const std::array list{
+        single_device_algorithm(), random_algorithm(),  expert_algorithm(),
+        hill_climbing_algorithm(), genetic_algorithm(), map_elites_algorithm(),
+    };
+    return list;
+}
+
+const AlgorithmInfo* find_algorithm(std::string_view id) {
+    const auto list = algorithms();
+    const auto found = std::find_if(list.begin(), list.end(), [&](const AlgorithmInfo& info) { return info.id == id; });
+    return found == list.end() ? nullptr : &*found;
+}
+
+}  // namespace placewright

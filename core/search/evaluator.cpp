@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "core/search/evaluator.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+#include <unordered_map>
+#include <vector>
+
+#include <tbb/info.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+namespace placewright {
+namespace {
+
+/// Two independent 64-bit hashes of a placement: among 2^40 placements a collision has a chance below 2^-48.
+struct Key {
+    std::uint64_t first = 0, second = 0;
+
+    bool operator==(const Key&) const = default;
+};
+
+struct KeyHash {
+    std::size_t operator()(const Key& key) const { return static_cast<std::size_t>(key.first); }
+};
+
+/// The finaliser of splitmix64: every bit of the argument reaches every bit of the result.
+std::uint64_t mixed(std::uint64_t bits) {
+    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebULL;
+    return bits ^ (bits >> 31);
+}
+
+Key key_of(const Placement& placement) {
+    static constexpr std::size_t kGenesPerWord = sizeof(std::uint64_t) / sizeof(DeviceId);
+    Key key{placement.size(), ~std::uint64_t{placement.size()}};
+    for (std::size_t at = 0; at < placement.size(); at += kGenesPerWord) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, placement.data() + at, std::min(kGenesPerWord, placement.size() - at) * sizeof(DeviceId));
+        key.first = mixed(key.first ^ word);
+        key.second = (std::rotl(key.second, 29) ^ mixed(word + 0x9e3779b97f4a7c15ULL)) * 0xd6e8feb86659fd93ULL;
+    }
+    key.second = mixed(key.second);
+    return key;
+}
+
+class SimulationEvaluator final : public Evaluator {
+public:
+    SimulationEvaluator(std::shared_ptr<const Problem> problem, SimulationOptions options, Objective objective, unsigned threads)
+        : problem_(std::move(problem)), options_(options), objective_(objective), simulators_(threads) {
+        if (threads > 1) arena_.emplace(static_cast<int>(threads));
+    }
+
+    bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop) override {
+        if (placements.size() != scores.size()) throw std::invalid_argument("evaluate: as many scores as placements are needed");
+        look_up(placements, scores);
+        if (!simulate(placements, scores, stop)) return false;
+        keep(scores);
+        return true;
+    }
+
+    std::uint64_t runs() const override { return runs_; }
+
+private:
+    static constexpr std::size_t kCacheEntries = std::size_t{1} << 18;
+
+    struct Repeat {
+        std::size_t index, first;
+    };
+
+    /// Answers what the cache knows and sorts the rest into placements to simulate and repetitions of those.
+    void look_up(std::span<const Placement> placements, std::span<Score> scores) {
+        fresh_.clear();
+        fresh_keys_.clear();
+        repeats_.clear();
+        first_of_.clear();
+        for (std::size_t i = 0; i < placements.size(); ++i) {
+            const Key key = key_of(placements[i]);
+            if (const auto known = cache_.find(key); known != cache_.end()) {
+                scores[i] = known->second;
+            } else if (const auto [first, added] = first_of_.try_emplace(key, i); !added) {
+                repeats_.push_back({i, first->second});
+            } else {
+                fresh_.push_back(i);
+                fresh_keys_.push_back(key);
+            }
+        }
+    }
+
+    bool simulate(std::span<const Placement> placements, std::span<Score> scores, const std::stop_token& stop) {
+        std::atomic<std::uint64_t> done = 0;
+        const auto simulate_one = [&](std::size_t slot, std::size_t fresh) {
+            if (stop.stop_requested()) return;
+            std::optional<Simulator>& simulator = simulators_[slot];
+            if (!simulator) simulator.emplace(problem_, options_);
+            const std::size_t index = fresh_[fresh];
+            scores[index] = objective_.score(*problem_->machine, simulator->run(placements[index]));
+            done.fetch_add(1, std::memory_order_relaxed);
+        };
+        if (!arena_ || fresh_.size() < 2) {
+            for (std::size_t i = 0; i < fresh_.size(); ++i) simulate_one(0, i);
+        } else {
+            arena_->execute([&] {
+                tbb::parallel_for(std::size_t{0}, fresh_.size(), [&](std::size_t i) {
+                    simulate_one(static_cast<std::size_t>(tbb::this_task_arena::current_thread_index()), i);
+                });
+            });
+        }
+        runs_ += done;
+        return done == fresh_.size();
+    }
+
+    void keep(std::span<Score> scores) {
+        if (cache_.size() + fresh_.size() > kCacheEntries) cache_.clear();
+        for (std::size_t i = 0; i < fresh_.size(); ++i) cache_.emplace(fresh_keys_[i], scores[fresh_[i]]);
+        for (const Repeat& repeat : repeats_) scores[repeat.index] = scores[repeat.first];
+    }
+
+    std::shared_ptr<const Problem> problem_;
+    SimulationOptions options_;
+    Objective objective_;
+    std::optional<tbb::task_arena> arena_;
+    std::vector<std::optional<Simulator>> simulators_;  ///< by slot of the arena
+    std::unordered_map<Key, Score, KeyHash> cache_;
+    std::uint64_t runs_ = 0;
+
+    // Of the batch at hand; kept between batches for their memory.
+    std::vector<std::size_t> fresh_;
+    std::vector<Key> fresh_keys_;
+    std::vector<Repeat> repeats_;
+    std::unordered_map<Key, std::size_t, KeyHash> first_of_;
+};
+
+}  // namespace
+
+std::unique_ptr<Evaluator> simulation_evaluator(std::shared_ptr<const Problem> problem, SimulationOptions options, Objective objective,
+                                                unsigned threads) {
+    const auto cores = static_cast<unsigned>(tbb::info::default_concurrency());
+    threads = threads == 0 ? cores : std::min(threads, cores);
+    return std::make_unique<SimulationEvaluator>(std::move(problem), options, objective, threads);
+}
+
+}  // namespace placewright

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// The only thing between an optimizer and the world: it scores batches of placements.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stop_token>
+
+#include "core/sim/objective.hpp"
+#include "core/sim/simulator.hpp"
+
+namespace placewright {
+
+class Evaluator {
+public:
+    virtual ~Evaluator() = default;
+
+    /// Scores placements in order. Returns false if `stop` was requested before all were scored; `scores` is then incomplete.
+    virtual bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop) = 0;
+
+    /// Simulations (or measurements) that were really run; a repeated placement is answered from a cache.
+    virtual std::uint64_t runs() const = 0;
+};
+
+/// Scores by simulation on `threads` threads, at most one a core (0: all cores). Results do not depend on the number of threads.
+std::unique_ptr<Evaluator> simulation_evaluator(std::shared_ptr<const Problem> problem, SimulationOptions options, Objective objective,
+                                                unsigned threads = 0);
+
+}  // namespace placewright

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <optional>
+
+#include "core/search/algorithm_infos.hpp"
+#include "core/search/choices.hpp"
+#include "core/search/variation.hpp"
+
+namespace placewright {
+namespace {
+
+struct HillClimbingOptions {
+    std::string neighbourhood = "random";
+    std::string start = "single-device";
+    bool accept_equal = false;
+    std::size_t patience = 1000;
+    std::size_t restarts = 1'000'000;
+    std::size_t batch_size = 1;
+    bool allow_cpu = false;
+};
+
+const OptionSchema<HillClimbingOptions>& schema() {
+    using Options = HillClimbingOptions;
+    static const auto schema =
+        OptionSchema<Options>{}
+            .add("neighbourhood", &Options::neighbourhood, {"random", "steepest"},
+                 "random: a random op to a random other device, taken if better; steepest: of all such moves the best.")
+            .add("start", &Options::start, {"single-device", "random", "cpu"},
+                 "Where to start; restarts are random. cpu: everything on the first CPU, if there is one.")
+            .add("accept_equal", &Options::accept_equal, "random: also take moves that change nothing.")
+            .add("patience", &Options::patience, 0, 1e9, "random: moves in a row without gain after which it is stuck; 0: never.")
+            .add("restarts", &Options::restarts, 0, 1e9, "New random starts when stuck; then the search ends.")
+            .add("batch_size", &Options::batch_size, 1, 1024,
+                 "random: moves tried at a time, of which the best is taken; more use more cores.")
+            .add("allow_cpu", &Options::allow_cpu, kAllowCpuHelp);
+    return schema;
+}
+
+/// Climbs from start to start; where to move is up to the neighbourhoods below.
+class HillClimbing : public Optimizer {
+public:
+    HillClimbing(const SearchContext& context, const HillClimbingOptions& options)
+        : choices_(context.problem, options.allow_cpu), options_(options), random_(context.seed), starts_(checked_seeds(context)) {
+        if (starts_.empty() && options.start != "random") starts_.push_back(start_placement());
+    }
+
+    std::span<const Placement> ask(std::size_t limit) override {
+        if (stuck_ && !next_start()) return {};
+        if (!current_score_) return {&current_, 1};
+        moves_.clear();
+        propose(limit);
+        batch_.resize(moves_.size());
+        for (std::size_t i = 0; i < moves_.size(); ++i) {
+            batch_[i] = current_;
+            batch_[i][moves_[i].group] = moves_[i].device;
+        }
+        return batch_;
+    }
+
+    void tell(std::span<const Score> scores) override {
+        if (current_score_) {
+            learn(scores);
+        } else {
+            current_score_ = scores[0];
+            stuck_ = choices_.movable().empty();
+        }
+    }
+
+protected:
+    struct Step {
+        Move move;
+        Score score;
+    };
+
+    /// Fills moves_ with 1 to `limit` moves.
+    virtual void propose(std::size_t limit) = 0;
+    /// Takes the scores of moves_.
+    virtual void learn(std::span<const Score> scores) = 0;
+    /// A climb begins at current_.
+    virtual void begin() = 0;
+
+    /// The better of `best` and the moves just scored, the first of equals.
+    std::optional<Step> best_step(std::span<const Score> scores, std::optional<Step> best = {}) const {
+        for (std::size_t i = 0; i < scores.size(); ++i) {
+            if (!best || scores[i].seconds < best->score.seconds) best = Step{moves_[i], scores[i]};
+        }
+        return best;
+    }
+
+    void take(const Step& step) {
+        current_[step.move.group] = step.move.device;
+        current_score_ = step.score;
+    }
+
+    DeviceChoices choices_;
+    HillClimbingOptions options_;
+    Random random_;
+    Placement current_;
+    std::optional<Score> current_score_;  ///< none before the start is scored
+    std::vector<Move> moves_;
+    bool stuck_ = true;
+
+private:
+    Placement start_placement() const {
+        if (options_.start == "cpu") {
+            const auto devices = choices_.problem().machine->devices();
+            const auto cpu =
+                std::find_if(devices.begin(), devices.end(), [](const Device& device) { return device.kind == DeviceKind::cpu; });
+            if (cpu != devices.end()) return single_device_placement(choices_.problem(), static_cast<DeviceId>(cpu - devices.begin()));
+        }
+        return choices_.on_one_device(choices_.fastest_first().front());
+    }
+
+    bool next_start() {
+        if (started_ > options_.restarts) return false;
+        current_ = started_ < starts_.size() ? starts_[started_] : choices_.random_placement(random_);
+        current_score_.reset();
+        ++started_;
+        stuck_ = false;
+        begin();
+        return true;
+    }
+
+    std::vector<Placement> starts_;  ///< the first starts; random ones follow
+    std::size_t started_ = 0;
+    std::vector<Placement> batch_;
+};
+
+class RandomClimbing final : public HillClimbing {
+public:
+    using HillClimbing::HillClimbing;
+
+private:
+    void begin() override { without_gain_ = 0; }
+
+    void propose(std::size_t limit) override {
+        const std::size_t count = std::min(limit, options_.batch_size);
+        for (std::size_t i = 0; i < count; ++i) moves_.push_back(random_move(current_, choices_, random_));
+    }
+
+    void learn(std::span<const Score> scores) override {
+        const Step best = *best_step(scores);
+        const bool gain = best.score.seconds < current_score_->seconds;
+        if (gain || (options_.accept_equal && best.score.seconds == current_score_->seconds)) take(best);
+        without_gain_ = gain ? 0 : without_gain_ + scores.size();
+        stuck_ = options_.patience > 0 && without_gain_ >= options_.patience;
+    }
+
+    std::size_t without_gain_ = 0;
+};
+
+class SteepestClimbing final : public HillClimbing {
+public:
+    using HillClimbing::HillClimbing;
+
+private:
+    /// Enough for many cores; the neighbours of a large graph do not fit the memory together.
+    static constexpr std::size_t kBatch = 256;
+
+    void begin() override {
+        position_ = 0;
+        choice_ = 0;
+        best_.reset();
+        skip_where_it_is();
+    }
+
+    void propose(std::size_t limit) override {
+        const std::size_t count = std::min(limit, kBatch);
+        while (moves_.size() < count && !round_is_over()) {
+            moves_.push_back({group(), device()});
+            step();
+            skip_where_it_is();
+        }
+    }
+
+    void learn(std::span<const Score> scores) override {
+        best_ = best_step(scores, best_);
+        if (!round_is_over()) return;
+        if (best_->score.seconds < current_score_->seconds) {
+            take(*best_);
+            begin();
+        } else {
+            stuck_ = true;
+        }
+    }
+
+    bool round_is_over() const { return position_ == choices_.movable().size(); }
+    GroupId group() const { return choices_.movable()[position_]; }
+    DeviceId device() const { return choices_.of(group())[choice_]; }
+
+    void step() {
+        if (++choice_ < choices_.of(group()).size()) return;
+        choice_ = 0;
+        ++position_;
+    }
+
+    void skip_where_it_is() {
+        while (!round_is_over() && device() == current_[group()]) step();
+    }
+
+    std::size_t position_ = 0, choice_ = 0;  ///< of the next move: in movable() and in the choices of that group
+    std::optional<Step> best_;               ///< of this round
+};
+
+}  // namespace
+
+AlgorithmInfo hill_climbing_algorithm() {
+    return {"hill-climbing", "Hill climbing", "Moves single ops as long as that helps, then starts anew.", schema().infos(),
+            [](const SearchContext& context, const OptionValues& values) -> std::unique_ptr<Optimizer> {
+                const HillClimbingOptions options = schema().parse(values);
+                if (options.neighbourhood == "steepest") return std::make_unique<SteepestClimbing>(context, options);
+                return std::make_unique<RandomClimbing>(context, options);
+            }};
+}
+
+}  // namespace placewright

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// An optimizer proposes placements and is told their scores. It never calls the simulator, so the same algorithm runs against
+// the simulator, real hardware or a cluster, and can be stopped between any two asks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/cost/problem.hpp"
+#include "core/search/options.hpp"
+#include "core/sim/objective.hpp"
+
+namespace placewright {
+
+/// A MAP-Elites archive as others see it: a grid of niches, each empty or with its elite.
+struct ArchiveView {
+    struct Dimension {
+        std::string title;
+        std::uint32_t size = 0;
+        std::vector<std::string> labels;  ///< one a cell, or empty
+    };
+    struct Elite {
+        std::uint32_t cell = 0;  ///< row-major over the dimensions, the last one fastest
+        Score score;
+        std::shared_ptr<const Placement> placement;
+    };
+    std::vector<Dimension> dimensions;
+    std::vector<Elite> elites;  ///< ascending in cell
+};
+
+class Optimizer {
+public:
+    virtual ~Optimizer() = default;
+
+    /// The placements to score next, at most `limit` (positive) of them; empty when there is nothing more to propose. The same
+    /// whatever the number of threads. Valid until tell().
+    virtual std::span<const Placement> ask(std::size_t limit) = 0;
+
+    /// Scores of the placements of the last ask(), in its order.
+    virtual void tell(std::span<const Score> scores) = 0;
+
+    /// The archive, for algorithms that keep one; nullptr for the others.
+    virtual std::shared_ptr<const ArchiveView> archive() const { return nullptr; }
+};
+
+/// What an optimizer is made for.
+struct SearchContext {
+    std::shared_ptr<const Problem> problem;
+    std::uint64_t seed = 1;
+    /// Placements to start from, for the algorithms that can.
+    std::vector<Placement> seeds;
+};
+
+/// Description and factory of an algorithm.
+struct AlgorithmInfo {
+    std::string id;     ///< "map-elites"
+    std::string title;  ///< "MAP-Elites"
+    std::string help;   ///< one line
+    std::vector<OptionInfo> options;
+    /// Throws OptionError for values that the options do not take, PlacementError for seeds that do not fit the problem.
+    std::function<std::unique_ptr<Optimizer>(const SearchContext&, const OptionValues&)> make;
+};
+
+}  // namespace placewright

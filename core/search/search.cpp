@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#include "core/search/search.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace placewright {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// An ask is kept to so many placements, however large the budget, so that optimizers need not hold more.
+constexpr std::uint64_t kLargestBatch = 1024;
+
+/// Batches are scored in slices of about so long, for the limit of time and for progress. Slices change no score.
+constexpr double kSliceSeconds = 0.02;
+constexpr std::size_t kSmallestSlice = 16;
+
+double seconds_between(Clock::time_point from, Clock::time_point to) {
+    return std::chrono::duration<double>(to - from).count();
+}
+
+class Search {
+public:
+    Search(Optimizer& optimizer, Evaluator& evaluator, const Budget& budget, std::stop_token stop, const ProgressCallback& report,
+           std::chrono::milliseconds interval)
+        : optimizer_(optimizer),
+          evaluator_(evaluator),
+          budget_(budget),
+          stop_(std::move(stop)),
+          report_(report),
+          interval_(interval),
+          runs_before_(evaluator.runs()) {}
+
+    SearchResult run() {
+        SearchEnd end = SearchEnd::budget;
+        while (true) {
+            if (stop_.stop_requested()) {
+                end = SearchEnd::cancelled;
+                break;
+            }
+            if (used_up()) break;
+            const std::uint64_t limit = std::min(budget_.evaluations - evaluations_, kLargestBatch);
+            const std::span<const Placement> batch = optimizer_.ask(static_cast<std::size_t>(limit));
+            if (batch.empty()) {
+                end = SearchEnd::exhausted;
+                break;
+            }
+            if (batch.size() > limit) throw std::logic_error("an optimizer proposed more placements than it was asked for");
+            const std::size_t scored = score(batch);
+            absorb(batch.first(scored));
+            if (scored == batch.size()) optimizer_.tell(scores_);
+            report_if_due();
+        }
+        if (best_placement_ && curve_.back().evaluations != evaluations_) {
+            curve_.push_back({evaluations_, elapsed_s(), best_.seconds, latest_mean_s_});
+        }
+        return {snapshot(), end};
+    }
+
+private:
+    double elapsed_s() const { return seconds_between(start_, Clock::now()); }
+
+    bool used_up() const { return evaluations_ >= budget_.evaluations || elapsed_s() >= budget_.seconds; }
+
+    /// Scores the batch, slice by slice, until it is done, cancelled or out of time. Returns how many have a score.
+    std::size_t score(std::span<const Placement> batch) {
+        scores_.resize(batch.size());
+        std::size_t scored = 0;
+        while (scored < batch.size()) {
+            const std::size_t count = std::min(slice_, batch.size() - scored);
+            const auto before = Clock::now();
+            if (!evaluator_.evaluate(batch.subspan(scored, count), std::span(scores_).subspan(scored, count), stop_)) break;
+            scored += count;
+            const double each_s = seconds_between(before, Clock::now()) / static_cast<double>(count);
+            slice_ = std::max(kSmallestSlice, static_cast<std::size_t>(std::min(kSliceSeconds / std::max(each_s, 1e-9), 1e6)));
+            if (scored < batch.size()) {
+                if (elapsed_s() >= budget_.seconds) break;
+                report_if_due();
+            }
+        }
+        return scored;
+    }
+
+    /// Takes the first scores into best, curve and mean.
+    void absorb(std::span<const Placement> scored) {
+        if (scored.empty()) return;
+        double sum_s = 0;
+        for (std::size_t i = 0; i < scored.size(); ++i) sum_s += scores_[i].step_time_s;
+        latest_mean_s_ = sum_s / static_cast<double>(scored.size());
+
+        const double now_s = elapsed_s();
+        std::size_t best = scored.size();
+        for (std::size_t i = 0; i < scored.size(); ++i) {
+            const bool first = !best_placement_ && best == scored.size();
+            if (!first && !(scores_[i].seconds < best_.seconds)) continue;
+            best = i;
+            best_ = scores_[i];
+            curve_.push_back({evaluations_ + i + 1, now_s, best_.seconds, latest_mean_s_});
+        }
+        if (best < scored.size()) best_placement_ = std::make_shared<const Placement>(scored[best]);
+        evaluations_ += scored.size();
+    }
+
+    double eta_s(double elapsed) const {
+        if (evaluations_ == budget_.evaluations) return 0;
+        double left_s = budget_.seconds - elapsed;
+        if (evaluations_ > 0) {
+            const auto left = static_cast<double>(budget_.evaluations - evaluations_);
+            left_s = std::min(left_s, left * elapsed / static_cast<double>(evaluations_));
+        }
+        return std::max(left_s, 0.0);
+    }
+
+    SearchProgress snapshot() {
+        if (!shared_curve_ || shared_curve_->size() != curve_.size()) {
+            shared_curve_ = std::make_shared<const std::vector<CurvePoint>>(curve_);
+        }
+        SearchProgress progress;
+        progress.evaluations = evaluations_;
+        progress.simulations = evaluator_.runs() - runs_before_;
+        progress.elapsed_s = elapsed_s();
+        progress.eta_s = eta_s(progress.elapsed_s);
+        progress.latest_mean_s = latest_mean_s_;
+        progress.best = best_;
+        progress.best_placement = best_placement_;
+        progress.curve = shared_curve_;
+        progress.archive = optimizer_.archive();
+        return progress;
+    }
+
+    void report_if_due() {
+        if (!report_) return;
+        const auto before = Clock::now();
+        if (before < next_report_) return;
+        report_(snapshot());
+        // A snapshot that is slow to make or to take is made less often: reports cost at most a tenth of the time.
+        const auto after = Clock::now();
+        next_report_ = std::max(before + std::chrono::duration_cast<Clock::duration>(interval_), after + 9 * (after - before));
+    }
+
+    Optimizer& optimizer_;
+    Evaluator& evaluator_;
+    const Budget budget_;
+    const std::stop_token stop_;
+    const ProgressCallback& report_;
+    const std::chrono::milliseconds interval_;
+    const std::uint64_t runs_before_;
+    const Clock::time_point start_ = Clock::now();
+    Clock::time_point next_report_ = start_;
+
+    std::uint64_t evaluations_ = 0;
+    std::size_t slice_ = kSmallestSlice;
+    std::vector<Score> scores_;
+    double latest_mean_s_ = 0;
+    Score best_;
+    std::shared_ptr<const Placement> best_placement_;
+    std::vector<CurvePoint> curve_;
+    std::shared_ptr<const std::vector<CurvePoint>> shared_curve_;
+};
+
+}  // namespace
+
+SearchResult run_search(Optimizer& optimizer, Evaluator& evaluator, const Budget& budget, std::stop_token stop,
+                        const ProgressCallback& report, std::chrono::milliseconds interval) {
+    return Search(optimizer, evaluator, budget, std::move(stop), report, interval).run();
+}
+
+}  // namespace placewright

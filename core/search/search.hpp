@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// Drives one optimizer against one evaluator within a budget.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "core/search/evaluator.hpp"
+#include "core/search/optimizer.hpp"
+
+namespace placewright {
+
+struct Budget {
+    std::uint64_t evaluations = 20'000;
+    double seconds = std::numeric_limits<double>::infinity();
+};
+
+/// A point of the learning curve: the best score after so many evaluations.
+struct CurvePoint {
+    std::uint64_t evaluations = 0;
+    double seconds = 0;
+    double best_s = 0;
+    double mean_s = 0;  ///< mean step time of the batch in which this was found
+
+    bool operator==(const CurvePoint&) const = default;
+};
+
+enum class SearchEnd : std::uint8_t { budget, exhausted, cancelled };
+
+/// A snapshot, cheap to copy and safe to hand to another thread.
+struct SearchProgress {
+    std::uint64_t evaluations = 0;
+    std::uint64_t simulations = 0;
+    double elapsed_s = 0;
+    double eta_s = 0;          ///< until the budget is used up
+    double latest_mean_s = 0;  ///< mean step time of the last batch
+    Score best;
+    std::shared_ptr<const Placement> best_placement;  ///< null before the first score
+    std::shared_ptr<const std::vector<CurvePoint>> curve;
+    std::shared_ptr<const ArchiveView> archive;
+};
+
+struct SearchResult {
+    SearchProgress progress;
+    SearchEnd end = SearchEnd::budget;
+};
+
+using ProgressCallback = std::function<void(const SearchProgress&)>;
+
+/// Runs until the budget is used up, the optimizer has nothing more to propose, or `stop` is requested. `report` is called on this
+/// thread at most every `interval`. The curve has a point at every improvement and one at the end. With an infinite number of seconds
+/// the result depends on the optimizer's seed alone.
+SearchResult run_search(Optimizer& optimizer, Evaluator& evaluator, const Budget& budget, std::stop_token stop = {},
+                        const ProgressCallback& report = {}, std::chrono::milliseconds interval = std::chrono::milliseconds(33));
+
+}  // namespace placewright
