@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "core/io/chrome_trace.hpp"
+
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+namespace placewright {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Microseconds rounded to whole nanoseconds, so that neighbouring spans neither overlap nor gap by rounding.
+double microseconds(double seconds) {
+    return std::round(seconds * 1e9) / 1e3;
+}
+
+Json metadata(const char* what, std::size_t process, std::size_t thread, const char* key, const Json& value) {
+    return {{"ph", "M"}, {"name", what}, {"pid", process}, {"tid", thread}, {"args", {{key, value}}}};
+}
+
+}  // namespace
+
+void write_chrome_trace(const Trace& trace, const Problem& problem, const Path& file) {
+    const Machine& machine = *problem.machine;
+    const std::size_t channels_process = machine.devices().size();
+    Json events = Json::array();
+    for (std::size_t i = 0; i < machine.devices().size(); ++i) {
+        const Device& device = machine.devices()[i];
+        events.push_back(metadata("process_name", i, 0, "name", device.name + " (" + device.model + ")"));
+        events.push_back(metadata("process_sort_index", i, 0, "sort_index", i));
+        events.push_back(metadata("thread_name", i, 0, "name", "compute"));
+    }
+    events.push_back(metadata("process_name", channels_process, 0, "name", "channels"));
+    events.push_back(metadata("process_sort_index", channels_process, 0, "sort_index", channels_process));
+    for (std::size_t i = 0; i < machine.channels().size(); ++i) {
+        events.push_back(metadata("thread_name", channels_process, i, "name", machine.channels()[i].name));
+    }
+    for (const Span& span : trace.spans) {
+        const Op& op = problem.graph->op(span.op);
+        const double start = microseconds(span.start_s);
+        Json event{{"ph", "X"}, {"ts", start}, {"dur", microseconds(span.end_s) - start}};
+        Json args{{"batch", span.batch}};
+        if (span.kind == Span::Kind::op) {
+            event["name"] = op.name;
+            event["cat"] = "kernel";
+            event["pid"] = span.resource;
+            event["tid"] = 0;
+            args["kind"] = op.kind;
+            args["phase"] = to_string(op.phase);
+        } else {
+            event["name"] = op.name;
+            event["cat"] = "transfer";
+            event["pid"] = channels_process;
+            event["tid"] = span.resource;
+            args["from"] = machine.device(span.from).name;
+            args["to"] = machine.device(span.to).name;
+            args["bytes"] = problem.tensor_bytes[span.tensor];
+        }
+        event["args"] = std::move(args);
+        events.push_back(std::move(event));
+    }
+    for (const MemorySample& sample : trace.memory) {
+        events.push_back({{"ph", "C"},
+                          {"name", "memory"},
+                          {"pid", sample.device},
+                          {"ts", microseconds(sample.time_s)},
+                          {"args", {{"bytes", sample.bytes}}}});
+    }
+    const Json document{{"displayTimeUnit", "ms"},
+                        {"otherData", {{"producer", "placewright"}, {"graph", problem.graph->name()}, {"machine", machine.name()}}},
+                        {"distributedInfo", {{"rank", 0}}},
+                        {"traceEvents", std::move(events)}};
+    write_file(file, document.dump());
+}
+
+}  // namespace placewright

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Readers and writers of networks, machines and placements. Every function throws InputError with the file, the place and the
+// remedy; nothing is returned half-read, and a file is only replaced by a complete one (temporary file, then rename).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/cost/problem.hpp"
+#include "core/graph/graph.hpp"
+#include "core/machine/machine.hpp"
+#include "core/search/optimizer.hpp"
+
+namespace placewright {
+
+using Path = std::filesystem::path;
+
+/// What a JSON file seems to hold, by its format or, for Exprimo's files, by their keys.
+enum class FileContent : std::uint8_t { network, machine, placement, unknown };
+FileContent file_content(const Path& file);
+
+/// What a network file holds. Exprimo's networks carry a placement: op name -> device index.
+struct NetworkFile {
+    Graph graph;
+    std::map<std::string, std::int64_t> device_index;
+};
+
+/// Reads placewright.graph or Exprimo's network, told apart by content. `batch` sets the batch size of a file that leaves it
+/// open (Exprimo's networks); for another file a differing `batch` is an error.
+NetworkFile read_network(const Path& file, std::optional<std::int64_t> batch = {});
+void write_network(const Graph& graph, const Path& file);
+
+/// Reads placewright.machine or Exprimo's device graph.
+Machine read_machine(const Path& file);
+void write_machine(const Machine& machine, const Path& file);
+/// The machine as the JSON text that write_machine writes.
+std::string machine_json(const Machine& machine);
+
+/// What a placement file says beside the placement.
+struct PlacementFile {
+    struct Prediction {
+        double step_time_s = 0;
+        std::optional<double> lower_bound_s;
+        std::map<std::string, double> peak_bytes;
+        bool fits = true;
+    };
+    struct Producer {
+        std::string algorithm;
+        std::uint64_t seed = 0;
+        std::uint64_t evaluations = 0;
+        OptionValues options;
+    };
+    std::optional<Prediction> predicted;
+    std::optional<Producer> produced_by;
+};
+
+/// Reads placewright.placement or a flat object {"op": device index} for this problem. Every group must be placed; ops of one group on
+/// different devices, names that are not in the graph, devices that are not in the machine, or devices that an op does not allow are
+/// refused with the list of names. Graph and machine names are compared with the problem's; the ops decide.
+Placement read_placement(const Path& file, const Problem& problem);
+void write_placement(const Placement& placement, const Problem& problem, const PlacementFile& about, const Path& file);
+
+/// Op name -> device name for every forward op (and every op of a group without one), in graph order.
+std::vector<std::pair<std::string, std::string>> placement_by_name(const Placement& placement, const Problem& problem);
+
+/// The folder with the networks and machines that ship: $PLACEWRIGHT_MODELS, else beside the program or the source tree.
+Path models_folder();
+
+struct ShippedFile {
+    std::string name;  ///< file name without extension
+    Path file;
+};
+std::vector<ShippedFile> shipped_networks();
+std::vector<ShippedFile> shipped_machines();
+
+/// `text` is a file, or the name of a machine (or network) that ships: the file's stem or the name inside it.
+Path find_machine_file(const std::string& text);
+Path find_network_file(const std::string& text);
+
+/// Writes `content` to a temporary file in the same folder and renames it. Throws InputError.
+void write_file(const Path& file, const std::string& content);
+
+}  // namespace placewright

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "core/io/files.hpp"
+#include "core/io/json.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr std::string_view kFormat = "placewright.placement";
+constexpr std::int64_t kVersion = 1;
+
+/// Names in the order in which they were found, each once.
+class NameList {
+public:
+    void add(std::string name) {
+        if (seen_.insert(name).second) names_.push_back(std::move(name));
+    }
+    bool empty() const { return names_.empty(); }
+
+    /// `"a", "b", "c", "d", "e" and 12 more`.
+    std::string text() const {
+        constexpr std::size_t kShown = 5;
+        std::string result;
+        for (std::size_t i = 0; i < std::min(kShown, names_.size()); ++i) result += (i > 0 ? ", " : "") + in_quotes(names_[i]);
+        if (names_.size() > kShown) result += " and " + std::to_string(names_.size() - kShown) + " more";
+        return result;
+    }
+
+private:
+    std::vector<std::string> names_;
+    std::set<std::string> seen_;
+};
+
+/// Collects a placement and everything that does not match.
+class Matcher {
+public:
+    explicit Matcher(const Problem& problem) : problem_(problem), placement_(problem.groups, kInvalidDevice), placed_by_(problem.groups) {}
+
+    /// `device` is nothing if it is not in the machine.
+    void add(const std::string& name, std::optional<DeviceId> device, const std::string& device_text) {
+        const auto op = problem_.graph->find(name);
+        if (!op) {
+            // A backward op that inference leaves out.
+            if (!problem_.forward->find(name)) unknown_ops_.add(name);
+            return;
+        }
+        if (!device) {
+            unknown_devices_.add(device_text);
+            return;
+        }
+        const GroupId group = problem_.grouping.group_of[*op];
+        const auto allowed = problem_.allowed_devices(group);
+        if (!std::binary_search(allowed.begin(), allowed.end(), *device)) not_allowed_.add(name + " on " + device_text);
+        DeviceId& placed = placement_[group];
+        if (placed != kInvalidDevice && placed != *device) apart_.add(placed_by_[group] + " and " + name);
+        if (placed == kInvalidDevice) placed_by_[group] = name;
+        placed = *device;
+    }
+
+    /// The placement; throws InputError if anything did not match. `made_for` says what the file was written for, if that is known.
+    Placement finish(const JsonFile& file, const std::string& made_for) && {
+        NameList missing;
+        // An op on an unknown device is not without one.
+        if (unknown_devices_.empty()) {
+            for (const auto& members : problem_.grouping.members) {
+                if (placement_[problem_.grouping.group_of[members.front()]] == kInvalidDevice)
+                    missing.add(problem_.graph->op(members.front()).name);
+            }
+        }
+        const std::array<std::pair<const char*, const NameList*>, 5> faults{{{"ops that are not in the network: ", &unknown_ops_},
+                                                                             {"devices that are not in the machine: ", &unknown_devices_},
+                                                                             {"ops without a device: ", &missing},
+                                                                             {"ops on devices that they do not allow: ", &not_allowed_},
+                                                                             {"ops that belong together on different devices: ", &apart_}}};
+        std::string problem;
+        for (const auto& [what, names] : faults) {
+            if (!names->empty()) problem += (problem.empty() ? "" : "; ") + std::string(what) + names->text();
+        }
+        if (!problem.empty()) file.fail("placement", problem + made_for);
+        return std::move(placement_);
+    }
+
+private:
+    const Problem& problem_;
+    Placement placement_;
+    std::vector<std::string> placed_by_;
+    NameList unknown_ops_, unknown_devices_, not_allowed_, apart_;
+};
+
+Placement read_own(const JsonFile& file, const JsonValue& root, const Problem& problem) {
+    file.require_format(kFormat);
+    JsonFile::require_version(root, kVersion);
+    std::string made_for;
+    const auto compare = [&](const char* key, const std::string& here) {
+        const std::string there = root.text_or(key, here);
+        if (there != here)
+            made_for +=
+                std::string(made_for.empty() ? " (made for the " : ", the ") + key + ' ' + in_quotes(there) + ", not " + in_quotes(here);
+    };
+    compare("graph", problem.forward->name());
+    compare("machine", problem.machine->name());
+    if (!made_for.empty()) made_for += ')';
+
+    Matcher matcher(problem);
+    root.at("placement").for_each_member([&](const std::string& name, const JsonValue& device) {
+        const std::string text = device.text();
+        matcher.add(name, problem.machine->find(text), text);
+    });
+    return std::move(matcher).finish(file, made_for);
+}
+
+/// {"op": device index}; a list of devices, for an op that is split, counts for its first.
+Placement read_flat(const JsonFile& file, const JsonValue& root, const Problem& problem) {
+    Matcher matcher(problem);
+    root.for_each_member([&](const std::string& name, const JsonValue& value) {
+        const bool split = value.json().is_array();
+        if (split && value.size() == 0) value.fail("is an empty list, expected the index of a device");
+        const std::int64_t index = split ? value.at(std::size_t{0}).whole() : value.whole();
+        std::optional<DeviceId> device;
+        if (index >= 0 && index < std::int64_t{problem.devices}) device = static_cast<DeviceId>(index);
+        matcher.add(name, device, std::to_string(index));
+    });
+    return std::move(matcher).finish(file, "");
+}
+
+Json option_json(const OptionValue& value) {
+    return std::visit([](const auto& plain) { return Json(plain); }, value);
+}
+
+/// Infinity has no JSON; a number that is not finite is left out.
+void add_finite(Json& object, const std::string& key, double value) {
+    if (std::isfinite(value)) object[key] = json_number(value);
+}
+
+}  // namespace
+
+Placement read_placement(const Path& path, const Problem& problem) {
+    const JsonFile file(path);
+    const Json json = file.parse();
+    const JsonValue root(file, json);
+    // An op may be called "format" too.
+    const auto format = root.find("format");
+    const bool flat = !format || format->json().is_number() || format->json().is_array();
+    if (flat && root.find("placement")) file.fail("", "has no \"format\", expected " + in_quotes(kFormat));
+    return flat ? read_flat(file, root, problem) : read_own(file, root, problem);
+}
+
+std::vector<std::pair<std::string, std::string>> placement_by_name(const Placement& placement, const Problem& problem) {
+    std::vector<bool> has_forward(problem.groups, false);
+    for (OpId op = 0; op < problem.graph->size(); ++op) {
+        if (problem.graph->op(op).phase == Phase::forward) has_forward[problem.grouping.group_of[op]] = true;
+    }
+    std::vector<std::pair<std::string, std::string>> result;
+    for (OpId op = 0; op < problem.graph->size(); ++op) {
+        const GroupId group = problem.grouping.group_of[op];
+        if (problem.graph->op(op).phase != Phase::forward && has_forward[group]) continue;
+        result.emplace_back(problem.graph->op(op).name, problem.machine->device(placement[group]).name);
+    }
+    return result;
+}
+
+void write_placement(const Placement& placement, const Problem& problem, const PlacementFile& about, const Path& file) {
+    Json root{{"format", kFormat}, {"version", kVersion}, {"graph", problem.forward->name()}, {"machine", problem.machine->name()}};
+    Json by_name = Json::object();
+    for (auto& [op, device] : placement_by_name(placement, problem)) append_member(by_name, op, device);
+    root["placement"] = std::move(by_name);
+    if (about.predicted) {
+        Json predicted = Json::object();
+        add_finite(predicted, "step_time_s", about.predicted->step_time_s);
+        if (about.predicted->lower_bound_s) add_finite(predicted, "lower_bound_s", *about.predicted->lower_bound_s);
+        if (!about.predicted->peak_bytes.empty()) {
+            Json& peaks = predicted["peak_bytes"] = Json::object();
+            for (const auto& [device, bytes] : about.predicted->peak_bytes) add_finite(peaks, device, bytes);
+        }
+        predicted["fits"] = about.predicted->fits;
+        root["predicted"] = std::move(predicted);
+    }
+    if (about.produced_by) {
+        Json options = Json::object();
+        for (const auto& [name, value] : about.produced_by->options) options[name] = option_json(value);
+        root["produced_by"] = Json{{"algorithm", about.produced_by->algorithm},
+                                   {"seed", about.produced_by->seed},
+                                   {"evaluations", about.produced_by->evaluations},
+                                   {"options", std::move(options)}};
+    }
+    write_file(file, file_text(root));
+}
+
+}  // namespace placewright
