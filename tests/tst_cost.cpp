@@ -476,9 +476,9 @@ void TestCost::single_device() {
     const auto free = constrained_problem({}, {});
     QCOMPARE(single_device_placement(*free), (Placement{2, 2}));
     QCOMPARE(single_device_placement(*free, 0), (Placement{0, 0}));
-    // The first group may only be on the CPU: the fastest of the devices that may hold most groups is the CPU itself.
+    // The first group may only be on the CPU; the rest does not follow it there.
     const auto bound_to_cpu = constrained_problem({"cpu"}, {});
-    QCOMPARE(single_device_placement(*bound_to_cpu), (Placement{0, 0}));
+    QCOMPARE(single_device_placement(*bound_to_cpu), (Placement{0, 2}));
     // What may not be there goes to the fastest device that it allows.
     QCOMPARE(single_device_placement(*bound_to_cpu, 1), (Placement{0, 1}));
     QCOMPARE(single_device_placement(*constrained_problem({"gpu"}, {}), 0), (Placement{2, 0}));

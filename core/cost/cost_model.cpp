@@ -14,7 +14,9 @@ double tensor_bytes(const Graph& graph, const TensorRef& ref) {
     return static_cast<double>(graph.op(ref.op).outputs[ref.output].bytes);
 }
 
-bool computes(const Op& op) { return op.phase == Phase::update || kind_info(op.kind).computes; }
+bool computes(const Op& op) {
+    return op.phase == Phase::update || kind_info(op.kind).computes;
+}
 
 /// A derived op that produces the gradient of its forward op's parameters.
 bool is_weight_gradient(const Graph& graph, OpId id) {
@@ -42,7 +44,9 @@ constexpr std::array<CostModel, 3> kModels{{
 
 }  // namespace
 
-std::span<const CostModel> cost_models() { return kModels; }
+std::span<const CostModel> cost_models() {
+    return kModels;
+}
 
 const CostModel* find_cost_model(std::string_view id) {
     const auto* found = std::ranges::find(kModels, id, &CostModel::id);

@@ -15,7 +15,7 @@ struct CostOptions;
 
 /// A way to tell how long an op takes.
 struct CostModel {
-    std::string_view id;     ///< as on the command line
+    std::string_view id;  ///< as on the command line
     std::string_view title;
     std::string_view help;
     /// Seconds for `op` of `graph` (a training or inference graph) on `device`.

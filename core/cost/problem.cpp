@@ -2,6 +2,7 @@
 #include "core/cost/problem.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "core/graph/training.hpp"
@@ -129,7 +130,8 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph, 
     const bool training = std::ranges::any_of(ops.ops(), [](const Op& op) { return op.phase != Phase::forward; });
     problem->op_time_s.reserve(std::size_t{problem->ops} * problem->devices);
     for (OpId op = 0; op < problem->ops; ++op) {
-        for (const Device& device : problem->machine->devices()) problem->op_time_s.push_back(options.cost.model->op_time_s(ops, op, device));
+        for (const Device& device : problem->machine->devices())
+            problem->op_time_s.push_back(options.cost.model->op_time_s(ops, op, device));
         const double copies = training ? 1 + options.optimizer_states : 1;
         problem->resident_bytes.push_back(static_cast<double>(ops.op(op).parameter_bytes) * copies);
     }
@@ -141,13 +143,14 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph, 
 
 void check_placement(const Problem& problem, std::span<const DeviceId> placement) {
     if (placement.size() != problem.groups) {
-        throw PlacementError("the placement has " + std::to_string(placement.size()) + " groups, the problem " + std::to_string(problem.groups));
+        throw PlacementError("the placement has " + std::to_string(placement.size()) + " groups, the problem " +
+                             std::to_string(problem.groups));
     }
     for (GroupId group = 0; group < problem.groups; ++group) {
         const std::string& op = problem.graph->op(problem.grouping.members[group].front()).name;
         if (placement[group] >= problem.devices) {
-            throw PlacementError("op \"" + op + "\" is placed on device " + std::to_string(placement[group]) + ", the machine has devices 0 to " +
-                                 std::to_string(problem.devices - 1));
+            throw PlacementError("op \"" + op + "\" is placed on device " + std::to_string(placement[group]) +
+                                 ", the machine has devices 0 to " + std::to_string(problem.devices - 1));
         }
         if (!std::ranges::binary_search(problem.allowed_devices(group), placement[group])) {
             throw PlacementError("op \"" + op + "\" may not run on device \"" + problem.machine->device(placement[group]).name + "\"");
@@ -167,18 +170,18 @@ Placement single_device_placement(const Problem& problem, DeviceId device) {
 }
 
 Placement single_device_placement(const Problem& problem) {
-    std::vector<double> total_s(problem.devices, 0);
-    for (OpId op = 0; op < problem.ops; ++op) {
-        for (DeviceId device = 0; device < problem.devices; ++device) total_s[device] += problem.time_s(op, device);
+    Placement best;
+    double least_s = std::numeric_limits<double>::infinity();
+    for (DeviceId device = 0; device < problem.devices; ++device) {
+        Placement placement = single_device_placement(problem, device);
+        double total_s = 0;
+        for (GroupId group = 0; group < problem.groups; ++group) total_s += problem.group_time_s(group, placement[group]);
+        if (best.empty() || total_s < least_s) {
+            least_s = total_s;
+            best = std::move(placement);
+        }
     }
-    // The device that may hold most groups; among those the fastest.
-    std::vector<std::uint32_t> holds(problem.devices, 0);
-    for (const DeviceId device : problem.allowed) ++holds[device];
-    DeviceId best = 0;
-    for (DeviceId device = 1; device < problem.devices; ++device) {
-        if (std::pair(holds[device], -total_s[device]) > std::pair(holds[best], -total_s[best])) best = device;
-    }
-    return single_device_placement(problem, best);
+    return best;
 }
 
 }  // namespace placewright

@@ -39,16 +39,16 @@ struct Problem {
 
     std::uint32_t ops = 0, tensors = 0, devices = 0, channels = 0, groups = 0;
 
-    std::vector<double> op_time_s;          ///< [op * devices + device]
-    std::vector<double> resident_bytes;     ///< [op]: parameters and optimizer state, held for the whole step
-    std::vector<TensorId> output_begin;     ///< [ops + 1]: outputs of op o are tensors output_begin[o] .. output_begin[o + 1]
-    std::vector<double> tensor_bytes;       ///< [tensor]
-    std::vector<OpId> producer;             ///< [tensor]
+    std::vector<double> op_time_s;              ///< [op * devices + device]
+    std::vector<double> resident_bytes;         ///< [op]: parameters and optimizer state, held for the whole step
+    std::vector<TensorId> output_begin;         ///< [ops + 1]: outputs of op o are tensors output_begin[o] .. output_begin[o + 1]
+    std::vector<double> tensor_bytes;           ///< [tensor]
+    std::vector<OpId> producer;                 ///< [tensor]
     std::vector<std::uint32_t> consumer_begin;  ///< [tensors + 1]
-    std::vector<OpId> consumer;             ///< distinct ops that read a tensor, ascending
-    std::vector<std::uint32_t> input_begin;  ///< [ops + 1]
-    std::vector<TensorId> input;            ///< distinct tensors that an op reads
-    std::vector<OpId> sources;              ///< ops without inputs
+    std::vector<OpId> consumer;                 ///< distinct ops that read a tensor, ascending
+    std::vector<std::uint32_t> input_begin;     ///< [ops + 1]
+    std::vector<TensorId> input;                ///< distinct tensors that an op reads
+    std::vector<OpId> sources;                  ///< ops without inputs
 
     std::vector<std::uint32_t> route_begin;  ///< [devices * devices + 1], by from * devices + to
     std::vector<ChannelId> route_channel;
@@ -76,9 +76,9 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph, 
 /// Throws PlacementError unless the placement has a known and allowed device for each group.
 void check_placement(const Problem& problem, std::span<const DeviceId> placement);
 
-/// Everything on one device, as far as the groups allow: of the devices that may hold most groups the one on which all ops take least time.
-/// Groups that may not be there go to the fastest device that they allow.
-Placement single_device_placement(const Problem& problem);
+/// Everything on one device; groups that may not be there go to the fastest device that they allow.
 Placement single_device_placement(const Problem& problem, DeviceId device);
+/// The same for the device for which all ops together take the least time.
+Placement single_device_placement(const Problem& problem);
 
 }  // namespace placewright

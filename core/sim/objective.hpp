@@ -29,9 +29,9 @@ struct Score {
 
 struct Objective {
     MemoryRule rule = MemoryRule::exprimo;
-    double seconds_per_mb = 1000;    ///< exprimo; as strict as its code, so that what does not fit never wins
-    double seconds_per_gb = 2;       ///< placeto
-    double out_of_memory_s = 100;    ///< post
+    double seconds_per_mb = 1000;  ///< exprimo; as strict as its code, so that what does not fit never wins
+    double seconds_per_gb = 2;     ///< placeto
+    double out_of_memory_s = 100;  ///< post
 
     Score score(const Machine& machine, const Outcome& outcome) const;
 };
