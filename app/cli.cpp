@@ -1,0 +1,590 @@
+// SPDX-License-Identifier: MIT
+// placewright-cli: the same work as the window, without one. Standard output carries the result (with --json one JSON object and nothing
+// else), standard error messages and, on a terminal, progress.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+#include <new>
+#include <unistd.h>
+
+#include "app/console.hpp"
+#include "app/interrupt.hpp"
+#include "app/job.hpp"
+#include "app/usage.hpp"
+#include "core/algorithms.hpp"
+#include "core/base/units.hpp"
+#include "core/graph/networks.hpp"
+#include "core/io/chrome_trace.hpp"
+#include "core/io/files.hpp"
+#include "core/io/input_error.hpp"
+#include "core/io/json.hpp"
+#include "core/search/search.hpp"
+
+namespace placewright {
+namespace {
+
+/// Evaluations of a search that only time ends.
+constexpr std::uint64_t kUnlimited = 1'000'000'000'000;
+
+enum ExitStatus { kDone = 0, kInternalError = 1, kWrongUsage = 2, kBadInput = 3, kNothingFits = 4, kCancelled = 130 };
+
+/// What simulate, optimize and bound have in common.
+struct JobArguments {
+    std::string network;
+    std::string machine;
+    std::int64_t batch = 0;
+    std::uint32_t batches = 1, in_flight = 1;
+    bool inference = false;
+    std::string cost{cost_models().front().id};
+    std::string memory = "training";
+    std::string objective = "step-time";
+    std::string memory_rule = "exprimo";
+    double compute_efficiency = 0, channel_efficiency = 0;
+    bool json = false;
+
+    void add_to(CLI::App& command) {
+        std::vector<std::string> models;
+        std::vector<Row> model_rows;
+        for (const CostModel& model : cost_models()) {
+            models.emplace_back(model.id);
+            model_rows.push_back({"  " + models.back(), std::string(model.help)});
+        }
+        command.footer("Op times:\n" + table("ll", model_rows) + '\n' + command.get_parent()->get_footer());
+        const auto efficiency = usage::positive_number(1, "a number above 0 and at most 1");
+        command.add_option("GRAPH", network, "Network file, or name of a shipped one (see networks)")->required();
+        command.add_option("--machine", machine, "Machine file, or name of a shipped one (see machines)")->required()->type_name("M");
+        command.add_option("--batch", batch, "Batch size, for files that leave it open (Exprimo's networks)")
+            ->check(usage::whole_number(1, 1'000'000))
+            ->type_name("B");
+        command.add_option("--batches", batches, "Batches to run")
+            ->check(usage::whole_number(1, 100'000))
+            ->type_name("N")
+            ->capture_default_str();
+        command.add_option("--in-flight", in_flight, "At most this many batches at a time")
+            ->check(usage::whole_number(1, 1'000))
+            ->type_name("K")
+            ->capture_default_str();
+        command.add_flag("--inference", inference, "Forward ops only");
+        usage::add_choice(command, "--cost", cost, models, "How op times are found, see below");
+        usage::add_choice(command, "--memory", memory, {"training"}, "What is held in memory");
+        usage::add_choice(command, "--objective", objective, {"step-time"}, "What is minimised");
+        usage::add_choice(command, "--memory-rule", memory_rule, {"exprimo", "placeto", "post"},
+                          "What overflowing memory adds to the score");
+        command.add_option("--compute-efficiency", compute_efficiency, "Replaces the efficiency of all devices")
+            ->check(efficiency)
+            ->type_name("E");
+        command.add_option("--channel-efficiency", channel_efficiency, "Replaces the efficiency of all channels")
+            ->check(efficiency)
+            ->type_name("E");
+        command.add_flag("--json", json, "Print one JSON object");
+    }
+
+    Job load() const {
+        JobOptions options;
+        if (batch > 0) options.batch = batch;
+        options.problem.inference = inference;
+        options.problem.cost.model = find_cost_model(cost);
+        if (compute_efficiency > 0) options.problem.cost.compute_efficiency = compute_efficiency;
+        if (channel_efficiency > 0) options.problem.cost.channel_efficiency = channel_efficiency;
+        options.simulation = {batches, in_flight};
+        options.objective.rule = *memory_rule_from(memory_rule);
+        return load_job(network, machine, options);
+    }
+};
+
+/// JSON has no infinity: a bound that says that nothing fits is null.
+Json finite_or_null(double value) {
+    return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+void print(const Json& json) {
+    std::cout << json.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
+}
+
+Json outcome_json(const Job& job, const Outcome& outcome, const JobArguments& arguments) {
+    const Machine& machine = *job.problem->machine;
+    Json devices = Json::array();
+    for (std::size_t i = 0; i < machine.devices().size(); ++i) {
+        devices.push_back({{"name", machine.devices()[i].name},
+                           {"busy_s", outcome.device_busy_s[i]},
+                           {"peak_bytes", outcome.peak_bytes[i]},
+                           {"resident_bytes", outcome.resident_bytes[i]}});
+    }
+    Json channels = Json::array();
+    for (std::size_t i = 0; i < machine.channels().size(); ++i) {
+        channels.push_back({{"name", machine.channels()[i].name},
+                            {"busy_s", outcome.channel_busy_s[i]},
+                            {"bytes", outcome.channel_bytes[i]},
+                            {"transfers", outcome.channel_transfers[i]}});
+    }
+    const Score score = job.objective.score(machine, outcome);
+    return {{"objective", arguments.objective},
+            {"objective_s", outcome.step_time_s},
+            {"step_time_s", outcome.step_time_s},
+            {"total_time_s", outcome.total_time_s},
+            {"fits", outcome.fits},
+            {"score_s", score.seconds},
+            {"devices", std::move(devices)},
+            {"channels", std::move(channels)},
+            {"ops_run", outcome.ops_run},
+            {"transfers", outcome.transfers}};
+}
+
+void print_outcome(const Job& job, const Outcome& outcome) {
+    const Machine& machine = *job.problem->machine;
+    std::cout << job.problem->graph->name() << " on " << machine.name() << '\n' << "step time " << format_seconds(outcome.step_time_s);
+    if (job.simulation.batches > 1) std::cout << " a batch, " << format_seconds(outcome.total_time_s) << " for " << job.simulation.batches;
+    std::cout << (outcome.fits ? ", fits the memory" : ", does not fit the memory") << "; " << outcome.ops_run << " ops run, "
+              << outcome.transfers << " transfers\n\n";
+    std::vector<Row> rows{{"device", "busy", "share", "peak", "memory"}};
+    for (std::size_t i = 0; i < machine.devices().size(); ++i) {
+        rows.push_back({machine.devices()[i].name, format_seconds(outcome.device_busy_s[i]),
+                        percent(outcome.total_time_s > 0 ? outcome.device_busy_s[i] / outcome.total_time_s : 0),
+                        format_bytes(outcome.peak_bytes[i]), format_bytes(machine.devices()[i].memory_bytes)});
+    }
+    std::cout << table("lrrrr", rows);
+    rows = {{"channel", "busy", "share", "bytes", "transfers"}};
+    for (std::size_t i = 0; i < machine.channels().size(); ++i) {
+        if (outcome.channel_transfers[i] == 0) continue;
+        rows.push_back({machine.channels()[i].name, format_seconds(outcome.channel_busy_s[i]),
+                        percent(outcome.channel_busy_s[i] / outcome.total_time_s), format_bytes(outcome.channel_bytes[i]),
+                        std::to_string(outcome.channel_transfers[i])});
+    }
+    if (rows.size() == 1) return;
+    std::cout << '\n' << table("lrrrr", rows);
+}
+
+int simulate(const JobArguments& arguments, const std::string& placement_file, const std::string& trace_file) {
+    const Job job = arguments.load();
+    const Placement placement =
+        placement_file.empty() ? single_device_placement(*job.problem) : read_placement(placement_file, *job.problem);
+    Simulator simulator(job.problem, job.simulation);
+    Trace trace;
+    const Outcome& outcome = trace_file.empty() ? simulator.run(placement) : simulator.run(placement, trace);
+    if (!trace_file.empty()) write_chrome_trace(trace, *job.problem, trace_file);
+    if (arguments.json) {
+        print(outcome_json(job, outcome, arguments));
+    } else {
+        print_outcome(job, outcome);
+    }
+    return kDone;
+}
+
+void print_progress(const SearchProgress& progress, const Budget& budget) {
+    std::string text = format_count(static_cast<double>(progress.evaluations));
+    if (budget.evaluations < kUnlimited) text += " of " + format_count(static_cast<double>(budget.evaluations));
+    text += " evaluations, ";
+    if (progress.best_placement)
+        text += "best " + format_seconds(progress.best.step_time_s) + (progress.best.fits ? ", " : " (does not fit), ");
+    text += format_count(static_cast<double>(progress.simulations) / std::max(progress.elapsed_s, 1e-9)) + " simulations/s, " +
+            format_clock(progress.eta_s) + " left";
+    std::fprintf(stderr, "\r\x1b[K%s", text.c_str());
+}
+
+Json option_json(const OptionValue& value) {
+    return std::visit([](const auto& plain) { return Json(plain); }, value);
+}
+
+struct OptimizeArguments {
+    std::string algorithm;
+    std::vector<std::string> settings;
+    Budget budget;
+    std::uint64_t seed = 1;
+    unsigned threads = 0;
+    std::string out;
+};
+
+/// A wrong algorithm or option: exit status 2.
+class UsageError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+std::string option_names(const AlgorithmInfo& algorithm) {
+    std::vector<std::string> names;
+    for (const OptionInfo& option : algorithm.options) names.push_back(option.name);
+    return usage::joined(names, ", ");
+}
+
+OptionValues parse_settings(const AlgorithmInfo& algorithm, const std::vector<std::string>& settings) {
+    OptionValues values;
+    for (const std::string& setting : settings) {
+        const auto equals = setting.find('=');
+        if (equals == std::string::npos)
+            throw UsageError("--set " + setting + ": expected option=value; " + algorithm.id + " has " + option_names(algorithm));
+        const std::string name = setting.substr(0, equals);
+        try {
+            values[name] = parse_option(algorithm.options[position(algorithm.options, name)], setting.substr(equals + 1));
+        } catch (const OptionError& error) {
+            throw UsageError("--set " + setting + ": " + error.what());
+        }
+    }
+    return values;
+}
+
+const AlgorithmInfo& chosen_algorithm(const std::string& id) {
+    if (const AlgorithmInfo* found = find_algorithm(id)) return *found;
+    std::vector<std::string> known;
+    for (const AlgorithmInfo& info : algorithms()) known.push_back(info.id);
+    throw UsageError("--algorithm " + id + ": there is no such algorithm; there are " + usage::joined(known, ", "));
+}
+
+/// Tells of a mistyped folder before the search, not after it.
+void expect_writable(const Path& file) {
+    std::error_code error;
+    const bool folder = std::filesystem::is_directory(file, error);
+    if (!folder && (!file.has_parent_path() || std::filesystem::is_directory(file.parent_path(), error))) return;
+    throw InputError(file.string(), "", folder ? "cannot be written: it is a folder" : "cannot be written: there is no such folder");
+}
+
+struct Found {
+    const AlgorithmInfo& algorithm;
+    OptionValues options;
+    std::uint64_t seed;
+    SearchResult result;
+    Outcome outcome;
+    double lower_bound_s;
+
+    const SearchProgress& progress() const { return result.progress; }
+    const Placement& placement() const { return *result.progress.best_placement; }
+    bool cancelled() const { return result.end == SearchEnd::cancelled; }
+    double simulations_per_s() const { return static_cast<double>(progress().simulations) / std::max(progress().elapsed_s, 1e-9); }
+};
+
+Json found_json(const Job& job, const Found& found) {
+    const SearchProgress& progress = found.progress();
+    Json curve = Json::array();
+    for (const CurvePoint& point : *progress.curve) curve.push_back({point.evaluations, point.best_s});
+    Json by_name = Json::object();
+    for (const auto& [op, device] : placement_by_name(found.placement(), *job.problem)) append_member(by_name, op, device);
+    return {{"algorithm", found.algorithm.id},
+            {"seed", found.seed},
+            {"evaluations", progress.evaluations},
+            {"wall_s", progress.elapsed_s},
+            {"simulations_per_s", found.simulations_per_s()},
+            {"best", {{"step_time_s", progress.best.step_time_s}, {"score_s", progress.best.seconds}, {"fits", progress.best.fits}}},
+            {"lower_bound_s", finite_or_null(found.lower_bound_s)},
+            {"curve", std::move(curve)},
+            {"placement", std::move(by_name)}};
+}
+
+void print_found(const Job& job, const Found& found) {
+    const SearchProgress& progress = found.progress();
+    const Score& best = progress.best;
+    std::cout << found.algorithm.title << ", seed " << found.seed << ": " << progress.evaluations
+              << (progress.evaluations == 1 ? " evaluation in " : " evaluations in ") << format_seconds(progress.elapsed_s)
+              << (found.cancelled() ? " (cancelled)" : "") << ", " << format_count(found.simulations_per_s()) << " simulations/s\n"
+              << "best " << format_seconds(best.step_time_s);
+    // Bounds hold for what fits, and a device that cannot hold everything is nothing to compare with.
+    if (best.fits && found.lower_bound_s > 0) {
+        std::cout << ", at most " << percent(std::max(0.0, best.step_time_s / found.lower_bound_s - 1)) << " above optimal (bound "
+                  << format_seconds(found.lower_bound_s) << ')';
+    }
+    if (best.fits && job.single_device_fits && best.step_time_s > 0) {
+        std::array<char, 32> speedup{};
+        std::snprintf(speedup.data(), speedup.size(), "%.2f", job.single_device_s / best.step_time_s);
+        std::cout << ", " << speedup.data() << " times as fast as one device";
+    }
+    std::cout << "\n\n";
+    print_outcome(job, found.outcome);
+}
+
+void write_found(const Job& job, const Found& found, const Path& file) {
+    PlacementFile about;
+    PlacementFile::Prediction prediction{found.outcome.step_time_s, {}, {}, found.outcome.fits};
+    if (std::isfinite(found.lower_bound_s)) prediction.lower_bound_s = found.lower_bound_s;
+    for (std::size_t i = 0; i < found.outcome.peak_bytes.size(); ++i) {
+        prediction.peak_bytes[job.problem->machine->devices()[i].name] = found.outcome.peak_bytes[i];
+    }
+    about.predicted = std::move(prediction);
+    about.produced_by = {found.algorithm.id, found.seed, found.progress().evaluations, found.options};
+    write_placement(found.placement(), *job.problem, about, file);
+}
+
+int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
+    const InterruptGuard interrupt;
+    const AlgorithmInfo& algorithm = chosen_algorithm(search.algorithm);
+    const OptionValues options = parse_settings(algorithm, search.settings);
+    if (!search.out.empty()) expect_writable(search.out);
+    const Job job = arguments.load();
+
+    std::unique_ptr<Optimizer> optimizer;
+    try {
+        optimizer = algorithm.make({job.problem, search.seed, starting_placements(job)}, options);
+    } catch (const OptionError& error) {
+        throw UsageError(std::string("--set: ") + error.what());
+    }
+    const auto evaluator = simulation_evaluator(job.problem, job.simulation, job.objective, search.threads);
+    ProgressCallback report;
+    const bool terminal = isatty(STDERR_FILENO) != 0;
+    if (terminal) report = [&](const SearchProgress& progress) { print_progress(progress, search.budget); };
+    // Before the search: after a Ctrl+C nobody wants to wait for it.
+    const double lower_bound_s = tightest_bound(job).value_s;
+    SearchResult result = run_search(*optimizer, *evaluator, search.budget, interrupt.token(), report, std::chrono::milliseconds(100));
+    if (terminal) std::fputs("\r\x1b[K", stderr);
+    if (!result.progress.best_placement) {
+        std::cerr << "placewright-cli: cancelled before the first placement was scored\n";
+        return kCancelled;
+    }
+    const Outcome outcome = Simulator(job.problem, job.simulation).run(*result.progress.best_placement);
+    const Found found{algorithm, options, search.seed, std::move(result), outcome, lower_bound_s};
+
+    // The result comes before the file: it is not lost if that cannot be written.
+    if (arguments.json) {
+        print(found_json(job, found));
+    } else {
+        print_found(job, found);
+    }
+    if (!search.out.empty()) {
+        write_found(job, found, search.out);
+        if (!arguments.json) std::cout << "\nwritten to " << search.out << '\n';
+    }
+    if (found.cancelled()) return kCancelled;
+    if (found.progress().best.fits) return kDone;
+    std::cerr << "placewright-cli: no placement that fits the memory was found\n";
+    return kNothingFits;
+}
+
+int bound(const JobArguments& arguments) {
+    const Job job = arguments.load();
+    const auto bounds = lower_bounds(*job.problem, job.simulation);
+    const double tightest_s = bounds.front().value_s;
+    if (arguments.json) {
+        Json list = Json::array();
+        for (const Bound& item : bounds)
+            list.push_back({{"name", item.name}, {"value_s", finite_or_null(item.value_s)}, {"proof", item.proof}});
+        print({{"lower_bound_s", finite_or_null(tightest_s)}, {"bounds", std::move(list)}});
+        return kDone;
+    }
+    std::cout << "no placement of " << job.problem->graph->name() << " on " << job.problem->machine->name()
+              << (std::isfinite(tightest_s) ? " takes less than " + format_seconds(tightest_s) : " fits the memory") << "\n\n";
+    std::vector<Row> rows;
+    for (const Bound& item : bounds)
+        rows.push_back({item.name, std::isfinite(item.value_s) ? format_seconds(item.value_s) : "none fits", item.proof});
+    std::cout << table("lrl", rows);
+    return kDone;
+}
+
+int convert(const std::vector<std::string>& files, const std::string& network, std::int64_t batch) {
+    if (!network.empty()) {
+        const NetworkInfo* info = find_network(network);
+        if (info == nullptr) {
+            std::vector<std::string> known;
+            for (const NetworkInfo& item : known_networks()) known.emplace_back(item.name);
+            throw UsageError("--network " + network + ": there is no such network; there are " + usage::joined(known, ", "));
+        }
+        if (files.size() != 1) throw UsageError("convert --network NAME takes one file, the output");
+        write_network(info->build(batch > 0 ? batch : 32), files[0]);
+        return kDone;
+    }
+    if (files.size() != 2) throw UsageError("convert takes an input and an output file");
+    if (file_content(files[0]) == FileContent::machine) {
+        if (batch > 0) throw UsageError("--batch: a machine has no batch size");
+        write_machine(read_machine(files[0]), files[1]);
+    } else {
+        write_network(read_network(files[0], batch > 0 ? std::optional(batch) : std::nullopt).graph, files[1]);
+    }
+    return kDone;
+}
+
+Json option_info_json(const OptionInfo& option) {
+    Json json{{"name", option.name}, {"type", type_name(option)}, {"default", option_json(option.default_value)}};
+    if (option.min) json["min"] = *option.min;
+    if (option.max) json["max"] = *option.max;
+    if (!option.choices.empty()) json["choices"] = option.choices;
+    json["help"] = option.help;
+    return json;
+}
+
+int list_algorithms(bool json) {
+    if (json) {
+        Json list = Json::array();
+        for (const AlgorithmInfo& info : algorithms()) {
+            Json options = Json::array();
+            for (const OptionInfo& option : info.options) options.push_back(option_info_json(option));
+            list.push_back({{"id", info.id}, {"title", info.title}, {"help", info.help}, {"options", std::move(options)}});
+        }
+        print(list);
+        return kDone;
+    }
+    std::cout << "Options are given to optimize as --set option=value; here with their defaults.\n";
+    for (const AlgorithmInfo& info : algorithms()) {
+        std::cout << '\n' << info.id << " - " << info.title << "\n  " << wrapped(info.help, 2);
+        for (const OptionInfo& option : info.options) {
+            std::cout << "    " << option.name << '=' << to_string(option.default_value);
+            if (!option.choices.empty()) {
+                std::cout << "  (" << usage::joined(option.choices, ", ") << ')';
+            } else if (option.min && option.max) {
+                std::cout << "  (" << to_string(*option.min) << " to " << to_string(*option.max) << ')';
+            }
+            std::cout << "\n        " << wrapped(option.help, 8);
+        }
+    }
+    return kDone;
+}
+
+int list_networks(bool json) {
+    Json list = Json::array();
+    std::vector<Row> rows{{"name", "ops", "parameters", "forward", "batch", "title"}};
+    for (const ShippedFile& shipped : shipped_networks()) {
+        const Graph graph = read_network(shipped.file).graph;
+        const GraphTotals sums = totals(graph);
+        const NetworkInfo* info = find_network(shipped.name);
+        const std::string title(info != nullptr ? info->title : std::string_view(graph.name()));
+        const std::int64_t parameters = sums.parameter_bytes / 4;
+        list.push_back({{"name", shipped.name},
+                        {"title", title},
+                        {"ops", sums.ops},
+                        {"parameters", parameters},
+                        {"forward_flops", sums.forward_flops},
+                        {"file", shipped.file.string()}});
+        rows.push_back({shipped.name, std::to_string(sums.ops), format_count(static_cast<double>(parameters)),
+                        format_flops(sums.forward_flops), std::to_string(graph.batch()), title});
+    }
+    if (json) {
+        print(list);
+    } else {
+        std::cout << table("lrrrrl", rows);
+    }
+    return kDone;
+}
+
+/// "Xeon Gold 6132, 2x NVIDIA V100": neighbours of one model together.
+std::string device_summary(const Machine& machine) {
+    const auto devices = machine.devices();
+    std::string text;
+    for (std::size_t i = 0, next = 0; i < devices.size(); i = next) {
+        while (next < devices.size() && devices[next].model == devices[i].model) ++next;
+        text += (text.empty() ? "" : ", ") + (next - i > 1 ? std::to_string(next - i) + "x " : std::string()) + devices[i].model;
+    }
+    return text;
+}
+
+int list_machines(bool json) {
+    Json list = Json::array();
+    std::vector<Row> rows{{"name", "title", "devices"}};
+    for (const ShippedFile& shipped : shipped_machines()) {
+        const Machine machine = read_machine(shipped.file);
+        list.push_back(Json::parse(machine_json(machine)));
+        rows.push_back({shipped.name, machine.name(), device_summary(machine)});
+    }
+    if (json) {
+        print(list);
+    } else {
+        std::cout << table("lll", rows);
+    }
+    return kDone;
+}
+
+int run(int argc, char** argv) {
+    CLI::App app("Decides on which device each operation of a neural network runs.", "placewright-cli");
+    app.formatter(std::make_shared<usage::HelpText>());
+    app.set_version_flag("--version", PLACEWRIGHT_VERSION, "Print the version and exit");
+    app.set_help_flag("-h,--help", "Print this help and exit");
+    app.require_subcommand(1);
+    app.footer(
+        "Exit status: 0 done, 1 internal error, 2 wrong usage, 3 bad input file or unwritable output,\n"
+        "4 no placement found that fits the memory, 130 cancelled (what was found is still written).");
+    int status = kDone;
+
+    JobArguments job;
+    std::string placement_file;
+    std::string trace_file;
+    CLI::App& simulate_command = *app.add_subcommand("simulate", "One simulation");
+    job.add_to(simulate_command);
+    simulate_command.add_option("--placement", placement_file, "Placement file; else everything is on the fastest device")->type_name("P");
+    simulate_command.add_option("--trace", trace_file, "Write the trace as Chrome trace JSON (opens in Perfetto)")->type_name("OUT");
+    simulate_command.callback([&] { status = simulate(job, placement_file, trace_file); });
+
+    OptimizeArguments search;
+    CLI::App& optimize_command = *app.add_subcommand("optimize", "One search for a good placement");
+    job.add_to(optimize_command);
+    optimize_command.add_option("--algorithm", search.algorithm, "What searches (see algorithms)")->required()->type_name("A");
+    optimize_command.add_option("--set", search.settings, "Option of the algorithm; may be repeated")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->type_name("OPTION=VALUE");
+    const CLI::Option* evaluations =
+        optimize_command.add_option("--evaluations", search.budget.evaluations, "Placements to score; no limit if only --seconds is given")
+            ->check(usage::whole_number(1, kUnlimited))
+            ->type_name("N")
+            ->capture_default_str();
+    const CLI::Option* seconds =
+        optimize_command.add_option("--seconds", search.budget.seconds, "Time to search; results then depend on the computer")
+            ->check(usage::positive_number(1e9, "a number above 0"))
+            ->type_name("S");
+    optimize_command.add_option("--seed", search.seed, "Seed of the algorithm's random numbers")
+        ->check(usage::whole_number(0))
+        ->type_name("K")
+        ->capture_default_str();
+    optimize_command.add_option("--threads", search.threads, "Threads, 0 for all cores; the result is the same")
+        ->check(usage::whole_number(0, 1'024))
+        ->type_name("T")
+        ->capture_default_str();
+    optimize_command.add_option("--out", search.out, "Write the placement file")->type_name("P");
+    optimize_command.callback([&] {
+        if (seconds->count() > 0 && evaluations->count() == 0) search.budget.evaluations = kUnlimited;
+        status = optimize(job, search);
+    });
+
+    CLI::App& bound_command = *app.add_subcommand("bound", "Lower bounds on the step time, and how each is proven");
+    job.add_to(bound_command);
+    bound_command.footer("A bound that shows that no placement fits the memory is null in JSON.\n\n" + bound_command.get_footer());
+    bound_command.callback([&] { status = bound(job); });
+
+    std::vector<std::string> files;
+    std::string network;
+    std::int64_t batch = 0;
+    CLI::App& convert_command = *app.add_subcommand("convert", "convert IN OUT between formats, or --network NAME OUT");
+    convert_command.add_option("FILES", files, "Input and output, or only the output with --network")->expected(1, -1);
+    convert_command.add_option("--network", network, "Generate this network (see networks)")->type_name("NAME");
+    convert_command.add_option("--batch", batch, "Batch size; 32 for generated networks")
+        ->check(usage::whole_number(1, 1'000'000))
+        ->type_name("B");
+    convert_command.callback([&] { status = convert(files, network, batch); });
+
+    bool json = false;
+    const auto add_list = [&](const char* name, const char* help, int (*list)(bool)) {
+        CLI::App& command = *app.add_subcommand(name, help);
+        command.add_flag("--json", json, "Print one JSON array");
+        command.callback([&, list] { status = list(json); });
+    };
+    add_list("algorithms", "All algorithms with their options", list_algorithms);
+    add_list("networks", "The networks that ship", list_networks);
+    add_list("machines", "The machines that ship", list_machines);
+
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        if (error.get_exit_code() != 0) throw UsageError(usage::complaint(app, error));
+        app.exit(error);
+    }
+    if (!std::cout.flush()) throw std::runtime_error("standard output cannot be written");
+    return status;
+}
+
+}  // namespace
+}  // namespace placewright
+
+int main(int argc, char** argv) {
+    using namespace placewright;
+    const auto complain = [](const std::string& text, ExitStatus status) {
+        // Names from files and arguments may hold anything; the message stays one line.
+        std::cerr << printable(text, 8192) << '\n';
+        return status;
+    };
+    try {
+        return run(argc, argv);
+    } catch (const UsageError& error) {
+        return complain(std::string("placewright-cli: ") + error.what(), kWrongUsage);
+    } catch (const InputError& error) {
+        return complain(error.what(), kBadInput);
+    } catch (const std::bad_alloc&) {
+        return complain("placewright-cli: there is not enough memory", kInternalError);
+    } catch (const std::exception& error) {
+        return complain(std::string("placewright-cli: internal error: ") + error.what(), kInternalError);
+    }
+}

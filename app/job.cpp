@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#include "app/job.hpp"
+
+#include "core/algorithms.hpp"
+#include "core/io/input_error.hpp"
+
+namespace placewright {
+
+Job load_job(const std::string& network, const std::string& machine, const JobOptions& options) {
+    const Path file = find_network_file(network);
+    auto graph = std::make_shared<const Graph>(read_network(file, options.batch).graph);
+    auto read = std::make_shared<const Machine>(read_machine(find_machine_file(machine)));
+    try {
+        return make_job(std::move(graph), std::move(read), options);
+    } catch (const GraphError& error) {
+        throw InputError(file.string(), "", error.what());
+    } catch (const PlacementError& error) {
+        throw InputError(file.string(), "", error.what());
+    }
+}
+
+Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> machine, const JobOptions& options) {
+    Job job;
+    job.problem = make_problem(std::move(graph), std::move(machine), options.problem);
+    job.simulation = options.simulation;
+    job.objective = options.objective;
+
+    Simulator simulator(job.problem, job.simulation);
+    Score best;
+    for (DeviceId device = 0; device < job.problem->devices; ++device) {
+        Placement placement = single_device_placement(*job.problem, device);
+        const Score score = job.objective.score(*job.problem->machine, simulator.run(placement));
+        if (job.single_device.empty() || score.seconds < best.seconds) {
+            best = score;
+            job.single_device = std::move(placement);
+        }
+    }
+    job.single_device_s = best.step_time_s;
+    job.single_device_fits = best.fits;
+    return job;
+}
+
+std::vector<Placement> starting_placements(const Job& job) {
+    std::vector<Placement> seeds{job.single_device};
+    const auto expert = find_algorithm("expert")->make({job.problem, 1, {}}, {});
+    const auto proposed = expert->ask(1);
+    seeds.insert(seeds.end(), proposed.begin(), proposed.end());
+    return seeds;
+}
+
+Bound tightest_bound(const Job& job) {
+    return lower_bounds(*job.problem, job.simulation).front();
+}
+
+}  // namespace placewright

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// A network on a machine with the options of a simulation: what the window and the command line both work on.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/cost/problem.hpp"
+#include "core/io/files.hpp"
+#include "core/search/optimizer.hpp"
+#include "core/sim/bounds.hpp"
+#include "core/sim/objective.hpp"
+#include "core/sim/simulator.hpp"
+
+namespace placewright {
+
+struct JobOptions {
+    std::optional<std::int64_t> batch;
+    ProblemOptions problem;
+    SimulationOptions simulation;
+    Objective objective;
+};
+
+struct Job {
+    std::shared_ptr<const Problem> problem;
+    SimulationOptions simulation;
+    Objective objective;
+    /// Step time of everything on the fastest device that it fits on; of the fastest device if it fits on none.
+    double single_device_s = 0;
+    bool single_device_fits = false;
+    Placement single_device;
+};
+
+/// `network` and `machine` are files or names of shipped ones. Throws InputError, also for a network that this machine or these options do
+/// not allow: an op that may be on no device, no backward ops to derive, nothing left for inference.
+Job load_job(const std::string& network, const std::string& machine, const JobOptions& options);
+/// Throws PlacementError if some op may be on no device, GraphError if there is no training or inference graph.
+Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> machine, const JobOptions& options);
+
+/// Placements for searches to start from: single device and expert.
+std::vector<Placement> starting_placements(const Job& job);
+
+/// The tightest bound of lower_bounds().
+Bound tightest_bound(const Job& job);
+
+}  // namespace placewright
