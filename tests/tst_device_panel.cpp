@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+#include <QScrollArea>
+#include <QScrollBar>
+#include <QSignalSpy>
+#include <QTest>
+
+#include "tests/support/graphs.hpp"
+#include "widgets/device_panel.hpp"
+#include "widgets/palette.hpp"
+#include "widgets/quantities.hpp"
+
+using namespace placewright;
+
+namespace {
+
+/// Three GPUs, the second one over its memory, the third one idle; the first channel carried something.
+struct Panel : DevicePanel {
+    explicit Panel(std::size_t gpus = 3) {
+        setMachine(std::make_shared<const Machine>(test::uniform_machine(gpus, 8e9)));
+        Outcome outcome;
+        outcome.total_time_s = outcome.step_time_s = 0.04;
+        outcome.device_busy_s.assign(gpus, 0);
+        outcome.peak_bytes.assign(gpus, 0);
+        outcome.resident_bytes.assign(gpus, 0);
+        outcome.channel_busy_s.assign(gpus * (gpus - 1), 0);
+        outcome.channel_bytes.assign(gpus * (gpus - 1), 0);
+        outcome.channel_transfers.assign(gpus * (gpus - 1), 0);
+        outcome.device_busy_s[0] = 0.03;
+        outcome.device_busy_s[1] = 0.02;
+        outcome.peak_bytes[0] = 4e9;
+        outcome.peak_bytes[1] = 9e9;
+        outcome.channel_busy_s[0] = 0.01;
+        outcome.channel_bytes[0] = 14e6;
+        std::vector<OpList> opsOf(gpus);
+        opsOf[0] = {0, 2, 4};
+        opsOf[1] = {1, 3};
+        setOutcome(outcome, opsOf);
+        resize(sizeHint());
+    }
+    void expose() {
+        show();
+        if (!QTest::qWaitForWindowExposed(this)) qFatal("The window did not appear");
+    }
+    QPoint middle(DeviceId device) const { return deviceRect(device).center().toPoint(); }
+};
+
+void moveHeld(QWidget& widget, QPoint position) {
+    QMouseEvent event(QEvent::MouseMove, position, widget.mapToGlobal(position), Qt::NoButton, Qt::LeftButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(&widget, &event);
+}
+
+int pixelsOf(const QColor& color, const QImage& image, const QRectF& area) {
+    int pixels = 0;
+    const QRect within = area.toRect() & image.rect();
+    for (int y = within.top(); y <= within.bottom(); ++y) {
+        for (int x = within.left(); x <= within.right(); ++x) pixels += image.pixelColor(x, y) == color;
+    }
+    return pixels;
+}
+
+bool isSame(const QRectF& area, const QImage& a, const QImage& b) {
+    return a.copy(area.toRect()) == b.copy(area.toRect());
+}
+
+}  // namespace
+
+class DevicePanelTest : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void initTestCase() { qRegisterMetaType<OpList>("placewright::OpList"); }
+
+    void emptyPanelSaysWhatFillsIt() {
+        DevicePanel panel;
+        panel.resize(250, 200);
+        QImage blank(250, 200, QImage::Format_RGB32);
+        blank.fill(panel.palette().color(QPalette::Base));
+        QVERIFY(panel.grab().toImage().convertToFormat(QImage::Format_RGB32) != blank);
+        QTest::mouseClick(&panel, Qt::LeftButton, {}, {20, 20});
+        QTest::keyClick(&panel, Qt::Key_Down);
+    }
+
+    void rowsAreTallEnoughToPointAt_data() {
+        QTest::addColumn<int>("points");
+        QTest::newRow("small") << 6;
+        QTest::newRow("usual") << 10;
+        QTest::newRow("large") << 24;
+    }
+    void rowsAreTallEnoughToPointAt() {
+        QFETCH(int, points);
+        Panel panel;
+        QFont font = panel.font();
+        font.setPointSize(points);
+        panel.setFont(font);
+        QVERIFY(panel.deviceRect(0).height() >= 40);
+        QVERIFY(panel.deviceRect(0).height() >= 2 * QFontMetrics(font).height());
+        QCOMPARE(panel.deviceRect(1).top(), panel.deviceRect(0).bottom());
+        QVERIFY(panel.sizeHint().height() >= panel.deviceRect(2).bottom());
+        QVERIFY(panel.minimumSizeHint().height() < panel.sizeHint().height());
+    }
+
+    void clickSelectsTheOpsOfADevice() {
+        Panel panel;
+        panel.expose();
+        QSignalSpy edited(&panel, &DevicePanel::selectionEdited);
+        QTest::mouseClick(&panel, Qt::LeftButton, {}, panel.middle(1));
+        QCOMPARE(edited.size(), 1);
+        QCOMPARE(edited.first().at(0).value<OpList>(), (OpList{1, 3}));
+        QTest::mouseClick(&panel, Qt::LeftButton, {}, panel.middle(2));
+        QCOMPARE(edited.last().at(0).value<OpList>(), OpList{});
+        QTest::mouseClick(&panel, Qt::LeftButton, {}, QPoint(20, panel.height() - 10));  // a channel
+        QCOMPARE(edited.size(), 2);
+    }
+
+    void dragTakesAllOpsOfADevice() {
+        Panel panel;
+        panel.expose();
+        QSignalSpy edited(&panel, &DevicePanel::selectionEdited), started(&panel, &DevicePanel::opDragStarted);
+        QSignalSpy moved(&panel, &DevicePanel::opDragMoved), dropped(&panel, &DevicePanel::opDropped),
+            cancelled(&panel, &DevicePanel::opDragCancelled);
+        QTest::mousePress(&panel, Qt::LeftButton, {}, panel.middle(0));
+        moveHeld(panel, panel.middle(0) + QPoint(1, 1));
+        QCOMPARE(started.size(), 0);
+        moveHeld(panel, panel.middle(1));
+        QCOMPARE(edited.first().at(0).value<OpList>(), (OpList{0, 2, 4}));
+        QCOMPARE(started.first().at(0).value<OpList>(), (OpList{0, 2, 4}));
+        moveHeld(panel, panel.middle(2));
+        QCOMPARE(moved.last().at(0).toPoint(), panel.mapToGlobal(panel.middle(2)));
+        QTest::mouseRelease(&panel, Qt::LeftButton, {}, panel.middle(2));
+        QCOMPARE(dropped.size(), 1);
+        QCOMPARE(panel.deviceAt(dropped.first().at(0).toPoint()), std::optional<DeviceId>(2));
+        QCOMPARE(cancelled.size(), 0);
+        QCOMPARE(edited.size(), 1);
+    }
+
+    void emptyDeviceIsNotDragged() {
+        Panel panel;
+        panel.expose();
+        QSignalSpy started(&panel, &DevicePanel::opDragStarted), dropped(&panel, &DevicePanel::opDropped);
+        QTest::mousePress(&panel, Qt::LeftButton, {}, panel.middle(2));
+        moveHeld(panel, panel.middle(0));
+        QTest::mouseRelease(&panel, Qt::LeftButton, {}, panel.middle(0));
+        QCOMPARE(started.size() + dropped.size(), 0);
+    }
+
+    void escapeAndHidingCancelADragOnce_data() {
+        QTest::addColumn<bool>("escape");
+        QTest::newRow("escape") << true;
+        QTest::newRow("hidden") << false;
+    }
+    void escapeAndHidingCancelADragOnce() {
+        QFETCH(bool, escape);
+        Panel panel;
+        panel.expose();
+        QSignalSpy started(&panel, &DevicePanel::opDragStarted), dropped(&panel, &DevicePanel::opDropped);
+        QSignalSpy cancelled(&panel, &DevicePanel::opDragCancelled);
+        QTest::mousePress(&panel, Qt::LeftButton, {}, panel.middle(0));
+        moveHeld(panel, panel.middle(1));
+        if (escape) {
+            QTest::keyClick(&panel, Qt::Key_Escape);
+        } else {
+            panel.hide();
+        }
+        QCOMPARE(cancelled.size(), 1);
+        moveHeld(panel, panel.middle(2));
+        QTest::mouseRelease(&panel, Qt::LeftButton, {}, panel.middle(2));
+        QCOMPARE(started.size(), 1);
+        QCOMPARE(cancelled.size(), 1);
+        QCOMPARE(dropped.size(), 0);
+    }
+
+    void keysMoveAndSelect() {
+        Panel panel;
+        panel.expose();
+        panel.setFocus();
+        QSignalSpy edited(&panel, &DevicePanel::selectionEdited), pressed(&panel, &DevicePanel::deviceKeyPressed);
+        const QImage first = panel.grab().toImage();
+        QTest::keyClick(&panel, Qt::Key_Down);
+        const QImage second = panel.grab().toImage();
+        QVERIFY(!isSame(panel.deviceRect(0), first, second));
+        QVERIFY(!isSame(panel.deviceRect(1), first, second));
+        QTest::keyClick(&panel, Qt::Key_Return);
+        QCOMPARE(edited.last().at(0).value<OpList>(), (OpList{1, 3}));
+        QTest::keyClick(&panel, Qt::Key_Up);
+        QTest::keyClick(&panel, Qt::Key_Up);  // stays at the first
+        QTest::keyClick(&panel, Qt::Key_Enter);
+        QCOMPARE(edited.last().at(0).value<OpList>(), (OpList{0, 2, 4}));
+        QTest::keyClick(&panel, Qt::Key_3);
+        QCOMPARE(pressed.first().at(0).toInt(), 3);
+    }
+
+    void deviceAtIsWhereItsRowIs() {
+        Panel panel;
+        panel.expose();
+        for (DeviceId device = 0; device < 3; ++device) {
+            QCOMPARE(panel.deviceAt(panel.mapToGlobal(panel.middle(device))), std::optional(device));
+        }
+        QVERIFY(!panel.deviceAt(panel.mapToGlobal(QPoint(20, panel.height() - 10))));
+        QVERIFY(!panel.deviceAt(panel.mapToGlobal(QPoint(-2, 10))));
+    }
+
+    void scrollsInAScrollAreaAndHiddenRowsAreNoTargets() {
+        QScrollArea area;
+        area.setWidgetResizable(true);
+        auto* panel = new Panel;
+        area.setWidget(panel);
+        area.resize(260, 90);
+        area.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&area));
+        QVERIFY(area.verticalScrollBar()->maximum() > 0);
+        QCOMPARE(panel->height(), panel->sizeHint().height());
+        QCOMPARE(panel->deviceAt(panel->mapToGlobal(panel->middle(0))), std::optional<DeviceId>(0));
+        QVERIFY(!panel->deviceAt(panel->mapToGlobal(panel->middle(2))));
+    }
+
+    void overflowIsInTheWarningColour() {
+        Panel panel;
+        const QImage image = panel.grab().toImage();
+        const QColor warning = warningColor(panel.palette());
+        QCOMPARE(pixelsOf(warning, image, panel.deviceRect(0)), 0);
+        QVERIFY(pixelsOf(warning, image, panel.deviceRect(1)) > 100);
+        // The swatch and the meters have the device's colour.
+        const auto machine = test::uniform_machine(3, 8e9);
+        for (DeviceId device = 0; device < 2; ++device)
+            QVERIFY(pixelsOf(deviceColor(machine, device), image, panel.deviceRect(device)) > 100);
+    }
+
+    void dropPreviewMarksTheTarget() {
+        Panel panel;
+        const QImage before = panel.grab().toImage();
+        const DropPreviews previews{{true, true, 41.2e-3, -1.4e-3}, {true, false, 40e-3, 2e-3}, {false, true, 0, 0}};
+        panel.setDropPreview(previews, DeviceId{1});
+        const QImage onOne = panel.grab().toImage();
+        panel.setDropPreview(previews, DeviceId{0});
+        const QImage onZero = panel.grab().toImage();
+        for (DeviceId device = 0; device < 3; ++device) QVERIFY(!isSame(panel.deviceRect(device), before, onOne));
+        QVERIFY(!isSame(panel.deviceRect(0), onOne, onZero));
+        QVERIFY(!isSame(panel.deviceRect(1), onOne, onZero));
+        QVERIFY(isSame(panel.deviceRect(2), onOne, onZero));
+        panel.setDropPreview({}, std::nullopt);
+        QCOMPARE(panel.grab().toImage(), before);
+    }
+
+    void bytesAgainstALimit_data() {
+        QTest::addColumn<double>("used_bytes");
+        QTest::addColumn<double>("limit_bytes");
+        QTest::addColumn<QString>("text");
+        QTest::newRow("same unit") << 8.1e9 << 32e9 << "8.10 / 32.0 GB";
+        QTest::newRow("other unit") << 512e6 << 32e9 << "512 MB / 32.0 GB";
+        QTest::newRow("nothing") << 0.0 << 32e9 << "0 B / 32.0 GB";
+    }
+    void bytesAgainstALimit() {
+        QFETCH(double, used_bytes);
+        QFETCH(double, limit_bytes);
+        QTEST(shareOfBytesText(used_bytes, limit_bytes), "text");
+    }
+
+    void anotherMachineForgetsTheOutcome() {
+        Panel panel;
+        panel.setDropPreview(DropPreviews(3), DeviceId{2});
+        panel.setMachine(std::make_shared<const Machine>(test::uniform_machine(1, 8e9)));
+        QVERIFY(!panel.grab().isNull());
+        QVERIFY(panel.deviceRect(1).isEmpty());
+        QSignalSpy edited(&panel, &DevicePanel::selectionEdited);
+        QTest::mouseClick(&panel, Qt::LeftButton, {}, panel.middle(0));
+        QCOMPARE(edited.first().at(0).value<OpList>(), OpList{});
+    }
+};
+
+QTEST_MAIN(DevicePanelTest)
+#include "tst_device_panel.moc"

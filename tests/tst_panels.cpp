@@ -1,0 +1,865 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <QAbstractButton>
+#include <QAbstractItemModelTester>
+#include <QCheckBox>
+#include <QClipboard>
+#include <QComboBox>
+#include <QContextMenuEvent>
+#include <QHeaderView>
+#include <QLabel>
+#include <QMenu>
+#include <QScrollBar>
+#include <QSignalSpy>
+#include <QSlider>
+#include <QTest>
+#include <QToolButton>
+#include <QToolTip>
+
+#include "core/base/random.hpp"
+#include "widgets/archive_view.hpp"
+#include "widgets/curve_plot.hpp"
+#include "widgets/message_bar.hpp"
+#include "widgets/palette.hpp"
+#include "widgets/qcustomplot_header.hpp"
+#include "widgets/runs_view.hpp"
+#include "widgets/start_page.hpp"
+
+using namespace placewright;
+
+namespace {
+
+RunRow run(int id, double stepTime, RunRow::State state = RunRow::State::finished) {
+    RunRow row;
+    row.id = id;
+    row.title = QStringLiteral("Run #%1").arg(id);
+    row.state = state;
+    row.step_time_s = stepTime;
+    row.speedup = stepTime > 0 ? 0.1 / stepTime : 0;
+    row.evaluations = 100 * static_cast<quint64>(id);
+    row.budget = 20000;
+    return row;
+}
+
+/// Titles of a view from top to bottom.
+QStringList titles(const RunsView& view) {
+    QStringList result;
+    for (int row = 0; row < view.model()->rowCount(); ++row) result << view.model()->index(row, RunsModel::Title).data().toString();
+    return result;
+}
+
+QPoint centreOf(const RunsView& view, int row) {
+    return view.visualRect(view.model()->index(row, RunsModel::Title)).center();
+}
+
+/// Pixels of the picture that are not of the colour.
+qsizetype otherThan(const QImage& image, const QColor& color) {
+    qsizetype count = 0;
+    for (int y = 0; y < image.height(); ++y) {
+        for (int x = 0; x < image.width(); ++x) count += image.pixelColor(x, y) != color;
+    }
+    return count;
+}
+
+CurveSeries series(int id, std::vector<CurvePoint> points, double evaluations, double seconds) {
+    return {id, QStringLiteral("Run #%1").arg(id), std::make_shared<const std::vector<CurvePoint>>(std::move(points)), evaluations,
+            seconds};
+}
+
+/// From 90 ms after a penalty to 41 ms.
+CurveSeries usualSeries(int id = 1) {
+    return series(id, {{10, 0.1, 5e5, 5e5}, {20, 0.2, 0.090, 0.1}, {300, 3.0, 0.050, 0.06}, {800, 8.0, 0.041, 0.05}}, 1000, 10);
+}
+
+QList<QPointF> dataOf(const QCustomPlot& plot, int graph) {
+    QList<QPointF> points;
+    for (const QCPGraphData& point : *plot.graph(graph)->data()) points << QPointF(point.key, point.value);
+    return points;
+}
+
+Score fitting(double seconds) {
+    return {seconds, seconds, true};
+}
+
+/// 3 devices, 2 counts, 4 jumps; the placement of an elite tells its cell.
+std::shared_ptr<ArchiveView> archive(const std::vector<std::pair<std::uint32_t, Score>>& elites) {
+    auto view = std::make_shared<ArchiveView>();
+    view->dimensions = {{"Device", 3, {"cpu:0", "gpu:0", "gpu:1"}}, {"Used", 2, {"one", "both"}}, {"Jumps", 4, {}}};
+    for (const auto& [cell, score] : elites) {
+        view->elites.push_back({cell, score, std::make_shared<Placement>(Placement{static_cast<DeviceId>(cell)})});
+    }
+    return view;
+}
+
+constexpr std::uint32_t cell(std::uint32_t device, std::uint32_t used, std::uint32_t jumps) {
+    return (device * 2 + used) * 4 + jumps;
+}
+
+QCPColorMapData& cellsOf(const ArchiveMap& map) {
+    return *qobject_cast<QCPColorMap*>(map.plot()->plottable(0))->data();
+}
+
+QPoint pixelOf(const ArchiveMap& map, int x, int y) {
+    return {qRound(map.plot()->xAxis->coordToPixel(x)), qRound(map.plot()->yAxis->coordToPixel(y))};
+}
+
+template <class Widget>
+void showAt(Widget& widget, QSize size) {
+    widget.resize(size);
+    widget.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&widget));
+}
+
+/// WCAG contrast ratio of two colours.
+double contrast(const QColor& a, const QColor& b) {
+    const auto luminance = [](const QColor& color) {
+        const auto linear = [](double value) { return value <= 0.04045 ? value / 12.92 : std::pow((value + 0.055) / 1.055, 2.4); };
+        return 0.2126 * linear(color.redF()) + 0.7152 * linear(color.greenF()) + 0.0722 * linear(color.blueF());
+    };
+    const auto [low, high] = std::minmax({luminance(a), luminance(b)});
+    return (high + 0.05) / (low + 0.05);
+}
+
+QPalette darkPalette() {
+    QPalette palette;
+    palette.setColor(QPalette::Window, QColor(45, 45, 48));
+    palette.setColor(QPalette::WindowText, QColor(230, 230, 230));
+    palette.setColor(QPalette::Base, QColor(30, 30, 32));
+    palette.setColor(QPalette::Text, QColor(230, 230, 230));
+    return palette;
+}
+
+}  // namespace
+
+class TestPanels : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    // Runs
+
+    void runsModelKeepsItsPromises_data() {
+        QTest::addColumn<int>("seed");
+        for (int seed = 1; seed <= 5; ++seed) QTest::addRow("seed %d", seed) << seed;
+    }
+    void runsModelKeepsItsPromises() {
+        QFETCH(int, seed);
+        Random random(static_cast<std::uint64_t>(seed));
+        RunsModel model;
+        QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
+        for (int step = 0; step < 60; ++step) {
+            std::vector<RunRow> rows;
+            for (int id = 1; id <= 9; ++id) {
+                if (random.chance(0.6)) rows.push_back(run(id, random.uniform(0.04, 0.09)));
+            }
+            if (random.chance(0.4)) random.shuffle(std::span(rows));
+            model.setRows(rows);
+            QVERIFY(model.rows() == rows);
+            QCOMPARE(model.rowCount(), static_cast<int>(rows.size()));
+        }
+    }
+
+    void runsModelEmitsOnlyWhatChanged() {
+        RunsModel model;
+        model.setRows({run(1, 0.08), run(2, 0.07), run(3, 0.06)});
+        QSignalSpy changed(&model, &QAbstractItemModel::dataChanged), inserted(&model, &QAbstractItemModel::rowsInserted),
+            removed(&model, &QAbstractItemModel::rowsRemoved), reset(&model, &QAbstractItemModel::modelReset);
+        model.setRows({run(1, 0.08), run(2, 0.07), run(3, 0.06)});
+        QCOMPARE(changed.size() + inserted.size() + removed.size(), 0);
+
+        const QPersistentModelIndex third = model.index(2, RunsModel::Title);
+        model.setRows({run(2, 0.05), run(3, 0.06), run(4, 0)});
+        QCOMPARE(removed.size(), 1);
+        QCOMPARE(inserted.size(), 1);
+        QCOMPARE(changed.size(), 1);
+        QCOMPARE(changed[0][0].toModelIndex().row(), 0);
+        QCOMPARE(reset.size(), 0);
+        QCOMPARE(third.data(RunsModel::IdRole).toInt(), 3);
+        QCOMPARE(third.row(), 1);
+    }
+
+    void runsSayWhatPeopleRead_data() {
+        QTest::addColumn<RunRow>("row");
+        QTest::addColumn<int>("column");
+        QTest::addColumn<QString>("text");
+        const RunRow usual = [] {
+            RunRow row = run(6, 0.0412);
+            row.speedup = 2.09;
+            row.gap = 0.0899;
+            row.evaluations = 12400;
+            row.seconds = 4.2;
+            return row;
+        }();
+        const auto with = [&](auto change) {
+            RunRow row = usual;
+            change(row);
+            return row;
+        };
+        QTest::newRow("step time") << usual << int(RunsModel::StepTime) << QStringLiteral("41.2 ms");
+        QTest::newRow("none yet") << with([](RunRow& row) { row.step_time_s = 0; }) << int(RunsModel::StepTime) << QString();
+        QTest::newRow("does not fit") << with([](RunRow& row) { row.fits = false; }) << int(RunsModel::StepTime)
+                                      << QStringLiteral("41.2 ms, does not fit");
+        QTest::newRow("speed-up") << usual << int(RunsModel::Speedup) << QStringLiteral("2.1×");
+        QTest::newRow("large speed-up") << with([](RunRow& row) { row.speedup = 12.4; }) << int(RunsModel::Speedup)
+                                        << QStringLiteral("12×");
+        QTest::newRow("no speed-up") << with([](RunRow& row) { row.speedup = 0; }) << int(RunsModel::Speedup) << QString();
+        QTest::newRow("gap is rounded up") << usual << int(RunsModel::Gap) << QStringLiteral("≤ 9 %");
+        QTest::newRow("whole gap") << with([](RunRow& row) { row.gap = 0.09; }) << int(RunsModel::Gap) << QStringLiteral("≤ 9 %");
+        QTest::newRow("a little more") << with([](RunRow& row) { row.gap = 0.0901; }) << int(RunsModel::Gap) << QStringLiteral("≤ 10 %");
+        QTest::newRow("no gap") << with([](RunRow& row) { row.gap = 0; }) << int(RunsModel::Gap) << QStringLiteral("optimal");
+        QTest::newRow("unknown gap") << with([](RunRow& row) { row.gap = -1; }) << int(RunsModel::Gap) << QString();
+        QTest::newRow("gap of what does not fit") << with([](RunRow& row) { row.fits = false; }) << int(RunsModel::Gap) << QString();
+        QTest::newRow("evaluations") << usual << int(RunsModel::Evaluations) << QStringLiteral("12.4 k");
+        QTest::newRow("running") << with([](RunRow& row) { row.state = RunRow::State::running; }) << int(RunsModel::Evaluations)
+                                 << QStringLiteral("12.4 k / 20.0 k");
+        QTest::newRow("by hand") << with([](RunRow& row) { row.evaluations = 0; }) << int(RunsModel::Evaluations) << QString();
+        QTest::newRow("time") << usual << int(RunsModel::Time) << QStringLiteral("0:04");
+    }
+    void runsSayWhatPeopleRead() {
+        QFETCH(RunRow, row);
+        QFETCH(int, column);
+        QFETCH(QString, text);
+        RunsModel model;
+        model.setRows({row});
+        QCOMPARE(model.index(0, column).data().toString(), text);
+    }
+
+    void runsShowTheirState() {
+        RunsModel model;
+        RunRow failed = run(2, 0, RunRow::State::failed);
+        failed.failure = QStringLiteral("temperature must be positive");
+        RunRow shown = run(1, 0.04, RunRow::State::running);
+        shown.shown = true;
+        model.setRows({shown, failed});
+        QVERIFY(model.index(0, RunsModel::StepTime).data(Qt::FontRole).value<QFont>().bold());
+        QVERIFY(!model.index(1, RunsModel::StepTime).data(Qt::FontRole).isValid());
+        QVERIFY(model.index(1, RunsModel::Title).data(Qt::ToolTipRole).toString().contains(failed.failure));
+        QCOMPARE(model.index(1, RunsModel::Title).data(Qt::ForegroundRole).value<QColor>(), warningColor(QGuiApplication::palette()));
+        QVERIFY(model.index(0, RunsModel::Title).data(Qt::AccessibleTextRole).toString().contains(u"running"));
+        const auto icon = [&](int row) {
+            return model.index(row, RunsModel::Title).data(Qt::DecorationRole).value<QIcon>().pixmap(16).toImage();
+        };
+        QVERIFY(icon(0) != icon(1));
+        for (int column = 0; column < RunsModel::ColumnCount; ++column) {
+            QVERIFY(!model.headerData(column, Qt::Horizontal, Qt::ToolTipRole).toString().isEmpty());
+        }
+    }
+
+    void runsAreSortedByClickingAHeader() {
+        RunsView view;
+        showAt(view, {900, 300});
+        RunRow misfit = run(4, 0.03);
+        misfit.fits = false;
+        view.runs()->setRows({run(1, 0.08), run(2, 0.041), run(3, 0), misfit, run(5, 0.1)});
+        QCOMPARE(titles(view), QStringList({"Run #5", "Run #4", "Run #3", "Run #2", "Run #1"}));
+
+        const QHeaderView& header = *view.horizontalHeader();
+        const QPoint stepTime(header.sectionViewportPosition(RunsModel::StepTime) + header.sectionSize(RunsModel::StepTime) / 2,
+                              header.height() / 2);
+        QTest::mouseClick(header.viewport(), Qt::LeftButton, {}, stepTime);
+        if (header.sortIndicatorOrder() == Qt::DescendingOrder) QTest::mouseClick(header.viewport(), Qt::LeftButton, {}, stepTime);
+        QCOMPARE(titles(view), QStringList({"Run #2", "Run #1", "Run #5", "Run #4", "Run #3"}));
+    }
+
+    void updatesKeepSelectionAndScrollPosition() {
+        RunsView view;
+        showAt(view, {900, 150});
+        std::vector<RunRow> rows;
+        for (int id = 1; id <= 60; ++id) rows.push_back(run(id, 0.1 - id * 1e-3));
+        view.runs()->setRows(rows);
+        view.sortByColumn(RunsModel::StepTime, Qt::AscendingOrder);
+        QTRY_VERIFY(view.verticalScrollBar()->maximum() > 20);
+        view.verticalScrollBar()->setValue(20);
+        QTest::mouseClick(view.viewport(), Qt::LeftButton, {}, centreOf(view, 22));
+        const int selected = view.currentRun().value();
+        QCOMPARE(selected, 38);
+
+        for (RunRow& row : rows) row.evaluations += 10;
+        rows[37].step_time_s = 0.001;
+        rows.push_back(run(61, 0.2));
+        rows.erase(rows.begin());
+        view.runs()->setRows(rows);
+        QCOMPARE(view.currentRun().value(), selected);
+        QCOMPARE(view.currentIndex().row(), 0);
+        QCOMPARE(view.selectionModel()->selectedRows().size(), 1);
+        QCOMPARE(view.selectionModel()->selectedRows()[0].data(RunsModel::IdRole).toInt(), selected);
+        QCOMPARE(view.verticalScrollBar()->value(), 20);
+    }
+
+    void runsAnswerMouseAndKeyboard() {
+        RunsView view;
+        showAt(view, {900, 300});
+        QSignalSpy activated(&view, &RunsView::runActivated), removed(&view, &RunsView::removeRequested);
+        QTest::keyClick(&view, Qt::Key_Return);
+        QTest::keyClick(&view, Qt::Key_Delete);
+        QVERIFY(!view.currentRun());
+        QCOMPARE(activated.size() + removed.size(), 0);
+
+        view.runs()->setRows({run(1, 0.08), run(2, 0.07), run(3, 0.06)});
+        QTest::mouseClick(view.viewport(), Qt::LeftButton, {}, centreOf(view, 0));
+        QCOMPARE(activated.size(), 0);
+        QTest::mouseDClick(view.viewport(), Qt::LeftButton, {}, centreOf(view, 0));
+        QCOMPARE(activated.takeFirst()[0].toInt(), 3);
+        QTest::keyClick(&view, Qt::Key_Down);
+        QTest::keyClick(&view, Qt::Key_Return);
+        QCOMPARE(activated.size(), 1);
+        QCOMPARE(activated.takeFirst()[0].toInt(), 2);
+        QTest::keyClick(&view, Qt::Key_Enter, Qt::KeypadModifier);
+        QCOMPARE(activated.takeFirst()[0].toInt(), 2);
+        QTest::keyClick(&view, Qt::Key_Delete);
+        QCOMPARE(removed.takeFirst()[0].toInt(), 2);
+    }
+
+    void runsHaveAMenu() {
+        RunsView view;
+        showAt(view, {900, 300});
+        view.runs()->setRows({run(1, 0.08), run(2, 0.07, RunRow::State::running)});
+        QSignalSpy activated(&view, &RunsView::runActivated), cancelled(&view, &RunsView::cancelRequested),
+            removed(&view, &RunsView::removeRequested);
+        const auto openMenu = [&](int row) {
+            QContextMenuEvent event(QContextMenuEvent::Mouse, centreOf(view, row), view.viewport()->mapToGlobal(centreOf(view, row)));
+            QApplication::sendEvent(view.viewport(), &event);
+            return qobject_cast<QMenu*>(QApplication::activePopupWidget());
+        };
+        const auto choose = [](QMenu* menu, int item) {
+            QTest::mouseClick(menu, Qt::LeftButton, {}, menu->actionGeometry(menu->actions()[item]).center());
+        };
+        QMenu* ofRunning = openMenu(0);
+        QVERIFY(ofRunning);
+        choose(ofRunning, 1);
+        QCOMPARE(cancelled.takeFirst()[0].toInt(), 2);
+        QMenu* ofFinished = openMenu(1);
+        QVERIFY(ofFinished);
+        QVERIFY(!ofFinished->actions()[1]->isEnabled());
+        choose(ofFinished, 0);
+        QCOMPARE(activated.takeFirst()[0].toInt(), 1);
+        choose(openMenu(1), 3);
+        QCOMPARE(removed.takeFirst()[0].toInt(), 1);
+        QCOMPARE(cancelled.size(), 0);
+    }
+
+    void emptyRunsSayWhatWouldFillThem() {
+        RunsView view;
+        view.setAlternatingRowColors(false);
+        showAt(view, {600, 300});
+        const QColor base = view.palette().color(QPalette::Base);
+        const auto middle = [&] { return view.viewport()->grab(QRect(0, 100, view.viewport()->width(), 100)).toImage(); };
+        QVERIFY(otherThan(middle(), base) > 200);
+        view.runs()->setRows({run(1, 0.08)});
+        QCOMPARE(otherThan(middle(), base), 0);
+    }
+
+    // Curves
+
+    void curvesHoldTheBestSoFarToTheEnd() {
+        CurvePlot curves;
+        showAt(curves, {500, 400});
+        curves.setSeries({usualSeries(), series(2, {{50, 0.5, 0.070, 0.1}}, 50, 0.5)});
+        QCOMPARE(curves.plot()->graphCount(), 2);
+        QCOMPARE(dataOf(*curves.plot(), 0), QList<QPointF>({{10, 5e8}, {20, 90}, {300, 50}, {800, 41}, {1000, 41}}));
+        QCOMPARE(dataOf(*curves.plot(), 1), QList<QPointF>({{50, 70}}));
+        QCOMPARE(curves.plot()->graph(0)->lineStyle(), QCPGraph::lsStepLeft);
+        QCOMPARE(curves.plot()->graph(0)->name(), QStringLiteral("Run #1"));
+        QCOMPARE(curves.plot()->graph(0)->pen().color(), runColor(1, curves.palette().color(QPalette::Base)));
+        QVERIFY(curves.plot()->yAxis->label().contains(u"[ms]"));
+
+        curves.setSeries({series(2, {{50, 0.5, 70e-6, 1e-4}}, 60, 0.6)});
+        QCOMPARE(curves.plot()->graphCount(), 1);
+        QCOMPARE(dataOf(*curves.plot(), 0).size(), 2);
+        QVERIFY(std::abs(dataOf(*curves.plot(), 0)[0].y() - 70) < 1e-9);
+        QVERIFY(curves.plot()->yAxis->label().contains(u"[µs]"));
+    }
+
+    void curvesSkipTimesThatAreNotFinite() {
+        CurvePlot curves;
+        curves.setSeries({series(1, {{10, 0.1, std::numeric_limits<double>::infinity(), 0}, {20, 0.2, 0.05, 0.1}}, 30, 0.3)});
+        QCOMPARE(dataOf(*curves.plot(), 0), QList<QPointF>({{20, 50}, {30, 50}}));
+    }
+
+    void curvesAreDrawnAgainstSeconds() {
+        CurvePlot curves;
+        showAt(curves, {500, 400});
+        curves.setSeries({usualSeries()});
+        auto* against = curves.findChild<QComboBox*>("against");
+        against->setFocus();
+        QTest::keyClick(against, Qt::Key_Down);
+        QCOMPARE(dataOf(*curves.plot(), 0), QList<QPointF>({{0.1, 5e8}, {0.2, 90}, {3, 50}, {8, 41}, {10, 41}}));
+        QCOMPARE(curves.plot()->xAxis->range().upper, 10.0);
+        QCOMPARE(curves.plot()->xAxis->label(), QStringLiteral("Time [s]"));
+    }
+
+    void rangesLeavePenaltiesOut() {
+        CurvePlot curves;
+        curves.setSeries({usualSeries()});
+        const QCPRange y = curves.plot()->yAxis->range();
+        QVERIFY(y.upper > 90 && y.upper < 110);
+        QVERIFY(y.lower < 41 && y.lower > 20);
+        QCOMPARE(curves.plot()->xAxis->range().lower, 0.0);
+        QCOMPARE(curves.plot()->xAxis->range().upper, 1000.0);
+
+        curves.setSeries({usualSeries(), series(2, {{10, 0.1, 2.0, 3.0}}, 100, 1)});
+        QVERIFY(curves.plot()->yAxis->range().upper < 110);
+        QVERIFY(curves.plot()->graph(1)->name().contains(u"above"));
+    }
+
+    void theLowerBoundIsALine() {
+        CurvePlot curves;
+        curves.setSeries({usualSeries()});
+        const double before = curves.plot()->yAxis->range().lower;
+        auto* line = qobject_cast<QCPItemStraightLine*>(curves.plot()->item(0));
+        auto* label = qobject_cast<QCPItemText*>(curves.plot()->item(1));
+        QVERIFY(line && label);
+        QVERIFY(!line->visible());
+        curves.setLowerBound(0.0178);
+        QVERIFY(line->visible() && label->visible());
+        QCOMPARE(line->point1->value(), 17.8);
+        QCOMPARE(line->pen().style(), Qt::DashLine);
+        QVERIFY(label->text().contains(u"17.8 ms"));
+        QVERIFY(curves.plot()->yAxis->range().lower < 17.8 && curves.plot()->yAxis->range().lower < before);
+        curves.setLowerBound(0);
+        QVERIFY(!line->visible() && !label->visible());
+        QCOMPARE(curves.plot()->yAxis->range().lower, before);
+    }
+
+    void axesTurnLogarithmicByClicking() {
+        CurvePlot curves;
+        showAt(curves, {500, 400});
+        curves.setSeries({usualSeries()});
+        QTest::mouseClick(curves.findChild<QCheckBox*>("logX"), Qt::LeftButton);
+        QCOMPARE(curves.plot()->xAxis->scaleType(), QCPAxis::stLogarithmic);
+        QCOMPARE(curves.plot()->yAxis->scaleType(), QCPAxis::stLinear);
+        QCOMPARE(curves.plot()->xAxis->range().lower, 10.0);
+        QTest::mouseClick(curves.findChild<QCheckBox*>("logY"), Qt::LeftButton);
+        QCOMPARE(curves.plot()->yAxis->scaleType(), QCPAxis::stLogarithmic);
+        QVERIFY(curves.plot()->yAxis->range().lower > 0);
+        // Decades alone would leave 41 to 90 ms without a single label.
+        QVERIFY(curves.plot()->yAxis->ticker().dynamicCast<QCPAxisTickerLog>().isNull());
+        QVERIFY(!curves.plot()->xAxis->ticker().dynamicCast<QCPAxisTickerLog>().isNull());
+        QTest::mouseClick(curves.findChild<QCheckBox*>("logX"), Qt::LeftButton);
+        QCOMPARE(curves.plot()->xAxis->scaleType(), QCPAxis::stLinear);
+        QVERIFY(curves.plot()->xAxis->ticker().dynamicCast<QCPAxisTickerLog>().isNull());
+    }
+
+    void axesFollowUntilZoomedAndAgainAfterADoubleClick() {
+        CurvePlot curves;
+        showAt(curves, {500, 400});
+        curves.setSeries({usualSeries()});
+        QTRY_VERIFY(curves.plot()->axisRect()->width() > 200);
+        const QPoint centre = curves.plot()->axisRect()->center();
+        QWheelEvent wheel(centre, curves.plot()->mapToGlobal(centre), {}, {0, 120}, Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
+        QApplication::sendEvent(curves.plot(), &wheel);
+        const QCPRange zoomed = curves.plot()->xAxis->range();
+        QVERIFY(zoomed.size() < 1000);
+        const auto longer = [] {
+            CurveSeries one = usualSeries();
+            one.evaluations = 2000;
+            return one;
+        };
+        curves.setSeries({longer()});
+        QCOMPARE(curves.plot()->xAxis->range(), zoomed);
+        QTest::mouseDClick(curves.plot(), Qt::LeftButton, {}, centre);
+        QCOMPARE(curves.plot()->xAxis->range().upper, 2000.0);
+
+        QTest::mousePress(curves.plot(), Qt::LeftButton, {}, centre);
+        QTest::mouseMove(curves.plot(), centre + QPoint(20, 0));
+        QMouseEvent drag(QEvent::MouseMove, centre + QPoint(60, 0), curves.plot()->mapToGlobal(centre + QPoint(60, 0)), Qt::NoButton,
+                         Qt::LeftButton, {});
+        QApplication::sendEvent(curves.plot(), &drag);
+        QTest::mouseRelease(curves.plot(), Qt::LeftButton, {}, centre + QPoint(60, 0));
+        QVERIFY(curves.plot()->xAxis->range().lower < 0);
+        QTest::mouseClick(curves.findChild<QToolButton*>("fit"), Qt::LeftButton);
+        QCOMPARE(curves.plot()->xAxis->range().lower, 0.0);
+    }
+
+    void hoveringACurveShowsItsValue() {
+        CurvePlot curves;
+        showAt(curves, {500, 400});
+        curves.setSeries({usualSeries()});
+        QTRY_VERIFY(curves.plot()->axisRect()->width() > 200);
+        const auto move = [&](double x, double y) {
+            const QPointF at(curves.plot()->xAxis->coordToPixel(x), curves.plot()->yAxis->coordToPixel(y));
+            QMouseEvent event(QEvent::MouseMove, at, curves.plot()->mapToGlobal(at), Qt::NoButton, Qt::NoButton, {});
+            QApplication::sendEvent(curves.plot(), &event);
+        };
+        move(500.5, 51);
+        QVERIFY2(QToolTip::text().startsWith(u"Run #1\n50.0 ms after 50"), qPrintable(QToolTip::text()));
+        auto* tracer = qobject_cast<QCPItemTracer*>(curves.plot()->item(2));
+        QVERIFY(tracer->visible());
+        QCOMPARE(tracer->position->value(), 50.0);
+        move(500.5, 75);
+        QVERIFY(!tracer->visible());
+    }
+
+    void curvesSayWhatWouldFillThem() {
+        CurvePlot curves;
+        showAt(curves, {500, 400});
+        auto* empty = curves.findChild<QLabel*>("empty");
+        QVERIFY(empty->isVisible() && empty->text().contains(u"Optimize"));
+        QVERIFY(!curves.plot()->isVisible());
+        curves.setSeries({series(1, {}, 0, 0)});
+        QVERIFY(empty->isVisible());
+        curves.setSeries({usualSeries()});
+        QVERIFY(!empty->isVisible() && curves.plot()->isVisible());
+        curves.setSeries({});
+        QVERIFY(empty->isVisible());
+    }
+
+    void plotsFollowThePalette() {
+        CurvePlot curves;
+        ArchiveMap map;
+        curves.setSeries({usualSeries(6)});  // yellow, which is darkened on white
+        const QColor onLight = curves.plot()->graph(0)->pen().color();
+        curves.setPalette(darkPalette());
+        map.setPalette(darkPalette());
+        for (const QCustomPlot* plot : {curves.plot(), map.plot()}) {
+            QVERIFY(contrast(plot->xAxis->tickLabelColor(), darkPalette().color(QPalette::Base)) > 4.5);
+            QVERIFY(contrast(plot->yAxis->labelColor(), darkPalette().color(QPalette::Base)) > 4.5);
+        }
+        QVERIFY(curves.plot()->graph(0)->pen().color() != onLight);
+        QVERIFY(contrast(onLight, Qt::white) > 2);
+    }
+
+    void plotsAreDrawnAsVectors() {
+        CurvePlot curves;
+        curves.setSeries({usualSeries()});
+        QImage image(400, 300, QImage::Format_RGB32);
+        image.fill(Qt::magenta);
+        QPainter painter(&image);
+        curves.renderWhole(painter, QRect(100, 0, 300, 300));
+        painter.end();
+        QCOMPARE(otherThan(image.copy(0, 0, 100, 300), Qt::magenta), 0);
+        QVERIFY(otherThan(image.copy(100, 0, 300, 300), curves.palette().color(QPalette::Base)) > 500);
+        const QColor line = curves.plot()->graph(0)->pen().color();
+        QVERIFY(otherThan(image.copy(100, 0, 300, 300), line) < 300 * 300 - 100);
+    }
+
+    // Archive
+
+    void theArchiveShowsTheBestOverTheHiddenDimension() {
+        ArchiveMap map;
+        showAt(map, {600, 500});
+        map.setArchive(archive({{cell(0, 0, 1), fitting(0.08)},
+                                {cell(0, 1, 1), fitting(0.06)},
+                                {cell(2, 1, 3), fitting(0.05)},
+                                {cell(1, 0, 0), {9, 0.02, false}}}));
+        // The longest dimension runs from left to right, the next one upwards.
+        QCOMPARE(map.plot()->xAxis->label(), QStringLiteral("Jumps"));
+        QCOMPARE(map.plot()->yAxis->label(), QStringLiteral("Device"));
+        QCPColorMapData& cells = cellsOf(map);
+        QCOMPARE(cells.keySize(), 4);
+        QCOMPARE(cells.valueSize(), 3);
+        QCOMPARE(cells.cell(1, 0), 60.0);
+        QCOMPARE(cells.cell(3, 2), 50.0);
+        QVERIFY(std::isnan(cells.cell(0, 0)));
+        QVERIFY2(std::isnan(cells.cell(0, 1)), "what does not fit has no colour");
+        const QCPRange colours = qobject_cast<QCPColorMap*>(map.plot()->plottable(0))->dataRange();
+        QCOMPARE(colours.lower, 50.0);
+        QCOMPARE(colours.upper, 80.0);
+        QCOMPARE(map.findChild<QLabel*>("header")->text(), QStringLiteral("4 of 24 niches filled · 1 do not fit · best 50.0 ms"));
+    }
+
+    void whatDoesNotFitIsHatched() {
+        ArchiveMap map;
+        showAt(map, {600, 500});
+        map.setArchive(archive({{cell(1, 0, 0), {9, 0.02, false}}, {cell(2, 1, 3), fitting(0.05)}}));
+        map.plot()->replot();
+        const auto around = [&](int x, int y) {
+            return map.plot()->grab(QRect(pixelOf(map, x, y) - QPoint(15, 15), QSize(30, 30))).toImage();
+        };
+        const QColor base = map.palette().color(QPalette::Base);
+        QCOMPARE(otherThan(around(1, 1), base), 0);
+        QVERIFY(otherThan(around(0, 1), base) > 300);
+        QVERIFY2(otherThan(around(0, 1), around(0, 1).pixelColor(0, 0)) > 30, "more than one colour");
+    }
+
+    void theColourScaleLeavesOutliersOut() {
+        ArchiveMap map;
+        map.setArchive(archive({{cell(0, 0, 1), fitting(0.05)}, {cell(0, 1, 2), fitting(0.07)}, {cell(2, 1, 3), fitting(50)}}));
+        QCOMPARE(qobject_cast<QCPColorMap*>(map.plot()->plottable(0))->dataRange().upper, 70.0);
+    }
+
+    void aClickShowsTheElite() {
+        ArchiveMap map;
+        showAt(map, {600, 500});
+        map.setArchive(archive({{cell(0, 0, 1), fitting(0.08)}, {cell(0, 1, 1), fitting(0.06)}, {cell(2, 0, 3), fitting(0.05)}}));
+        map.plot()->replot();
+        QSignalSpy activated(&map, &ArchiveMap::eliteActivated);
+        QTest::mouseClick(map.plot(), Qt::LeftButton, {}, pixelOf(map, 1, 0));
+        QCOMPARE(activated.size(), 1);
+        QCOMPARE(*activated[0][0].value<std::shared_ptr<const Placement>>(), Placement{cell(0, 1, 1)});
+        QCOMPARE(activated.takeFirst()[1].toDouble(), 0.06);
+        QTest::mouseClick(map.plot(), Qt::LeftButton, {}, pixelOf(map, 3, 2));
+        QCOMPARE(*activated.takeFirst()[0].value<std::shared_ptr<const Placement>>(), Placement{cell(2, 0, 3)});
+        QTest::mouseClick(map.plot(), Qt::LeftButton, {}, pixelOf(map, 0, 1));
+        QCOMPARE(activated.size(), 0);
+    }
+
+    void tinyCellsAreStillClickable() {
+        auto view = std::make_shared<ArchiveView>();
+        view->dimensions = {{"a", 400, {}}, {"b", 300, {}}};
+        view->elites.push_back({200 * 300 + 150, fitting(0.05), std::make_shared<Placement>(Placement{7})});
+        ArchiveMap map;
+        showAt(map, {500, 450});
+        map.setArchive(view);
+        map.plot()->replot();
+        QSignalSpy activated(&map, &ArchiveMap::eliteActivated);
+        QTest::mouseClick(map.plot(), Qt::LeftButton, {}, pixelOf(map, 200, 150) + QPoint(2, 2));
+        QCOMPARE(activated.size(), 1);
+        QTest::mouseClick(map.plot(), Qt::LeftButton, {}, pixelOf(map, 200, 150) + QPoint(12, 0));
+        QCOMPARE(activated.size(), 1);
+    }
+
+    void theSliderWalksThroughTheHiddenDimension() {
+        ArchiveMap map;
+        showAt(map, {600, 500});
+        const auto view = archive({{cell(0, 0, 1), fitting(0.08)}, {cell(0, 1, 1), fitting(0.06)}});
+        map.setArchive(view);
+        auto* slider = map.findChild<QSlider*>();
+        auto* position = map.findChild<QLabel*>("position");
+        QCOMPARE(position->text(), QStringLiteral("all: best over it"));
+        slider->setFocus();
+        QTest::keyClick(slider, Qt::Key_Right);
+        QCOMPARE(position->text(), QStringLiteral("one"));
+        QCOMPARE(cellsOf(map).cell(1, 0), 80.0);
+        const QCPRange colours = qobject_cast<QCPColorMap*>(map.plot()->plottable(0))->dataRange();
+        QTest::keyClick(slider, Qt::Key_Right);
+        QCOMPARE(position->text(), QStringLiteral("both"));
+        QCOMPARE(cellsOf(map).cell(1, 0), 60.0);
+        QCOMPARE(qobject_cast<QCPColorMap*>(map.plot()->plottable(0))->dataRange(), colours);
+
+        // An update during a search changes neither slider nor axes.
+        map.setArchive(archive({{cell(0, 0, 1), fitting(0.08)}, {cell(0, 1, 1), fitting(0.04)}}));
+        QCOMPARE(map.findChild<QSlider*>()->value(), 1);
+        QCOMPARE(cellsOf(map).cell(1, 0), 40.0);
+    }
+
+    void dimensionsAreChosenAndSwapped() {
+        ArchiveMap map;
+        showAt(map, {600, 500});
+        map.setArchive(archive({{cell(0, 1, 3), fitting(0.08)}}));
+        auto* x = map.findChild<QComboBox*>("x");
+        auto* y = map.findChild<QComboBox*>("y");
+        QCOMPARE(x->currentText(), QStringLiteral("Jumps"));
+        QCOMPARE(y->currentText(), QStringLiteral("Device"));
+        x->setFocus();
+        QTest::keyClick(x, Qt::Key_Up);
+        QCOMPARE(map.plot()->xAxis->label(), QStringLiteral("Used"));
+        QCOMPARE(cellsOf(map).keySize(), 2);
+        QCOMPARE(cellsOf(map).cell(1, 0), 80.0);
+        QCOMPARE(map.findChild<QSlider*>()->accessibleName(), QStringLiteral("Jumps"));
+        QTest::keyClick(x, Qt::Key_Up);  // the one that is drawn upwards: they change places
+        QCOMPARE(x->currentText(), QStringLiteral("Device"));
+        QCOMPARE(y->currentText(), QStringLiteral("Used"));
+        QCOMPARE(cellsOf(map).cell(0, 1), 80.0);
+    }
+
+    void theArchiveIsReachedByKeyboard() {
+        ArchiveMap map;
+        showAt(map, {600, 500});
+        map.setArchive(archive({{cell(1, 0, 1), fitting(0.08)}}));
+        map.setFocus();
+        QVERIFY(map.plot()->hasFocus());
+        QSignalSpy activated(&map, &ArchiveMap::eliteActivated);
+        for (const Qt::Key key : {Qt::Key_Right, Qt::Key_Right, Qt::Key_Up}) QTest::keyClick(map.plot(), key);
+        QVERIFY(QToolTip::text().contains(u"Device: gpu:0\nUsed: one\nJumps: 1\nstep time 80.0 ms"));
+        QTest::keyClick(map.plot(), Qt::Key_Return);
+        QCOMPARE(activated.size(), 1);
+        QTest::keyClick(map.plot(), Qt::Key_Left);
+        QVERIFY(QToolTip::text().contains(u"empty"));
+        QTest::keyClick(map.plot(), Qt::Key_Return);
+        QCOMPARE(activated.size(), 1);
+    }
+
+    void hoveringACellShowsItsValues() {
+        ArchiveMap map;
+        showAt(map, {600, 500});
+        map.setArchive(archive({{cell(2, 1, 3), {9, 0.05, false}}}));
+        map.plot()->replot();
+        const QPoint at = pixelOf(map, 3, 2);
+        QMouseEvent move(QEvent::MouseMove, at, map.plot()->mapToGlobal(at), Qt::NoButton, Qt::NoButton, {});
+        QApplication::sendEvent(map.plot(), &move);
+        QCOMPARE(QToolTip::text(), QStringLiteral("Device: gpu:1\nUsed: both\nJumps: 3\nstep time 50.0 ms, does not fit the memory"));
+    }
+
+    void oneDimensionIsARow() {
+        auto view = std::make_shared<ArchiveView>();
+        view->dimensions = {{"Jumps", 5, {}}};
+        view->elites.push_back({3, fitting(0.05), std::make_shared<Placement>(Placement{3})});
+        ArchiveMap map;
+        showAt(map, {500, 400});
+        map.setArchive(view);
+        map.plot()->replot();
+        QVERIFY(!map.findChild<QComboBox*>("y")->isEnabled());
+        QVERIFY(!map.findChild<QSlider*>());
+        QVERIFY(otherThan(map.plot()->grab(QRect(pixelOf(map, 3, 0) - QPoint(5, 5), QSize(10, 10))).toImage(),
+                          map.palette().color(QPalette::Base)) == 100);
+        QSignalSpy activated(&map, &ArchiveMap::eliteActivated);
+        QTest::mouseClick(map.plot(), Qt::LeftButton, {}, pixelOf(map, 3, 0));
+        QCOMPARE(activated.size(), 1);
+    }
+
+    void anEmptyArchiveSaysWhatWouldFillIt() {
+        ArchiveMap map;
+        showAt(map, {600, 500});
+        auto* empty = map.findChild<QLabel*>("empty");
+        QVERIFY(empty->isVisible() && empty->text().contains(u"MAP-Elites"));
+        map.setArchive(archive({}));
+        QVERIFY(!empty->isVisible() && map.plot()->isVisible());
+        QCOMPARE(map.findChild<QLabel*>("header")->text(), QStringLiteral("0 of 24 niches filled"));
+        map.setArchive(nullptr);
+        QVERIFY(empty->isVisible());
+        QVERIFY(!map.findChild<QLabel*>("header")->isVisible());
+        map.setArchive(archive({{cell(2, 1, 3), fitting(0.05)}}));
+        QCOMPARE(cellsOf(map).cell(3, 2), 50.0);
+    }
+
+    // Message bar
+
+    void theMessageBarShowsCopiesAndCloses() {
+        QWidget window;
+        MessageBar bar(&window);
+        window.resize(600, 200);
+        window.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&window));
+        QVERIFY(!bar.isVisible());
+        bar.resize(600, 60);
+        bar.showMessage(MessageBar::Kind::error, QStringLiteral("net.json: line 3: no ops"));
+        QVERIFY(bar.isVisible());
+        QCOMPARE(bar.text(), QStringLiteral("net.json: line 3: no ops"));
+        QCOMPARE(bar.findChild<QLabel*>("text")->text(), bar.text());
+        QVERIFY(!bar.findChild<QToolButton*>("details")->isVisible());
+        QTest::mouseClick(bar.findChild<QToolButton*>("copy"), Qt::LeftButton);
+        QCOMPARE(QGuiApplication::clipboard()->text(), bar.text());
+        QTest::mouseClick(bar.findChild<QToolButton*>("close"), Qt::LeftButton);
+        QVERIFY(!bar.isVisible());
+
+        bar.showMessage(MessageBar::Kind::information, QStringLiteral("Saved."));
+        QVERIFY(bar.isVisible());
+        bar.findChild<QToolButton*>("close")->setFocus();
+        QTest::keyClick(bar.findChild<QToolButton*>("close"), Qt::Key_Escape);
+        QVERIFY(!bar.isVisible());
+    }
+
+    void aLongMessageShowsItsBeginning() {
+        MessageBar bar;
+        const QString text = QStringLiteral("3 warnings\none\ntwo\nthree");
+        bar.showMessage(MessageBar::Kind::information, text);
+        auto* label = bar.findChild<QLabel*>("text");
+        auto* details = bar.findChild<QToolButton*>("details");
+        QCOMPARE(label->text(), QStringLiteral("3 warnings…"));
+        QCOMPARE(bar.text(), text);
+        QTest::mouseClick(details, Qt::LeftButton);
+        QCOMPARE(label->text(), text);
+        bar.showMessage(MessageBar::Kind::error, QString(5000, u'x'));
+        QVERIFY(label->text().size() < 400);
+        QVERIFY(!details->isChecked());
+    }
+
+    void messagesAreReadable_data() {
+        QTest::addColumn<bool>("dark");
+        QTest::addColumn<int>("kind");
+        for (const bool dark : {false, true}) {
+            for (const auto kind : {MessageBar::Kind::information, MessageBar::Kind::error}) {
+                QTest::addRow("%s %d", dark ? "dark" : "light", int(kind)) << dark << int(kind);
+            }
+        }
+    }
+    void messagesAreReadable() {
+        QFETCH(bool, dark);
+        QFETCH(int, kind);
+        MessageBar bar;
+        if (dark) bar.setPalette(darkPalette());
+        bar.showMessage(MessageBar::Kind(kind), QStringLiteral("text"));
+        bar.resize(400, 50);
+        const QColor background = bar.grab().toImage().pixelColor(6, 3);
+        QVERIFY(contrast(background, bar.palette().color(QPalette::WindowText)) > 4.5);
+        QVERIFY(background != bar.palette().color(QPalette::Window));
+    }
+
+    // Start page
+
+    void theStartPageIsClickable() {
+        StartPage page;
+        page.setGallery({{"AlexNet", "24 ops", "alexnet.json"}, {"ResNet-50", "175 ops", "resnet.json"}});
+        page.setRecent({{"mine.json", "~/nets", "/home/mine.json"}, {"gone.json", "~/nets", "/home/gone.json", false}});
+        showAt(page, {900, 800});
+        QSignalSpy opened(&page, &StartPage::openRequested), chosen(&page, &StartPage::fileChosen);
+        QTest::mouseClick(page.findChild<QAbstractButton*>("open"), Qt::LeftButton);
+        QCOMPARE(opened.size(), 1);
+        const auto button = [&](const QString& title) {
+            for (auto* candidate : page.findChildren<QAbstractButton*>()) {
+                if (candidate->text() == title) return candidate;
+            }
+            return static_cast<QAbstractButton*>(nullptr);
+        };
+        QTest::mouseClick(button("ResNet-50"), Qt::LeftButton);
+        QCOMPARE(chosen.takeFirst()[0].toString(), QStringLiteral("resnet.json"));
+        QTest::mouseClick(button("mine.json"), Qt::LeftButton);
+        QCOMPARE(chosen.takeFirst()[0].toString(), QStringLiteral("/home/mine.json"));
+        QVERIFY(!button("gone.json")->isEnabled());
+        QTest::mouseClick(button("gone.json"), Qt::LeftButton);
+        QCOMPARE(chosen.size(), 0);
+
+        button("AlexNet")->setFocus();
+        QTest::keyClick(button("AlexNet"), Qt::Key_Return);
+        QCOMPARE(chosen.takeFirst()[0].toString(), QStringLiteral("alexnet.json"));
+        QTest::keyClick(button("AlexNet"), Qt::Key_Space);
+        QCOMPARE(chosen.size(), 1);
+    }
+
+    void everythingOnTheStartPageIsReachedByTab() {
+        StartPage page;
+        page.setGallery({{"AlexNet", "24 ops", "alexnet.json"}, {"ResNet-50", "175 ops", "resnet.json"}});
+        page.setRecent({{"mine.json", "~/nets", "/home/mine.json"}});
+        showAt(page, {900, 800});
+        page.activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(&page));
+        page.setFocus();
+        QSet<QString> reached;
+        for (int i = 0; i < 8; ++i) {
+            if (auto* button = qobject_cast<QAbstractButton*>(QApplication::focusWidget())) reached << button->text();
+            QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
+        }
+        for (const QString& title : {QStringLiteral("AlexNet"), QStringLiteral("ResNet-50"), QStringLiteral("mine.json")}) {
+            QVERIFY2(reached.contains(title), qPrintable(title));
+        }
+        QCOMPARE(reached.size(), 4);
+    }
+
+    void cardsWrapToTheWidth() {
+        StartPage page;
+        page.setGallery({{"A", "", "a"}, {"B", "", "b"}, {"C", "", "c"}, {"D", "", "d"}});
+        showAt(page, {900, 800});
+        const auto columns = [&] {
+            QSet<int> lefts;
+            for (auto* button : page.findChildren<QAbstractButton*>()) {
+                if (button->text().size() == 1) lefts << button->mapTo(&page, QPoint()).x();
+            }
+            return lefts.size();
+        };
+        QTRY_COMPARE(columns(), 3);
+        page.resize(400, 800);
+        QTRY_COMPARE(columns(), 1);
+        page.resize(600, 800);
+        QTRY_COMPARE(columns(), 2);
+    }
+
+    void entriesMayChangeWhileOneIsClicked() {
+        StartPage page;
+        const std::vector<StartEntry> entries{{"mine.json", "~/nets", "/home/mine.json"}};
+        page.setRecent(entries);
+        showAt(page, {900, 800});
+        auto* none = page.findChild<QLabel*>("noRecent");
+        QVERIFY(!none->isVisible());
+        connect(&page, &StartPage::fileChosen, &page, [&] { page.setRecent({}); });
+        for (auto* button : page.findChildren<QAbstractButton*>()) {
+            if (button->text() == u"mine.json") QTest::mouseClick(button, Qt::LeftButton);
+        }
+        QVERIFY(none->isVisible());
+    }
+};
+
+QTEST_MAIN(TestPanels)
+#include "tst_panels.moc"

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: MIT
+#include "widgets/device_panel.hpp"
+
+#include <algorithm>
+
+#include <QApplication>
+#include <QHelpEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+
+#include "widgets/palette.hpp"
+#include "widgets/quantities.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr int kMargin = 8;
+constexpr int kMeter = 5;  // height of a meter
+
+QColor faded(QColor color, double alpha) {
+    color.setAlphaF(static_cast<float>(alpha));
+    return color;
+}
+
+/// A bar for a share; what is over 1 shows as full.
+void drawMeter(QPainter& painter, const QRect& area, double share, const QBrush& brush, const QPalette& palette) {
+    painter.fillRect(area, faded(palette.color(QPalette::WindowText), 0.14));
+    const int width = static_cast<int>(std::lround(area.width() * std::clamp(share, 0.0, 1.0)));
+    // A share that rounds to nothing still is something.
+    painter.fillRect(QRect(area.topLeft(), QSize(share > 0 ? std::max(width, 1) : 0, area.height())), brush);
+}
+
+}  // namespace
+
+DevicePanel::DevicePanel(QWidget* parent) : OpView(parent) {
+    setMouseTracking(true);
+    setFocusPolicy(Qt::StrongFocus);
+    // No shrinking: a scroll area around it scrolls instead.
+    setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Minimum);
+    setAccessibleName(tr("Devices"));
+}
+
+void DevicePanel::setMachine(std::shared_ptr<const Machine> machine) {
+    m_machine = std::move(machine);
+    m_outcome.reset();
+    m_opsOf.clear();
+    m_previews.clear();
+    m_target.reset();
+    m_hovered.reset();
+    setCurrent(0);
+    updateGeometry();
+    update();
+}
+
+void DevicePanel::setOutcome(const Outcome& outcome, std::vector<OpList> opsOf) {
+    m_outcome = outcome;
+    m_opsOf = std::move(opsOf);
+    setCurrent(m_current);
+    update();
+}
+
+void DevicePanel::setDropPreview(const DropPreviews& previews, std::optional<DeviceId> target) {
+    if (m_previews == previews && m_target == target) return;
+    m_previews = previews;
+    m_target = target;
+    update();
+}
+
+// Layout
+
+int DevicePanel::deviceRowHeight() const {
+    return std::max(40, 2 * QFontMetrics(font()).height() + kMeter + 17);
+}
+
+int DevicePanel::channelRowHeight() const {
+    return QFontMetrics(font()).height() + kMeter + 9;
+}
+
+int DevicePanel::channelsTop() const {
+    return m_machine ? static_cast<int>(m_machine->devices().size()) * deviceRowHeight() : 0;
+}
+
+int DevicePanel::contentHeight() const {
+    if (!m_machine) return 4 * QFontMetrics(font()).height();
+    const int channels = static_cast<int>(m_machine->channels().size());
+    return channelsTop() + (channels > 0 ? (channels + 1) * channelRowHeight() : 0) + 4;
+}
+
+QSize DevicePanel::sizeHint() const {
+    return {QFontMetrics(font()).averageCharWidth() * 44, contentHeight()};
+}
+
+QSize DevicePanel::minimumSizeHint() const {
+    return {QFontMetrics(font()).averageCharWidth() * 37, deviceRowHeight()};
+}
+
+QRectF DevicePanel::deviceRect(DeviceId device) const {
+    if (!m_machine || device >= m_machine->devices().size()) return {};
+    return QRectF(0, device * deviceRowHeight(), width(), deviceRowHeight());
+}
+
+std::optional<DeviceId> DevicePanel::deviceIn(QPoint position) const {
+    if (!m_machine || !rect().contains(position) || position.y() >= channelsTop()) return std::nullopt;
+    return static_cast<DeviceId>(position.y() / deviceRowHeight());
+}
+
+std::optional<ChannelId> DevicePanel::channelIn(QPoint position) const {
+    if (!m_machine || !rect().contains(position)) return std::nullopt;
+    const int row = (position.y() - channelsTop()) / channelRowHeight() - 1;
+    if (row < 0 || row >= std::ssize(m_machine->channels())) return std::nullopt;
+    return static_cast<ChannelId>(row);
+}
+
+std::optional<DeviceId> DevicePanel::deviceAt(QPoint global) const {
+    // What a scroll area hides is no target.
+    const QPoint position = mapFromGlobal(global);
+    return visibleRegion().contains(position) ? deviceIn(position) : std::nullopt;
+}
+
+OpList DevicePanel::opsOn(DeviceId device) const {
+    return device < m_opsOf.size() ? m_opsOf[device] : OpList();
+}
+
+void DevicePanel::setCurrent(DeviceId device) {
+    m_current = device;
+    if (m_machine && device < m_machine->devices().size()) {
+        setAccessibleDescription(tr("%1, %2").arg(QString::fromStdString(m_machine->device(device).name), opsText(opsOn(device).size())));
+    }
+    update();
+}
+
+// Painting
+
+void DevicePanel::paintEvent(QPaintEvent* event) {
+    QPainter painter(this);
+    painter.fillRect(event->rect(), palette().color(QPalette::Base));
+    if (!m_machine) {
+        painter.setPen(mutedColor(palette()));
+        painter.drawText(rect().adjusted(kMargin, 4, -kMargin, -4), Qt::AlignCenter | Qt::TextWordWrap,
+                         tr("Open a network and choose a machine: its devices are listed here."));
+        return;
+    }
+    const QRect dirty = event->rect();
+    for (DeviceId device = 0; device < m_machine->devices().size(); ++device) {
+        if (!deviceRect(device).toRect().intersects(dirty)) continue;
+        paintDevice(painter, device);
+        if (device < m_previews.size()) paintDropPreview(painter, device);
+    }
+    if (m_machine->channels().empty()) return;
+    const QRect heading(kMargin, channelsTop(), width() - 2 * kMargin, channelRowHeight());
+    painter.setPen(mutedColor(palette()));
+    painter.drawText(heading, Qt::AlignVCenter | Qt::AlignLeft, tr("Channels"));
+    for (ChannelId channel = 0; channel < m_machine->channels().size(); ++channel) paintChannel(painter, channel);
+}
+
+void DevicePanel::paintDevice(QPainter& painter, DeviceId device) const {
+    const Device& of = m_machine->device(device);
+    const QFontMetrics metrics(font());
+    const int line = metrics.height();
+    const QRect row = deviceRect(device).toRect();
+    const QColor text = palette().color(QPalette::Text), muted = mutedColor(palette());
+    painter.save();
+    painter.setClipRect(row, Qt::IntersectClip);
+
+    if (m_hovered == device && m_previews.empty()) painter.fillRect(row, faded(text, 0.06));
+    painter.fillRect(QRect(row.left(), row.bottom(), row.width(), 1), faded(text, 0.12));
+
+    // First line: number key, colour, name, model, and how many ops are there.
+    int left = kMargin;
+    const int top = row.top() + 6;
+    const int right = row.right() - kMargin;
+    if (device < 9) {
+        painter.setPen(muted);
+        painter.drawText(QRect(left, top, metrics.horizontalAdvance(QLatin1Char('0')) + 2, line), Qt::AlignVCenter,
+                         QString::number(device + 1));
+    }
+    left += metrics.horizontalAdvance(QLatin1Char('0')) + 7;
+    const int side = line - 4;
+    const QRect swatch(left, top + (line - side) / 2, side, side);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(deviceBrush(*m_machine, device));
+    painter.drawRoundedRect(swatch, 2, 2);
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    left = swatch.right() + 7;
+
+    const QString ops = opsText(opsOn(device).size());
+    const int opsWidth = m_outcome ? metrics.horizontalAdvance(ops) : 0;
+    if (m_outcome) {
+        painter.setPen(opsOn(device).empty() ? muted : text);
+        painter.drawText(QRect(right - opsWidth, top, opsWidth + 1, line), Qt::AlignVCenter, ops);
+    }
+    const int nameRight = right - opsWidth - 8;
+    QFont bold = font();
+    bold.setBold(true);
+    const QFontMetrics boldMetrics(bold);
+    const QString name = boldMetrics.elidedText(QString::fromStdString(of.name), Qt::ElideMiddle, std::max(0, nameRight - left));
+    painter.setPen(text);
+    painter.setFont(bold);
+    painter.drawText(QRect(left, top, std::max(0, nameRight - left), line), Qt::AlignVCenter, name);
+    painter.setFont(font());
+    left += boldMetrics.horizontalAdvance(name) + 8;
+    if (nameRight - left > 4 * metrics.averageCharWidth()) {
+        painter.setPen(muted);
+        painter.drawText(QRect(left, top, nameRight - left, line), Qt::AlignVCenter,
+                         metrics.elidedText(QString::fromStdString(of.model), Qt::ElideRight, nameRight - left));
+    }
+
+    // Second line: two meters under their figures, busy share and memory.
+    const double busy = m_outcome && m_outcome->total_time_s > 0 ? m_outcome->device_busy_s[device] / m_outcome->total_time_s : 0;
+    const double peak_bytes = m_outcome ? m_outcome->peak_bytes[device] : 0;
+    const bool over = peak_bytes > of.memory_bytes;
+    const int first = swatch.left();
+    const int split = first + (right - first) * 2 / 5;
+    const int second = top + line + 3;
+    const auto meter = [&](const QRect& figures, const QString& figure, double share, const QBrush& brush, const QColor& color) {
+        painter.setPen(color);
+        painter.drawText(figures, Qt::AlignVCenter | Qt::AlignLeft, metrics.elidedText(figure, Qt::ElideRight, figures.width()));
+        drawMeter(painter, QRect(figures.left(), figures.bottom() + 2, figures.width(), kMeter), share, brush, palette());
+    };
+    const QColor color = deviceColor(*m_machine, device);
+    meter(QRect(first, second, split - first - 10, line), tr("%1 busy").arg(percentText(busy)), busy, color, m_outcome ? text : muted);
+    meter(QRect(split, second, right - split, line), m_outcome ? shareOfBytesText(peak_bytes, of.memory_bytes) : bytesText(of.memory_bytes),
+          peak_bytes / of.memory_bytes, over ? QBrush(warningColor(palette())) : QBrush(color),
+          over        ? warningColor(palette())
+          : m_outcome ? text
+                      : muted);
+
+    if (hasFocus() && m_current == device) {
+        painter.setPen(QPen(palette().color(QPalette::Highlight), 2));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRect(row.adjusted(1, 1, -1, -2));
+    }
+    painter.restore();
+}
+
+void DevicePanel::paintDropPreview(QPainter& painter, DeviceId device) const {
+    const DropPreview& preview = m_previews[device];
+    const bool isTarget = m_target == device;
+    const QRect row = deviceRect(device).toRect();
+    const QFontMetrics metrics(font());
+    painter.save();
+    painter.setClipRect(row, Qt::IntersectClip);
+    // The meters give way to what they would become; the name above stays readable.
+    const QRect below(row.left(), row.top() + 6 + metrics.height(), row.width(), row.height() - 7 - metrics.height());
+    painter.fillRect(below, palette().color(QPalette::Base));
+    const QColor color = preview.possible ? palette().color(QPalette::Highlight) : mutedColor(palette());
+    painter.fillRect(row, faded(color, isTarget ? 0.35 : 0.12));
+    if (!preview.possible) painter.fillRect(row, QBrush(faded(color, isTarget ? 0.6 : 0.35), Qt::DiagCrossPattern));
+    if (isTarget) {
+        painter.setPen(QPen(color, 2));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRect(row.adjusted(1, 1, -1, -2));
+    }
+    const bool overflows = preview.possible && !preview.fits;
+    QFont font = this->font();
+    font.setBold(isTarget);
+    painter.setFont(font);
+    QString words = dropPreviewText(preview);
+    if (overflows) words += tr(" · does not fit");
+    const QRect place = below.adjusted(2 * kMargin, 2, -kMargin, -2);
+    const QRect behind(place.left() - 4, place.center().y() - metrics.height() / 2 - 1,
+                       std::min(place.width(), QFontMetrics(font).horizontalAdvance(words)) + 8, metrics.height() + 3);
+    painter.fillRect(behind, faded(palette().color(QPalette::Base), 0.85));
+    painter.setPen(overflows ? warningColor(palette()) : palette().color(QPalette::Text));
+    painter.drawText(place, Qt::AlignVCenter | Qt::AlignLeft, QFontMetrics(font).elidedText(words, Qt::ElideRight, place.width()));
+    painter.restore();
+}
+
+void DevicePanel::paintChannel(QPainter& painter, ChannelId channel) const {
+    const QFontMetrics metrics(font());
+    const QRect row(0, channelsTop() + (channel + 1) * channelRowHeight(), width(), channelRowHeight());
+    const double bytes = m_outcome ? m_outcome->channel_bytes[channel] : 0;
+    const double busy = m_outcome && m_outcome->total_time_s > 0 ? m_outcome->channel_busy_s[channel] / m_outcome->total_time_s : 0;
+    const QColor muted = mutedColor(palette());
+    const QColor text = bytes > 0 ? palette().color(QPalette::Text) : muted;
+    const QString figures = !m_outcome ? QString() : bytes > 0 ? tr("%1 · %2 busy").arg(bytesText(bytes), percentText(busy)) : tr("idle");
+    const int figuresWidth = metrics.horizontalAdvance(figures);
+    const QRect line(kMargin, row.top() + 2, row.width() - 2 * kMargin, metrics.height());
+    painter.setPen(text);
+    painter.drawText(line, Qt::AlignVCenter | Qt::AlignRight, figures);
+    const int nameWidth = std::max(0, line.width() - figuresWidth - 8);
+    painter.drawText(QRect(line.topLeft(), QSize(nameWidth, line.height())), Qt::AlignVCenter | Qt::AlignLeft,
+                     metrics.elidedText(QString::fromStdString(m_machine->channels()[channel].name), Qt::ElideMiddle, nameWidth));
+    drawMeter(painter, QRect(line.left(), line.bottom() + 2, line.width(), 3), busy, muted, palette());
+}
+
+// Events
+
+QString DevicePanel::toolTipAt(QPoint position) const {
+    if (const auto device = deviceIn(position)) {
+        const Device& of = m_machine->device(*device);
+        QStringList lines{
+            QStringLiteral("<b>%1</b> %2")
+                .arg(QString::fromStdString(of.name).toHtmlEscaped(), QString::fromStdString(of.model).toHtmlEscaped()),
+            tr("%1/s, memory %2 at %3/s").arg(flopsText(of.peak_flops), bytesText(of.memory_bytes), bytesText(of.memory_bandwidth))};
+        if (m_outcome) {
+            lines << tr("Busy for %1 of %2").arg(secondsText(m_outcome->device_busy_s[*device]), secondsText(m_outcome->total_time_s))
+                  << tr("At most %1 in use, %2 of it for the whole step")
+                         .arg(bytesText(m_outcome->peak_bytes[*device]), bytesText(m_outcome->resident_bytes[*device]));
+        }
+        lines << (*device < 9
+                      ? tr("Drop ops here, or press %1 to move the selected ones here. Click selects what is here.").arg(*device + 1)
+                      : tr("Drop ops here. Click selects what is here."));
+        return lines.join(QStringLiteral("<br>"));
+    }
+    if (const auto channel = channelIn(position)) {
+        const Channel& of = m_machine->channels()[*channel];
+        QStringList lines{QStringLiteral("<b>%1</b>").arg(QString::fromStdString(of.name).toHtmlEscaped()),
+                          tr("%1/s, latency %2").arg(bytesText(of.bandwidth), secondsText(of.latency_s))};
+        if (m_outcome) {
+            lines
+                << tr("%1 in %2").arg(bytesText(m_outcome->channel_bytes[*channel]), transfersText(m_outcome->channel_transfers[*channel]))
+                << tr("Busy for %1 of %2").arg(secondsText(m_outcome->channel_busy_s[*channel]), secondsText(m_outcome->total_time_s));
+        }
+        return lines.join(QStringLiteral("<br>"));
+    }
+    return {};
+}
+
+void DevicePanel::mousePressEvent(QMouseEvent* event) {
+    setFocus(Qt::MouseFocusReason);
+    if (event->button() != Qt::LeftButton || isDraggingOps()) return;
+    const QPoint position = event->position().toPoint();
+    m_pressed.reset();
+    if (const auto device = deviceIn(position)) {
+        m_pressed = position;
+        setCurrent(*device);
+    }
+}
+
+void DevicePanel::mouseMoveEvent(QMouseEvent* event) {
+    const QPoint position = event->position().toPoint();
+    if (isDraggingOps()) {
+        Q_EMIT opDragMoved(event->globalPosition().toPoint());
+        return;
+    }
+    if (m_pressed && (position - *m_pressed).manhattanLength() >= QApplication::startDragDistance()) {
+        const OpList ops = opsOn(*deviceIn(*m_pressed));
+        const QPoint from = mapToGlobal(*m_pressed);
+        m_pressed.reset();
+        if (ops.empty()) return;
+        QToolTip::hideText();
+        Q_EMIT selectionEdited(ops);
+        beginOpDrag(ops, from);
+        Q_EMIT opDragMoved(event->globalPosition().toPoint());
+        return;
+    }
+    const auto hovered = event->buttons() == Qt::NoButton ? deviceIn(position) : m_hovered;
+    if (hovered != m_hovered) {
+        m_hovered = hovered;
+        update();
+    }
+}
+
+void DevicePanel::mouseReleaseEvent(QMouseEvent* event) {
+    if (event->button() != Qt::LeftButton) return;
+    if (isDraggingOps()) {
+        dropOps(event->globalPosition().toPoint());
+    } else if (m_pressed) {
+        const auto device = deviceIn(*m_pressed);
+        m_pressed.reset();
+        if (device) Q_EMIT selectionEdited(opsOn(*device));
+    }
+}
+
+void DevicePanel::keyPressEvent(QKeyEvent* event) {
+    const int key = event->key();
+    if (key == Qt::Key_Escape && isDraggingOps()) return cancelOpDrag();
+    if (!m_machine || (event->modifiers() & ~Qt::KeypadModifier)) return OpView::keyPressEvent(event);
+    const auto last = static_cast<DeviceId>(m_machine->devices().size() - 1);
+    if (key >= Qt::Key_1 && key <= Qt::Key_9) {
+        Q_EMIT deviceKeyPressed(key - Qt::Key_0);
+    } else if (key == Qt::Key_Up) {
+        setCurrent(static_cast<DeviceId>(std::max(0, m_current - 1)));
+    } else if (key == Qt::Key_Down) {
+        setCurrent(std::min<DeviceId>(last, m_current + 1));
+    } else if (key == Qt::Key_Home) {
+        setCurrent(0);
+    } else if (key == Qt::Key_End) {
+        setCurrent(last);
+    } else if (key == Qt::Key_Return || key == Qt::Key_Enter || key == Qt::Key_Space) {
+        Q_EMIT selectionEdited(opsOn(m_current));
+    } else {
+        OpView::keyPressEvent(event);
+    }
+}
+
+void DevicePanel::leaveEvent(QEvent* event) {
+    OpView::leaveEvent(event);
+    m_hovered.reset();
+    update();
+}
+
+void DevicePanel::hideEvent(QHideEvent* event) {
+    OpView::hideEvent(event);
+    m_pressed.reset();
+    cancelOpDrag();
+}
+
+bool DevicePanel::event(QEvent* event) {
+    switch (event->type()) {
+        case QEvent::ToolTip: {
+            const auto* help = static_cast<QHelpEvent*>(event);
+            const QString text = isDraggingOps() ? QString() : toolTipAt(help->pos());
+            if (text.isEmpty()) {
+                QToolTip::hideText();
+            } else {
+                QToolTip::showText(help->globalPos(), text, this);
+            }
+            return true;
+        }
+        case QEvent::ShortcutOverride:
+            if (static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape && isDraggingOps()) {
+                event->accept();
+                return true;
+            }
+            break;
+        case QEvent::FontChange:
+        case QEvent::StyleChange:
+            updateGeometry();
+            update();
+            break;
+        case QEvent::FocusIn:
+        case QEvent::FocusOut:
+            update();
+            break;
+        default:
+            break;
+    }
+    return OpView::event(event);
+}
+
+}  // namespace placewright

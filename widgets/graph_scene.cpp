@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+#include "widgets/graph_scene.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "core/layout/layout.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr double kNodeHeight = 26, kNarrowest = 60, kWidest = 220;
+// Widths are estimated: fonts belong to the window's thread. Labels that do not fit are elided.
+constexpr double kCharacterWidth = 7.2, kLabelMargin = 14;
+
+QString label(const Op& op) {
+    const std::size_t slash = op.name.find_last_of('/');
+    const bool usable = slash != std::string::npos && slash + 1 < op.name.size();
+    return QString::fromStdString(usable ? op.name.substr(slash + 1) : op.name);
+}
+
+/// Op whose node stands for `op`; itself if it has a node of its own.
+OpId representative(const Problem& problem, OpId op) {
+    const auto isForward = [&](OpId other) { return problem.graph->op(other).phase == Phase::forward; };
+    const OpId forward = problem.graph->op(op).forward_op;
+    if (isForward(op)) return op;
+    if (forward != kInvalidOp) return forward;
+    const auto& members = problem.grouping.members[problem.grouping.group_of[op]];
+    const auto first = std::find_if(members.begin(), members.end(), isForward);
+    return first == members.end() ? op : *first;
+}
+
+void addNodes(const Problem& problem, GraphScene& scene) {
+    std::vector<double> seconds;
+    scene.node_of.assign(problem.ops, -1);
+    for (OpId op = 0; op < problem.ops; ++op) {
+        if (representative(problem, op) != op) continue;
+        scene.node_of[op] = static_cast<std::int32_t>(scene.nodes.size());
+        const Op& described = problem.graph->op(op);
+        scene.nodes.push_back({op, {}, label(described), QString::fromStdString(described.kind)});
+    }
+    seconds.resize(scene.nodes.size());
+    for (OpId op = 0; op < problem.ops; ++op) {
+        scene.node_of[op] = scene.node_of[representative(problem, op)];
+        double fastest = std::numeric_limits<double>::infinity();
+        for (DeviceId device = 0; device < problem.devices; ++device) fastest = std::min(fastest, problem.time_s(op, device));
+        seconds[static_cast<std::size_t>(scene.node_of[op])] += fastest;
+    }
+    const double longest = std::max(*std::max_element(seconds.begin(), seconds.end()), std::numeric_limits<double>::min());
+    for (std::size_t i = 0; i < scene.nodes.size(); ++i) {
+        // The root keeps small differences visible beside one op that takes most of the step.
+        const double byTime = kNarrowest + (kWidest - kNarrowest) * std::sqrt(seconds[i] / longest);
+        const double byText = kLabelMargin + kCharacterWidth * static_cast<double>(scene.nodes[i].label.size());
+        scene.nodes[i].rect = QRectF(0, 0, std::clamp(std::max(byTime, byText), kNarrowest, kWidest), kNodeHeight);
+    }
+}
+
+/// Edges between ops that have nodes of their own; an edge carries all tensors that one op reads from the other.
+void addEdges(const Problem& problem, GraphScene& scene) {
+    std::vector<std::int64_t> edgeTo(scene.nodes.size(), -1);  // the edge of the present node, if it is not older than `first`
+    for (std::uint32_t from = 0; from < scene.nodes.size(); ++from) {
+        const OpId op = scene.nodes[from].op;
+        const auto first = static_cast<std::int64_t>(scene.edges.size());
+        for (TensorId tensor = problem.output_begin[op]; tensor < problem.output_begin[op + 1]; ++tensor) {
+            for (std::uint32_t k = problem.consumer_begin[tensor]; k < problem.consumer_begin[tensor + 1]; ++k) {
+                const auto to = static_cast<std::uint32_t>(scene.node_of[problem.consumer[k]]);
+                if (scene.nodes[to].op != problem.consumer[k]) continue;
+                if (edgeTo[to] < first) {
+                    edgeTo[to] = static_cast<std::int64_t>(scene.edges.size());
+                    scene.edges.push_back({from, to, 0, {}, {}});
+                }
+                scene.edges[static_cast<std::size_t>(edgeTo[to])].bytes += problem.tensor_bytes[tensor];
+            }
+        }
+    }
+}
+
+void addRows(GraphScene& scene) {
+    std::vector<std::uint32_t> byPlace(scene.nodes.size());
+    for (std::uint32_t i = 0; i < byPlace.size(); ++i) byPlace[i] = i;
+    const auto place = [&](std::uint32_t node) {
+        return std::pair(std::round(scene.nodes[node].rect.top()), scene.nodes[node].rect.left());
+    };
+    std::sort(byPlace.begin(), byPlace.end(), [&](auto a, auto b) { return place(a) < place(b); });
+    for (const std::uint32_t node : byPlace) {
+        const QRectF& rect = scene.nodes[node].rect;
+        if (scene.rows.empty() || place(node).first != std::round(scene.rows.back().top))
+            scene.rows.push_back({rect.top(), rect.bottom(), {}});
+        scene.rows.back().nodes.push_back(node);
+    }
+}
+
+}  // namespace
+
+int GraphScene::nodeAt(QPointF point) const {
+    int found = -1;
+    forNodesIn(QRectF(point, QSizeF(0, 0)), [&](std::uint32_t node) { found = static_cast<int>(node); });
+    return found;
+}
+
+std::vector<std::uint32_t> GraphScene::nodesIn(const QRectF& area) const {
+    std::vector<std::uint32_t> found;
+    forNodesIn(area.normalized(), [&](std::uint32_t node) { found.push_back(node); });
+    return found;
+}
+
+std::shared_ptr<const GraphScene> buildGraphScene(const Problem& problem, std::stop_token stop) {
+    auto scene = std::make_shared<GraphScene>();
+    if (problem.ops == 0) return scene;
+    addNodes(problem, *scene);
+    addEdges(problem, *scene);
+
+    LayoutInput input;
+    input.nodes.reserve(scene->nodes.size());
+    input.edges.reserve(scene->edges.size());
+    for (const auto& node : scene->nodes) input.nodes.push_back({node.rect.width(), node.rect.height()});
+    for (const auto& edge : scene->edges) input.edges.emplace_back(edge.from, edge.to);
+    const LayoutResult places = layout(input, stop);
+    if (stop.stop_requested() || places.centre.size() != scene->nodes.size()) return nullptr;
+
+    for (std::size_t i = 0; i < scene->nodes.size(); ++i) scene->nodes[i].rect.moveCenter({places.centre[i].x, places.centre[i].y});
+    for (std::size_t i = 0; i < scene->edges.size(); ++i) {
+        auto& edge = scene->edges[i];
+        const QRectF& from = scene->nodes[edge.from].rect;
+        const QRectF& to = scene->nodes[edge.to].rect;
+        edge.line.reserve(static_cast<int>(places.bends[i].size()) + 2);
+        edge.line << QPointF(from.center().x(), from.bottom());
+        for (const auto& bend : places.bends[i]) edge.line << QPointF(bend.x, bend.y);
+        edge.line << QPointF(to.center().x(), to.top());
+        edge.box = edge.line.boundingRect();
+    }
+    scene->bounds = QRectF(0, 0, places.width, places.height);
+    addRows(*scene);
+    return scene;
+}
+
+}  // namespace placewright

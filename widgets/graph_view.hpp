@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <QPixmap>
+#include <QTransform>
+
+#include "widgets/graph_scene.hpp"
+#include "widgets/op_view.hpp"
+
+namespace placewright {
+
+class GraphMinimap;
+
+/// Draws a graph coloured by device, with pan, zoom, hover and selection, in one batch-painting canvas, and with a minimap as long as
+/// it does not fit. Shows values that it is given; changes nothing by itself but view and selection.
+class GraphView : public OpView {
+    Q_OBJECT
+public:
+    explicit GraphView(QWidget* parent = nullptr);
+
+    /// A null scene shows `emptyText`. The view is fitted to a new scene.
+    void setScene(std::shared_ptr<const GraphScene> scene, std::shared_ptr<const Machine> machine);
+    void setEmptyText(const QString& text);
+    /// Device of each op, by op id (at least all forward ops); edges between devices are drawn dashed. Cheap: called while a search runs.
+    void setDevices(std::vector<DeviceId> devices);
+    void setSelection(const OpList& ops);
+    const OpList& selection() const { return m_selection; }
+    void setHovered(OpId op);
+    /// Ops that a search found; others are dimmed while there are any.
+    void setMatches(const OpList& ops);
+
+    void fit();
+    void zoomTo(const OpList& ops);
+    void zoomBy(double factor, QPointF at);
+    double scale() const { return m_view.m11(); }
+    QPointF toView(QPointF scenePoint) const { return m_view.map(scenePoint); }
+    /// Centre of an op's node in view coordinates.
+    QPointF positionOf(OpId op) const;
+
+    /// The whole graph, not only what is in view, into `target`.
+    void renderWhole(QPainter& painter, const QRectF& target) const;
+    QSizeF wholeSize() const;
+
+protected:
+    void paintEvent(QPaintEvent*) override;
+    void mousePressEvent(QMouseEvent*) override;
+    void mouseMoveEvent(QMouseEvent*) override;
+    void mouseReleaseEvent(QMouseEvent*) override;
+    void mouseDoubleClickEvent(QMouseEvent*) override;
+    void wheelEvent(QWheelEvent*) override;
+    void keyPressEvent(QKeyEvent*) override;
+    void leaveEvent(QEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
+    void hideEvent(QHideEvent*) override;
+    void focusInEvent(QFocusEvent*) override;
+    void focusOutEvent(QFocusEvent*) override;
+    bool event(QEvent*) override;
+
+private:
+    enum class Gesture {
+        none,
+        press,  ///< of the left button on a node or the background, not moved yet
+        pan,
+        drag,
+        band,
+        spent  ///< cancelled; the button is still down
+    };
+    /// What a change of size does to the view.
+    enum class Fit { kept, initial, whole };
+
+    struct DeviceStyle {
+        QBrush fill;
+        QColor color, border, text;
+    };
+    /// How much is drawn.
+    struct Detail {
+        double scale = 1;
+        bool rounded = false;  ///< nodes with border and round corners, smooth
+        bool labels = false;
+        bool kinds = false;       ///< a second line in each node
+        bool edgeStyles = false;  ///< widths and dashes, smooth
+        bool arrows = false;
+
+        bool operator==(const Detail&) const = default;
+    };
+
+    int nodeUnder(QPointF position) const;
+    int nodeOf(OpId op) const;
+    QRectF rectInView(std::uint32_t node, const QTransform& view) const;
+    DeviceStyle deviceStyle(DeviceId device) const;
+    DeviceId deviceOf(std::uint32_t node) const;
+    bool isDimmed(std::uint32_t node) const { return !m_matched.empty() && !m_matched[node]; }
+
+    /// What is left for the graph beside the minimap, which is there if the graph does not fit at this scale.
+    QRectF room(double scale) const;
+    QRectF roomBesideMinimap() const;
+    bool overflows(double scale) const;
+    void updateMinimap();
+    void colorMinimap();
+    void centreOn(QPointF scenePoint);
+
+    void applyFit();
+    void setView(double scale, QPointF translation);
+    void panBy(QPointF pixels);
+    void panToShow(std::uint32_t node);
+    static double fittingScale(const QSizeF& content, const QSizeF& into);
+
+    void editSelection(OpList ops);
+    void hover(int node);
+    void hoverBy(OpId op);
+    void selectNeighbour(int key);
+    bool startDrag(QPoint global);
+    void cancelGesture();
+    QRectF band() const;
+    void click(int node, Qt::KeyboardModifiers modifiers);
+
+    void redraw();
+    void updateLayer();
+    Detail detailAt(const QTransform& view, const QRectF& area) const;
+    void paintLayer(QPainter& painter, const QTransform& view, const QRectF& area, const Detail& detail) const;
+    void paintEdges(QPainter& painter, const QTransform& view, const QRectF& area, const Detail& detail) const;
+    void paintNodes(QPainter& painter, const QTransform& view, const std::vector<std::uint32_t>& nodes, const Detail& detail) const;
+    void paintLabels(QPainter& painter, const QTransform& view, const std::vector<std::uint32_t>& nodes, const Detail& detail) const;
+    void paintMarks(QPainter& painter) const;
+    double labelWidth(std::uint32_t node) const;
+
+    std::shared_ptr<const GraphScene> m_scene;
+    std::shared_ptr<const Machine> m_machine;
+    std::vector<DeviceId> m_devices;
+    OpList m_selection;
+    std::vector<bool> m_matched;  ///< by node; empty if nothing is searched for
+    QTransform m_view;
+    Fit m_fit = Fit::initial;
+    QString m_emptyText;
+    GraphMinimap* m_minimap;
+    int m_hovered = -1;
+
+    Gesture m_gesture = Gesture::none;
+    QPointF m_pressed, m_last;
+    int m_pressedNode = -1;
+
+    /// Everything but marks (selection, hover, focus), as painted for m_layerView: marks change often, the rest is costly.
+    QPixmap m_layer;
+    QTransform m_layerView;
+    Detail m_layerDetail;
+    bool m_layerValid = false;
+    mutable std::vector<float> m_labelWidths;  ///< by node, at kMeasuredAt pixels; negative: not measured yet
+};
+
+}  // namespace placewright

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <QWidget>
+
+class QLabel;
+class QToolButton;
+
+namespace placewright {
+
+/// One message over the window's content: what happened, where and what to do. Stays until closed or replaced.
+class MessageBar : public QWidget {
+    Q_OBJECT
+public:
+    enum class Kind { information, error };
+    explicit MessageBar(QWidget* parent = nullptr);
+    /// A long text shows its beginning; "Details" shows the rest.
+    void showMessage(Kind kind, const QString& text);
+    /// The whole text.
+    QString text() const { return m_message; }
+
+protected:
+    bool event(QEvent*) override;
+    void changeEvent(QEvent*) override;
+    void keyPressEvent(QKeyEvent*) override;
+    void paintEvent(QPaintEvent*) override;
+
+private:
+    void showText();
+    void showIcon();
+
+    Kind m_kind = Kind::information;
+    QString m_message;
+    QLabel* m_icon = nullptr;
+    QLabel* m_text = nullptr;
+    QToolButton* m_details = nullptr;
+};
+
+}  // namespace placewright

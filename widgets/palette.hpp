@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Colours, one way everywhere: by device index, stable across views and runs, safe for colour-blind readers (Okabe and Ito's set for the
+// first eight devices, then the same colours hatched).
+#pragma once
+
+#include <QBrush>
+#include <QColor>
+#include <QPalette>
+
+#include "core/machine/machine.hpp"
+
+namespace placewright {
+
+/// CPUs are grey; GPUs and accelerators count through the palette in machine order.
+QColor deviceColor(const Machine& machine, DeviceId device);
+/// The colour, hatched from the ninth device on.
+QBrush deviceBrush(const Machine& machine, DeviceId device);
+/// `share` (0 to 1) of the way from `a` to `b`.
+QColor mixedColor(const QColor& a, const QColor& b, float share);
+/// Black or white, whichever reads better on `background`.
+QColor readableOn(const QColor& background);
+/// Whether the palette is a dark one.
+bool isDark(const QPalette& palette);
+/// Colours of series in plots, by index.
+QColor seriesColor(int index);
+/// A muted text or line colour between text and window.
+QColor mutedColor(const QPalette& palette);
+/// What does not fit, errors.
+QColor warningColor(const QPalette& palette);
+
+}  // namespace placewright

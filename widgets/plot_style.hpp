@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// What the plots have in common.
+#pragma once
+
+#include <QColor>
+#include <QRect>
+#include <QString>
+
+class QCustomPlot;
+class QLabel;
+class QPainter;
+class QWidget;
+
+namespace placewright {
+
+/// Times that are more than this many times the best are left out of ranges and colour scales; penalties for overflowing memory would
+/// otherwise squash all that matters.
+inline constexpr double kRelevantFactor = 5;
+
+struct TimeUnit {
+    double per_second = 1e3;
+    QString name = QStringLiteral("ms");
+
+    bool operator==(const TimeUnit&) const = default;
+};
+/// The unit in which `seconds` has one to three digits before the point; for axes, where all numbers share one.
+TimeUnit timeUnitFor(double seconds);
+
+/// The colour of a run's series, moved away from `background` where it would be lost on it.
+QColor runColor(int run, const QColor& background);
+
+/// Gives axes, grid, legend and background the colours of the plot's palette and its font.
+void stylePlot(QCustomPlot& plot);
+
+/// Draws the plot as vectors.
+void renderPlot(QCustomPlot& plot, QPainter& painter, const QRect& target);
+
+/// What an empty panel shows instead of a plot.
+QLabel* makeEmptyLabel(const QString& text, QWidget* parent);
+
+}  // namespace placewright

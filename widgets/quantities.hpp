@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// Quantities in the words and units of the window: those of core/base/units.hpp as QString, and counts with their noun.
+#pragma once
+
+#include <cmath>
+
+#include <QCoreApplication>
+#include <QString>
+
+#include "core/base/units.hpp"
+
+namespace placewright {
+
+inline QString secondsText(double seconds) {
+    return QString::fromStdString(format_seconds(seconds));
+}
+inline QString bytesText(double bytes) {
+    return QString::fromStdString(format_bytes(bytes));
+}
+inline QString countText(double count) {
+    return QString::fromStdString(format_count(count));
+}
+inline QString flopsText(double flops) {
+    return QString::fromStdString(format_flops(flops));
+}
+inline QString percentText(double share) {
+    return QStringLiteral("%1 %").arg(std::lround(share * 100));
+}
+
+// Spelled out for one and many, for English has no translation file in which Qt would look plurals up.
+inline QString opsText(std::size_t count) {
+    return count == 1 ? QCoreApplication::translate("Quantities", "1 op") : QCoreApplication::translate("Quantities", "%1 ops").arg(count);
+}
+inline QString transfersText(std::size_t count) {
+    return count == 1 ? QCoreApplication::translate("Quantities", "1 transfer")
+                      : QCoreApplication::translate("Quantities", "%1 transfers").arg(count);
+}
+
+/// "8.10 / 32.0 GB"; each with its unit where they differ.
+inline QString shareOfBytesText(double used_bytes, double limit_bytes) {
+    QString used = bytesText(used_bytes);
+    const QString limit = bytesText(limit_bytes);
+    const QString unit = limit.section(QLatin1Char(' '), -1);
+    if (used.section(QLatin1Char(' '), -1) == unit) used.chop(unit.size() + 1);
+    return used + QStringLiteral(" / ") + limit;
+}
+
+}  // namespace placewright

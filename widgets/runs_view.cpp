@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT
+#include "widgets/runs_view.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <unordered_set>
+
+#include <QContextMenuEvent>
+#include <QGuiApplication>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QMenu>
+#include <QPainter>
+#include <QSortFilterProxyModel>
+#include <QTimer>
+
+#include "core/base/units.hpp"
+#include "widgets/palette.hpp"
+#include "widgets/plot_style.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr double kLast = std::numeric_limits<double>::infinity();
+
+QString stepTimeText(const RunRow& row) {
+    if (row.step_time_s <= 0) return {};
+    const QString time = QString::fromStdString(format_seconds(row.step_time_s));
+    return row.fits ? time : RunsModel::tr("%1, does not fit").arg(time);
+}
+
+QString speedupText(const RunRow& row) {
+    return row.speedup > 0 ? RunsModel::tr("%1×").arg(row.speedup, 0, 'f', row.speedup < 10 ? 1 : 0) : QString();
+}
+
+/// Rounded up, so that what it says is true. A placement that does not fit says nothing about the optimum.
+QString gapText(const RunRow& row) {
+    if (row.gap < 0 || !row.fits) return {};
+    const double percent = std::ceil(row.gap * 100 - 1e-6);
+    return percent <= 0 ? RunsModel::tr("optimal") : RunsModel::tr("≤ %1 %").arg(percent, 0, 'f', 0);
+}
+
+QString evaluationsText(const RunRow& row) {
+    const auto count = [](quint64 number) { return QString::fromStdString(format_count(static_cast<double>(number))); };
+    if (row.state == RunRow::State::running && row.budget > 0)
+        return RunsModel::tr("%1 / %2").arg(count(row.evaluations), count(row.budget));
+    return row.evaluations > 0 ? count(row.evaluations) : QString();
+}
+
+QString clockText(const RunRow& row) {
+    return row.evaluations > 0 || row.seconds > 0 ? QString::fromStdString(format_clock(row.seconds)) : QString();
+}
+
+struct ColumnInfo {
+    const char* title;
+    const char* help;
+    QString (*text)(const RunRow&);
+    double (*order)(const RunRow&);
+};
+
+// What does not fit comes after all that fits, what is not known yet after both.
+const std::array<ColumnInfo, RunsModel::ColumnCount> kColumns{{
+    {QT_TRANSLATE_NOOP("placewright::RunsModel", "Run"),
+     QT_TRANSLATE_NOOP("placewright::RunsModel", "Algorithm and number of the run, sorted by when it started. The one on screen is bold."),
+     [](const RunRow& row) { return row.title; }, [](const RunRow& row) { return static_cast<double>(row.id); }},
+    {QT_TRANSLATE_NOOP("placewright::RunsModel", "Step time"),
+     QT_TRANSLATE_NOOP("placewright::RunsModel", "Simulated time of a step under the best placement of the run"), stepTimeText,
+     [](const RunRow& row) { return row.step_time_s <= 0 ? kLast : row.step_time_s + (row.fits ? 0 : 1e9); }},
+    {QT_TRANSLATE_NOOP("placewright::RunsModel", "Speed-up"),
+     QT_TRANSLATE_NOOP("placewright::RunsModel", "How many times faster than all on the fastest single device"), speedupText,
+     [](const RunRow& row) { return row.speedup; }},
+    {QT_TRANSLATE_NOOP("placewright::RunsModel", "Gap"),
+     QT_TRANSLATE_NOOP("placewright::RunsModel", "At most so much above the optimum: the distance to the lower bound"), gapText,
+     [](const RunRow& row) { return row.gap < 0 || !row.fits ? kLast : row.gap; }},
+    {QT_TRANSLATE_NOOP("placewright::RunsModel", "Evaluations"),
+     QT_TRANSLATE_NOOP("placewright::RunsModel", "Placements scored so far; of how many while the run goes on"), evaluationsText,
+     [](const RunRow& row) { return static_cast<double>(row.evaluations); }},
+    {QT_TRANSLATE_NOOP("placewright::RunsModel", "Time"), QT_TRANSLATE_NOOP("placewright::RunsModel", "Wall time of the search"), clockText,
+     [](const RunRow& row) { return row.seconds; }},
+}};
+
+QString stateText(RunRow::State state) {
+    switch (state) {
+        case RunRow::State::running:
+            return RunsModel::tr("running");
+        case RunRow::State::finished:
+            return RunsModel::tr("finished");
+        case RunRow::State::cancelled:
+            return RunsModel::tr("stopped");
+        case RunRow::State::failed:
+            return RunsModel::tr("failed");
+    }
+    return {};
+}
+
+/// In the colour of the run's curve: a disc within a ring while running, a disc when finished, an open ring when stopped, a cross when
+/// failed.
+QIcon stateIcon(const RunRow& row, const QPalette& palette) {
+    constexpr int kSize = 16;
+    const qreal ratio = qGuiApp->devicePixelRatio();
+    QPixmap pixmap(QSize(kSize, kSize) * ratio);
+    pixmap.setDevicePixelRatio(ratio);
+    pixmap.fill(Qt::transparent);
+    QPainter painter(&pixmap);
+    painter.setRenderHint(QPainter::Antialiasing);
+    const QPointF centre(kSize / 2.0, kSize / 2.0);
+    const QColor color = runColor(row.id, palette.color(QPalette::Base));
+    switch (row.state) {
+        case RunRow::State::running:
+            painter.setPen(QPen(color, 1.5));
+            painter.drawEllipse(centre, 6.5, 6.5);
+            [[fallthrough]];
+        case RunRow::State::finished:
+            painter.setPen(Qt::NoPen);
+            painter.setBrush(color);
+            painter.drawEllipse(centre, 4, 4);
+            break;
+        case RunRow::State::cancelled:
+            painter.setPen(QPen(color, 2));
+            painter.drawEllipse(centre, 3.5, 3.5);
+            break;
+        case RunRow::State::failed:
+            painter.setPen(QPen(warningColor(palette), 2));
+            painter.drawLine(QPointF(4, 4), QPointF(12, 12));
+            painter.drawLine(QPointF(4, 12), QPointF(12, 4));
+            break;
+    }
+    QIcon icon(pixmap);
+    icon.addPixmap(pixmap, QIcon::Selected);  // else tinted, and the colour is what it says
+    return icon;
+}
+
+QString toolTipText(const RunRow& row) {
+    QStringList lines{row.title % QStringLiteral(", ") % stateText(row.state)};
+    if (!row.failure.isEmpty()) lines << row.failure;
+    if (!row.options.isEmpty()) lines << row.options;
+    if (!row.fits) lines << RunsModel::tr("A device's memory would overflow.");
+    return lines.join(u'\n');
+}
+
+}  // namespace
+
+void RunsModel::setRows(std::vector<RunRow> rows) {
+    std::unordered_set<int> kept;
+    for (const RunRow& row : rows) kept.insert(row.id);
+    for (int last = static_cast<int>(m_rows.size()) - 1; last >= 0; --last) {
+        if (kept.contains(m_rows[last].id)) continue;
+        int first = last;
+        while (first > 0 && !kept.contains(m_rows[first - 1].id)) --first;
+        beginRemoveRows({}, first, last);
+        m_rows.erase(m_rows.begin() + first, m_rows.begin() + last + 1);
+        endRemoveRows();
+        last = first;
+    }
+    for (int at = 0; at < static_cast<int>(rows.size()); ++at) {
+        const auto found = std::find_if(m_rows.begin() + at, m_rows.end(), [&](const RunRow& row) { return row.id == rows[at].id; });
+        if (found == m_rows.end()) {
+            beginInsertRows({}, at, at);
+            m_rows.insert(m_rows.begin() + at, std::move(rows[at]));
+            endInsertRows();
+            continue;
+        }
+        const int from = static_cast<int>(found - m_rows.begin());
+        if (from != at) {
+            beginMoveRows({}, from, from, {}, at);
+            std::rotate(m_rows.begin() + at, found, found + 1);
+            endMoveRows();
+        }
+        if (m_rows[at] != rows[at]) {
+            m_rows[at] = std::move(rows[at]);
+            Q_EMIT dataChanged(index(at, 0), index(at, ColumnCount - 1));
+        }
+    }
+}
+
+int RunsModel::rowCount(const QModelIndex& parent) const {
+    return parent.isValid() ? 0 : static_cast<int>(m_rows.size());
+}
+
+int RunsModel::columnCount(const QModelIndex& parent) const {
+    return parent.isValid() ? 0 : ColumnCount;
+}
+
+QVariant RunsModel::data(const QModelIndex& index, int role) const {
+    if (!checkIndex(index, CheckIndexOption::IndexIsValid | CheckIndexOption::ParentIsInvalid)) return {};
+    const RunRow& row = m_rows[index.row()];
+    const ColumnInfo& column = kColumns[index.column()];
+    const bool isTitle = index.column() == Title;
+    const bool warns = row.state == RunRow::State::failed || (index.column() == StepTime && !row.fits);
+    switch (role) {
+        case Qt::DisplayRole:
+            return column.text(row);
+        case SortRole:
+            return column.order(row);
+        case IdRole:
+            return row.id;
+        case Qt::ToolTipRole:
+            return toolTipText(row);
+        case Qt::TextAlignmentRole:
+            return QVariant::fromValue(Qt::AlignVCenter | (isTitle ? Qt::AlignLeft : Qt::AlignRight));
+        case Qt::DecorationRole:
+            return isTitle ? QVariant(stateIcon(row, QGuiApplication::palette())) : QVariant();
+        case Qt::ForegroundRole:
+            return warns ? QVariant(warningColor(QGuiApplication::palette())) : QVariant();
+        case Qt::FontRole: {
+            if (!row.shown) return {};
+            QFont font;
+            font.setBold(true);
+            return font;
+        }
+        case Qt::AccessibleTextRole: {
+            if (!isTitle) return column.text(row);
+            const QString text = row.title % QStringLiteral(", ") % stateText(row.state);
+            return row.shown ? tr("%1, on screen").arg(text) : text;
+        }
+        default:
+            return {};
+    }
+}
+
+QVariant RunsModel::headerData(int section, Qt::Orientation orientation, int role) const {
+    if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount) return {};
+    switch (role) {
+        case Qt::DisplayRole:
+            return tr(kColumns[section].title);
+        case Qt::ToolTipRole:
+            return tr(kColumns[section].help);
+        case Qt::TextAlignmentRole:
+            return QVariant::fromValue(Qt::AlignVCenter | (section == Title ? Qt::AlignLeft : Qt::AlignRight));
+        default:
+            return {};
+    }
+}
+
+RunsView::RunsView(QWidget* parent)
+    : QTableView(parent), m_model(new RunsModel(this)), m_sorted(new QSortFilterProxyModel(this)), m_fit(new QTimer(this)) {
+    setAccessibleName(tr("Runs"));
+    m_sorted->setSourceModel(m_model);
+    m_sorted->setSortRole(RunsModel::SortRole);
+    setModel(m_sorted);
+    setSortingEnabled(true);
+    sortByColumn(RunsModel::Title, Qt::DescendingOrder);
+
+    setSelectionBehavior(SelectRows);
+    setSelectionMode(SingleSelection);
+    setEditTriggers(NoEditTriggers);
+    setTabKeyNavigation(false);
+    setAlternatingRowColors(true);
+    setShowGrid(false);
+    setWordWrap(false);
+    setHorizontalScrollMode(ScrollPerPixel);
+    horizontalHeader()->setHighlightSections(false);
+    verticalHeader()->hide();
+    verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 8);
+
+    connect(this, &QAbstractItemView::doubleClicked, this,
+            [this](const QModelIndex& index) { Q_EMIT runActivated(index.data(RunsModel::IdRole).toInt()); });
+    // Once for all the rows that change together.
+    m_fit->setSingleShot(true);
+    connect(m_fit, &QTimer::timeout, this, &RunsView::fitColumns);
+    connect(m_model, &QAbstractItemModel::dataChanged, m_fit, qOverload<>(&QTimer::start));
+    connect(m_model, &QAbstractItemModel::rowsInserted, m_fit, qOverload<>(&QTimer::start));
+    connect(m_model, &QAbstractItemModel::rowsInserted, viewport(), qOverload<>(&QWidget::update));
+    connect(m_model, &QAbstractItemModel::rowsRemoved, viewport(), qOverload<>(&QWidget::update));
+    fitColumns();
+}
+
+std::optional<int> RunsView::currentRun() const {
+    const QModelIndex index = currentIndex();
+    if (!index.isValid()) return std::nullopt;
+    return index.data(RunsModel::IdRole).toInt();
+}
+
+void RunsView::paintEvent(QPaintEvent* event) {
+    QTableView::paintEvent(event);
+    if (m_sorted->rowCount() > 0) return;
+    QPainter painter(viewport());
+    painter.setPen(mutedColor(palette()));
+    painter.drawText(viewport()->rect().adjusted(12, 12, -12, -12), Qt::AlignCenter | Qt::TextWordWrap,
+                     tr("No runs yet. Open a model and press Optimize; every search is listed here with its best placement."));
+}
+
+void RunsView::keyPressEvent(QKeyEvent* event) {
+    const std::optional<int> run = currentRun();
+    if (run && (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter)) {
+        Q_EMIT runActivated(*run);
+    } else if (run && event->matches(QKeySequence::Delete)) {
+        Q_EMIT removeRequested(*run);
+    } else {
+        QTableView::keyPressEvent(event);
+    }
+}
+
+void RunsView::contextMenuEvent(QContextMenuEvent* event) {
+    const bool byKeyboard = event->reason() == QContextMenuEvent::Keyboard;
+    const QModelIndex index = byKeyboard ? currentIndex() : indexAt(event->pos());
+    if (!index.isValid()) return;
+    const int id = index.data(RunsModel::IdRole).toInt();
+    const RunRow& row = m_model->rows()[m_sorted->mapToSource(index).row()];
+
+    auto* menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    QAction* show = menu->addAction(tr("Show placement"), this, [this, id] { Q_EMIT runActivated(id); });
+    show->setShortcut(Qt::Key_Return);
+    show->setEnabled(row.step_time_s > 0);
+    QAction* stop = menu->addAction(tr("Stop"), this, [this, id] { Q_EMIT cancelRequested(id); });
+    stop->setEnabled(row.state == RunRow::State::running);
+    menu->addSeparator();
+    menu->addAction(tr("Remove"), this, [this, id] { Q_EMIT removeRequested(id); })->setShortcut(QKeySequence::Delete);
+    menu->setDefaultAction(show);
+    menu->popup(byKeyboard ? viewport()->mapToGlobal(visualRect(index).bottomLeft()) : event->globalPos());
+}
+
+void RunsView::resizeEvent(QResizeEvent* event) {
+    QTableView::resizeEvent(event);
+    fitColumns();
+}
+
+void RunsView::changeEvent(QEvent* event) {
+    QTableView::changeEvent(event);
+    if (event->type() != QEvent::FontChange && event->type() != QEvent::StyleChange) return;
+    verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 8);
+    m_widths = {};
+    fitColumns();
+}
+
+void RunsView::fitColumns() {
+    int others = 0;
+    for (int column = 1; column < RunsModel::ColumnCount; ++column) {
+        const int wanted = std::max(sizeHintForColumn(column), horizontalHeader()->sectionSizeHint(column));
+        if (wanted > m_widths[column]) setColumnWidth(column, m_widths[column] = wanted);
+        others += columnWidth(column);
+    }
+    const int title = std::max(sizeHintForColumn(RunsModel::Title), fontMetrics().averageCharWidth() * 18);
+    setColumnWidth(RunsModel::Title, std::max(title, viewport()->width() - others));
+}
+
+}  // namespace placewright

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#include "widgets/selection_panel.hpp"
+
+#include <QScrollBar>
+#include <QTextBrowser>
+#include <QTextOption>
+#include <QVBoxLayout>
+
+namespace placewright {
+
+SelectionPanel::SelectionPanel(QWidget* parent) : QWidget(parent), m_text(new QTextBrowser(this)) {
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->addWidget(m_text);
+    setFocusProxy(m_text);
+    m_text->setAccessibleName(tr("Selected ops"));
+    m_text->setOpenLinks(false);
+    m_text->setFrameShape(QFrame::NoFrame);
+    m_text->setPlaceholderText(
+        tr("Select an op in the graph or the timeline: what it computes, how long it takes and what it waits for is told here."));
+    // Op names break at their slashes; breaking anywhere would squeeze the columns of tables to a few letters.
+    m_text->setWordWrapMode(QTextOption::WordWrap);
+    connect(m_text, &QTextBrowser::anchorClicked, this, [this](const QUrl& url) {
+        bool isOp = false;
+        const uint op = url.toString().toUInt(&isOp);
+        if (isOp) Q_EMIT opActivated(op);
+    });
+}
+
+void SelectionPanel::show(const std::shared_ptr<const Problem>& problem, const std::vector<DeviceId>& devices, const OpList& ops,
+                          const std::shared_ptr<const TimelineData>& timeline) {
+    if (!problem || ops.empty()) return clear();
+    if (ops != m_ops) m_text->verticalScrollBar()->setValue(0);
+    m_ops = ops;
+    if (ops.size() > 1) return setText(describeOps(*problem, ops, devices));
+    const OpId op = ops.front();
+    setText(describeOp(*problem, op, op < devices.size() ? devices[op] : kInvalidDevice, timeline.get()));
+}
+
+void SelectionPanel::clear() {
+    m_ops.clear();
+    setText(QString());
+}
+
+void SelectionPanel::setText(const QString& html) {
+    // While a search runs the same text comes again and again; setting it would drop what is marked in it and jump to its top.
+    if (html == m_html) return;
+    m_html = html;
+    const int scrolled = m_text->verticalScrollBar()->value();
+    m_text->setHtml(html);
+    m_text->verticalScrollBar()->setValue(scrolled);
+}
+
+}  // namespace placewright

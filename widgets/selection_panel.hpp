@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <QWidget>
+
+#include "widgets/op_text.hpp"
+#include "widgets/timeline_data.hpp"
+
+class QTextBrowser;
+
+namespace placewright {
+
+/// Details of the selected ops; of several ops their sums and devices. Links lead to neighbours.
+class SelectionPanel : public QWidget {
+    Q_OBJECT
+public:
+    explicit SelectionPanel(QWidget* parent = nullptr);
+
+    using QWidget::show;
+    /// `devices`: by op id, at least all forward ops; `timeline` may be null.
+    void show(const std::shared_ptr<const Problem>& problem, const std::vector<DeviceId>& devices, const OpList& ops,
+              const std::shared_ptr<const TimelineData>& timeline);
+    void clear();
+
+Q_SIGNALS:
+    void opActivated(placewright::OpId op);
+
+private:
+    void setText(const QString& html);
+
+    QTextBrowser* m_text = nullptr;
+    OpList m_ops;
+    QString m_html;
+};
+
+}  // namespace placewright

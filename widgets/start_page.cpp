@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+#include "widgets/start_page.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <QAbstractButton>
+#include <QGridLayout>
+#include <QKeyEvent>
+#include <QKeySequence>
+#include <QLabel>
+#include <QPainter>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QVBoxLayout>
+
+#include "widgets/palette.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr int kWidest = 960;  // lines and cards beyond this are hard to follow
+constexpr int kGap = 12;
+
+/// A framed button that Enter presses too and that shows hover, press and focus.
+class EntryButton : public QAbstractButton {
+public:
+    EntryButton(const StartEntry& entry, QWidget* parent) : QAbstractButton(parent), m_entry(entry) {
+        setText(entry.title);
+        setAccessibleName(entry.title);
+        setAccessibleDescription(entry.detail);
+        setFocusPolicy(Qt::StrongFocus);
+        setAttribute(Qt::WA_Hover);
+        setEnabled(entry.available);
+        if (entry.available) setCursor(Qt::PointingHandCursor);
+        setToolTip(entry.available ? entry.path : StartPage::tr("%1 is no longer there").arg(entry.path));
+    }
+
+protected:
+    virtual void paintEntry(QPainter& painter, const QRect& area) = 0;
+
+    const StartEntry& entry() const { return m_entry; }
+    QColor textColor() const { return palette().color(isEnabled() ? QPalette::Active : QPalette::Disabled, QPalette::Text); }
+    QColor detailColor() const { return isEnabled() ? mutedColor(palette()) : textColor(); }
+    QFont titleFont() const {
+        QFont bold = font();
+        bold.setBold(true);
+        return bold;
+    }
+
+    void keyPressEvent(QKeyEvent* event) override {
+        if (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) {
+            click();
+        } else {
+            QAbstractButton::keyPressEvent(event);
+        }
+    }
+
+    void paintEvent(QPaintEvent*) override {
+        const QColor base = palette().color(QPalette::Base), highlight = palette().color(QPalette::Highlight);
+        const float tint = isDown() ? 0.25F : underMouse() && isEnabled() ? 0.12F : 0;
+        const qreal frame = hasFocus() ? 2 : 1;
+        QPainter painter(this);
+        painter.setRenderHint(QPainter::Antialiasing);
+        painter.setPen(QPen(hasFocus() ? highlight : mixedColor(base, palette().color(QPalette::Text), 0.2F), frame));
+        painter.setBrush(mixedColor(base, highlight, tint));
+        painter.drawRoundedRect(QRectF(rect()).adjusted(frame / 2, frame / 2, -frame / 2, -frame / 2), 6, 6);
+        paintEntry(painter, rect().adjusted(kGap, 8, -kGap, -8));
+    }
+
+private:
+    StartEntry m_entry;
+};
+
+/// One line: title, then where it is.
+class RecentButton : public EntryButton {
+public:
+    using EntryButton::EntryButton;
+    QSize sizeHint() const override { return {320, fontMetrics().height() + 16}; }
+
+protected:
+    void paintEntry(QPainter& painter, const QRect& area) override {
+        const QFontMetrics titleMetrics(titleFont());
+        const QString title = titleMetrics.elidedText(entry().title, Qt::ElideMiddle, area.width());
+        const int used = titleMetrics.horizontalAdvance(title) + kGap;
+        painter.setFont(titleFont());
+        painter.setPen(textColor());
+        painter.drawText(area, Qt::AlignVCenter | Qt::AlignLeft, title);
+        painter.setFont(font());
+        painter.setPen(detailColor());
+        painter.drawText(area.adjusted(used, 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft,
+                         fontMetrics().elidedText(entry().detail, Qt::ElideMiddle, area.width() - used));
+    }
+};
+
+/// A picture, the title, and what is to be known about the network.
+class NetworkCard : public EntryButton {
+public:
+    static constexpr int kNarrowest = 220;
+    NetworkCard(const StartEntry& entry, QWidget* parent) : EntryButton(entry, parent) {
+        setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    }
+    QSize sizeHint() const override { return {kNarrowest, kPicture + 3 * fontMetrics().lineSpacing() + 24}; }
+    QSize minimumSizeHint() const override { return {100, sizeHint().height()}; }
+
+protected:
+    void paintEntry(QPainter& painter, const QRect& area) override {
+        painter.setOpacity(isEnabled() ? 1 : 0.4);
+        paintStartPicture(painter, QRectF(area).adjusted(0, 0, 0, kPicture - area.height()), entry().picture,
+                          mixedColor(palette().color(QPalette::Base), palette().color(QPalette::Text), 0.35F));
+        painter.setOpacity(1);
+
+        const int line = fontMetrics().lineSpacing();
+        QRect text = area.adjusted(0, kPicture + 4, 0, 0);
+        painter.setFont(titleFont());
+        painter.setPen(textColor());
+        painter.drawText(text, Qt::AlignTop | Qt::AlignLeft,
+                         QFontMetrics(titleFont()).elidedText(entry().title, Qt::ElideRight, text.width()));
+        text.adjust(0, line + 2, 0, 0);
+        painter.setFont(font());
+        painter.setPen(detailColor());
+        painter.drawText(text, Qt::AlignTop | Qt::AlignLeft | Qt::TextWordWrap, entry().detail);
+    }
+
+private:
+    static constexpr int kPicture = 64;
+};
+
+QLabel* makeLabel(const QString& text, double scale, bool bold, QWidget* parent) {
+    auto* label = new QLabel(text, parent);
+    QFont font = label->font();
+    font.setPointSizeF(font.pointSizeF() * scale);
+    font.setBold(bold);
+    label->setFont(font);
+    label->setWordWrap(true);
+    return label;
+}
+
+/// Not at once: the entries may change because one of them was clicked.
+void deleteAll(std::vector<QAbstractButton*>& buttons) {
+    for (QAbstractButton* button : buttons) {
+        button->hide();
+        button->deleteLater();
+    }
+    buttons.clear();
+}
+
+}  // namespace
+
+StartPage::StartPage(QWidget* parent) : QWidget(parent) {
+    setAccessibleName(tr("Start"));
+    m_content = new QWidget;
+    m_content->setMaximumWidth(kWidest);
+
+    auto* title = makeLabel(tr("Placewright"), 2.2, true, m_content);
+    auto* purpose = makeLabel(tr("Decides on which device each operation of a neural network runs."), 1.1, false, m_content);
+
+    auto* steps = new QVBoxLayout;
+    steps->setSpacing(4);
+    const std::array texts{tr("1.  Open a model: a network below, or a file of yours."),
+                           tr("2.  Press Optimize and watch the placement improve."),
+                           tr("3.  Drag operations onto other devices where you know better, then export the placement.")};
+    for (const QString& text : texts) steps->addWidget(makeLabel(text, 1, false, m_content));
+
+    const QString shortcut = QKeySequence(QKeySequence::Open).toString(QKeySequence::NativeText);
+    auto* open = new QPushButton(shortcut.isEmpty() ? tr("Open model…") : tr("Open model…  (%1)").arg(shortcut), m_content);
+    open->setObjectName("open");
+    open->setToolTip(tr("Opens a network, a machine or a placement from a file"));
+    open->setMinimumSize(open->sizeHint() + QSize(32, 8));
+    open->setAutoDefault(true);
+    connect(open, &QPushButton::clicked, this, &StartPage::openRequested);
+    auto* openRow = new QHBoxLayout;
+    openRow->addWidget(open);
+    openRow->addSpacing(kGap);
+    openRow->addWidget(makeLabel(tr("or drop a file anywhere in this window"), 1, false, m_content), 1);
+
+    m_recent = new QVBoxLayout;
+    m_recent->setSpacing(6);
+    m_noRecent = makeLabel(tr("Files that you open are listed here."), 1, false, m_content);
+    m_noRecent->setObjectName("noRecent");
+    m_noRecent->setForegroundRole(QPalette::PlaceholderText);
+    m_recent->addWidget(m_noRecent);
+
+    m_galleryTitle = makeLabel(tr("Networks to begin with"), 1.2, true, m_content);
+    m_gallery = new QGridLayout;
+    m_gallery->setSpacing(kGap);
+
+    auto* column = new QVBoxLayout(m_content);
+    column->setContentsMargins(32, 32, 32, 32);
+    column->setSpacing(10);
+    column->addWidget(title);
+    column->addWidget(purpose);
+    column->addSpacing(8);
+    column->addLayout(steps);
+    column->addSpacing(8);
+    column->addLayout(openRow);
+    column->addSpacing(16);
+    column->addWidget(m_galleryTitle);
+    column->addLayout(m_gallery);
+    column->addSpacing(16);
+    column->addWidget(makeLabel(tr("Recent files"), 1.2, true, m_content));
+    column->addLayout(m_recent);
+    column->addStretch(1);
+
+    // The scroll area gives its widget the whole width; the content keeps to the middle of it.
+    auto* centred = new QWidget;
+    auto* centring = new QHBoxLayout(centred);
+    centring->setContentsMargins(0, 0, 0, 0);
+    centring->addStretch(1);
+    centring->addWidget(m_content, 1000);
+    centring->addStretch(1);
+    auto* scroll = new QScrollArea(this);
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll->setFocusPolicy(Qt::NoFocus);
+    scroll->setWidget(centred);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->addWidget(scroll);
+    m_galleryTitle->hide();
+    setFocusProxy(open);
+}
+
+void StartPage::setRecent(const std::vector<StartEntry>& entries) {
+    deleteAll(m_recentButtons);
+    m_noRecent->setVisible(entries.empty());
+    for (const StartEntry& entry : entries) {
+        auto* button = new RecentButton(entry, m_content);
+        choose(button, entry);
+        m_recent->addWidget(button);
+        m_recentButtons.push_back(button);
+    }
+}
+
+void StartPage::setGallery(const std::vector<StartEntry>& entries) {
+    deleteAll(m_cards);
+    m_galleryTitle->setVisible(!entries.empty());
+    for (const StartEntry& entry : entries) {
+        auto* card = new NetworkCard(entry, m_content);
+        choose(card, entry);
+        m_cards.push_back(card);
+    }
+    m_columns = 0;
+    arrangeGallery();
+}
+
+void StartPage::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    arrangeGallery();
+}
+
+void StartPage::arrangeGallery() {
+    const QMargins margins = m_content->layout()->contentsMargins();
+    const int room = std::min(width(), kWidest) - margins.left() - margins.right();
+    const int columns = std::max(1, (room + kGap) / (NetworkCard::kNarrowest + kGap));
+    if (columns == m_columns) return;
+    for (QAbstractButton* card : m_cards) m_gallery->removeWidget(card);
+    for (int column = 0; column < std::max(columns, m_columns); ++column) m_gallery->setColumnStretch(column, column < columns ? 1 : 0);
+    m_columns = columns;
+    for (int i = 0; i < static_cast<int>(m_cards.size()); ++i) m_gallery->addWidget(m_cards[i], i / columns, i % columns);
+}
+
+void StartPage::choose(QAbstractButton* button, const StartEntry& entry) {
+    connect(button, &QAbstractButton::clicked, this, [this, path = entry.path] { Q_EMIT fileChosen(path); });
+}
+
+}  // namespace placewright

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+#include "widgets/timeline_data.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <QCoreApplication>
+
+#include "core/base/units.hpp"
+
+namespace placewright {
+namespace {
+
+/// The first position in [from, size) that is not `before`; fast where that is near.
+template <class Before>
+std::size_t gallop(std::size_t from, std::size_t size, Before before) {
+    std::size_t low = from, step = 1;
+    while (low + step <= size && before(low + step - 1)) {
+        low += step;
+        step *= 2;
+    }
+    std::size_t high = std::min(size, low + step - 1);
+    while (low < high) {
+        const std::size_t middle = low + (high - low) / 2;
+        if (before(middle)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+std::vector<double> busyBefore(const Trace& trace, std::span<const std::uint32_t> row) {
+    std::vector<double> busy_s(row.size() + 1);
+    for (std::size_t i = 0; i < row.size(); ++i) busy_s[i + 1] = busy_s[i] + trace.spans[row[i]].end_s - trace.spans[row[i]].start_s;
+    return busy_s;
+}
+
+}  // namespace
+
+std::shared_ptr<const TimelineData> TimelineData::build(std::shared_ptr<const Problem> problem, Trace trace, Outcome outcome) {
+    auto data = std::make_shared<TimelineData>();
+    data->problem = std::move(problem);
+    data->trace = std::move(trace);
+    data->outcome = std::move(outcome);
+    const Problem& of = *data->problem;
+    const std::vector<Span>& spans = data->trace.spans;
+
+    data->device_spans.resize(of.devices);
+    data->channel_spans.resize(of.channels);
+    data->op_spans.resize(of.graph->size());
+    for (std::uint32_t i = 0; i < spans.size(); ++i) {
+        auto& rows = spans[i].kind == Span::Kind::op ? data->device_spans : data->channel_spans;
+        rows[spans[i].resource].push_back(i);
+        data->op_spans[data->forwardOf(spans[i])].push_back(i);
+    }
+    const auto earlier = [&](std::uint32_t a, std::uint32_t b) {
+        return std::pair(spans[a].start_s, spans[a].end_s) < std::pair(spans[b].start_s, spans[b].end_s);
+    };
+    for (auto* rows : {&data->device_spans, &data->channel_spans}) {
+        for (auto& row : *rows) {
+            if (!std::is_sorted(row.begin(), row.end(), earlier)) std::stable_sort(row.begin(), row.end(), earlier);
+        }
+    }
+    for (const auto& row : data->device_spans) data->device_busy_s.push_back(busyBefore(data->trace, row));
+    for (const auto& row : data->channel_spans) data->channel_busy_s.push_back(busyBefore(data->trace, row));
+
+    data->memory.resize(of.devices);
+    data->memory_peaks.resize(of.devices);
+    for (const MemorySample& sample : data->trace.memory) {
+        auto& samples = data->memory[sample.device];
+        auto& peaks = data->memory_peaks[sample.device];
+        if (samples.size() % kPeakBlock == 0) peaks.push_back(0);
+        peaks.back() = std::max(peaks.back(), sample.bytes);
+        samples.push_back(sample);
+    }
+    return data;
+}
+
+double TimelineData::peakBytes(DeviceId device, std::size_t first, std::size_t last) const {
+    double peak = 0;
+    while (first < last) {
+        if (first % kPeakBlock == 0 && first + kPeakBlock <= last) {
+            peak = std::max(peak, memory_peaks[device][first / kPeakBlock]);
+            first += kPeakBlock;
+        } else {
+            peak = std::max(peak, memory[device][first++].bytes);
+        }
+    }
+    return peak;
+}
+
+double TimelineData::bytesAt(DeviceId device, double time_s) const {
+    const auto& samples = memory[device];
+    const auto after = std::ranges::upper_bound(samples, time_s, {}, &MemorySample::time_s);
+    return after == samples.begin() ? outcome.resident_bytes[device] : std::prev(after)->bytes;
+}
+
+void TimeAxis::zoom(double factor, double x) {
+    const double at = toTime(x);
+    start_s = at - (at - start_s) / factor;
+    end_s = at + (end_s - at) / factor;
+}
+
+void TimeAxis::pan(double pixels) {
+    const double shift = pixels * secondsPerPixel();
+    start_s -= shift;
+    end_s -= shift;
+}
+
+void TimeAxis::clamp(double total_s) {
+    const double shown = std::min(end_s - start_s, total_s);
+    start_s = std::clamp(start_s, 0.0, total_s - shown);
+    end_s = start_s + shown;
+}
+
+double tickStep(double least_s) {
+    const double power = std::pow(10.0, std::floor(std::log10(least_s)));
+    for (const double factor : {1.0, 2.0, 5.0}) {
+        // A step that misses by rounding alone is large enough.
+        if (factor * power >= least_s * (1 - 1e-9)) return factor * power;
+    }
+    return 10 * power;
+}
+
+QString tickText(double time_s, double step_s, double axis_end_s) {
+    struct Unit {
+        double seconds;
+        const char* name;
+    };
+    static constexpr std::array<Unit, 4> units{{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}}};
+    const auto* unit = std::ranges::find_if(units, [&](const Unit& each) { return axis_end_s >= each.seconds; });
+    if (unit == units.end()) --unit;
+    const int decimals = std::clamp(static_cast<int>(std::ceil(std::log10(unit->seconds / step_s) - 1e-9)), 0, 12);
+    return QStringLiteral("%1 %2").arg(QString::number(time_s / unit->seconds, 'f', decimals), QString::fromUtf8(unit->name));
+}
+
+QString momentText(double time_s, double duration_s) {
+    if (duration_s <= 0) return QString::fromStdString(format_seconds(time_s));
+    return tickText(time_s, duration_s / 20, std::max(time_s, duration_s));
+}
+
+QString intervalText(double start_s, double end_s) {
+    const bool isMoment = end_s <= start_s;
+    const auto text = [&](double time_s) {
+        return isMoment ? QString::fromStdString(format_seconds(time_s)) : tickText(time_s, (end_s - start_s) / 20, end_s);
+    };
+    return QCoreApplication::translate("Timeline", "%1 to %2").arg(text(start_s), text(end_s));
+}
+
+std::vector<SpanMark> visibleMarks(const Trace& trace, std::span<const std::uint32_t> row, const TimeAxis& axis) {
+    const auto spanAt = [&](std::size_t i) -> const Span& { return trace.spans[row[i]]; };
+    const double right = axis.left + axis.width;
+    // Beyond the sides coordinates are cut, for they may not fit an int.
+    const auto pixel = [&](double x) { return static_cast<int>(std::floor(std::clamp(x, axis.left - 8, right + 8) + 0.5)); };
+    const auto isWide = [&](const Span& span) { return (span.end_s - span.start_s) / axis.secondsPerPixel() >= 1; };
+
+    std::vector<SpanMark> marks;
+    std::size_t i = static_cast<std::size_t>(
+        std::ranges::partition_point(row, [&](std::uint32_t span) { return trace.spans[span].end_s < axis.start_s; }) - row.begin());
+    while (i < row.size() && spanAt(i).start_s <= axis.end_s) {
+        const Span& span = spanAt(i);
+        const double x = axis.toX(span.start_s);
+        if (isWide(span)) {
+            const int from = pixel(x);
+            marks.push_back({i, i + 1, from, std::max(1, pixel(axis.toX(span.end_s)) - from)});
+            ++i;
+            continue;
+        }
+        const double column = std::floor(std::max(x, axis.left - 8));
+        const double column_end_s = axis.toTime(column + 1);
+        std::size_t last = std::max(i + 1, gallop(i, row.size(), [&](std::size_t k) { return spanAt(k).start_s < column_end_s; }));
+        // Only the last span that begins in a column can be wide: it hides the rest of the column.
+        if (last > i + 1 && isWide(spanAt(last - 1))) --last;
+        marks.push_back({i, last, static_cast<int>(column), 1});
+        i = last;
+    }
+    return marks;
+}
+
+std::vector<MemoryMark> visibleMemory(const TimelineData& data, DeviceId device, const TimeAxis& axis) {
+    const auto& samples = data.memory[device];
+    std::vector<MemoryMark> marks;
+    const int right = static_cast<int>(std::ceil(axis.left + axis.width));
+    std::size_t next = 0;  // the first sample after what is drawn
+    for (int x = static_cast<int>(std::floor(axis.left)); x < right; ++x) {
+        const double begin_s = axis.toTime(x), end_s = axis.toTime(x + 1);
+        if (begin_s >= data.outcome.total_time_s) break;
+        const std::size_t first = gallop(next, samples.size(), [&](std::size_t k) { return samples[k].time_s <= begin_s; });
+        next = gallop(first, samples.size(), [&](std::size_t k) { return samples[k].time_s < end_s; });
+        const double before = first > 0 ? samples[first - 1].bytes : data.outcome.resident_bytes[device];
+        const double bytes = std::max(before, data.peakBytes(device, first, next));
+        if (!marks.empty() && marks.back().bytes == bytes) {
+            ++marks.back().width;
+        } else {
+            marks.push_back({x, 1, bytes});
+        }
+    }
+    return marks;
+}
+
+}  // namespace placewright

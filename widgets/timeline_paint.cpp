@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: MIT
+// What a TimelineView looks like.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <QImage>
+#include <QPainter>
+#include <QPainterPath>
+
+#include "widgets/palette.hpp"
+#include "widgets/quantities.hpp"
+#include "widgets/timeline_view.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr int kBarTop = 3;  // from a row's top to its spans
+constexpr std::size_t kMostArrows = 200;
+
+QColor mix(const QColor& a, const QColor& b, double share) {
+    const auto blend = [&](int from, int to) { return static_cast<int>(std::lround(from + (to - from) * share)); };
+    return QColor(blend(a.red(), b.red()), blend(a.green(), b.green()), blend(a.blue(), b.blue()));
+}
+
+/// The brush with `veil` over it.
+QBrush veiled(QBrush brush, const QColor& veil, double share) {
+    if (brush.style() != Qt::TexturePattern) return QBrush(mix(brush.color(), veil, share));
+    QImage tile = brush.textureImage();
+    QColor over = veil;
+    over.setAlphaF(static_cast<float>(share));
+    QPainter painter(&tile);
+    painter.fillRect(tile.rect(), over);
+    painter.end();
+    brush.setTextureImage(tile);
+    brush.setColor(mix(brush.color(), veil, share));
+    return brush;
+}
+
+QColor withAlpha(QColor color, double alpha) {
+    color.setAlphaF(static_cast<float>(alpha));
+    return color;
+}
+
+/// The longest form of an op's name that fits: the whole of it, or without its leading scopes. A derived op ("conv1/backward") keeps the
+/// name of what it belongs to.
+QString fittingName(const Graph& graph, OpId op, const QFontMetrics& metrics, int width) {
+    if (width < 3 * metrics.averageCharWidth()) return {};
+    const auto fits = [&](const QString& text) { return metrics.horizontalAdvance(text) <= width; };
+    const QString name = QString::fromStdString(graph.op(op).name);
+    const int least = graph.op(op).forward_op == kInvalidOp ? 1 : 2;
+    for (int parts = static_cast<int>(name.count(QLatin1Char('/'))) + 1; parts >= least; --parts) {
+        const QString text = name.section(QLatin1Char('/'), -parts);
+        if (fits(text)) return text;
+    }
+    const QString forward = QString::fromStdString(graph.op(forwardOf(graph, op)).name).section(QLatin1Char('/'), -1);
+    return fits(forward) ? forward : QString();
+}
+
+/// Text on a background of its own, so that it reads over anything.
+void drawChip(QPainter& painter, const QRect& area, const QString& text, const QColor& color, const QColor& background, bool strong) {
+    QFont font = painter.font();
+    font.setBold(strong);
+    painter.save();
+    painter.setFont(font);
+    const QFontMetrics metrics(font);
+    // Advances are rounded; a spare pixel keeps what fits from being elided.
+    const int width = std::min(area.width(), metrics.horizontalAdvance(text) + 14);
+    const int height = std::min(area.height(), metrics.height() + 4);
+    const QRect chip(area.left(), area.top() + (area.height() - height) / 2, width, height);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(strong ? QPen(color, 1) : QPen(Qt::NoPen));
+    painter.setBrush(withAlpha(background, 0.92));
+    painter.drawRoundedRect(QRectF(chip).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
+    painter.setPen(color);
+    painter.drawText(chip.adjusted(6, 0, -6, 0), Qt::AlignVCenter | Qt::AlignLeft, metrics.elidedText(text, Qt::ElideRight, width - 12));
+    painter.restore();
+}
+
+}  // namespace
+
+const std::array<QBrush, 3>& TimelineView::brushesOf(DeviceId device) const {
+    if (m_brushes.empty()) {
+        const Machine& machine = *m_data->problem->machine;
+        for (DeviceId id = 0; id < machine.devices().size(); ++id) {
+            const QBrush forward = deviceBrush(machine, id);
+            m_brushes.push_back({forward, veiled(forward, Qt::black, 0.35), veiled(forward, palette().color(QPalette::Base), 0.55)});
+        }
+    }
+    return m_brushes[device];
+}
+
+void TimelineView::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    if (!m_data) {
+        painter.fillRect(rect(), palette().color(QPalette::Base));
+        painter.setPen(mutedColor(palette()));
+        painter.drawText(
+            rect().adjusted(16, 8, -16, -8), Qt::AlignCenter | Qt::TextWordWrap,
+            tr("Open a network: here is shown when each device computes, when each channel transfers, and the memory in use."));
+    } else {
+        const QSize pixels = size() * devicePixelRatioF();
+        if (m_chart.size() != pixels) {
+            m_chart = QPixmap(pixels);
+            m_chart.setDevicePixelRatio(devicePixelRatioF());
+            QPainter chart(&m_chart);
+            chart.setFont(font());
+            paintChart(chart);
+        }
+        painter.drawPixmap(0, 0, m_chart);
+        painter.setClipRect(plotRect());
+        paintOutlines(painter);
+        paintArrows(painter);
+        paintMeasure(painter);
+        paintDropPreview(painter);
+        painter.setClipping(false);
+    }
+    if (hasFocus()) {
+        painter.setPen(palette().color(QPalette::Highlight));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRect(rect().adjusted(0, 0, -1, -1));
+    }
+}
+
+void TimelineView::paintChart(QPainter& painter) const {
+    painter.fillRect(rect(), palette().color(QPalette::Base));
+    painter.fillRect(QRect(0, 0, m_headerWidth, height()), palette().color(QPalette::Window));
+    const QColor line = mix(palette().color(QPalette::Base), palette().color(QPalette::Text), 0.14);
+
+    painter.setClipRect(QRect(0, m_rulerHeight, m_headerWidth + plotRect().width(), height() - m_rulerHeight));
+    for (const Row& row : m_rows) {
+        const int top = rowTop(row);
+        if (top + row.height < m_rulerHeight || top > height()) continue;
+        painter.fillRect(QRect(0, top + row.height - 1, width(), 1), line);
+    }
+    painter.setClipping(false);
+    paintRuler(painter);
+    painter.setClipRect(QRect(0, m_rulerHeight, m_headerWidth + plotRect().width(), height() - m_rulerHeight));
+    for (const Row& row : m_rows) {
+        const int top = rowTop(row);
+        if (top + row.height < m_rulerHeight || top > height()) continue;
+        painter.save();
+        painter.setClipRect(QRect(0, top, m_headerWidth, row.height), Qt::IntersectClip);
+        paintHeader(painter, row);
+        painter.restore();
+        painter.save();
+        painter.setClipRect(plotRect(), Qt::IntersectClip);
+        if (row.kind == Row::Kind::device) paintMemory(painter, row);
+        paintSpans(painter, row);
+        painter.restore();
+    }
+    painter.setClipping(false);
+    painter.fillRect(QRect(m_headerWidth - 1, 0, 1, height()), line);
+    painter.fillRect(QRect(0, m_rulerHeight - 1, width(), 1), line);
+}
+
+void TimelineView::paintRuler(QPainter& painter) const {
+    const QFontMetrics metrics(painter.font());
+    painter.fillRect(QRect(0, 0, width(), m_rulerHeight), palette().color(QPalette::Window));
+    // The width of a label depends on the step and the step on the width: twice is enough.
+    double step_s = tickStep(m_axis.secondsPerPixel() * 60);
+    for (int i = 0; i < 2; ++i) {
+        step_s = tickStep(m_axis.secondsPerPixel() * (metrics.horizontalAdvance(tickText(m_axis.end_s, step_s, m_axis.end_s)) + 28));
+    }
+    const QColor grid = withAlpha(palette().color(QPalette::Text), 0.07);
+    const QColor muted = mutedColor(palette());
+    const auto first = static_cast<std::int64_t>(std::ceil(m_axis.start_s / step_s - 1e-9));
+    for (std::int64_t i = first; static_cast<double>(i) * step_s <= m_axis.end_s * (1 + 1e-12); ++i) {
+        const double time_s = static_cast<double>(i) * step_s;
+        const int x = static_cast<int>(m_axis.toX(time_s));
+        painter.fillRect(QRect(x, m_rulerHeight, 1, height() - m_rulerHeight), grid);
+        painter.fillRect(QRect(x, m_rulerHeight - 6, 1, 5), muted);
+        const QString text = tickText(time_s, step_s, m_axis.end_s);
+        const int textWidth = metrics.horizontalAdvance(text);
+        if (x + 4 + textWidth > m_headerWidth + static_cast<int>(m_axis.width)) continue;
+        painter.setPen(muted);
+        painter.drawText(QRect(x + 4, 0, textWidth + 2, m_rulerHeight - 4), Qt::AlignLeft | Qt::AlignVCenter, text);
+    }
+}
+
+void TimelineView::paintHeader(QPainter& painter, const Row& row) const {
+    const QFontMetrics metrics(painter.font());
+    const int top = rowTop(row), line = metrics.height();
+    const bool isDevice = row.kind == Row::Kind::device;
+    int left = 8;
+    if (isDevice) {
+        const int side = line - 5;
+        const QRect swatch(left, top + kBarTop + (line - side) / 2 + 2, side, side);
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(brushesOf(row.resource)[0]);
+        painter.setBrushOrigin(swatch.topLeft());
+        painter.drawRoundedRect(swatch, 2, 2);
+        painter.setBrushOrigin(0, 0);
+        left = swatch.right() + 7;
+    }
+    if (row.kind == Row::Kind::idle_channels) {
+        // The line opens and closes, so it gets the sign of a tree.
+        const double x = left + 2, y = top + row.height / 2.0;
+        const QPolygonF closed{{{x, y - 4}, {x + 5, y}, {x, y + 4}}}, open{{{x - 2, y - 2}, {x + 6, y - 2}, {x + 2, y + 3}}};
+        painter.save();
+        painter.setRenderHint(QPainter::Antialiasing);
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(mutedColor(palette()));
+        painter.drawPolygon(m_idleShown ? open : closed);
+        painter.restore();
+        left += 14;
+    }
+    const QRect first(left, top + (isDevice ? kBarTop + 2 : 0), m_headerWidth - left - 6, isDevice ? line : row.height);
+    painter.setPen(isDevice ? palette().color(QPalette::WindowText) : mutedColor(palette()));
+    painter.drawText(first, Qt::AlignVCenter | Qt::AlignLeft, metrics.elidedText(row.name, Qt::ElideMiddle, first.width()));
+    if (row.detail.isEmpty()) return;
+    const QRect second(8, top + row.bar + 7, m_headerWidth - 14, line);
+    painter.setPen(row.warn ? warningColor(palette()) : mutedColor(palette()));
+    painter.drawText(second, Qt::AlignVCenter | Qt::AlignLeft, metrics.elidedText(row.detail, Qt::ElideRight, second.width()));
+}
+
+void TimelineView::paintSpans(QPainter& painter, const Row& row) const {
+    const auto spans = spansOf(row);
+    if (spans.empty()) return;
+    const Graph& graph = *m_data->problem->graph;
+    const bool isDevice = row.kind == Row::Kind::device;
+    const auto& busy_s = isDevice ? m_data->device_busy_s[row.resource] : m_data->channel_busy_s[row.resource];
+    const QColor base = palette().color(QPalette::Base);
+    const QColor neutral = mix(base, palette().color(QPalette::Text), 0.45);
+    const QFontMetrics metrics(painter.font());
+    const int top = rowTop(row) + kBarTop, height = row.bar;
+    const QRect plot = plotRect();
+
+    const auto brushOf = [&](const Span& span) -> QBrush {
+        if (isDevice) return brushesOf(row.resource)[static_cast<std::size_t>(graph.op(span.op).phase)];
+        return mix(neutral, brushesOf(span.from)[0].color(), 0.45);
+    };
+    for (const SpanMark& mark : visibleMarks(m_data->trace, spans, m_axis)) {
+        const Span& span = m_data->trace.spans[spans[mark.first + (mark.last - mark.first) / 2]];
+        if (mark.merged() || mark.width == 1) {
+            // One column stands for what began in it: the fuller, the stronger, and never invisible.
+            const double share = std::min(1.0, (busy_s[mark.last] - busy_s[mark.first]) / m_axis.secondsPerPixel());
+            painter.setOpacity(0.25 + 0.75 * share);
+            painter.fillRect(QRect(mark.x, top, 1, height), brushOf(span));
+            painter.setOpacity(1);
+            continue;
+        }
+        // A gap keeps neighbours apart where there is room for it.
+        const QRect block(mark.x, top, mark.width >= 4 ? mark.width - 1 : mark.width, height);
+        const QBrush brush = brushOf(span);
+        painter.fillRect(block, brush);
+        const QRect seen = (block & plot).adjusted(4, 0, -3, 0);
+        const QString name = fittingName(graph, span.op, metrics, seen.width());
+        if (name.isEmpty() || height < metrics.height()) continue;
+        painter.setPen(readableOn(brush.color()));
+        painter.drawText(seen, Qt::AlignVCenter | Qt::AlignLeft, name);
+    }
+}
+
+void TimelineView::paintMemory(QPainter& painter, const Row& row) const {
+    const Machine& machine = *m_data->problem->machine;
+    // Up to the limit or the peak, whichever is higher. If all devices stay far below, the limit is left out so that something is seen, and
+    // all are drawn to the same share of theirs.
+    double fullest = 0;
+    for (DeviceId device = 0; device < machine.devices().size(); ++device) {
+        fullest = std::max(fullest, m_data->outcome.peak_bytes[device] / machine.device(device).memory_bytes);
+    }
+    const double limit_bytes = machine.device(row.resource).memory_bytes;
+    const bool limitShown = fullest >= 0.25;
+    const double top_bytes =
+        limitShown ? std::max(limit_bytes, m_data->outcome.peak_bytes[row.resource]) * 1.1 : std::max(fullest, 1e-12) * limit_bytes * 1.15;
+
+    const int top = rowTop(row) + kBarTop + row.bar + 4;
+    const int bottom = rowTop(row) + row.height - 3;
+    const auto yOf = [&](double bytes) { return bottom - static_cast<int>(std::lround(bytes / top_bytes * (bottom - top))); };
+    const QColor color = brushesOf(row.resource)[0].color();
+    const QColor area = mix(palette().color(QPalette::Base), color, 0.3);
+    const QColor edge = mix(palette().color(QPalette::Base), color, 0.8);
+    const QColor warning = warningColor(palette());
+    const int limitY = yOf(limit_bytes);
+
+    const auto marks = visibleMemory(*m_data, row.resource, m_axis);
+    int before = marks.empty() ? bottom : yOf(marks.front().bytes);
+    for (const MemoryMark& mark : marks) {
+        const int y = yOf(mark.bytes);
+        const int over = mark.bytes > limit_bytes ? limitY : y;
+        painter.fillRect(QRect(mark.x, over, mark.width, bottom - over), area);
+        if (over > y) painter.fillRect(QRect(mark.x, y, mark.width, over - y), warning);
+        if (mark.bytes > 0 || y != before) {
+            // The edge of a step function: along the value, and down or up to the one before.
+            painter.fillRect(QRect(mark.x, y, mark.width, 1), over > y ? warning : edge);
+            painter.fillRect(QRect(mark.x, std::min(y, before), 1, std::abs(y - before) + 1), edge);
+        }
+        before = y;
+    }
+    if (limitShown) {
+        painter.setPen(QPen(row.warn ? warning : mutedColor(palette()), 1, Qt::DashLine));
+        painter.drawLine(plotRect().left(), limitY, plotRect().right(), limitY);
+    }
+}
+
+void TimelineView::paintOutlines(QPainter& painter) const {
+    const QColor line = palette().color(QPalette::Text), halo = palette().color(QPalette::Base);
+    const auto outline = [&](const Row& row, int x, int width, bool strong) {
+        const QRect block(x, rowTop(row) + kBarTop, width, row.bar);
+        if (width < 5) {
+            painter.fillRect(block.adjusted(0, -2, width > 1 ? 0 : 1, 2), line);
+            return;
+        }
+        painter.setBrush(Qt::NoBrush);
+        painter.setPen(QPen(line, strong ? 2 : 1));
+        painter.drawRect(QRectF(block).adjusted(0, 0, -1, -1));
+        if (!strong) return;
+        painter.setPen(QPen(halo, 1));
+        painter.drawRect(QRectF(block).adjusted(1.5, 1.5, -2.5, -2.5));
+    };
+    const std::size_t devices = m_data->device_spans.size();
+    for (const Row& row : m_rows) {
+        if (row.kind == Row::Kind::idle_channels) continue;
+        const auto& spans = m_selectedSpans[row.resource + (row.kind == Row::Kind::device ? 0 : devices)];
+        for (const SpanMark& mark : visibleMarks(m_data->trace, spans, m_axis)) outline(row, mark.x, mark.width, true);
+    }
+    if (m_hovered == kInvalidOp || m_hovered >= m_data->op_spans.size()) return;
+    for (const std::uint32_t index : m_data->op_spans[m_hovered]) {
+        const Span& span = m_data->trace.spans[index];
+        const Row* row = rowOf(span);
+        if (!row || span.end_s < m_axis.start_s || span.start_s > m_axis.end_s) continue;
+        for (const SpanMark& mark : visibleMarks(m_data->trace, std::span(&index, 1), m_axis)) {
+            outline(*row, mark.x, mark.width, m_hoveredSpan == index);
+        }
+    }
+}
+
+void TimelineView::paintArrows(QPainter& painter) const {
+    struct Journey {
+        DeviceId from = kInvalidDevice, to = kInvalidDevice;
+        double start_s = 0, end_s = 0;
+    };
+    // By tensor, destination and batch: the hops of one transfer. They are met in the order in which they ended.
+    std::map<std::tuple<TensorId, DeviceId, std::uint32_t>, Journey> journeys;
+    const std::vector<Span>& spans = m_data->trace.spans;
+    const Problem& problem = *m_data->problem;
+    const auto take = [&](const Span& span) {
+        const auto [at, isNew] =
+            journeys.try_emplace({span.tensor, span.to, span.batch}, Journey{span.from, span.to, span.queued_s, span.end_s});
+        if (!isNew) at->second.end_s = std::max(at->second.end_s, span.end_s);
+    };
+    for (const OpId op : m_selection) {
+        if (journeys.size() >= kMostArrows || op >= m_data->op_spans.size()) break;
+        DeviceId device = kInvalidDevice;
+        for (const std::uint32_t index : m_data->op_spans[op]) {
+            if (spans[index].kind == Span::Kind::transfer) {
+                take(spans[index]);
+            } else {
+                device = spans[index].resource;
+            }
+        }
+        for (const OpId member : problem.grouping.members[problem.grouping.group_of[op]]) {
+            if (forwardOf(*problem.graph, member) != op) continue;
+            for (std::uint32_t i = problem.input_begin[member]; i < problem.input_begin[member + 1]; ++i) {
+                const TensorId tensor = problem.input[i];
+                for (const std::uint32_t index : m_data->op_spans[forwardOf(*problem.graph, problem.producer[tensor])]) {
+                    const Span& span = spans[index];
+                    if (span.kind == Span::Kind::transfer && span.tensor == tensor && span.to == device) take(span);
+                }
+            }
+        }
+    }
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    std::size_t drawn = 0;
+    for (const auto& [key, journey] : journeys) {
+        if (journey.end_s < m_axis.start_s || journey.start_s > m_axis.end_s || ++drawn > kMostArrows) continue;
+        const Row &from = m_rows[journey.from], &to = m_rows[journey.to];
+        const bool down = to.top > from.top;
+        const double reach = m_axis.width + 100;
+        const QPointF tail(std::clamp(m_axis.toX(journey.start_s), m_axis.left - reach, m_axis.left + 2 * reach),
+                           rowTop(from) + kBarTop + (down ? from.bar : 0));
+        const QPointF head(std::clamp(m_axis.toX(journey.end_s), m_axis.left - reach, m_axis.left + 2 * reach),
+                           rowTop(to) + kBarTop + (down ? 0 : to.bar));
+        const double bend = (head.y() - tail.y()) * 0.5;
+        const double size = 6, back = down ? -size : size;
+        QPainterPath path(tail);
+        path.cubicTo(tail + QPointF(0, bend), head - QPointF(0, bend), head + QPointF(0, back));
+        const QPolygonF point{{head, head + QPointF(-size * 0.6, back), head + QPointF(size * 0.6, back)}};
+        painter.setBrush(Qt::NoBrush);
+        painter.setPen(QPen(withAlpha(palette().color(QPalette::Base), 0.8), 4));
+        painter.drawPath(path);
+        painter.setPen(QPen(palette().color(QPalette::Text), 1.5));
+        painter.drawPath(path);
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(palette().color(QPalette::Text));
+        painter.drawPolygon(point);
+    }
+    painter.restore();
+}
+
+void TimelineView::paintMeasure(QPainter& painter) const {
+    if (!m_measure) return;
+    const double from = m_axis.toX(std::min(m_measure->from_s, m_measure->to_s)),
+                 to = m_axis.toX(std::max(m_measure->from_s, m_measure->to_s));
+    const QRectF plot = plotRect();
+    const QRectF band(from, plot.top(), to - from, plot.height());
+    const QColor color = palette().color(QPalette::Highlight);
+    painter.fillRect(band, withAlpha(color, 0.2));
+    painter.fillRect(QRectF(from, plot.top(), 1, plot.height()), color);
+    painter.fillRect(QRectF(to, plot.top(), 1, plot.height()), color);
+    const QString text = tr("ΔT %1").arg(secondsText(std::abs(m_measure->to_s - m_measure->from_s)));
+    const QFontMetrics metrics(painter.font());
+    const int width = metrics.horizontalAdvance(text) + 24, height = metrics.height() + 8;
+    const int x = std::clamp(static_cast<int>((from + to) / 2) - width / 2, m_headerWidth + 2,
+                             std::max(m_headerWidth + 2, static_cast<int>(plot.right()) - width));
+    drawChip(painter, QRect(x, m_rulerHeight + 2, width, height), text, palette().color(QPalette::Text), palette().color(QPalette::Base),
+             true);
+}
+
+void TimelineView::paintDropPreview(QPainter& painter) const {
+    for (DeviceId device = 0; device < std::min(m_previews.size(), m_data->device_spans.size()); ++device) {
+        const DropPreview& preview = m_previews[device];
+        const bool isTarget = m_target == device;
+        const QRect lane = laneRect(device).toRect() & plotRect();
+        if (lane.isEmpty()) continue;
+        const QColor base = palette().color(QPalette::Base), text = palette().color(QPalette::Text);
+        const QColor color = preview.possible ? palette().color(QPalette::Highlight) : mutedColor(palette());
+        painter.fillRect(lane, withAlpha(color, isTarget ? 0.45 : 0.18));
+        if (!preview.possible) painter.fillRect(lane, QBrush(withAlpha(color, isTarget ? 0.8 : 0.5), Qt::DiagCrossPattern));
+        if (isTarget) {
+            painter.setBrush(Qt::NoBrush);
+            painter.setPen(QPen(color, 2));
+            painter.drawRect(lane.adjusted(1, 1, -1, -1));
+        }
+        QString words = dropPreviewText(preview);
+        const bool overflows = preview.possible && !preview.fits;
+        if (overflows) words += tr(" · does not fit");
+        drawChip(painter, lane.adjusted(10, 2, -10, -2), words, overflows ? warningColor(palette()) : text, base, isTarget);
+    }
+}
+
+}  // namespace placewright

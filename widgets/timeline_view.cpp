@@ -1,0 +1,661 @@
+// SPDX-License-Identifier: MIT
+#include "widgets/timeline_view.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QApplication>
+#include <QHelpEvent>
+#include <QMouseEvent>
+#include <QScrollBar>
+#include <QTextDocument>
+#include <QToolTip>
+
+#include "widgets/palette.hpp"
+#include "widgets/quantities.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr double kZoomStep = 1.25;
+constexpr int kPointingSlack = 3;  // pixels beside a narrow span that still point at it
+constexpr int kPanKeyPixels = 80;
+
+bool isZoomOrPanKey(int key) {
+    return key == Qt::Key_W || key == Qt::Key_S || key == Qt::Key_A || key == Qt::Key_D || key == Qt::Key_F || key == Qt::Key_Comma ||
+           key == Qt::Key_Period || (key >= Qt::Key_1 && key <= Qt::Key_9);
+}
+
+QString idleText(std::size_t channels) {
+    return channels == 1 ? TimelineView::tr("1 idle channel") : TimelineView::tr("%1 idle channels").arg(channels);
+}
+
+}  // namespace
+
+TimelineView::TimelineView(QWidget* parent) : OpView(parent), m_scroll(new QScrollBar(Qt::Vertical, this)) {
+    setMouseTracking(true);
+    setFocusPolicy(Qt::StrongFocus);
+    setAttribute(Qt::WA_OpaquePaintEvent);
+    setAccessibleName(tr("Timeline"));
+    setAccessibleDescription(tr("What each device computes and each channel transfers, and when"));
+    m_scroll->setAccessibleName(tr("Scroll the rows of the timeline"));
+    m_scroll->setCursor(Qt::ArrowCursor);
+    connect(m_scroll, &QScrollBar::valueChanged, this, &TimelineView::repaintAll);
+    layOut();
+}
+
+void TimelineView::setData(std::shared_ptr<const TimelineData> timeline) {
+    const bool sameProblem = m_data && timeline && m_data->problem == timeline->problem;
+    const bool sameMachine = m_data && timeline && m_data->problem->machine == timeline->problem->machine;
+    m_data = std::move(timeline);
+    m_current.reset();
+    m_hoveredSpan.reset();
+    if (!sameMachine) m_brushes.clear();
+    if (!sameProblem) {
+        m_selection.clear();
+        m_hovered = kInvalidOp;
+        m_measure.reset();
+        if (m_gesture == Gesture::measure) m_gesture = Gesture::spent;
+        m_fitted = true;
+    }
+    layOut();
+    indexSelection();
+    if (m_fitted) {
+        fit();
+    } else {
+        setAxis(m_axis, false);
+    }
+}
+
+void TimelineView::setSelection(const OpList& ops) {
+    if (m_selection == ops) return;
+    m_selection = ops;
+    m_current.reset();
+    indexSelection();
+    update();
+}
+
+void TimelineView::setHovered(OpId op) {
+    if (m_hovered == op) return;
+    m_hovered = op;
+    update();
+}
+
+void TimelineView::setDropPreview(const DropPreviews& previews, std::optional<DeviceId> target) {
+    if (m_previews == previews && m_target == target) return;
+    m_previews = previews;
+    m_target = target;
+    if (target && *target < m_rows.size() && m_rows[*target].kind == Row::Kind::device) scrollTo(m_rows[*target]);
+    update();
+}
+
+std::optional<DeviceId> TimelineView::deviceAt(QPoint global) const {
+    const QPoint position = mapFromGlobal(global);
+    const Row* row = rect().contains(position) ? rowAt(position) : nullptr;
+    if (!row || row->kind != Row::Kind::device) return std::nullopt;
+    return row->resource;
+}
+
+void TimelineView::fit() {
+    TimeAxis axis = m_axis;
+    axis.start_s = 0;
+    axis.end_s = m_data && m_data->outcome.total_time_s > 0 ? m_data->outcome.total_time_s : 1;
+    setAxis(axis, true);
+}
+
+// Layout
+
+void TimelineView::layOut() {
+    const QFontMetrics metrics(font());
+    const int line = metrics.height();
+    m_rulerHeight = line + 10;
+    m_rows.clear();
+    m_headerWidth = 0;
+    if (m_data) {
+        const Machine& machine = *m_data->problem->machine;
+        const Outcome& outcome = m_data->outcome;
+        std::vector<Row> idle;
+        for (DeviceId device = 0; device < machine.devices().size(); ++device) {
+            const double limit_bytes = machine.device(device).memory_bytes;
+            m_rows.push_back({Row::Kind::device, device, 0, 2 * line + 20, line + 6, QString::fromStdString(machine.device(device).name),
+                              shareOfBytesText(outcome.peak_bytes[device], limit_bytes), outcome.peak_bytes[device] > limit_bytes});
+        }
+        for (ChannelId channel = 0; channel < machine.channels().size(); ++channel) {
+            const bool isIdle = m_data->channel_spans[channel].empty();
+            Row row{Row::Kind::channel, channel, 0, line + 6, line, QString::fromStdString(machine.channels()[channel].name), {}, false};
+            (isIdle ? idle : m_rows).push_back(std::move(row));
+        }
+        if (!idle.empty()) {
+            m_rows.push_back({Row::Kind::idle_channels, 0, 0, line + 6, 0, idleText(idle.size()), {}, false});
+            if (m_idleShown) m_rows.insert(m_rows.end(), idle.begin(), idle.end());
+        }
+        // The width hangs on the machine alone, so that the chart does not shift while a search runs.
+        for (const Device& device : machine.devices()) {
+            m_headerWidth = std::max({m_headerWidth, metrics.horizontalAdvance(QString::fromStdString(device.name)) + line,
+                                      metrics.horizontalAdvance(tr("888 MB") + QStringLiteral(" / ") + bytesText(device.memory_bytes))});
+        }
+        for (const Channel& channel : machine.channels()) {
+            m_headerWidth = std::max(m_headerWidth, metrics.horizontalAdvance(QString::fromStdString(channel.name)));
+        }
+        m_headerWidth = std::max(m_headerWidth, metrics.horizontalAdvance(idleText(machine.channels().size())) + 14);
+        // Names are elided rather than that they take the chart's place.
+        m_headerWidth = std::min({m_headerWidth + 22, std::max(width() * 2 / 5, 60), metrics.averageCharWidth() * 32});
+
+        // Rows share what height is left over, up to twice their own.
+        m_naturalHeight = 4;
+        for (const Row& row : m_rows) m_naturalHeight += row.height;
+        const int spare = std::max(0, height() - m_rulerHeight - m_naturalHeight);
+        const int devices = static_cast<int>(machine.devices().size());
+        const int extra = std::clamp(spare / devices, 0, 2 * line + 20);
+        int top = 0;
+        for (Row& row : m_rows) {
+            if (row.kind == Row::Kind::device) {
+                row.height += extra;
+                row.bar += extra / 3;
+            }
+            row.top = top;
+            top += row.height;
+        }
+        m_contentHeight = top + 4;
+    } else {
+        m_contentHeight = m_naturalHeight = 0;
+    }
+
+    const int page = std::max(0, height() - m_rulerHeight);
+    const int scrollWidth = m_scroll->sizeHint().width();
+    m_scroll->setVisible(m_contentHeight > page);
+    m_scroll->setGeometry(width() - scrollWidth, m_rulerHeight, scrollWidth, page);
+    m_scroll->setPageStep(page);
+    m_scroll->setSingleStep(line);
+    m_scroll->setRange(0, std::max(0, m_contentHeight - page));
+
+    m_axis.left = m_headerWidth;
+    m_axis.width = std::max(1, width() - m_headerWidth - (m_contentHeight > page ? scrollWidth : 0));
+    repaintAll();
+}
+
+void TimelineView::setAxis(const TimeAxis& axis, bool fitted) {
+    const double total_s = m_data && m_data->outcome.total_time_s > 0 ? m_data->outcome.total_time_s : 1;
+    m_axis = axis;
+    // Narrower, and a double would not tell pixels apart.
+    const double least_s = total_s * 1e-10;
+    if (m_axis.end_s - m_axis.start_s < least_s) m_axis.end_s = m_axis.start_s + least_s;
+    m_axis.clamp(total_s);
+    m_fitted = fitted || m_axis.end_s - m_axis.start_s >= total_s;
+    repaintAll();
+}
+
+void TimelineView::repaintAll() {
+    m_chart = QPixmap();
+    update();
+}
+
+QRect TimelineView::plotRect() const {
+    return QRect(m_headerWidth, m_rulerHeight, static_cast<int>(m_axis.width), std::max(0, height() - m_rulerHeight));
+}
+
+int TimelineView::rowTop(const Row& row) const {
+    return m_rulerHeight + row.top - m_scroll->value();
+}
+
+const TimelineView::Row* TimelineView::rowAt(QPoint position) const {
+    if (position.y() < m_rulerHeight) return nullptr;
+    const auto row = std::ranges::find_if(
+        m_rows, [&](const Row& each) { return position.y() >= rowTop(each) && position.y() < rowTop(each) + each.height; });
+    return row == m_rows.end() ? nullptr : &*row;
+}
+
+const TimelineView::Row* TimelineView::rowOf(const Span& span) const {
+    if (span.kind == Span::Kind::op) return &m_rows[span.resource];
+    const auto row =
+        std::ranges::find_if(m_rows, [&](const Row& each) { return each.kind == Row::Kind::channel && each.resource == span.resource; });
+    return row == m_rows.end() ? nullptr : &*row;
+}
+
+std::span<const std::uint32_t> TimelineView::spansOf(const Row& row) const {
+    switch (row.kind) {
+        case Row::Kind::device:
+            return m_data->device_spans[row.resource];
+        case Row::Kind::channel:
+            return m_data->channel_spans[row.resource];
+        case Row::Kind::idle_channels:
+            break;
+    }
+    return {};
+}
+
+QRectF TimelineView::spanRect(std::uint32_t span) const {
+    const Span& of = m_data->trace.spans[span];
+    const Row* row = rowOf(of);
+    if (!row) return {};
+    const double x = m_axis.toX(of.start_s);
+    return QRectF(x, rowTop(*row) + 3, std::max(1.0, m_axis.toX(of.end_s) - x), row->bar);
+}
+
+QRectF TimelineView::laneRect(DeviceId device) const {
+    if (!m_data || device >= m_data->device_spans.size()) return {};
+    const Row& row = m_rows[device];
+    return QRectF(0, rowTop(row), m_headerWidth + m_axis.width, row.height);
+}
+
+std::optional<std::uint32_t> TimelineView::spanAt(QPoint position) const {
+    const Row* row = plotRect().contains(position) ? rowAt(position) : nullptr;
+    if (!row || position.y() < rowTop(*row) + 2 || position.y() > rowTop(*row) + 4 + row->bar) return std::nullopt;
+    const std::vector<Span>& spans = m_data->trace.spans;
+    const auto row_spans = spansOf(*row);
+    // Among the few spans around the pointer: the one under it, else the nearest.
+    const double slack_s = kPointingSlack * m_axis.secondsPerPixel();
+    const double time_s = m_axis.toTime(position.x() + 0.5);
+    const auto inside = std::ranges::partition_point(row_spans, [&](std::uint32_t span) { return spans[span].end_s < time_s; });
+    std::optional<std::uint32_t> nearest;
+    double distance_s = slack_s;
+    const auto consider = [&](std::uint32_t span) {
+        const double away_s = std::max({0.0, spans[span].start_s - time_s, time_s - spans[span].end_s});
+        if (away_s <= distance_s && (!nearest || away_s < distance_s)) {
+            nearest = span;
+            distance_s = away_s;
+        }
+    };
+    if (inside != row_spans.end()) consider(*inside);
+    if (inside != row_spans.begin()) consider(*std::prev(inside));
+    return nearest;
+}
+
+std::ptrdiff_t TimelineView::spansInColumn(const Row& row, int x) const {
+    const std::vector<Span>& spans = m_data->trace.spans;
+    const double begin_s = m_axis.toTime(x), end_s = m_axis.toTime(x + 1);
+    const auto row_spans = spansOf(row);
+    return std::ranges::partition_point(row_spans, [&](std::uint32_t span) { return spans[span].start_s < end_s; }) -
+           std::ranges::partition_point(row_spans, [&](std::uint32_t span) { return spans[span].end_s <= begin_s; });
+}
+
+void TimelineView::scrollTo(const Row& row) {
+    const int page = height() - m_rulerHeight;
+    if (row.top < m_scroll->value()) {
+        m_scroll->setValue(row.top);
+    } else if (row.top + row.height > m_scroll->value() + page) {
+        m_scroll->setValue(row.top + row.height - page);
+    }
+}
+
+// Selection and pointing
+
+void TimelineView::indexSelection() {
+    m_selectedSpans.clear();
+    if (!m_data) return;
+    m_selectedSpans.resize(m_data->device_spans.size() + m_data->channel_spans.size());
+    std::vector<bool> isSelected(m_data->op_spans.size());
+    for (const OpId op : m_selection) {
+        if (op < isSelected.size()) isSelected[op] = true;
+    }
+    if (m_selection.empty()) return;
+    // Filtering the rows keeps their order; to sort the spans of the selected ops takes longer once there are many.
+    auto selected = m_selectedSpans.begin();
+    for (const auto* rows : {&m_data->device_spans, &m_data->channel_spans}) {
+        for (const auto& row : *rows) {
+            std::ranges::copy_if(row, std::back_inserter(*selected++),
+                                 [&](std::uint32_t span) { return isSelected[m_data->forwardOf(m_data->trace.spans[span])]; });
+        }
+    }
+}
+
+void TimelineView::select(const OpList& ops) {
+    setSelection(ops);
+    Q_EMIT selectionEdited(ops);
+}
+
+void TimelineView::hover(QPoint position) {
+    const auto span = m_data ? spanAt(position) : std::nullopt;
+    const OpId op = span ? m_data->forwardOf(m_data->trace.spans[*span]) : kInvalidOp;
+    if (span != m_hoveredSpan) {
+        m_hoveredSpan = span;
+        update();
+    }
+    if (op != m_hovered) {
+        setHovered(op);
+        Q_EMIT opHovered(op);
+    }
+}
+
+void TimelineView::stepSpan(int direction) {
+    if (!m_data) return;
+    const std::vector<Span>& spans = m_data->trace.spans;
+    if (!m_current && !m_selection.empty()) {
+        const auto& own = m_data->op_spans[m_selection.front()];
+        const auto first = std::ranges::find_if(own, [&](std::uint32_t span) { return spans[span].kind == Span::Kind::op; });
+        if (first != own.end()) m_current = *first;
+    }
+    std::optional<std::uint32_t> next;
+    if (!m_current) {
+        for (const auto& row : m_data->device_spans) {
+            if (!row.empty() && (!next || spans[row.front()].start_s < spans[*next].start_s)) next = row.front();
+        }
+    } else {
+        const Row* row = rowOf(spans[*m_current]);
+        const auto row_spans = row ? spansOf(*row) : std::span<const std::uint32_t>();
+        const auto at = std::ranges::find(row_spans, *m_current) - row_spans.begin() + direction;
+        if (at >= 0 && at < std::ssize(row_spans)) next = row_spans[static_cast<std::size_t>(at)];
+    }
+    if (!next) return;
+    const Span& span = spans[*next];
+    select({m_data->forwardOf(span)});
+    m_current = next;
+    scrollTo(*rowOf(span));
+    const double x = m_axis.toX(span.start_s);
+    if (x < m_axis.left || x > m_axis.left + m_axis.width * 0.95) {
+        TimeAxis axis = m_axis;
+        axis.pan(m_axis.left + m_axis.width * 0.3 - x);
+        setAxis(axis, false);
+    }
+}
+
+QString TimelineView::toolTipAt(QPoint position) const {
+    if (!m_data) return {};
+    const Machine& machine = *m_data->problem->machine;
+    const auto deviceName = [&](DeviceId device) { return QString::fromStdString(machine.device(device).name).toHtmlEscaped(); };
+    if (const auto index = spanAt(position)) {
+        const Span& span = m_data->trace.spans[*index];
+        QStringList lines;
+        const auto line = [&](const QString& name, const QString& value) { lines << name.toHtmlEscaped() + QStringLiteral(": ") + value; };
+        const QString when = tr("%1 (%2)").arg(intervalText(span.start_s, span.end_s), secondsText(span.end_s - span.start_s));
+        const double queue_s = span.start_s - span.queued_s;
+        if (span.kind == Span::Kind::transfer) {
+            const QString producer = QString::fromStdString(m_data->problem->graph->op(span.op).name).toHtmlEscaped();
+            lines << QStringLiteral("<b>%1</b>").arg(tr("Output of %1").arg(producer));
+            line(tr("Size"), bytesText(m_data->problem->tensor_bytes[span.tensor]));
+            line(tr("From, to"), tr("%1 → %2").arg(deviceName(span.from), deviceName(span.to)));
+            line(tr("Channel"), QString::fromStdString(machine.channels()[span.resource].name).toHtmlEscaped());
+        } else {
+            QString text = toolTipFor(m_data->forwardOf(span));
+            if (text.isEmpty())
+                text = QStringLiteral("<b>%1</b>").arg(QString::fromStdString(m_data->problem->graph->op(span.op).name).toHtmlEscaped());
+            if (!Qt::mightBeRichText(text)) text = text.toHtmlEscaped().replace(QLatin1Char('\n'), QStringLiteral("<br>"));
+            lines << text;
+            const std::string_view phase = to_string(m_data->problem->graph->op(span.op).phase);
+            line(tr("This block"), QString::fromUtf8(phase.data(), static_cast<int>(phase.size())));
+        }
+        line(tr("Time"), when);
+        line(tr("Waited in the queue"), secondsText(std::max(0.0, queue_s)));
+        if (m_data->outcome.ops_run > m_data->problem->ops) line(tr("Batch"), QString::number(span.batch + 1));
+        if (const auto count = spansInColumn(*rowAt(position), position.x()); count > 1) {
+            lines << tr("One of %1 blocks within this pixel; zoom in to tell them apart.").arg(count);
+        }
+        return lines.join(QStringLiteral("<br>"));
+    }
+    if (position.y() < m_rulerHeight) {
+        return tr("Zoom: Ctrl+wheel or W, S. Pan: drag or A, D. Fit: F. Measure a span of time: Shift+drag.");
+    }
+    const Row* row = rowAt(position);
+    if (!row) return {};
+    if (row->kind == Row::Kind::idle_channels)
+        return m_idleShown ? tr("Click to hide them") : tr("These channels carry nothing. Click to show them.");
+    if (row->kind == Row::Kind::channel) {
+        return tr("%1: %2 in %3, busy for %4")
+            .arg(row->name.toHtmlEscaped(), bytesText(m_data->outcome.channel_bytes[row->resource]),
+                 transfersText(m_data->outcome.channel_transfers[row->resource]),
+                 secondsText(m_data->outcome.channel_busy_s[row->resource]));
+    }
+    const double limit_bytes = machine.device(row->resource).memory_bytes;
+    if (!plotRect().contains(position)) {
+        return tr("%1: busy for %2, at most %3 of memory in use")
+            .arg(row->name.toHtmlEscaped(), secondsText(m_data->outcome.device_busy_s[row->resource]),
+                 shareOfBytesText(m_data->outcome.peak_bytes[row->resource], limit_bytes));
+    }
+    if (position.y() <= rowTop(*row) + 4 + row->bar) return {};
+    const double time_s = std::clamp(m_axis.toTime(position.x()), 0.0, m_data->outcome.total_time_s);
+    return tr("%1 at %2: %3 of memory in use")
+        .arg(row->name.toHtmlEscaped(), secondsText(time_s), shareOfBytesText(m_data->bytesAt(row->resource, time_s), limit_bytes));
+}
+
+// Events
+
+void TimelineView::mousePressEvent(QMouseEvent* event) {
+    setFocus(Qt::MouseFocusReason);
+    if (!m_data || event->button() != Qt::LeftButton || m_gesture != Gesture::none) return;
+    m_pressed = m_last = event->position().toPoint();
+    m_gesture = Gesture::press;
+    if (event->modifiers().testFlag(Qt::ShiftModifier) && m_pressed.x() >= m_headerWidth) {
+        m_gesture = Gesture::measure;
+        const double time_s = m_axis.toTime(m_pressed.x());
+        m_measure = Measure{time_s, time_s};
+        update();
+    }
+}
+
+void TimelineView::mouseMoveEvent(QMouseEvent* event) {
+    const QPoint position = event->position().toPoint();
+    const QPoint global = event->globalPosition().toPoint();
+    if (m_gesture == Gesture::press && (position - m_pressed).manhattanLength() >= QApplication::startDragDistance()) {
+        const auto span = spanAt(m_pressed);
+        const QPoint moved = position - m_pressed;
+        const bool isOp = span && m_data->trace.spans[*span].kind == Span::Kind::op;
+        if (isOp && std::abs(moved.y()) >= std::abs(moved.x())) {
+            m_gesture = Gesture::drag;
+            QToolTip::hideText();
+            const OpId op = m_data->forwardOf(m_data->trace.spans[*span]);
+            if (!std::ranges::binary_search(m_selection, op)) select({op});
+            beginOpDrag(m_selection, mapToGlobal(m_pressed));
+        } else if (m_pressed.x() >= m_headerWidth) {
+            m_gesture = Gesture::pan;
+            setCursor(Qt::ClosedHandCursor);
+        } else {
+            m_gesture = Gesture::spent;
+        }
+    }
+    switch (m_gesture) {
+        case Gesture::none:
+            hover(position);
+            break;
+        case Gesture::drag:
+            Q_EMIT opDragMoved(global);
+            break;
+        case Gesture::pan: {
+            TimeAxis axis = m_axis;
+            axis.pan(position.x() - m_last.x());
+            setAxis(axis, m_fitted);
+            m_scroll->setValue(m_scroll->value() - (position.y() - m_last.y()));
+            break;
+        }
+        case Gesture::measure:
+            m_measure->to_s = std::clamp(m_axis.toTime(position.x()), m_axis.start_s, m_axis.end_s);
+            update();
+            break;
+        case Gesture::press:
+        case Gesture::spent:
+            break;
+    }
+    m_last = position;
+}
+
+void TimelineView::mouseReleaseEvent(QMouseEvent* event) {
+    if (event->button() != Qt::LeftButton) return;
+    const Gesture gesture = std::exchange(m_gesture, Gesture::none);
+    const QPoint position = event->position().toPoint();
+    switch (gesture) {
+        case Gesture::press: {
+            m_measure.reset();
+            const Row* row = rowAt(m_pressed);
+            const bool toggles = event->modifiers().testFlag(Qt::ControlModifier);
+            if (const auto span = spanAt(m_pressed)) {
+                const OpId op = m_data->forwardOf(m_data->trace.spans[*span]);
+                OpList ops{op};
+                if (toggles) {
+                    ops = m_selection;
+                    const auto at = std::ranges::lower_bound(ops, op);
+                    if (at != ops.end() && *at == op) {
+                        ops.erase(at);
+                    } else {
+                        ops.insert(at, op);
+                    }
+                }
+                select(ops);
+                m_current = span;
+            } else if (row && row->kind == Row::Kind::idle_channels) {
+                m_idleShown = !m_idleShown;
+                layOut();
+            } else if (!toggles) {
+                select({});
+            }
+            update();
+            break;
+        }
+        case Gesture::drag:
+            dropOps(event->globalPosition().toPoint());
+            break;
+        case Gesture::pan:
+            unsetCursor();
+            break;
+        case Gesture::measure:
+            if ((position - m_pressed).manhattanLength() < QApplication::startDragDistance()) m_measure.reset();
+            update();
+            break;
+        case Gesture::none:
+        case Gesture::spent:
+            break;
+    }
+    hover(position);
+}
+
+void TimelineView::wheelEvent(QWheelEvent* event) {
+    event->accept();
+    if (!m_data || m_gesture == Gesture::pan) return;
+    const QPoint delta = event->angleDelta();
+    const QPointF position = event->position();
+    const bool scrolls = m_scroll->maximum() > 0 && position.y() >= m_rulerHeight;
+    TimeAxis axis = m_axis;
+    if (event->modifiers().testFlag(Qt::ControlModifier) || (!scrolls && delta.x() == 0 && event->modifiers() == Qt::NoModifier)) {
+        axis.zoom(std::pow(kZoomStep, delta.y() / 120.0), std::clamp(position.x(), m_axis.left, m_axis.left + m_axis.width));
+        setAxis(axis, false);
+    } else if (event->modifiers().testFlag(Qt::ShiftModifier) || delta.x() != 0) {
+        axis.pan((delta.x() != 0 ? delta.x() : delta.y()) / 120.0 * kPanKeyPixels);
+        setAxis(axis, m_fitted);
+    } else {
+        m_scroll->setValue(m_scroll->value() - delta.y() / 120 * 3 * m_scroll->singleStep());
+    }
+}
+
+void TimelineView::keyPressEvent(QKeyEvent* event) {
+    const int key = event->key();
+    if (key == Qt::Key_Escape && isDraggingOps()) {
+        m_gesture = Gesture::spent;
+        cancelOpDrag();
+        return;
+    }
+    if (event->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier)) return OpView::keyPressEvent(event);
+    if (key >= Qt::Key_1 && key <= Qt::Key_9) {
+        if (!m_selection.empty()) Q_EMIT deviceKeyPressed(key - Qt::Key_0);
+        return;
+    }
+    TimeAxis axis = m_axis;
+    // Without a pointer over the chart, zoom at its middle.
+    const QPoint pointer = mapFromGlobal(QCursor::pos());
+    const double at = underMouse() && plotRect().contains(pointer) ? pointer.x() : m_axis.left + m_axis.width / 2;
+    switch (key) {
+        case Qt::Key_W:
+        case Qt::Key_S:
+            axis.zoom(key == Qt::Key_W ? kZoomStep : 1 / kZoomStep, at);
+            return setAxis(axis, false);
+        case Qt::Key_A:
+        case Qt::Key_Left:
+            axis.pan(kPanKeyPixels);
+            return setAxis(axis, m_fitted);
+        case Qt::Key_D:
+        case Qt::Key_Right:
+            axis.pan(-kPanKeyPixels);
+            return setAxis(axis, m_fitted);
+        case Qt::Key_Up:
+        case Qt::Key_Down:
+            return m_scroll->triggerAction(key == Qt::Key_Up ? QScrollBar::SliderSingleStepSub : QScrollBar::SliderSingleStepAdd);
+        case Qt::Key_PageUp:
+        case Qt::Key_PageDown:
+            return m_scroll->triggerAction(key == Qt::Key_PageUp ? QScrollBar::SliderPageStepSub : QScrollBar::SliderPageStepAdd);
+        case Qt::Key_F:
+        case Qt::Key_Home:
+            return fit();
+        case Qt::Key_Comma:
+        case Qt::Key_Period:
+            return stepSpan(key == Qt::Key_Comma ? -1 : 1);
+        case Qt::Key_Escape:
+            if (m_measure) {
+                m_measure.reset();
+                return update();
+            }
+            if (!m_selection.empty()) return select({});
+            break;
+        default:
+            break;
+    }
+    OpView::keyPressEvent(event);
+}
+
+void TimelineView::leaveEvent(QEvent* event) {
+    OpView::leaveEvent(event);
+    if (m_gesture == Gesture::none) hover(QPoint(-1, -1));
+}
+
+void TimelineView::resizeEvent(QResizeEvent* event) {
+    OpView::resizeEvent(event);
+    layOut();
+}
+
+void TimelineView::hideEvent(QHideEvent* event) {
+    OpView::hideEvent(event);
+    if (m_gesture == Gesture::pan) unsetCursor();
+    m_gesture = Gesture::none;
+    cancelOpDrag();
+}
+
+bool TimelineView::event(QEvent* event) {
+    switch (event->type()) {
+        case QEvent::ToolTip: {
+            const auto* help = static_cast<QHelpEvent*>(event);
+            const QString text = toolTipAt(help->pos());
+            const auto span = m_data ? spanAt(help->pos()) : std::nullopt;
+            // The text stays while the pointer is over the same block.
+            const QRect area = span ? spanRect(*span).adjusted(-3, -2, 3, 2).toRect() & rect() : QRect(help->pos(), QSize(1, 1));
+            if (text.isEmpty() || m_gesture != Gesture::none) {
+                QToolTip::hideText();
+            } else {
+                QToolTip::showText(help->globalPos(), text, this, area);
+            }
+            return true;
+        }
+        case QEvent::ShortcutOverride: {
+            // Single keys that mean something here do so even if the window has a shortcut for them.
+            const auto* key = static_cast<QKeyEvent*>(event);
+            const bool plain = !(key->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier));
+            if ((plain && isZoomOrPanKey(key->key())) || (key->key() == Qt::Key_Escape && isDraggingOps())) {
+                event->accept();
+                return true;
+            }
+            break;
+        }
+        case QEvent::FontChange:
+        case QEvent::StyleChange:
+            layOut();
+            break;
+        case QEvent::PaletteChange:
+            m_brushes.clear();
+            repaintAll();
+            break;
+        case QEvent::FocusIn:
+        case QEvent::FocusOut:
+            update();
+            break;
+        default:
+            break;
+    }
+    return OpView::event(event);
+}
+
+QSize TimelineView::sizeHint() const {
+    const int line = QFontMetrics(font()).height();
+    return {50 * line, std::max(m_rulerHeight + m_naturalHeight, 14 * line)};
+}
+
+QSize TimelineView::minimumSizeHint() const {
+    const int line = QFontMetrics(font()).height();
+    return {12 * line, 5 * line};
+}
+
+}  // namespace placewright
