@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// placewright: the desktop program. With options it opens, searches, takes a picture and leaves by itself, for scripts and documentation.
+#include <QApplication>
+#include <QCommandLineParser>
+#include <QProxyStyle>
+#include <QTextStream>
+#include <QTimer>
+
+#include "app/export.hpp"
+#include "app/main_window.hpp"
+#include "core/algorithms.hpp"
+#include "core/io/input_error.hpp"
+#include "widgets/message_bar.hpp"
+
+namespace placewright {
+namespace {
+
+enum ExitStatus { kDone = 0, kInternalError = 1, kWrongUsage = 2, kBadInput = 3 };
+
+int complain(const QString& text) {
+    QTextStream(stderr) << QStringLiteral("placewright: ") << text << Qt::endl;
+    return kWrongUsage;
+}
+
+/// Tooltips carry most of what the graph and the timeline say of an op, so they come at once.
+class Style : public QProxyStyle {
+public:
+    using QProxyStyle::QProxyStyle;
+    int styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget, QStyleHintReturn* result) const override {
+        return hint == SH_ToolTip_WakeUpDelay ? 150 : QProxyStyle::styleHint(hint, option, widget, result);
+    }
+};
+
+/// What the options ask for, done one after the other as soon as the window is ready for each.
+class Script : public QObject {
+public:
+    struct Steps {
+        bool optimize = false;
+        QString screenshot;
+        bool quit = false;
+    };
+
+    Script(MainWindow* window, Steps steps) : QObject(window), m_window(window), m_steps(std::move(steps)) {
+        connect(window->document(), &Document::settled, this, [this] { QTimer::singleShot(0, this, &Script::advance); });
+        connect(window->document(), &Document::message, this, [this](bool error, const QString& text) {
+            if (error && m_steps.quit) fail(text);
+        });
+        // A window that opened no file settles nothing.
+        QTimer::singleShot(0, this, &Script::advance);
+    }
+
+private:
+    void fail(const QString& text) {
+        QTextStream(stderr) << text << Qt::endl;
+        m_done = true;
+        QCoreApplication::exit(kBadInput);
+    }
+
+    void advance() {
+        if (m_done || m_window->document()->isBusy()) return;
+        if (m_steps.optimize && m_window->document()->isOpen()) {
+            m_steps.optimize = false;
+            m_window->optimizeOrStop();
+            return;
+        }
+        m_done = true;
+        // One turn of the event loop, so that the last values are painted.
+        QTimer::singleShot(50, this, [this] {
+            if (!m_steps.screenshot.isEmpty()) {
+                try {
+                    exportWidget(m_steps.screenshot, m_window);
+                } catch (const InputError& error) {
+                    fail(QString::fromUtf8(error.what()));
+                    return;
+                }
+            }
+            if (m_steps.quit) QCoreApplication::exit(kDone);
+        });
+    }
+
+    MainWindow* m_window;
+    Steps m_steps;
+    bool m_done = false;
+};
+
+int run(QApplication& app) {
+    QCommandLineParser parser;
+    parser.setApplicationDescription(QStringLiteral("Decides on which device each operation of a neural network runs."));
+    parser.addHelpOption();
+    parser.addVersionOption();
+    parser.addPositionalArgument(QStringLiteral("FILE"), QStringLiteral("Network file, or the name of one that ships."),
+                                 QStringLiteral("[FILE]"));
+    const auto add = [&parser](const char* name, const char* help, const char* value = "") {
+        QCommandLineOption option(QString::fromLatin1(name), QString::fromLatin1(help), QString::fromLatin1(value));
+        parser.addOption(option);
+        return option;
+    };
+    const auto machine = add("machine", "Machine file, or the name of one that ships.", "MACHINE");
+    const auto optimize = add("optimize", "Start a search with this algorithm.", "ALGORITHM");
+    const auto evaluations = add("evaluations", "Placements that the search may simulate.", "N");
+    const auto seed = add("seed", "Seed of the search.", "K");
+    const auto size = add("size", "Size of the window.", "WIDTHxHEIGHT");
+    const auto screenshot = add("screenshot", "Write a picture of the window (PNG or SVG) when all is done.", "OUT");
+    const auto quit = add("quit", "Close the window when all is done.");
+    parser.process(app);
+
+    if (parser.positionalArguments().size() > 1) return complain(QStringLiteral("expected one FILE"));
+    MainWindow window;
+    if (parser.isSet(machine)) window.document()->setMachine(parser.value(machine));
+    if (parser.isSet(optimize)) {
+        const QString id = parser.value(optimize);
+        if (find_algorithm(id.toStdString()) == nullptr) {
+            return complain(QStringLiteral("there is no algorithm %1; placewright-cli algorithms lists them").arg(id));
+        }
+        if (parser.positionalArguments().isEmpty()) return complain(QStringLiteral("--optimize needs a FILE"));
+        window.chooseAlgorithm(id);
+    }
+    if (parser.isSet(evaluations)) {
+        const int count = parser.value(evaluations).toInt();
+        if (count < 1) return complain(QStringLiteral("--evaluations %1: expected a positive number").arg(parser.value(evaluations)));
+        window.chooseEvaluations(count);
+    }
+    if (parser.isSet(seed)) {
+        bool isNumber = false;
+        const int value = parser.value(seed).toInt(&isNumber);
+        if (!isNumber || value < 0) return complain(QStringLiteral("--seed %1: expected a number").arg(parser.value(seed)));
+        window.chooseSeed(value);
+    }
+    if (parser.isSet(size)) {
+        const QStringList parts = parser.value(size).split(QLatin1Char('x'));
+        const QSize wanted = parts.size() == 2 ? QSize(parts[0].toInt(), parts[1].toInt()) : QSize();
+        if (wanted.width() < 200 || wanted.height() < 200 || wanted.width() > 10'000 || wanted.height() > 10'000) {
+            return complain(QStringLiteral("--size %1: expected WIDTHxHEIGHT, 200 to 10000 each").arg(parser.value(size)));
+        }
+        window.resize(wanted);
+    }
+    window.show();
+    const Script script(&window, {parser.isSet(optimize), parser.value(screenshot), parser.isSet(quit)});
+    if (!parser.positionalArguments().isEmpty()) window.document()->openNetwork(parser.positionalArguments().front());
+    return QApplication::exec();
+}
+
+}  // namespace
+}  // namespace placewright
+
+int main(int argc, char** argv) {
+    QApplication app(argc, argv);
+    QApplication::setStyle(new placewright::Style(QStringLiteral("Fusion")));
+    QCoreApplication::setOrganizationName(QStringLiteral("Placewright"));
+    QCoreApplication::setApplicationName(QStringLiteral("placewright"));
+    QCoreApplication::setApplicationVersion(QStringLiteral(PLACEWRIGHT_VERSION));
+    QApplication::setWindowIcon(QIcon(QStringLiteral(":/placewright.svg")));
+    return placewright::run(app);
+}

@@ -1,0 +1,806 @@
+// SPDX-License-Identifier: MIT
+#include "app/main_window.hpp"
+
+#include <cmath>
+
+#include <QAction>
+#include <QApplication>
+#include <QCloseEvent>
+#include <QComboBox>
+#include <QDockWidget>
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QLabel>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QProgressBar>
+#include <QScrollArea>
+#include <QSettings>
+#include <QSpinBox>
+#include <QStackedWidget>
+#include <QStatusBar>
+#include <QToolBar>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "app/export.hpp"
+#include "app/op_drag.hpp"
+#include "app/search_options_dialog.hpp"
+#include "core/algorithms.hpp"
+#include "core/base/units.hpp"
+#include "core/graph/networks.hpp"
+#include "core/io/input_error.hpp"
+#include "widgets/archive_view.hpp"
+#include "widgets/curve_plot.hpp"
+#include "widgets/device_panel.hpp"
+#include "widgets/find_bar.hpp"
+#include "widgets/graph_view.hpp"
+#include "widgets/message_bar.hpp"
+#include "widgets/quantities.hpp"
+#include "widgets/runs_view.hpp"
+#include "widgets/selection_panel.hpp"
+#include "widgets/start_page.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr int kMostRecent = 9;
+constexpr auto kDefaultAlgorithm = "map-elites";
+
+QString text(const std::string& utf8) {
+    return QString::fromStdString(utf8);
+}
+
+QStringList recentFiles() {
+    return QSettings().value(QStringLiteral("recentFiles")).toStringList();
+}
+
+/// A QLabel for the status bar that grows with its text only.
+QLabel* statusLabel(const QString& name) {
+    auto* label = new QLabel;
+    label->setAccessibleName(name);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    return label;
+}
+
+}  // namespace
+
+MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::make_unique<Document>()) {
+    setWindowTitle(tr("Placewright"));
+    setAcceptDrops(true);
+    setDockOptions(AnimatedDocks | AllowNestedDocks | AllowTabbedDocks);
+    makeWidgets();
+    makeActions();
+    makeToolBar();
+    makeStatusBar();
+    connectDocument();
+    connectViews();
+    resize(1400, 900);
+    fillGallery();
+    fillRecent();
+    m_defaultLayout = saveState();
+    restoreSettings();
+    showProblem();
+}
+
+MainWindow::~MainWindow() {
+    // The document's last signals must not reach widgets that are going.
+    m_document->disconnect(this);
+    m_document->undoStack()->disconnect(this);
+    delete m_drag;
+    m_document.reset();
+}
+
+QDockWidget* MainWindow::addDock(const QString& title, const QString& name, QWidget* widget, Qt::DockWidgetArea area) {
+    auto* dock = new QDockWidget(title);
+    dock->setObjectName(name);
+    dock->setWidget(widget);
+    addDockWidget(area, dock);
+    m_docks.push_back(dock);
+    return dock;
+}
+
+void MainWindow::makeWidgets() {
+    m_start = new StartPage;
+    m_graph = new GraphView;
+    m_graph->setEmptyText(tr("The graph appears here as soon as it is laid out."));
+    m_find = new FindBar;
+    m_find->hide();
+    m_message = new MessageBar;
+    m_devices = new DevicePanel;
+    m_selection = new SelectionPanel;
+    m_timeline = new TimelineView;
+    m_runs = new RunsView;
+    m_curve = new CurvePlot;
+    m_archive = new ArchiveMap;
+
+    auto* graphPage = new QWidget;
+    auto* graphLayout = new QVBoxLayout(graphPage);
+    graphLayout->setContentsMargins(0, 0, 0, 0);
+    graphLayout->setSpacing(0);
+    graphLayout->addWidget(m_graph, 1);
+    graphLayout->addWidget(m_find);
+    m_stack = new QStackedWidget;
+    m_stack->addWidget(m_start);
+    m_stack->addWidget(graphPage);
+    auto* centre = new QWidget;
+    auto* centreLayout = new QVBoxLayout(centre);
+    centreLayout->setContentsMargins(0, 0, 0, 0);
+    centreLayout->setSpacing(0);
+    centreLayout->addWidget(m_message);
+    centreLayout->addWidget(m_stack, 1);
+    setCentralWidget(centre);
+
+    // The bottom row belongs to the timeline over the whole width, where time has most room.
+    setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
+    setCorner(Qt::BottomRightCorner, Qt::BottomDockWidgetArea);
+    auto* devicesArea = new QScrollArea;
+    devicesArea->setWidget(m_devices);
+    devicesArea->setWidgetResizable(true);
+    devicesArea->setFrameShape(QFrame::NoFrame);
+    devicesArea->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    auto* devices = addDock(tr("Devices"), QStringLiteral("devicesDock"), devicesArea, Qt::LeftDockWidgetArea);
+    auto* selection = addDock(tr("Selection"), QStringLiteral("selectionDock"), m_selection, Qt::LeftDockWidgetArea);
+    auto* runs = addDock(tr("Runs"), QStringLiteral("runsDock"), m_runs, Qt::RightDockWidgetArea);
+    auto* curve = addDock(tr("Curve"), QStringLiteral("curveDock"), m_curve, Qt::RightDockWidgetArea);
+    auto* archive = addDock(tr("Archive"), QStringLiteral("archiveDock"), m_archive, Qt::RightDockWidgetArea);
+    auto* timeline = addDock(tr("Timeline"), QStringLiteral("timelineDock"), m_timeline, Qt::BottomDockWidgetArea);
+    tabifyDockWidget(curve, archive);
+    curve->raise();
+    resizeDocks({devices, runs}, {300, 380}, Qt::Horizontal);
+    resizeDocks({devices, selection}, {380, 200}, Qt::Vertical);
+    resizeDocks({runs, curve}, {200, 380}, Qt::Vertical);
+    resizeDocks({timeline}, {300}, Qt::Vertical);
+
+    m_drag = new OpDrag(m_document.get(), m_devices, m_timeline, this);
+    for (OpView* view : std::initializer_list<OpView*>{m_graph, m_timeline, m_devices}) m_drag->watch(view);
+}
+
+void MainWindow::makeActions() {
+    const auto add = [this](QMenu* menu, const QString& title, const QKeySequence& shortcut, const QString& tip, auto slot) {
+        QAction* action = menu->addAction(title, this, slot);
+        action->setShortcut(shortcut);
+        action->setStatusTip(tip);
+        action->setToolTip(shortcut.isEmpty() ? tip : tr("%1 (%2)").arg(tip, shortcut.toString(QKeySequence::NativeText)));
+        return action;
+    };
+
+    QMenu* file = menuBar()->addMenu(tr("&File"));
+    add(file, tr("&Open…"), QKeySequence::Open, tr("Open a network, machine or placement file"), [this] { openDialog(); });
+    m_recentMenu = file->addMenu(tr("Open &recent"));
+    QMenu* bundled = file->addMenu(tr("Open &bundled network"));
+    for (const ShippedFile& shipped : shipped_networks()) {
+        const NetworkInfo* info = find_network(shipped.name);
+        bundled->addAction(
+            info != nullptr ? QString::fromUtf8(info->title.data(), static_cast<int>(info->title.size())) : text(shipped.name), this,
+            [this, path = text(shipped.file.string())] { openPath(path); });
+    }
+    file->addSeparator();
+    m_exportMenu = file->addMenu(tr("&Export"));
+    m_needProblem << add(m_exportMenu, tr("&Placement…"), QKeySequence::Save, tr("Write the placement on screen as JSON"),
+                         [this] { exportPlacement(); });
+    m_exportMenu->addSeparator();
+    m_needProblem << add(m_exportMenu, tr("Picture of the &graph…"), {}, tr("Write the whole graph as PNG or SVG"), [this] {
+        exportView(QStringLiteral("graph"), m_graph->wholeSize(),
+                   [this](QPainter& painter, const QRectF& target) { m_graph->renderWhole(painter, target); });
+    });
+    m_needProblem << add(m_exportMenu, tr("Picture of the &timeline…"), {}, tr("Write the timeline as PNG or SVG"), [this] {
+        exportView(QStringLiteral("timeline"), m_timeline->size(),
+                   [this](QPainter& painter, const QRectF&) { m_timeline->render(&painter); });
+    });
+    m_needProblem << add(m_exportMenu, tr("Picture of the &curve…"), {}, tr("Write the learning curves as PNG or SVG"), [this] {
+        exportView(QStringLiteral("curve"), m_curve->size(),
+                   [this](QPainter& painter, const QRectF& target) { m_curve->renderWhole(painter, target.toRect()); });
+    });
+    m_needProblem << add(m_exportMenu, tr("Picture of the &archive…"), {}, tr("Write the archive as PNG or SVG"), [this] {
+        exportView(QStringLiteral("archive"), m_archive->size(),
+                   [this](QPainter& painter, const QRectF& target) { m_archive->renderWhole(painter, target.toRect()); });
+    });
+    file->addSeparator();
+    add(file, tr("&Quit"), QKeySequence::Quit, tr("Close the window"), [this] { close(); });
+
+    QMenu* edit = menuBar()->addMenu(tr("&Edit"));
+    QAction* undo = m_document->undoStack()->createUndoAction(this, tr("&Undo"));
+    undo->setShortcut(QKeySequence::Undo);
+    edit->addAction(undo);
+    QAction* redo = m_document->undoStack()->createRedoAction(this, tr("&Redo"));
+    // Both that are usual; QKeySequence::Redo is one of them, which one depends on the system.
+    redo->setShortcuts({QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z), QKeySequence(Qt::CTRL | Qt::Key_Y)});
+    edit->addAction(redo);
+    edit->addSeparator();
+    m_needProblem << add(edit, tr("&Find…"), QKeySequence::Find, tr("Find ops by name, kind or scope"), [this] { m_find->open(); });
+    QMenu* moveTo = edit->addMenu(tr("&Move selection to"));
+    connect(moveTo, &QMenu::aboutToShow, this, [this, moveTo] {
+        moveTo->clear();
+        if (!m_document->isOpen()) return;
+        const auto devices = m_document->problem()->machine->devices();
+        for (std::size_t i = 0; i < devices.size(); ++i) {
+            QAction* action = moveTo->addAction(text(devices[i].name), this, [this, i] { moveSelectionTo(static_cast<int>(i) + 1); });
+            action->setEnabled(!m_document->selection().empty());
+        }
+    });
+
+    QMenu* view = menuBar()->addMenu(tr("&View"));
+    m_needProblem << add(view, tr("&Fit graph"), QKeySequence(Qt::CTRL | Qt::Key_0), tr("Show the whole graph"),
+                         [this] { m_graph->fit(); });
+    m_needProblem << add(view, tr("Zoom to &selection"), QKeySequence(Qt::CTRL | Qt::Key_E), tr("Show the selected ops"),
+                         [this] { m_graph->zoomTo(m_document->selection()); });
+    view->addSeparator();
+    for (QDockWidget* dock : std::as_const(m_docks)) view->addAction(dock->toggleViewAction());
+    m_needProblem << add(view, tr("Restore &default layout"), {}, tr("Put all panels back where they were at first"),
+                         [this] { restoreState(m_defaultLayout); });
+
+    QMenu* run = menuBar()->addMenu(tr("&Run"));
+    m_optimize = add(run, tr("&Optimize"), QKeySequence(Qt::Key_F5), tr("Search for a better placement"), [this] { optimizeOrStop(); });
+    m_options = add(run, tr("&Algorithm options…"), QKeySequence(Qt::CTRL | Qt::Key_Comma), tr("Options of the chosen algorithm"),
+                    [this] { editOptions(); });
+    m_needProblem << m_optimize;
+
+    QMenu* help = menuBar()->addMenu(tr("&Help"));
+    add(help, tr("&Keyboard and mouse"), QKeySequence::HelpContents, tr("How to move around and edit"), [this] {
+        QMessageBox::information(
+            this, tr("Keyboard and mouse"),
+            tr("<b>Graph</b><br>Drag the background to pan, turn the wheel to zoom, F to fit. Click to select, Ctrl+click for more, "
+               "Shift+drag for a rectangle. Drag ops onto a device or a lane of the timeline, or press 1 to 9.<br><br>"
+               "<b>Timeline</b><br>Ctrl+wheel or W and S to zoom, A and D to pan, F to fit, Shift+drag to measure.<br><br>"
+               "<b>Anywhere</b><br>Ctrl+F finds, F5 optimizes and stops, Ctrl+Z undoes, Ctrl+S exports the placement. "
+               "Double-click a run to see its placement."));
+    });
+    add(help, tr("&About Placewright"), {}, tr("Version and licence"), [this] {
+        QMessageBox::about(this, tr("About Placewright"),
+                           tr("<b>Placewright %1</b><br>Decides on which device each operation of a neural network runs.<br>MIT licence.")
+                               .arg(QStringLiteral(PLACEWRIGHT_VERSION)));
+    });
+}
+
+void MainWindow::makeToolBar() {
+    QToolBar* bar = addToolBar(tr("Main"));
+    bar->setObjectName(QStringLiteral("mainToolBar"));
+    bar->setMovable(false);
+    bar->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+
+    auto* open = bar->addAction(style()->standardIcon(QStyle::SP_DialogOpenButton), tr("Open"), this, [this] { openDialog(); });
+    open->setToolTip(
+        tr("Open a network, machine or placement file (%1)").arg(QKeySequence(QKeySequence::Open).toString(QKeySequence::NativeText)));
+
+    const auto labelled = [bar, this](const QString& label, QWidget* widget, const QString& tip) {
+        auto* title = new QLabel(label);
+        title->setContentsMargins(10, 0, 4, 0);
+        title->setBuddy(widget);
+        widget->setAccessibleName(QString(label).remove(QLatin1Char('&')));
+        widget->setToolTip(tip);
+        bar->addWidget(title);
+        bar->addWidget(widget);
+        Q_UNUSED(this)
+    };
+    m_machine = new QComboBox;
+    m_machine->setObjectName(QStringLiteral("machine"));
+    for (const ShippedFile& shipped : shipped_machines()) {
+        QString title = text(shipped.name);
+        try {
+            title = text(read_machine(shipped.file).name());
+        } catch (const InputError& error) {
+            m_message->showMessage(MessageBar::Kind::error, QString::fromUtf8(error.what()));
+        }
+        m_machine->addItem(title, text(shipped.name));
+    }
+    labelled(tr("&Machine"), m_machine, tr("The devices to place on. Open a machine file to use your own."));
+    m_algorithm = new QComboBox;
+    m_algorithm->setObjectName(QStringLiteral("algorithm"));
+    for (const AlgorithmInfo& info : algorithms()) {
+        m_algorithm->addItem(text(info.title), text(info.id));
+        m_algorithm->setItemData(m_algorithm->count() - 1, text(info.help), Qt::ToolTipRole);
+    }
+    labelled(tr("&Algorithm"), m_algorithm, tr("How better placements are searched for"));
+    auto* options = new QToolButton;
+    options->setText(tr("…"));
+    options->setAccessibleName(tr("Algorithm options"));
+    options->setToolTip(m_options->toolTip());
+    connect(options, &QToolButton::clicked, m_options, &QAction::trigger);
+    bar->addWidget(options);
+    m_evaluations = new QSpinBox;
+    m_evaluations->setObjectName(QStringLiteral("evaluations"));
+    m_evaluations->setRange(1, 1'000'000'000);
+    m_evaluations->setGroupSeparatorShown(true);
+    m_evaluations->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
+    m_evaluations->setValue(20'000);
+    labelled(tr("&Evaluations"), m_evaluations, tr("How many placements a search may simulate"));
+    m_seed = new QSpinBox;
+    m_seed->setObjectName(QStringLiteral("seed"));
+    m_seed->setRange(0, 1'000'000'000);
+    m_seed->setValue(1);
+    labelled(tr("See&d"), m_seed, tr("The same seed gives the same result"));
+
+    auto* space = new QWidget;
+    space->setFixedWidth(10);
+    bar->addWidget(space);
+    m_optimize->setIcon(style()->standardIcon(QStyle::SP_MediaPlay));
+    bar->addAction(m_optimize);
+    if (QWidget* button = bar->widgetForAction(m_optimize)) button->setObjectName(QStringLiteral("optimizeButton"));
+
+    auto* exportButton = new QToolButton;
+    exportButton->setText(tr("Export"));
+    exportButton->setIcon(style()->standardIcon(QStyle::SP_DialogSaveButton));
+    exportButton->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    exportButton->setPopupMode(QToolButton::InstantPopup);
+    exportButton->setMenu(m_exportMenu);
+    exportButton->setToolTip(tr("Write the placement or a picture"));
+    bar->addWidget(exportButton);
+
+    connect(m_machine, &QComboBox::activated, this, [this](int index) {
+        const QString machine = m_machine->itemData(index).toString();
+        if (machine != m_document->machineFile() || m_document->isLoading()) m_document->setMachine(machine);
+    });
+    chooseAlgorithm(QString::fromLatin1(kDefaultAlgorithm));
+}
+
+void MainWindow::makeStatusBar() {
+    m_stepStatus = statusLabel(tr("Step time"));
+    m_boundStatus = statusLabel(tr("Lower bound"));
+    m_searchStatus = statusLabel(tr("Search"));
+    m_progress = new QProgressBar;
+    m_progress->setMaximumWidth(160);
+    m_progress->setTextVisible(false);
+    m_progress->setAccessibleName(tr("Progress"));
+    m_progress->hide();
+    m_cancelLoading = new QToolButton;
+    m_cancelLoading->setText(tr("Cancel"));
+    m_cancelLoading->setToolTip(tr("Stop loading; what was open stays"));
+    m_cancelLoading->hide();
+    statusBar()->addWidget(m_stepStatus);
+    statusBar()->addWidget(m_boundStatus);
+    statusBar()->addWidget(m_searchStatus, 1);
+    statusBar()->addPermanentWidget(m_progress);
+    statusBar()->addPermanentWidget(m_cancelLoading);
+    connect(m_cancelLoading, &QToolButton::clicked, this, [this] { m_document->cancelLoading(); });
+}
+
+void MainWindow::connectDocument() {
+    Document* document = m_document.get();
+    connect(document, &Document::problemChanged, this, &MainWindow::showProblem);
+    connect(document, &Document::machineChanged, this, &MainWindow::showMachine);
+    connect(document, &Document::sceneChanged, this, [this] {
+        m_graph->setScene(m_document->scene(), m_document->problem()->machine);
+        m_graph->setDevices(m_document->deviceOfOps());
+        m_graph->setSelection(m_document->selection());
+    });
+    connect(document, &Document::placementChanged, this, &MainWindow::showPlacement);
+    connect(document, &Document::timelineChanged, this, &MainWindow::showTimeline);
+    connect(document, &Document::boundChanged, this, [this] {
+        const auto& bound = m_document->bound();
+        m_curve->setLowerBound(bound && std::isfinite(bound->value_s) ? bound->value_s : 0);
+        showStatus();
+    });
+    connect(document, &Document::selectionChanged, this, [this] {
+        m_graph->setSelection(m_document->selection());
+        m_timeline->setSelection(m_document->selection());
+        if (m_document->isOpen()) {
+            m_selection->show(m_document->problem(), m_document->deviceOfOps(), m_document->selection(), m_document->timeline());
+        }
+    });
+    connect(document, &Document::runsChanged, this, &MainWindow::showRuns);
+    connect(document, &Document::loadingChanged, this, &MainWindow::showLoading);
+    connect(document, &Document::message, this, [this](bool error, const QString& what) {
+        m_message->showMessage(error ? MessageBar::Kind::error : MessageBar::Kind::information, what);
+    });
+}
+
+void MainWindow::connectViews() {
+    for (OpView* view : std::initializer_list<OpView*>{m_graph, m_timeline, m_devices}) {
+        connect(view, &OpView::selectionEdited, m_document.get(), &Document::setSelection);
+        connect(view, &OpView::deviceKeyPressed, this, &MainWindow::moveSelectionTo);
+        view->setToolTipSource([this](OpId op) {
+            if (!m_document->isOpen() || op >= m_document->problem()->ops || m_document->placement().empty()) return QString();
+            const Problem& problem = *m_document->problem();
+            return summarizeOp(problem, op, m_document->placement()[problem.grouping.group_of[op]], m_document->timeline().get());
+        });
+    }
+    connect(m_graph, &OpView::opHovered, m_timeline, &TimelineView::setHovered);
+    connect(m_timeline, &OpView::opHovered, m_graph, &GraphView::setHovered);
+    connect(m_selection, &SelectionPanel::opActivated, this, [this](OpId op) {
+        m_document->setSelection({op});
+        m_graph->zoomTo({op});
+    });
+    connect(m_runs, &RunsView::runActivated, m_document.get(), &Document::showRun);
+    connect(m_runs, &RunsView::cancelRequested, m_document.get(), &Document::cancelRun);
+    connect(m_runs, &RunsView::removeRequested, m_document.get(), &Document::removeRun);
+    connect(m_runs->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &MainWindow::showArchive);
+    connect(m_archive, &ArchiveMap::eliteActivated, this, [this](const std::shared_ptr<const Placement>& placement, double stepTime) {
+        if (m_document->isOpen() && placement->size() == m_document->problem()->groups) {
+            m_document->showPlacement(*placement, tr("Show elite with %1").arg(secondsText(stepTime)));
+        }
+    });
+    connect(m_start, &StartPage::openRequested, this, &MainWindow::openDialog);
+    connect(m_start, &StartPage::fileChosen, this, &MainWindow::openPath);
+    connect(m_find, &FindBar::textChanged, this, &MainWindow::findOps);
+    connect(m_find, &FindBar::stepRequested, this, &MainWindow::stepMatch);
+    connect(m_find, &FindBar::closed, this, [this] {
+        findOps({});
+        m_graph->setFocus();
+    });
+}
+
+void MainWindow::chooseAlgorithm(const QString& id) {
+    const int index = m_algorithm->findData(id);
+    if (index >= 0) m_algorithm->setCurrentIndex(index);
+}
+
+void MainWindow::chooseEvaluations(int evaluations) {
+    m_evaluations->setValue(evaluations);
+}
+
+void MainWindow::chooseSeed(int seed) {
+    m_seed->setValue(seed);
+}
+
+void MainWindow::optimizeOrStop() {
+    if (m_document->isSearching()) {
+        for (const auto& run : m_document->runs()) run->cancel();
+        return;
+    }
+    if (!m_document->isOpen()) return;
+    RunRequest request;
+    request.algorithm = m_algorithm->currentData().toString().toStdString();
+    request.options = m_optionsOf[request.algorithm];
+    request.budget.evaluations = static_cast<std::uint64_t>(m_evaluations->value());
+    request.seed = static_cast<std::uint64_t>(m_seed->value());
+    request.starts = starting_placements(m_document->job());
+    m_document->startSearch(std::move(request));
+}
+
+void MainWindow::editOptions() {
+    const AlgorithmInfo* algorithm = find_algorithm(m_algorithm->currentData().toString().toStdString());
+    if (algorithm == nullptr) return;
+    SearchOptionsDialog dialog(*algorithm, m_optionsOf[algorithm->id], this);
+    if (dialog.exec() == QDialog::Accepted) m_optionsOf[algorithm->id] = dialog.values();
+}
+
+void MainWindow::openDialog() {
+    const QString start = QSettings().value(QStringLiteral("folder")).toString();
+    const QString path = QFileDialog::getOpenFileName(this, tr("Open a network, machine or placement"), start,
+                                                      tr("Networks, machines, placements (*.json);;All files (*)"));
+    if (path.isEmpty()) return;
+    QSettings().setValue(QStringLiteral("folder"), QFileInfo(path).absolutePath());
+    openPath(path);
+}
+
+void MainWindow::openPath(const QString& path) {
+    m_message->hide();
+    m_document->openFile(path);
+}
+
+void MainWindow::rememberFile(const QString& path) {
+    if (!QFileInfo::exists(path)) return;
+    const QString absolute = QFileInfo(path).absoluteFilePath();
+    QStringList files = recentFiles();
+    files.removeAll(absolute);
+    files.prepend(absolute);
+    QSettings().setValue(QStringLiteral("recentFiles"), QStringList(files.mid(0, kMostRecent)));
+    fillRecent();
+}
+
+void MainWindow::fillRecent() {
+    m_recentMenu->clear();
+    std::vector<StartEntry> entries;
+    int number = 0;
+    for (const QString& file : recentFiles()) {
+        QAction* action = m_recentMenu->addAction(QStringLiteral("&%1  %2").arg(++number).arg(QFileInfo(file).fileName()), this,
+                                                  [this, file] { openPath(file); });
+        action->setShortcut(QKeySequence(Qt::CTRL | static_cast<Qt::Key>(Qt::Key_0 + number)));
+        action->setStatusTip(file);
+        const QFileInfo info(file);
+        action->setEnabled(info.exists());
+        entries.push_back({info.completeBaseName(), info.absolutePath(), file, info.exists()});
+    }
+    if (number == 0) m_recentMenu->addAction(tr("Nothing opened yet"))->setEnabled(false);
+    m_start->setRecent(entries);
+}
+
+void MainWindow::fillGallery() {
+    std::vector<StartEntry> gallery;
+    for (const ShippedFile& shipped : shipped_networks()) {
+        StartEntry entry{text(shipped.name), {}, text(shipped.file.string()), true};
+        try {
+            const Graph graph = read_network(shipped.file).graph;
+            const GraphTotals sums = totals(graph);
+            if (const NetworkInfo* info = find_network(shipped.name))
+                entry.title = QString::fromUtf8(info->title.data(), static_cast<int>(info->title.size()));
+            entry.detail =
+                tr("%1 · %2 · %3 parameters · batch %4")
+                    .arg(opsText(sums.ops), flopsText(sums.forward_flops), countText(static_cast<double>(sums.parameter_bytes) / 4))
+                    .arg(graph.batch());
+            entry.picture = makeStartPicture(graph);
+        } catch (const InputError& error) {
+            entry.detail = QString::fromUtf8(error.what());
+            entry.available = false;
+        }
+        gallery.push_back(std::move(entry));
+    }
+    m_start->setGallery(gallery);
+}
+
+void MainWindow::showProblem() {
+    const bool open = m_document->isOpen();
+    for (QAction* action : std::as_const(m_needProblem)) action->setEnabled(open);
+    m_stack->setCurrentIndex(open ? 1 : 0);
+    showPanels(open);
+    showMachine();
+    if (!open) {
+        m_selection->clear();
+        showStatus();
+        return;
+    }
+    const Problem& problem = *m_document->problem();
+    setWindowTitle(tr("%1 on %2 — Placewright").arg(text(problem.graph->name()), text(problem.machine->name())));
+    m_stepTime = m_lastStepTime = 0;
+    m_matches.clear();
+    m_find->hide();
+    m_graph->setScene(nullptr, nullptr);
+    m_graph->setMatches({});
+    m_timeline->setData(nullptr);
+    m_devices->setMachine(problem.machine);
+    m_archive->setArchive(nullptr);
+    m_curve->setLowerBound(0);
+    rememberFile(m_document->networkFile());
+    showStatus();
+}
+
+void MainWindow::showMachine() {
+    const QString& file = m_document->machineFile();
+    int index = m_machine->findData(file);
+    if (index < 0) {
+        m_machine->addItem(m_document->isOpen() ? text(m_document->problem()->machine->name()) : QFileInfo(file).completeBaseName(), file);
+        index = m_machine->count() - 1;
+    }
+    m_machine->setCurrentIndex(index);
+}
+
+/// Panels have nothing to show on the start page; their arrangement comes back with the first network.
+void MainWindow::showPanels(bool show) {
+    if (show == m_panelsShown) return;
+    m_panelsShown = show;
+    if (show) {
+        restoreState(m_layout);
+    } else {
+        m_layout = saveState();
+        for (QDockWidget* dock : std::as_const(m_docks)) dock->hide();
+    }
+    for (QDockWidget* dock : std::as_const(m_docks)) dock->toggleViewAction()->setEnabled(show);
+}
+
+void MainWindow::showPlacement() {
+    m_graph->setDevices(m_document->deviceOfOps());
+}
+
+void MainWindow::showTimeline() {
+    const auto& timeline = m_document->timeline();
+    if (!timeline) return;
+    const Problem& problem = *m_document->problem();
+    std::vector<OpList> opsOf(problem.devices);
+    for (OpId op = 0; op < problem.forward->size(); ++op) {
+        if (problem.forward->op(op).phase == Phase::forward) opsOf[m_document->placement()[problem.grouping.group_of[op]]].push_back(op);
+    }
+    m_timeline->setData(timeline);
+    m_timeline->setSelection(m_document->selection());
+    m_devices->setOutcome(timeline->outcome, std::move(opsOf));
+    if (!m_document->selection().empty()) {
+        m_selection->show(m_document->problem(), m_document->deviceOfOps(), m_document->selection(), timeline);
+    }
+    const double stepTime = timeline->outcome.step_time_s;
+    if (m_document->followedRun() == nullptr && stepTime != m_stepTime) m_lastStepTime = std::exchange(m_stepTime, stepTime);
+    showStatus();
+}
+
+void MainWindow::showRuns() {
+    m_runs->runs()->setRows(m_document->runRows());
+    std::vector<CurveSeries> series;
+    for (const RunRow& row : m_runs->runs()->rows()) {
+        for (const auto& run : m_document->runs()) {
+            if (run->id() != row.id || !run->progress().curve) continue;
+            const SearchProgress& progress = run->progress();
+            series.push_back({run->id(), row.title, progress.curve, static_cast<double>(progress.evaluations), progress.elapsed_s});
+        }
+    }
+    m_curve->setSeries(std::move(series));
+    showArchive();
+
+    const bool searching = m_document->isSearching();
+    m_optimize->setText(searching ? tr("&Stop") : tr("&Optimize"));
+    m_optimize->setIcon(style()->standardIcon(searching ? QStyle::SP_MediaStop : QStyle::SP_MediaPlay));
+    m_optimize->setToolTip(searching ? tr("Stop the search; the best so far stays (F5)") : tr("Search for a better placement (F5)"));
+    showStatus();
+}
+
+/// The archive of the chosen run; without one that of the latest run that has any.
+void MainWindow::showArchive() {
+    std::shared_ptr<const ArchiveView> archive;
+    for (const RunRow& row : m_document->runRows()) {
+        for (const auto& run : m_document->runs()) {
+            if (run->id() != row.id || !run->progress().archive) continue;
+            archive = run->progress().archive;
+            if (m_runs->currentRun() == row.id) return m_archive->setArchive(archive);
+        }
+    }
+    m_archive->setArchive(archive);
+}
+
+void MainWindow::showStatus() {
+    const auto& timeline = m_document->timeline();
+    if (!m_document->isOpen() || !timeline) {
+        m_stepStatus->setText(m_document->isOpen() ? QString() : tr("Open a network to begin."));
+        m_boundStatus->clear();
+        m_searchStatus->clear();
+        return;
+    }
+    const Outcome& outcome = timeline->outcome;
+    QString step = tr("step %1").arg(secondsText(outcome.step_time_s));
+    if (m_lastStepTime > 0 && m_stepTime == outcome.step_time_s) {
+        const double change = m_stepTime / m_lastStepTime - 1;
+        step = tr("step %1 → %2 (%3%4 %)")
+                   .arg(secondsText(m_lastStepTime), secondsText(m_stepTime), change > 0 ? QStringLiteral("+") : QStringLiteral("−"))
+                   .arg(std::abs(change) * 100, 0, 'f', 1);
+    }
+    m_stepStatus->setText(step + (outcome.fits ? tr(" · fits") : tr(" · does not fit the memory")));
+    if (const auto& bound = m_document->bound()) {
+        if (!std::isfinite(bound->value_s)) {
+            m_boundStatus->setText(tr(" · no placement fits"));
+        } else {
+            m_boundStatus->setText(tr(" · bound %1 (at most %2 % above optimal)")
+                                       .arg(secondsText(bound->value_s))
+                                       .arg(std::max(0.0, std::ceil((outcome.step_time_s / bound->value_s - 1) * 100 - 1e-6)), 0, 'f', 0));
+        }
+        m_boundStatus->setToolTip(tr("Proven by %1: %2").arg(text(bound->name), text(bound->proof)));
+    } else {
+        m_boundStatus->clear();
+    }
+    const Run* running = nullptr;
+    for (const auto& run : m_document->runs()) {
+        if (run->state() == Run::State::running) running = run.get();
+    }
+    if (running != nullptr) {
+        const SearchProgress& progress = running->progress();
+        m_searchStatus->setText(tr(" · %L1 / %L2 · %3 simulations/s · %4 left")
+                                    .arg(progress.evaluations)
+                                    .arg(running->request().budget.evaluations)
+                                    .arg(countText(static_cast<double>(progress.simulations) / std::max(progress.elapsed_s, 1e-3)),
+                                         text(format_clock(progress.eta_s))));
+    } else {
+        m_searchStatus->clear();
+    }
+    if (!m_document->isLoading()) {
+        m_progress->setVisible(running != nullptr);
+        if (running != nullptr) {
+            m_progress->setRange(0, 1000);
+            m_progress->setValue(static_cast<int>(1000.0 * static_cast<double>(running->progress().evaluations) /
+                                                  static_cast<double>(running->request().budget.evaluations)));
+        }
+    }
+}
+
+void MainWindow::showLoading() {
+    const bool loading = m_document->isLoading();
+    m_cancelLoading->setVisible(loading);
+    m_progress->setVisible(loading || m_document->isSearching());
+    if (loading) {
+        m_progress->setRange(0, 0);
+        m_graph->setEmptyText(tr("Laying the graph out…"));
+    } else {
+        m_graph->setEmptyText(
+            tr("The layout was cancelled. Placement, timeline and search work without it; open the file again to draw the graph."));
+        showStatus();
+    }
+}
+
+void MainWindow::findOps(const QString& what) {
+    m_matches.clear();
+    m_currentMatch = -1;
+    if (!what.isEmpty() && m_document->isOpen()) {
+        const Graph& graph = *m_document->problem()->forward;
+        for (OpId id = 0; id < graph.size(); ++id) {
+            const Op& op = graph.op(id);
+            if (op.phase != Phase::forward) continue;
+            const bool found = text(op.name).contains(what, Qt::CaseInsensitive) || text(op.kind).contains(what, Qt::CaseInsensitive) ||
+                               text(op.scope).contains(what, Qt::CaseInsensitive);
+            if (found) m_matches.push_back(id);
+        }
+    }
+    m_graph->setMatches(m_matches);
+    m_find->setMatchCount(0, static_cast<int>(m_matches.size()));
+    if (!m_matches.empty()) stepMatch(1);
+}
+
+void MainWindow::stepMatch(int direction) {
+    if (m_matches.empty()) return;
+    const auto count = static_cast<std::ptrdiff_t>(m_matches.size());
+    m_currentMatch = m_currentMatch < 0 ? (direction > 0 ? 0 : count - 1) : (m_currentMatch + direction + count) % count;
+    const OpId op = m_matches[static_cast<std::size_t>(m_currentMatch)];
+    m_document->setSelection({op});
+    m_graph->zoomTo({op});
+    m_find->setMatchCount(static_cast<int>(m_currentMatch) + 1, static_cast<int>(count));
+}
+
+void MainWindow::moveSelectionTo(int number) {
+    if (!m_document->isOpen() || number < 1) return;
+    if (number > static_cast<int>(m_document->problem()->devices)) {
+        m_message->showMessage(MessageBar::Kind::information,
+                               tr("This machine has %1 devices; there is no number %2.").arg(m_document->problem()->devices).arg(number));
+        return;
+    }
+    m_document->moveOps(m_document->selection(), static_cast<DeviceId>(number - 1));
+}
+
+QString MainWindow::chooseExportFile(const QString& suggestion, const QString& filter) {
+    const QString folder = QSettings().value(QStringLiteral("exportFolder"), QSettings().value(QStringLiteral("folder"))).toString();
+    const QString file =
+        QFileDialog::getSaveFileName(this, tr("Export"), folder.isEmpty() ? suggestion : folder + QLatin1Char('/') + suggestion, filter);
+    if (!file.isEmpty()) QSettings().setValue(QStringLiteral("exportFolder"), QFileInfo(file).absolutePath());
+    return file;
+}
+
+void MainWindow::exportPlacement() {
+    if (!m_document->isOpen()) return;
+    QString file =
+        chooseExportFile(text(m_document->problem()->graph->name()) + QStringLiteral(".placement.json"), tr("Placement (*.json)"));
+    if (file.isEmpty()) return;
+    if (QFileInfo(file).suffix().isEmpty()) file += QStringLiteral(".json");
+    try {
+        m_document->exportPlacement(file);
+        m_message->showMessage(MessageBar::Kind::information, tr("Placement written to %1").arg(file));
+    } catch (const InputError& error) {
+        m_message->showMessage(MessageBar::Kind::error, QString::fromUtf8(error.what()));
+    }
+}
+
+void MainWindow::exportView(const QString& name, QSizeF size, const std::function<void(QPainter&, const QRectF&)>& paint) {
+    QString file = chooseExportFile(text(m_document->problem()->graph->name()) + QLatin1Char('-') + name + QStringLiteral(".png"),
+                                    tr("Picture (*.png *.svg)"));
+    if (file.isEmpty()) return;
+    if (QFileInfo(file).suffix().isEmpty()) file += QStringLiteral(".png");
+    try {
+        exportPicture(file, size, paint);
+        m_message->showMessage(MessageBar::Kind::information, tr("Picture written to %1").arg(file));
+    } catch (const InputError& error) {
+        m_message->showMessage(MessageBar::Kind::error, QString::fromUtf8(error.what()));
+    }
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+    if (event->mimeData()->hasUrls()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+    const auto urls = event->mimeData()->urls();
+    event->acceptProposedAction();
+    for (const QUrl& url : urls) {
+        if (url.isLocalFile()) {
+            openPath(url.toLocalFile());
+            return;
+        }
+    }
+    m_message->showMessage(MessageBar::Kind::error, tr("Only files on this computer can be dropped here."));
+}
+
+void MainWindow::restoreSettings() {
+    QSettings settings;
+    restoreGeometry(settings.value(QStringLiteral("geometry")).toByteArray());
+    restoreState(settings.value(QStringLiteral("layout")).toByteArray());
+    chooseAlgorithm(settings.value(QStringLiteral("algorithm"), QString::fromLatin1(kDefaultAlgorithm)).toString());
+    m_evaluations->setValue(settings.value(QStringLiteral("evaluations"), 20'000).toInt());
+}
+
+void MainWindow::saveSettings() {
+    QSettings settings;
+    settings.setValue(QStringLiteral("geometry"), saveGeometry());
+    settings.setValue(QStringLiteral("layout"), m_panelsShown ? saveState() : m_layout);
+    settings.setValue(QStringLiteral("algorithm"), m_algorithm->currentData());
+    settings.setValue(QStringLiteral("evaluations"), m_evaluations->value());
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+    saveSettings();
+    event->accept();
+}
+
+}  // namespace placewright

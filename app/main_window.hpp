@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include <QMainWindow>
+
+#include "app/document.hpp"
+
+class QAction;
+class QComboBox;
+class QDockWidget;
+class QLabel;
+class QMenu;
+class QProgressBar;
+class QSpinBox;
+class QStackedWidget;
+class QToolButton;
+
+namespace placewright {
+
+class ArchiveMap;
+class CurvePlot;
+class DevicePanel;
+class FindBar;
+class GraphView;
+class MessageBar;
+class OpDrag;
+class RunsView;
+class SelectionPanel;
+class StartPage;
+
+/// Ties the widgets to the document: values go in when the document says that they changed, intentions go to the document.
+class MainWindow : public QMainWindow {
+    Q_OBJECT
+public:
+    explicit MainWindow(QWidget* parent = nullptr);
+    ~MainWindow() override;
+
+    Document* document() const { return m_document.get(); }
+    GraphView* graphView() const { return m_graph; }
+    TimelineView* timelineView() const { return m_timeline; }
+    DevicePanel* devicePanel() const { return m_devices; }
+    RunsView* runsView() const { return m_runs; }
+    ArchiveMap* archiveMap() const { return m_archive; }
+    MessageBar* messageBar() const { return m_message; }
+
+    /// Chooses what the toolbar shows; as if by hand.
+    void chooseAlgorithm(const QString& id);
+    void chooseEvaluations(int evaluations);
+    void chooseSeed(int seed);
+    /// Starts a search with what the toolbar shows, or stops the one that runs.
+    void optimizeOrStop();
+
+protected:
+    void dragEnterEvent(QDragEnterEvent*) override;
+    void dropEvent(QDropEvent*) override;
+    void closeEvent(QCloseEvent*) override;
+
+private:
+    QDockWidget* addDock(const QString& title, const QString& name, QWidget* widget, Qt::DockWidgetArea area);
+    void makeWidgets();
+    void makeActions();
+    void makeToolBar();
+    void makeStatusBar();
+    void connectDocument();
+    void connectViews();
+
+    void openDialog();
+    void openPath(const QString& path);
+    void rememberFile(const QString& path);
+    void fillGallery();
+    void fillRecent();
+    void showProblem();
+    void showMachine();
+    void showPanels(bool show);
+    void showPlacement();
+    void showTimeline();
+    void showRuns();
+    void showArchive();
+    void showStatus();
+    void showLoading();
+    void findOps(const QString& text);
+    void stepMatch(int direction);
+    void moveSelectionTo(int number);
+    void editOptions();
+    void exportPlacement();
+    void exportView(const QString& name, QSizeF size, const std::function<void(QPainter&, const QRectF&)>& paint);
+    QString chooseExportFile(const QString& suggestion, const QString& filter);
+    void restoreSettings();
+    void saveSettings();
+
+    std::unique_ptr<Document> m_document;
+    OpDrag* m_drag = nullptr;
+
+    QStackedWidget* m_stack = nullptr;
+    StartPage* m_start = nullptr;
+    GraphView* m_graph = nullptr;
+    FindBar* m_find = nullptr;
+    MessageBar* m_message = nullptr;
+    DevicePanel* m_devices = nullptr;
+    SelectionPanel* m_selection = nullptr;
+    TimelineView* m_timeline = nullptr;
+    RunsView* m_runs = nullptr;
+    CurvePlot* m_curve = nullptr;
+    ArchiveMap* m_archive = nullptr;
+    QList<QDockWidget*> m_docks;
+    QByteArray m_defaultLayout;
+    QByteArray m_layout;  ///< of the panels while they are hidden
+    bool m_panelsShown = true;
+
+    QComboBox* m_machine = nullptr;
+    QComboBox* m_algorithm = nullptr;
+    QSpinBox* m_evaluations = nullptr;
+    QSpinBox* m_seed = nullptr;
+    QAction* m_optimize = nullptr;
+    QAction* m_options = nullptr;
+    QMenu* m_recentMenu = nullptr;
+    QMenu* m_exportMenu = nullptr;
+    QList<QAction*> m_needProblem;  ///< enabled while a network is open
+
+    QLabel* m_stepStatus = nullptr;
+    QLabel* m_boundStatus = nullptr;
+    QLabel* m_searchStatus = nullptr;
+    QProgressBar* m_progress = nullptr;
+    QToolButton* m_cancelLoading = nullptr;
+
+    std::map<std::string, OptionValues> m_optionsOf;  ///< by algorithm: what the person chose
+    OpList m_matches;
+    std::ptrdiff_t m_currentMatch = -1;
+    double m_stepTime = 0, m_lastStepTime = 0;  ///< on screen, and before that, for "41.2 → 39.8 ms"; 0: none
+};
+
+}  // namespace placewright

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#include "app/run.hpp"
+
+#include <chrono>
+
+#include "core/algorithms.hpp"
+
+namespace placewright {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// The picture is redrawn at most this often while a search runs.
+constexpr auto kTimelineInterval = std::chrono::milliseconds(100);
+
+}  // namespace
+
+Run::Run(int id, Job job, RunRequest request, QObject* parent)
+    : QObject(parent), m_id(id), m_job(std::move(job)), m_request(std::move(request)) {}
+
+Run::~Run() {
+    m_thread.request_stop();
+    if (m_thread.joinable()) m_thread.join();
+}
+
+void Run::start() {
+    m_thread = std::jthread([this](std::stop_token stop) { search(std::move(stop)); });
+}
+
+void Run::cancel() {
+    m_thread.request_stop();
+}
+
+void Run::search(std::stop_token stop) {
+    Update last;
+    try {
+        const AlgorithmInfo* algorithm = find_algorithm(m_request.algorithm);
+        if (algorithm == nullptr) throw std::runtime_error("there is no algorithm " + m_request.algorithm);
+        const auto optimizer = algorithm->make({m_job.problem, m_request.seed, m_request.starts}, m_request.options);
+        const auto evaluator = simulation_evaluator(m_job.problem, m_job.simulation, m_job.objective);
+
+        Simulator simulator(m_job.problem, m_job.simulation);
+        Clock::time_point drawn;
+        const auto draw = [&](const SearchProgress& progress) {
+            last.progress = progress;
+            if (!progress.best_placement || progress.best_placement == last.timelinePlacement) return;
+            Trace trace;
+            const Outcome outcome = simulator.run(*progress.best_placement, trace);
+            last.timeline = TimelineData::build(m_job.problem, std::move(trace), outcome);
+            last.timelinePlacement = progress.best_placement;
+            drawn = Clock::now();
+        };
+        const auto report = [&](const SearchProgress& progress) {
+            last.progress = progress;
+            if (Clock::now() - drawn >= kTimelineInterval) draw(progress);
+            publish(last);
+        };
+        const SearchResult result = run_search(*optimizer, *evaluator, m_request.budget, stop, report);
+        draw(result.progress);
+        last.end = result.end == SearchEnd::cancelled ? State::cancelled : State::finished;
+    } catch (const std::exception& error) {
+        last.end = State::failed;
+        last.failure = QString::fromUtf8(error.what());
+    }
+    publish(std::move(last));
+}
+
+void Run::publish(Update update) {
+    bool waiting = false;
+    {
+        const std::scoped_lock lock(m_mutex);
+        waiting = m_update.has_value();
+        m_update = std::move(update);
+    }
+    if (!waiting) QMetaObject::invokeMethod(this, &Run::receive, Qt::QueuedConnection);
+}
+
+void Run::receive() {
+    Update update;
+    {
+        const std::scoped_lock lock(m_mutex);
+        update = std::move(*m_update);
+        m_update.reset();
+    }
+    m_progress = std::move(update.progress);
+    m_timeline = std::move(update.timeline);
+    m_timelinePlacement = std::move(update.timelinePlacement);
+    if (update.end) {
+        m_state = *update.end;
+        m_failure = update.failure;
+    }
+    Q_EMIT progressed();
+    if (update.end) Q_EMIT ended();
+}
+
+}  // namespace placewright

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include <QObject>
+#include <QString>
+
+#include "app/job.hpp"
+#include "core/search/search.hpp"
+#include "widgets/timeline_view.hpp"
+
+namespace placewright {
+
+struct RunRequest {
+    std::string algorithm;
+    OptionValues options;
+    Budget budget;
+    std::uint64_t seed = 1;
+    std::vector<Placement> starts;
+};
+
+/// One search on a thread of its own. Progress reaches the owner's thread at most 30 times a second; a slow receiver gets fewer, never a
+/// queue of them. Ends in exactly one of finished, cancelled or failed; a cancelled run keeps its best so far.
+class Run : public QObject {
+    Q_OBJECT
+public:
+    enum class State { running, finished, cancelled, failed };
+
+    Run(int id, Job job, RunRequest request, QObject* parent = nullptr);
+    ~Run() override;
+
+    void start();
+    void cancel();
+
+    int id() const { return m_id; }
+    State state() const { return m_state; }
+    const QString& failure() const { return m_failure; }
+    const Job& job() const { return m_job; }
+    const RunRequest& request() const { return m_request; }
+    const SearchProgress& progress() const { return m_progress; }
+    /// Timeline of a recent best placement (the best one once the run has ended); null before the first.
+    const std::shared_ptr<const TimelineData>& timeline() const { return m_timeline; }
+    /// The placement that timeline() shows.
+    const std::shared_ptr<const Placement>& timelinePlacement() const { return m_timelinePlacement; }
+
+Q_SIGNALS:
+    void progressed();
+    /// The state is no longer running.
+    void ended();
+
+private:
+    struct Update {
+        SearchProgress progress;
+        std::shared_ptr<const TimelineData> timeline;
+        std::shared_ptr<const Placement> timelinePlacement;
+        std::optional<State> end;
+        QString failure;
+    };
+
+    void search(std::stop_token stop);
+    void publish(Update update);
+    void receive();
+
+    const int m_id;
+    const Job m_job;
+    const RunRequest m_request;
+    State m_state = State::running;
+    QString m_failure;
+    SearchProgress m_progress;
+    std::shared_ptr<const TimelineData> m_timeline;
+    std::shared_ptr<const Placement> m_timelinePlacement;
+
+    std::mutex m_mutex;
+    std::optional<Update> m_update;  ///< guarded by m_mutex: what receive() has not taken yet
+    std::jthread m_thread;           ///< last: it is joined before the rest goes
+};
+
+}  // namespace placewright

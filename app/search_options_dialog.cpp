@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include "app/search_options_dialog.hpp"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QDialogButtonBox>
+#include <QDoubleSpinBox>
+#include <QFormLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QSpinBox>
+#include <QVBoxLayout>
+
+namespace placewright {
+
+SearchOptionsDialog::SearchOptionsDialog(const AlgorithmInfo& algorithm, const OptionValues& values, QWidget* parent) : QDialog(parent) {
+    setWindowTitle(tr("Options of %1").arg(QString::fromStdString(algorithm.title)));
+    auto* layout = new QVBoxLayout(this);
+    auto* help = new QLabel(QString::fromStdString(algorithm.help));
+    help->setWordWrap(true);
+    layout->addWidget(help);
+
+    auto* area = new QScrollArea;
+    area->setWidgetResizable(true);
+    area->setFrameShape(QFrame::NoFrame);
+    auto* page = new QWidget;
+    auto* form = new QFormLayout(page);
+    for (const OptionInfo& info : algorithm.options) {
+        m_fields.push_back(makeField(info, form));
+        const auto given = values.find(info.name);
+        m_fields.back().write(given != values.end() ? given->second : info.default_value);
+    }
+    if (m_fields.empty()) form->addRow(new QLabel(tr("This algorithm has no options.")));
+    area->setWidget(page);
+    layout->addWidget(area, 1);
+
+    auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel | QDialogButtonBox::RestoreDefaults);
+    buttons->button(QDialogButtonBox::RestoreDefaults)->setObjectName(QStringLiteral("resetOptions"));
+    layout->addWidget(buttons);
+    connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
+    connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+    connect(buttons->button(QDialogButtonBox::RestoreDefaults), &QPushButton::clicked, this, [this] {
+        for (const Field& field : m_fields) field.write(field.info.default_value);
+    });
+    resize(480, std::min(600, 160 + 36 * static_cast<int>(m_fields.size())));
+}
+
+SearchOptionsDialog::Field SearchOptionsDialog::makeField(const OptionInfo& info, QFormLayout* form) {
+    Field field{info, {}, {}};
+    QWidget* editor = nullptr;
+    if (std::holds_alternative<bool>(info.default_value)) {
+        auto* box = new QCheckBox;
+        field.read = [box] { return OptionValue(box->isChecked()); };
+        field.write = [box](const OptionValue& value) { box->setChecked(std::get<bool>(value)); };
+        editor = box;
+    } else if (std::holds_alternative<std::int64_t>(info.default_value)) {
+        auto* box = new QSpinBox;
+        box->setRange(static_cast<int>(std::max(info.min.value_or(-1e9), -2e9)), static_cast<int>(std::min(info.max.value_or(1e9), 2e9)));
+        field.read = [box] { return OptionValue(std::int64_t{box->value()}); };
+        field.write = [box](const OptionValue& value) { box->setValue(static_cast<int>(std::get<std::int64_t>(value))); };
+        editor = box;
+    } else if (std::holds_alternative<double>(info.default_value)) {
+        auto* box = new QDoubleSpinBox;
+        box->setDecimals(4);
+        box->setRange(info.min.value_or(-1e9), info.max.value_or(1e9));
+        box->setSingleStep(box->maximum() <= 1 ? 0.05 : 1);
+        field.read = [box] { return OptionValue(box->value()); };
+        field.write = [box](const OptionValue& value) { box->setValue(std::get<double>(value)); };
+        editor = box;
+    } else {
+        auto* box = new QComboBox;
+        for (const std::string& choice : info.choices) box->addItem(QString::fromStdString(choice));
+        field.read = [box] { return OptionValue(box->currentText().toStdString()); };
+        field.write = [box](const OptionValue& value) { box->setCurrentText(QString::fromStdString(std::get<std::string>(value))); };
+        editor = box;
+    }
+    editor->setObjectName(QString::fromStdString(info.name));
+    editor->setToolTip(QString::fromStdString(info.help));
+    QString label = QString::fromStdString(info.name);
+    label.replace(QLatin1Char('_'), QLatin1Char(' '));
+    label[0] = label[0].toUpper();
+    auto* title = new QLabel(label);
+    title->setBuddy(editor);
+    title->setToolTip(editor->toolTip());
+    editor->setAccessibleName(label);
+    form->addRow(title, editor);
+    return field;
+}
+
+OptionValues SearchOptionsDialog::values() const {
+    OptionValues values;
+    for (const Field& field : m_fields) {
+        OptionValue value = field.read();
+        if (value != field.info.default_value) values[field.info.name] = std::move(value);
+    }
+    return values;
+}
+
+}  // namespace placewright

@@ -1,0 +1,624 @@
+// SPDX-License-Identifier: MIT
+// Opening, machines, pictures and settings of the window.
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <set>
+
+#include <QAbstractButton>
+#include <QApplication>
+#include <QComboBox>
+#include <QDockWidget>
+#include <QElapsedTimer>
+#include <QFileDialog>
+#include <QImage>
+#include <QLineEdit>
+#include <QMenu>
+#include <QPainter>
+#include <QSignalSpy>
+#include <QSpinBox>
+#include <QStatusBar>
+#include <QSvgRenderer>
+#include <QTest>
+#include <QTimer>
+#include <QToolButton>
+
+#include "app/export.hpp"
+#include "core/graph/networks.hpp"
+#include "core/io/files.hpp"
+#include "core/io/input_error.hpp"
+#include "tests/support/graphs.hpp"
+#include "tests/support/window.hpp"
+#include "widgets/archive_view.hpp"
+#include "widgets/curve_plot.hpp"
+#include "widgets/device_panel.hpp"
+#include "widgets/graph_view.hpp"
+#include "widgets/runs_view.hpp"
+#include "widgets/start_page.hpp"
+
+using namespace placewright;
+using test::Shown;
+
+namespace {
+
+RunRequest request(const char* algorithm, std::uint64_t evaluations) {
+    RunRequest wanted;
+    wanted.algorithm = algorithm;
+    wanted.budget.evaluations = evaluations;
+    return wanted;
+}
+
+QComboBox* machineBox(const Shown& shown) {
+    return shown.window.findChild<QComboBox*>(QStringLiteral("machine"));
+}
+
+bool panelVisible(const Shown& shown, const char* name) {
+    return shown.window.findChild<QDockWidget*>(QLatin1String(name))->isVisible();
+}
+
+/// What must not change when a file is refused.
+struct State {
+    std::shared_ptr<const Problem> problem;
+    Placement placement;
+    std::shared_ptr<const GraphScene> scene;
+    std::shared_ptr<const TimelineData> timeline;
+    OpList selection;
+    int undoSteps;
+    QString machine, title;
+    bool drawn;
+
+    explicit State(Shown& shown)
+        : problem(shown.document.problem()),
+          placement(shown.document.placement()),
+          scene(shown.document.scene()),
+          timeline(shown.document.timeline()),
+          selection(shown.document.selection()),
+          undoSteps(shown.document.undoStack()->count()),
+          machine(machineBox(shown)->currentText()),
+          title(shown.window.windowTitle()),
+          drawn(!shown.window.graphView()->positionOf(0).isNull()) {}
+    bool operator==(const State&) const = default;
+};
+
+/// JSON with ' for ", which is easier to read here.
+QByteArray json(QByteArray text) {
+    return text.replace('\'', '"');
+}
+
+using Paint = std::function<void(QPainter&, const QRectF&)>;
+
+std::size_t colorsOf(const QImage& image) {
+    std::set<QRgb> colors;
+    for (int y = 0; y < image.height(); y += 2) {
+        for (int x = 0; x < image.width(); x += 2) colors.insert(image.pixel(x, y));
+    }
+    return colors.size();
+}
+
+}  // namespace
+
+class TestWindow : public QObject {
+    Q_OBJECT
+
+    std::unique_ptr<test::Workplace> m_place;
+    QString m_machine;  ///< three equal GPUs
+
+private Q_SLOTS:
+    void init() {
+        m_place = std::make_unique<test::Workplace>();
+        m_machine = m_place->write("three.json", test::uniform_machine(3));
+    }
+    void cleanup() { m_place.reset(); }
+
+    // --- opening ---
+
+    void theGalleryOpensANetwork() {
+        Shown shown;
+        auto* page = shown.window.findChild<StartPage*>();
+        QVERIFY(page->isVisible());
+        for (const char* dock : {"devicesDock", "selectionDock", "runsDock", "curveDock", "archiveDock", "timelineDock"}) {
+            QVERIFY2(!panelVisible(shown, dock), dock);
+        }
+        QVERIFY(!shown.action("Optimize")->isEnabled());
+
+        QAbstractButton* card = nullptr;
+        for (auto* button : page->findChildren<QAbstractButton*>()) {
+            if (button->toolTip().endsWith(QLatin1String("alexnet.json"))) card = button;
+        }
+        QVERIFY(card);
+        QTest::mouseClick(card, Qt::LeftButton);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.problem()->graph->name(), std::string("alexnet"));
+        QVERIFY(!page->isVisible());
+        QVERIFY(shown.window.graphView()->isVisible());
+        for (const char* dock : {"devicesDock", "selectionDock", "runsDock", "timelineDock"}) QVERIFY2(panelVisible(shown, dock), dock);
+        QVERIFY(panelVisible(shown, "curveDock") || panelVisible(shown, "archiveDock"));  // tabs
+        QVERIFY(shown.window.windowTitle().contains(QLatin1String("alexnet")));
+        QVERIFY(shown.action("Optimize")->isEnabled());
+        QVERIFY(shown.document.scene());
+        QVERIFY(shown.document.bound());
+        QVERIFY(shown.stepTime() > 0);
+        QVERIFY(!shown.window.graphView()->positionOf(shown.op("features/conv1")).isNull());
+    }
+
+    void theMenuOpensABundledNetwork() {
+        Shown shown;
+        const std::string_view title = find_network("alexnet")->title;
+        QAction* action = shown.action(QString::fromUtf8(title.data(), static_cast<int>(title.size())));
+        QVERIFY(action);
+        action->trigger();
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(shown.document.isOpen());
+        QCOMPARE(shown.document.problem()->graph->name(), std::string("alexnet"));
+    }
+
+    void aDroppedFileOpensAndIsRemembered() {
+        const QString file = m_place->write("dropped.json", test::wide_graph());
+        {
+            Shown shown;
+            QVERIFY(shown.dropFile(file));
+            QVERIFY(shown.waitUntilIdle());
+            QCOMPARE(shown.document.networkFile(), file);
+            QAction* recent = shown.action("1  dropped.json");
+            QVERIFY(recent);
+            QVERIFY(recent->isEnabled());
+        }
+        Shown next;
+        QAction* recent = next.action("1  dropped.json");
+        QVERIFY(recent);
+        recent->trigger();
+        QVERIFY(next.waitUntilIdle());
+        QCOMPARE(next.document.networkFile(), file);
+        QVERIFY(next.message().isEmpty());
+    }
+
+    void onlyFilesCanBeDropped() {
+        Shown shown;
+        QMimeData text;
+        text.setText(QStringLiteral("no file"));
+        QDragEnterEvent enter(QPoint(50, 50), Qt::CopyAction, &text, Qt::LeftButton, Qt::NoModifier);
+        enter.ignore();
+        QApplication::sendEvent(&shown.window, &enter);
+        QVERIFY(!enter.isAccepted());
+
+        QVERIFY(shown.drop(QUrl("https://example.org/network.json")));
+        QVERIFY(shown.message().contains(QLatin1String("on this computer")));
+        QVERIFY(!shown.document.isOpen());
+    }
+
+    void aDroppedPlacementIsShownAndUndone() {
+        const QString network = m_place->write("wide.json", test::wide_graph());
+        const QString file = m_place->file("spread.json");
+        Shown shown;
+        QVERIFY(shown.open(network, m_machine));
+        shown.document.moveOps({shown.op("branch3")}, 2);
+        QVERIFY(shown.waitUntilIdle());
+        const Placement moved = shown.document.placement();
+        shown.document.exportPlacement(file);
+        QCOMPARE(read_placement(file.toStdString(), *shown.document.problem()), moved);
+
+        shown.document.undoStack()->undo();
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(shown.document.placement() != moved);
+        QVERIFY(shown.dropFile(file));
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.placement(), moved);
+        QCOMPARE(shown.stepTime(), test::simulated(shown.document, moved));
+        shown.document.undoStack()->undo();
+        QVERIFY(shown.document.placement() != moved);
+    }
+
+    // --- files that cannot be opened ---
+
+    void badFilesLeaveAllAsItWas_data() {
+        QTest::addColumn<QByteArray>("content");
+        QTest::addColumn<QString>("words");
+        const auto file = [](const QByteArray& ops) -> QByteArray {
+            return json("{'format': 'placewright.graph', 'version': 1, 'name': 'bad', 'batch': 1, 'training': 'none', 'ops': [" + ops +
+                        "]}");
+        };
+        const auto op = [](const QByteArray& name, const QByteArray& inputs, const QByteArray& flops) -> QByteArray {
+            return "{'name': '" + name + "', 'kind': 'relu', 'inputs': [" + inputs +
+                   "], 'outputs': [{'bytes': 4}], 'parameter_bytes': 0, 'flops': " + flops + "}";
+        };
+        QTest::newRow("truncated") << file(op("a", "", "1")).chopped(9) << QString();
+        QTest::newRow("wrong type") << file(op("a", "", "'many'")) << "flops";
+        QTest::newRow("cycle") << file(op("a", "'b'", "1") + "," + op("b", "'a'", "1")) << "cycle";
+        QTest::newRow("duplicate") << file(op("twin", "", "1") + "," + op("twin", "", "1")) << "twin";
+        QTest::newRow("NaN") << file(op("a", "", "NaN")) << QString();
+        QTest::newRow("infinite") << file(op("a", "", "1e999")) << QString();
+        QTest::newRow("no ops") << file({}) << QString();
+        QTest::newRow("empty") << QByteArray() << QString();
+        QTest::newRow("binary") << QByteArray(
+                                       "\x7f"
+                                       "ELF\x02\x01\x01\0\xff\xfe\x80",
+                                       11)
+                                << QString();
+        QTest::newRow("another format") << json("{'format': 'something.else', 'version': 1}") << QString();
+        QTest::newRow("placement of other ops")
+            << json("{'format': 'placewright.placement', 'version': 1, 'placement': {'x': 'gpu:0'}}") << QString();
+        QTest::newRow("machine without devices")
+            << json("{'format': 'placewright.machine', 'version': 1, 'name': 'm', 'devices': [], 'channels': [], 'routes': []}")
+            << "device";
+        QTest::newRow("100 MB of zeros") << QByteArray() << QString();
+        QTest::newRow("missing") << QByteArray() << QString();
+        QTest::newRow("folder") << QByteArray() << QString();
+    }
+    void badFilesLeaveAllAsItWas() {
+        QFETCH(QByteArray, content);
+        QFETCH(QString, words);
+        const QString which = QString::fromLatin1(QTest::currentDataTag());
+        QString bad = m_place->file("bad file.json");
+        if (which == QLatin1String("100 MB of zeros")) {
+            QFile file(m_place->write("bad file.json", QByteArray()));
+            QVERIFY(file.resize(100'000'000));
+        } else if (which == QLatin1String("folder")) {
+            QVERIFY(QDir().mkdir(bad));
+        } else if (which != QLatin1String("missing")) {
+            bad = m_place->write("bad file.json", content);
+        }
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph()), m_machine));
+        shown.document.setSelection({shown.op("branch1")});
+        shown.document.moveOps({shown.op("branch1")}, 1);
+        QVERIFY(shown.waitUntilIdle());
+        const State before(shown);
+
+        QVERIFY(shown.dropFile(bad));
+        QTRY_VERIFY_WITH_TIMEOUT(!shown.document.isBusy(), 10'000);
+        QVERIFY(shown.message().contains(QLatin1String("bad file.json")));
+        QVERIFY2(shown.message().contains(words), qPrintable(shown.message()));
+        QVERIFY(!shown.message().contains(QLatin1Char('\n')));
+        QVERIFY(State(shown) == before);
+        QVERIFY(shown.window.graphView()->isVisible());
+
+        // All still works.
+        shown.document.undoStack()->undo();
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(shown.document.placement() != before.placement);
+    }
+
+    void aBadFileLeavesTheStartPage() {
+        Shown shown;
+        QVERIFY(shown.dropFile(m_place->write("broken.json", QByteArray("{"))));
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(shown.message().contains(QLatin1String("broken.json")));
+        QVERIFY(!shown.document.isOpen());
+        QVERIFY(shown.window.findChild<StartPage*>()->isVisible());
+        // The message goes with the next file that is opened.
+        QVERIFY(shown.dropFile(m_place->write("wide.json", test::wide_graph())));
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(shown.document.isOpen());
+        QVERIFY(shown.message().isEmpty());
+    }
+
+    // --- several things at once ---
+
+    void theLatestFileWins() {
+        const QString slow = m_place->write("slow.json", test::chain(3000)), quick = m_place->write("quick.json", test::wide_graph());
+        Shown shown;
+        QSignalSpy changes(&shown.document, &Document::problemChanged);
+        shown.document.openNetwork(slow);
+        shown.document.openNetwork(quick);
+        QVERIFY(shown.document.isLoading());
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.networkFile(), quick);
+        QCOMPARE(changes.size(), 1);
+        QCOMPARE(shown.document.scene()->nodes.size(), std::size_t{10});
+
+        // The other way round, while the first one is being laid out.
+        shown.document.openNetwork(slow);
+        QTRY_COMPARE_WITH_TIMEOUT(shown.document.networkFile(), slow, 10'000);
+        shown.document.openNetwork(quick);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.networkFile(), quick);
+        QCOMPARE(shown.document.scene()->nodes.size(), std::size_t{10});
+        QCOMPARE(shown.document.timeline()->problem, shown.document.problem());
+    }
+
+    void cancelKeepsWhatIsOpen() {
+        const QString wide = m_place->write("wide.json", test::wide_graph()), slow = m_place->write("slow.json", test::chain(3000));
+        Shown shown;
+        QVERIFY(shown.open(wide, m_machine));
+        const State before(shown);
+        auto* cancel = shown.window.statusBar()->findChild<QToolButton*>();
+        QCOMPARE(cancel->text(), QStringLiteral("Cancel"));
+        QVERIFY(!cancel->isVisible());
+        shown.document.openNetwork(slow);
+        QVERIFY(cancel->isVisible());
+        QTest::mouseClick(cancel, Qt::LeftButton);
+        QVERIFY(!cancel->isVisible());
+        QVERIFY(!shown.document.isLoading());
+        QTest::qWait(300);  // what was under way would have arrived
+        QVERIFY(State(shown) == before);
+        QVERIFY(shown.message().isEmpty());
+    }
+
+    void aCancelledLayoutLeavesAllButTheDrawing() {
+        const QString slow = m_place->write("slow.json", test::chain(5000));
+        Shown shown;
+        connect(&shown.document, &Document::problemChanged, &shown.window,
+                [&] { QTimer::singleShot(0, &shown.window, [&] { shown.document.cancelLoading(); }); });
+        QVERIFY(shown.open(slow, m_machine));
+        QVERIFY(!shown.document.scene());
+        QVERIFY(shown.window.graphView()->positionOf(0).isNull());
+        const double single = shown.stepTime();
+        QVERIFY(single > 0);
+        QTest::mouseClick(shown.window.graphView(), Qt::LeftButton);
+        shown.document.moveOps({0}, 1);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(shown.stepTime() != single);
+    }
+
+    void aMachineChosenWhileANetworkLoadsIsUsedForIt() {
+        const QString wide = m_place->write("wide.json", test::wide_graph()), other = m_place->write("other.json", test::wide_graph(5));
+        Shown shown;
+        QVERIFY(shown.open(wide));
+        shown.document.openNetwork(other);
+        shown.document.setMachine(m_machine);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.networkFile(), other);
+        QCOMPARE(shown.document.problem()->forward->size(), std::size_t{7});
+        QCOMPARE(shown.document.machineFile(), m_machine);
+        QCOMPARE(shown.document.problem()->machine->name(), std::string("uniform"));
+        QCOMPARE(machineBox(shown)->currentText(), QStringLiteral("uniform"));
+    }
+
+    void openingStopsTheSearch() {
+        const QString wide = m_place->write("wide.json", test::wide_graph()), other = m_place->write("other.json", test::wide_graph(5));
+        Shown shown;
+        QVERIFY(shown.open(wide, m_machine));
+        const int id = shown.document.startSearch(request("genetic", 1'000'000'000));
+        QTRY_VERIFY_WITH_TIMEOUT(shown.document.runs().front()->progress().evaluations > 0, 10'000);
+        shown.document.openNetwork(other);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.networkFile(), other);
+        QCOMPARE(shown.document.runs().front()->state(), Run::State::cancelled);
+        QCOMPARE(shown.window.runsView()->runs()->rowCount(), 0);
+        QCOMPARE(shown.document.undoStack()->count(), 0);
+        QCOMPARE(shown.document.placement().size(), std::size_t{7});
+
+        // Its run is there again with its network, and can be shown.
+        QVERIFY(shown.open(wide));
+        QCOMPARE(shown.window.runsView()->runs()->rowCount(), 1);
+        shown.document.showRun(id);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.stepTime(), shown.document.runs().front()->progress().best.step_time_s);
+    }
+
+    void runsOfAnOlderFileAreNotShown() {
+        const QString file = m_place->write("same.json", test::wide_graph(8));
+        Shown shown;
+        QVERIFY(shown.open(file, m_machine));
+        const int id = shown.document.startSearch(request("expert", 10));
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.window.runsView()->runs()->rowCount(), 1);
+        m_place->write("same.json", test::wide_graph(3));
+        QVERIFY(shown.open(file));
+        QCOMPARE(shown.document.placement().size(), std::size_t{5});
+        QCOMPARE(shown.window.runsView()->runs()->rowCount(), 0);
+        shown.document.showRun(id);
+        QCOMPARE(shown.document.placement().size(), std::size_t{5});
+    }
+
+    void closingIsQuickWhateverGoesOn_data() {
+        QTest::addColumn<QString>("what");
+        for (const char* what : {"loading", "laying out", "searching", "dragging", "dragging while searching"}) {
+            QTest::newRow(what) << QString::fromLatin1(what);
+        }
+    }
+    void closingIsQuickWhateverGoesOn() {
+        QFETCH(QString, what);
+        auto shown = std::make_unique<Shown>();
+        QVERIFY(shown->open(m_place->write("wide.json", test::wide_graph()), m_machine));
+        if (what == QLatin1String("loading")) shown->document.openNetwork(m_place->write("slow.json", test::chain(5000)));
+        if (what == QLatin1String("laying out")) {
+            const QString slow = m_place->write("slow.json", test::chain(5000));
+            shown->document.openNetwork(slow);
+            QTRY_COMPARE_WITH_TIMEOUT(shown->document.networkFile(), slow, 10'000);
+        }
+        if (what.contains(QLatin1String("searching"))) {
+            shown->document.startSearch(request("map-elites", 1'000'000'000));
+            QTRY_VERIFY_WITH_TIMEOUT(shown->document.runs().front()->progress().evaluations > 0, 10'000);
+        }
+        if (what.contains(QLatin1String("dragging"))) {
+            const QPoint row = shown->rowOf(2);
+            shown->drag(shown->window.graphView(), shown->opInGraph("branch1"), shown->window.devicePanel(), row, false);
+        }
+        QElapsedTimer time;
+        time.start();
+        QVERIFY(shown->window.close());
+        QCoreApplication::processEvents();
+        shown.reset();
+        QVERIFY2(time.elapsed() < 3000, qPrintable(QString::number(time.elapsed())));
+        QCoreApplication::processEvents();
+    }
+
+    // --- machines ---
+
+    void anotherMachineKeepsNetworkAndSelection() {
+        Shown shown;
+        QVERIFY(shown.open("alexnet"));
+        const auto problem = shown.document.problem();
+        QComboBox* box = machineBox(shown);
+        QCOMPARE(box->currentData().toString(), QStringLiteral("4x-v100-nvlink"));
+        const OpList selection{shown.op("features/conv1")};
+        shown.document.setSelection(selection);
+        shown.document.startSearch(request("expert", 10));
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.window.runsView()->runs()->rowCount(), 1);
+
+        box->setFocus();
+        QTest::keyClick(box, Qt::Key_Home);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.machineFile(), QStringLiteral("1x-v100"));
+        QVERIFY(shown.document.problem() != problem);
+        QCOMPARE(shown.document.problem()->devices, std::uint32_t{2});
+        QCOMPARE(shown.document.problem()->forward, problem->forward);
+        QCOMPARE(shown.document.networkFile(), QStringLiteral("alexnet"));
+        QCOMPARE(shown.document.selection(), selection);
+        QCOMPARE(shown.window.graphView()->selection(), selection);
+        QCOMPARE(shown.window.runsView()->runs()->rowCount(), 0);
+        QCOMPARE(shown.document.timeline()->problem, shown.document.problem());
+        QVERIFY(!shown.window.graphView()->positionOf(selection.front()).isNull());
+
+        QTest::keyClick(box, Qt::Key_4);  // the first name that begins so
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.machineFile(), QStringLiteral("4x-v100-nvlink"));
+        QCOMPARE(shown.window.runsView()->runs()->rowCount(), 1);
+    }
+
+    void theSameMachineAgainChangesNothing() {
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph())));
+        shown.document.moveOps({shown.op("branch1")}, 2);
+        QVERIFY(shown.waitUntilIdle());
+        const State before(shown);
+        QComboBox* box = machineBox(shown);
+        Q_EMIT box->activated(box->currentIndex());
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(State(shown) == before);
+    }
+
+    void aMachineFileFromOutsideIsUsed() {
+        Shown shown;
+        // On the start page it is for what is opened next.
+        QVERIFY(shown.dropFile(m_machine));
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(!shown.document.isOpen());
+        QCOMPARE(machineBox(shown)->currentText(), QStringLiteral("three"));
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph())));
+        QCOMPARE(shown.document.problem()->machine->name(), std::string("uniform"));
+
+        QVERIFY(shown.dropFile(m_place->write("two.json", test::uniform_machine(2))));
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.problem()->devices, std::uint32_t{2});
+        QVERIFY(shown.message().isEmpty());
+    }
+
+    void aBrokenMachineFileOnTheStartPageIsRefused() {
+        Shown shown;
+        const QString before = machineBox(shown)->currentText();
+        QVERIFY(shown.dropFile(m_place->write("broken machine.json", json("{'format': 'placewright.machine', 'version': 1}"))));
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(shown.message().contains(QLatin1String("broken machine.json")));
+        QCOMPARE(machineBox(shown)->currentText(), before);
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph())));
+    }
+
+    // --- export ---
+
+    void thePlacementIsExportedByDialog() {
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph()), m_machine));
+        shown.document.startSearch(request("expert", 10));
+        QVERIFY(shown.waitUntilIdle());
+        const QString file = m_place->file("out.json");
+        QTimer::singleShot(100, this, [&file] {
+            auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
+            if (dialog == nullptr) return;
+            dialog->findChild<QLineEdit*>("fileNameEdit")->setText(file);
+            QMetaObject::invokeMethod(dialog, "accept");
+        });
+        shown.action("Placement")->trigger();
+        QVERIFY2(shown.message().contains(file), qPrintable(shown.message()));
+        QVERIFY(QFile::exists(file));
+        QCOMPARE(read_placement(file.toStdString(), *shown.document.problem()), shown.document.placement());
+        QFile written(file);
+        QVERIFY(written.open(QIODevice::ReadOnly));
+        QVERIFY(written.readAll().contains("expert"));  // what produced it
+    }
+
+    void aPlacementThatCannotBeWrittenIsAnError() {
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph()), m_machine));
+        QVERIFY_EXCEPTION_THROWN(shown.document.exportPlacement(m_place->file("no folder/out.json")), InputError);
+    }
+
+    void everyViewIsExported_data() {
+        QTest::addColumn<QString>("view");
+        QTest::addColumn<QString>("suffix");
+        for (const char* view : {"graph", "timeline", "curve", "archive"}) {
+            for (const char* suffix : {"png", "svg"}) QTest::addRow("%s as %s", view, suffix) << view << suffix;
+        }
+    }
+    void everyViewIsExported() {
+        QFETCH(QString, view);
+        QFETCH(QString, suffix);
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph()), m_machine));
+        shown.document.startSearch(request("map-elites", 300));
+        QVERIFY(shown.waitUntilIdle());
+        const MainWindow& window = shown.window;
+        auto* curve = window.findChild<CurvePlot*>();
+        const std::map<QString, std::pair<QSizeF, Paint>> views{
+            {"graph", {window.graphView()->wholeSize(), [&](QPainter& p, const QRectF& r) { window.graphView()->renderWhole(p, r); }}},
+            {"timeline", {window.timelineView()->size(), [&](QPainter& p, const QRectF&) { window.timelineView()->render(&p); }}},
+            {"curve", {curve->size(), [&](QPainter& p, const QRectF& r) { curve->renderWhole(p, r.toRect()); }}},
+            {"archive", {QSizeF(500, 400), [&](QPainter& p, const QRectF& r) { window.archiveMap()->renderWhole(p, r.toRect()); }}}};
+        const auto& [size, paint] = views.at(view);
+        const QString file = m_place->file("picture." + suffix);
+        exportPicture(file, size, paint);
+
+        QImage image;
+        if (suffix == QLatin1String("png")) {
+            QVERIFY(image.load(file));
+            QCOMPARE(image.size(), (size * 2).toSize());
+        } else {
+            QSvgRenderer renderer(file);
+            QVERIFY(renderer.isValid());
+            QCOMPARE(renderer.viewBoxF().size(), size);
+            image = QImage(size.toSize(), QImage::Format_ARGB32);
+            image.fill(Qt::white);
+            QPainter painter(&image);
+            renderer.render(&painter);
+        }
+        QVERIFY2(colorsOf(image) > 8, qPrintable(QString::number(colorsOf(image))));
+    }
+
+    void aWrongSuffixIsAnError() {
+        const QString file = m_place->file("picture.bmp");
+        try {
+            exportPicture(file, QSizeF(10, 10), [](QPainter&, const QRectF&) {});
+            QFAIL("accepted");
+        } catch (const InputError& error) {
+            QVERIFY(QString::fromUtf8(error.what()).contains(QLatin1String("picture.bmp")));
+            QVERIFY(QString::fromUtf8(error.what()).contains(QLatin1String(".png")));
+        }
+        QVERIFY(!QFile::exists(file));
+    }
+
+    // --- settings ---
+
+    void settingsComeBack() {
+        const QString wide = m_place->write("wide.json", test::wide_graph());
+        {
+            Shown first;
+            QVERIFY(first.open(wide));
+            first.window.chooseAlgorithm("genetic");
+            first.window.chooseEvaluations(777);
+            first.window.findChild<QDockWidget*>("selectionDock")->close();
+            first.window.resize(1000, 700);
+            QCoreApplication::processEvents();
+            QVERIFY(first.window.close());
+        }
+        {
+            Shown second;
+            QCOMPARE(second.window.findChild<QComboBox*>("algorithm")->currentData().toString(), QStringLiteral("genetic"));
+            QCOMPARE(second.window.findChild<QSpinBox*>("evaluations")->value(), 777);
+            QCOMPARE(second.window.size(), QSize(1000, 700));
+            QVERIFY(!panelVisible(second, "timelineDock"));
+            QVERIFY(second.window.close());  // from the start page, where the panels are hidden
+        }
+        Shown third;
+        QVERIFY(third.open(wide));
+        QVERIFY(panelVisible(third, "timelineDock"));
+        QVERIFY(panelVisible(third, "runsDock"));
+        QVERIFY(!panelVisible(third, "selectionDock"));
+        third.action("Restore default layout")->trigger();
+        QVERIFY(panelVisible(third, "selectionDock"));
+    }
+};
+
+QTEST_MAIN(TestWindow)
+#include "tst_window.moc"

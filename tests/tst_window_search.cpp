@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: MIT
+// Optimize and stop, the runs, the archive and the options of algorithms in the window.
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include <QApplication>
+#include <QCheckBox>
+#include <QComboBox>
+#include <QDialogButtonBox>
+#include <QDockWidget>
+#include <QDoubleSpinBox>
+#include <QLabel>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QSpinBox>
+#include <QStatusBar>
+#include <QTest>
+#include <QTimer>
+#include <QToolButton>
+
+#include "app/search_options_dialog.hpp"
+#include "core/algorithms.hpp"
+#include "tests/support/graphs.hpp"
+#include "tests/support/window.hpp"
+#include "widgets/archive_view.hpp"
+#include "widgets/curve_plot.hpp"
+#include "widgets/graph_view.hpp"
+#include "widgets/qcustomplot_header.hpp"
+#include "widgets/runs_view.hpp"
+
+using namespace placewright;
+using test::Shown;
+
+namespace {
+
+constexpr int kEndless = 1'000'000'000;
+
+void clickOptimize(const Shown& shown) {
+    QTest::mouseClick(shown.window.findChild<QToolButton*>("optimizeButton"), Qt::LeftButton);
+}
+
+QString statusText(const Shown& shown, const char* name) {
+    for (const QLabel* label : shown.window.statusBar()->findChildren<QLabel*>()) {
+        if (label->accessibleName() == QLatin1String(name)) return label->text();
+    }
+    return {};
+}
+
+const std::vector<RunRow>& rows(const Shown& shown) {
+    return shown.window.runsView()->runs()->rows();
+}
+
+/// The row of the table that shows a run.
+QPoint rowOf(const Shown& shown, int id) {
+    const RunsView* view = shown.window.runsView();
+    for (int row = 0; row < view->model()->rowCount(); ++row) {
+        const QModelIndex index = view->model()->index(row, 0);
+        if (index.data(RunsModel::IdRole).toInt() == id) return view->visualRect(index).center();
+    }
+    qFatal("the run is not in the table");
+}
+
+void doubleClickRun(const Shown& shown, int id) {
+    QWidget* viewport = shown.window.runsView()->viewport();
+    QTest::mouseClick(viewport, Qt::LeftButton, {}, rowOf(shown, id));
+    QTest::mouseDClick(viewport, Qt::LeftButton, {}, rowOf(shown, id));
+}
+
+bool running(const Shown& shown) {
+    return shown.document.isSearching();
+}
+
+}  // namespace
+
+class TestWindowSearch : public QObject {
+    Q_OBJECT
+
+    std::unique_ptr<test::Workplace> m_place;
+    QString m_machine;  ///< three equal GPUs
+    QString m_wide;
+
+private Q_SLOTS:
+    void init() {
+        m_place = std::make_unique<test::Workplace>();
+        m_machine = m_place->write("three.json", test::uniform_machine(3));
+        m_wide = m_place->write("wide.json", test::wide_graph(12));
+    }
+    void cleanup() { m_place.reset(); }
+
+    void optimizeImprovesThePlacementOnScreen_data() {
+        QTest::addColumn<QString>("algorithm");
+        QTest::newRow("genetic") << "genetic";
+        QTest::newRow("map-elites") << "map-elites";
+    }
+    void optimizeImprovesThePlacementOnScreen() {
+        QFETCH(QString, algorithm);
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.window.chooseAlgorithm(algorithm);
+        shown.window.chooseEvaluations(20'000);
+        const Placement first = shown.document.placement();
+        const double firstTime = shown.stepTime();
+        const QString firstStatus = statusText(shown, "Step time");
+        const QImage firstGraph = shown.window.graphView()->grab().toImage();
+        QCOMPARE(statusText(shown, "Search"), QString());
+        auto* curve = shown.window.findChild<CurvePlot*>()->plot();
+        QCOMPARE(curve->graphCount(), 0);
+
+        // The time on screen never gets worse, and always is that of the placement on screen.
+        double last = firstTime;
+        bool worse = false;
+        int changes = 0;
+        connect(&shown.document, &Document::timelineChanged, &shown.window, [&] {
+            worse |= shown.stepTime() > last;
+            last = shown.stepTime();
+            ++changes;
+        });
+        QString searchStatus;
+        connect(&shown.document, &Document::runsChanged, &shown.window, [&] {
+            if (const QString now = statusText(shown, "Search"); !now.isEmpty()) searchStatus = now;
+        });
+        clickOptimize(shown);
+        QCOMPARE(rows(shown).size(), std::size_t{1});
+        QCOMPARE(rows(shown).front().state, RunRow::State::running);
+        QCOMPARE(shown.action("Stop"), shown.window.findChild<QToolButton*>("optimizeButton")->defaultAction());
+        QVERIFY(shown.window.statusBar()->findChild<QProgressBar*>()->isVisible());
+        QVERIFY(shown.waitUntilIdle());
+
+        QVERIFY(!worse);
+        QVERIFY(changes >= 1);
+        QVERIFY2(searchStatus.contains(QLatin1String("simulations/s")), qPrintable(searchStatus));
+        QCOMPARE(statusText(shown, "Search"), QString());
+        QVERIFY(!shown.window.statusBar()->findChild<QProgressBar*>()->isVisible());
+        const RunRow& row = rows(shown).front();
+        QCOMPARE(row.state, RunRow::State::finished);
+        QCOMPARE(row.evaluations, quint64{20'000});
+        QVERIFY(row.shown);
+        QVERIFY(row.step_time_s < 0.5 * firstTime);  // twelve branches on three devices
+        QCOMPARE(shown.stepTime(), row.step_time_s);
+        QCOMPARE(shown.stepTime(), test::simulated(shown.document, shown.document.placement()));
+        QVERIFY(row.gap >= 0);
+        QVERIFY(statusText(shown, "Step time") != firstStatus);
+        QVERIFY(statusText(shown, "Step time").contains(QChar(0x2192)));
+        QVERIFY(shown.window.graphView()->grab().toImage() != firstGraph);
+        QCOMPARE(curve->graphCount(), 1);
+        QVERIFY(curve->graph(0)->dataCount() >= 2);
+
+        // One step for undo, however often it improved.
+        const Placement found = shown.document.placement();
+        QCOMPARE(shown.document.undoStack()->count(), 1);
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        QCOMPARE(shown.document.placement(), first);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.stepTime(), firstTime);
+        QVERIFY(!rows(shown).front().shown);
+        QCOMPARE(shown.window.graphView()->grab().toImage(), firstGraph);
+        QTest::keyClick(&shown.window, Qt::Key_Y, Qt::ControlModifier);
+        QCOMPARE(shown.document.placement(), found);
+        QVERIFY(rows(shown).front().shown);
+    }
+
+    void theSameSeedGivesTheSameBest() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.window.chooseAlgorithm("genetic");
+        shown.window.chooseEvaluations(600);
+        shown.window.chooseSeed(7);
+        std::vector<Placement> best;
+        for (int run = 0; run < 2; ++run) {
+            clickOptimize(shown);
+            QVERIFY(shown.waitUntilIdle());
+            best.push_back(*shown.document.runs().back()->progress().best_placement);
+            shown.document.undoStack()->undo();
+            QVERIFY(shown.waitUntilIdle());
+        }
+        QCOMPARE(best[0], best[1]);
+        QCOMPARE(rows(shown).size(), std::size_t{2});
+        QCOMPARE(rows(shown)[0].step_time_s, rows(shown)[1].step_time_s);
+    }
+
+    void aSearchRightAfterAChangeIsComparedWithIt() {
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("chain.json", test::chain(10)), m_machine));
+        const double single = shown.stepTime();
+        for (const char* name : {"op2", "op4", "op6"}) shown.document.moveOps({shown.op(name)}, 1);
+        const Placement worse = shown.document.placement();
+        // The timeline of the last move has not arrived yet, and it is the algorithm's only placement.
+        shown.window.chooseAlgorithm("single-device");
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(test::simulated(shown.document, worse) > single);
+        QCOMPARE(shown.stepTime(), single);
+        QVERIFY(rows(shown).front().shown);
+        shown.document.undoStack()->undo();
+        QCOMPARE(shown.document.placement(), worse);
+    }
+
+    void aSearchCanBeStoppedAndStartedAgain() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.window.chooseAlgorithm("genetic");
+        shown.window.chooseEvaluations(kEndless);
+        const double firstTime = shown.stepTime();
+        clickOptimize(shown);
+        QTRY_VERIFY_WITH_TIMEOUT(shown.stepTime() < firstTime, 10'000);
+        QVERIFY(running(shown));
+        clickOptimize(shown);  // it says "Stop" now
+        QTRY_VERIFY_WITH_TIMEOUT(!running(shown), 5000);
+        QCOMPARE(rows(shown).size(), std::size_t{1});
+        QCOMPARE(rows(shown)[0].state, RunRow::State::cancelled);
+        QVERIFY(rows(shown)[0].evaluations > 0 && rows(shown)[0].evaluations < quint64{kEndless});
+        QVERIFY(rows(shown)[0].shown);
+        QVERIFY(shown.stepTime() < firstTime);
+        QCOMPARE(shown.stepTime(), rows(shown)[0].step_time_s);
+        const Placement kept = shown.document.placement();
+
+        shown.window.chooseEvaluations(300);
+        shown.window.chooseAlgorithm("map-elites");
+        clickOptimize(shown);
+        QCOMPARE(rows(shown).size(), std::size_t{2});
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(rows(shown)[1].state, RunRow::State::finished);
+        QVERIFY(shown.stepTime() <= test::simulated(shown.document, kept));
+    }
+
+    void runsAreShownAndRemoved() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        for (const char* algorithm : {"single-device", "expert", "genetic"}) {
+            shown.window.chooseAlgorithm(algorithm);
+            shown.window.chooseEvaluations(200);
+            clickOptimize(shown);
+            QVERIFY(shown.waitUntilIdle());
+        }
+        QCOMPARE(rows(shown).size(), std::size_t{3});
+        const int single = rows(shown)[0].id, expert = rows(shown)[1].id, genetic = rows(shown)[2].id;
+        const Placement before = shown.document.placement();
+
+        doubleClickRun(shown, single);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.shownRun()->id(), single);
+        QCOMPARE(shown.document.placement(), *shown.document.runs()[0]->progress().best_placement);
+        QCOMPARE(shown.stepTime(), rows(shown)[0].step_time_s);
+        QVERIFY(rows(shown)[0].shown);
+        QVERIFY(!rows(shown)[2].shown);
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        QCOMPARE(shown.document.placement(), before);
+
+        // The chosen row in the middle, then all others.
+        QWidget* viewport = shown.window.runsView()->viewport();
+        QTest::mouseClick(viewport, Qt::LeftButton, {}, rowOf(shown, expert));
+        QTest::keyClick(shown.window.runsView(), Qt::Key_Delete);
+        QCOMPARE(rows(shown).size(), std::size_t{2});
+        QVERIFY(std::ranges::none_of(rows(shown), [&](const RunRow& row) { return row.id == expert; }));
+        QCOMPARE(shown.window.findChild<CurvePlot*>()->plot()->graphCount(), 2);
+        QTest::mouseClick(viewport, Qt::LeftButton, {}, rowOf(shown, genetic));
+        QTest::keyClick(shown.window.runsView(), Qt::Key_Delete);
+        QTest::keyClick(shown.window.runsView(), Qt::Key_Delete);
+        QCOMPARE(rows(shown).size(), std::size_t{0});
+        QVERIFY(shown.document.runs().empty());
+        QCOMPARE(shown.document.placement(), before);
+    }
+
+    void removingARunningRunKeepsItsStepForUndo() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        const Placement first = shown.document.placement();
+        const double firstTime = shown.stepTime();
+        shown.window.chooseAlgorithm("genetic");
+        shown.window.chooseEvaluations(kEndless);
+        clickOptimize(shown);
+        QTRY_VERIFY_WITH_TIMEOUT(shown.stepTime() < firstTime, 10'000);
+        QTest::mouseClick(shown.window.runsView()->viewport(), Qt::LeftButton, {}, rowOf(shown, rows(shown).front().id));
+        QTest::keyClick(shown.window.runsView(), Qt::Key_Delete);
+        QVERIFY(!running(shown));
+        QCOMPARE(rows(shown).size(), std::size_t{0});
+        QVERIFY(shown.document.placement() != first);
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        QCOMPARE(shown.document.placement(), first);
+    }
+
+    void searchesRunSideBySide() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        RunRequest request;
+        request.budget.evaluations = 2000;
+        request.algorithm = "genetic";
+        shown.document.startSearch(request);
+        request.algorithm = "map-elites";
+        const int followed = shown.document.startSearch(request);
+        QCOMPARE(shown.document.followedRun()->id(), followed);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(rows(shown).size(), std::size_t{2});
+        for (const RunRow& row : rows(shown)) QCOMPARE(row.state, RunRow::State::finished);
+        QCOMPARE(shown.window.findChild<CurvePlot*>()->plot()->graphCount(), 2);
+    }
+
+    void aFailedSearchIsReported() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        const Placement before = shown.document.placement();
+        RunRequest request;
+        request.algorithm = "genetic";
+        request.options["population_size"] = std::int64_t{-5};
+        shown.document.startSearch(request);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(rows(shown).front().state, RunRow::State::failed);
+        QVERIFY(rows(shown).front().failure.contains(QLatin1String("population_size")));
+        QVERIFY(shown.message().contains(QLatin1String("population_size")));
+        QCOMPARE(shown.document.placement(), before);
+    }
+
+    // --- archive ---
+
+    void theArchiveFillsAndItsElitesAreShown() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        auto* dock = shown.window.findChild<QDockWidget*>("archiveDock");
+        dock->raise();
+        shown.window.chooseAlgorithm("map-elites");
+        shown.window.chooseEvaluations(kEndless);
+        clickOptimize(shown);
+        auto* map = qobject_cast<QCPColorMap*>(shown.window.archiveMap()->plot()->plottable(0));
+        const auto filled = [&] {
+            int cells = 0;
+            for (int x = 0; x < map->data()->keySize(); ++x) {
+                for (int y = 0; y < map->data()->valueSize(); ++y) cells += map->data()->cell(x, y) > 0;  // NaN where empty
+            }
+            return cells;
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(running(shown) && filled() > 3, 10'000);
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+
+        // The filled cell with the worst time is not what is on screen.
+        QPoint worst;
+        double worstTime = 0;
+        for (int x = 0; x < map->data()->keySize(); ++x) {
+            for (int y = 0; y < map->data()->valueSize(); ++y) {
+                if (map->data()->cell(x, y) <= worstTime || std::isnan(map->data()->cell(x, y))) continue;
+                worstTime = map->data()->cell(x, y);
+                worst = {x, y};
+            }
+        }
+        const Placement before = shown.document.placement();
+        QCustomPlot* plot = shown.window.archiveMap()->plot();
+        QVERIFY(plot->isVisible());
+        QTest::mouseClick(plot, Qt::LeftButton, {},
+                          QPoint(qRound(plot->xAxis->coordToPixel(worst.x())), qRound(plot->yAxis->coordToPixel(worst.y()))));
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(shown.document.placement() != before);
+        QVERIFY(shown.document.shownRun() == nullptr);
+        QCOMPARE(shown.stepTime(), test::simulated(shown.document, shown.document.placement()));
+        // The map counts in milliseconds here, or in another power of ten.
+        const double ratio = worstTime / shown.stepTime();
+        QVERIFY2(std::abs(std::log10(ratio) - std::round(std::log10(ratio))) < 1e-9, qPrintable(QString::number(ratio)));
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        QCOMPARE(shown.document.placement(), before);
+    }
+
+    void theArchiveIsThatOfTheChosenRun() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.window.chooseAlgorithm("map-elites");
+        for (const int evaluations : {20, 3000}) {
+            shown.window.chooseEvaluations(evaluations);
+            clickOptimize(shown);
+            QVERIFY(shown.waitUntilIdle());
+        }
+        const auto header = [&] {
+            for (const QLabel* label : shown.window.archiveMap()->findChildren<QLabel*>()) {
+                if (label->text().contains("niches filled")) return label->text();
+            }
+            return QString();
+        };
+        const auto count = [&](int run) {
+            return QLocale().toString(qulonglong(shown.document.runs()[run]->progress().archive->elites.size()));
+        };
+        QVERIFY(count(0) != count(1));
+        QVERIFY2(header().startsWith(count(1) + " "), qPrintable(header()));  // the latest
+        QTest::mouseClick(shown.window.runsView()->viewport(), Qt::LeftButton, {}, rowOf(shown, rows(shown)[0].id));
+        QVERIFY2(header().startsWith(count(0) + " "), qPrintable(header()));
+    }
+
+    // --- options ---
+
+    void theFormOfEachAlgorithmKeepsDefaults_data() {
+        QTest::addColumn<QString>("id");
+        for (const AlgorithmInfo& info : algorithms()) QTest::newRow(info.id.c_str()) << QString::fromStdString(info.id);
+    }
+    void theFormOfEachAlgorithmKeepsDefaults() {
+        QFETCH(QString, id);
+        const AlgorithmInfo& info = *find_algorithm(id.toStdString());
+        SearchOptionsDialog dialog(info, {});
+        QVERIFY(dialog.values().empty());
+
+        // Each control changes its option, and "Restore Defaults" brings all back.
+        OptionValues changed;
+        for (const OptionInfo& option : info.options) {
+            auto* editor = dialog.findChild<QWidget*>(QString::fromStdString(option.name));
+            QVERIFY2(editor, option.name.c_str());
+            QCOMPARE(editor->toolTip(), QString::fromStdString(option.help));
+            QVERIFY(!editor->accessibleName().isEmpty());
+            if (auto* box = qobject_cast<QCheckBox*>(editor)) {
+                box->toggle();
+                changed[option.name] = box->isChecked();
+            } else if (auto* whole = qobject_cast<QSpinBox*>(editor)) {
+                whole->setValue(whole->value() < whole->maximum() ? whole->value() + 1 : whole->value() - 1);
+                changed[option.name] = std::int64_t{whole->value()};
+                QCOMPARE(static_cast<double>(whole->minimum()), option.min.value_or(whole->minimum()));
+                QCOMPARE(static_cast<double>(whole->maximum()), option.max.value_or(whole->maximum()));
+            } else if (auto* real = qobject_cast<QDoubleSpinBox*>(editor)) {
+                real->setValue(real->value() + (real->value() < real->maximum() ? 0.0123 : -0.0123));
+                changed[option.name] = real->value();
+                QCOMPARE(real->minimum(), option.min.value_or(real->minimum()));
+                QCOMPARE(real->maximum(), option.max.value_or(real->maximum()));
+            } else {
+                auto* choice = qobject_cast<QComboBox*>(editor);
+                QVERIFY(choice);
+                QCOMPARE(choice->count(), static_cast<int>(option.choices.size()));
+                choice->setCurrentIndex((choice->currentIndex() + 1) % choice->count());
+                changed[option.name] = choice->currentText().toStdString();
+            }
+        }
+        QCOMPARE(dialog.values(), changed);
+        QCOMPARE(SearchOptionsDialog(info, changed).values(), changed);  // what was chosen is there the next time
+        for (const OptionInfo& option : info.options) {
+            if (changed.contains(option.name)) checked_option(option, changed[option.name]);  // throws if it would be refused
+        }
+        QTest::mouseClick(dialog.findChild<QPushButton*>("resetOptions"), Qt::LeftButton);
+        QVERIFY(dialog.values().empty());
+    }
+
+    void chosenOptionsAreUsedByTheNextRun() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.window.chooseAlgorithm("genetic");
+        shown.window.chooseEvaluations(100);
+        const auto inDialog = [&](const std::function<void(SearchOptionsDialog&)>& act) {
+            QTimer::singleShot(0, &shown.window, [act] {
+                auto* dialog = qobject_cast<SearchOptionsDialog*>(QApplication::activeModalWidget());
+                QVERIFY(dialog);
+                act(*dialog);
+            });
+            shown.action("Algorithm options")->trigger();
+        };
+        inDialog([](SearchOptionsDialog& dialog) {
+            dialog.findChild<QSpinBox*>("population_size")->setValue(23);
+            dialog.accept();
+        });
+        inDialog([](SearchOptionsDialog& dialog) {
+            QCOMPARE(dialog.findChild<QSpinBox*>("population_size")->value(), 23);
+            dialog.findChild<QSpinBox*>("population_size")->setValue(99);
+            dialog.reject();
+        });
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+        const OptionValues expected{{"population_size", std::int64_t{23}}};
+        QCOMPARE(shown.document.runs().front()->request().options, expected);
+        QVERIFY(rows(shown).front().options.contains(QLatin1String("population_size = 23")));
+
+        shown.window.chooseAlgorithm("expert");  // has its own
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(shown.document.runs().back()->request().options.empty());
+    }
+};
+
+QTEST_MAIN(TestWindowSearch)
+#include "tst_window_search.moc"
