@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+# Sourced by run.sh and test.sh: installs what is missing and builds.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+say() { printf '== %s\n' "$*" >&2; }
+
+# install_packages: Debian packages of packages.txt that are not there yet.
+install_packages() {
+    local missing=() package sudo=()
+    while read -r package; do
+        case $package in '' | '#'*) continue ;; esac
+        dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+    done <"$root/packaging/packages.txt"
+    [ ${#missing[@]} -eq 0 ] && return
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || { say "needs root or sudo to install: ${missing[*]}"; exit 1; }
+        sudo=(sudo)
+    fi
+    say "installing ${#missing[@]} packages"
+    "${sudo[@]}" apt-get -o DPkg::Lock::Timeout=900 update -qq
+    "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=900 install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# build PRESET [cmake option...]: configures and builds into build/PRESET.
+build() {
+    local preset=$1
+    shift
+    say "building ($preset)"
+    (cd "$root" && cmake --preset "$preset" "$@" >/dev/null && cmake --build --preset "$preset")
+}
+
+# Threads that wait must not spin (other processes use the cores too), and Qt wants a private folder for its sockets.
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} OMP_WAIT_POLICY=passive
+if [ -z "${XDG_RUNTIME_DIR:-}" ]; then
+    XDG_RUNTIME_DIR=$(mktemp -d)
+    chmod 700 "$XDG_RUNTIME_DIR"
+    export XDG_RUNTIME_DIR
+fi
