@@ -79,8 +79,13 @@ void fill_routes(Problem& problem, const Machine& machine) {
     }
     problem.channel_classes = static_cast<std::uint32_t>(classes.size());
     problem.transfer_s.reserve(std::size_t{problem.tensors} * classes.size());
-    for (const double bytes : problem.tensor_bytes) {
-        for (const Channel& channel : classes) problem.transfer_s.push_back(transfer_time_s(channel, bytes));
+    for (const Op& op : problem.graph->ops()) {
+        for (const Tensor& tensor : op.outputs) {
+            for (const Channel& channel : classes) {
+                problem.transfer_s.push_back(tensor.transfer_s ? *tensor.transfer_s
+                                                               : transfer_time_s(channel, static_cast<double>(tensor.bytes)));
+            }
+        }
     }
 }
 
@@ -133,7 +138,8 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph, 
         for (const Device& device : problem->machine->devices())
             problem->op_time_s.push_back(options.cost.model->op_time_s(ops, op, device));
         const double copies = training ? 1 + options.optimizer_states : 1;
-        problem->resident_bytes.push_back(static_cast<double>(ops.op(op).parameter_bytes) * copies);
+        problem->resident_bytes.push_back(static_cast<double>(ops.op(op).parameter_bytes) * copies +
+                                          static_cast<double>(ops.op(op).resident_bytes));
     }
     fill_tensors(*problem);
     fill_routes(*problem, *problem->machine);

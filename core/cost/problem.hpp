@@ -40,7 +40,7 @@ struct Problem {
     std::uint32_t ops = 0, tensors = 0, devices = 0, channels = 0, groups = 0;
 
     std::vector<double> op_time_s;              ///< [op * devices + device]
-    std::vector<double> resident_bytes;         ///< [op]: parameters and optimizer state, held for the whole step
+    std::vector<double> resident_bytes;         ///< [op]: parameters, optimizer state and the like, held for the whole step
     std::vector<TensorId> output_begin;         ///< [ops + 1]: outputs of op o are tensors output_begin[o] .. output_begin[o + 1]
     std::vector<double> tensor_bytes;           ///< [tensor]
     std::vector<OpId> producer;                 ///< [tensor]

@@ -63,9 +63,11 @@ void check_numbers(const Op& op) {
     require_not_negative(op, "flops", op.flops);
     if (op.backward_flops) require_not_negative(op, "backward_flops", *op.backward_flops);
     require_not_negative(op, "parameter_bytes", static_cast<double>(op.parameter_bytes));
+    require_not_negative(op, "resident_bytes", static_cast<double>(op.resident_bytes));
     for (std::size_t k = 0; k < op.outputs.size(); ++k) {
         const std::string output = "output " + std::to_string(k);
         require_not_negative(op, output + ": bytes", static_cast<double>(op.outputs[k].bytes));
+        if (op.outputs[k].transfer_s) require_not_negative(op, output + ": transfer_s", *op.outputs[k].transfer_s);
         if (!op.outputs[k].shape) continue;
         for (const std::int64_t extent : *op.outputs[k].shape) require_not_negative(op, output + ": extent", static_cast<double>(extent));
     }

@@ -40,6 +40,7 @@ struct Tensor {
     std::optional<std::vector<std::int64_t>> shape;
     DType dtype = DType::float32;
     std::int64_t bytes = 0;
+    std::optional<double> transfer_s = {};  ///< seconds on each channel of its way, where a file says so; else bytes and channel tell
 
     bool operator==(const Tensor&) const = default;
 };
@@ -76,6 +77,7 @@ struct Op {
     double flops = 0;                      ///< two per multiply-add
     std::optional<double> backward_flops;  ///< data and weight gradients together; derived when absent
     std::int64_t parameter_bytes = 0;
+    std::int64_t resident_bytes = 0;  ///< held for the whole step beside the parameters; the training optimizer keeps no copy of it
     std::vector<Tensor> outputs;
     std::vector<TensorRef> inputs;
     std::string colocate;                        ///< ops with the same non-empty label share a device

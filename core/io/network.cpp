@@ -25,7 +25,7 @@ DType read_dtype(const JsonValue& value) {
     return word(value, dtype_from, "float64, float32, float16, bfloat16, int64, int32, int16, int8, uint8 or bool");
 }
 
-Tensor read_output(const JsonValue& value) {
+Tensor read_size(const JsonValue& value) {
     const auto bytes = value.find("bytes");
     const auto shape = value.find("shape");
     const auto dtype = value.find("dtype");
@@ -50,6 +50,12 @@ Tensor read_output(const JsonValue& value) {
     return tensor;
 }
 
+Tensor read_output(const JsonValue& value) {
+    Tensor tensor = read_size(value);
+    if (const auto transfer = value.find("transfer_s")) tensor.transfer_s = transfer->number();
+    return tensor;
+}
+
 MeasuredTime read_times(const JsonValue& value) {
     MeasuredTime time;
     if (const auto forward = value.find("forward")) time.forward_s = forward->number();
@@ -66,6 +72,7 @@ Op read_op(const JsonValue& value) {
     op.flops = value.at("flops").number();
     if (const auto backward = value.find("backward_flops")) op.backward_flops = backward->number();
     op.parameter_bytes = value.at("parameter_bytes").whole();
+    if (const auto resident = value.find("resident_bytes")) op.resident_bytes = resident->whole();
     value.at("outputs").for_each_item([&](const JsonValue& output) { op.outputs.push_back(read_output(output)); });
     op.colocate = value.text_or("colocate", "");
     if (const auto devices = value.find("devices")) {
@@ -160,6 +167,7 @@ Json output_json(const Tensor& tensor) {
         output["bytes"] = tensor.bytes;
         if (tensor.dtype != DType::float32) output["dtype"] = to_string(tensor.dtype);
     }
+    if (tensor.transfer_s) output["transfer_s"] = json_number(*tensor.transfer_s);
     return output;
 }
 
@@ -172,6 +180,7 @@ Json op_json(const Graph& graph, const Op& op) {
     Json& outputs = json["outputs"] = Json::array();
     for (const Tensor& output : op.outputs) outputs.push_back(output_json(output));
     json["parameter_bytes"] = op.parameter_bytes;
+    if (op.resident_bytes != 0) json["resident_bytes"] = op.resident_bytes;
     json["flops"] = json_number(op.flops);
     if (op.backward_flops) json["backward_flops"] = json_number(*op.backward_flops);
     if (!op.colocate.empty()) json["colocate"] = op.colocate;
