@@ -19,18 +19,21 @@ namespace placewright {
 
 using Path = std::filesystem::path;
 
-/// What a JSON file seems to hold, by its format or, for Exprimo's files, by their keys.
-enum class FileContent : std::uint8_t { network, machine, placement, unknown };
+/// What a JSON file seems to hold, by its format or, for files of Exprimo and dnn-partitioning, by their keys. A workload is a network
+/// together with its machine.
+enum class FileContent : std::uint8_t { network, machine, placement, workload, unknown };
 FileContent file_content(const Path& file);
 
-/// What a network file holds. Exprimo's networks carry a placement: op name -> device index.
+/// What a network file holds. Exprimo's networks carry a placement: op name -> device index; workloads the machine that their times
+/// were measured on.
 struct NetworkFile {
     Graph graph;
     std::map<std::string, std::int64_t> device_index;
+    std::optional<Machine> machine;
 };
 
-/// Reads placewright.graph or Exprimo's network, told apart by content. `batch` sets the batch size of a file that leaves it
-/// open (Exprimo's networks); for another file a differing `batch` is an error.
+/// Reads placewright.graph, Exprimo's network or a workload of dnn-partitioning (see readers.hpp), told apart by content. `batch` sets the
+/// batch size of a file that leaves it open (Exprimo's networks); for another file a differing `batch` is an error.
 NetworkFile read_network(const Path& file, std::optional<std::int64_t> batch = {});
 void write_network(const Graph& graph, const Path& file);
 

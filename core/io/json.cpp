@@ -78,6 +78,7 @@ public:
         outline.has_format |= key == "format";
         outline.has_layers |= key == "layers";
         outline.has_comm_channels |= key == "comm_channels";
+        outline.has_max_fpgas |= key == "maxFPGAs";
         key_ = key;
         return true;
     }

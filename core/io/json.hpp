@@ -36,6 +36,7 @@ public:
         bool has_format = false;
         bool has_layers = false;
         bool has_comm_channels = false;
+        bool has_max_fpgas = false;
         std::string format;  ///< empty unless it is a string
         std::string name;    ///< empty unless it is a string
     };

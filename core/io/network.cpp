@@ -101,7 +101,7 @@ std::string op_name(const JsonValue& op) {
 }
 
 Graph read_own(const JsonFile& file, std::optional<std::int64_t> batch) {
-    file.require_format(kFormat, ", or \"layers\" in a network of Exprimo");
+    file.require_format(kFormat, ", or \"layers\" in a network of Exprimo, or \"maxFPGAs\" in a workload of dnn-partitioning");
     const Json json = file.parse();
     const JsonValue root(file, json);
     JsonFile::require_version(root, kVersion);
@@ -209,8 +209,10 @@ Graph build_graph(const JsonFile& file, const std::function<Graph()>& build, con
 
 NetworkFile read_network(const Path& path, std::optional<std::int64_t> batch) {
     const JsonFile file(path);
-    if (!file.outline().has_format && file.outline().has_layers) return read_exprimo_network(file, batch);
-    return {read_own(file, batch), {}};
+    const JsonFile::Outline& outline = file.outline();
+    if (!outline.has_format && outline.has_layers) return read_exprimo_network(file, batch);
+    if (!outline.has_format && outline.has_max_fpgas) return read_workload(file, batch);
+    return {read_own(file, batch), {}, {}};
 }
 
 void write_network(const Graph& graph, const Path& file) {

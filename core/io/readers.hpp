@@ -17,6 +17,18 @@ namespace placewright {
 NetworkFile read_exprimo_network(const JsonFile& file, std::optional<std::int64_t> batch);
 Machine read_exprimo_machine(const JsonFile& file);
 
+/// A workload of dnn-partitioning (Tarnawski et al., "Efficient Algorithms for Device Placement of DNN Graph Operators", NeurIPS 2020):
+/// nodes and edges with their times, and how many accelerators there are. A file is taken for one if it has "maxFPGAs" and no "format".
+///
+/// Graph. Ops are named by the ids of the nodes, in milliseconds and bytes in the file. An op's time stands by device model
+/// ("cpu", "accelerator"), what the output of an op costs to transfer ("cost" of the edges that leave it, which must agree to 1e-6) in its
+/// tensor, which has no bytes of its own, and what the node takes (its "size", outputs included) in resident_bytes. A colour class is
+/// a colocation label. Nodes that no accelerator supports are for the CPU alone. With backward nodes the training is explicit.
+/// Machine. Device 0 is the CPU, whose memory holds everything; then the accelerators, each with a channel of its own to the CPU,
+/// over which both directions go; between accelerators tensors cross both channels. Speeds and bandwidth are nominal: all times are given.
+/// With "maxCPUs" 0 no op may be on the CPU; otherwise CPUs count as one device.
+NetworkFile read_workload(const JsonFile& file, std::optional<std::int64_t> batch);
+
 /// Calls `build`; a GraphError becomes an InputError at `place(name of the op)`.
 Graph build_graph(const JsonFile& file, const std::function<Graph()>& build, const std::function<std::string(const std::string&)>& place);
 
