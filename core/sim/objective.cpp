@@ -9,6 +9,30 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kRules{"exprimo", "placeto", "post"};
 
+/// The score with the penalty for the bytes by device that do not fit.
+Score charged(const Objective& objective, const Machine& machine, Score score, std::span<const double> bytes) {
+    if (score.fits) return score;
+    double sum_over = 0;
+    double most_over = 0;
+    for (std::size_t device = 0; device < bytes.size(); ++device) {
+        const double over = bytes[device] - machine.device(static_cast<DeviceId>(device)).memory_bytes;
+        sum_over += std::max(0.0, over);
+        most_over = std::max(most_over, over);
+    }
+    switch (objective.rule) {
+        case MemoryRule::exprimo:
+            score.seconds += objective.seconds_per_mb * sum_over / 1e6;
+            break;
+        case MemoryRule::placeto:
+            score.seconds += objective.seconds_per_gb * most_over / 1e9;
+            break;
+        case MemoryRule::post:
+            score.seconds = objective.out_of_memory_s;
+            break;
+    }
+    return score;
+}
+
 }  // namespace
 
 std::string_view to_string(MemoryRule rule) {
@@ -22,27 +46,11 @@ std::optional<MemoryRule> memory_rule_from(std::string_view text) {
 }
 
 Score Objective::score(const Machine& machine, const Outcome& outcome) const {
-    Score score{outcome.step_time_s, outcome.step_time_s, outcome.fits};
-    if (outcome.fits) return score;
-    double sum_over = 0;
-    double most_over = 0;
-    for (std::size_t device = 0; device < outcome.peak_bytes.size(); ++device) {
-        const double over = outcome.peak_bytes[device] - machine.device(static_cast<DeviceId>(device)).memory_bytes;
-        sum_over += std::max(0.0, over);
-        most_over = std::max(most_over, over);
-    }
-    switch (rule) {
-        case MemoryRule::exprimo:
-            score.seconds += seconds_per_mb * sum_over / 1e6;
-            break;
-        case MemoryRule::placeto:
-            score.seconds += seconds_per_gb * most_over / 1e9;
-            break;
-        case MemoryRule::post:
-            score.seconds = out_of_memory_s;
-            break;
-    }
-    return score;
+    return charged(*this, machine, {outcome.step_time_s, outcome.step_time_s, outcome.fits}, outcome.peak_bytes);
+}
+
+Score Objective::score(const Machine& machine, const Evaluation& evaluation) const {
+    return charged(*this, machine, {evaluation.seconds, evaluation.seconds, evaluation.fits}, evaluation.device_bytes);
 }
 
 }  // namespace placewright

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/machine/machine.hpp"
+#include "core/sim/host_memory.hpp"
 #include "core/sim/simulator.hpp"
 
 namespace placewright {
@@ -34,6 +35,8 @@ struct Objective {
     double out_of_memory_s = 100;  ///< post
 
     Score score(const Machine& machine, const Outcome& outcome) const;
+    /// The same for max load and block latency, whose value stands for the step time.
+    Score score(const Machine& machine, const Evaluation& evaluation) const;
 };
 
 }  // namespace placewright
