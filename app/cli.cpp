@@ -22,12 +22,19 @@
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
 #include "core/search/search.hpp"
+#include "core/sim/goals.hpp"
 
 namespace placewright {
 namespace {
 
 /// Evaluations of a search that only time ends.
 constexpr std::uint64_t kUnlimited = 1'000'000'000'000;
+
+/// A combination of arguments that makes no sense, a wrong algorithm or option: exit status 2.
+class UsageError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
 
 enum ExitStatus { kDone = 0, kInternalError = 1, kWrongUsage = 2, kBadInput = 3, kNothingFits = 4, kCancelled = 130 };
 
@@ -39,23 +46,33 @@ struct JobArguments {
     std::uint32_t batches = 1, in_flight = 1;
     bool inference = false;
     std::string cost{cost_models().front().id};
+    bool cost_given = false;
     std::string memory = "training";
-    std::string objective = "step-time";
+    std::string objective{goals().front().id};
     std::string memory_rule = "exprimo";
     double compute_efficiency = 0, channel_efficiency = 0;
     bool json = false;
 
-    void add_to(CLI::App& command) {
+    /// `objectives`: those that the command knows, of goals().
+    void add_to(CLI::App& command, std::span<const Goal> objectives) {
         std::vector<std::string> models;
         std::vector<Row> model_rows;
         for (const CostModel& model : cost_models()) {
             models.emplace_back(model.id);
             model_rows.push_back({"  " + models.back(), std::string(model.help)});
         }
-        command.footer("Op times:\n" + table("ll", model_rows) + '\n' + command.get_parent()->get_footer());
+        std::vector<std::string> objective_ids;
+        std::vector<Row> objective_rows;
+        for (const Goal& goal : objectives) {
+            objective_ids.emplace_back(goal.id);
+            objective_rows.push_back({"  " + objective_ids.back(), std::string(goal.help)});
+        }
+        command.footer("Op times:\n" + table("ll", model_rows) + "\nObjectives:\n" + table("ll", objective_rows) +
+                       "\nA workload of dnn-partitioning is a network with its machine and its times (--cost measured).\n\n" +
+                       command.get_parent()->get_footer());
         const auto efficiency = usage::positive_number(1, "a number above 0 and at most 1");
         command.add_option("GRAPH", network, "Network file, or name of a shipped one (see networks)")->required();
-        command.add_option("--machine", machine, "Machine file, or name of a shipped one (see machines)")->required()->type_name("M");
+        command.add_option("--machine", machine, "Machine file, or shipped one (see machines); workloads bring one")->type_name("M");
         command.add_option("--batch", batch, "Batch size, for files that leave it open (Exprimo's networks)")
             ->check(usage::whole_number(1, 1'000'000))
             ->type_name("B");
@@ -68,9 +85,11 @@ struct JobArguments {
             ->type_name("K")
             ->capture_default_str();
         command.add_flag("--inference", inference, "Forward ops only");
-        usage::add_choice(command, "--cost", cost, models, "How op times are found, see below");
+        usage::add_choice(command, "--cost", cost, models, "How op times are found, see below")->each([this](const std::string&) {
+            cost_given = true;
+        });
         usage::add_choice(command, "--memory", memory, {"training"}, "What is held in memory");
-        usage::add_choice(command, "--objective", objective, {"step-time"}, "What is minimised");
+        usage::add_choice(command, "--objective", objective, objective_ids, "What is minimised, see below");
         usage::add_choice(command, "--memory-rule", memory_rule, {"exprimo", "placeto", "post"},
                           "What overflowing memory adds to the score");
         command.add_option("--compute-efficiency", compute_efficiency, "Replaces the efficiency of all devices")
@@ -91,7 +110,14 @@ struct JobArguments {
         if (channel_efficiency > 0) options.problem.cost.channel_efficiency = channel_efficiency;
         options.simulation = {batches, in_flight};
         options.objective.rule = *memory_rule_from(memory_rule);
-        return load_job(network, machine, options);
+
+        const Path file = find_network_file(network);
+        NetworkFile read = read_network(file, options.batch);
+        if (!read.machine && machine.empty()) throw CLI::RequiredError("--machine");
+        if (read.machine && !machine.empty()) throw UsageError("--machine: " + network + " is a workload and brings its own machine");
+        if (read.machine && cost_given && cost != "measured")
+            throw UsageError("--cost " + cost + ": " + network + " is a workload, whose times are measured");
+        return load_job(file, std::move(read), machine, options);
     }
 };
 
@@ -104,7 +130,25 @@ void print(const Json& json) {
     std::cout << json.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
 }
 
-Json outcome_json(const Job& job, const Outcome& outcome, const JobArguments& arguments) {
+/// What the objective says of the placement; nothing for the step time. A placement that the objective is not defined for is the fault of
+/// `placement_file`, where there is one.
+std::optional<Evaluation> evaluate(const Job& job, const Placement& placement, const JobArguments& arguments,
+                                   const std::string& placement_file) {
+    const Goal& goal = *find_goal(arguments.objective);
+    if (goal.evaluate == nullptr) return {};
+    try {
+        return goal.evaluate(*job.problem, placement);
+    } catch (const PlacementError& error) {
+        throw InputError(placement_file.empty() ? arguments.network : placement_file, "", error.what());
+    } catch (const GraphError& error) {
+        throw InputError(arguments.network, "", error.what());
+    } catch (const MachineError& error) {
+        throw InputError(arguments.machine, "", error.what());
+    }
+}
+
+/// Busy times, peaks and transfers are those of the event simulation, whatever the objective.
+Json outcome_json(const Job& job, const Outcome& outcome, const std::optional<Evaluation>& evaluation, const JobArguments& arguments) {
     const Machine& machine = *job.problem->machine;
     Json devices = Json::array();
     for (std::size_t i = 0; i < machine.devices().size(); ++i) {
@@ -112,6 +156,7 @@ Json outcome_json(const Job& job, const Outcome& outcome, const JobArguments& ar
                            {"busy_s", outcome.device_busy_s[i]},
                            {"peak_bytes", outcome.peak_bytes[i]},
                            {"resident_bytes", outcome.resident_bytes[i]}});
+        if (evaluation) devices.back()["load_s"] = evaluation->device_s[i];
     }
     Json channels = Json::array();
     for (std::size_t i = 0; i < machine.channels().size(); ++i) {
@@ -120,12 +165,12 @@ Json outcome_json(const Job& job, const Outcome& outcome, const JobArguments& ar
                             {"bytes", outcome.channel_bytes[i]},
                             {"transfers", outcome.channel_transfers[i]}});
     }
-    const Score score = job.objective.score(machine, outcome);
+    const Score score = evaluation ? job.objective.score(machine, *evaluation) : job.objective.score(machine, outcome);
     return {{"objective", arguments.objective},
-            {"objective_s", outcome.step_time_s},
+            {"objective_s", score.step_time_s},
             {"step_time_s", outcome.step_time_s},
             {"total_time_s", outcome.total_time_s},
-            {"fits", outcome.fits},
+            {"fits", score.fits},
             {"score_s", score.seconds},
             {"devices", std::move(devices)},
             {"channels", std::move(channels)},
@@ -157,17 +202,31 @@ void print_outcome(const Job& job, const Outcome& outcome) {
     std::cout << '\n' << table("lrrrr", rows);
 }
 
+void print_evaluation(const Job& job, const Evaluation& evaluation, const Goal& goal) {
+    const Machine& machine = *job.problem->machine;
+    std::cout << goal.title << ' ' << format_seconds(evaluation.seconds)
+              << (evaluation.fits ? ", fits the memory" : ", does not fit the memory") << "\n\n";
+    std::vector<Row> rows{{"device", "load", "holds", "memory"}};
+    for (std::size_t i = 0; i < machine.devices().size(); ++i) {
+        rows.push_back({machine.devices()[i].name, format_seconds(evaluation.device_s[i]), format_bytes(evaluation.device_bytes[i]),
+                        format_bytes(machine.devices()[i].memory_bytes)});
+    }
+    std::cout << table("lrrr", rows) << "\nIn the event simulation, where computing and transferring overlap:\n";
+}
+
 int simulate(const JobArguments& arguments, const std::string& placement_file, const std::string& trace_file) {
     const Job job = arguments.load();
     const Placement placement =
         placement_file.empty() ? single_device_placement(*job.problem) : read_placement(placement_file, *job.problem);
+    const std::optional<Evaluation> evaluation = evaluate(job, placement, arguments, placement_file);
     Simulator simulator(job.problem, job.simulation);
     Trace trace;
     const Outcome& outcome = trace_file.empty() ? simulator.run(placement) : simulator.run(placement, trace);
     if (!trace_file.empty()) write_chrome_trace(trace, *job.problem, trace_file);
     if (arguments.json) {
-        print(outcome_json(job, outcome, arguments));
+        print(outcome_json(job, outcome, evaluation, arguments));
     } else {
+        if (evaluation) print_evaluation(job, *evaluation, *find_goal(arguments.objective));
         print_outcome(job, outcome);
     }
     return kDone;
@@ -195,12 +254,6 @@ struct OptimizeArguments {
     std::uint64_t seed = 1;
     unsigned threads = 0;
     std::string out;
-};
-
-/// A wrong algorithm or option: exit status 2.
-class UsageError : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
 };
 
 std::string option_names(const AlgorithmInfo& algorithm) {
@@ -368,7 +421,30 @@ int bound(const JobArguments& arguments) {
     return kDone;
 }
 
-int convert(const std::vector<std::string>& files, const std::string& network, std::int64_t batch) {
+struct ConvertArguments {
+    std::vector<std::string> files;
+    std::string network;
+    std::int64_t batch = 0;
+    std::string graph_out, machine_out;  ///< of a workload
+};
+
+int convert_workload(const ConvertArguments& arguments) {
+    if (arguments.files.size() != 1) throw UsageError("convert --graph OUT --machine OUT takes one file, the workload");
+    const std::string& input = arguments.files[0];
+    if (file_content(input) != FileContent::workload)
+        throw UsageError("--graph, --machine: " + input + " is not a workload, which is two in one");
+    const NetworkFile workload = read_network(input, arguments.batch > 0 ? std::optional(arguments.batch) : std::nullopt);
+    if (!arguments.graph_out.empty()) write_network(workload.graph, arguments.graph_out);
+    if (!arguments.machine_out.empty()) write_machine(*workload.machine, arguments.machine_out);
+    return kDone;
+}
+
+int convert(const ConvertArguments& arguments) {
+    const auto& [files, network, batch, graph_out, machine_out] = arguments;
+    if (!graph_out.empty() || !machine_out.empty()) {
+        if (!network.empty()) throw UsageError("--network: a generated network has no machine; give --graph and --machine with a workload");
+        return convert_workload(arguments);
+    }
     if (!network.empty()) {
         const NetworkInfo* info = find_network(network);
         if (info == nullptr) {
@@ -381,7 +457,11 @@ int convert(const std::vector<std::string>& files, const std::string& network, s
         return kDone;
     }
     if (files.size() != 2) throw UsageError("convert takes an input and an output file");
-    if (file_content(files[0]) == FileContent::machine) {
+    const FileContent content = file_content(files[0]);
+    if (content == FileContent::workload) {
+        throw UsageError(files[0] + " is a workload, a network and a machine in one: convert it with --graph OUT --machine OUT");
+    }
+    if (content == FileContent::machine) {
         if (batch > 0) throw UsageError("--batch: a machine has no batch size");
         write_machine(read_machine(files[0]), files[1]);
     } else {
@@ -494,14 +574,14 @@ int run(int argc, char** argv) {
     std::string placement_file;
     std::string trace_file;
     CLI::App& simulate_command = *app.add_subcommand("simulate", "One simulation");
-    job.add_to(simulate_command);
+    job.add_to(simulate_command, goals());
     simulate_command.add_option("--placement", placement_file, "Placement file; else everything is on the fastest device")->type_name("P");
     simulate_command.add_option("--trace", trace_file, "Write the trace as Chrome trace JSON (opens in Perfetto)")->type_name("OUT");
     simulate_command.callback([&] { status = simulate(job, placement_file, trace_file); });
 
     OptimizeArguments search;
     CLI::App& optimize_command = *app.add_subcommand("optimize", "One search for a good placement");
-    job.add_to(optimize_command);
+    job.add_to(optimize_command, goals().first(1));
     optimize_command.add_option("--algorithm", search.algorithm, "What searches (see algorithms)")->required()->type_name("A");
     optimize_command.add_option("--set", search.settings, "Option of the algorithm; may be repeated")
         ->expected(1)
@@ -531,20 +611,27 @@ int run(int argc, char** argv) {
     });
 
     CLI::App& bound_command = *app.add_subcommand("bound", "Lower bounds on the step time, and how each is proven");
-    job.add_to(bound_command);
+    job.add_to(bound_command, goals().first(1));
     bound_command.footer("A bound that shows that no placement fits the memory is null in JSON.\n\n" + bound_command.get_footer());
     bound_command.callback([&] { status = bound(job); });
 
-    std::vector<std::string> files;
-    std::string network;
-    std::int64_t batch = 0;
+    ConvertArguments conversion;
     CLI::App& convert_command = *app.add_subcommand("convert", "convert IN OUT between formats, or --network NAME OUT");
-    convert_command.add_option("FILES", files, "Input and output, or only the output with --network")->expected(1, -1);
-    convert_command.add_option("--network", network, "Generate this network (see networks)")->type_name("NAME");
-    convert_command.add_option("--batch", batch, "Batch size; 32 for generated networks")
+    convert_command.footer(
+        "A workload of dnn-partitioning becomes two files: convert IN --graph OUT --machine OUT. Latencies\n"
+        "become \"time_s\" of the device models \"cpu\" and \"accelerator\", transfer costs \"transfer_s\" of an\n"
+        "output, node sizes \"resident_bytes\", colour classes \"colocate\": with --cost measured, max-load and\n"
+        "block-latency stay the same. The CPUs are one device, however many; the sizes of edges are lost;\n"
+        "the speeds of the machine are nominal.\n\n" +
+        app.get_footer());
+    convert_command.add_option("FILES", conversion.files, "Input and output, or only the output with --network")->expected(1, -1);
+    convert_command.add_option("--network", conversion.network, "Generate this network (see networks)")->type_name("NAME");
+    convert_command.add_option("--batch", conversion.batch, "Batch size; 32 for generated networks")
         ->check(usage::whole_number(1, 1'000'000))
         ->type_name("B");
-    convert_command.callback([&] { status = convert(files, network, batch); });
+    convert_command.add_option("--graph", conversion.graph_out, "Write the network of a workload")->type_name("OUT");
+    convert_command.add_option("--machine", conversion.machine_out, "Write the machine of a workload")->type_name("OUT");
+    convert_command.callback([&] { status = convert(conversion); });
 
     bool json = false;
     const auto add_list = [&](const char* name, const char* help, int (*list)(bool)) {

@@ -8,10 +8,15 @@ namespace placewright {
 
 Job load_job(const std::string& network, const std::string& machine, const JobOptions& options) {
     const Path file = find_network_file(network);
-    auto graph = std::make_shared<const Graph>(read_network(file, options.batch).graph);
-    auto read = std::make_shared<const Machine>(read_machine(find_machine_file(machine)));
+    return load_job(file, read_network(file, options.batch), machine, options);
+}
+
+Job load_job(const Path& file, NetworkFile network, const std::string& machine, JobOptions options) {
+    if (network.machine) options.problem.cost.model = find_cost_model("measured");
+    auto graph = std::make_shared<const Graph>(std::move(network.graph));
+    auto used = std::make_shared<const Machine>(network.machine ? *std::move(network.machine) : read_machine(find_machine_file(machine)));
     try {
-        return make_job(std::move(graph), std::move(read), options);
+        return make_job(std::move(graph), std::move(used), options);
     } catch (const GraphError& error) {
         throw InputError(file.string(), "", error.what());
     } catch (const PlacementError& error) {

@@ -32,9 +32,12 @@ struct Job {
     Placement single_device;
 };
 
-/// `network` and `machine` are files or names of shipped ones. Throws InputError, also for a network that this machine or these options do
+/// `network` and `machine` are files or names of shipped ones. A network that brings its machine (a workload) runs on that one and with the
+/// times in its file, whatever `machine` and the options say. Throws InputError, also for a network that this machine or these options do
 /// not allow: an op that may be on no device, no backward ops to derive, nothing left for inference.
 Job load_job(const std::string& network, const std::string& machine, const JobOptions& options);
+/// The same for a network that was read from `file`.
+Job load_job(const Path& file, NetworkFile network, const std::string& machine, JobOptions options);
 /// Throws PlacementError if some op may be on no device, GraphError if there is no training or inference graph.
 Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> machine, const JobOptions& options);
 
