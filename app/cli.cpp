@@ -69,7 +69,7 @@ struct JobArguments {
             ->capture_default_str();
         command.add_flag("--inference", inference, "Forward ops only");
         usage::add_choice(command, "--cost", cost, models, "How op times are found, see below");
-        usage::add_choice(command, "--memory", memory, {"training"}, "What is held in memory");
+        usage::add_choice(command, "--memory", memory, {"training", "exprimo"}, "What is held in memory, and when");
         usage::add_choice(command, "--objective", objective, {"step-time"}, "What is minimised");
         usage::add_choice(command, "--memory-rule", memory_rule, {"exprimo", "placeto", "post"},
                           "What overflowing memory adds to the score");
@@ -90,6 +90,7 @@ struct JobArguments {
         if (compute_efficiency > 0) options.problem.cost.compute_efficiency = compute_efficiency;
         if (channel_efficiency > 0) options.problem.cost.channel_efficiency = channel_efficiency;
         options.simulation = {batches, in_flight};
+        options.problem.memory = *memory_model_from(memory);
         options.objective.rule = *memory_rule_from(memory_rule);
         return load_job(network, machine, options);
     }
