@@ -10,12 +10,15 @@ struct TrainingMemory {
     static constexpr bool kAllocatesAtStart = true;
     /// Every allocation can be a peak; otherwise only what is left when an event has been handled.
     static constexpr bool kCountsWithinEvents = true;
+    /// The end of an op frees what nobody else reads on its device; otherwise in inference nothing read there is ever freed.
+    static constexpr bool kInferenceFrees = true;
 };
 
 /// As Exprimo replays its events.
 struct ExprimoMemory {
     static constexpr bool kAllocatesAtStart = false;
     static constexpr bool kCountsWithinEvents = false;
+    static constexpr bool kInferenceFrees = false;
 };
 
 }  // namespace placewright

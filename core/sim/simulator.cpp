@@ -220,9 +220,6 @@ struct Simulator::State {
     template <bool kTraced>
     const Outcome& run(std::span<const DeviceId> placement, Trace* trace);
 
-    /// Whether the end of an op frees what it read; Exprimo's forward ops leave that to their backward.
-    bool readers_release() const { return problem.memory == MemoryModel::training || !problem.inference; }
-
     void reset(std::span<const DeviceId> placement);
     void collect_outcome();
 };
@@ -234,7 +231,7 @@ namespace {
 template <bool kTraced, class Memory, class State>
 class Run {
 public:
-    Run(State& state, Trace* trace) : s_(state), p_(state.problem), trace_(trace), readers_release_(state.readers_release()) {}
+    Run(State& state, Trace* trace) : s_(state), p_(state.problem), trace_(trace) {}
 
     /// Returns the time of the last event.
     double operator()() {
@@ -254,6 +251,8 @@ public:
     }
 
 private:
+    bool readers_release() const { return Memory::kInferenceFrees || !p_.inference; }
+
     /// Of the copies of a tensor, by device.
     std::uint32_t* references(std::uint32_t slot, TensorId tensor) {
         return &s_.references[(std::size_t{slot} * p_.tensors + tensor) * p_.devices];
@@ -376,7 +375,7 @@ private:
                 depart(slot, tensor, tensor + 1, device, target);
             }
         }
-        if (readers_release_) {
+        if (readers_release()) {
             for (std::uint32_t i = record[0].first_input; i < record[1].first_input; ++i) drop_reference(slot, p_.input[i], device);
         }
         settle(device);
@@ -542,7 +541,7 @@ private:
         s_.free_slots.pop_back();
         s_.batch_of[slot] = s_.admitted++;
         s_.remaining[slot] = p_.ops;
-        if (!readers_release_) {
+        if (!readers_release()) {
             const std::size_t count = std::size_t{p_.tensors} * p_.devices;
             std::fill_n(s_.references.begin() + static_cast<std::ptrdiff_t>(slot * count), count, 0);
         }
@@ -554,7 +553,6 @@ private:
     State& s_;
     const Problem& p_;
     Trace* trace_;
-    const bool readers_release_;
     double now_ = 0;
     bool rose_ = false;  ///< whether the last memory sample was an allocation
 };
