@@ -69,6 +69,8 @@ public:
     void undo() override { change(m_after, m_before); }
     void redo() override { change(m_before, m_after); }
 
+    const std::shared_ptr<const TimelineData>& timelineBefore() const { return m_before.timeline; }
+
     /// Goes on to a better state without a step of its own.
     void improve(State after) {
         m_after = std::move(after);
@@ -95,6 +97,12 @@ Document::~Document() {
     m_background.disconnect(this);
     for (const auto& run : m_runs) run->disconnect(this);
     for (Background::Lane* lane : {&m_openLane, &m_layoutLane, &m_simulateLane, &m_previewLane, &m_boundLane}) lane->cancel();
+}
+
+std::optional<double> Document::stepTimeBefore() const {
+    const auto* last = dynamic_cast<const PlacementCommand*>(m_undo.command(m_undo.index() - 1));
+    if (last == nullptr || !last->timelineBefore()) return {};
+    return last->timelineBefore()->outcome.step_time_s;
 }
 
 std::vector<DeviceId> Document::deviceOfOps() const {

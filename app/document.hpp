@@ -39,6 +39,8 @@ public:
     std::vector<DeviceId> deviceOfOps() const;
     /// Timeline of the placement; may lag behind it for a moment.
     const std::shared_ptr<const TimelineData>& timeline() const { return m_timeline; }
+    /// Step time before the last step that was done (and not undone), if it is known.
+    std::optional<double> stepTimeBefore() const;
     const std::optional<Bound>& bound() const { return m_bound; }
     const OpList& selection() const { return m_selection; }
     QUndoStack* undoStack() { return &m_undo; }

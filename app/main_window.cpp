@@ -62,6 +62,7 @@ QLabel* statusLabel(const QString& name) {
     auto* label = new QLabel;
     label->setAccessibleName(name);
     label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    label->setContentsMargins(6, 0, 10, 0);
     return label;
 }
 
@@ -149,7 +150,7 @@ void MainWindow::makeWidgets() {
     auto* timeline = addDock(tr("Timeline"), QStringLiteral("timelineDock"), m_timeline, Qt::BottomDockWidgetArea);
     tabifyDockWidget(curve, archive);
     curve->raise();
-    resizeDocks({devices, runs}, {300, 380}, Qt::Horizontal);
+    resizeDocks({devices, runs}, {300, 420}, Qt::Horizontal);
     resizeDocks({devices, selection}, {380, 200}, Qt::Vertical);
     resizeDocks({runs, curve}, {200, 380}, Qt::Vertical);
     resizeDocks({timeline}, {300}, Qt::Vertical);
@@ -534,7 +535,6 @@ void MainWindow::showProblem() {
     }
     const Problem& problem = *m_document->problem();
     setWindowTitle(tr("%1 on %2 — Placewright").arg(text(problem.graph->name()), text(problem.machine->name())));
-    m_stepTime = m_lastStepTime = 0;
     m_matches.clear();
     m_find->hide();
     m_graph->setScene(nullptr, nullptr);
@@ -588,8 +588,6 @@ void MainWindow::showTimeline() {
     if (!m_document->selection().empty()) {
         m_selection->show(m_document->problem(), m_document->deviceOfOps(), m_document->selection(), timeline);
     }
-    const double stepTime = timeline->outcome.step_time_s;
-    if (m_document->followedRun() == nullptr && stepTime != m_stepTime) m_lastStepTime = std::exchange(m_stepTime, stepTime);
     showStatus();
 }
 
@@ -636,18 +634,18 @@ void MainWindow::showStatus() {
     }
     const Outcome& outcome = timeline->outcome;
     QString step = tr("step %1").arg(secondsText(outcome.step_time_s));
-    if (m_lastStepTime > 0 && m_stepTime == outcome.step_time_s) {
-        const double change = m_stepTime / m_lastStepTime - 1;
+    if (const auto before = m_document->stepTimeBefore(); before && *before > 0 && *before != outcome.step_time_s) {
+        const double change = outcome.step_time_s / *before - 1;
         step = tr("step %1 → %2 (%3%4 %)")
-                   .arg(secondsText(m_lastStepTime), secondsText(m_stepTime), change > 0 ? QStringLiteral("+") : QStringLiteral("−"))
+                   .arg(secondsText(*before), secondsText(outcome.step_time_s), change > 0 ? QStringLiteral("+") : QStringLiteral("−"))
                    .arg(std::abs(change) * 100, 0, 'f', 1);
     }
     m_stepStatus->setText(step + (outcome.fits ? tr(" · fits") : tr(" · does not fit the memory")));
     if (const auto& bound = m_document->bound()) {
         if (!std::isfinite(bound->value_s)) {
-            m_boundStatus->setText(tr(" · no placement fits"));
+            m_boundStatus->setText(tr("no placement fits"));
         } else {
-            m_boundStatus->setText(tr(" · bound %1 (at most %2 % above optimal)")
+            m_boundStatus->setText(tr("bound %1 (at most %2 % above optimal)")
                                        .arg(secondsText(bound->value_s))
                                        .arg(std::max(0.0, std::ceil((outcome.step_time_s / bound->value_s - 1) * 100 - 1e-6)), 0, 'f', 0));
         }
@@ -661,7 +659,7 @@ void MainWindow::showStatus() {
     }
     if (running != nullptr) {
         const SearchProgress& progress = running->progress();
-        m_searchStatus->setText(tr(" · %L1 / %L2 · %3 simulations/s · %4 left")
+        m_searchStatus->setText(tr("%L1 / %L2 · %3 simulations/s · %4 left")
                                     .arg(progress.evaluations)
                                     .arg(running->request().budget.evaluations)
                                     .arg(countText(static_cast<double>(progress.simulations) / std::max(progress.elapsed_s, 1e-3)),
