@@ -160,8 +160,7 @@ void print_outcome(const Job& job, const Outcome& outcome) {
 
 int simulate(const JobArguments& arguments, const std::string& placement_file, const std::string& trace_file) {
     const Job job = arguments.load();
-    const Placement placement =
-        placement_file.empty() ? single_device_placement(*job.problem) : read_placement(placement_file, *job.problem);
+    const Placement placement = placement_file.empty() ? job.single_device : read_placement(placement_file, *job.problem);
     Simulator simulator(job.problem, job.simulation);
     Trace trace;
     const Outcome& outcome = trace_file.empty() ? simulator.run(placement) : simulator.run(placement, trace);
@@ -295,12 +294,7 @@ void print_found(const Job& job, const Found& found) {
 
 void write_found(const Job& job, const Found& found, const Path& file) {
     PlacementFile about;
-    PlacementFile::Prediction prediction{found.outcome.step_time_s, {}, {}, found.outcome.fits};
-    if (std::isfinite(found.lower_bound_s)) prediction.lower_bound_s = found.lower_bound_s;
-    for (std::size_t i = 0; i < found.outcome.peak_bytes.size(); ++i) {
-        prediction.peak_bytes[job.problem->machine->devices()[i].name] = found.outcome.peak_bytes[i];
-    }
-    about.predicted = std::move(prediction);
+    about.predicted = prediction(job, found.outcome, found.lower_bound_s);
     about.produced_by = {found.algorithm.id, found.seed, found.progress().evaluations, found.options};
     write_placement(found.placement(), *job.problem, about, file);
 }

@@ -48,6 +48,18 @@ std::size_t fingerprint(const Problem& problem) {
     return hash;
 }
 
+/// The placement on another machine, device by device of the same name; empty if some are not there or may not hold their groups.
+Placement carried(const Placement& placement, const Problem& from, const Problem& to) {
+    if (from.grouping.group_of != to.grouping.group_of) return {};
+    Placement result;
+    for (GroupId group = 0; group < placement.size(); ++group) {
+        const auto device = to.machine->find(from.machine->device(placement[group]).name);
+        if (!device || !std::ranges::binary_search(to.allowed_devices(group), *device)) return {};
+        result.push_back(*device);
+    }
+    return result;
+}
+
 bool mayHold(const Problem& problem, GroupId group, DeviceId device) {
     return std::ranges::binary_search(problem.allowed_devices(group), device);
 }
@@ -89,6 +101,8 @@ private:
 };
 
 Document::Document(QObject* parent) : QObject(parent), m_machineFile(QString::fromLatin1(kDefaultMachine)) {
+    // Each step keeps the timeline that it left.
+    m_undo.setUndoLimit(200);
     connect(&m_background, &Background::settled, this, &Document::settled);
 }
 
@@ -165,8 +179,8 @@ void Document::load(Request request) {
                 showPlacement(*reading.placement, tr("Open %1").arg(QFileInfo(file).fileName()));
             } else {
                 m_machineFile = reading.machineFile;
-                Q_EMIT machineChanged();
             }
+            Q_EMIT machineChanged();
         },
         [this](const QString& error) {
             Q_EMIT loadingChanged();
@@ -181,6 +195,7 @@ void Document::cancelLoading() {
     m_openLane.cancel();
     m_layoutLane.cancel();
     Q_EMIT loadingChanged();
+    Q_EMIT machineChanged();
     Q_EMIT settled();
 }
 
@@ -189,6 +204,7 @@ void Document::adopt(Job job, const QString& networkFile, const QString& machine
     stopFollowing();
     m_previewLane.cancel();
     const bool sameGraph = isOpen() && problem()->forward == job.problem->forward;
+    Placement placement = sameGraph ? carried(m_placement, *problem(), *job.problem) : Placement();
     m_job = std::move(job);
     m_networkFile = networkFile;
     m_machineFile = machineFile;
@@ -197,7 +213,7 @@ void Document::adopt(Job job, const QString& networkFile, const QString& machine
     m_bound.reset();
     if (!sameGraph) m_selection.clear();
     m_scene.reset();
-    m_placement = m_job.single_device;
+    m_placement = placement.empty() ? m_job.single_device : std::move(placement);
     m_timeline.reset();
     Q_EMIT problemChanged();
     Q_EMIT selectionChanged();
@@ -435,14 +451,10 @@ void Document::setSelection(const OpList& ops) {
 
 void Document::exportPlacement(const QString& file) const {
     Simulator simulator(m_job.problem, m_job.simulation);
-    const Outcome& outcome = simulator.run(m_placement);
+    const bool current = m_timeline && !m_simulateLane.busy();
+    const Outcome& outcome = current ? m_timeline->outcome : simulator.run(m_placement);
     PlacementFile about;
-    PlacementFile::Prediction prediction{outcome.step_time_s, {}, {}, outcome.fits};
-    if (m_bound && std::isfinite(m_bound->value_s)) prediction.lower_bound_s = m_bound->value_s;
-    for (std::size_t i = 0; i < outcome.peak_bytes.size(); ++i) {
-        prediction.peak_bytes[problem()->machine->devices()[i].name] = outcome.peak_bytes[i];
-    }
-    about.predicted = std::move(prediction);
+    about.predicted = prediction(m_job, outcome, m_bound ? m_bound->value_s : 0);
     if (const Run* run = shownRun()) {
         about.produced_by = {run->request().algorithm, run->request().seed, run->progress().evaluations, run->request().options};
     }

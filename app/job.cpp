@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "app/job.hpp"
 
+#include <cmath>
+
 #include "core/algorithms.hpp"
 #include "core/io/input_error.hpp"
 
@@ -46,6 +48,15 @@ std::vector<Placement> starting_placements(const Job& job) {
     const auto proposed = expert->ask(1);
     seeds.insert(seeds.end(), proposed.begin(), proposed.end());
     return seeds;
+}
+
+PlacementFile::Prediction prediction(const Job& job, const Outcome& outcome, double lower_bound_s) {
+    PlacementFile::Prediction prediction{outcome.step_time_s, {}, {}, outcome.fits};
+    if (std::isfinite(lower_bound_s) && lower_bound_s > 0) prediction.lower_bound_s = lower_bound_s;
+    for (std::size_t i = 0; i < outcome.peak_bytes.size(); ++i) {
+        prediction.peak_bytes[job.problem->machine->devices()[i].name] = outcome.peak_bytes[i];
+    }
+    return prediction;
 }
 
 Bound tightest_bound(const Job& job) {

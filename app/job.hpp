@@ -41,6 +41,9 @@ Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> 
 /// Placements for searches to start from: single device and expert.
 std::vector<Placement> starting_placements(const Job& job);
 
+/// What a placement file says of a simulated placement; a lower bound that is not finite and positive is left out.
+PlacementFile::Prediction prediction(const Job& job, const Outcome& outcome, double lower_bound_s);
+
 /// The tightest bound of lower_bounds().
 Bound tightest_bound(const Job& job);
 

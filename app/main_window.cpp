@@ -16,6 +16,7 @@
 #include <QMessageBox>
 #include <QMimeData>
 #include <QProgressBar>
+#include <QScreen>
 #include <QScrollArea>
 #include <QSettings>
 #include <QSpinBox>
@@ -78,7 +79,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::m
     makeStatusBar();
     connectDocument();
     connectViews();
-    resize(1400, 900);
+    resize(QSize(1400, 900).boundedTo(screen()->availableSize()));
     fillGallery();
     fillRecent();
     m_defaultLayout = saveState();
@@ -163,7 +164,6 @@ void MainWindow::makeActions() {
     const auto add = [this](QMenu* menu, const QString& title, const QKeySequence& shortcut, const QString& tip, auto slot) {
         QAction* action = menu->addAction(title, this, slot);
         action->setShortcut(shortcut);
-        action->setStatusTip(tip);
         action->setToolTip(shortcut.isEmpty() ? tip : tr("%1 (%2)").arg(tip, shortcut.toString(QKeySequence::NativeText)));
         return action;
     };
@@ -266,7 +266,7 @@ void MainWindow::makeToolBar() {
     open->setToolTip(
         tr("Open a network, machine or placement file (%1)").arg(QKeySequence(QKeySequence::Open).toString(QKeySequence::NativeText)));
 
-    const auto labelled = [bar, this](const QString& label, QWidget* widget, const QString& tip) {
+    const auto labelled = [bar](const QString& label, QWidget* widget, const QString& tip) {
         auto* title = new QLabel(label);
         title->setContentsMargins(10, 0, 4, 0);
         title->setBuddy(widget);
@@ -274,7 +274,6 @@ void MainWindow::makeToolBar() {
         widget->setToolTip(tip);
         bar->addWidget(title);
         bar->addWidget(widget);
-        Q_UNUSED(this)
     };
     m_machine = new QComboBox;
     m_machine->setObjectName(QStringLiteral("machine"));
@@ -312,7 +311,7 @@ void MainWindow::makeToolBar() {
     m_seed->setObjectName(QStringLiteral("seed"));
     m_seed->setRange(0, 1'000'000'000);
     m_seed->setValue(1);
-    labelled(tr("See&d"), m_seed, tr("The same seed gives the same result"));
+    labelled(tr("See&d"), m_seed, tr("The same seed from the same placement gives the same result"));
 
     auto* space = new QWidget;
     space->setFixedWidth(10);
@@ -447,7 +446,6 @@ void MainWindow::optimizeOrStop() {
     request.options = m_optionsOf[request.algorithm];
     request.budget.evaluations = static_cast<std::uint64_t>(m_evaluations->value());
     request.seed = static_cast<std::uint64_t>(m_seed->value());
-    request.starts = starting_placements(m_document->job());
     m_document->startSearch(std::move(request));
 }
 
@@ -642,7 +640,9 @@ void MainWindow::showStatus() {
     }
     m_stepStatus->setText(step + (outcome.fits ? tr(" · fits") : tr(" · does not fit the memory")));
     if (const auto& bound = m_document->bound()) {
-        if (!std::isfinite(bound->value_s)) {
+        if (bound->value_s <= 0) {
+            m_boundStatus->clear();
+        } else if (!std::isfinite(bound->value_s)) {
             m_boundStatus->setText(tr("no placement fits"));
         } else {
             m_boundStatus->setText(tr("bound %1 (at most %2 % above optimal)")

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -147,8 +148,14 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph, 
     const double states = training && options.memory == MemoryModel::training ? options.optimizer_states : 0;
     problem->op_time_s.reserve(std::size_t{problem->ops} * problem->devices);
     for (OpId op = 0; op < problem->ops; ++op) {
-        for (const Device& device : problem->machine->devices())
-            problem->op_time_s.push_back(options.cost.model->op_time_s(ops, op, device));
+        for (const Device& device : problem->machine->devices()) {
+            const double time_s = options.cost.model->op_time_s(ops, op, device);
+            if (!std::isfinite(time_s)) {
+                throw PlacementError("op \"" + ops.op(op).name + "\" would take longer than can be counted on device \"" + device.name +
+                                     "\"; its FLOPs or bytes are too many, or the device is too slow");
+            }
+            problem->op_time_s.push_back(time_s);
+        }
         problem->resident_bytes.push_back(static_cast<double>(ops.op(op).parameter_bytes) * (1 + states));
         problem->sends_together.push_back(ops.op(op).sends_together);
     }

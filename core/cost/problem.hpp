@@ -85,7 +85,7 @@ struct Problem {
 };
 
 /// Expands training, groups, and fills the tables. O((ops + edges) * devices).
-/// Throws PlacementError if some group has no device that all of its ops allow.
+/// Throws PlacementError if some group has no device that all of its ops allow, or an op's time is not finite.
 std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> machine,
                                             const ProblemOptions& options = {});
 
