@@ -52,7 +52,8 @@ public:
             std::shared_ptr<Result> result;
             QString error;
             try {
-                result = std::make_shared<Result>(work(stop));
+                // What was overtaken while it waited for a thread is not worth beginning.
+                if (!stop.stop_requested()) result = std::make_shared<Result>(work(stop));
             } catch (const std::exception& exception) {
                 error = QString::fromUtf8(exception.what());
             }

@@ -88,7 +88,7 @@ struct JobArguments {
         usage::add_choice(command, "--cost", cost, models, "How op times are found, see below")->each([this](const std::string&) {
             cost_given = true;
         });
-        usage::add_choice(command, "--memory", memory, {"training"}, "What is held in memory");
+        usage::add_choice(command, "--memory", memory, {"training", "exprimo"}, "What is held in memory, and when");
         usage::add_choice(command, "--objective", objective, objective_ids, "What is minimised, see below");
         usage::add_choice(command, "--memory-rule", memory_rule, {"exprimo", "placeto", "post"},
                           "What overflowing memory adds to the score");
@@ -109,6 +109,7 @@ struct JobArguments {
         if (compute_efficiency > 0) options.problem.cost.compute_efficiency = compute_efficiency;
         if (channel_efficiency > 0) options.problem.cost.channel_efficiency = channel_efficiency;
         options.simulation = {batches, in_flight};
+        options.problem.memory = *memory_model_from(memory);
         options.objective.rule = *memory_rule_from(memory_rule);
 
         const Path file = find_network_file(network);
@@ -216,8 +217,7 @@ void print_evaluation(const Job& job, const Evaluation& evaluation, const Goal& 
 
 int simulate(const JobArguments& arguments, const std::string& placement_file, const std::string& trace_file) {
     const Job job = arguments.load();
-    const Placement placement =
-        placement_file.empty() ? single_device_placement(*job.problem) : read_placement(placement_file, *job.problem);
+    const Placement placement = placement_file.empty() ? job.single_device : read_placement(placement_file, *job.problem);
     const std::optional<Evaluation> evaluation = evaluate(job, placement, arguments, placement_file);
     Simulator simulator(job.problem, job.simulation);
     Trace trace;
@@ -347,12 +347,7 @@ void print_found(const Job& job, const Found& found) {
 
 void write_found(const Job& job, const Found& found, const Path& file) {
     PlacementFile about;
-    PlacementFile::Prediction prediction{found.outcome.step_time_s, {}, {}, found.outcome.fits};
-    if (std::isfinite(found.lower_bound_s)) prediction.lower_bound_s = found.lower_bound_s;
-    for (std::size_t i = 0; i < found.outcome.peak_bytes.size(); ++i) {
-        prediction.peak_bytes[job.problem->machine->devices()[i].name] = found.outcome.peak_bytes[i];
-    }
-    about.predicted = std::move(prediction);
+    about.predicted = prediction(job, found.outcome, found.lower_bound_s);
     about.produced_by = {found.algorithm.id, found.seed, found.progress().evaluations, found.options};
     write_placement(found.placement(), *job.problem, about, file);
 }

@@ -48,6 +48,18 @@ std::size_t fingerprint(const Problem& problem) {
     return hash;
 }
 
+/// The placement on another machine, device by device of the same name; empty if some are not there or may not hold their groups.
+Placement carried(const Placement& placement, const Problem& from, const Problem& to) {
+    if (from.grouping.group_of != to.grouping.group_of) return {};
+    Placement result;
+    for (GroupId group = 0; group < placement.size(); ++group) {
+        const auto device = to.machine->find(from.machine->device(placement[group]).name);
+        if (!device || !std::ranges::binary_search(to.allowed_devices(group), *device)) return {};
+        result.push_back(*device);
+    }
+    return result;
+}
+
 bool mayHold(const Problem& problem, GroupId group, DeviceId device) {
     return std::ranges::binary_search(problem.allowed_devices(group), device);
 }
@@ -69,6 +81,8 @@ public:
     void undo() override { change(m_after, m_before); }
     void redo() override { change(m_before, m_after); }
 
+    const std::shared_ptr<const TimelineData>& timelineBefore() const { return m_before.timeline; }
+
     /// Goes on to a better state without a step of its own.
     void improve(State after) {
         m_after = std::move(after);
@@ -87,6 +101,8 @@ private:
 };
 
 Document::Document(QObject* parent) : QObject(parent), m_machineFile(QString::fromLatin1(kDefaultMachine)) {
+    // Each step keeps the timeline that it left.
+    m_undo.setUndoLimit(200);
     connect(&m_background, &Background::settled, this, &Document::settled);
 }
 
@@ -95,6 +111,12 @@ Document::~Document() {
     m_background.disconnect(this);
     for (const auto& run : m_runs) run->disconnect(this);
     for (Background::Lane* lane : {&m_openLane, &m_layoutLane, &m_simulateLane, &m_previewLane, &m_boundLane}) lane->cancel();
+}
+
+std::optional<double> Document::stepTimeBefore() const {
+    const auto* last = dynamic_cast<const PlacementCommand*>(m_undo.command(m_undo.index() - 1));
+    if (last == nullptr || !last->timelineBefore()) return {};
+    return last->timelineBefore()->outcome.step_time_s;
 }
 
 std::vector<DeviceId> Document::deviceOfOps() const {
@@ -123,7 +145,8 @@ void Document::setMachine(const QString& machine) {
     load(std::move(request));
 }
 
-Document::Reading Document::read(const Request& request, const QString& networkFile, const std::shared_ptr<const Problem>& open) {
+Document::Reading Document::read(const Request& request, const QString& networkFile, const Job& job) {
+    const std::shared_ptr<const Problem>& open = job.problem;
     Reading reading{{}, {}, networkFile, request.machine};
     FileContent content = FileContent::network;
     if (request.file.isEmpty()) {
@@ -136,6 +159,10 @@ Document::Reading Document::read(const Request& request, const QString& networkF
         reading.placement = read_placement(request.file.toStdString(), *open);
     } else if (content == FileContent::machine) {
         auto machine = std::make_shared<const Machine>(read_machine(find_machine_file(reading.machineFile.toStdString())));
+        if (job.own_machine) {
+            throw InputError(reading.machineFile.toStdString(), "",
+                             "not used: " + networkFile.toStdString() + " is a workload with a machine and times of its own");
+        }
         if (open) reading.job = make_job(open->forward, std::move(machine), {});
     } else {
         reading.networkFile = request.file;
@@ -146,7 +173,7 @@ Document::Reading Document::read(const Request& request, const QString& networkF
 
 void Document::load(Request request) {
     m_background.run(
-        m_openLane, [request, networkFile = m_networkFile, open = problem()](std::stop_token) { return read(request, networkFile, open); },
+        m_openLane, [request, networkFile = m_networkFile, job = m_job](std::stop_token) { return read(request, networkFile, job); },
         [this, file = request.file](Reading reading) {
             if (reading.job) {
                 adopt(std::move(*reading.job), reading.networkFile, reading.machineFile);
@@ -157,8 +184,8 @@ void Document::load(Request request) {
                 showPlacement(*reading.placement, tr("Open %1").arg(QFileInfo(file).fileName()));
             } else {
                 m_machineFile = reading.machineFile;
-                Q_EMIT machineChanged();
             }
+            Q_EMIT machineChanged();
         },
         [this](const QString& error) {
             Q_EMIT loadingChanged();
@@ -173,6 +200,7 @@ void Document::cancelLoading() {
     m_openLane.cancel();
     m_layoutLane.cancel();
     Q_EMIT loadingChanged();
+    Q_EMIT machineChanged();
     Q_EMIT settled();
 }
 
@@ -181,6 +209,7 @@ void Document::adopt(Job job, const QString& networkFile, const QString& machine
     stopFollowing();
     m_previewLane.cancel();
     const bool sameGraph = isOpen() && problem()->forward == job.problem->forward;
+    Placement placement = sameGraph ? carried(m_placement, *problem(), *job.problem) : Placement();
     m_job = std::move(job);
     m_networkFile = networkFile;
     m_machineFile = machineFile;
@@ -189,7 +218,7 @@ void Document::adopt(Job job, const QString& networkFile, const QString& machine
     m_bound.reset();
     if (!sameGraph) m_selection.clear();
     m_scene.reset();
-    m_placement = m_job.single_device;
+    m_placement = placement.empty() ? m_job.single_device : std::move(placement);
     m_timeline.reset();
     Q_EMIT problemChanged();
     Q_EMIT selectionChanged();
@@ -427,14 +456,10 @@ void Document::setSelection(const OpList& ops) {
 
 void Document::exportPlacement(const QString& file) const {
     Simulator simulator(m_job.problem, m_job.simulation);
-    const Outcome& outcome = simulator.run(m_placement);
+    const bool current = m_timeline && !m_simulateLane.busy();
+    const Outcome& outcome = current ? m_timeline->outcome : simulator.run(m_placement);
     PlacementFile about;
-    PlacementFile::Prediction prediction{outcome.step_time_s, {}, {}, outcome.fits};
-    if (m_bound && std::isfinite(m_bound->value_s)) prediction.lower_bound_s = m_bound->value_s;
-    for (std::size_t i = 0; i < outcome.peak_bytes.size(); ++i) {
-        prediction.peak_bytes[problem()->machine->devices()[i].name] = outcome.peak_bytes[i];
-    }
-    about.predicted = std::move(prediction);
+    about.predicted = prediction(m_job, outcome, m_bound ? m_bound->value_s : 0);
     if (const Run* run = shownRun()) {
         about.produced_by = {run->request().algorithm, run->request().seed, run->progress().evaluations, run->request().options};
     }

@@ -39,6 +39,8 @@ public:
     std::vector<DeviceId> deviceOfOps() const;
     /// Timeline of the placement; may lag behind it for a moment.
     const std::shared_ptr<const TimelineData>& timeline() const { return m_timeline; }
+    /// Step time before the last step that was done (and not undone), if it is known.
+    std::optional<double> stepTimeBefore() const;
     const std::optional<Bound>& bound() const { return m_bound; }
     const OpList& selection() const { return m_selection; }
     QUndoStack* undoStack() { return &m_undo; }
@@ -111,7 +113,7 @@ private:
         QString networkFile, machineFile;
     };
 
-    static Reading read(const Request& request, const QString& networkFile, const std::shared_ptr<const Problem>& open);
+    static Reading read(const Request& request, const QString& networkFile, const Job& job);
     void load(Request request);
     void adopt(Job job, const QString& networkFile, const QString& machineFile);
     void setPlacement(Placement placement, std::shared_ptr<const TimelineData> timeline, int shownRun);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "app/job.hpp"
 
+#include <cmath>
+
 #include "core/algorithms.hpp"
 #include "core/io/input_error.hpp"
 
@@ -12,11 +14,14 @@ Job load_job(const std::string& network, const std::string& machine, const JobOp
 }
 
 Job load_job(const Path& file, NetworkFile network, const std::string& machine, JobOptions options) {
-    if (network.machine) options.problem.cost.model = find_cost_model("measured");
+    const bool own_machine = network.machine.has_value();
+    if (own_machine) options.problem.cost.model = find_cost_model("measured");
     auto graph = std::make_shared<const Graph>(std::move(network.graph));
     auto used = std::make_shared<const Machine>(network.machine ? *std::move(network.machine) : read_machine(find_machine_file(machine)));
     try {
-        return make_job(std::move(graph), std::move(used), options);
+        Job job = make_job(std::move(graph), std::move(used), options);
+        job.own_machine = own_machine;
+        return job;
     } catch (const GraphError& error) {
         throw InputError(file.string(), "", error.what());
     } catch (const PlacementError& error) {
@@ -51,6 +56,15 @@ std::vector<Placement> starting_placements(const Job& job) {
     const auto proposed = expert->ask(1);
     seeds.insert(seeds.end(), proposed.begin(), proposed.end());
     return seeds;
+}
+
+PlacementFile::Prediction prediction(const Job& job, const Outcome& outcome, double lower_bound_s) {
+    PlacementFile::Prediction prediction{outcome.step_time_s, {}, {}, outcome.fits};
+    if (std::isfinite(lower_bound_s) && lower_bound_s > 0) prediction.lower_bound_s = lower_bound_s;
+    for (std::size_t i = 0; i < outcome.peak_bytes.size(); ++i) {
+        prediction.peak_bytes[job.problem->machine->devices()[i].name] = outcome.peak_bytes[i];
+    }
+    return prediction;
 }
 
 Bound tightest_bound(const Job& job) {

@@ -30,6 +30,7 @@ struct Job {
     double single_device_s = 0;
     bool single_device_fits = false;
     Placement single_device;
+    bool own_machine = false;  ///< the network brought its machine
 };
 
 /// `network` and `machine` are files or names of shipped ones. A network that brings its machine (a workload) runs on that one and with the
@@ -43,6 +44,9 @@ Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> 
 
 /// Placements for searches to start from: single device and expert.
 std::vector<Placement> starting_placements(const Job& job);
+
+/// What a placement file says of a simulated placement; a lower bound that is not finite and positive is left out.
+PlacementFile::Prediction prediction(const Job& job, const Outcome& outcome, double lower_bound_s);
 
 /// The tightest bound of lower_bounds().
 Bound tightest_bound(const Job& job);

@@ -36,7 +36,7 @@ class Script : public QObject {
 public:
     struct Steps {
         bool optimize = false;
-        QString screenshot;
+        QStringList screenshots;
         bool quit = false;
     };
 
@@ -66,9 +66,9 @@ private:
         m_done = true;
         // One turn of the event loop, so that the last values are painted.
         QTimer::singleShot(50, this, [this] {
-            if (!m_steps.screenshot.isEmpty()) {
+            for (const QString& file : std::as_const(m_steps.screenshots)) {
                 try {
-                    exportWidget(m_steps.screenshot, m_window);
+                    exportWidget(file, m_window);
                 } catch (const InputError& error) {
                     fail(QString::fromUtf8(error.what()));
                     return;
@@ -100,7 +100,7 @@ int run(QApplication& app) {
     const auto evaluations = add("evaluations", "Placements that the search may simulate.", "N");
     const auto seed = add("seed", "Seed of the search.", "K");
     const auto size = add("size", "Size of the window.", "WIDTHxHEIGHT");
-    const auto screenshot = add("screenshot", "Write a picture of the window (PNG or SVG) when all is done.", "OUT");
+    const auto screenshot = add("screenshot", "Write a picture of the window (PNG or SVG) when all is done; may be repeated.", "OUT");
     const auto quit = add("quit", "Close the window when all is done.");
     parser.process(app);
 
@@ -117,13 +117,15 @@ int run(QApplication& app) {
     }
     if (parser.isSet(evaluations)) {
         const int count = parser.value(evaluations).toInt();
-        if (count < 1) return complain(QStringLiteral("--evaluations %1: expected a positive number").arg(parser.value(evaluations)));
+        if (count < 1 || count > 1'000'000'000)
+            return complain(QStringLiteral("--evaluations %1: expected 1 to 1000000000").arg(parser.value(evaluations)));
         window.chooseEvaluations(count);
     }
     if (parser.isSet(seed)) {
         bool isNumber = false;
         const int value = parser.value(seed).toInt(&isNumber);
-        if (!isNumber || value < 0) return complain(QStringLiteral("--seed %1: expected a number").arg(parser.value(seed)));
+        if (!isNumber || value < 0 || value > 1'000'000'000)
+            return complain(QStringLiteral("--seed %1: expected 0 to 1000000000").arg(parser.value(seed)));
         window.chooseSeed(value);
     }
     if (parser.isSet(size)) {
@@ -135,7 +137,7 @@ int run(QApplication& app) {
         window.resize(wanted);
     }
     window.show();
-    const Script script(&window, {parser.isSet(optimize), parser.value(screenshot), parser.isSet(quit)});
+    const Script script(&window, {parser.isSet(optimize), parser.values(screenshot), parser.isSet(quit)});
     if (!parser.positionalArguments().isEmpty()) window.document()->openNetwork(parser.positionalArguments().front());
     return QApplication::exec();
 }

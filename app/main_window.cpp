@@ -16,6 +16,7 @@
 #include <QMessageBox>
 #include <QMimeData>
 #include <QProgressBar>
+#include <QScreen>
 #include <QScrollArea>
 #include <QSettings>
 #include <QSpinBox>
@@ -62,6 +63,7 @@ QLabel* statusLabel(const QString& name) {
     auto* label = new QLabel;
     label->setAccessibleName(name);
     label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    label->setContentsMargins(6, 0, 10, 0);
     return label;
 }
 
@@ -77,7 +79,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::m
     makeStatusBar();
     connectDocument();
     connectViews();
-    resize(1400, 900);
+    resize(QSize(1400, 900).boundedTo(screen()->availableSize()));
     fillGallery();
     fillRecent();
     m_defaultLayout = saveState();
@@ -149,7 +151,7 @@ void MainWindow::makeWidgets() {
     auto* timeline = addDock(tr("Timeline"), QStringLiteral("timelineDock"), m_timeline, Qt::BottomDockWidgetArea);
     tabifyDockWidget(curve, archive);
     curve->raise();
-    resizeDocks({devices, runs}, {300, 380}, Qt::Horizontal);
+    resizeDocks({devices, runs}, {300, 420}, Qt::Horizontal);
     resizeDocks({devices, selection}, {380, 200}, Qt::Vertical);
     resizeDocks({runs, curve}, {200, 380}, Qt::Vertical);
     resizeDocks({timeline}, {300}, Qt::Vertical);
@@ -162,7 +164,6 @@ void MainWindow::makeActions() {
     const auto add = [this](QMenu* menu, const QString& title, const QKeySequence& shortcut, const QString& tip, auto slot) {
         QAction* action = menu->addAction(title, this, slot);
         action->setShortcut(shortcut);
-        action->setStatusTip(tip);
         action->setToolTip(shortcut.isEmpty() ? tip : tr("%1 (%2)").arg(tip, shortcut.toString(QKeySequence::NativeText)));
         return action;
     };
@@ -265,7 +266,7 @@ void MainWindow::makeToolBar() {
     open->setToolTip(
         tr("Open a network, machine or placement file (%1)").arg(QKeySequence(QKeySequence::Open).toString(QKeySequence::NativeText)));
 
-    const auto labelled = [bar, this](const QString& label, QWidget* widget, const QString& tip) {
+    const auto labelled = [bar](const QString& label, QWidget* widget, const QString& tip) {
         auto* title = new QLabel(label);
         title->setContentsMargins(10, 0, 4, 0);
         title->setBuddy(widget);
@@ -273,7 +274,6 @@ void MainWindow::makeToolBar() {
         widget->setToolTip(tip);
         bar->addWidget(title);
         bar->addWidget(widget);
-        Q_UNUSED(this)
     };
     m_machine = new QComboBox;
     m_machine->setObjectName(QStringLiteral("machine"));
@@ -311,7 +311,7 @@ void MainWindow::makeToolBar() {
     m_seed->setObjectName(QStringLiteral("seed"));
     m_seed->setRange(0, 1'000'000'000);
     m_seed->setValue(1);
-    labelled(tr("See&d"), m_seed, tr("The same seed gives the same result"));
+    labelled(tr("See&d"), m_seed, tr("The same seed from the same placement gives the same result"));
 
     auto* space = new QWidget;
     space->setFixedWidth(10);
@@ -446,7 +446,6 @@ void MainWindow::optimizeOrStop() {
     request.options = m_optionsOf[request.algorithm];
     request.budget.evaluations = static_cast<std::uint64_t>(m_evaluations->value());
     request.seed = static_cast<std::uint64_t>(m_seed->value());
-    request.starts = starting_placements(m_document->job());
     m_document->startSearch(std::move(request));
 }
 
@@ -534,7 +533,6 @@ void MainWindow::showProblem() {
     }
     const Problem& problem = *m_document->problem();
     setWindowTitle(tr("%1 on %2 — Placewright").arg(text(problem.graph->name()), text(problem.machine->name())));
-    m_stepTime = m_lastStepTime = 0;
     m_matches.clear();
     m_find->hide();
     m_graph->setScene(nullptr, nullptr);
@@ -548,6 +546,13 @@ void MainWindow::showProblem() {
 }
 
 void MainWindow::showMachine() {
+    const bool own = m_document->isOpen() && m_document->job().own_machine;
+    m_machine->setEnabled(!own);
+    if (own) {
+        m_machine->setPlaceholderText(text(m_document->problem()->machine->name()));
+        m_machine->setCurrentIndex(-1);
+        return;
+    }
     const QString& file = m_document->machineFile();
     int index = m_machine->findData(file);
     if (index < 0) {
@@ -588,8 +593,6 @@ void MainWindow::showTimeline() {
     if (!m_document->selection().empty()) {
         m_selection->show(m_document->problem(), m_document->deviceOfOps(), m_document->selection(), timeline);
     }
-    const double stepTime = timeline->outcome.step_time_s;
-    if (m_document->followedRun() == nullptr && stepTime != m_stepTime) m_lastStepTime = std::exchange(m_stepTime, stepTime);
     showStatus();
 }
 
@@ -636,18 +639,20 @@ void MainWindow::showStatus() {
     }
     const Outcome& outcome = timeline->outcome;
     QString step = tr("step %1").arg(secondsText(outcome.step_time_s));
-    if (m_lastStepTime > 0 && m_stepTime == outcome.step_time_s) {
-        const double change = m_stepTime / m_lastStepTime - 1;
+    if (const auto before = m_document->stepTimeBefore(); before && *before > 0 && *before != outcome.step_time_s) {
+        const double change = outcome.step_time_s / *before - 1;
         step = tr("step %1 → %2 (%3%4 %)")
-                   .arg(secondsText(m_lastStepTime), secondsText(m_stepTime), change > 0 ? QStringLiteral("+") : QStringLiteral("−"))
+                   .arg(secondsText(*before), secondsText(outcome.step_time_s), change > 0 ? QStringLiteral("+") : QStringLiteral("−"))
                    .arg(std::abs(change) * 100, 0, 'f', 1);
     }
     m_stepStatus->setText(step + (outcome.fits ? tr(" · fits") : tr(" · does not fit the memory")));
     if (const auto& bound = m_document->bound()) {
-        if (!std::isfinite(bound->value_s)) {
-            m_boundStatus->setText(tr(" · no placement fits"));
+        if (bound->value_s <= 0) {
+            m_boundStatus->clear();
+        } else if (!std::isfinite(bound->value_s)) {
+            m_boundStatus->setText(tr("no placement fits"));
         } else {
-            m_boundStatus->setText(tr(" · bound %1 (at most %2 % above optimal)")
+            m_boundStatus->setText(tr("bound %1 (at most %2 % above optimal)")
                                        .arg(secondsText(bound->value_s))
                                        .arg(std::max(0.0, std::ceil((outcome.step_time_s / bound->value_s - 1) * 100 - 1e-6)), 0, 'f', 0));
         }
@@ -661,7 +666,7 @@ void MainWindow::showStatus() {
     }
     if (running != nullptr) {
         const SearchProgress& progress = running->progress();
-        m_searchStatus->setText(tr(" · %L1 / %L2 · %3 simulations/s · %4 left")
+        m_searchStatus->setText(tr("%L1 / %L2 · %3 simulations/s · %4 left")
                                     .arg(progress.evaluations)
                                     .arg(running->request().budget.evaluations)
                                     .arg(countText(static_cast<double>(progress.simulations) / std::max(progress.elapsed_s, 1e-3)),

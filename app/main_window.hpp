@@ -129,7 +129,6 @@ private:
     std::map<std::string, OptionValues> m_optionsOf;  ///< by algorithm: what the person chose
     OpList m_matches;
     std::ptrdiff_t m_currentMatch = -1;
-    double m_stepTime = 0, m_lastStepTime = 0;  ///< on screen, and before that, for "41.2 → 39.8 ms"; 0: none
 };
 
 }  // namespace placewright

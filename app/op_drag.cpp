@@ -26,6 +26,10 @@ OpDrag::OpDrag(Document* document, DevicePanel* panel, TimelineView* timeline, Q
         showPreviews();
     });
     connect(m_document, &Document::problemChanged, this, &OpDrag::end);
+    // A search may improve the placement meanwhile; then the drop would give something else.
+    connect(m_document, &Document::placementChanged, this, [this] {
+        if (isActive()) m_document->requestPreview(m_ops);
+    });
 }
 
 OpDrag::~OpDrag() = default;

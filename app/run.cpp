@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "app/run.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 #include "core/algorithms.hpp"
@@ -36,7 +37,12 @@ void Run::search(std::stop_token stop) {
     try {
         const AlgorithmInfo* algorithm = find_algorithm(m_request.algorithm);
         if (algorithm == nullptr) throw std::runtime_error("there is no algorithm " + m_request.algorithm);
-        const auto optimizer = algorithm->make({m_job.problem, m_request.seed, m_request.starts}, m_request.options);
+        std::vector<Placement> starts = starting_placements(m_job);
+        for (const Placement& start : m_request.starts) {
+            // What is there already must not change the search: the same job from the command line gives the same result.
+            if (std::ranges::find(starts, start) == starts.end()) starts.push_back(start);
+        }
+        const auto optimizer = algorithm->make({m_job.problem, m_request.seed, std::move(starts)}, m_request.options);
         const auto evaluator = simulation_evaluator(m_job.problem, m_job.simulation, m_job.objective);
 
         Simulator simulator(m_job.problem, m_job.simulation);

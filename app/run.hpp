@@ -20,7 +20,7 @@ struct RunRequest {
     OptionValues options;
     Budget budget;
     std::uint64_t seed = 1;
-    std::vector<Placement> starts;
+    std::vector<Placement> starts;  ///< beside starting_placements()
 };
 
 /// One search on a thread of its own. Progress reaches the owner's thread at most 30 times a second; a slow receiver gets fewer, never a

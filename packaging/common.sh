@@ -33,7 +33,6 @@ build() {
 # Threads that wait must not spin (other processes use the cores too), and Qt wants a private folder for its sockets.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} OMP_WAIT_POLICY=passive
 if [ -z "${XDG_RUNTIME_DIR:-}" ]; then
-    XDG_RUNTIME_DIR=$(mktemp -d)
-    chmod 700 "$XDG_RUNTIME_DIR"
-    export XDG_RUNTIME_DIR
+    export XDG_RUNTIME_DIR=/tmp/placewright-$(id -u)
+    mkdir -p -m 700 "$XDG_RUNTIME_DIR"
 fi

@@ -1,25 +1,27 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Installs what is missing, builds, and opens the window on Inception-V3 with a search running. Without a display the same job runs in the terminal and
-# leaves a placement file and pictures in the folder placewright-out. Arguments are passed on to placewright.
+# leaves a placement file and pictures in the folder placewright-out. With arguments: runs placewright with them.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 install_packages
-build release -DPLACEWRIGHT_TESTS=OFF -DPLACEWRIGHT_BENCHMARKS=OFF >&2
+build release -DPLACEWRIGHT_TESTS=OFF >&2
 bin=$root/build/release/bin
 
-if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
-    if [ $# -gt 0 ]; then exec "$bin/placewright" "$@"; fi
-    exec "$bin/placewright" inception_v3 --machine 4x-v100-nvlink --optimize map-elites --evaluations 50000
-fi
+# Wayland's compositors offer X as well; the Wayland plugin of Qt would be one more package.
+# Without a display Qt paints into memory, and warns of every size hint that no window manager takes.
+[ -n "${DISPLAY:-}" ] || export QT_QPA_PLATFORM=offscreen QT_LOGGING_RULES=default.warning=false
+[ $# -eq 0 ] || exec "$bin/placewright" "$@"
+
+job=(inception_v3 --machine 4x-v100-nvlink)
+search=(--evaluations 50000 --seed 1)
+[ -z "${DISPLAY:-}" ] || exec "$bin/placewright" "${job[@]}" --optimize map-elites "${search[@]}"
 
 say "no display: running in the terminal"
 out=$PWD/placewright-out
 mkdir -p "$out"
-"$bin/placewright-cli" optimize inception_v3 --machine 4x-v100-nvlink --algorithm map-elites --evaluations 50000 --out "$out/inception_v3.placement.json"
-for picture in window.png window.svg; do
-    QT_QPA_PLATFORM=offscreen "$bin/placewright" inception_v3 --machine 4x-v100-nvlink --optimize map-elites --evaluations 50000 --screenshot "$out/$picture" --quit
-done
+"$bin/placewright-cli" optimize "${job[@]}" --algorithm map-elites "${search[@]}" --out "$out/inception_v3.placement.json"
+"$bin/placewright" "${job[@]}" --optimize map-elites "${search[@]}" --size 1400x900 --screenshot "$out/window.png" --screenshot "$out/window.svg" --quit
 say "written to $out:"
 ls -l "$out" >&2

@@ -574,6 +574,18 @@ private Q_SLOTS:
         QVERIFY(niches.cell(Placement(9, 0)) < niches.cells());
     }
 
+    void the_archive_tells_cpus_apart_where_a_start_uses_them() {
+        const ProblemPtr problem = test::problem(test::chain(9), machine_with_cpu(2));
+        const auto devices_of = [&](const std::vector<Placement>& seeds) {
+            const auto optimizer = find_algorithm("map-elites")->make({problem, 1, seeds}, {});
+            return optimizer->archive()->dimensions[0].labels;
+        };
+        QCOMPARE(devices_of({Placement(9, 1)}).size(), std::size_t{2});
+        const auto labels = devices_of({Placement(9, 0)});
+        QCOMPARE(labels.size(), std::size_t{3});
+        QCOMPARE(labels.front(), problem->machine->device(0).name);
+    }
+
     void archive_is_consistent() {
         const ProblemPtr problem = test::problem(test::random_graph(2, 30, 3, Training::implicit), test::uniform_machine(3));
         const auto optimizer = make("map-elites", problem);

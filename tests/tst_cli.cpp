@@ -295,7 +295,7 @@ void TestCli::wrongUsage_data() {
     row("half a batch", simulate({"--batches", "1.5"}), "not 1.5");
     row("words", simulate({"--in-flight", "many"}), "--in-flight: expected a whole number from 1 to 1000, not many");
     row("batch", simulate({"--batch", "-3"}), "--batch: expected a whole number from 1 to 1000000, not -3");
-    row("cost", simulate({"--cost", "free"}), "--cost: expected roofline, paleo, measured");
+    row("cost", simulate({"--cost", "free"}), "--cost: expected roofline, paleo, exprimo, measured");
     row("memory", simulate({"--memory", "none"}), "--memory: expected training");
     row("objective", simulate({"--objective", "beauty"}), "--objective: expected step-time");
     row("memory rule", simulate({"--memory-rule", "none"}), "--memory-rule: expected exprimo, placeto, post");

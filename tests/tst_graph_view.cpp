@@ -665,6 +665,7 @@ private Q_SLOTS:
     void minimapFollowsASearch() {
         Shown shown(test::random_graph(1, 10'000));
         auto* minimap = shown.view.findChild<GraphMinimap*>();
+        shown.view.zoomBy(4, QPointF(400, 300));
         QVERIFY(minimap->isVisible());
         QElapsedTimer timer;
         double best_ms = std::numeric_limits<double>::max();
@@ -675,7 +676,6 @@ private Q_SLOTS:
             best_ms = std::min(best_ms, static_cast<double>(timer.nsecsElapsed()) / 1e6);
         }
         QVERIFY2(best_ms < 50, qPrintable(QString("%1 ms").arg(best_ms)));  // below 1 ms in a release build
-        qInfo("%.2f ms", best_ms);
     }
 
     void largeGraphIsDrawnQuickly() {

@@ -860,7 +860,7 @@ void TestIo::exprimoMachine() {
     QCOMPARE(machine.name(), std::string("exprimo_machine"));
     QCOMPARE(machine.devices().size(), std::size_t{3});
     QCOMPARE(machine.device(0).name, std::string("cpu:0"));
-    const Device gpu{"gpu:1", DeviceKind::gpu, "V100", 14e12, 900 * 0x1.0p30, 32e9, 1.0, 0.0};
+    const Device gpu{"gpu:1", DeviceKind::gpu, "V100", 14e12, 900 * 0x1.0p30, 32e9, 1.0, 0.0, 1312e6};
     QVERIFY(machine.device(2) == gpu);
     QCOMPARE(machine.channels()[0].name, std::string("pcie3:0"));
     QCOMPARE(machine.channels()[0].bandwidth, 16 * 0x1.0p30);

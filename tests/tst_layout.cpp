@@ -190,6 +190,80 @@ private Q_SLOTS:
         }
     }
 
+    void mainLineIsStraight_data() {
+        QTest::addColumn<int>("branches");
+        QTest::addColumn<int>("blocks");
+        QTest::addColumn<Layout>("place");
+        for (const int branches : {2, 3, 4, 5}) {
+            QTest::addRow("dot, %d branches", branches) << branches << 12 << Layout(dot_layout);
+            QTest::addRow("layered, %d branches", branches)
+                << branches << 400 << Layout([](const LayoutInput& input) { return layered_layout(input); });
+        }
+    }
+    /// Blocks of branches of different lengths between joins.
+    void mainLineIsStraight() {
+        QFETCH(int, branches);
+        QFETCH(int, blocks);
+        QFETCH(Layout, place);
+        LayoutInput input;
+        Random random(static_cast<std::uint64_t>(branches));
+        const auto add = [&](std::uint32_t after) {
+            input.nodes.push_back({random.uniform(60, 220), 26});
+            const auto added = static_cast<std::uint32_t>(input.nodes.size() - 1);
+            input.edges.emplace_back(after, added);
+            return added;
+        };
+        input.nodes.push_back({100, 26});
+        std::vector<std::uint32_t> spine{0};
+        for (int i = 0; i < 3; ++i) spine.push_back(add(spine.back()));
+        for (int block = 0; block < blocks; ++block) {
+            std::vector<std::uint32_t> ends;
+            for (int branch = 0; branch < branches; ++branch) {
+                std::uint32_t end = spine.back();
+                for (std::size_t i = 0, length = 1 + random.index(5); i < length; ++i) end = add(end);
+                ends.push_back(end);
+            }
+            spine.push_back(add(ends.front()));
+            for (std::size_t branch = 1; branch < ends.size(); ++branch) input.edges.emplace_back(ends[branch], spine.back());
+        }
+        const auto result = place(input);
+        QCOMPARE(fault(input, result), QString());
+        for (const auto node : spine) QVERIFY(std::abs(result.centre[node].x - result.centre[0].x) < 1);
+        QVERIFY2(result.width < 2 * 260 * branches, qPrintable(QString::number(result.width)));
+        if (branches < 3) return;
+        // The first block lies about the stem.
+        double left = result.width, right = 0;
+        for (auto node = spine[3] + 1; node < spine[4]; ++node) {
+            left = std::min(left, result.centre[node].x - input.nodes[node].width / 2);
+            right = std::max(right, result.centre[node].x + input.nodes[node].width / 2);
+        }
+        QVERIFY2(std::abs((left + right) / 2 - result.centre[0].x) < 60,
+                 qPrintable(QString("%1 to %2 about %3").arg(left).arg(right).arg(result.centre[0].x)));
+    }
+
+    void residualBlocksLeaveTheMainLineStraight() {
+        // Blocks of three ops; every fourth one has an op in its skip edge.
+        LayoutInput input = chain(49);
+        std::uint32_t aside = 0;
+        for (std::uint32_t i = 0; i + 3 < 49; i += 3) {
+            if (i % 12 != 0) {
+                input.edges.emplace_back(i, i + 3);
+                continue;
+            }
+            aside = static_cast<std::uint32_t>(input.nodes.size());
+            input.nodes.push_back({120, 26});
+            input.edges.emplace_back(i, aside);
+            input.edges.emplace_back(aside, i + 3);
+        }
+        for (const auto& result : {dot_layout(input), layered_layout(input)}) {
+            QCOMPARE(fault(input, result), QString());
+            for (std::size_t v = 0; v < 49; ++v) {
+                const double away = std::abs(result.centre[v].x - result.centre[0].x);
+                QVERIFY2(away < 8, qPrintable(QString("node %1: %2").arg(v).arg(away)));
+            }
+        }
+    }
+
     void sourcesStandAboveTheirConsumers() {
         // A constant (20) with its conversion (21) that the last op of a chain reads.
         LayoutInput input = chain(20);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include <QAbstractButton>
 #include <QAbstractItemModelTester>
@@ -12,6 +13,7 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QMenu>
+#include <QPainter>
 #include <QScrollBar>
 #include <QSignalSpy>
 #include <QSlider>
@@ -20,6 +22,7 @@
 #include <QToolTip>
 
 #include "core/base/random.hpp"
+#include "tests/support/graphs.hpp"
 #include "widgets/archive_view.hpp"
 #include "widgets/curve_plot.hpp"
 #include "widgets/message_bar.hpp"
@@ -844,6 +847,61 @@ private Q_SLOTS:
         QTRY_COMPARE(columns(), 1);
         page.resize(600, 800);
         QTRY_COMPARE(columns(), 2);
+    }
+
+    void thumbnailsAreMadeFromTheNetwork() {
+        const StartPicture picture = makeStartPicture(test::fork_join(4));
+        QCOMPARE(picture.nodes.size(), std::size_t{6});
+        QCOMPARE(picture.edges.size(), std::size_t{8});
+        const QRectF box(QPointF(0, 0), picture.size);
+        std::set<double> columns, lines;
+        for (const auto& node : picture.nodes) {
+            QVERIFY(box.contains(node.centre));
+            columns.insert(node.centre.x());
+            lines.insert(node.centre.y());
+        }
+        QCOMPARE(columns.size(), std::size_t{3});  // source, branches, sink from left to right
+        QVERIFY(lines.size() >= 4);
+        for (const auto& edge : picture.edges) QVERIFY(edge.back().x() > edge.front().x());
+        QCOMPARE(makeStartPicture(test::chain(20, 1e9, 1000, Training::implicit)).nodes.size(), std::size_t{20});
+    }
+
+    void thumbnailsTellKindsApart() {
+        GraphBuilder builder("kinds", 1, Training::none);
+        std::vector<std::string> before;
+        for (const char* kind : {"conv2d", "batch_norm", "relu", "max_pool2d", "cat", "linear", "matmul"}) {
+            Op op;
+            op.name = op.kind = kind;
+            op.outputs = {make_tensor({1})};
+            builder.add(op, before);
+            before = {kind};
+        }
+        std::vector<int> groups;
+        for (const auto& node : makeStartPicture(builder.build()).nodes) groups.push_back(node.group);
+        QCOMPARE(groups, (std::vector<int>{0, 1, 3, 2, 2, 0, 0}));
+    }
+
+    void thumbnailsAreDrawn() {
+        const auto colored = [](const QImage& image) {
+            int count = 0;
+            for (int y = 0; y < image.height(); ++y) {
+                for (int x = 0; x < image.width(); ++x) count += image.pixelColor(x, y) == seriesColor(0);
+            }
+            return count;
+        };
+        QImage image(300, 64, QImage::Format_RGB32);
+        image.fill(Qt::white);
+        QPainter painter(&image);
+        painter.setRenderHint(QPainter::Antialiasing);
+        paintStartPicture(painter, image.rect(), StartPicture{}, Qt::black);
+        QCOMPARE(colored(image), 0);
+        paintStartPicture(painter, image.rect(), makeStartPicture(test::chain(10)), Qt::black);
+        QVERIFY(colored(image) > 10 * 30);
+
+        StartPage page;
+        page.setGallery({{"Ten", "10 ops", "ten.json", true, makeStartPicture(test::chain(10))}});
+        showAt(page, {900, 800});
+        QVERIFY(colored(page.grab().toImage()) > 10 * 30);
     }
 
     void entriesMayChangeWhileOneIsClicked() {

@@ -106,6 +106,7 @@ Span hop_span(const Problem& problem, const char* producer, ChannelId channel, D
     span.from = from;
     span.to = to;
     span.tensor = problem.output_begin[span.op];
+    span.bytes = problem.tensor_bytes[span.tensor];
     return span;
 }
 
@@ -343,6 +344,7 @@ void TestSimulator::outputs_go_separately() {
     simulator.run(Placement{0, 1, 1, 1}, trace);
     Span second_hop = hop_span(*problem, "split", 0, 0, 1, 1, 2, 4);
     ++second_hop.tensor;
+    second_hop.bytes = problem->tensor_bytes[second_hop.tensor];
     COMPARE_SPANS(trace.spans, {
                                    op_span(*problem, "split", 0, 0, 0, 1),
                                    hop_span(*problem, "split", 0, 0, 1, 1, 1, 2),

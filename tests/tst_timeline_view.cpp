@@ -73,7 +73,7 @@ Data longData(std::size_t count) {
         const auto device = static_cast<DeviceId>(i % 8);
         const double start_s = static_cast<double>(i / 8) * 1e-5;
         const auto op = static_cast<OpId>(i % 1000);
-        trace.spans.push_back({Span::Kind::op, device, kInvalidDevice, kInvalidDevice, op, 0, 0, start_s, start_s, start_s + 0.8e-5});
+        trace.spans.push_back({Span::Kind::op, device, kInvalidDevice, kInvalidDevice, op, 0, 0.0, 0, start_s, start_s, start_s + 0.8e-5});
         trace.memory.push_back({device, start_s, 1e9 + static_cast<double>(i * 7919 % 1000) * 1e6});
     }
     outcome.total_time_s = trace.spans.back().end_s;

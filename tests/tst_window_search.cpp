@@ -180,6 +180,22 @@ private Q_SLOTS:
         QCOMPARE(rows(shown)[0].step_time_s, rows(shown)[1].step_time_s);
     }
 
+    void theSameJobGivesTheSameResultWithoutTheWindow() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.window.chooseAlgorithm("genetic");
+        shown.window.chooseEvaluations(400);
+        shown.window.chooseSeed(3);
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+        const Run& run = *shown.document.runs().back();
+        const Job& job = run.job();
+        const auto optimizer = find_algorithm("genetic")->make({job.problem, 3, starting_placements(job)}, {});
+        const auto evaluator = simulation_evaluator(job.problem, job.simulation, job.objective);
+        const SearchResult alone = run_search(*optimizer, *evaluator, {400});
+        QCOMPARE(*run.progress().best_placement, *alone.progress.best_placement);
+    }
+
     void aSearchRightAfterAChangeIsComparedWithIt() {
         Shown shown;
         QVERIFY(shown.open(m_place->write("chain.json", test::chain(10)), m_machine));

@@ -274,8 +274,10 @@ void DevicePanel::paintChannel(QPainter& painter, ChannelId channel) const {
     const double bytes = m_outcome ? m_outcome->channel_bytes[channel] : 0;
     const double busy = m_outcome && m_outcome->total_time_s > 0 ? m_outcome->channel_busy_s[channel] / m_outcome->total_time_s : 0;
     const QColor muted = mutedColor(palette());
-    const QColor text = bytes > 0 ? palette().color(QPalette::Text) : muted;
-    const QString figures = !m_outcome ? QString() : bytes > 0 ? tr("%1 · %2 busy").arg(bytesText(bytes), percentText(busy)) : tr("idle");
+    // A channel can carry messages of no bytes whose times are given.
+    const bool idle = !m_outcome || m_outcome->channel_transfers[channel] == 0;
+    const QColor text = !idle ? palette().color(QPalette::Text) : muted;
+    const QString figures = !m_outcome ? QString() : !idle ? tr("%1 · %2 busy").arg(bytesText(bytes), percentText(busy)) : tr("idle");
     const int figuresWidth = metrics.horizontalAdvance(figures);
     const QRect line(kMargin, row.top() + 2, row.width() - 2 * kMargin, metrics.height());
     painter.setPen(text);

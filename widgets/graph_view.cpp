@@ -8,6 +8,7 @@
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
+#include <QPaintEngine>
 #include <QPainter>
 #include <QPainterPath>
 #include <QToolTip>
@@ -226,7 +227,7 @@ void GraphView::applyFit() {
         const QSizeF beside = roomBesideMinimap().size() - QSizeF(2 * kMargin, 2 * kMargin);
         const double byWidth = beside.width() / std::max(bounds.width(), 1.0), byHeight = beside.height() / std::max(bounds.height(), 1.0);
         const double readable = std::min(std::max(byWidth, byHeight), kReadable);
-        if (scale < readable / 2) {
+        if (scale < 0.75 * readable) {
             scale = readable;
             fromTop = byHeight < byWidth;
         }
@@ -659,12 +660,13 @@ void GraphView::paintNodes(QPainter& painter, const QTransform& view, const std:
     }
     const QColor base = palette().color(QPalette::Base);
     const double radius = 0.22 * detail.scale * m_scene->nodes.front().rect.height();
+    const bool withoutTextures = painter.paintEngine()->type() == QPaintEngine::SVG;
     painter.setRenderHint(QPainter::Antialiasing, detail.rounded);
     for (std::size_t group = 0; group < groups.size(); ++group) {
         if (groups[group].isEmpty()) continue;
         const bool dimmed = group % 2 != 0;
         const DeviceStyle style = deviceStyle(static_cast<DeviceId>(group / 2));
-        painter.setBrush(dimmed ? QBrush(mixedColor(style.color, base, 0.8F)) : style.fill);
+        painter.setBrush(dimmed ? QBrush(mixedColor(style.color, base, 0.8F)) : withoutTextures ? QBrush(style.color) : style.fill);
         if (!detail.rounded) {
             painter.setPen(Qt::NoPen);
             painter.drawRects(groups[group]);
@@ -672,6 +674,12 @@ void GraphView::paintNodes(QPainter& painter, const QTransform& view, const std:
         }
         painter.setPen(QPen(dimmed ? mixedColor(style.border, base, 0.7F) : style.border, std::clamp(detail.scale, 0.5, 1.5)));
         for (const QRectF& shown : groups[group]) painter.drawRoundedRect(shown, radius, radius);
+        if (!withoutTextures || dimmed || group / 2 >= devices) continue;
+        painter.setPen(QPen(hatchColor(style.color), 1));
+        for (const QRectF& shown : groups[group]) {
+            const double inset = 0.3 * radius;  // clear of the round corners
+            painter.drawLines(deviceHatch(*m_machine, static_cast<DeviceId>(group / 2), shown.adjusted(inset, inset, -inset, -inset)));
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "widgets/message_bar.hpp"
 
+#include <chrono>
+
 #include <QAccessible>
 #include <QClipboard>
 #include <QGuiApplication>
@@ -15,6 +17,9 @@
 
 namespace placewright {
 namespace {
+
+/// What only informs goes by itself after this time; errors stay.
+constexpr std::chrono::seconds kInformationTime(10);
 
 constexpr int kStripe = 4;
 
@@ -72,6 +77,8 @@ MessageBar::MessageBar(QWidget* parent) : QWidget(parent) {
         layout->addWidget(button, 0, Qt::AlignTop);
     }
     hide();
+    m_fade.setSingleShot(true);
+    connect(&m_fade, &QTimer::timeout, this, &QWidget::hide);
 }
 
 void MessageBar::showMessage(Kind kind, const QString& text) {
@@ -84,6 +91,11 @@ void MessageBar::showMessage(Kind kind, const QString& text) {
     setAccessibleDescription(m_message);
     show();
     update();
+    if (kind == Kind::information) {
+        m_fade.start(kInformationTime);
+    } else {
+        m_fade.stop();
+    }
     QAccessibleEvent alert(this, QAccessible::Alert);
     QAccessible::updateAccessibility(&alert);
 }

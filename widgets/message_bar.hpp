@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <QTimer>
 #include <QWidget>
 
 class QLabel;
@@ -8,7 +9,8 @@ class QToolButton;
 
 namespace placewright {
 
-/// One message over the window's content: what happened, where and what to do. Stays until closed or replaced.
+/// One message over the window's content: what happened, where and what to do. An error stays until closed or replaced, information for ten
+/// seconds.
 class MessageBar : public QWidget {
     Q_OBJECT
 public:
@@ -34,6 +36,7 @@ private:
     QLabel* m_icon = nullptr;
     QLabel* m_text = nullptr;
     QToolButton* m_details = nullptr;
+    QTimer m_fade;
 };
 
 }  // namespace placewright

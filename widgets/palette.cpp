@@ -13,7 +13,15 @@ namespace {
 // Okabe and Ito (2008), with the black of their set, which is lost on a dark window, replaced by Paul Tol's wine.
 constexpr std::array<QRgb, 8> kSeries{0xff0072b2, 0xffe69f00, 0xff009e73, 0xffcc79a7, 0xff56b4e9, 0xffd55e00, 0xfff0e442, 0xff882255};
 constexpr std::array<QRgb, 4> kGreys{0xff8c8c8c, 0xffb4b4b4, 0xff666666, 0xffa0a0a0};
-constexpr std::array kHatches{Qt::BDiagPattern, Qt::FDiagPattern, Qt::DiagCrossPattern, Qt::VerPattern, Qt::HorPattern, Qt::CrossPattern};
+constexpr int kHatchPeriod = 8;  // that of Qt's patterns
+
+struct Hatch {
+    Qt::BrushStyle pattern;
+    bool rising, falling, vertical, horizontal;
+};
+constexpr std::array kHatches{Hatch{Qt::BDiagPattern, true, false, false, false},    Hatch{Qt::FDiagPattern, false, true, false, false},
+                              Hatch{Qt::DiagCrossPattern, true, true, false, false}, Hatch{Qt::VerPattern, false, false, true, false},
+                              Hatch{Qt::HorPattern, false, false, false, true},      Hatch{Qt::CrossPattern, false, false, true, true}};
 
 /// Position of the device among those that are coloured in the same way: the CPUs, or all others.
 std::size_t rankAmongAlike(const Machine& machine, DeviceId device) {
@@ -21,6 +29,14 @@ std::size_t rankAmongAlike(const Machine& machine, DeviceId device) {
     std::size_t rank = 0;
     for (DeviceId id = 0; id < device; ++id) rank += isCpu(id) == isCpu(device);
     return rank;
+}
+
+/// Null for a plain colour.
+const Hatch* hatchOf(const Machine& machine, DeviceId device) {
+    if (device >= machine.devices().size()) return nullptr;
+    const std::size_t colors = machine.device(device).kind == DeviceKind::cpu ? kGreys.size() : kSeries.size();
+    const std::size_t round = rankAmongAlike(machine, device) / colors;
+    return round == 0 ? nullptr : &kHatches[(round - 1) % kHatches.size()];
 }
 
 /// WCAG 2.1, relative luminance.
@@ -40,19 +56,42 @@ QColor deviceColor(const Machine& machine, DeviceId device) {
 QBrush deviceBrush(const Machine& machine, DeviceId device) {
     const QColor color = deviceColor(machine, device);
     QBrush brush(color);
-    if (device >= machine.devices().size()) return brush;
-    const std::size_t colors = machine.device(device).kind == DeviceKind::cpu ? kGreys.size() : kSeries.size();
-    const std::size_t round = rankAmongAlike(machine, device) / colors;
-    if (round == 0) return brush;
-    // Qt's pattern brushes leave the background open, so the hatch is painted over the colour once. The tile has the period of the
-    // patterns.
-    QImage tile(8, 8, QImage::Format_RGB32);
+    const Hatch* const hatch = hatchOf(machine, device);
+    if (!hatch) return brush;
+    // Qt's pattern brushes leave the background open, so the hatch is painted over the colour once.
+    QImage tile(kHatchPeriod, kHatchPeriod, QImage::Format_RGB32);
     tile.fill(color);
     QPainter painter(&tile);
-    painter.fillRect(tile.rect(), QBrush(mixedColor(color, readableOn(color), 0.35F), kHatches[(round - 1) % kHatches.size()]));
+    painter.fillRect(tile.rect(), QBrush(hatchColor(color), hatch->pattern));
     painter.end();
     brush.setTextureImage(tile);
     return brush;
+}
+
+QVector<QLineF> deviceHatch(const Machine& machine, DeviceId device, const QRectF& area) {
+    QVector<QLineF> lines;
+    const Hatch* const hatch = hatchOf(machine, device);
+    if (!hatch) return lines;
+    const auto forSteps = [](double low, double high, auto draw) {
+        for (double at = std::ceil(low / kHatchPeriod) * kHatchPeriod; at < high; at += kHatchPeriod) draw(at);
+    };
+    const double left = area.left(), right = area.right(), top = area.top(), bottom = area.bottom();
+    // A diagonal is where x + y is constant, or y - x.
+    const auto diagonals = [&](double from, double to, double sign) {
+        forSteps(from + top, to + bottom, [&](double sum) {
+            const double start = std::max(from, sum - bottom), end = std::min(to, sum - top);
+            lines.append(QLineF(sign * start, sum - start, sign * end, sum - end));
+        });
+    };
+    if (hatch->rising) diagonals(left, right, 1);
+    if (hatch->falling) diagonals(-right, -left, -1);
+    if (hatch->vertical) forSteps(left, right, [&](double x) { lines.append(QLineF(x, top, x, bottom)); });
+    if (hatch->horizontal) forSteps(top, bottom, [&](double y) { lines.append(QLineF(left, y, right, y)); });
+    return lines;
+}
+
+QColor hatchColor(const QColor& color) {
+    return mixedColor(color, readableOn(color), 0.35F);
 }
 
 QColor readableOn(const QColor& background) {

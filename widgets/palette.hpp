@@ -5,7 +5,9 @@
 
 #include <QBrush>
 #include <QColor>
+#include <QLineF>
 #include <QPalette>
+#include <QVector>
 
 #include "core/machine/machine.hpp"
 
@@ -15,6 +17,9 @@ namespace placewright {
 QColor deviceColor(const Machine& machine, DeviceId device);
 /// The colour, hatched from the ninth device on.
 QBrush deviceBrush(const Machine& machine, DeviceId device);
+/// The hatch of that brush over `area` as lines, for paint engines that have no textures, such as that of SVG; none for a plain colour.
+QVector<QLineF> deviceHatch(const Machine& machine, DeviceId device, const QRectF& area);
+QColor hatchColor(const QColor& color);
 /// `share` (0 to 1) of the way from `a` to `b`.
 QColor mixedColor(const QColor& a, const QColor& b, float share);
 /// Black or white, whichever reads better on `background`.

@@ -362,7 +362,7 @@ QString TimelineView::toolTipAt(QPoint position) const {
         if (span.kind == Span::Kind::transfer) {
             const QString producer = QString::fromStdString(m_data->problem->graph->op(span.op).name).toHtmlEscaped();
             lines << QStringLiteral("<b>%1</b>").arg(tr("Output of %1").arg(producer));
-            line(tr("Size"), bytesText(m_data->problem->tensor_bytes[span.tensor]));
+            line(tr("Size"), bytesText(span.bytes));
             line(tr("From, to"), tr("%1 → %2").arg(deviceName(span.from), deviceName(span.to)));
             line(tr("Channel"), QString::fromStdString(machine.channels()[span.resource].name).toHtmlEscaped());
         } else {

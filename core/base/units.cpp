@@ -54,8 +54,7 @@ std::string format_count(double count) {
 }
 
 std::string format_flops(double flops) {
-    static constexpr std::array<Unit, 5> units{
-        {{1e12, " TFLOP"}, {1e9, " GFLOP"}, {1e6, " MFLOP"}, {1e3, " kFLOP"}, {1, " FLOP"}}};
+    static constexpr std::array<Unit, 5> units{{{1e12, " TFLOP"}, {1e9, " GFLOP"}, {1e6, " MFLOP"}, {1e3, " kFLOP"}, {1, " FLOP"}}};
     if (std::abs(flops) < 1000) return std::to_string(static_cast<std::int64_t>(flops)) + " FLOP";
     return scaled(flops, units);
 }

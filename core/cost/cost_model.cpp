@@ -5,7 +5,9 @@
 #include <array>
 #include <cmath>
 
+#include "core/cost/exprimo_cost.hpp"
 #include "core/graph/kinds.hpp"
+#include "core/graph/training.hpp"
 
 namespace placewright {
 namespace {
@@ -36,10 +38,14 @@ double padding_bytes(const Graph& graph, const Op& op) {
     return static_cast<double>(input.bytes) * (padded / (height * width) - 1.0);
 }
 
-constexpr std::array<CostModel, 3> kModels{{
-    {"roofline", "Roofline", "The larger of computing and moving bytes, plus the launch overhead.", roofline_time_s},
-    {"paleo", "Paleo", "The sum of computing and moving bytes, as Paleo and Exprimo charge it, with all gradients.", paleo_time_s},
-    {"measured", "Measured", "The times in the network file for the device's model; the roofline where there are none.", measured_time_s},
+constexpr std::array<CostModel, 4> kModels{{
+    {"roofline", "Roofline", "The larger of computing and moving bytes, plus the launch overhead.", roofline_time_s, training_graph},
+    {"paleo", "Paleo", "The sum of computing and moving bytes, as Paleo and Exprimo charge it, with all gradients.", paleo_time_s,
+     training_graph},
+    {"exprimo", "Exprimo", "Exprimo's own times and backward ops, without weight gradients; to compare with its results.", exprimo_time_s,
+     exprimo_training_graph},
+    {"measured", "Measured", "The times in the network file for the device's model; the roofline where there are none.", measured_time_s,
+     training_graph},
 }};
 
 }  // namespace

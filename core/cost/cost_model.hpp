@@ -20,9 +20,11 @@ struct CostModel {
     std::string_view help;
     /// Seconds for `op` of `graph` (a training or inference graph) on `device`.
     double (*op_time_s)(const Graph& graph, OpId op, const Device& device);
+    /// The training step of a forward graph that these times belong to.
+    Graph (*training_graph)(const Graph& graph);
 };
 
-/// roofline, paleo, measured.
+/// roofline, paleo, exprimo, measured.
 std::span<const CostModel> cost_models();
 /// nullptr if there is none of that id.
 const CostModel* find_cost_model(std::string_view id);

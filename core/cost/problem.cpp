@@ -2,6 +2,8 @@
 #include "core/cost/problem.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -9,6 +11,8 @@
 
 namespace placewright {
 namespace {
+
+constexpr std::array<std::string_view, 2> kMemoryModels{"training", "exprimo"};
 
 /// The machine with the efficiencies that the options ask for.
 Machine with_efficiencies(const Machine& machine, const CostOptions& cost) {
@@ -112,6 +116,16 @@ void fill_allowed(Problem& problem) {
 
 }  // namespace
 
+std::string_view to_string(MemoryModel model) {
+    return kMemoryModels[static_cast<std::size_t>(model)];
+}
+
+std::optional<MemoryModel> memory_model_from(std::string_view text) {
+    const auto* const found = std::ranges::find(kMemoryModels, text);
+    if (found == kMemoryModels.end()) return {};
+    return static_cast<MemoryModel>(found - kMemoryModels.begin());
+}
+
 double Problem::group_time_s(GroupId group, DeviceId device) const {
     double sum = 0;
     for (const OpId op : grouping.members[group]) sum += time_s(op, device);
@@ -122,9 +136,12 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph, 
                                             const ProblemOptions& options) {
     auto problem = std::make_shared<Problem>();
     problem->forward = graph;
-    problem->graph = std::make_shared<const Graph>(options.inference ? inference_graph(*graph) : training_graph(*graph));
+    problem->graph =
+        std::make_shared<const Graph>(options.inference ? inference_graph(*graph) : options.cost.model->training_graph(*graph));
     problem->machine = std::make_shared<const Machine>(with_efficiencies(*machine, options.cost));
     problem->grouping = group_by_constraints(*problem->graph);
+    problem->memory = options.memory;
+    problem->inference = options.inference;
 
     const Graph& ops = *problem->graph;
     problem->ops = static_cast<std::uint32_t>(ops.size());
@@ -133,13 +150,20 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph, 
     problem->groups = static_cast<std::uint32_t>(problem->grouping.size());
 
     const bool training = std::ranges::any_of(ops.ops(), [](const Op& op) { return op.phase != Phase::forward; });
+    const double states = training && options.memory == MemoryModel::training ? options.optimizer_states : 0;
     problem->op_time_s.reserve(std::size_t{problem->ops} * problem->devices);
     for (OpId op = 0; op < problem->ops; ++op) {
-        for (const Device& device : problem->machine->devices())
-            problem->op_time_s.push_back(options.cost.model->op_time_s(ops, op, device));
-        const double copies = training ? 1 + options.optimizer_states : 1;
-        problem->resident_bytes.push_back(static_cast<double>(ops.op(op).parameter_bytes) * copies +
+        for (const Device& device : problem->machine->devices()) {
+            const double time_s = options.cost.model->op_time_s(ops, op, device);
+            if (!std::isfinite(time_s)) {
+                throw PlacementError("op \"" + ops.op(op).name + "\" would take longer than can be counted on device \"" + device.name +
+                                     "\"; its FLOPs or bytes are too many, or the device is too slow");
+            }
+            problem->op_time_s.push_back(time_s);
+        }
+        problem->resident_bytes.push_back(static_cast<double>(ops.op(op).parameter_bytes) * (1 + states) +
                                           static_cast<double>(ops.op(op).resident_bytes));
+        problem->sends_together.push_back(ops.op(op).sends_together);
     }
     fill_tensors(*problem);
     fill_routes(*problem, *problem->machine);

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/cost/cost_model.hpp"
@@ -18,11 +20,22 @@ namespace placewright {
 
 using TensorId = std::uint32_t;
 
+/// What is counted as memory, and when.
+enum class MemoryModel : std::uint8_t {
+    training,  ///< parameters and optimizer state; tensors from the start of their op, or of the last hop to a device, to the end of their
+               ///< last reader
+    exprimo,   ///< parameters alone; tensors from the end of their op, or their arrival; in inference nothing read on its own device is
+               ///< freed
+};
+std::string_view to_string(MemoryModel model);
+std::optional<MemoryModel> memory_model_from(std::string_view text);
+
 struct ProblemOptions {
     CostOptions cost;
     bool inference = false;
     /// Copies of the parameters that the training optimizer keeps beside them (0 for plain SGD, 1 with momentum, 2 for Adam).
     double optimizer_states = 1;
+    MemoryModel memory = MemoryModel::training;
 };
 
 /// A placement that cannot be used, with the ops and devices that are at fault.
@@ -36,6 +49,8 @@ struct Problem {
     std::shared_ptr<const Graph> forward;  ///< the graph as it was read; its forward ops have the same ids
     std::shared_ptr<const Machine> machine;
     Grouping grouping;
+    MemoryModel memory = MemoryModel::training;
+    bool inference = false;
 
     std::uint32_t ops = 0, tensors = 0, devices = 0, channels = 0, groups = 0;
 
@@ -48,6 +63,7 @@ struct Problem {
     std::vector<OpId> consumer;                 ///< distinct ops that read a tensor, ascending
     std::vector<std::uint32_t> input_begin;     ///< [ops + 1]
     std::vector<TensorId> input;                ///< distinct tensors that an op reads
+    std::vector<bool> sends_together;           ///< [op]: its outputs for one device travel as one message
     std::vector<OpId> sources;                  ///< ops without inputs
 
     std::vector<std::uint32_t> route_begin;  ///< [devices * devices + 1], by from * devices + to
@@ -69,7 +85,7 @@ struct Problem {
 };
 
 /// Expands training, groups, and fills the tables. O((ops + edges) * devices).
-/// Throws PlacementError if some group has no device that all of its ops allow.
+/// Throws PlacementError if some group has no device that all of its ops allow, or an op's time is not finite.
 std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> machine,
                                             const ProblemOptions& options = {});
 

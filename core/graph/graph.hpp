@@ -87,6 +87,8 @@ struct Op {
     std::map<std::string, std::string> attributes;
     /// For a derived backward or update op: the forward op that it belongs to and is placed with.
     OpId forward_op = kInvalidOp;
+    /// All outputs that go to one device travel as one message; otherwise each tensor is sent by itself.
+    bool sends_together = false;
 };
 
 /// The integers of an attribute such as "kernel": "[3,3]" or "3"; nothing if it is absent or holds anything else.

@@ -25,6 +25,13 @@ namespace placewright {
 /// Training::explicit_ or none come back unchanged. Throws GraphError if a derived name is taken.
 Graph training_graph(const Graph& graph);
 
+/// The graph of one training step as Exprimo runs it, for comparison with its results. Every op f, the inputs too, gets one
+/// "f/backward", in reverse order: it reads a gradient of f's output from each consumer's backward (for an op without consumers: nothing
+/// but that f is done) and the inputs of f, which are kept for it; output k is the gradient of f's k-th producer. Gradients for one
+/// device travel together. There are no weight gradients and no updates. An op without consumers keeps no output.
+/// Throws GraphError if a derived name is taken or an op has several outputs.
+Graph exprimo_training_graph(const Graph& graph);
+
 /// The forward ops alone, as an inference graph (Training::none); what they read from other phases is left out.
 Graph inference_graph(const Graph& graph);
 

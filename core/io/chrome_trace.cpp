@@ -55,7 +55,7 @@ void write_chrome_trace(const Trace& trace, const Problem& problem, const Path& 
             event["tid"] = span.resource;
             args["from"] = machine.device(span.from).name;
             args["to"] = machine.device(span.to).name;
-            args["bytes"] = problem.tensor_bytes[span.tensor];
+            args["bytes"] = span.bytes;
         }
         event["args"] = std::move(args);
         events.push_back(std::move(event));

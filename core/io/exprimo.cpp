@@ -532,6 +532,7 @@ Machine read_exprimo_machine(const JsonFile& file) {
         device.peak_flops = item.at("peak_gflops").number() * 1e9;
         device.memory_bandwidth = item.at("mem_bandwidth").number() * kExprimoGiga;
         device.memory_bytes = item.at("memory").number() * 1e9;
+        if (item.find("clock")) device.clock_hz = item.at("clock").number() * 1e6;
         values.push_back(item.placed_at("devices[" + std::to_string(devices.size()) + "] " + in_quotes(device.name)));
         devices.push_back(std::move(device));
     });

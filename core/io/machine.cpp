@@ -25,6 +25,7 @@ Device read_device(const JsonValue& value) {
     device.memory_bytes = value.at("memory_bytes").number();
     device.efficiency = value.number_or("efficiency", device.efficiency);
     device.launch_overhead_s = value.number_or("launch_overhead_s", device.launch_overhead_s);
+    device.clock_hz = value.number_or("clock_hz", device.clock_hz);
     return device;
 }
 
@@ -137,6 +138,7 @@ std::string machine_json(const Machine& machine) {
                   {"memory_bytes", json_number(device.memory_bytes)},
                   {"efficiency", json_number(device.efficiency)}};
         if (device.launch_overhead_s != 0) item["launch_overhead_s"] = json_number(device.launch_overhead_s);
+        if (device.clock_hz != 0) item["clock_hz"] = json_number(device.clock_hz);
         devices.push_back(std::move(item));
     }
     Json channels = Json::array();

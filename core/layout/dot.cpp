@@ -10,6 +10,7 @@
 
 #include "core/layout/layers.hpp"
 #include "core/layout/layout.hpp"
+#include "core/layout/spine.hpp"
 
 namespace placewright {
 namespace {
@@ -126,6 +127,7 @@ LayoutResult dot_layout(const LayoutInput& input) {
         const double top = result.centre[from].y + input.nodes[from].height / 2, bottom = result.centre[to].y - input.nodes[to].height / 2;
         for (auto& bend : bends) bend = {bend.x - box.LL.x, std::clamp(bend.y, top, std::max(top, bottom))};
     }
+    straighten_spine(input, {}, result);
     return result;
 }
 

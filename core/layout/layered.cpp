@@ -10,6 +10,7 @@
 #include "core/layout/components.hpp"
 #include "core/layout/layers.hpp"
 #include "core/layout/layout.hpp"
+#include "core/layout/spine.hpp"
 
 namespace placewright {
 namespace {
@@ -248,7 +249,7 @@ private:
 };
 
 /// Places from left to right: sweeps in which every vertex wishes to be at the median of its neighbours in the layer before. Virtual
-/// vertices insist more, so that long edges are straight.
+/// vertices insist more, so that long edges are straight, and nodes of a chain even more.
 std::vector<double> place_across(const Proper& graph, double gap, const std::stop_token& stop) {
     std::vector<double> x(graph.layer.size());
     LayerPlacer placer(graph, gap);
@@ -259,22 +260,26 @@ std::vector<double> place_across(const Proper& graph, double gap, const std::sto
         placer.place(x);
     }
     std::vector<double> wishes;
-    const auto sweep_layer = [&](std::size_t layer, const Adjacency& neighbours) {
+    const auto weight_of = [&](Vertex v, std::span<const Vertex> others, const Adjacency& back) {
+        if (others.empty()) return 0.1;
+        const bool in_chain = others.size() == 1 && back.of(others.front()).size() == 1;
+        return v >= graph.real ? 8 : in_chain && others.front() < graph.real ? 64 : 1 + static_cast<double>(others.size());
+    };
+    const auto sweep_layer = [&](std::size_t layer, const Adjacency& neighbours, const Adjacency& back) {
         for (const Vertex v : graph.order[layer]) {
             wishes.clear();
             for (const Vertex other : neighbours.of(v)) wishes.push_back(x[other]);
             std::sort(wishes.begin(), wishes.end());
             const std::size_t middle = wishes.size() / 2;
             const double wish = wishes.empty() ? x[v] : std::clamp(x[v], wishes[(wishes.size() - 1) / 2], wishes[middle]);
-            const double weight = wishes.empty() ? 0.1 : v >= graph.real ? 8 : 1 + static_cast<double>(wishes.size());
-            placer.add(v, wish, weight);
+            placer.add(v, wish, weight_of(v, neighbours.of(v), back));
         }
         placer.place(x);
     };
     const int rounds = graph.layer.size() < 100'000 ? 6 : 3;
     for (int round = 0; round < rounds && !stop.stop_requested(); ++round) {
-        for (std::size_t layer = graph.order.size() - 1; layer-- > 0;) sweep_layer(layer, graph.down);
-        for (std::size_t layer = 1; layer < graph.order.size(); ++layer) sweep_layer(layer, graph.up);
+        for (std::size_t layer = graph.order.size() - 1; layer-- > 0;) sweep_layer(layer, graph.down, graph.up);
+        for (std::size_t layer = 1; layer < graph.order.size(); ++layer) sweep_layer(layer, graph.up, graph.down);
     }
     return x;
 }
@@ -335,30 +340,6 @@ void route_aside(const LayoutInput& input, const Proper& graph, const Bands& ban
     }
 }
 
-/// Moves everything so that the box starts at the origin.
-void fit_box(const LayoutInput& input, LayoutResult& result) {
-    double left = 0, right = 0;
-    bool first = true;
-    const auto include = [&](double from, double to) {
-        left = first ? from : std::min(left, from);
-        right = first ? to : std::max(right, to);
-        first = false;
-    };
-    for (std::size_t v = 0; v < input.nodes.size(); ++v) {
-        const double half = input.nodes[v].width / 2;
-        include(result.centre[v].x - half, result.centre[v].x + half);
-        result.height = std::max(result.height, result.centre[v].y + input.nodes[v].height / 2);
-    }
-    for (const auto& line : result.bends) {
-        for (const auto& point : line) include(point.x, point.x);
-    }
-    for (auto& centre : result.centre) centre.x -= left;
-    for (auto& line : result.bends) {
-        for (auto& point : line) point.x -= left;
-    }
-    result.width = right - left;
-}
-
 LayoutResult connected_layout(const LayoutInput& input, double across, double along, double lane_gap, const std::stop_token& stop) {
     Proper graph = proper_graph(input, across);
     initial_order(graph);
@@ -366,11 +347,6 @@ LayoutResult connected_layout(const LayoutInput& input, double across, double al
     const std::vector<double> x = place_across(graph, across, stop);
 
     const Bands rows = bands(input, graph, x, along);
-    double left = x.front(), right = x.front();
-    for (Vertex v = 0; v < graph.layer.size(); ++v) {
-        left = std::min(left, x[v] - graph.width[v] / 2);
-        right = std::max(right, x[v] + graph.width[v] / 2);
-    }
     LayoutResult result;
     for (Vertex v = 0; v < graph.real; ++v) result.centre.push_back({x[v], (rows.top[graph.layer[v]] + rows.bottom[graph.layer[v]]) / 2});
     result.bends.resize(input.edges.size());
@@ -381,8 +357,11 @@ LayoutResult connected_layout(const LayoutInput& input, double across, double al
             add_corner(result.bends[edge], {x[v], rows.bottom[graph.layer[v]]});
         }
     }
+    straighten_spine(input, graph.aside, result);
+    const auto [left, right] = extent_across(input, result);
     route_aside(input, graph, rows, left, right, lane_gap, result);
-    fit_box(input, result);
+    fit_across(input, result);
+    for (Vertex v = 0; v < graph.real; ++v) result.height = std::max(result.height, result.centre[v].y + input.nodes[v].height / 2);
     return result;
 }
 

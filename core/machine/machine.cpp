@@ -57,6 +57,7 @@ void check_device(const Device& device) {
     check.positive("memory_bytes", device.memory_bytes);
     check.share("efficiency", device.efficiency);
     check.not_negative("launch_overhead_s", device.launch_overhead_s);
+    check.not_negative("clock_hz", device.clock_hz);
 }
 
 void check_channel(const Channel& channel) {

@@ -31,6 +31,7 @@ struct Device {
     double memory_bytes = 0;
     double efficiency = 1;         ///< share of peak_flops and memory_bandwidth that ops reach
     double launch_overhead_s = 0;  ///< added to every op that computes
+    double clock_hz = 0;           ///< 0: unknown; only Exprimo's cost model asks for it
 
     bool operator==(const Device&) const = default;
 };

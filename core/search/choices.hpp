@@ -13,7 +13,8 @@
 namespace placewright {
 
 /// The help of the option `allow_cpu`, which most algorithms have.
-inline constexpr const char* kAllowCpuHelp = "Let ops run on CPUs as well; without effect where there is no GPU.";
+inline constexpr const char* kAllowCpuHelp =
+    "Let ops move to CPUs as well; without effect where there is no GPU. Placements that the search starts from may use them all the same.";
 
 /// The context's seeds. Throws PlacementError for one that does not fit the problem.
 std::vector<Placement> checked_seeds(const SearchContext& context);

@@ -41,7 +41,8 @@ const OptionSchema<MapElitesOptions>& schema() {
             .add("jumps_size", &Options::jumps_size, 1, 1000, "Cells along the share of edges that jump between devices.")
             .add("initial_size", &Options::initial_size, 1, 100'000, "Random placements to begin with.")
             .add("mutation_rate", &Options::mutation_rate, 0, 1, "Chance of each op to move to a random device (thesis: 0.4).")
-            .add("copy_mutation_rate", &Options::copy_mutation_rate, 0, 1, "Chance of each op to move to the device of the op before it (thesis: 0.4).")
+            .add("copy_mutation_rate", &Options::copy_mutation_rate, 0, 1,
+                 "Chance of each op to move to the device of the op before it (thesis: 0.4).")
             .add("replace_mutation_rate", &Options::replace_mutation_rate, 0, 1,
                  "Chance that all ops of one device move to another that is in use.")
             .add("zone_mutation_rate", &Options::zone_mutation_rate, 0, 1,
@@ -59,11 +60,19 @@ const OptionSchema<MapElitesOptions>& schema() {
     return schema;
 }
 
+/// The archive tells apart all devices that the algorithm may choose, and CPUs where a starting placement uses them.
+DeviceChoices told_apart(const SearchContext& context, bool allow_cpu) {
+    DeviceChoices choices(context.problem, allow_cpu);
+    const auto is_choice = [&](DeviceId device) { return std::ranges::find(choices.devices(), device) != choices.devices().end(); };
+    const bool known = std::ranges::all_of(context.seeds, [&](const Placement& seed) { return std::ranges::all_of(seed, is_choice); });
+    return known ? choices : DeviceChoices(context.problem, true);
+}
+
 class MapElites final : public Optimizer {
 public:
     MapElites(const SearchContext& context, const MapElitesOptions& options)
         : choices_(context.problem, options.allow_cpu),
-          niches_(choices_, {options.most_used_size, options.used_size, options.jumps_size}),
+          niches_(told_apart(context, options.allow_cpu), {options.most_used_size, options.used_size, options.jumps_size}),
           options_(options),
           crossover_(crossover_from(options.crossover_type)),
           random_(context.seed),

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/uint128.hpp"
+#include "core/sim/memory_rules.hpp"
 
 namespace placewright {
 namespace {
@@ -115,8 +116,9 @@ struct Waiting {
     DeviceId device = 0;
 };
 
+/// One message: the tensors from `tensor` up to `tensor_end` that have readers on device `to`.
 struct Transfer {
-    TensorId tensor = 0;
+    TensorId tensor = 0, tensor_end = 0;
     std::uint32_t slot = 0;
     std::uint32_t hop = 0;  ///< index into Problem::route_channel
     std::uint32_t last_hop = 0;
@@ -224,8 +226,9 @@ struct Simulator::State {
 
 namespace {
 
-/// One run: the state by reference, and the loop. `kTraced` records spans and memory in the same loop.
-template <bool kTraced, class State>
+/// One run: the state by reference, and the loop. `kTraced` records spans and memory in the same loop, `Memory` is a rule of
+/// memory_rules.hpp.
+template <bool kTraced, class Memory, class State>
 class Run {
 public:
     Run(State& state, Trace* trace) : s_(state), p_(state.problem), trace_(trace) {}
@@ -248,6 +251,8 @@ public:
     }
 
 private:
+    bool readers_release() const { return Memory::kInferenceFrees || !p_.inference; }
+
     /// Of the copies of a tensor, by device.
     std::uint32_t* references(std::uint32_t slot, TensorId tensor) {
         return &s_.references[(std::size_t{slot} * p_.tensors + tensor) * p_.devices];
@@ -256,13 +261,24 @@ private:
     void allocate(DeviceId device, double bytes) {
         DeviceState& state = s_.devices[device];
         state.memory_bytes += bytes;
-        state.peak_bytes = std::max(state.peak_bytes, state.memory_bytes);
-        sample(device, true);
+        if constexpr (Memory::kCountsWithinEvents) {
+            state.peak_bytes = std::max(state.peak_bytes, state.memory_bytes);
+            sample(device, true);
+        }
     }
 
     void release(DeviceId device, double bytes) {
         s_.devices[device].memory_bytes -= bytes;
-        sample(device, false);
+        if constexpr (Memory::kCountsWithinEvents) sample(device, false);
+    }
+
+    /// The event has been handled as far as the memory of this device goes.
+    void settle(DeviceId device) {
+        if constexpr (!Memory::kCountsWithinEvents) {
+            DeviceState& state = s_.devices[device];
+            state.peak_bytes = std::max(state.peak_bytes, state.memory_bytes);
+            sample(device, true);
+        }
     }
 
     /// Of samples at one time on one device in a row the last is kept, and every one that is higher than its neighbours: it may be the
@@ -305,7 +321,7 @@ private:
         state.running = item;
         if constexpr (kTraced) state.start_s = now_;
         state.busy_s += record.duration_s;
-        allocate(device, record.output_bytes);
+        if constexpr (Memory::kAllocatesAtStart) allocate(device, record.output_bytes);
         return completion(record.duration_s, device);
     }
 
@@ -345,10 +361,24 @@ private:
                 }
             }
             readers[device] = copies;
-            if (copies == 0) release(device, output[0].bytes);
+            if constexpr (Memory::kAllocatesAtStart) {
+                if (copies == 0) release(device, output[0].bytes);
+            } else if (copies > 0) {
+                allocate(device, output[0].bytes);
+            }
         }
-        for (std::size_t i = 0; i < departing; ++i) depart(slot, s_.departures[i].first, device, s_.departures[i].second);
-        for (std::uint32_t i = record[0].first_input; i < record[1].first_input; ++i) drop_reference(slot, p_.input[i], device);
+        if (departing > 1 && p_.sends_together[op]) {
+            depart_together(slot, op, device, departing);
+        } else {
+            for (std::size_t i = 0; i < departing; ++i) {
+                const auto [tensor, target] = s_.departures[i];
+                depart(slot, tensor, tensor + 1, device, target);
+            }
+        }
+        if (readers_release()) {
+            for (std::uint32_t i = record[0].first_input; i < record[1].first_input; ++i) drop_reference(slot, p_.input[i], device);
+        }
+        settle(device);
 
         if (state.head == kNone) {
             state.running = kNone;
@@ -365,12 +395,25 @@ private:
         if (--references(slot, tensor)[device] == 0) release(device, s_.tensors[tensor].bytes);
     }
 
-    void depart(std::uint32_t slot, TensorId tensor, DeviceId from, DeviceId to) {
+    /// One message a device, in the order in which the devices come up in the departures.
+    void depart_together(std::uint32_t slot, OpId op, DeviceId from, std::size_t departing) {
+        for (std::size_t i = 0; i < departing; ++i) {
+            const DeviceId to = s_.departures[i].second;
+            const auto first =
+                std::find_if(s_.departures.begin(), s_.departures.end(), [&](const auto& other) { return other.second == to; });
+            if (first == s_.departures.begin() + static_cast<std::ptrdiff_t>(i)) {
+                depart(slot, p_.output_begin[op], p_.output_begin[op + 1], from, to);
+            }
+        }
+    }
+
+    void depart(std::uint32_t slot, TensorId tensor, TensorId tensor_end, DeviceId from, DeviceId to) {
         const bool reuse = s_.free_transfer != kNone;
         const std::uint32_t index = reuse ? s_.free_transfer : s_.fresh_transfer++;
         Transfer& transfer = s_.transfers[index];
         if (reuse) s_.free_transfer = transfer.next;
         transfer.tensor = tensor;
+        transfer.tensor_end = tensor_end;
         transfer.slot = slot;
         transfer.from = from;
         transfer.to = to;
@@ -400,16 +443,34 @@ private:
         state.tail = index;
     }
 
+    /// Calls `visit` with each tensor of a message.
+    template <class Visitor>
+    void for_each_tensor(const Transfer& transfer, Visitor visit) {
+        if (transfer.tensor + 1 == transfer.tensor_end) {
+            visit(transfer.tensor);
+            return;
+        }
+        for (TensorId tensor = transfer.tensor; tensor < transfer.tensor_end; ++tensor) {
+            if (references(transfer.slot, tensor)[transfer.to] != 0) visit(tensor);
+        }
+    }
+
     Event start_hop(ChannelState& state, ChannelId channel, std::uint32_t index) {
         const Transfer& transfer = s_.transfers[index];
-        const double duration_s = p_.transfer_s[std::size_t{transfer.tensor} * p_.channel_classes + p_.channel_class[channel]];
-        const double bytes = s_.tensors[transfer.tensor].bytes;
+        double duration_s = 0;
+        double bytes = 0;
+        for_each_tensor(transfer, [&](TensorId tensor) {
+            duration_s += p_.transfer_s[std::size_t{tensor} * p_.channel_classes + p_.channel_class[channel]];
+            bytes += s_.tensors[tensor].bytes;
+        });
         state.running = index;
         if constexpr (kTraced) state.start_s = now_;
         state.busy_s += duration_s;
         state.bytes += bytes;
         ++state.crossings;
-        if (transfer.hop == transfer.last_hop) allocate(transfer.to, bytes);
+        if constexpr (Memory::kAllocatesAtStart) {
+            if (transfer.hop == transfer.last_hop) allocate(transfer.to, bytes);
+        }
         return completion(duration_s, p_.devices + channel);
     }
 
@@ -424,7 +485,10 @@ private:
             span.from = transfer.from;
             span.to = transfer.to;
             span.op = p_.producer[transfer.tensor];
-            span.tensor = transfer.tensor;
+            for_each_tensor(transfer, [&](TensorId tensor) {
+                if (span.bytes == 0) span.tensor = tensor;
+                span.bytes += s_.tensors[tensor].bytes;
+            });
             span.batch = s_.batch_of[transfer.slot];
             span.queued_s = transfer.queued_s;
             span.start_s = state.start_s;
@@ -433,16 +497,18 @@ private:
         }
         if (!transfer.left) {
             transfer.left = true;
-            drop_reference(transfer.slot, transfer.tensor, transfer.from);
+            for_each_tensor(transfer, [&](TensorId tensor) { drop_reference(transfer.slot, tensor, transfer.from); });
         }
         if (transfer.hop == transfer.last_hop) {
-            arrive(transfer);
+            for_each_tensor(transfer, [&](TensorId tensor) { arrive(transfer, tensor); });
             transfer.next = s_.free_transfer;
             s_.free_transfer = index;
         } else {
             ++transfer.hop;
             enqueue_hop(index);
         }
+        settle(transfer.from);
+        settle(transfer.to);
         // A route may cross one channel twice; then this very transfer can be at the head of the queue by now.
         if (state.head == kNone) {
             state.running = kNone;
@@ -454,10 +520,11 @@ private:
         }
     }
 
-    void arrive(const Transfer& transfer) {
+    void arrive(const Transfer& transfer, TensorId tensor) {
         const std::uint32_t base = transfer.slot << s_.op_bits;
-        const TensorRecord* const tensor = &s_.tensors[transfer.tensor];
-        for (std::uint32_t i = tensor[0].first_consumer; i < tensor[1].first_consumer; ++i) {
+        const TensorRecord* const record = &s_.tensors[tensor];
+        if constexpr (!Memory::kAllocatesAtStart) allocate(transfer.to, record[0].bytes);
+        for (std::uint32_t i = record[0].first_consumer; i < record[1].first_consumer; ++i) {
             const OpId consumer = p_.consumer[i];
             Waiting& waiting = s_.waiting[base + consumer];
             if (waiting.device == transfer.to && --waiting.missing == 0) enqueue_op(base + consumer, consumer, transfer.to);
@@ -474,6 +541,10 @@ private:
         s_.free_slots.pop_back();
         s_.batch_of[slot] = s_.admitted++;
         s_.remaining[slot] = p_.ops;
+        if (!readers_release()) {
+            const std::size_t count = std::size_t{p_.tensors} * p_.devices;
+            std::fill_n(s_.references.begin() + static_cast<std::ptrdiff_t>(slot * count), count, 0);
+        }
         const std::uint32_t base = slot << s_.op_bits;
         std::ranges::copy(s_.fresh, s_.waiting.begin() + base);
         for (const OpId op : s_.sources) enqueue_op(base + op, op, s_.fresh[op].device);
@@ -545,7 +616,8 @@ const Outcome& Simulator::State::run(std::span<const DeviceId> placement, Trace*
         queued_s.resize(waiting.size());
         for (DeviceId device = 0; device < problem.devices; ++device) trace->memory.push_back({device, 0, devices[device].memory_bytes});
     }
-    outcome.total_time_s = Run<kTraced, State>(*this, trace)();
+    outcome.total_time_s = problem.memory == MemoryModel::training ? Run<kTraced, TrainingMemory, State>(*this, trace)()
+                                                                   : Run<kTraced, ExprimoMemory, State>(*this, trace)();
     outcome.step_time_s = outcome.total_time_s / options.batches;
     collect_outcome();
     return outcome;

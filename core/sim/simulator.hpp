@@ -41,7 +41,8 @@ struct Span {
     std::uint16_t resource = 0;                           ///< device of an op, channel of a transfer
     DeviceId from = kInvalidDevice, to = kInvalidDevice;  ///< of a transfer
     OpId op = kInvalidOp;                                 ///< the op, or the producer of the transferred tensor
-    TensorId tensor = 0;                                  ///< of a transfer
+    TensorId tensor = 0;                                  ///< of a transfer; the first where several travel together
+    double bytes = 0;                                     ///< of a transfer
     std::uint32_t batch = 0;
     double queued_s = 0;  ///< when it was ready and entered the queue
     double start_s = 0;
@@ -80,7 +81,7 @@ struct Trace {
 ///
 /// Memory. A device holds the resident bytes of its ops throughout. Outputs are allocated when their op starts, copies on another device
 /// when the last hop of their transfer starts; a tensor is freed on a device when its last reader there (or the first hop of its last
-/// transfer from there) is done.
+/// transfer from there) is done. That is MemoryModel::training; MemoryModel::exprimo allocates when the op ends or the copy has arrived.
 class Simulator {
 public:
     /// Throws std::invalid_argument if there are no batches or none may be in flight, std::length_error for 2^32 ops in flight or more.

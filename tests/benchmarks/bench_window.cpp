@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What a person waits for: a network opened and drawn, a drop and its new numbers. Runs on the offscreen platform.
-#include <benchmark/benchmark.h>
-
 #include <QApplication>
 #include <QSettings>
 #include <QSignalSpy>
 #include <QTemporaryDir>
+#include <benchmark/benchmark.h>
 
 #include "app/main_window.hpp"
 #include "widgets/graph_view.hpp"
@@ -16,7 +15,9 @@ namespace {
 
 constexpr int kPatience_ms = 60'000;
 
-void paintAll(MainWindow& window) { benchmark::DoNotOptimize(window.grab().width()); }
+void paintAll(MainWindow& window) {
+    benchmark::DoNotOptimize(window.grab().width());
+}
 
 /// Opens the network and waits for scene and timeline.
 bool open(MainWindow& window, const QString& network) {
@@ -28,7 +29,8 @@ bool open(MainWindow& window, const QString& network) {
     return true;
 }
 
-/// From the request to the graph, the timeline and all panels painted. Half of the time goes by in the file, the simulation and the layout, off the window's thread.
+/// From the request to the graph, the timeline and all panels painted. Half of the time goes by in the file, the simulation and the layout,
+/// off the window's thread.
 void open_to_drawn(benchmark::State& state, const char* network) {
     MainWindow window;
     window.show();
@@ -74,7 +76,9 @@ int main(int argc, char** argv) {
     QCoreApplication::setApplicationName(QStringLiteral("bench_window"));
     using namespace placewright;
     for (const char* network : {"alexnet", "resnet50", "inception_v3"}) {
-        benchmark::RegisterBenchmark((std::string("open_to_drawn/") + network).c_str(), open_to_drawn, network)->UseRealTime()->Unit(benchmark::kMillisecond);
+        benchmark::RegisterBenchmark((std::string("open_to_drawn/") + network).c_str(), open_to_drawn, network)
+            ->UseRealTime()
+            ->Unit(benchmark::kMillisecond);
         benchmark::RegisterBenchmark((std::string("drop_to_numbers/") + network).c_str(), drop_to_numbers, network)
             ->UseRealTime()
             ->Unit(benchmark::kMillisecond);

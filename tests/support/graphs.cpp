@@ -125,8 +125,10 @@ Machine random_machine(std::uint64_t seed) {
     std::vector<ChannelId> up(count), down(count);
     for (std::size_t i = 0; i < channels.size(); ++i) {
         const auto device = static_cast<std::size_t>(channels[i].name[4] - '0');
-        if (channels[i].name.ends_with("up")) up[device] = down[device] = static_cast<ChannelId>(i);
-        else down[device] = static_cast<ChannelId>(i);
+        if (channels[i].name.ends_with("up"))
+            up[device] = down[device] = static_cast<ChannelId>(i);
+        else
+            down[device] = static_cast<ChannelId>(i);
     }
     for (std::size_t from = 0; from < count; ++from) {
         for (std::size_t to = 0; to < count; ++to) {

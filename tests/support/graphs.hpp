@@ -20,7 +20,8 @@ Graph fork_join(std::size_t width, double flops = 1e9, std::int64_t bytes = 1'00
 /// A random DAG: op i reads up to `max_inputs` of the ops before it; sizes and costs vary. The same for the same seed.
 Graph random_graph(std::uint64_t seed, std::size_t ops, std::size_t max_inputs = 3, Training training = Training::none);
 
-/// `gpus` GPUs "gpu:0".. of 1 TFLOP/s, 1 TB/s and `memory_bytes`, every ordered pair with a channel of its own of 1 GB/s; no overheads, efficiency 1.
+/// `gpus` GPUs "gpu:0".. of 1 TFLOP/s, 1 TB/s and `memory_bytes`, every ordered pair with a channel of its own of 1 GB/s; no overheads,
+/// efficiency 1.
 Machine uniform_machine(std::size_t gpus, double memory_bytes = 1e12);
 
 /// A random machine of 1 to 4 devices of different speeds with shared and multi-hop channels.

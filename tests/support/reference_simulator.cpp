@@ -165,6 +165,7 @@ private:
                 transfer.span.to = target;
                 transfer.span.op = op;
                 transfer.span.tensor = tensor_of(value);
+                transfer.span.bytes = problem_.tensor_bytes[transfer.span.tensor];
                 transfer.span.batch = batch;
                 transfer.value = value;
                 transfers.push_back(transfer);
