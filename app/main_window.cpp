@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "app/main_window.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <QAction>
@@ -73,13 +74,13 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::m
     setWindowTitle(tr("Placewright"));
     setAcceptDrops(true);
     setDockOptions(AnimatedDocks | AllowNestedDocks | AllowTabbedDocks);
+    resize(QSize(1400, 900).boundedTo(screen()->availableSize()));
     makeWidgets();
     makeActions();
     makeToolBar();
     makeStatusBar();
     connectDocument();
     connectViews();
-    resize(QSize(1400, 900).boundedTo(screen()->availableSize()));
     fillGallery();
     fillRecent();
     m_defaultLayout = saveState();
@@ -143,18 +144,15 @@ void MainWindow::makeWidgets() {
     devicesArea->setWidgetResizable(true);
     devicesArea->setFrameShape(QFrame::NoFrame);
     devicesArea->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    auto* devices = addDock(tr("Devices"), QStringLiteral("devicesDock"), devicesArea, Qt::LeftDockWidgetArea);
-    auto* selection = addDock(tr("Selection"), QStringLiteral("selectionDock"), m_selection, Qt::LeftDockWidgetArea);
-    auto* runs = addDock(tr("Runs"), QStringLiteral("runsDock"), m_runs, Qt::RightDockWidgetArea);
+    addDock(tr("Devices"), QStringLiteral("devicesDock"), devicesArea, Qt::LeftDockWidgetArea);
+    addDock(tr("Selection"), QStringLiteral("selectionDock"), m_selection, Qt::LeftDockWidgetArea);
+    addDock(tr("Runs"), QStringLiteral("runsDock"), m_runs, Qt::RightDockWidgetArea);
     auto* curve = addDock(tr("Curve"), QStringLiteral("curveDock"), m_curve, Qt::RightDockWidgetArea);
     auto* archive = addDock(tr("Archive"), QStringLiteral("archiveDock"), m_archive, Qt::RightDockWidgetArea);
-    auto* timeline = addDock(tr("Timeline"), QStringLiteral("timelineDock"), m_timeline, Qt::BottomDockWidgetArea);
+    addDock(tr("Timeline"), QStringLiteral("timelineDock"), m_timeline, Qt::BottomDockWidgetArea);
     tabifyDockWidget(curve, archive);
     curve->raise();
-    resizeDocks({devices, runs}, {300, 420}, Qt::Horizontal);
-    resizeDocks({devices, selection}, {380, 200}, Qt::Vertical);
-    resizeDocks({runs, curve}, {200, 380}, Qt::Vertical);
-    resizeDocks({timeline}, {300}, Qt::Vertical);
+    sizePanels();
 
     m_drag = new OpDrag(m_document.get(), m_devices, m_timeline, this);
     for (OpView* view : std::initializer_list<OpView*>{m_graph, m_timeline, m_devices}) m_drag->watch(view);
@@ -300,19 +298,8 @@ void MainWindow::makeToolBar() {
     options->setToolTip(m_options->toolTip());
     connect(options, &QToolButton::clicked, m_options, &QAction::trigger);
     bar->addWidget(options);
-    m_evaluations = new QSpinBox;
-    m_evaluations->setObjectName(QStringLiteral("evaluations"));
-    m_evaluations->setRange(1, 1'000'000'000);
-    m_evaluations->setGroupSeparatorShown(true);
-    m_evaluations->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
-    m_evaluations->setValue(20'000);
-    labelled(tr("&Evaluations"), m_evaluations, tr("How many placements a search may simulate"));
-    m_seed = new QSpinBox;
-    m_seed->setObjectName(QStringLiteral("seed"));
-    m_seed->setRange(0, 1'000'000'000);
-    m_seed->setValue(1);
-    labelled(tr("See&d"), m_seed, tr("The same seed from the same placement gives the same result"));
 
+    // What a small window cuts off goes behind an arrow at the right end: not these two.
     auto* space = new QWidget;
     space->setFixedWidth(10);
     bar->addWidget(space);
@@ -328,6 +315,19 @@ void MainWindow::makeToolBar() {
     exportButton->setMenu(m_exportMenu);
     exportButton->setToolTip(tr("Write the placement or a picture"));
     bar->addWidget(exportButton);
+
+    m_evaluations = new QSpinBox;
+    m_evaluations->setObjectName(QStringLiteral("evaluations"));
+    m_evaluations->setRange(1, 1'000'000'000);
+    m_evaluations->setGroupSeparatorShown(true);
+    m_evaluations->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
+    m_evaluations->setValue(20'000);
+    labelled(tr("&Evaluations"), m_evaluations, tr("How many placements a search may simulate"));
+    m_seed = new QSpinBox;
+    m_seed->setObjectName(QStringLiteral("seed"));
+    m_seed->setRange(0, 1'000'000'000);
+    m_seed->setValue(1);
+    labelled(tr("See&d"), m_seed, tr("The same seed from the same placement gives the same result"));
 
     connect(m_machine, &QComboBox::activated, this, [this](int index) {
         const QString machine = m_machine->itemData(index).toString();
@@ -562,12 +562,22 @@ void MainWindow::showMachine() {
     m_machine->setCurrentIndex(index);
 }
 
+/// The sizes of panels that nobody has moved yet. A small window keeps room for the graph; narrower than this the panels would be cut off.
+void MainWindow::sizePanels() {
+    QDockWidget *devices = m_docks[0], *selection = m_docks[1], *runs = m_docks[2], *curve = m_docks[3], *timeline = m_docks[5];
+    resizeDocks({devices, runs}, {std::clamp(width() * 21 / 100, 230, 300), std::clamp(width() * 29 / 100, 230, 420)}, Qt::Horizontal);
+    resizeDocks({devices, selection}, {380, 200}, Qt::Vertical);
+    resizeDocks({runs, curve}, {200, 380}, Qt::Vertical);
+    resizeDocks({timeline}, {std::min(300, height() / 3)}, Qt::Vertical);
+}
+
 /// Panels have nothing to show on the start page; their arrangement comes back with the first network.
 void MainWindow::showPanels(bool show) {
     if (show == m_panelsShown) return;
     m_panelsShown = show;
     if (show) {
         restoreState(m_layout);
+        if (!QSettings().contains(QStringLiteral("layout"))) sizePanels();
     } else {
         m_layout = saveState();
         for (QDockWidget* dock : std::as_const(m_docks)) dock->hide();

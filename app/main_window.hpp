@@ -74,6 +74,7 @@ private:
     void fillRecent();
     void showProblem();
     void showMachine();
+    void sizePanels();
     void showPanels(bool show);
     void showPlacement();
     void showTimeline();

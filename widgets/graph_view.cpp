@@ -345,8 +345,7 @@ bool GraphView::startDrag(QPoint global) {
     const OpId op = m_scene->nodes[static_cast<std::size_t>(m_pressedNode)].op;
     if (!std::binary_search(m_selection.begin(), m_selection.end(), op)) editSelection({op});
     m_gesture = Gesture::drag;
-    setCursor(Qt::DragMoveCursor);
-    Q_EMIT opDragStarted(m_selection, global);
+    beginOpDrag(m_selection, global);
     return m_gesture == Gesture::drag;
 }
 
@@ -355,7 +354,7 @@ void GraphView::cancelGesture() {
     if (was == Gesture::none) return;
     unsetCursor();
     update();
-    if (was == Gesture::drag) Q_EMIT opDragCancelled();
+    if (was == Gesture::drag) cancelOpDrag();
 }
 
 QRectF GraphView::band() const {
@@ -417,7 +416,7 @@ void GraphView::mouseReleaseEvent(QMouseEvent* event) {
         for (const std::uint32_t node : m_scene->nodesIn(m_view.inverted().mapRect(band()))) ops.push_back(m_scene->nodes[node].op);
         editSelection(std::move(ops));
     } else if (was == Gesture::drag) {
-        Q_EMIT opDropped(event->globalPosition().toPoint());
+        dropOps(event->globalPosition().toPoint());
     }
 }
 

@@ -18,14 +18,9 @@ namespace {
 constexpr int kBarTop = 3;  // from a row's top to its spans
 constexpr std::size_t kMostArrows = 200;
 
-QColor mix(const QColor& a, const QColor& b, double share) {
-    const auto blend = [&](int from, int to) { return static_cast<int>(std::lround(from + (to - from) * share)); };
-    return QColor(blend(a.red(), b.red()), blend(a.green(), b.green()), blend(a.blue(), b.blue()));
-}
-
 /// The brush with `veil` over it.
 QBrush veiled(QBrush brush, const QColor& veil, double share) {
-    if (brush.style() != Qt::TexturePattern) return QBrush(mix(brush.color(), veil, share));
+    if (brush.style() != Qt::TexturePattern) return QBrush(mixedColor(brush.color(), veil, share));
     QImage tile = brush.textureImage();
     QColor over = veil;
     over.setAlphaF(static_cast<float>(share));
@@ -33,7 +28,7 @@ QBrush veiled(QBrush brush, const QColor& veil, double share) {
     painter.fillRect(tile.rect(), over);
     painter.end();
     brush.setTextureImage(tile);
-    brush.setColor(mix(brush.color(), veil, share));
+    brush.setColor(mixedColor(brush.color(), veil, share));
     return brush;
 }
 
@@ -125,7 +120,7 @@ void TimelineView::paintEvent(QPaintEvent*) {
 void TimelineView::paintChart(QPainter& painter) const {
     painter.fillRect(rect(), palette().color(QPalette::Base));
     painter.fillRect(QRect(0, 0, m_headerWidth, height()), palette().color(QPalette::Window));
-    const QColor line = mix(palette().color(QPalette::Base), palette().color(QPalette::Text), 0.14);
+    const QColor line = mixedColor(palette().color(QPalette::Base), palette().color(QPalette::Text), 0.14);
 
     painter.setClipRect(QRect(0, m_rulerHeight, m_headerWidth + plotRect().width(), height() - m_rulerHeight));
     for (const Row& row : m_rows) {
@@ -221,14 +216,14 @@ void TimelineView::paintSpans(QPainter& painter, const Row& row) const {
     const bool isDevice = row.kind == Row::Kind::device;
     const auto& busy_s = isDevice ? m_data->device_busy_s[row.resource] : m_data->channel_busy_s[row.resource];
     const QColor base = palette().color(QPalette::Base);
-    const QColor neutral = mix(base, palette().color(QPalette::Text), 0.45);
+    const QColor neutral = mixedColor(base, palette().color(QPalette::Text), 0.45);
     const QFontMetrics metrics(painter.font());
     const int top = rowTop(row) + kBarTop, height = row.bar;
     const QRect plot = plotRect();
 
     const auto brushOf = [&](const Span& span) -> QBrush {
         if (isDevice) return brushesOf(row.resource)[static_cast<std::size_t>(graph.op(span.op).phase)];
-        return mix(neutral, brushesOf(span.from)[0].color(), 0.45);
+        return mixedColor(neutral, brushesOf(span.from)[0].color(), 0.45);
     };
     for (const SpanMark& mark : visibleMarks(m_data->trace, spans, m_axis)) {
         const Span& span = m_data->trace.spans[spans[mark.first + (mark.last - mark.first) / 2]];
@@ -269,8 +264,8 @@ void TimelineView::paintMemory(QPainter& painter, const Row& row) const {
     const int bottom = rowTop(row) + row.height - 3;
     const auto yOf = [&](double bytes) { return bottom - static_cast<int>(std::lround(bytes / top_bytes * (bottom - top))); };
     const QColor color = brushesOf(row.resource)[0].color();
-    const QColor area = mix(palette().color(QPalette::Base), color, 0.3);
-    const QColor edge = mix(palette().color(QPalette::Base), color, 0.8);
+    const QColor area = mixedColor(palette().color(QPalette::Base), color, 0.3);
+    const QColor edge = mixedColor(palette().color(QPalette::Base), color, 0.8);
     const QColor warning = warningColor(palette());
     const int limitY = yOf(limit_bytes);
 
