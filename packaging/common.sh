@@ -18,6 +18,8 @@ install_packages() {
         sudo=(sudo)
     fi
     say "installing ${#missing[@]} packages"
+    # An earlier installation that was cut off leaves packages unpacked but not set up, and apt refuses to work until they are.
+    "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive dpkg --configure -a --force-confdef --force-confold >/dev/null
     "${sudo[@]}" apt-get -o DPkg::Lock::Timeout=900 update -qq
     "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=900 install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
