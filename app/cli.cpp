@@ -10,9 +10,13 @@
 #include <new>
 #include <unistd.h>
 
+#include "app/compare_command.hpp"
 #include "app/console.hpp"
+#include "app/experiment_command.hpp"
+#include "app/explain.hpp"
 #include "app/interrupt.hpp"
-#include "app/job.hpp"
+#include "app/job_arguments.hpp"
+#include "app/search_arguments.hpp"
 #include "app/usage.hpp"
 #include "core/algorithms.hpp"
 #include "core/base/units.hpp"
@@ -29,107 +33,6 @@ namespace {
 
 /// Evaluations of a search that only time ends.
 constexpr std::uint64_t kUnlimited = 1'000'000'000'000;
-
-/// A combination of arguments that makes no sense, a wrong algorithm or option: exit status 2.
-class UsageError : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
-};
-
-enum ExitStatus { kDone = 0, kInternalError = 1, kWrongUsage = 2, kBadInput = 3, kNothingFits = 4, kCancelled = 130 };
-
-/// What simulate, optimize and bound have in common.
-struct JobArguments {
-    std::string network;
-    std::string machine;
-    std::int64_t batch = 0;
-    std::uint32_t batches = 1, in_flight = 1;
-    bool inference = false;
-    std::string cost{cost_models().front().id};
-    bool cost_given = false;
-    std::string memory = "training";
-    std::string objective{goals().front().id};
-    std::string memory_rule = "exprimo";
-    double compute_efficiency = 0, channel_efficiency = 0;
-    bool json = false;
-
-    /// `objectives`: those that the command knows, of goals().
-    void add_to(CLI::App& command, std::span<const Goal> objectives) {
-        std::vector<std::string> models;
-        std::vector<Row> model_rows;
-        for (const CostModel& model : cost_models()) {
-            models.emplace_back(model.id);
-            model_rows.push_back({"  " + models.back(), std::string(model.help)});
-        }
-        std::vector<std::string> objective_ids;
-        std::vector<Row> objective_rows;
-        for (const Goal& goal : objectives) {
-            objective_ids.emplace_back(goal.id);
-            objective_rows.push_back({"  " + objective_ids.back(), std::string(goal.help)});
-        }
-        command.footer("Op times:\n" + table("ll", model_rows) + "\nObjectives:\n" + table("ll", objective_rows) +
-                       "\nA workload of dnn-partitioning is a network with its machine and its times (--cost measured).\n\n" +
-                       command.get_parent()->get_footer());
-        const auto efficiency = usage::positive_number(1, "a number above 0 and at most 1");
-        command.add_option("GRAPH", network, "Network file, or name of a shipped one (see networks)")->required();
-        command.add_option("--machine", machine, "Machine file, or shipped one (see machines); workloads bring one")->type_name("M");
-        command.add_option("--batch", batch, "Batch size, for files that leave it open (Exprimo's networks)")
-            ->check(usage::whole_number(1, 1'000'000))
-            ->type_name("B");
-        command.add_option("--batches", batches, "Batches to run")
-            ->check(usage::whole_number(1, 100'000))
-            ->type_name("N")
-            ->capture_default_str();
-        command.add_option("--in-flight", in_flight, "At most this many batches at a time")
-            ->check(usage::whole_number(1, 1'000))
-            ->type_name("K")
-            ->capture_default_str();
-        command.add_flag("--inference", inference, "Forward ops only");
-        usage::add_choice(command, "--cost", cost, models, "How op times are found, see below")->each([this](const std::string&) {
-            cost_given = true;
-        });
-        usage::add_choice(command, "--memory", memory, {"training", "exprimo"}, "What is held in memory, and when");
-        usage::add_choice(command, "--objective", objective, objective_ids, "What is minimised, see below");
-        usage::add_choice(command, "--memory-rule", memory_rule, {"exprimo", "placeto", "post"},
-                          "What overflowing memory adds to the score");
-        command.add_option("--compute-efficiency", compute_efficiency, "Replaces the efficiency of all devices")
-            ->check(efficiency)
-            ->type_name("E");
-        command.add_option("--channel-efficiency", channel_efficiency, "Replaces the efficiency of all channels")
-            ->check(efficiency)
-            ->type_name("E");
-        command.add_flag("--json", json, "Print one JSON object");
-    }
-
-    Job load() const {
-        JobOptions options;
-        if (batch > 0) options.batch = batch;
-        options.problem.inference = inference;
-        options.problem.cost.model = find_cost_model(cost);
-        if (compute_efficiency > 0) options.problem.cost.compute_efficiency = compute_efficiency;
-        if (channel_efficiency > 0) options.problem.cost.channel_efficiency = channel_efficiency;
-        options.simulation = {batches, in_flight};
-        options.problem.memory = *memory_model_from(memory);
-        options.objective.rule = *memory_rule_from(memory_rule);
-
-        const Path file = find_network_file(network);
-        NetworkFile read = read_network(file, options.batch);
-        if (!read.machine && machine.empty()) throw CLI::RequiredError("--machine");
-        if (read.machine && !machine.empty()) throw UsageError("--machine: " + network + " is a workload and brings its own machine");
-        if (read.machine && cost_given && cost != "measured")
-            throw UsageError("--cost " + cost + ": " + network + " is a workload, whose times are measured");
-        return load_job(file, std::move(read), machine, options);
-    }
-};
-
-/// JSON has no infinity: a bound that says that nothing fits is null.
-Json finite_or_null(double value) {
-    return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
-
-void print(const Json& json) {
-    std::cout << json.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
-}
 
 /// What the objective says of the placement; nothing for the step time. A placement that the objective is not defined for is the fault of
 /// `placement_file`, where there is one.
@@ -166,10 +69,11 @@ Json outcome_json(const Job& job, const Outcome& outcome, const std::optional<Ev
                             {"bytes", outcome.channel_bytes[i]},
                             {"transfers", outcome.channel_transfers[i]}});
     }
-    const Score score = evaluation ? job.objective.score(machine, *evaluation) : job.objective.score(machine, outcome);
+    const Score score = evaluation ? job.objective.score(*job.problem, *evaluation) : job.objective.score(*job.problem, outcome);
     return {{"objective", arguments.objective},
             {"objective_s", score.step_time_s},
             {"step_time_s", outcome.step_time_s},
+            {"steady_step_time_s", outcome.steady_step_time_s ? Json(*outcome.steady_step_time_s) : Json(nullptr)},
             {"total_time_s", outcome.total_time_s},
             {"fits", score.fits},
             {"score_s", score.seconds},
@@ -183,20 +87,22 @@ void print_outcome(const Job& job, const Outcome& outcome) {
     const Machine& machine = *job.problem->machine;
     std::cout << job.problem->graph->name() << " on " << machine.name() << '\n' << "step time " << format_seconds(outcome.step_time_s);
     if (job.simulation.batches > 1) std::cout << " a batch, " << format_seconds(outcome.total_time_s) << " for " << job.simulation.batches;
+    if (outcome.steady_step_time_s) std::cout << ", " << format_seconds(*outcome.steady_step_time_s) << " with a full pipeline";
     std::cout << (outcome.fits ? ", fits the memory" : ", does not fit the memory") << "; " << outcome.ops_run << " ops run, "
               << outcome.transfers << " transfers\n\n";
     std::vector<Row> rows{{"device", "busy", "share", "peak", "memory"}};
     for (std::size_t i = 0; i < machine.devices().size(); ++i) {
-        rows.push_back({machine.devices()[i].name, format_seconds(outcome.device_busy_s[i]),
-                        percent(outcome.total_time_s > 0 ? outcome.device_busy_s[i] / outcome.total_time_s : 0),
-                        format_bytes(outcome.peak_bytes[i]), format_bytes(machine.devices()[i].memory_bytes)});
+        rows.push_back(
+            {machine.devices()[i].name, format_seconds(outcome.device_busy_s[i]),
+             percent(outcome.total_time_s > 0 ? outcome.device_busy_s[i] / (outcome.total_time_s * machine.devices()[i].streams) : 0),
+             format_bytes(outcome.peak_bytes[i]), format_bytes(job.problem->memory_limit_bytes[i])});
     }
     std::cout << table("lrrrr", rows);
     rows = {{"channel", "busy", "share", "bytes", "transfers"}};
     for (std::size_t i = 0; i < machine.channels().size(); ++i) {
         if (outcome.channel_transfers[i] == 0) continue;
         rows.push_back({machine.channels()[i].name, format_seconds(outcome.channel_busy_s[i]),
-                        percent(outcome.channel_busy_s[i] / outcome.total_time_s), format_bytes(outcome.channel_bytes[i]),
+                        percent(outcome.total_time_s > 0 ? outcome.channel_busy_s[i] / outcome.total_time_s : 0), format_bytes(outcome.channel_bytes[i]),
                         std::to_string(outcome.channel_transfers[i])});
     }
     if (rows.size() == 1) return;
@@ -210,26 +116,36 @@ void print_evaluation(const Job& job, const Evaluation& evaluation, const Goal& 
     std::vector<Row> rows{{"device", "load", "holds", "memory"}};
     for (std::size_t i = 0; i < machine.devices().size(); ++i) {
         rows.push_back({machine.devices()[i].name, format_seconds(evaluation.device_s[i]), format_bytes(evaluation.device_bytes[i]),
-                        format_bytes(machine.devices()[i].memory_bytes)});
+                        format_bytes(job.problem->memory_limit_bytes[i])});
     }
     std::cout << table("lrrr", rows) << "\nIn the event simulation, where computing and transferring overlap:\n";
 }
 
-int simulate(const JobArguments& arguments, const std::string& placement_file, const std::string& trace_file) {
-    const Job job = arguments.load();
+int simulate(const JobArguments& arguments, const std::string& placement_file, const std::string& trace_file, bool explained) {
+    const Job job = arguments.load(placement_file);
     const Placement placement = placement_file.empty() ? job.single_device : read_placement(placement_file, *job.problem);
     const std::optional<Evaluation> evaluation = evaluate(job, placement, arguments, placement_file);
     Simulator simulator(job.problem, job.simulation);
     Trace trace;
-    const Outcome& outcome = trace_file.empty() ? simulator.run(placement) : simulator.run(placement, trace);
+    const Outcome& outcome = trace_file.empty() && !explained ? simulator.run(placement) : simulator.run(placement, trace);
     if (!trace_file.empty()) write_chrome_trace(trace, *job.problem, trace_file);
+    std::optional<Explanation> explanation;
+    if (explained) {
+        const InterruptGuard interrupt;
+        explanation = explain(job, placement, trace, interrupt.token());
+    }
     if (arguments.json) {
-        print(outcome_json(job, outcome, evaluation, arguments));
+        Json json = outcome_json(job, outcome, evaluation, arguments);
+        if (explanation) json["explain"] = explanation_json(job, placement, trace, *explanation);
+        print(json);
     } else {
         if (evaluation) print_evaluation(job, *evaluation, *find_goal(arguments.objective));
         print_outcome(job, outcome);
+        if (explanation) print_explanation(job, placement, trace, *explanation);
     }
-    return kDone;
+    if (!explanation || explanation->moves) return kDone;
+    std::cerr << "placewright-cli: cancelled before all moves were simulated\n";
+    return kCancelled;
 }
 
 void print_progress(const SearchProgress& progress, const Budget& budget) {
@@ -243,10 +159,6 @@ void print_progress(const SearchProgress& progress, const Budget& budget) {
     std::fprintf(stderr, "\r\x1b[K%s", text.c_str());
 }
 
-Json option_json(const OptionValue& value) {
-    return std::visit([](const auto& plain) { return Json(plain); }, value);
-}
-
 struct OptimizeArguments {
     std::string algorithm;
     std::vector<std::string> settings;
@@ -256,50 +168,14 @@ struct OptimizeArguments {
     std::string out;
 };
 
-std::string option_names(const AlgorithmInfo& algorithm) {
-    std::vector<std::string> names;
-    for (const OptionInfo& option : algorithm.options) names.push_back(option.name);
-    return usage::joined(names, ", ");
-}
-
-OptionValues parse_settings(const AlgorithmInfo& algorithm, const std::vector<std::string>& settings) {
-    OptionValues values;
-    for (const std::string& setting : settings) {
-        const auto equals = setting.find('=');
-        if (equals == std::string::npos)
-            throw UsageError("--set " + setting + ": expected option=value; " + algorithm.id + " has " + option_names(algorithm));
-        const std::string name = setting.substr(0, equals);
-        try {
-            values[name] = parse_option(algorithm.options[position(algorithm.options, name)], setting.substr(equals + 1));
-        } catch (const OptionError& error) {
-            throw UsageError("--set " + setting + ": " + error.what());
-        }
-    }
-    return values;
-}
-
-const AlgorithmInfo& chosen_algorithm(const std::string& id) {
-    if (const AlgorithmInfo* found = find_algorithm(id)) return *found;
-    std::vector<std::string> known;
-    for (const AlgorithmInfo& info : algorithms()) known.push_back(info.id);
-    throw UsageError("--algorithm " + id + ": there is no such algorithm; there are " + usage::joined(known, ", "));
-}
-
-/// Tells of a mistyped folder before the search, not after it.
-void expect_writable(const Path& file) {
-    std::error_code error;
-    const bool folder = std::filesystem::is_directory(file, error);
-    if (!folder && (!file.has_parent_path() || std::filesystem::is_directory(file.parent_path(), error))) return;
-    throw InputError(file.string(), "", folder ? "cannot be written: it is a folder" : "cannot be written: there is no such folder");
-}
-
 struct Found {
     const AlgorithmInfo& algorithm;
+    const Goal& goal;
     OptionValues options;
     std::uint64_t seed;
     SearchResult result;
     Outcome outcome;
-    double lower_bound_s;
+    double lower_bound_s;  ///< on the step time; not a number with another goal
 
     const SearchProgress& progress() const { return result.progress; }
     const Placement& placement() const { return *result.progress.best_placement; }
@@ -314,11 +190,16 @@ Json found_json(const Job& job, const Found& found) {
     Json by_name = Json::object();
     for (const auto& [op, device] : placement_by_name(found.placement(), *job.problem)) append_member(by_name, op, device);
     return {{"algorithm", found.algorithm.id},
+            {"objective", found.goal.id},
             {"seed", found.seed},
             {"evaluations", progress.evaluations},
             {"wall_s", progress.elapsed_s},
             {"simulations_per_s", found.simulations_per_s()},
-            {"best", {{"step_time_s", progress.best.step_time_s}, {"score_s", progress.best.seconds}, {"fits", progress.best.fits}}},
+            {"best",
+             {{"step_time_s", found.outcome.step_time_s},
+              {"objective_s", progress.best.step_time_s},
+              {"score_s", progress.best.seconds},
+              {"fits", progress.best.fits}}},
             {"lower_bound_s", finite_or_null(found.lower_bound_s)},
             {"curve", std::move(curve)},
             {"placement", std::move(by_name)}};
@@ -330,13 +211,13 @@ void print_found(const Job& job, const Found& found) {
     std::cout << found.algorithm.title << ", seed " << found.seed << ": " << progress.evaluations
               << (progress.evaluations == 1 ? " evaluation in " : " evaluations in ") << format_seconds(progress.elapsed_s)
               << (found.cancelled() ? " (cancelled)" : "") << ", " << format_count(found.simulations_per_s()) << " simulations/s\n"
-              << "best " << format_seconds(best.step_time_s);
+              << "best " << (found.goal.evaluate == nullptr ? "" : std::string(found.goal.title) + ' ') << format_seconds(best.step_time_s);
     // Bounds hold for what fits, and a device that cannot hold everything is nothing to compare with.
     if (best.fits && found.lower_bound_s > 0) {
         std::cout << ", at most " << percent(std::max(0.0, best.step_time_s / found.lower_bound_s - 1)) << " above optimal (bound "
                   << format_seconds(found.lower_bound_s) << ')';
     }
-    if (best.fits && job.single_device_fits && best.step_time_s > 0) {
+    if (found.goal.evaluate == nullptr && best.fits && job.single_device_fits && best.step_time_s > 0) {
         std::array<char, 32> speedup{};
         std::snprintf(speedup.data(), speedup.size(), "%.2f", job.single_device_s / best.step_time_s);
         std::cout << ", " << speedup.data() << " times as fast as one device";
@@ -365,12 +246,21 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
     } catch (const OptionError& error) {
         throw UsageError(std::string("--set: ") + error.what());
     }
-    const auto evaluator = simulation_evaluator(job.problem, job.simulation, job.objective, search.threads);
+    const Goal& goal = *find_goal(arguments.objective);
+    const auto evaluator = [&] {
+        try {
+            return goal_evaluator(job.problem, goal, job.simulation, job.objective, search.threads);
+        } catch (const GraphError& error) {
+            throw InputError(arguments.network, "", error.what());
+        } catch (const MachineError& error) {
+            throw InputError(arguments.machine, "", error.what());
+        }
+    }();
     ProgressCallback report;
     const bool terminal = isatty(STDERR_FILENO) != 0;
     if (terminal) report = [&](const SearchProgress& progress) { print_progress(progress, search.budget); };
     // Before the search: after a Ctrl+C nobody wants to wait for it.
-    const double lower_bound_s = tightest_bound(job).value_s;
+    const double lower_bound_s = goal.evaluate == nullptr ? tightest_bound(job).value_s : std::nan("");
     SearchResult result = run_search(*optimizer, *evaluator, search.budget, interrupt.token(), report, std::chrono::milliseconds(100));
     if (terminal) std::fputs("\r\x1b[K", stderr);
     if (!result.progress.best_placement) {
@@ -378,7 +268,7 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
         return kCancelled;
     }
     const Outcome outcome = Simulator(job.problem, job.simulation).run(*result.progress.best_placement);
-    const Found found{algorithm, options, search.seed, std::move(result), outcome, lower_bound_s};
+    const Found found{algorithm, goal, options, search.seed, std::move(result), outcome, lower_bound_s};
 
     // The result comes before the file: it is not lost if that cannot be written.
     if (arguments.json) {
@@ -421,6 +311,7 @@ struct ConvertArguments {
     std::string network;
     std::int64_t batch = 0;
     std::string graph_out, machine_out;  ///< of a workload
+    ShardArguments shards;
 };
 
 int convert_workload(const ConvertArguments& arguments) {
@@ -435,9 +326,10 @@ int convert_workload(const ConvertArguments& arguments) {
 }
 
 int convert(const ConvertArguments& arguments) {
-    const auto& [files, network, batch, graph_out, machine_out] = arguments;
+    const auto& [files, network, batch, graph_out, machine_out, shards] = arguments;
     if (!graph_out.empty() || !machine_out.empty()) {
         if (!network.empty()) throw UsageError("--network: a generated network has no machine; give --graph and --machine with a workload");
+        if (!shards.texts.empty()) throw UsageError("--shard: the ops of a workload have no channels");
         return convert_workload(arguments);
     }
     if (!network.empty()) {
@@ -448,7 +340,7 @@ int convert(const ConvertArguments& arguments) {
             throw UsageError("--network " + network + ": there is no such network; there are " + usage::joined(known, ", "));
         }
         if (files.size() != 1) throw UsageError("convert --network NAME takes one file, the output");
-        write_network(info->build(batch > 0 ? batch : 32), files[0]);
+        write_network(shards.split(info->build(batch > 0 ? batch : 32)), files[0]);
         return kDone;
     }
     if (files.size() != 2) throw UsageError("convert takes an input and an output file");
@@ -458,9 +350,10 @@ int convert(const ConvertArguments& arguments) {
     }
     if (content == FileContent::machine) {
         if (batch > 0) throw UsageError("--batch: a machine has no batch size");
+        if (!shards.texts.empty()) throw UsageError("--shard: a machine has no ops");
         write_machine(read_machine(files[0]), files[1]);
     } else {
-        write_network(read_network(files[0], batch > 0 ? std::optional(batch) : std::nullopt).graph, files[1]);
+        write_network(shards.split(read_network(files[0], batch > 0 ? std::optional(batch) : std::nullopt).graph), files[1]);
     }
     return kDone;
 }
@@ -572,11 +465,13 @@ int run(int argc, char** argv) {
     job.add_to(simulate_command, goals());
     simulate_command.add_option("--placement", placement_file, "Placement file; else everything is on the fastest device")->type_name("P");
     simulate_command.add_option("--trace", trace_file, "Write the trace as Chrome trace JSON (opens in Perfetto)")->type_name("OUT");
-    simulate_command.callback([&] { status = simulate(job, placement_file, trace_file); });
+    bool explained = false;
+    simulate_command.add_flag("--explain", explained, "Tell where time and memory go, and what moves would gain");
+    simulate_command.callback([&] { status = simulate(job, placement_file, trace_file, explained); });
 
     OptimizeArguments search;
     CLI::App& optimize_command = *app.add_subcommand("optimize", "One search for a good placement");
-    job.add_to(optimize_command, goals().first(1));
+    job.add_to(optimize_command, goals());
     optimize_command.add_option("--algorithm", search.algorithm, "What searches (see algorithms)")->required()->type_name("A");
     optimize_command.add_option("--set", search.settings, "Option of the algorithm; may be repeated")
         ->expected(1)
@@ -605,6 +500,16 @@ int run(int argc, char** argv) {
         status = optimize(job, search);
     });
 
+    CompareArguments comparison;
+    CLI::App& compare_command = *app.add_subcommand("compare", "Several algorithms on equal evaluations");
+    comparison.add_to(compare_command);
+    compare_command.callback([&] { status = compare_algorithms(comparison); });
+
+    ExperimentArguments experiment;
+    CLI::App& experiment_command = *app.add_subcommand("experiment", "An experiment of a paper, as tables and data");
+    experiment.add_to(experiment_command);
+    experiment_command.callback([&] { status = run_experiment(experiment); });
+
     CLI::App& bound_command = *app.add_subcommand("bound", "Lower bounds on the step time, and how each is proven");
     job.add_to(bound_command, goals().first(1));
     bound_command.footer("A bound that shows that no placement fits the memory is null in JSON.\n\n" + bound_command.get_footer());
@@ -626,6 +531,7 @@ int run(int argc, char** argv) {
         ->type_name("B");
     convert_command.add_option("--graph", conversion.graph_out, "Write the network of a workload")->type_name("OUT");
     convert_command.add_option("--machine", conversion.machine_out, "Write the machine of a workload")->type_name("OUT");
+    conversion.shards.add_to(convert_command);
     convert_command.callback([&] { status = convert(conversion); });
 
     bool json = false;

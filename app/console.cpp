@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
+#include <iostream>
 
 namespace placewright {
 namespace {
@@ -66,6 +68,18 @@ std::string table(std::string_view alignment, const std::vector<Row>& rows) {
         }
     }
     return text;
+}
+
+Json finite_or_null(double value) {
+    return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+Json option_json(const OptionValue& value) {
+    return std::visit([](const auto& plain) { return Json(plain); }, value);
+}
+
+void print(const Json& json) {
+    std::cout << json.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
 }
 
 }  // namespace placewright

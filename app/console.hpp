@@ -6,6 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/io/json.hpp"
+#include "core/search/options.hpp"
+
 namespace placewright {
 
 /// "12 %"; "<1 %" for what would read as none but is not.
@@ -19,5 +22,11 @@ using Row = std::vector<std::string>;
 
 /// Rows with columns side by side; `alignment` has a letter a column: 'l' left, 'r' right. A last column that is left-aligned is wrapped.
 std::string table(std::string_view alignment, const std::vector<Row>& rows);
+
+/// JSON has no infinity: a bound that says that nothing fits is null.
+Json finite_or_null(double value);
+Json option_json(const OptionValue& value);
+/// One line on standard output.
+void print(const Json& json);
 
 }  // namespace placewright

@@ -2,13 +2,17 @@
 #include "app/document.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <string_view>
+#include <thread>
+#include <utility>
 
 #include <QFileInfo>
 #include <QUndoCommand>
 
+#include "app/option_text.hpp"
 #include "core/algorithms.hpp"
 #include "core/io/input_error.hpp"
 #include "widgets/quantities.hpp"
@@ -33,49 +37,84 @@ std::vector<GroupId> groupsOf(const Problem& problem, const OpList& ops) {
     return groups;
 }
 
-/// Tells problems apart for which placements and step times do not mean the same.
-std::size_t fingerprint(const Problem& problem) {
-    std::size_t hash = 0;
-    const auto add = [&hash](const auto& values) {
-        const std::string_view bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0]));
-        hash = hash * 31 + std::hash<std::string_view>()(bytes);
-    };
-    for (const Op& op : problem.graph->ops()) add(op.name);
-    add(problem.grouping.group_of);
-    add(problem.op_time_s);
-    add(problem.transfer_s);
-    add(problem.allowed);
-    return hash;
-}
-
-/// The placement on another machine, device by device of the same name; empty if some are not there or may not hold their groups.
-Placement carried(const Placement& placement, const Problem& from, const Problem& to) {
-    if (from.grouping.group_of != to.grouping.group_of) return {};
-    Placement result;
-    for (GroupId group = 0; group < placement.size(); ++group) {
-        const auto device = to.machine->find(from.machine->device(placement[group]).name);
-        if (!device || !std::ranges::binary_search(to.allowed_devices(group), *device)) return {};
-        result.push_back(*device);
-    }
-    return result;
-}
-
 bool mayHold(const Problem& problem, GroupId group, DeviceId device) {
     return std::ranges::binary_search(problem.allowed_devices(group), device);
 }
 
+/// Tells bytes apart.
+class Fingerprint {
+public:
+    template <class Values>
+    void add(const Values& values) {
+        const std::string_view bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0]));
+        m_hash = m_hash * 31 + std::hash<std::string_view>()(bytes);
+    }
+    std::size_t value() const { return m_hash; }
+
+private:
+    std::size_t m_hash = 0;
+};
+
+/// Of problems for which placements and step times do not mean the same.
+std::size_t fingerprint(const Problem& problem) {
+    Fingerprint print;
+    for (const Op& op : problem.graph->ops()) print.add(op.name);
+    print.add(problem.grouping.group_of);
+    print.add(problem.op_time_s);
+    print.add(problem.transfer_s);
+    print.add(problem.allowed);
+    return print.value();
+}
+
+std::size_t fingerprint(const Graph& graph) {
+    Fingerprint print;
+    for (const Op& op : graph.ops()) {
+        print.add(op.name);
+        print.add(std::array{op.flops, static_cast<double>(op.parameter_bytes)});
+    }
+    return print.value();
+}
+
+bool sameScenario(const Scenario& a, const Scenario& b) {
+    return a.networkFile == b.networkFile && a.machineFile == b.machineFile && a.options == b.options && a.fingerprint == b.fingerprint;
+}
+
+/// Of another batch size the graph differs although the file is the same.
+bool sameNetwork(const Scenario& a, const Scenario& b) {
+    return a.networkFile == b.networkFile && (a.graphFingerprint == b.graphFingerprint || a.options.batch != b.options.batch);
+}
+
+/// The placement in another problem, by the names of ops and devices; what is new is placed as in `fallback`, and everything is if a device
+/// is not there or may not hold its ops.
+Placement carried(const Placement& placement, const Problem& from, const Problem& to, const Placement& fallback) {
+    Placement result = fallback;
+    for (GroupId group = 0; group < to.groups; ++group) {
+        const auto op = from.graph->find(to.graph->op(to.grouping.members[group].front()).name);
+        if (!op) continue;
+        const auto device = to.machine->find(from.machine->device(placement[from.grouping.group_of[*op]]).name);
+        if (!device || !mayHold(to, group, *device)) return fallback;
+        result[group] = *device;
+    }
+    return result;
+}
+
+/// What tells the first scenario from the second.
+QString differenceText(const Scenario& of, const Scenario& from) {
+    QStringList parts;
+    if (of.machineFile != from.machineFile) parts << QString::fromStdString(of.job.machine->name());
+    if (of.options != from.options) {
+        const QStringList options = changedOptions(of.options);
+        parts << (options.isEmpty() ? Document::tr("default options") : options.join(QStringLiteral(" · ")));
+    }
+    return parts.isEmpty() ? Document::tr("an earlier version") : parts.join(QStringLiteral(" · "));
+}
+
 }  // namespace
 
-/// Swaps the placement on screen. The timeline of the state that is left is kept, so that undo shows it at once.
-class Document::PlacementCommand : public QUndoCommand {
+/// Swaps what is on screen. The timeline of the state that is left is kept, so that undo shows it at once.
+class Document::ScreenCommand : public QUndoCommand {
 public:
-    struct State {
-        Placement placement;
-        std::shared_ptr<const TimelineData> timeline;
-        int shownRun = 0;
-    };
-
-    PlacementCommand(Document& document, const QString& text, State before, State after)
+    ScreenCommand(Document& document, const QString& text, Screen before, Screen after)
         : QUndoCommand(text), m_document(document), m_before(std::move(before)), m_after(std::move(after)) {}
 
     void undo() override { change(m_after, m_before); }
@@ -84,23 +123,26 @@ public:
     const std::shared_ptr<const TimelineData>& timelineBefore() const { return m_before.timeline; }
 
     /// Goes on to a better state without a step of its own.
-    void improve(State after) {
+    void improve(Screen after) {
         m_after = std::move(after);
-        m_document.setPlacement(m_after.placement, m_after.timeline, m_after.shownRun);
+        m_document.setScreen(m_after);
     }
 
 private:
-    void change(State& from, const State& to) {
+    void change(Screen& from, const Screen& to) {
         if (m_document.m_placement == from.placement && !m_document.m_simulateLane.busy()) from.timeline = m_document.m_timeline;
         m_document.stopFollowing();
-        m_document.setPlacement(to.placement, to.timeline, to.shownRun);
+        m_document.setScreen(to);
     }
 
     Document& m_document;
-    State m_before, m_after;
+    Screen m_before, m_after;
 };
 
-Document::Document(QObject* parent) : QObject(parent), m_machineFile(QString::fromLatin1(kDefaultMachine)) {
+Document::Document(QObject* parent) : QObject(parent) {
+    Scenario first;
+    first.machineFile = QString::fromLatin1(kDefaultMachine);
+    m_scenario = std::make_shared<const Scenario>(std::move(first));
     // Each step keeps the timeline that it left.
     m_undo.setUndoLimit(200);
     connect(&m_background, &Background::settled, this, &Document::settled);
@@ -110,11 +152,13 @@ Document::~Document() {
     // No signal of a dying part may reach a half-destroyed document.
     m_background.disconnect(this);
     for (const auto& run : m_runs) run->disconnect(this);
-    for (Background::Lane* lane : {&m_openLane, &m_layoutLane, &m_simulateLane, &m_previewLane, &m_boundLane}) lane->cancel();
+    for (Background::Lane* lane : {&m_openLane, &m_layoutLane, &m_simulateLane, &m_whyLane, &m_movesLane, &m_prepareLane, &m_previewLane,
+                                   &m_optionsLane, &m_boundLane})
+        lane->cancel();
 }
 
 std::optional<double> Document::stepTimeBefore() const {
-    const auto* last = dynamic_cast<const PlacementCommand*>(m_undo.command(m_undo.index() - 1));
+    const auto* last = dynamic_cast<const ScreenCommand*>(m_undo.command(m_undo.index() - 1));
     if (last == nullptr || !last->timelineBefore()) return {};
     return last->timelineBefore()->outcome.step_time_s;
 }
@@ -128,72 +172,146 @@ std::vector<DeviceId> Document::deviceOfOps() const {
 }
 
 bool Document::isBusy() const {
-    return isLoading() || m_simulateLane.busy() || m_previewLane.busy() || m_boundLane.busy() || isSearching();
+    return isLoading() || m_simulateLane.busy() || m_whyLane.busy() || m_movesLane.busy() || m_prepareLane.busy() || m_previewLane.busy() ||
+           m_optionsLane.busy() || m_boundLane.busy() || isSearching();
 }
 
 void Document::openNetwork(const QString& network) {
-    load({network, m_openLane.busy() ? m_loading.machine : m_machineFile, true});
+    Request request = unfinished();
+    request.file = network;
+    request.isNetwork = true;
+    load(std::move(request));
 }
 
 void Document::openFile(const QString& file) {
-    load({file, m_openLane.busy() ? m_loading.machine : m_machineFile, false});
+    Request request = unfinished();
+    request.file = file;
+    request.isNetwork = false;
+    load(std::move(request));
 }
 
 void Document::setMachine(const QString& machine) {
-    Request request = m_openLane.busy() ? m_loading : Request();
+    Request request = unfinished();
     request.machine = machine;
     load(std::move(request));
 }
 
-Document::Reading Document::read(const Request& request, const QString& networkFile, const Job& job) {
-    const std::shared_ptr<const Problem>& open = job.problem;
-    Reading reading{{}, {}, networkFile, request.machine};
-    FileContent content = FileContent::network;
-    if (request.file.isEmpty()) {
-        content = FileContent::machine;
-    } else if (!request.isNetwork) {
-        content = file_content(find_network_file(request.file.toStdString()));
-        if (content == FileContent::machine) reading.machineFile = request.file;
-    }
-    if (content == FileContent::placement && open) {
-        reading.placement = read_placement(request.file.toStdString(), *open);
-    } else if (content == FileContent::machine) {
-        auto machine = std::make_shared<const Machine>(read_machine(find_machine_file(reading.machineFile.toStdString())));
-        if (job.own_machine) {
-            throw InputError(reading.machineFile.toStdString(), "",
-                             "not used: " + networkFile.toStdString() + " is a workload with a machine and times of its own");
+void Document::setOptions(const JobOptions& options) {
+    if (!m_openLane.busy() && options == this->options()) return;
+    Request request = unfinished();
+    request.options = options;
+    load(std::move(request));
+}
+
+Scenario Document::changed(const Request& request, const Scenario& open) {
+    Scenario next = open;
+    next.options = request.options.value_or(open.options);
+    std::shared_ptr<const Machine> machine = open.job.machine;
+    if (!request.machine.isEmpty()) {
+        machine = std::make_shared<const Machine>(read_machine(find_machine_file(request.machine.toStdString())));
+        next.machineFile = request.machine;
+        if (open.job.own_machine) {
+            throw InputError(request.machine.toStdString(), "",
+                             "not used: " + open.networkFile.toStdString() + " is a workload with a machine and times of its own");
         }
-        if (open) reading.job = make_job(open->forward, std::move(machine), {});
-    } else {
-        reading.networkFile = request.file;
-        reading.job = load_job(request.file.toStdString(), request.machine.toStdString(), {});
     }
-    return reading;
+    std::shared_ptr<const Graph> graph = open.job.problem->forward;
+    if (next.options.batch != open.options.batch) {
+        graph = std::make_shared<const Graph>(read_network(find_network_file(open.networkFile.toStdString()), next.options.batch).graph);
+    }
+    JobOptions used = next.options;
+    if (open.job.own_machine) used.problem.cost.model = find_cost_model("measured");
+    next.job = make_job(std::move(graph), std::move(machine), used);
+    next.job.own_machine = open.job.own_machine;
+    next.job.batch_is_open = open.job.batch_is_open;
+    next.fingerprint = fingerprint(*next.job.problem);
+    next.graphFingerprint = fingerprint(*next.job.problem->forward);
+    return next;
+}
+
+Document::Reading Document::read(const Request& request, const Scenario& open) {
+    const bool isOpen = open.job.problem != nullptr;
+    Request wanted = request;
+    if (!wanted.file.isEmpty() && !wanted.isNetwork) {
+        const FileContent content = file_content(find_network_file(wanted.file.toStdString()));
+        if (content == FileContent::placement) {
+            if (!isOpen) throw InputError(wanted.file.toStdString(), "", "is a placement: open the network that it is for, then this file");
+            return {nullptr, true, read_placement(wanted.file.toStdString(), *open.job.problem)};
+        }
+        if (content == FileContent::machine) wanted.machine = std::exchange(wanted.file, QString());
+    }
+    if (wanted.file.isEmpty() && isOpen) return {std::make_shared<const Scenario>(changed(wanted, open)), true, {}};
+
+    Scenario next;
+    next.networkFile = wanted.file;
+    next.machineFile = wanted.machine.isEmpty() ? open.machineFile : wanted.machine;
+    next.options = wanted.options.value_or(open.options);
+    next.options.batch.reset();  // of another file, which may not leave it open
+    if (wanted.file.isEmpty()) {
+        read_machine(find_machine_file(next.machineFile.toStdString()));
+        return {std::make_shared<const Scenario>(std::move(next)), false, {}};
+    }
+    const Path file = find_network_file(wanted.file.toStdString());
+    NetworkFile network = read_network(file);
+    try {
+        next.job = load_job(file, std::move(network), next.machineFile.toStdString(), next.options);
+    } catch (const std::exception& error) {
+        const QStringList options = changedOptions(next.options);
+        if (options.isEmpty()) throw;
+        throw std::runtime_error(std::string(error.what()) + "; the options in use are " +
+                                 options.join(QStringLiteral(", ")).toStdString());
+    }
+    next.fingerprint = fingerprint(*next.job.problem);
+    next.graphFingerprint = fingerprint(*next.job.problem->forward);
+    return {std::make_shared<const Scenario>(std::move(next)), false, {}};
 }
 
 void Document::load(Request request) {
     m_background.run(
-        m_openLane, [request, networkFile = m_networkFile, job = m_job](std::stop_token) { return read(request, networkFile, job); },
+        m_openLane, [request, open = m_scenario](std::stop_token) { return read(request, *open); },
         [this, file = request.file](Reading reading) {
-            if (reading.job) {
-                adopt(std::move(*reading.job), reading.networkFile, reading.machineFile);
-                return;
-            }
+            if (!reading.placement) return adopt(std::move(reading));
             Q_EMIT loadingChanged();
-            if (reading.placement) {
-                showPlacement(*reading.placement, tr("Open %1").arg(QFileInfo(file).fileName()));
-            } else {
-                m_machineFile = reading.machineFile;
-            }
+            showPlacement(*reading.placement, tr("Open %1").arg(QFileInfo(file).fileName()));
             Q_EMIT machineChanged();
         },
         [this](const QString& error) {
             Q_EMIT loadingChanged();
-            Q_EMIT machineChanged();  // whoever shows the machine goes back to the one in use
+            Q_EMIT machineChanged();  // whoever shows the machine or the options goes back to those in use
             Q_EMIT message(true, error);
         });
     m_loading = std::move(request);
     Q_EMIT loadingChanged();
+}
+
+void Document::previewOptions(const JobOptions& options) {
+    if (!isOpen()) return;
+    Request request;
+    request.options = options;
+    m_background.run(
+        m_optionsLane,
+        [request, open = m_scenario, now = m_placement](std::stop_token) {
+            const Scenario next = changed(request, *open);
+            const Problem& problem = *next.job.problem;
+            OptionsPreview preview;
+            const Placement placement = carried(now, *open->job.problem, problem, next.job.single_device);
+            preview.outcome = Simulator(next.job.problem, next.job.simulation).run(placement);
+            preview.step_time_now_s = Simulator(open->job.problem, open->job.simulation).run(now).step_time_s;
+            for (DeviceId device = 0; device < problem.devices; ++device) {
+                const double bytes = preview.outcome->peak_bytes[device], limit_bytes = problem.memory_limit_bytes[device];
+                if (device > 0 && bytes / limit_bytes <= preview.fullest_bytes / preview.fullest_limit_bytes) continue;
+                preview.fullestDevice = QString::fromStdString(problem.machine->device(device).name);
+                preview.fullest_bytes = bytes;
+                preview.fullest_limit_bytes = limit_bytes;
+            }
+            return preview;
+        },
+        [this](const OptionsPreview& preview) { Q_EMIT optionsPreviewed(preview); },
+        [this](const QString& error) {
+            OptionsPreview preview;
+            preview.error = error;
+            Q_EMIT optionsPreviewed(preview);
+        });
 }
 
 void Document::cancelLoading() {
@@ -204,34 +322,71 @@ void Document::cancelLoading() {
     Q_EMIT settled();
 }
 
-void Document::adopt(Job job, const QString& networkFile, const QString& machineFile) {
+void Document::adopt(Reading reading) {
+    if (!reading.scenario->job.problem) {
+        m_scenario = std::move(reading.scenario);
+        Q_EMIT loadingChanged();
+        Q_EMIT machineChanged();
+        return;
+    }
+    const Job& next = reading.scenario->job;
+    if (!reading.sameNetwork) {
+        m_undo.clear();
+        m_selection.clear();
+        enter(reading.scenario, next.single_device);
+        simulatePlacement();
+        return;
+    }
+    const QString title = reading.scenario->machineFile != machineFile()
+                              ? tr("Change to %1").arg(QString::fromStdString(next.machine->name()))
+                              : tr("Change the simulation");
+    change(title, {reading.scenario, carried(m_placement, *problem(), *next.problem, next.single_device), nullptr, 0});
+}
+
+/// Leaves the timeline to whoever calls it.
+void Document::enter(std::shared_ptr<const Scenario> scenario, Placement placement) {
     for (const auto& run : m_runs) run->cancel();
     stopFollowing();
-    m_previewLane.cancel();
-    const bool sameGraph = isOpen() && problem()->forward == job.problem->forward;
-    Placement placement = sameGraph ? carried(m_placement, *problem(), *job.problem) : Placement();
-    m_job = std::move(job);
-    m_networkFile = networkFile;
-    m_machineFile = machineFile;
-    m_runsKey = networkFile + QLatin1Char('\n') + machineFile + QLatin1Char('\n') + QString::number(fingerprint(*problem()));
-    m_undo.clear();
+    for (Background::Lane* lane : {&m_openLane, &m_simulateLane, &m_whyLane, &m_prepareLane, &m_previewLane, &m_optionsLane})
+        lane->cancel();
+    const std::shared_ptr<const Scenario> before = std::exchange(m_scenario, std::move(scenario));
+    OpList selection;
+    for (const OpId op : m_selection) {
+        if (const auto kept = problem()->graph->find(before->job.problem->graph->op(op).name)) selection.push_back(*kept);
+    }
+    std::ranges::sort(selection);
+    m_selection = std::move(selection);
     m_bound.reset();
-    if (!sameGraph) m_selection.clear();
-    m_scene.reset();
-    m_placement = placement.empty() ? m_job.single_device : std::move(placement);
+    // Options that leave the ops and their times alone leave the drawing as it is.
+    const Problem* drawn = before->job.problem.get();
+    const bool sameDrawing = m_scene && drawn->forward == problem()->forward && before->job.machine == job().machine &&
+                             drawn->inference == problem()->inference && drawn->ops == problem()->ops &&
+                             drawn->op_time_s == problem()->op_time_s;
+    if (!sameDrawing) m_scene.reset();
+    m_placement = std::move(placement);
+    m_shown = 0;
     m_timeline.reset();
+    m_why.reset();
+    dropMoves();
     Q_EMIT problemChanged();
+    Q_EMIT whyChanged();
     Q_EMIT selectionChanged();
-    setPlacement(m_placement, nullptr, 0);
+    Q_EMIT placementChanged();
+    startBoundAndLayout();
+    Q_EMIT loadingChanged();
+    Q_EMIT runsChanged();
+}
 
+void Document::startBoundAndLayout() {
     m_background.run(
-        m_boundLane, [job = m_job](std::stop_token) { return tightest_bound(job); },
+        m_boundLane, [job = job()](std::stop_token) { return tightest_bound(job); },
         [this](Bound bound) {
             m_bound = std::move(bound);
             Q_EMIT boundChanged();
             Q_EMIT runsChanged();
         },
         [this](const QString& error) { Q_EMIT message(true, error); });
+    if (m_scene) return;
     m_background.run(
         m_layoutLane, [problem = problem()](std::stop_token stop) { return buildGraphScene(*problem, stop); },
         [this](std::shared_ptr<const GraphScene> scene) {
@@ -243,28 +398,97 @@ void Document::adopt(Job job, const QString& networkFile, const QString& machine
             Q_EMIT loadingChanged();
             Q_EMIT message(true, error);
         });
-    Q_EMIT loadingChanged();
-    Q_EMIT runsChanged();
 }
 
-void Document::setPlacement(Placement placement, std::shared_ptr<const TimelineData> timeline, int shownRun) {
-    m_placement = std::move(placement);
-    m_shown = shownRun;
+Document::Screen Document::screen() const {
+    return {m_scenario, m_placement, m_simulateLane.busy() ? nullptr : m_timeline, m_shown};
+}
+
+void Document::setScreen(const Screen& screen) {
+    if (screen.scenario != m_scenario) enter(screen.scenario, screen.placement);
+    m_placement = screen.placement;
+    m_shown = screen.run;
+    dropMoves();
     Q_EMIT placementChanged();
     Q_EMIT runsChanged();
-    if (timeline) {
-        m_simulateLane.cancel();
-        m_timeline = std::move(timeline);
-        Q_EMIT timelineChanged();
-        return;
-    }
+    if (!screen.timeline) return simulatePlacement();
+    m_simulateLane.cancel();
+    showTimeline(screen.timeline);
+}
+
+void Document::simulatePlacement() {
     m_background.run(
-        m_simulateLane, [job = m_job, now = m_placement](std::stop_token) { return simulateTraced(job, now); },
-        [this](std::shared_ptr<const TimelineData> data) {
-            m_timeline = std::move(data);
-            Q_EMIT timelineChanged();
+        m_simulateLane, [job = job(), now = m_placement](std::stop_token) { return simulateTraced(job, now); },
+        [this](std::shared_ptr<const TimelineData> data) { showTimeline(std::move(data)); },
+        [this](const QString& error) { Q_EMIT message(true, error); });
+}
+
+void Document::showTimeline(std::shared_ptr<const TimelineData> timeline) {
+    m_timeline = std::move(timeline);
+    Q_EMIT timelineChanged();
+    explainTimeline();
+    prepareDrops();
+    tryMoves();
+}
+
+/// One at a time: a search may bring timelines faster than they are explained.
+void Document::explainTimeline() {
+    if (m_whyLane.busy() || !m_timeline || (m_why && m_why->timeline == m_timeline)) return;
+    m_background.run(
+        m_whyLane, [timeline = m_timeline](std::stop_token) { return TimelineWhy::build(timeline); },
+        [this](std::shared_ptr<const TimelineWhy> why) {
+            if (why->timeline != m_timeline) return explainTimeline();
+            m_why = std::move(why);
+            Q_EMIT whyChanged();
         },
         [this](const QString& error) { Q_EMIT message(true, error); });
+}
+
+void Document::setMovesWanted(bool wanted) {
+    m_movesWanted = wanted;
+    if (wanted) return tryMoves();
+    m_movesLane.cancel();
+    Q_EMIT settled();
+}
+
+void Document::dropMoves() {
+    m_movesLane.cancel();
+    m_moves.reset();
+    Q_EMIT movesChanged();
+}
+
+void Document::tryMoves() {
+    if (!m_movesWanted || !isOpen() || m_moves || m_movesLane.busy() || m_simulateLane.busy() || isSearching()) return;
+    m_background.run(
+        m_movesLane,
+        [this, job = job(), placement = m_placement](std::stop_token stop) {
+            // A core stays free for the window.
+            const unsigned threads = std::max(1U, std::thread::hardware_concurrency() - 1);
+            return single_moves(job.problem, job.simulation, job.objective, placement, threads, stop,
+                                [this, stop](std::size_t done, std::size_t total) {
+                                    const auto tell = [this, stop, done, total] {
+                                        if (!stop.stop_requested()) Q_EMIT movesProgressed(done, total);
+                                    };
+                                    QMetaObject::invokeMethod(this, tell, Qt::QueuedConnection);
+                                });
+        },
+        [this](std::optional<SingleMoves> moves) {
+            m_moves = std::make_shared<const SingleMoves>(*std::move(moves));
+            Q_EMIT movesChanged();
+        },
+        [this](const QString& error) { Q_EMIT message(true, error); });
+}
+
+/// While a search runs the placement changes too often for that.
+void Document::prepareDrops() {
+    if (isSearching()) return;
+    m_background.run(
+        m_prepareLane,
+        [this, job = job(), placement = m_placement](std::stop_token) {
+            m_trials.prepare(job, placement);
+            return true;
+        },
+        [](bool) {}, [this](const QString& error) { Q_EMIT message(true, error); });
 }
 
 int Document::startSearch(RunRequest request) {
@@ -272,12 +496,12 @@ int Document::startSearch(RunRequest request) {
     stopFollowing();
     if (!m_timeline || m_simulateLane.busy()) {
         // Right after a change: the search is compared with what the placement takes now, not with what was there before.
-        setPlacement(m_placement, simulateTraced(m_job, m_placement), m_shown);
+        setScreen({m_scenario, m_placement, simulateTraced(job(), m_placement), m_shown});
     }
     request.starts.push_back(m_placement);
-    auto run = std::make_unique<Run>(m_nextRun++, m_job, std::move(request));
+    auto run = std::make_unique<Run>(m_nextRun++, job(), std::move(request));
     Run* started = run.get();
-    started->setObjectName(m_runsKey);
+    m_scenarioOf[started->id()] = m_scenario;
     connect(started, &Run::progressed, this, [this, started] {
         follow(*started);
         Q_EMIT runsChanged();
@@ -292,17 +516,15 @@ int Document::startSearch(RunRequest request) {
 
 void Document::follow(Run& run) {
     if (run.id() != m_followed || !run.timeline()) return;
-    const Machine& machine = *problem()->machine;
-    const Score found = m_job.objective.score(machine, run.timeline()->outcome);
-    const Score shown = m_job.objective.score(machine, m_timeline->outcome);
+    const Score found = job().objective.score(*problem(), run.timeline()->outcome);
+    const Score shown = job().objective.score(*problem(), m_timeline->outcome);
     if (found.seconds >= shown.seconds) return;
-    PlacementCommand::State better{*run.timelinePlacement(), run.timeline(), run.id()};
+    Screen better{m_scenario, *run.timelinePlacement(), run.timeline(), run.id()};
     if (m_search != nullptr) {
         m_search->improve(std::move(better));
         return;
     }
-    auto* command =
-        new PlacementCommand(*this, tr("Optimize with %1").arg(runTitle(run)), {m_placement, m_timeline, m_shown}, std::move(better));
+    auto* command = new ScreenCommand(*this, tr("Optimize with %1").arg(runTitle(run)), screen(), std::move(better));
     m_undo.push(command);
     // Like any command this one took the screen back from the search.
     m_followed = run.id();
@@ -313,6 +535,8 @@ void Document::endOf(Run& run) {
     if (run.state() == Run::State::failed) Q_EMIT message(true, tr("%1 failed: %2").arg(runTitle(run), run.failure()));
     if (run.id() == m_followed) stopFollowing();
     Q_EMIT runsChanged();
+    prepareDrops();
+    tryMoves();
     Q_EMIT settled();
 }
 
@@ -321,11 +545,11 @@ void Document::stopFollowing() {
     m_search = nullptr;
 }
 
-void Document::change(const QString& title, Placement placement, std::shared_ptr<const TimelineData> timeline, int shownRun) {
+void Document::change(const QString& title, Screen next) {
     // Whoever edits takes the screen back from a running search; what the search had reached stays a step of its own.
     stopFollowing();
-    if (placement == m_placement) return;
-    m_undo.push(new PlacementCommand(*this, title, {m_placement, nullptr, m_shown}, {std::move(placement), std::move(timeline), shownRun}));
+    if (next.scenario == m_scenario && next.placement == m_placement) return;
+    m_undo.push(new ScreenCommand(*this, title, screen(), std::move(next)));
 }
 
 Run* Document::findRun(int id) const {
@@ -354,6 +578,7 @@ void Document::removeRun(int id) {
     if (m_followed == id) stopFollowing();
     if (m_shown == id) m_shown = 0;
     (*found)->disconnect(this);
+    m_scenarioOf.erase(id);
     m_runs.erase(found);
     Q_EMIT runsChanged();
     Q_EMIT settled();
@@ -361,14 +586,16 @@ void Document::removeRun(int id) {
 
 void Document::showRun(int id) {
     const Run* run = findRun(id);
-    if (run == nullptr || !run->progress().best_placement || run->objectName() != m_runsKey) return;
-    const Placement& best = *run->progress().best_placement;
+    if (run == nullptr || !run->progress().best_placement) return;
+    const auto& scenario = m_scenarioOf.at(id);
+    if (!sameNetwork(*scenario, *m_scenario)) return;
     const auto timeline = run->timelinePlacement() == run->progress().best_placement ? run->timeline() : nullptr;
-    change(tr("Show %1").arg(runTitle(*run)), best, timeline, id);
+    change(tr("Show %1").arg(runTitle(*run)),
+           {sameScenario(*scenario, *m_scenario) ? m_scenario : scenario, *run->progress().best_placement, timeline, id});
 }
 
 void Document::showPlacement(const Placement& placement, const QString& title) {
-    if (isOpen()) change(title, placement, nullptr, 0);
+    if (isOpen()) change(title, {m_scenario, placement, nullptr, 0});
 }
 
 QString Document::runTitle(const Run& run) const {
@@ -379,11 +606,13 @@ QString Document::runTitle(const Run& run) const {
 std::vector<RunRow> Document::runRows() const {
     std::vector<RunRow> rows;
     for (const auto& run : m_runs) {
-        if (run->objectName() != m_runsKey) continue;
+        const Scenario& scenario = *m_scenarioOf.at(run->id());
+        if (!sameNetwork(scenario, *m_scenario)) continue;
         const SearchProgress& progress = run->progress();
         RunRow row;
         row.id = run->id();
         row.title = runTitle(*run);
+        if (!sameScenario(scenario, *m_scenario)) row.elsewhere = differenceText(scenario, *m_scenario);
         row.options = tr("%1, seed %2").arg(QString::fromStdString(run->request().algorithm)).arg(run->request().seed);
         for (const auto& [name, value] : run->request().options) {
             row.options += QLatin1Char('\n') + QString::fromStdString(name + " = " + to_string(value));
@@ -393,8 +622,8 @@ std::vector<RunRow> Document::runRows() const {
         if (progress.best_placement) {
             row.step_time_s = progress.best.step_time_s;
             row.fits = progress.best.fits;
-            row.speedup = m_job.single_device_s / progress.best.step_time_s;
-            if (m_bound && m_bound->value_s > 0 && std::isfinite(m_bound->value_s))
+            row.speedup = run->job().single_device_s / progress.best.step_time_s;
+            if (row.elsewhere.isEmpty() && m_bound && m_bound->value_s > 0 && std::isfinite(m_bound->value_s))
                 row.gap = progress.best.step_time_s / m_bound->value_s - 1;
         }
         row.evaluations = progress.evaluations;
@@ -423,26 +652,15 @@ void Document::moveOps(const OpList& ops, DeviceId device) {
                                  .arg(opsText(refused), name));
     }
     const QString what = ops.size() == 1 ? QString::fromStdString(problem()->graph->op(ops.front()).name) : opsText(ops.size());
-    change(tr("Move %1 to %2").arg(what, name), std::move(moved), nullptr, 0);
+    change(tr("Move %1 to %2").arg(what, name), {m_scenario, std::move(moved), nullptr, 0});
 }
 
 void Document::requestPreview(const OpList& ops) {
     if (!isOpen()) return;
     m_background.run(
         m_previewLane,
-        [job = m_job, placement = m_placement, groups = groupsOf(*problem(), ops)](std::stop_token stop) {
-            const Problem& problem = *job.problem;
-            Simulator simulator(job.problem, job.simulation);
-            const double now = simulator.run(placement).step_time_s;
-            DropPreviews previews(problem.devices);
-            for (DeviceId device = 0; device < problem.devices && !stop.stop_requested(); ++device) {
-                if (!std::ranges::all_of(groups, [&](GroupId group) { return mayHold(problem, group, device); })) continue;
-                Placement moved = placement;
-                for (const GroupId group : groups) moved[group] = device;
-                const Outcome& outcome = simulator.run(moved);
-                previews[device] = {true, outcome.fits, outcome.step_time_s, outcome.step_time_s - now};
-            }
-            return previews;
+        [this, job = job(), placement = m_placement, groups = groupsOf(*problem(), ops)](std::stop_token stop) {
+            return m_trials.previews(job, placement, groups, stop);
         },
         [this](const DropPreviews& previews) { Q_EMIT previewReady(previews); },
         [this](const QString& error) { Q_EMIT message(true, error); });
@@ -455,11 +673,11 @@ void Document::setSelection(const OpList& ops) {
 }
 
 void Document::exportPlacement(const QString& file) const {
-    Simulator simulator(m_job.problem, m_job.simulation);
+    Simulator simulator(job().problem, job().simulation);
     const bool current = m_timeline && !m_simulateLane.busy();
     const Outcome& outcome = current ? m_timeline->outcome : simulator.run(m_placement);
     PlacementFile about;
-    about.predicted = prediction(m_job, outcome, m_bound ? m_bound->value_s : 0);
+    about.predicted = prediction(job(), outcome, m_bound ? m_bound->value_s : 0);
     if (const Run* run = shownRun()) {
         about.produced_by = {run->request().algorithm, run->request().seed, run->progress().evaluations, run->request().options};
     }

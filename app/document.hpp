@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -9,8 +10,10 @@
 #include <QUndoStack>
 
 #include "app/background.hpp"
+#include "app/drop_trials.hpp"
 #include "app/job.hpp"
 #include "app/run.hpp"
+#include "core/search/single_moves.hpp"
 #include "widgets/drop_preview.hpp"
 #include "widgets/graph_scene.hpp"
 #include "widgets/op_view.hpp"
@@ -18,6 +21,24 @@
 #include "widgets/timeline_view.hpp"
 
 namespace placewright {
+
+/// What placements and runs belong to: a network on a machine, simulated with some options.
+struct Scenario {
+    Job job;
+    QString networkFile, machineFile;
+    JobOptions options;
+    std::size_t fingerprint = 0;  ///< of the problem; that of the graph alone tells files apart that have changed
+    std::size_t graphFingerprint = 0;
+};
+
+/// What options that are not in use yet would make of the placement on screen, or why they cannot be used.
+struct OptionsPreview {
+    QString error;
+    std::optional<Outcome> outcome;
+    double step_time_now_s = 0;
+    QString fullestDevice;
+    double fullest_bytes = 0, fullest_limit_bytes = 0;
+};
 
 /// The single owner of what the window shows: network, machine, placement, runs, selection and undo. Lives on the window's thread; what
 /// takes longer than a frame (reading, layout, simulation, bounds, searches) runs elsewhere and arrives by signals. A placement changes
@@ -28,17 +49,20 @@ public:
     explicit Document(QObject* parent = nullptr);
     ~Document() override;
 
-    bool isOpen() const { return m_job.problem != nullptr; }
-    const Job& job() const { return m_job; }
-    const std::shared_ptr<const Problem>& problem() const { return m_job.problem; }
-    const QString& networkFile() const { return m_networkFile; }
-    const QString& machineFile() const { return m_machineFile; }
+    bool isOpen() const { return job().problem != nullptr; }
+    const Job& job() const { return m_scenario->job; }
+    const std::shared_ptr<const Problem>& problem() const { return job().problem; }
+    const QString& networkFile() const { return m_scenario->networkFile; }
+    const QString& machineFile() const { return m_scenario->machineFile; }
+    const JobOptions& options() const { return m_scenario->options; }
     const std::shared_ptr<const GraphScene>& scene() const { return m_scene; }
     const Placement& placement() const { return m_placement; }
     /// Device of each op of the problem's graph.
     std::vector<DeviceId> deviceOfOps() const;
     /// Timeline of the placement; may lag behind it for a moment.
     const std::shared_ptr<const TimelineData>& timeline() const { return m_timeline; }
+    /// Why the timeline is as it is; null or that of an earlier timeline until that has been worked out.
+    const std::shared_ptr<const TimelineWhy>& why() const { return m_why; }
     /// Step time before the last step that was done (and not undone), if it is known.
     std::optional<double> stepTimeBefore() const;
     const std::optional<Bound>& bound() const { return m_bound; }
@@ -52,8 +76,13 @@ public:
     /// Reads a network (file or name of a shipped one) for the present machine. What is open stays until the new one is there, and if
     /// reading fails.
     void openNetwork(const QString& network);
-    /// The same network on another machine (file or name).
+    /// The same network on another machine (file or name); undoable, like setOptions.
     void setMachine(const QString& machine);
+    /// The same network simulated with other options. The placement stays as far as its ops and devices still are there.
+    void setOptions(const JobOptions& options);
+    /// Asks what these options would give; answered by optionsPreviewed, with the latest request alone.
+    void previewOptions(const JobOptions& options);
+    void cancelOptionsPreview() { m_optionsLane.cancel(); }
     /// Opens whatever the file is: a network, a machine, or a placement of what is open.
     void openFile(const QString& file);
     void cancelLoading();
@@ -64,9 +93,10 @@ public:
     void removeRun(int id);
     Run* followedRun() const;
     bool isSearching() const;
-    /// Puts a run's best placement on screen (undoable).
+    /// Puts a run's best placement on screen (undoable), with the machine and the options that it belongs to.
     void showRun(int id);
     void showPlacement(const Placement& placement, const QString& title);
+    /// The runs of the open network; those of another machine or other options say so.
     std::vector<RunRow> runRows() const;
     const std::vector<std::unique_ptr<Run>>& runs() const { return m_runs; }
     QString runTitle(const Run& run) const;
@@ -79,6 +109,10 @@ public:
     void requestPreview(const OpList& ops);
     void cancelPreview() { m_previewLane.cancel(); }
     void setSelection(const OpList& ops);
+    /// Whether all single moves of the placement shall be simulated. They are when no search runs, and again whenever it has changed.
+    void setMovesWanted(bool wanted);
+    /// Null until they have been.
+    const std::shared_ptr<const SingleMoves>& moves() const { return m_moves; }
 
     /// Writes the placement on screen. Throws InputError.
     void exportPlacement(const QString& file) const;
@@ -86,61 +120,89 @@ public:
 Q_SIGNALS:
     void loadingChanged();
     void problemChanged();
-    void machineChanged();  ///< the machine to open networks for, or a machine was refused
+    void machineChanged();  ///< the machine or the options to open networks with, or such a change was refused
     void sceneChanged();
     void placementChanged();  ///< the placement; timelineChanged follows
     void timelineChanged();
+    void whyChanged();
+    void movesChanged();
+    void movesProgressed(std::size_t done, std::size_t total);
     void boundChanged();
     void selectionChanged();
     void runsChanged();
     void previewReady(const placewright::DropPreviews& previews);
+    void optionsPreviewed(const placewright::OptionsPreview& preview);
     void message(bool error, const QString& text);
     void settled();  ///< something under way ended; isBusy() may have changed
 
 private:
-    class PlacementCommand;
+    class ScreenCommand;
 
-    /// What shall be read next to what is open.
+    /// What is on screen.
+    struct Screen {
+        std::shared_ptr<const Scenario> scenario;
+        Placement placement;
+        std::shared_ptr<const TimelineData> timeline;  ///< null: not simulated yet
+        int run = 0;                                   ///< whose best it is, 0: nobody's
+    };
+    /// What shall be read next to what is open, or changed in it.
     struct Request {
-        QString file;  ///< empty: the network that is open
-        QString machine;
-        bool isNetwork = false;  ///< whatever it looks like
+        QString file;                       ///< empty: the network that is open
+        QString machine;                    ///< empty: the machine in use
+        std::optional<JobOptions> options;  ///< nothing: those in use
+        bool isNetwork = false;             ///< whatever it looks like
     };
-    /// What was read: a network on a machine, a placement, or (without a network to put on it) just a machine.
+    /// What was read: a scenario (without a problem if there is no network for it), or a placement for the one in use.
     struct Reading {
-        std::optional<Job> job;
+        std::shared_ptr<const Scenario> scenario;
+        bool sameNetwork = false;  ///< on another machine or with other options
         std::optional<Placement> placement;
-        QString networkFile, machineFile;
     };
 
-    static Reading read(const Request& request, const QString& networkFile, const Job& job);
+    static Reading read(const Request& request, const Scenario& open);
+    static Scenario changed(const Request& request, const Scenario& open);
+    Request unfinished() const { return m_openLane.busy() ? m_loading : Request(); }
     void load(Request request);
-    void adopt(Job job, const QString& networkFile, const QString& machineFile);
-    void setPlacement(Placement placement, std::shared_ptr<const TimelineData> timeline, int shownRun);
-    void change(const QString& title, Placement placement, std::shared_ptr<const TimelineData> timeline, int shownRun);
+    void adopt(Reading reading);
+    void enter(std::shared_ptr<const Scenario> scenario, Placement placement);
+    void setScreen(const Screen& screen);
+    Screen screen() const;
+    void change(const QString& title, Screen screen);
+    void simulatePlacement();
+    void showTimeline(std::shared_ptr<const TimelineData> timeline);
+    void explainTimeline();
+    void prepareDrops();
+    void tryMoves();
+    void dropMoves();
+    void startBoundAndLayout();
     void follow(Run& run);
     void stopFollowing();
     void endOf(Run& run);
     Run* findRun(int id) const;
 
-    Job m_job;
-    QString m_networkFile, m_machineFile;
-    QString m_runsKey;  ///< runs of what is open have it; those of another machine, or of what the file held before, do not
-    Request m_loading;  ///< while m_openLane is busy
+    std::shared_ptr<const Scenario> m_scenario;  ///< never null; without a network before one is open
+    Request m_loading;                           ///< while m_openLane is busy
     std::shared_ptr<const GraphScene> m_scene;
     Placement m_placement;
     std::shared_ptr<const TimelineData> m_timeline;
+    std::shared_ptr<const TimelineWhy> m_why;
+    std::shared_ptr<const SingleMoves> m_moves;
+    bool m_movesWanted = false;
     std::optional<Bound> m_bound;
     OpList m_selection;
     QUndoStack m_undo;
 
     std::vector<std::unique_ptr<Run>> m_runs;
+    std::map<int, std::shared_ptr<const Scenario>> m_scenarioOf;  ///< by run
     int m_nextRun = 1;
-    int m_followed = 0;                    ///< id of the run that improves the screen, 0: none
-    PlacementCommand* m_search = nullptr;  ///< its command, once it has found something
-    int m_shown = 0;                       ///< id of the run whose placement is on screen
+    int m_followed = 0;                 ///< id of the run that improves the screen, 0: none
+    ScreenCommand* m_search = nullptr;  ///< its command, once it has found something
+    int m_shown = 0;                    ///< id of the run whose placement is on screen
 
-    Background::Lane m_openLane, m_layoutLane, m_simulateLane, m_previewLane, m_boundLane;
+    DropTrials m_trials;
+
+    Background::Lane m_openLane, m_layoutLane, m_simulateLane, m_whyLane, m_movesLane, m_prepareLane, m_previewLane, m_optionsLane,
+        m_boundLane;
     Background m_background;  ///< last: its destructor waits for the work in the lanes
 };
 

@@ -16,21 +16,26 @@ Job load_job(const std::string& network, const std::string& machine, const JobOp
 Job load_job(const Path& file, NetworkFile network, const std::string& machine, JobOptions options) {
     const bool own_machine = network.machine.has_value();
     if (own_machine) options.problem.cost.model = find_cost_model("measured");
+    const Path machine_file = own_machine ? file : find_machine_file(machine);
     auto graph = std::make_shared<const Graph>(std::move(network.graph));
-    auto used = std::make_shared<const Machine>(network.machine ? *std::move(network.machine) : read_machine(find_machine_file(machine)));
+    auto used = std::make_shared<const Machine>(own_machine ? *std::move(network.machine) : read_machine(machine_file));
     try {
         Job job = make_job(std::move(graph), std::move(used), options);
         job.own_machine = own_machine;
+        job.batch_is_open = network.batch_is_open;
         return job;
     } catch (const GraphError& error) {
         throw InputError(file.string(), "", error.what());
     } catch (const PlacementError& error) {
         throw InputError(file.string(), "", error.what());
+    } catch (const MachineError& error) {
+        throw InputError(machine_file.string(), "", error.what());
     }
 }
 
 Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> machine, const JobOptions& options) {
     Job job;
+    job.machine = machine;
     job.problem = make_problem(std::move(graph), std::move(machine), options.problem);
     job.simulation = options.simulation;
     job.objective = options.objective;
@@ -39,7 +44,7 @@ Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> 
     Score best;
     for (DeviceId device = 0; device < job.problem->devices; ++device) {
         Placement placement = single_device_placement(*job.problem, device);
-        const Score score = job.objective.score(*job.problem->machine, simulator.run(placement));
+        const Score score = job.objective.score(*job.problem, simulator.run(placement));
         if (job.single_device.empty() || score.seconds < best.seconds) {
             best = score;
             job.single_device = std::move(placement);

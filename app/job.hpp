@@ -20,26 +20,32 @@ struct JobOptions {
     ProblemOptions problem;
     SimulationOptions simulation;
     Objective objective;
+
+    bool operator==(const JobOptions&) const = default;
 };
 
 struct Job {
     std::shared_ptr<const Problem> problem;
+    std::shared_ptr<const Machine> machine;  ///< as it was given; the problem's has what the options replace in it
     SimulationOptions simulation;
     Objective objective;
     /// Step time of everything on the fastest device that it fits on; of the fastest device if it fits on none.
     double single_device_s = 0;
     bool single_device_fits = false;
     Placement single_device;
-    bool own_machine = false;  ///< the network brought its machine
+    bool own_machine = false;    ///< the network brought its machine
+    bool batch_is_open = false;  ///< the network can be read with any batch size
 };
 
 /// `network` and `machine` are files or names of shipped ones. A network that brings its machine (a workload) runs on that one and with the
 /// times in its file, whatever `machine` and the options say. Throws InputError, also for a network that this machine or these options do
-/// not allow: an op that may be on no device, no backward ops to derive, nothing left for inference.
+/// not allow (an op that may be on no device, no backward ops to derive, nothing left for inference), and for a machine that they do not
+/// allow (cut-through over a channel twice).
 Job load_job(const std::string& network, const std::string& machine, const JobOptions& options);
 /// The same for a network that was read from `file`.
 Job load_job(const Path& file, NetworkFile network, const std::string& machine, JobOptions options);
-/// Throws PlacementError if some op may be on no device, GraphError if there is no training or inference graph.
+/// Throws PlacementError if some op may be on no device, GraphError if there is no training or inference graph, MachineError for options
+/// that do not suit the machine.
 Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> machine, const JobOptions& options);
 
 /// Placements for searches to start from: single device and expert.

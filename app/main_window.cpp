@@ -29,7 +29,9 @@
 
 #include "app/export.hpp"
 #include "app/op_drag.hpp"
+#include "app/option_text.hpp"
 #include "app/search_options_dialog.hpp"
+#include "app/simulation_dialog.hpp"
 #include "core/algorithms.hpp"
 #include "core/base/units.hpp"
 #include "core/graph/networks.hpp"
@@ -44,6 +46,8 @@
 #include "widgets/runs_view.hpp"
 #include "widgets/selection_panel.hpp"
 #include "widgets/start_page.hpp"
+#include "widgets/suggestions_panel.hpp"
+#include "widgets/why_panel.hpp"
 
 namespace placewright {
 namespace {
@@ -118,6 +122,8 @@ void MainWindow::makeWidgets() {
     m_runs = new RunsView;
     m_curve = new CurvePlot;
     m_archive = new ArchiveMap;
+    m_why = new WhyPanel;
+    m_suggestions = new SuggestionsPanel;
 
     auto* graphPage = new QWidget;
     auto* graphLayout = new QVBoxLayout(graphPage);
@@ -150,7 +156,20 @@ void MainWindow::makeWidgets() {
     auto* curve = addDock(tr("Curve"), QStringLiteral("curveDock"), m_curve, Qt::RightDockWidgetArea);
     auto* archive = addDock(tr("Archive"), QStringLiteral("archiveDock"), m_archive, Qt::RightDockWidgetArea);
     addDock(tr("Timeline"), QStringLiteral("timelineDock"), m_timeline, Qt::BottomDockWidgetArea);
+    auto* why = addDock(tr("Why"), QStringLiteral("whyDock"), m_why, Qt::RightDockWidgetArea);
+    auto* suggestions = addDock(tr("Suggestions"), QStringLiteral("suggestionsDock"), m_suggestions, Qt::RightDockWidgetArea);
+    // Behind another tab a panel counts as visible, its dock does not.
+    connect(why, &QDockWidget::visibilityChanged, m_document.get(), [this](bool visible) {
+        m_whySeen = visible;
+        showWhy();
+    });
+    connect(suggestions, &QDockWidget::visibilityChanged, m_document.get(), [this](bool visible) {
+        m_document->setMovesWanted(visible);
+        if (visible) showMoves();
+    });
     tabifyDockWidget(curve, archive);
+    tabifyDockWidget(archive, why);
+    tabifyDockWidget(why, suggestions);
     curve->raise();
     sizePanels();
 
@@ -168,6 +187,9 @@ void MainWindow::makeActions() {
 
     QMenu* file = menuBar()->addMenu(tr("&File"));
     add(file, tr("&Open…"), QKeySequence::Open, tr("Open a network, machine or placement file"), [this] { openDialog(); });
+    m_startPage = add(file, tr("&Start page"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_H),
+                      tr("Recent files and bundled networks; what is open stays"), [this] { showStart(m_stack->currentIndex() == 1); });
+    m_needProblem << m_startPage;
     m_recentMenu = file->addMenu(tr("Open &recent"));
     QMenu* bundled = file->addMenu(tr("Open &bundled network"));
     for (const ShippedFile& shipped : shipped_networks()) {
@@ -227,6 +249,22 @@ void MainWindow::makeActions() {
     m_needProblem << add(view, tr("Zoom to &selection"), QKeySequence(Qt::CTRL | Qt::Key_E), tr("Show the selected ops"),
                          [this] { m_graph->zoomTo(m_document->selection()); });
     view->addSeparator();
+    const auto addToggle = [&](const QString& title, const QKeySequence& shortcut, const QString& tip) {
+        QAction* action = add(view, title, shortcut, tip, [] {});
+        action->setCheckable(true);
+        m_needProblem << action;
+        connect(action, &QAction::toggled, this, &MainWindow::showWhy);
+        return action;
+    };
+    m_path = addToggle(tr("&Critical path in the timeline"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P),
+                       tr("Draw what the step time is made of over the timeline: each waits for the one before"));
+    m_pathColour = addToggle(tr("Colour the graph by c&ritical path"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_K),
+                             tr("Leave only the ops of the critical path in full colour"));
+    m_timeline->addAction(m_path);
+    m_timeline->setContextMenuPolicy(Qt::ActionsContextMenu);
+    m_graph->addAction(m_pathColour);
+    m_graph->setContextMenuPolicy(Qt::ActionsContextMenu);
+    view->addSeparator();
     for (QDockWidget* dock : std::as_const(m_docks)) view->addAction(dock->toggleViewAction());
     m_needProblem << add(view, tr("Restore &default layout"), {}, tr("Put all panels back where they were at first"),
                          [this] { restoreState(m_defaultLayout); });
@@ -236,6 +274,9 @@ void MainWindow::makeActions() {
     m_options = add(run, tr("&Algorithm options…"), QKeySequence(Qt::CTRL | Qt::Key_Comma), tr("Options of the chosen algorithm"),
                     [this] { editOptions(); });
     m_needProblem << m_optimize;
+    run->addSeparator();
+    m_simulation = add(run, tr("&Simulation…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S),
+                       tr("How a step is simulated: batches, training or inference, times, memory"), [this] { editSimulation(); });
 
     QMenu* help = menuBar()->addMenu(tr("&Help"));
     add(help, tr("&Keyboard and mouse"), QKeySequence::HelpContents, tr("How to move around and edit"), [this] {
@@ -243,8 +284,10 @@ void MainWindow::makeActions() {
             this, tr("Keyboard and mouse"),
             tr("<b>Graph</b><br>Drag the background to pan, turn the wheel to zoom, F to fit. Click to select, Ctrl+click for more, "
                "Shift+drag for a rectangle. Drag ops onto a device or a lane of the timeline, or press 1 to 9.<br><br>"
-               "<b>Timeline</b><br>Ctrl+wheel or W and S to zoom, A and D to pan, F to fit, Shift+drag to measure.<br><br>"
-               "<b>Anywhere</b><br>Ctrl+F finds, F5 optimizes and stops, Ctrl+Z undoes, Ctrl+S exports the placement. "
+               "<b>Timeline</b><br>Ctrl+wheel or W and S to zoom, A and D to pan, F to fit, Shift+drag to measure. Ctrl+Shift+P draws the "
+               "critical path, Ctrl+Shift+K shows it in the graph; the Why panel tells what it is made of.<br><br>"
+               "<b>Anywhere</b><br>Ctrl+F finds, F5 optimizes and stops, Ctrl+Z undoes, Ctrl+S exports the placement, "
+               "Ctrl+Shift+S sets how a step is simulated, Ctrl+Shift+H goes to the start page and back. "
                "Double-click a run to see its placement."));
     });
     add(help, tr("&About Placewright"), {}, tr("Version and licence"), [this] {
@@ -285,6 +328,11 @@ void MainWindow::makeToolBar() {
         m_machine->addItem(title, text(shipped.name));
     }
     labelled(tr("&Machine"), m_machine, tr("The devices to place on. Open a machine file to use your own."));
+    m_simulationButton = new QToolButton;
+    m_simulationButton->setObjectName(QStringLiteral("simulationButton"));
+    connect(m_simulationButton, &QToolButton::clicked, m_simulation, &QAction::trigger);
+    bar->addWidget(m_simulationButton);
+    m_simulationButton->setAutoRaise(false);  // looks like what it is beside the choices
     m_algorithm = new QComboBox;
     m_algorithm->setObjectName(QStringLiteral("algorithm"));
     for (const AlgorithmInfo& info : algorithms()) {
@@ -365,9 +413,13 @@ void MainWindow::connectDocument() {
         m_graph->setScene(m_document->scene(), m_document->problem()->machine);
         m_graph->setDevices(m_document->deviceOfOps());
         m_graph->setSelection(m_document->selection());
+        showWhy();
     });
     connect(document, &Document::placementChanged, this, &MainWindow::showPlacement);
     connect(document, &Document::timelineChanged, this, &MainWindow::showTimeline);
+    connect(document, &Document::whyChanged, this, &MainWindow::showWhy);
+    connect(document, &Document::movesChanged, this, &MainWindow::showMoves);
+    connect(document, &Document::movesProgressed, m_suggestions, &SuggestionsPanel::showProgress);
     connect(document, &Document::boundChanged, this, [this] {
         const auto& bound = m_document->bound();
         m_curve->setLowerBound(bound && std::isfinite(bound->value_s) ? bound->value_s : 0);
@@ -399,10 +451,25 @@ void MainWindow::connectViews() {
     }
     connect(m_graph, &OpView::opHovered, m_timeline, &TimelineView::setHovered);
     connect(m_timeline, &OpView::opHovered, m_graph, &GraphView::setHovered);
-    connect(m_selection, &SelectionPanel::opActivated, this, [this](OpId op) {
+    const auto goTo = [this](OpId op) {
         m_document->setSelection({op});
         m_graph->zoomTo({op});
+    };
+    connect(m_selection, &SelectionPanel::opActivated, this, goTo);
+    connect(m_why, &WhyPanel::opActivated, this, goTo);
+    connect(m_why, &WhyPanel::segmentActivated, this, [this](std::size_t segment) {
+        m_path->setChecked(true);
+        m_timeline->zoomToSegment(segment);
     });
+    connect(m_timeline, &TimelineView::peakActivated, this, [this](DeviceId device) {
+        raisePanel(m_why);
+        m_why->setWhy(m_document->why());
+        m_why->showPeak(device);
+    });
+    connect(m_suggestions, &SuggestionsPanel::moveRequested, m_document.get(), &Document::moveOps);
+    connect(m_suggestions, &SuggestionsPanel::selectionEdited, m_document.get(), &Document::setSelection);
+    connect(m_suggestions, &SuggestionsPanel::opHovered, m_timeline, &TimelineView::setHovered);
+    connect(m_suggestions, &SuggestionsPanel::opHovered, m_graph, &GraphView::setHovered);
     connect(m_runs, &RunsView::runActivated, m_document.get(), &Document::showRun);
     connect(m_runs, &RunsView::cancelRequested, m_document.get(), &Document::cancelRun);
     connect(m_runs, &RunsView::removeRequested, m_document.get(), &Document::removeRun);
@@ -456,6 +523,31 @@ void MainWindow::editOptions() {
     if (dialog.exec() == QDialog::Accepted) m_optionsOf[algorithm->id] = dialog.values();
 }
 
+void MainWindow::editSimulation() {
+    auto* dialog = new SimulationDialog(m_document.get(), this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->open();
+}
+
+/// What is not as usual is said in the toolbar, so that nobody wonders about the figures.
+void MainWindow::showOptions() {
+    const QStringList changes = changedOptions(m_document->options());
+    const QString all = changes.join(QStringLiteral(" · "));
+    m_simulationButton->setText(changes.isEmpty() ? tr("Simulation…")
+                                                  : fontMetrics().elidedText(all, Qt::ElideRight, std::clamp(width() - 1185, 150, 450)));
+    m_simulationButton->setAccessibleName(changes.isEmpty() ? tr("Simulation") : tr("Simulation: %1").arg(all));
+    m_simulationButton->setToolTip(
+        changes.isEmpty() ? m_simulation->toolTip()
+                          : QStringLiteral("<qt>%1<br><b>%2</b></qt>").arg(m_simulation->toolTip().toHtmlEscaped(), all.toHtmlEscaped()));
+}
+
+void MainWindow::showStart(bool start) {
+    m_stack->setCurrentIndex(start ? 0 : 1);
+    showPanels(!start);
+    m_startPage->setText(start && m_document->isOpen() ? tr("&Back to %1").arg(text(m_document->problem()->graph->name()))
+                                                       : tr("&Start page"));
+}
+
 void MainWindow::openDialog() {
     const QString start = QSettings().value(QStringLiteral("folder")).toString();
     const QString path = QFileDialog::getOpenFileName(this, tr("Open a network, machine or placement"), start,
@@ -467,6 +559,7 @@ void MainWindow::openDialog() {
 
 void MainWindow::openPath(const QString& path) {
     m_message->hide();
+    if (m_document->isOpen()) showStart(false);
     m_document->openFile(path);
 }
 
@@ -523,8 +616,7 @@ void MainWindow::fillGallery() {
 void MainWindow::showProblem() {
     const bool open = m_document->isOpen();
     for (QAction* action : std::as_const(m_needProblem)) action->setEnabled(open);
-    m_stack->setCurrentIndex(open ? 1 : 0);
-    showPanels(open);
+    showStart(!open);
     showMachine();
     if (!open) {
         m_selection->clear();
@@ -535,10 +627,10 @@ void MainWindow::showProblem() {
     setWindowTitle(tr("%1 on %2 — Placewright").arg(text(problem.graph->name()), text(problem.machine->name())));
     m_matches.clear();
     m_find->hide();
-    m_graph->setScene(nullptr, nullptr);
+    if (!m_document->scene()) m_graph->setScene(nullptr, nullptr);
     m_graph->setMatches({});
     m_timeline->setData(nullptr);
-    m_devices->setMachine(problem.machine);
+    m_devices->setMachine(problem.machine, problem.memory_limit_bytes);
     m_archive->setArchive(nullptr);
     m_curve->setLowerBound(0);
     rememberFile(m_document->networkFile());
@@ -546,6 +638,7 @@ void MainWindow::showProblem() {
 }
 
 void MainWindow::showMachine() {
+    showOptions();
     const bool own = m_document->isOpen() && m_document->job().own_machine;
     m_machine->setEnabled(!own);
     if (own) {
@@ -594,8 +687,8 @@ void MainWindow::showTimeline() {
     if (!timeline) return;
     const Problem& problem = *m_document->problem();
     std::vector<OpList> opsOf(problem.devices);
-    for (OpId op = 0; op < problem.forward->size(); ++op) {
-        if (problem.forward->op(op).phase == Phase::forward) opsOf[m_document->placement()[problem.grouping.group_of[op]]].push_back(op);
+    for (OpId op = 0; op < problem.ops; ++op) {
+        if (problem.graph->op(op).phase == Phase::forward) opsOf[m_document->placement()[problem.grouping.group_of[op]]].push_back(op);
     }
     m_timeline->setData(timeline);
     m_timeline->setSelection(m_document->selection());
@@ -611,7 +704,7 @@ void MainWindow::showRuns() {
     std::vector<CurveSeries> series;
     for (const RunRow& row : m_runs->runs()->rows()) {
         for (const auto& run : m_document->runs()) {
-            if (run->id() != row.id || !run->progress().curve) continue;
+            if (run->id() != row.id || !run->progress().curve || !row.elsewhere.isEmpty()) continue;
             const SearchProgress& progress = run->progress();
             series.push_back({run->id(), row.title, progress.curve, static_cast<double>(progress.evaluations), progress.elapsed_s});
         }
@@ -631,12 +724,41 @@ void MainWindow::showArchive() {
     std::shared_ptr<const ArchiveView> archive;
     for (const RunRow& row : m_document->runRows()) {
         for (const auto& run : m_document->runs()) {
-            if (run->id() != row.id || !run->progress().archive) continue;
+            if (run->id() != row.id || !run->progress().archive || !row.elsewhere.isEmpty()) continue;
             archive = run->progress().archive;
             if (m_runs->currentRun() == row.id) return m_archive->setArchive(archive);
         }
     }
     m_archive->setArchive(archive);
+}
+
+void MainWindow::showWhy() {
+    if (m_path == nullptr) return;  // while the window is being made
+    const auto& why = m_document->why();
+    m_timeline->setPathShown(m_path->isChecked());
+    m_timeline->setWhy(why);
+    m_devices->setWhy(why && why->timeline == m_document->timeline() ? why : nullptr);
+    if (m_whySeen) m_why->setWhy(why);
+    m_graph->setHighlighted(why && m_pathColour->isChecked() ? std::optional(why->ops()) : std::nullopt);
+}
+
+void MainWindow::showMoves() {
+    if (!m_document->isOpen()) return;
+    if (m_document->moves()) {
+        m_suggestions->showMoves(*m_document->problem(), m_document->placement(), *m_document->moves());
+    } else if (m_document->isSearching()) {
+        m_suggestions->showText(tr("Suggestions follow when the search has ended."));
+    } else {
+        m_suggestions->showProgress(0, 0);
+    }
+}
+
+void MainWindow::raisePanel(QWidget* panel) {
+    for (QDockWidget* dock : std::as_const(m_docks)) {
+        if (dock->widget() != panel) continue;
+        dock->show();
+        dock->raise();
+    }
 }
 
 void MainWindow::showStatus() {
@@ -655,6 +777,10 @@ void MainWindow::showStatus() {
                    .arg(secondsText(*before), secondsText(outcome.step_time_s), change > 0 ? QStringLiteral("+") : QStringLiteral("−"))
                    .arg(std::abs(change) * 100, 0, 'f', 1);
     }
+    if (outcome.steady_step_time_s) step += tr(", steady %1").arg(secondsText(*outcome.steady_step_time_s));
+    m_stepStatus->setToolTip(outcome.steady_step_time_s
+                                 ? tr("Time of a batch over the whole run, and of a batch once the pipeline is full and before it drains")
+                                 : tr("Simulated time of a step"));
     m_stepStatus->setText(step + (outcome.fits ? tr(" · fits") : tr(" · does not fit the memory")));
     if (const auto& bound = m_document->bound()) {
         if (bound->value_s <= 0) {
@@ -712,7 +838,7 @@ void MainWindow::findOps(const QString& what) {
     m_matches.clear();
     m_currentMatch = -1;
     if (!what.isEmpty() && m_document->isOpen()) {
-        const Graph& graph = *m_document->problem()->forward;
+        const Graph& graph = *m_document->problem()->graph;
         for (OpId id = 0; id < graph.size(); ++id) {
             const Op& op = graph.op(id);
             if (op.phase != Phase::forward) continue;
@@ -779,6 +905,11 @@ void MainWindow::exportView(const QString& name, QSizeF size, const std::functio
     } catch (const InputError& error) {
         m_message->showMessage(MessageBar::Kind::error, QString::fromUtf8(error.what()));
     }
+}
+
+void MainWindow::resizeEvent(QResizeEvent* event) {
+    QMainWindow::resizeEvent(event);
+    if (m_simulationButton != nullptr) showOptions();  // as long as there is room for
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

@@ -30,6 +30,8 @@ class OpDrag;
 class RunsView;
 class SelectionPanel;
 class StartPage;
+class SuggestionsPanel;
+class WhyPanel;
 
 /// Ties the widgets to the document: values go in when the document says that they changed, intentions go to the document.
 class MainWindow : public QMainWindow {
@@ -44,6 +46,8 @@ public:
     DevicePanel* devicePanel() const { return m_devices; }
     RunsView* runsView() const { return m_runs; }
     ArchiveMap* archiveMap() const { return m_archive; }
+    WhyPanel* whyPanel() const { return m_why; }
+    SuggestionsPanel* suggestionsPanel() const { return m_suggestions; }
     MessageBar* messageBar() const { return m_message; }
 
     /// Chooses what the toolbar shows; as if by hand.
@@ -54,6 +58,7 @@ public:
     void optimizeOrStop();
 
 protected:
+    void resizeEvent(QResizeEvent*) override;
     void dragEnterEvent(QDragEnterEvent*) override;
     void dropEvent(QDropEvent*) override;
     void closeEvent(QCloseEvent*) override;
@@ -80,12 +85,18 @@ private:
     void showTimeline();
     void showRuns();
     void showArchive();
+    void showWhy();
+    void showMoves();
+    void raisePanel(QWidget* panel);
     void showStatus();
     void showLoading();
     void findOps(const QString& text);
     void stepMatch(int direction);
     void moveSelectionTo(int number);
     void editOptions();
+    void editSimulation();
+    void showOptions();
+    void showStart(bool start);
     void exportPlacement();
     void exportView(const QString& name, QSizeF size, const std::function<void(QPainter&, const QRectF&)>& paint);
     QString chooseExportFile(const QString& suggestion, const QString& filter);
@@ -106,6 +117,9 @@ private:
     RunsView* m_runs = nullptr;
     CurvePlot* m_curve = nullptr;
     ArchiveMap* m_archive = nullptr;
+    WhyPanel* m_why = nullptr;
+    bool m_whySeen = false;  ///< otherwise it need not be filled
+    SuggestionsPanel* m_suggestions = nullptr;
     QList<QDockWidget*> m_docks;
     QByteArray m_defaultLayout;
     QByteArray m_layout;  ///< of the panels while they are hidden
@@ -117,6 +131,11 @@ private:
     QSpinBox* m_seed = nullptr;
     QAction* m_optimize = nullptr;
     QAction* m_options = nullptr;
+    QAction* m_simulation = nullptr;
+    QAction* m_startPage = nullptr;
+    QAction* m_path = nullptr;        ///< the critical path over the timeline
+    QAction* m_pathColour = nullptr;  ///< and in the graph
+    QToolButton* m_simulationButton = nullptr;
     QMenu* m_recentMenu = nullptr;
     QMenu* m_exportMenu = nullptr;
     QList<QAction*> m_needProblem;  ///< enabled while a network is open

@@ -13,6 +13,24 @@
 #include <QVBoxLayout>
 
 namespace placewright {
+namespace {
+
+/// Shows as many decimals as a number has: 0.5, 0.00002.
+class NumberBox : public QDoubleSpinBox {
+public:
+    NumberBox() { setDecimals(15); }
+
+    QString textFromValue(double value) const override {
+        QString text = QDoubleSpinBox::textFromValue(value);
+        const QString point = locale().decimalPoint();
+        if (!text.contains(point)) return text;
+        while (text.endsWith(locale().zeroDigit())) text.chop(1);
+        if (text.endsWith(point)) text.chop(point.size());
+        return text;
+    }
+};
+
+}  // namespace
 
 SearchOptionsDialog::SearchOptionsDialog(const AlgorithmInfo& algorithm, const OptionValues& values, QWidget* parent) : QDialog(parent) {
     setWindowTitle(tr("Options of %1").arg(QString::fromStdString(algorithm.title)));
@@ -61,8 +79,7 @@ SearchOptionsDialog::Field SearchOptionsDialog::makeField(const OptionInfo& info
         field.write = [box](const OptionValue& value) { box->setValue(static_cast<int>(std::get<std::int64_t>(value))); };
         editor = box;
     } else if (std::holds_alternative<double>(info.default_value)) {
-        auto* box = new QDoubleSpinBox;
-        box->setDecimals(4);
+        auto* box = new NumberBox;
         box->setRange(info.min.value_or(-1e9), info.max.value_or(1e9));
         box->setSingleStep(box->maximum() <= 1 ? 0.05 : 1);
         field.read = [box] { return OptionValue(box->value()); };

@@ -6,10 +6,23 @@
 #include <charconv>
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+
+namespace placewright {
+
+/// A combination of arguments that makes no sense, a wrong algorithm or option: exit status 2.
+class UsageError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+enum ExitStatus { kDone = 0, kInternalError = 1, kWrongUsage = 2, kBadInput = 3, kNothingFits = 4, kCancelled = 130 };
+
+}  // namespace placewright
 
 namespace placewright::usage {
 
@@ -18,6 +31,19 @@ inline std::string joined(const std::vector<std::string>& names, const std::stri
     std::string text;
     for (const std::string& name : names) text += (text.empty() ? "" : separator) + name;
     return text;
+}
+
+/// The parts of a list with commas; empty ones stay.
+inline std::vector<std::string> split(const std::string& list) {
+    std::vector<std::string> parts(1);
+    for (const char c : list) {
+        if (c == ',') {
+            parts.emplace_back();
+        } else {
+            parts.back() += c;
+        }
+    }
+    return parts;
 }
 
 /// A whole number of decimal digits in [min, max].
@@ -39,6 +65,24 @@ inline CLI::Validator positive_number(double max, const std::string& expected) {
         return "expected " + expected + ", not " + text;
     };
     return CLI::Validator(check, "");
+}
+
+/// A whole number with or without a unit of bytes (1000000, 64MB, 2 GiB); becomes a number of bytes.
+inline CLI::Validator byte_size() {
+    const auto read = [size = CLI::AsSizeValue(true)](std::string& text) {
+        std::string bytes = text;
+        try {
+            // The library takes -1 for a very large number.
+            if (text.find('-') == std::string::npos && size(bytes).empty()) {
+                text = bytes;
+                return std::string();
+            }
+        } catch (const CLI::ValidationError&) {
+            // Said below.
+        }
+        return "expected a size such as 64MB or 2GB, not " + text;
+    };
+    return CLI::Validator(read, "");
 }
 
 inline CLI::Validator one_of(const std::vector<std::string>& names) {

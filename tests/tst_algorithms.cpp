@@ -64,7 +64,7 @@ SearchResult search(std::string_view id, const ProblemPtr& problem, std::uint64_
 
 double seconds_of(const ProblemPtr& problem, const Placement& placement) {
     Simulator simulator(problem);
-    return Objective().score(*problem->machine, simulator.run(placement)).seconds;
+    return Objective().score(*problem, simulator.run(placement)).seconds;
 }
 
 /// The best of all placements.
@@ -73,7 +73,7 @@ double optimum_s(const ProblemPtr& problem) {
     Placement placement(problem->groups, 0);
     double best_s = std::numeric_limits<double>::infinity();
     while (true) {
-        best_s = std::min(best_s, Objective().score(*problem->machine, simulator.run(placement)).seconds);
+        best_s = std::min(best_s, Objective().score(*problem, simulator.run(placement)).seconds);
         std::size_t gene = 0;
         while (gene < placement.size() && ++placement[gene] == problem->devices) placement[gene++] = 0;
         if (gene == placement.size()) return best_s;
@@ -200,8 +200,10 @@ private Q_SLOTS:
                 QVERIFY(checked_option(option, option.default_value) == option.default_value);
             }
         }
-        QCOMPARE(ids, (std::vector<std::string>{"single-device", "random", "expert", "hill-climbing", "genetic", "map-elites"}));
-        QCOMPARE(find_algorithm("genetic"), &algorithms()[4]);
+        QCOMPARE(ids, (std::vector<std::string>{"single-device", "random", "expert", "linear-search", "hill-climbing",
+                                                "simulated-annealing", "particle-swarm", "genetic", "map-elites", "mcmc", "tabu", "heft",
+                                                "m-topo", "m-etf", "m-sct", "pipedream", "ideals-dp"}));
+        for (const AlgorithmInfo& info : algorithms()) QCOMPARE(find_algorithm(info.id), &info);
         QVERIFY(!find_algorithm("Genetic"));
     }
 
@@ -285,7 +287,7 @@ private Q_SLOTS:
                         QVERIFY2(choices.allows(group, placement[group]) || tested.values.contains("start"),
                                  "a device that was to be left out");
                     }
-                    scores.push_back(Objective().score(*problem->machine, simulator.run(placement)));
+                    scores.push_back(Objective().score(*problem, simulator.run(placement)));
                 }
                 optimizer->tell(scores);
             }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
 #include <string_view>
 
@@ -25,7 +27,7 @@ Machine with_devices(const Machine& machine, const auto& change) {
     std::vector<Device> devices(machine.devices().begin(), machine.devices().end());
     for (Device& device : devices) change(device);
     return Machine(machine.name(), devices, {machine.channels().begin(), machine.channels().end()},
-                   {machine.routes().begin(), machine.routes().end()});
+                   {machine.routes().begin(), machine.routes().end()}, machine.crossing());
 }
 
 Graph with_ops(const Graph& graph, const auto& change) {
@@ -79,6 +81,52 @@ Case tiny_case(std::uint64_t seed) {
     return c;
 }
 
+/// The same with what real machines and steps have: several streams, copy engines, cut-through, views, ops in place, workspaces,
+/// accumulation, recomputation, memory that is kept free, other orders.
+Case real_case(std::uint64_t seed) {
+    Random random(seed + 7000);
+    Graph graph = test::random_graph(seed + 500, 1 + random.index(5), 3, random.chance(0.7) ? Training::implicit : Training::none);
+    constexpr std::array<std::string_view, 5> kKinds{"matmul", "conv2d", "relu", "add", "flatten"};
+    double bytes = 1;
+    graph = with_ops(graph, [&](Op& op) {
+        op.kind = kKinds[random.index(kKinds.size())];
+        if (random.chance(0.3)) op.flops /= 1000;  // else no op leaves room for another
+        if (random.chance(0.3)) op.workspace_bytes = static_cast<std::int64_t>(random.uniform(0, 1e6));
+        op.in_place = random.chance(0.2);
+        bytes += 2 * static_cast<double>(op.parameter_bytes + op.outputs[0].bytes);
+    });
+    std::uint64_t machine_seed = seed + 500;
+    while (test::random_machine(machine_seed).devices().size() < 2 || test::random_machine(machine_seed).devices().size() > 3)
+        machine_seed += 1000;
+    const double tightness = random.uniform(0.5, 3);
+    const Machine machine = with_devices(test::random_machine(machine_seed), [&](Device& device) {
+        device.memory_bytes = std::floor(bytes * tightness * random.uniform(0.2, 0.8)) + 1;
+        device.streams = static_cast<std::uint32_t>(1 + random.index(4));
+        device.copy_engines = static_cast<std::uint32_t>(random.index(3));
+        device.half_efficiency_flops = random.uniform(0, 1e10);
+        device.efficiency_by_kind["conv2d"] = random.uniform(0.1, 1);
+        if (random.chance(0.5)) device.memory_efficiency = random.uniform(0.1, 1);
+    });
+    ProblemOptions options;
+    options.accumulate_gradients = random.chance(0.4);
+    options.recomputation = static_cast<Recomputation>(random.index(3));
+    options.in_place = random.chance(0.5);
+    options.optimizer_states = static_cast<double>(random.index(3));
+    if (random.chance(0.5)) options.usable_memory = random.uniform(0.5, 1);
+    if (random.chance(0.5)) options.crossing = Crossing::cut_through;
+    Case c;
+    c.problem = test::problem(std::move(graph), machine, options);
+    c.options = {.batches = static_cast<std::uint32_t>(1 + random.index(5)),
+                 .in_flight = static_cast<std::uint32_t>(1 + random.index(4)),
+                 .order = static_cast<Order>(random.index(4))};
+    return c;
+}
+
+/// Whether no device holds more of `bytes` than it may.
+bool within_limits(const Problem& problem, const std::vector<double>& bytes) {
+    return std::ranges::equal(bytes, problem.memory_limit_bytes, std::ranges::less_equal{});
+}
+
 /// Calls `visit` with every placement that the groups allow.
 void for_each_placement(const Problem& problem, const auto& visit) {
     std::vector<std::size_t> choice(problem.groups, 0);
@@ -105,12 +153,16 @@ private Q_SLOTS:
     void batches_in_flight();
     void devices_of_different_speed();
     void constraints();
+    void streams();
+    void accumulation();
+    void usable_memory();
     void memory_shifts_work();
     void parameters_that_do_not_fit_data();
     void parameters_that_do_not_fit();
     void tightest_first();
     void hold_for_every_placement_data();
     void hold_for_every_placement();
+    void cases_are_of_all_kinds_data();
     void cases_are_of_all_kinds();
 };
 
@@ -167,6 +219,70 @@ void TestBounds::constraints() {
     const double load_s = bound(bounds, "load");
     QVERIFY(load_s <= 4.0 * (1 + 1e-12));
     QVERIFY2(load_s > 3.9, qPrintable(QString::number(load_s)));
+}
+
+void TestBounds::streams() {
+    // Six ops of 2 s at the ceiling; overhead and size add as much again, so that two of them run side by side on one device.
+    const auto load_s = [](std::uint32_t streams, double overhead_s) {
+        const Machine machine = with_devices(test::uniform_machine(1), [&](Device& device) {
+            device.streams = streams;
+            device.launch_overhead_s = overhead_s;
+        });
+        const auto bounds = lower_bounds(*test::problem(test::fork_join(4, 2 * kSecond), machine));
+        return bound(bounds, "load");
+    };
+    QCOMPARE(load_s(1, 2), 6 * 4.0);
+    QCOMPARE(load_s(2, 2), 6 * 2.0);
+    QCOMPARE(load_s(4, 2), 6 * 2.0);  // their shares allow no more
+    QCOMPARE(load_s(2, 6), 6 * 4.0);  // their streams allow no more
+    QCOMPARE(load_s(4, 0), 6 * 2.0);  // no room beside them
+
+    // An op of 8 s that leaves an eighth of the device free, and seven small ones that run beside it: 1.14 s each, 0.14 s of the device.
+    GraphBuilder builder("beside", 1, Training::none);
+    for (int i = 0; i < 8; ++i) {
+        Op op;
+        op.name = "op" + std::to_string(i);
+        op.kind = "matmul";
+        op.flops = i == 0 ? 7 * kSecond : 0.14 * kSecond;
+        builder.add(std::move(op));
+    }
+    const auto problem = test::problem(builder.build(), with_devices(test::uniform_machine(1), [](Device& device) {
+                                           device.streams = 2;
+                                           device.launch_overhead_s = 1;
+                                       }));
+    const double bound_s = bound(lower_bounds(*problem), "load");
+    QVERIFY(bound_s > 7.98);
+    QVERIFY(bound_s <= Simulator(problem).run(Placement(8, 0)).step_time_s);
+}
+
+void TestBounds::accumulation() {
+    // One op with 1e9 bytes of parameters: forward and weight gradient of 1 s each, and what its update and adding up take.
+    const Graph graph = with_ops(test::chain(1, kSecond, 0, Training::implicit), [](Op& op) { op.parameter_bytes = 1'000'000'000; });
+    ProblemOptions options;
+    options.accumulate_gradients = true;
+    const auto problem = test::problem(graph, test::uniform_machine(1), options);
+    const OpId update = *problem->graph->find("op0/update");
+    const double each_s = problem->accumulate_s[update], once_s = problem->time_s(update, 0);
+    QVERIFY(each_s > 0 && once_s > 0);
+    const auto bound_s = [&](const char* name, std::uint32_t batches) {
+        return bound(lower_bounds(*problem, {.batches = batches, .in_flight = 1}), name);
+    };
+    QCOMPARE(bound_s("load", 1), 2 + once_s);
+    QCOMPARE(bound_s("load", 4), 2 + (3 * each_s + once_s) / 4);
+    QCOMPARE(bound_s("critical-path", 1), 2 + once_s);
+    QCOMPARE(bound_s("critical-path", 4), 2.0);
+}
+
+void TestBounds::usable_memory() {
+    const Graph graph = with_ops(test::chain(2), [](Op& op) { op.parameter_bytes = 4'000'000'000; });
+    const auto memory_s = [&](double share) {
+        ProblemOptions options;
+        options.usable_memory = share;
+        return bound(lower_bounds(*test::problem(graph, test::uniform_machine(2, 5e9), options)), "memory");
+    };
+    QVERIFY(memory_s(1) < kInfinity);
+    QVERIFY(memory_s(0.8) < kInfinity);
+    QVERIFY(memory_s(0.79) == kInfinity);
 }
 
 void TestBounds::memory_shifts_work() {
@@ -236,23 +352,22 @@ void TestBounds::tightest_first() {
 
 void TestBounds::hold_for_every_placement_data() {
     QTest::addColumn<quint64>("seed");
-    for (quint64 seed = 0; seed < kCases; ++seed) QTest::addRow("%llu", seed) << seed;
+    QTest::addColumn<bool>("real");
+    for (quint64 seed = 0; seed < kCases; ++seed) QTest::addRow("%llu", seed) << seed << false;
+    for (quint64 seed = 0; seed < kCases; ++seed) QTest::addRow("real %llu", seed) << seed << true;
 }
 
 void TestBounds::hold_for_every_placement() {
     QFETCH(quint64, seed);
-    const Case c = tiny_case(seed);
+    QFETCH(bool, real);
+    const Case c = real ? real_case(seed) : tiny_case(seed);
     Simulator simulator(c.problem, c.options);
     double best_s = kInfinity;
     bool parameters_fit = false;
     for_each_placement(*c.problem, [&](const Placement& placement) {
         const Outcome& outcome = simulator.run(placement);
-        if (outcome.fits) best_s = std::min(best_s, outcome.step_time_s);
-        bool fit = true;
-        for (DeviceId device = 0; device < c.problem->devices; ++device) {
-            fit = fit && outcome.resident_bytes[device] <= c.problem->machine->device(device).memory_bytes;
-        }
-        parameters_fit = parameters_fit || fit;
+        if (within_limits(*c.problem, outcome.peak_bytes)) best_s = std::min(best_s, outcome.step_time_s);
+        parameters_fit = parameters_fit || within_limits(*c.problem, outcome.resident_bytes);
     });
     for (const Bound& b : lower_bounds(*c.problem, c.options)) {
         QVERIFY2(b.value_s <= best_s * (1 + 1e-9), (b.name + " " + std::to_string(b.value_s) + " > " + std::to_string(best_s)).c_str());
@@ -260,16 +375,23 @@ void TestBounds::hold_for_every_placement() {
     }
 }
 
+void TestBounds::cases_are_of_all_kinds_data() {
+    QTest::addColumn<bool>("real");
+    QTest::newRow("plain") << false;
+    QTest::newRow("real") << true;
+}
+
 void TestBounds::cases_are_of_all_kinds() {
     // Else the test above shows little: some cases where nothing fits, some where the memory rules placements out, some free.
+    QFETCH(bool, real);
     int none = 0, some = 0, all = 0;
     for (std::uint64_t seed = 0; seed < kCases; ++seed) {
-        const Case c = tiny_case(seed);
+        const Case c = real ? real_case(seed) : tiny_case(seed);
         Simulator simulator(c.problem, c.options);
         std::size_t fitting = 0, placements = 0;
         for_each_placement(*c.problem, [&](const Placement& placement) {
             ++placements;
-            fitting += simulator.run(placement).fits ? 1 : 0;
+            fitting += within_limits(*c.problem, simulator.run(placement).peak_bytes) ? 1 : 0;
         });
         ++(fitting == 0 ? none : fitting == placements ? all : some);
     }

@@ -191,8 +191,15 @@ private Q_SLOTS:
     void handWorked_data();
     void handWorked();
     void training();
+    void memoryOptions();
+    void accumulation();
+    void orders();
+    void crossing();
     void simulateJson();
     void simulateText();
+    void explainJson();
+    void explainText();
+    void explainInterrupted();
     void memoryRules_data();
     void memoryRules();
     void trace();
@@ -208,12 +215,22 @@ private Q_SLOTS:
     void secondInterrupt();
     void unwritablePlacement();
 
+    void compareJson();
+    void compareText();
+    void compareTables();
+    void compareNothingFits();
+    void compareInterrupted();
+    void experiment();
+    void experimentInterrupted();
+
     void bounds();
     void boundOfWhatDoesNotFit();
 
     void convertNetworks_data();
     void convertNetworks();
     void convertExprimo();
+    void shards();
+    void shardsAgreeWithExprimo();
     void convertFailures();
     void keepsOldFile();
 
@@ -247,6 +264,8 @@ void TestCli::help_data() {
     QTest::newRow("program") << QStringList{} << QByteArray("Exit status: 0 done");
     QTest::newRow("simulate") << QStringList{"simulate"} << QByteArray("--trace");
     QTest::newRow("optimize") << QStringList{"optimize"} << QByteArray("--set OPTION=VALUE");
+    QTest::newRow("compare") << QStringList{"compare"} << QByteArray("--set ALGORITHM.OPTION=VALUE");
+    QTest::newRow("experiment") << QStringList{"experiment"} << QByteArray("(e3.md)");
     QTest::newRow("bound") << QStringList{"bound"} << QByteArray("null in JSON");
     QTest::newRow("convert") << QStringList{"convert"} << QByteArray("--network");
     QTest::newRow("algorithms") << QStringList{"algorithms"} << QByteArray("--json");
@@ -282,7 +301,7 @@ void TestCli::wrongUsage_data() {
     };
     row("nothing", {}, "a command is required; see placewright-cli --help");
     row("unknown command", {"fly"},
-        "fly: there is no such command; there are simulate, optimize, bound, convert, algorithms, networks, machines");
+        "fly: there is no such command; there are simulate, optimize, compare, experiment, bound, convert, algorithms, networks, machines");
     row("unknown option of the program", {"--fast"}, "unknown option --fast");
     row("no network", {"simulate"}, "simulate: GRAPH is required; see placewright-cli simulate --help");
     row("no machine", {"simulate", "alexnet"}, "simulate: --machine is required");
@@ -302,6 +321,32 @@ void TestCli::wrongUsage_data() {
     row("efficiency above 1", simulate({"--compute-efficiency", "1.01"}), "expected a number above 0 and at most 1, not 1.01");
     row("efficiency 0", simulate({"--channel-efficiency", "0"}), "expected a number above 0 and at most 1, not 0");
     row("efficiency nan", simulate({"--channel-efficiency", "nan"}), "not nan");
+    row("parts", simulate({"--shard", "conv1"}), "--shard conv1: expected OP=N, the name of an op and 2 parts or more");
+    row("one part", simulate({"--shard", "conv1=1"}), "--shard conv1=1: expected OP=N");
+    row("words of parts", simulate({"--shard", "conv1=2x"}), "--shard conv1=2x: expected OP=N");
+    row("parts of nothing", simulate({"--shard", "nothing=2"}), "--shard: there is no op \"nothing\" to split");
+    row("parts of the input", optimize({"--shard", "input=2"}), "--shard: op \"input\": an op of kind \"input\" cannot be split");
+    row("parts of a machine", {"convert", PLACEWRIGHT_SOURCE_MODELS "/machines/1x-v100.json", "out.json", "--shard", "a=2"},
+        "--shard: a machine has no ops");
+    row("order", simulate({"--order", "lifo"}), "--order: expected fifo, critical-path, gpipe, 1f1b; not lifo");
+    row("optimizer", simulate({"--optimizer", "lion"}), "--optimizer: expected sgd, momentum, adam; not lion");
+    row("recompute", simulate({"--recompute", "all"}), "--recompute: expected none, segments, cheap; not all");
+    row("crossing", simulate({"--crossing", "wormhole"}), "--crossing: expected store-and-forward, cut-through; not wormhole");
+    row("workspace", simulate({"--workspace", "much"}), "--workspace: expected a size such as 64MB or 2GB, not much");
+    row("workspace of unknown units", simulate({"--workspace", "3 apples"}),
+        "--workspace: expected a size such as 64MB or 2GB, not 3 apples");
+    row("negative workspace", simulate({"--workspace=-1"}), "--workspace: expected a size such as 64MB or 2GB, not -1");
+    row("too much workspace", simulate({"--workspace", "100000000000000 GB"}), "--workspace: expected a size such as 64MB or 2GB");
+    row("no usable memory", simulate({"--usable-memory", "0"}), "--usable-memory: expected a number above 0 and at most 1, not 0");
+    row("more than all memory", simulate({"--usable-memory", "1.1"}), "--usable-memory: expected a number above 0 and at most 1, not 1.1");
+    row("recompute without training", simulate({"--inference", "--recompute", "cheap"}), "--recompute: there is no backward pass");
+    row("accumulate without training", simulate({"--inference", "--accumulate"}), "--accumulate: there is no backward pass");
+    row("optimizer without training", simulate({"--inference", "--optimizer", "adam"}), "--optimizer: there is no backward pass");
+    row("recompute as Exprimo", simulate({"--cost", "exprimo", "--recompute", "segments"}), "--recompute: --cost exprimo has backward ops");
+    row("accumulate as Exprimo", simulate({"--cost", "exprimo", "--accumulate"}), "--accumulate: --cost exprimo has no weight gradients");
+    row("optimizer as Exprimo", simulate({"--memory", "exprimo", "--optimizer", "sgd"}), "--optimizer: --memory exprimo counts parameters");
+    row("in place as Exprimo", simulate({"--memory", "exprimo", "--in-place"}), "--in-place: --memory exprimo counts parameters");
+    row("workspace as Exprimo", simulate({"--memory", "exprimo", "--workspace", "1MB"}), "--workspace: --memory exprimo counts parameters");
     row("no algorithm", {"optimize", "alexnet", "--machine", "1x-v100"}, "optimize: --algorithm is required");
     row("unknown algorithm", {"optimize", "alexnet", "--machine", "1x-v100", "--algorithm", "magic"},
         "there is no such algorithm; there are single-device");
@@ -319,12 +364,29 @@ void TestCli::wrongUsage_data() {
     row("endless", optimize({"--seconds", "inf"}), "--seconds: expected a number above 0, not inf");
     row("seed", optimize({"--seed", "-1"}), "--seed: expected a whole number");
     row("threads", optimize({"--threads", "1025"}), "--threads: expected a whole number from 0 to 1024, not 1025");
+    const auto compare = [](const QStringList& more) {
+        return QStringList{"compare", "alexnet", "--machine", "1x-v100", "--seeds", "2", "--evaluations", "5"} + more;
+    };
+    row("compare nothing", compare({}), "compare: --algorithms is required");
+    row("compare the unknown", compare({"--algorithms", "genetic,magic"}), "--algorithms magic: there is no such algorithm");
+    row("compare with itself", compare({"--algorithms", "genetic,random,genetic"}), "--algorithms: genetic is named twice");
+    row("no seeds", compare({"--algorithms", "genetic", "--seeds", "0"}), "--seeds: expected a whole number from 1 to 10000, not 0");
+    row("setting of nobody", compare({"--algorithms", "genetic,random", "--set", "elite_size=3"}),
+        "--set elite_size=3: expected algorithm.option=value with one of genetic, random");
+    row("setting of another", compare({"--algorithms", "genetic", "--set", "random.batch_size=3"}), "with one of genetic");
+    row("unknown setting of one", compare({"--algorithms", "genetic", "--set", "genetic.nope=1"}),
+        "--set genetic.nope=1: unknown option \"nope\", known are population_size, ");
+    row("settings of one at odds", compare({"--algorithms", "genetic", "--set", "genetic.elite_size=70"}),
+        "--set: elite_size = 70 is out of range, expected less than population_size = 50");
+    row("unknown experiment", {"experiment", "e9"}, "NAME: expected e3; not e9");
+    row("unknown network of an experiment", {"experiment", "e3", "--network", "vgg16=a.json"},
+        "--network vgg16=a.json: expected NAME=FILE with one of alexnet, resnet50, inception_v3");
     row("convert nothing", {"convert"}, "convert takes an input and an output file");
     row("convert without output", {"convert", "in.json"}, "convert takes an input and an output file");
     row("convert three", {"convert", "a", "b", "c"}, "convert takes an input and an output file");
     row("generate without output", {"convert", "--network", "alexnet"}, "convert --network NAME takes one file, the output");
     row("generate and read", {"convert", "--network", "alexnet", "a", "b"}, "convert --network NAME takes one file, the output");
-    row("unknown network", {"convert", "--network", "magic", "out"}, "there is no such network; there are alexnet, resnet50, inception_v3");
+    row("unknown network", {"convert", "--network", "magic", "out"}, "there is no such network; there are alexnet, vgg16, resnet50, ");
     row("batch of a machine", {"convert", PLACEWRIGHT_SOURCE_MODELS "/machines/1x-v100.json", "out.json", "--batch", "2"},
         "a machine has no batch size");
     row("argument of a list", {"algorithms", "genetic"}, "algorithms: unexpected argument genetic");
@@ -412,10 +474,91 @@ void TestCli::training() {
     QCOMPARE(object_of({"simulate", path("diamond-training.json"), "--machine", path("pair.json"), "--inference"})["ops_run"].toInt(), 4);
 }
 
+void TestCli::memoryOptions() {
+    const QStringList layer{"simulate", path("layer.json"), "--machine", path("pair.json")};
+    const auto resident = [&](const QStringList& more) {
+        return object_of(layer + more)["devices"].toArray()[0].toObject()["resident_bytes"].toDouble();
+    };
+    QCOMPARE(resident({}), 8e6);
+    QCOMPARE(resident({"--optimizer", "sgd"}), 4e6);
+    QCOMPARE(resident({"--optimizer", "momentum"}), 8e6);
+    QCOMPARE(resident({"--optimizer", "adam"}), 12e6);
+    QCOMPARE(resident({"--accumulate"}), 12e6);
+    // 4 MB of parameters, as much of momentum and of gradients, 2 kB of activations; 1 GB of memory.
+    const auto fits = [&](const char* share) { return object_of(layer + QStringList{"--usable-memory", share})["fits"].toBool(); };
+    QVERIFY(fits("1") && fits("0.013") && !fits("0.012"));
+    QVERIFY(run(layer + QStringList{"--usable-memory", "0.5"}).out.contains("500 MB"));
+
+    const QString conv = write("conv.json", R"({
+      "format": "placewright.graph", "version": 1, "name": "conv", "batch": 1, "training": "none",
+      "ops": [
+        {"name": "x", "kind": "input", "inputs": [], "outputs": [{"shape": [1, 3, 10, 10], "dtype": "float32"}],
+         "parameter_bytes": 0, "flops": 0},
+        {"name": "conv", "kind": "conv2d", "inputs": ["x"], "outputs": [{"shape": [1, 8, 8, 8], "dtype": "float32"}],
+         "parameter_bytes": 0, "flops": 1e9, "attributes": {"kernel": [3, 3]}},
+        {"name": "act", "kind": "relu", "inputs": ["conv"], "outputs": [{"shape": [1, 8, 8, 8], "dtype": "float32"}],
+         "parameter_bytes": 0, "flops": 512}
+      ]
+    })");
+    const auto peak = [&](const QStringList& more) {
+        const QJsonObject outcome = object_of(QStringList{"simulate", conv, "--machine", path("pair.json")} + more);
+        return outcome["devices"].toArray()[0].toObject()["peak_bytes"].toDouble();
+    };
+    // An input of 1200 bytes, outputs of 2048, 3 x 3 x 3 values for each of 64 places.
+    QCOMPARE(peak({}), 2 * 2048.0);
+    QCOMPARE(peak({"--in-place"}), 1200 + 2048.0);
+    QCOMPARE(peak({"--workspace", "1kB"}), 1200 + 2048 + 1000.0);
+    QCOMPARE(peak({"--workspace", "1 GB"}), 1200 + 2048 + 27 * 64 * 4.0);
+}
+
+void TestCli::accumulation() {
+    // 2 ms of forward and gradient; adding up takes as long as the update, 0.12 ms: the first batch does neither, the last both.
+    const auto step_s = [&](const char* batches) {
+        const QStringList arguments{"simulate", path("layer.json"), "--machine", path("pair.json"), "--accumulate", "--batches", batches};
+        return object_of(arguments)["step_time_s"].toDouble();
+    };
+    QCOMPARE(step_s("1"), 0.00212);
+    QCOMPARE(step_s("4"), 0.002 + (3 * 0.00012 + 0.00012) / 4);
+}
+
+void TestCli::orders() {
+    // Two stages of 1 and 5 ms; the second begins when the tensor has come.
+    const QStringList stages = diamond("simulate", {"--placement", path("stages-flat.json")});
+    for (const char* order : {"fifo", "critical-path", "gpipe", "1f1b"}) {
+        const QJsonObject outcome = object_of(stages + QStringList{"--order", order});
+        QCOMPARE(outcome["step_time_s"].toDouble(), 0.008);
+        QVERIFY(outcome["steady_step_time_s"].isNull());
+    }
+    const QStringList full = stages + QStringList{"--order", "critical-path", "--batches", "20", "--in-flight", "3"};
+    const QJsonObject outcome = object_of(full);
+    QCOMPARE(outcome["steady_step_time_s"].toDouble(), 0.005);
+    QVERIFY(outcome["step_time_s"].toDouble() > 0.005);
+    QVERIFY(run(full).out.contains(", 5.00 ms with a full pipeline"));
+}
+
+void TestCli::crossing() {
+    const QByteArray pair = QByteArray(kMachine).replace("MEMORY", "1e9");
+    const auto step_s = [&](const QByteArray& machine, const QStringList& more) {
+        const QStringList arguments{"simulate", path("diamond.json"), "--machine", write("hops.json", machine)};
+        return object_of(arguments + QStringList{"--placement", path("stages-flat.json")} + more)["step_time_s"].toDouble();
+    };
+    // A megabyte over two channels: 2 ms each, or both latencies and 1 ms.
+    const QByteArray hops = QByteArray(pair).replace("[\"up\"]", "[\"up\", \"down\"]");
+    const QByteArray through = QByteArray(hops).replace("\"devices\"", "\"crossing\": \"cut-through\", \"devices\"");
+    QCOMPARE(step_s(hops, {}), 0.010);
+    QCOMPARE(step_s(hops, {"--crossing", "cut-through"}), 0.009);
+    QCOMPARE(step_s(through, {}), 0.009);
+    QCOMPARE(step_s(through, {"--crossing", "store-and-forward"}), 0.010);
+    const QString twice = write("twice.json", QByteArray(pair).replace("[\"up\"]", "[\"up\", \"up\"]"));
+    const Result refused = run({"simulate", path("diamond.json"), "--machine", twice, "--crossing", "cut-through"});
+    QCOMPARE(refused.status, 3);
+    QVERIFY2(refused.err.contains("twice.json: route from \"gpu:0\" to \"gpu:1\": crosses channel \"up\" twice"), refused.err);
+}
+
 void TestCli::simulateJson() {
     const QJsonObject outcome = object_of(diamond("simulate", {"--placement", path("apart.json")}));
-    QCOMPARE(outcome.keys(), sorted({"objective", "objective_s", "step_time_s", "total_time_s", "fits", "score_s", "devices", "channels",
-                                     "ops_run", "transfers"}));
+    QCOMPARE(outcome.keys(), sorted({"objective", "objective_s", "step_time_s", "steady_step_time_s", "total_time_s", "fits", "score_s",
+                                     "devices", "channels", "ops_run", "transfers"}));
     QCOMPARE(outcome["objective"].toString(), QString("step-time"));
     QCOMPARE(outcome["fits"].toBool(), true);
     QCOMPARE(outcome["ops_run"].toInt(), 4);
@@ -462,6 +605,83 @@ void TestCli::simulateText() {
     QVERIFY2(two.out.startsWith("diamond on pair\nstep time 6.00 ms a batch, 12.0 ms for 2, fits the memory; 8 ops run, 0 transfers\n"),
              two.out);
     QVERIFY2(!two.out.contains("channel"), two.out);
+}
+
+void TestCli::explainJson() {
+    const QJsonObject outcome = object_of(diamond("simulate", {"--placement", path("apart.json"), "--explain"}));
+    QCOMPARE(outcome["total_time_s"].toDouble(), 0.008);
+    const QJsonObject explain = outcome["explain"].toObject();
+    QCOMPARE(explain.keys(), sorted({"critical_path", "memory", "moves"}));
+
+    // a, its way up to c, c, its way down to d, d.
+    const QJsonObject critical = explain["critical_path"].toObject();
+    QCOMPARE(critical.keys(), sorted({"compute_s", "transfer_s", "queue_s", "devices", "channels", "segments"}));
+    QCOMPARE(critical["compute_s"].toDouble(), 0.004);
+    QCOMPARE(critical["transfer_s"].toDouble(), 0.004);
+    QCOMPARE(critical["queue_s"].toDouble(), 0.0);
+    QCOMPARE(critical["devices"][0].toObject().keys(), sorted({"name", "compute_s", "queue_s"}));
+    QCOMPARE(critical["channels"][0].toObject().keys(), sorted({"name", "transfer_s", "queue_s"}));
+    const QJsonArray segments = critical["segments"].toArray();
+    QCOMPARE(segments.size(), 5);
+    QCOMPARE(segments[0].toObject().keys(), sorted({"kind", "start_s", "end_s", "op", "batch", "device"}));
+    QCOMPARE(segments[1].toObject().keys(), sorted({"kind", "start_s", "end_s", "op", "batch", "channel", "from", "to", "bytes"}));
+    QCOMPARE(segments[1]["kind"].toString(), QString("transfer"));
+    QCOMPARE(segments[1]["channel"].toString(), QString("up"));
+    QCOMPARE(segments[1]["end_s"].toDouble(), 0.003);
+    QCOMPARE(segments[2]["op"].toString(), QString("c"));
+    QCOMPARE(segments[2]["device"].toString(), QString("gpu:1"));
+
+    const QJsonObject memory = explain["memory"][0].toObject();
+    QCOMPARE(memory["device"].toString(), QString("gpu:0"));
+    QCOMPARE(memory["peak_bytes"].toDouble(), 3e6);
+    QCOMPARE(memory["time_s"].toDouble(), 0.007);
+    QCOMPARE(memory["alive"].toArray().size(), 3);
+    QCOMPARE(memory["alive"][1]["kind"].toString(), QString("copy"));
+    QCOMPARE(memory["alive"][1]["op"].toString(), QString("c"));
+    QCOMPARE(memory["alive"][1]["since_s"].toDouble(), 0.005);
+
+    const QJsonArray moves = explain["moves"].toArray();
+    QCOMPARE(moves.size(), 4);
+    QCOMPARE(moves[0].toObject().keys(), sorted({"op", "from", "to", "step_time_s", "delta_s", "score_s", "fits"}));
+    // Moving a, c or d takes 6 ms each; equals come in the order of the graph.
+    QCOMPARE(moves[1]["op"].toString(), QString("c"));
+    QCOMPARE(moves[1]["from"].toString(), QString("gpu:1"));
+    QCOMPARE(moves[1]["to"].toString(), QString("gpu:0"));
+    QCOMPARE(moves[1]["step_time_s"].toDouble(), 0.006);
+    QCOMPARE(moves[1]["delta_s"].toDouble(), -0.002);
+    QCOMPARE(moves[3]["op"].toString(), QString("b"));
+    QVERIFY(moves[3]["delta_s"].toDouble() > 0);
+}
+
+void TestCli::explainText() {
+    // On one device c waits for b.
+    const Result waits = run(diamond("simulate", {"--explain"}));
+    QCOMPARE(waits.status, 0);
+    QCOMPARE(waits.err, QByteArray());
+    QVERIFY2(waits.out.contains("Critical path: 67 % computing, 0 % transferring, 33 % waiting"), waits.out);
+    QVERIFY2(waits.out.contains("c waits for gpu:0 until b is done"), waits.out);
+    const Result apart = run(diamond("simulate", {"--placement", path("apart.json"), "--explain"}));
+    QVERIFY2(apart.out.contains("a over up, from gpu:0 to gpu:1"), apart.out);
+    QVERIFY2(apart.out.contains("The best of 4 single moves (better than now: 3)"), apart.out);
+    QVERIFY2(apart.out.contains("-2.00 ms"), apart.out);
+    QVERIFY(widest_line(apart.out) <= 100);
+}
+
+void TestCli::explainInterrupted() {
+    Terminal terminal;
+    QProcess process;
+    terminal.attach(process);
+    process.start(PLACEWRIGHT_CLI, {"simulate", "resnet50", "--machine", "4x-v100-nvlink", "--batches", "100", "--explain", "--json"});
+    const auto end = qScopeGuard([&] { process.kill(), process.waitForFinished(); });
+    QVERIFY(process.waitForStarted());
+    QVERIFY2(terminal.wait_for(" moves simulated"), terminal.seen());
+    interrupt(process);
+    QVERIFY(process.waitForFinished(kPatienceMs));
+    QCOMPARE(process.exitStatus(), QProcess::NormalExit);
+    const QJsonObject explain = json_of({process.exitCode(), process.readAllStandardOutput(), {}}, 130).object()["explain"].toObject();
+    QVERIFY(explain["moves"].isNull());
+    QVERIFY(!explain["critical_path"]["segments"].toArray().isEmpty());
+    QVERIFY2(terminal.wait_for("cancelled before all moves were simulated"), terminal.seen());
 }
 
 void TestCli::memoryRules_data() {
@@ -558,14 +778,14 @@ void TestCli::optimizeJson() {
     // Progress is for terminals.
     QCOMPARE(result.err, QByteArray());
     const QJsonObject found = json_of(result).object();
-    QCOMPARE(found.keys(),
-             sorted({"algorithm", "seed", "evaluations", "wall_s", "simulations_per_s", "best", "lower_bound_s", "curve", "placement"}));
+    QCOMPARE(found.keys(), sorted({"algorithm", "objective", "seed", "evaluations", "wall_s", "simulations_per_s", "best", "lower_bound_s",
+                                   "curve", "placement"}));
     QCOMPARE(found["algorithm"].toString(), QString("genetic"));
     QCOMPARE(found["seed"].toInt(), 3);
     QCOMPARE(found["evaluations"].toInt(), 400);
     QVERIFY(found["wall_s"].toDouble() > 0);
     QVERIFY(found["simulations_per_s"].toDouble() > 0);
-    QCOMPARE(found["best"].toObject().keys(), sorted({"step_time_s", "score_s", "fits"}));
+    QCOMPARE(found["best"].toObject().keys(), sorted({"step_time_s", "objective_s", "score_s", "fits"}));
     QCOMPARE(found["best"]["fits"].toBool(), true);
     const double step_s = found["best"]["step_time_s"].toDouble();
     QVERIFY(found["lower_bound_s"].toDouble() > 0);
@@ -731,6 +951,202 @@ void TestCli::unwritablePlacement() {
     QVERIFY2(result.err.startsWith("/dev/full: cannot be written: "), result.err);
 }
 
+void TestCli::compareJson() {
+    const auto comparison = [](int threads) {
+        return object_of({"compare", "alexnet,resnet50", "--machine", "4x-v100-pcie,1x-v100", "--batches", "4", "--in-flight", "4",
+                          "--algorithms", "genetic,map-elites,single-device", "--set", "genetic.population_size=20", "--seeds", "3",
+                          "--evaluations", "60", "--threads", QString::number(threads)});
+    };
+    const QJsonObject found = comparison(1);
+    QCOMPARE(found.keys(), sorted({"evaluations", "seeds", "cancelled", "cases"}));
+    QCOMPARE(found["evaluations"].toInt(), 60);
+    QCOMPARE(found["seeds"].toInt(), 3);
+    QCOMPARE(found["cancelled"].toBool(true), false);
+    const QJsonArray cases = found["cases"].toArray();
+    QCOMPARE(cases.size(), 4);
+    QCOMPARE(cases[1]["network"].toString() + ' ' + cases[1]["machine"].toString(), QString("alexnet 1x-v100"));
+    QCOMPARE(cases[2]["network"].toString() + ' ' + cases[2]["machine"].toString(), QString("resnet50 4x-v100-pcie"));
+
+    const QJsonObject alexnet = cases[0].toObject();
+    QCOMPARE(alexnet.keys(), sorted({"network", "machine", "one_device_s", "best_known_s", "algorithms", "tests"}));
+    const QJsonArray algorithms = alexnet["algorithms"].toArray();
+    QCOMPARE(algorithms.size(), 3);
+    double best_s = std::numeric_limits<double>::infinity();
+    for (const QJsonValue& algorithm : algorithms) {
+        QCOMPARE(algorithm.toObject().keys(), sorted({"algorithm", "options", "mean_s", "deviation_s", "half_width_95_s", "best_s",
+                                                      "fitting", "near", "half_near", "speedup", "runs"}));
+        const QJsonArray runs = algorithm["runs"].toArray();
+        QCOMPARE(runs.size(), 3);
+        double sum_s = 0;
+        for (int i = 0; i < 3; ++i) {
+            QCOMPARE(runs[i].toObject().keys(),
+                     sorted({"seed", "score_s", "step_time_s", "fits", "evaluations", "simulations", "wall_s", "near"}));
+            QCOMPARE(runs[i]["seed"].toInt(), i + 1);
+            sum_s += runs[i]["score_s"].toDouble();
+            best_s = std::min(best_s, runs[i]["score_s"].toDouble());
+        }
+        QVERIFY(std::abs(algorithm["mean_s"].toDouble() - sum_s / 3) < 1e-12);
+        QVERIFY(std::abs(algorithm["speedup"].toDouble() - alexnet["one_device_s"].toDouble() / algorithm["mean_s"].toDouble()) < 1e-12);
+    }
+    QCOMPARE(alexnet["best_known_s"].toDouble(), best_s);
+    QCOMPARE(algorithms[0]["options"].toObject(), QJsonObject({{"population_size", 20}}));
+    // As optimize has it, from the same starts.
+    const QJsonObject alone = object_of({"optimize", "alexnet", "--machine", "4x-v100-pcie", "--batches", "4", "--in-flight", "4",
+                                         "--algorithm", "map-elites", "--evaluations", "60", "--seed", "2"});
+    QCOMPARE(algorithms[1]["runs"][1]["score_s"].toDouble(), alone["best"]["score_s"].toDouble());
+    // All runs of single-device are the same, four devices.
+    QCOMPARE(algorithms[2]["speedup"].toDouble(), 1.0);
+    QCOMPARE(algorithms[2]["deviation_s"].toDouble(-1), 0.0);
+    QCOMPARE(algorithms[2]["runs"][0]["evaluations"].toInt(), 4);
+    const QJsonArray tests = alexnet["tests"].toArray();
+    QCOMPARE(tests.size(), 3);
+    QCOMPARE(tests[0].toObject().keys(), sorted({"first", "second", "t", "degrees_of_freedom", "p"}));
+    QCOMPARE(tests[1]["first"].toString() + ' ' + tests[1]["second"].toString(), QString("genetic single-device"));
+    QVERIFY(tests[0]["p"].toDouble() > 0 && tests[0]["p"].toDouble() <= 1);
+
+    // Whatever the number of threads, but for the seconds.
+    const auto scores = [](const QJsonObject& result) {
+        QList<double> list;
+        for (const QJsonValue& item : result["cases"].toArray()) {
+            for (const QJsonValue& algorithm : item["algorithms"].toArray()) {
+                for (const QJsonValue& run : algorithm["runs"].toArray())
+                    list << run["score_s"].toDouble() << run["simulations"].toDouble() << run["near"]["evaluations"].toDouble();
+            }
+        }
+        return list;
+    };
+    QCOMPARE(scores(comparison(3)), scores(found));
+    QCOMPARE(scores(found).size(), 4 * 3 * 3 * 3);
+}
+
+void TestCli::compareText() {
+    const Result result = run(diamond("compare", {"--algorithms", "single-device,expert", "--seeds", "2"}));
+    QCOMPARE(result.status, 0);
+    QCOMPARE(result.err, QByteArray());
+    QVERIFY2(result.out.startsWith("diamond on pair\nbest known 6.00 ms, one device 6.00 ms\n\nalgorithm "), result.out);
+    const auto has_line = [&](const char* pattern) {
+        return QRegularExpression(pattern, QRegularExpression::MultilineOption).match(QString::fromUtf8(result.out)).hasMatch();
+    };
+    QVERIFY2(has_line("^single-device +6\\.00 ms +0 s +6\\.00 ms +2 of 2, half in 1, .* +1\\.00 +best$"), result.out);
+    QVERIFY2(has_line("^expert +8\\.00 ms +0 s +8\\.00 ms +0 of 2 +0\\.75 +-$"), result.out);
+    QVERIFY2(widest_line(result.out) <= 100, result.out);
+    // 8 ms is within 5 % of 7.7 ms.
+    const QByteArray given = run(diamond("compare", {"--algorithms", "expert", "--seeds", "1", "--best-known", "0.0077"})).out;
+    QVERIFY2(given.contains("best known 7.70 ms") && given.contains("1 of 1, half in 1"), given);
+}
+
+void TestCli::compareTables() {
+    const QString csv = path("runs.csv"), curves = path("curves.csv");
+    // A name with a comma is one file.
+    const QString network = write("one, two.json", content_of(path("diamond.json")));
+    const Result result = run({"compare", network, "--machine", path("pair.json"), "--algorithms", "single-device,expert", "--seeds", "2",
+                               "--csv", csv, "--curves", curves});
+    QCOMPARE(result.status, 0);
+    const QByteArrayList lines = lines_of(content_of(csv));
+    QCOMPARE(lines.size(), 5);
+    QCOMPARE(lines[0], QByteArray("network,machine,algorithm,seed,score_s,step_time_s,fits,evaluations,simulations,wall_s,"
+                                  "evaluations_to_near,seconds_to_near"));
+    const QByteArray begin = '"' + network.toUtf8() + "\"," + path("pair.json").toUtf8() + ',';
+    QVERIFY2(lines[2].startsWith(begin) && lines[4].startsWith(begin), lines[2] + lines[4]);
+    const QByteArrayList single = lines[2].mid(begin.size()).split(','), expert = lines[4].mid(begin.size()).split(',');
+    QCOMPARE(single.mid(0, 2) + single.mid(4, 3), (QByteArrayList{"single-device", "2", "true", "2", "2"}));
+    QCOMPARE(single[2].toDouble(), 0.006);
+    QCOMPARE(single[3].toDouble(), 0.006);
+    QCOMPARE(single[8], QByteArray("1"));
+    QCOMPARE(expert.mid(0, 2) + expert.mid(4, 3), (QByteArrayList{"expert", "2", "true", "1", "1"}));
+    QCOMPARE(expert[2].toDouble(), 0.008);
+    QCOMPARE(expert.mid(8), (QByteArrayList{"", ""}));
+    const QByteArrayList points = lines_of(content_of(curves));
+    QCOMPARE(points[0], QByteArray("network,machine,algorithm,seed,evaluations,seconds,best_s,mean_s"));
+    QVERIFY2(points[1].startsWith(begin + "single-device,1,1,"), points[1]);
+    QCOMPARE(points[1].split(',').at(points[1].count(',') - 1).toDouble(), 0.006);
+
+    const Result refused = run(diamond("compare", {"--algorithms", "expert", "--csv", path("nowhere/runs.csv")}));
+    QCOMPARE(refused.status, 3);
+    QCOMPARE(refused.out, QByteArray());
+    // A mistake in the last name is told before the first search.
+    const Result mistyped = run({"compare", path("diamond.json") + ",nothing", "--machine", path("pair.json"), "--algorithms", "expert"});
+    QCOMPARE(mistyped.status, 3);
+    QCOMPARE(mistyped.out, QByteArray());
+    QVERIFY2(mistyped.err.startsWith("nothing: there is no such file"), mistyped.err);
+}
+
+void TestCli::compareNothingFits() {
+    const QStringList arguments{
+        "compare", path("diamond.json"), "--machine", machineWith("1e5"), "--algorithms", "random,expert", "--seeds",
+        "2",       "--evaluations",      "20"};
+    const QJsonObject found = object_of(arguments, 4);
+    QVERIFY(found["cases"][0]["one_device_s"].isNull());
+    QVERIFY(found["cases"][0]["algorithms"][0]["speedup"].isNull());
+    QCOMPARE(found["cases"][0]["algorithms"][0]["fitting"].toInt(-1), 0);
+    const Result text = run(arguments);
+    QVERIFY2(text.out.contains("one device does not fit the memory") && text.out.contains("; 2 do not fit"), text.out);
+}
+
+void TestCli::compareInterrupted() {
+    const QString csv = path("cancelled.csv");
+    Terminal terminal;
+    QProcess process;
+    terminal.attach(process);
+    process.start(PLACEWRIGHT_CLI, diamond("compare", {"--algorithms", "expert,random", "--seeds", "2", "--evaluations", "1000000000000",
+                                                       "--threads", "1", "--csv", csv, "--json"}));
+    const auto end = qScopeGuard([&] { process.kill(), process.waitForFinished(); });
+    QVERIFY(process.waitForStarted());
+    QVERIFY2(terminal.wait_for("1 of 4 searches, best "), terminal.seen());
+    interrupt(process);
+    QVERIFY(process.waitForFinished(kPatienceMs));
+    const QJsonObject found = json_of({process.exitCode(), process.readAllStandardOutput(), {}}, 130).object();
+    QCOMPARE(found["cancelled"].toBool(), true);
+    QCOMPARE(found["cases"][0]["algorithms"].toArray().size(), 1);
+    QCOMPARE(found["cases"][0]["algorithms"][0]["algorithm"].toString(), QString("expert"));
+    QCOMPARE(lines_of(content_of(csv)).size(), 2);
+    QVERIFY2(terminal.wait_for("cancelled before all searches were finished"), terminal.seen());
+}
+
+void TestCli::experiment() {
+    const QString folder = path("e3");
+    const Result result = run({"experiment", "e3", "--seeds", "2", "--evaluations", "30", "--out", folder});
+    QCOMPARE(result.status, 0);
+    QCOMPARE(result.err, QByteArray());
+    QVERIFY2(result.out.startsWith("normal, alexnet: Malvik with 2 GPUs of 32.0 GB; one GPU "), result.out.left(200));
+    QVERIFY2(widest_line(result.out) <= 100, result.out);
+    QVERIFY(
+        QRegularExpression("^limited, resnet50: Malvik with 4 GPUs of .* GB; one GPU does not fit$", QRegularExpression::MultilineOption)
+            .match(QString::fromUtf8(result.out))
+            .hasMatch());
+    // With so few evaluations nobody finds the optimum of the large networks.
+    QVERIFY2(result.out.contains("\ndiffers  normal  MAP-Elites finds the optimum, one GPU (or better).\n"), result.out);
+
+    const QByteArray report = content_of(folder + "/e3.md");
+    for (const char* row :
+         {"| genetic | population_size | 50 |", "| genetic | elite_size | 5 |", "| map-elites | tournament_size | 10 |",
+          "| map-elites | copy_mutation_rate | 0.4 |", "| pipelined | inception_v3 | ", "| differs | normal | MAP-Elites finds"})
+        QVERIFY2(report.contains(row), row);
+    const QByteArrayList runs = lines_of(content_of(folder + "/runs.csv"));
+    const auto algorithms = report.contains("| simulated-annealing | ") ? 4 : 3;
+    QCOMPARE(runs.size(), 1 + 9 * algorithms * 2);
+    QVERIFY2(runs[1].startsWith("normal,alexnet,hill-climbing,1,"), runs[1]);
+    QVERIFY(lines_of(content_of(folder + "/curves.csv")).size() > runs.size());
+}
+
+void TestCli::experimentInterrupted() {
+    const QString folder = path("e3-cancelled");
+    Terminal terminal;
+    QProcess process;
+    terminal.attach(process);
+    process.start(PLACEWRIGHT_CLI, {"experiment", "e3", "--seeds", "1", "--evaluations", "3000", "--threads", "1", "--out", folder});
+    const auto end = qScopeGuard([&] { process.kill(), process.waitForFinished(); });
+    QVERIFY(process.waitForStarted());
+    QVERIFY2(terminal.wait_for("2 of 9: normal, resnet50: "), terminal.seen());
+    interrupt(process);
+    QVERIFY(process.waitForFinished(kPatienceMs));
+    QCOMPARE(process.exitCode(), 130);
+    const QByteArray out = process.readAllStandardOutput();
+    QVERIFY2(out.contains("\nnot run  pipelined  "), out);
+    QVERIFY(content_of(folder + "/runs.csv").contains("normal,alexnet,map-elites,1,"));
+    QVERIFY(!content_of(folder + "/runs.csv").contains("inception_v3"));
+}
+
 void TestCli::bounds() {
     const QJsonObject bound = object_of(diamond("bound"));
     QCOMPARE(bound.keys(), sorted({"lower_bound_s", "bounds"}));
@@ -785,7 +1201,10 @@ void TestCli::boundOfWhatDoesNotFit() {
 
 void TestCli::convertNetworks_data() {
     QTest::addColumn<QString>("network");
-    for (const char* network : {"alexnet", "resnet50", "inception_v3"}) QTest::newRow(network) << QString(network);
+    for (const char* network : {"alexnet", "vgg16", "resnet50", "resnet101", "resnet152", "resnet200", "inception_v3", "nasnet", "rnnlm",
+                                "nmt2", "nmt4", "nmt8", "transformer", "bert_base", "gpt2"}) {
+        QTest::newRow(network) << QString(network);
+    }
 }
 
 void TestCli::convertNetworks() {
@@ -806,7 +1225,10 @@ void TestCli::convertNetworks() {
     QCOMPARE(run({"convert", "--network", network, "--batch", "3", out}).status, 0);
     const QJsonDocument small = QJsonDocument::fromJson(content_of(out));
     QCOMPARE(small["batch"].toInt(), 3);
-    QCOMPARE(small["ops"][0]["outputs"][0]["shape"][0].toInt(), 3);
+    const QJsonArray ops = small["ops"].toArray();
+    const auto input = std::ranges::find_if(ops, [](const QJsonValue& op) { return op["kind"].toString() == "input"; });
+    QVERIFY(input != ops.end());
+    QCOMPARE(input->toObject()["outputs"][0]["shape"][0].toInt(), 3);
 }
 
 void TestCli::convertExprimo() {
@@ -823,6 +1245,91 @@ void TestCli::convertExprimo() {
     const Result other = run({"simulate", own_network, "--machine", own_machine, "--batch", "8"});
     QCOMPARE(other.status, 3);
     QVERIFY2(other.err.contains("the batch size of this file is fixed at 16, not 8"), other.err);
+}
+
+void TestCli::shards() {
+    // Two features of four each: 1 ms on one device, half of that on each of two, 1 ms + 1 ms there and back, where "end" joins them.
+    const QString network = path("wide.json");
+    write("wide.json", R"({"format": "placewright.graph", "version": 1, "name": "wide", "batch": 1, "training": "none", "ops": [
+        {"name": "x", "kind": "input", "inputs": [], "outputs": [{"shape": [1, 2], "dtype": "float32"}], "parameter_bytes": 0, "flops": 0},
+        {"name": "fc", "kind": "linear", "inputs": ["x"], "outputs": [{"shape": [1, 4], "dtype": "float32"}], "parameter_bytes": 48,
+         "flops": 1e9},
+        {"name": "end", "kind": "reshape", "inputs": ["fc"], "outputs": [{"shape": [4], "dtype": "float32"}], "parameter_bytes": 0,
+         "flops": 0}]})");
+    const QStringList simulate{"simulate", network, "--machine", path("pair.json"), "--shard", "fc=2"};
+    const QJsonObject together = object_of(simulate);
+    QCOMPARE(together["ops_run"].toInt(), 5);
+    const QString placement = path("parts.json");
+    write("parts.json", R"({"x": 0, "fc_shard0": 0, "fc_shard1": 1, "end": 0})");
+    const QJsonObject apart = object_of(simulate + QStringList{"--placement", placement});
+    QCOMPARE(apart["transfers"].toInt(), 2);
+    const double step_s = apart["step_time_s"].toDouble();
+    QVERIFY2(std::abs(step_s - 2.5e-3) < 1e-6, qPrintable(QString::number(step_s)));
+    // A list of devices is for the parts; it splits no op that is not a convolution, whose first device counts.
+    write("parts.json", R"({"x": 0, "fc": [0, 1], "end": 0})");
+    QCOMPARE(object_of(simulate + QStringList{"--placement", placement}), apart);
+    QCOMPARE(object_of(simulate.first(4) + QStringList{"--placement", placement})["ops_run"].toInt(), 3);
+
+    // optimize names the parts, bound bounds them, convert keeps them.
+    const QString out = path("found.json");
+    const QJsonObject found =
+        object_of(QStringList{"optimize"} + simulate.mid(1) + QStringList{"--algorithm", "random", "--evaluations", "50", "--out", out});
+    QCOMPARE(sorted(found["placement"].toObject().keys()), (QStringList{"end", "end_conc_fc", "fc_shard0", "fc_shard1", "x"}));
+    QCOMPARE(object_of(simulate + QStringList{"--placement", out})["step_time_s"], found["best"]["step_time_s"]);
+    QVERIFY(object_of(QStringList{"bound"} + simulate.mid(1))["lower_bound_s"].toDouble() <= found["best"]["step_time_s"].toDouble());
+    const QString converted = path("parts-network.json");
+    QCOMPARE(run({"convert", network, converted, "--shard", "fc=2"}).status, 0);
+    QCOMPARE(object_of({"simulate", converted, "--machine", path("pair.json"), "--placement", out})["step_time_s"],
+             found["best"]["step_time_s"]);
+}
+
+void TestCli::shardsAgreeWithExprimo() {
+    const QString reference = PLACEWRIGHT_TEST_DATA "/../../../shared/reference/exprimo/";
+    const QStringList files = QDir(reference + "cases").entryList({"*.json"}, QDir::Files);
+    if (files.isEmpty()) QSKIP("the reference results are not beside this checkout");
+    int cases = 0;
+    for (const QString& file : files) {
+        const QJsonObject test = QJsonDocument::fromJson(content_of(reference + "cases/" + file)).object();
+        const QJsonObject split = test["sharded_assignment"].toObject();
+        if (split.isEmpty()) continue;
+        ++cases;
+        QJsonObject parts, whole;  // placements, of parts and of the ops that the network holds
+        for (qsizetype i = 0; i < test["ops"].toArray().size(); ++i) {
+            const QString op = test["ops"][i].toString();
+            parts[op] = test["placement"][i];
+            if (!op.contains("_shard") && !op.contains("_conc_")) whole[op] = test["placement"][i];
+        }
+        QStringList shards;
+        for (auto op = split.begin(); op != split.end(); ++op) {
+            whole[op.key()] = op.value();
+            shards << "--shard" << op.key() + '=' + QString::number(op.value().toArray().size());
+        }
+        write("parts.json", QJsonDocument(parts).toJson());
+        write("whole.json", QJsonDocument(whole).toJson());
+        QStringList simulate{"simulate", reference + test["net_file"].toString()};
+        simulate << "--machine" << reference + test["machine_file"].toString() << "--cost"
+                 << "exprimo"
+                 << "--memory"
+                 << "exprimo";
+        simulate << "--batch" << QString::number(test["batch_size"].toInt()) << "--batches" << QString::number(test["batches"].toInt());
+        simulate << "--in-flight" << QString::number(test["pipeline_batches"].toInt());
+        simulate << "--compute-efficiency" << QString::number(test["comp_penalization"].toDouble());
+        simulate << "--channel-efficiency" << QString::number(test["comm_penalization"].toDouble());
+        if (!test["include_backward"].toBool()) simulate << "--inference";
+        const QJsonObject outcome = object_of(simulate + shards + QStringList{"--placement", path("parts.json")});
+        const QJsonObject expected = test["expected"].toObject();
+        const auto agrees = [](double value, double wanted) { return std::abs(value - wanted) <= 1e-9 * std::abs(wanted); };
+        QVERIFY2(agrees(outcome["total_time_s"].toDouble() * 1e3, expected["makespan_ms"].toDouble()), qPrintable(file));
+        for (qsizetype i = 0; i < expected["peak_memory_bytes"].toArray().size(); ++i) {
+            QCOMPARE(outcome["devices"][i]["peak_bytes"].toDouble(), expected["peak_memory_bytes"][i].toDouble());
+            QVERIFY(agrees(outcome["devices"][i]["busy_s"].toDouble() * 1e3, expected["busy_ms_per_device"][i].toDouble()));
+        }
+        for (qsizetype i = 0; i < expected["busy_ms_per_channel"].toArray().size(); ++i)
+            QVERIFY(agrees(outcome["channels"][i]["busy_s"].toDouble() * 1e3, expected["busy_ms_per_channel"][i].toDouble()));
+        // The flat placement of the whole op is enough.
+        QCOMPARE(object_of(simulate + QStringList{"--placement", path("whole.json")}), outcome);
+    }
+    QVERIFY(cases > 0);
 }
 
 void TestCli::convertFailures() {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include <QtTest>
 
+#include "core/base/random.hpp"
 #include "core/cost/cost_model.hpp"
 #include "core/cost/problem.hpp"
 #include "core/graph/training.hpp"
@@ -128,12 +130,32 @@ private Q_SLOTS:
     void problem_tensors();
     void problem_times();
     void problem_routes();
+    void uncountable_times();
+    void embedding_reads_rows();
     void problem_channel_classes();
     void problem_resident_bytes();
+    void problem_shared_memory();
+    void problem_works_in_place();
+    void problem_recomputes();
     void problem_allowed_devices();
     void problem_without_allowed_device();
     void problem_efficiencies();
     void problem_groups();
+    void ceilings();
+    void half_efficiency();
+    void share_of_a_device();
+    void problem_shares();
+    void problem_workspace();
+    void problem_accumulation();
+    void problem_memory_limits();
+    void problem_views();
+    void problem_in_place_data();
+    void problem_in_place();
+    void problem_crossing();
+    void problem_keeps_the_machine();
+    void problem_ticks_data();
+    void problem_ticks();
+    void problem_ticks_of_nothing();
 
     void check_placement_errors();
     void single_device();
@@ -337,7 +359,8 @@ void TestCost::problem_times() {
         QCOMPARE(problem->op_time_s.size(), std::size_t{problem->ops} * problem->devices);
         for (OpId op = 0; op < problem->ops; ++op) {
             for (DeviceId device = 0; device < problem->devices; ++device) {
-                QCOMPARE(problem->time_s(op, device), model.op_time_s(*problem->graph, op, machine.device(device)));
+                const double time_s = model.op_time_s(*problem->graph, op, machine.device(device));
+                QVERIFY(std::abs(problem->time_s(op, device) - time_s) <= problem->tick_s / 2);
             }
         }
         double sum_s = 0;
@@ -364,6 +387,48 @@ void TestCost::problem_routes() {
     }
 }
 
+/// 12 indices of 8 bytes choose rows of 16 bytes from a table of 1 MB, which the op holds or another gives as a tensor.
+void TestCost::embedding_reads_rows() {
+    for (const bool own : {true, false}) {
+        GraphBuilder builder("look-up", 1, Training::none);
+        Op indices, table, look_up;
+        indices.name = "indices";
+        indices.kind = "input";
+        indices.outputs = {make_tensor({12}, DType::int64)};
+        builder.add(indices, {});
+        if (!own) {
+            table.name = "table";
+            table.kind = "parameter";
+            table.parameter_bytes = 1'000'000;
+            table.outputs = {make_tensor({62'500, 4})};
+            builder.add(table, {});
+        }
+        look_up.name = "look_up";
+        look_up.kind = "embedding";
+        look_up.parameter_bytes = own ? 1'000'000 : 0;
+        look_up.outputs = {make_tensor({12, 4})};
+        builder.add(look_up, own ? std::vector<std::string>{"indices"} : std::vector<std::string>{"indices", "table"});
+        const Graph graph = builder.build();
+        const OpTraffic traffic = op_traffic(graph, *graph.find("look_up"));
+        QCOMPARE(traffic.read_bytes, 12.0 * 8 + 12 * 16);
+        QCOMPARE(traffic.written_bytes, 12.0 * 16);
+    }
+}
+
+void TestCost::uncountable_times() {
+    const auto refused = [](double flops, double bandwidth) {
+        Machine machine = test::uniform_machine(2);
+        std::vector<Device> devices(machine.devices().begin(), machine.devices().end());
+        for (Device& device : devices) device.peak_flops = 1;
+        std::vector<Channel> channels(machine.channels().begin(), machine.channels().end());
+        for (Channel& channel : channels) channel.bandwidth = bandwidth;
+        machine = Machine("slow", devices, channels, {machine.routes().begin(), machine.routes().end()});
+        QVERIFY_EXCEPTION_THROWN(test::problem(test::chain(3, flops), machine), PlacementError);
+    };
+    refused(1.7e308, 1e9);
+    refused(1, 1e-305);
+}
+
 void TestCost::problem_channel_classes() {
     // 12 channels of one speed are one class; a slower one and one with a table make three.
     const Machine base = test::uniform_machine(4);
@@ -379,8 +444,8 @@ void TestCost::problem_channel_classes() {
     QCOMPARE(problem->transfer_s.size(), std::size_t{problem->tensors} * 3);
     for (TensorId tensor = 0; tensor < problem->tensors; ++tensor) {
         for (ChannelId channel = 0; channel < problem->channels; ++channel) {
-            QCOMPARE(problem->transfer_s[tensor * 3 + problem->channel_class[channel]],
-                     transfer_time_s(channels[channel], problem->tensor_bytes[tensor]));
+            const double time_s = transfer_time_s(channels[channel], problem->tensor_bytes[tensor]);
+            QVERIFY(std::abs(problem->transfer_s[tensor * 3 + problem->channel_class[channel]] - time_s) <= problem->tick_s / 2);
         }
     }
 }
@@ -400,6 +465,73 @@ void TestCost::problem_resident_bytes() {
     QCOMPARE(resident(small_network(Training::none), with_states(2)), std::pair(600.0, 680.0));
     // An explicit training graph has its optimizer too.
     QCOMPARE(resident(training_graph(graph), {}), std::pair(1200.0, 1360.0));
+}
+
+// Parameters seen as a tensor are resident already; nobody may overwrite them, nor a tensor of which a view is kept.
+void TestCost::problem_shared_memory() {
+    GraphBuilder builder("shared", 1, Training::none);
+    const auto add = [&](const char* name, const char* kind, std::vector<std::string> inputs) {
+        Op op = op_of(name, kind, 0, {250});
+        op.in_place = op.kind == "relu";
+        op.parameter_bytes = op.kind == "parameter" ? 1000 : 0;
+        builder.add(std::move(op), std::move(inputs));
+    };
+    add("weights", "parameter", {});
+    add("of_weights", "relu", {"weights"});
+    add("seen_weights", "view", {"weights"});
+    add("a", "add", {"of_weights", "seen_weights"});
+    add("seen_a", "view", {"a"});
+    add("of_a", "relu", {"seen_a"});
+    add("seen_of_a", "view", {"of_a"});
+    add("of_seen", "relu", {"seen_of_a"});
+    add("end", "add", {"of_a", "of_seen"});
+    const auto problem = test::problem(builder.build(), test::uniform_machine(2));
+    constexpr TensorId kNone = kNoTensor;
+    QCOMPARE(problem->alias_of, (std::vector<TensorId>{kNone, kNone, 0, kNone, 3, 4, 5, kNone, kNone}));
+    QCOMPARE(problem->output_bytes, (std::vector<double>{0, 1000, 0, 1000, 0, 0, 0, 1000, 1000}));
+    QCOMPARE(problem->tensor_bytes, std::vector<double>(9, 1000));
+    QCOMPARE(problem->resident_bytes[0], 1000.0);
+}
+
+// The relu may overwrite what the norm made, and again in the backward pass; the gelu keeps its input, and the pool's has other elements.
+void TestCost::problem_works_in_place() {
+    GraphBuilder builder("in place", 1, Training::implicit);
+    Op conv = op_of("conv", "conv2d", 1e6, {250});
+    conv.parameter_bytes = 40;
+    builder.add(op_of("input", "input", 0, {250}), {});
+    builder.add(conv, {"input"});
+    builder.add(op_of("norm", "batch_norm", 1e3, {250}), {"conv"});
+    builder.add(op_of("relu", "relu", 1e3, {250}), {"norm"});
+    conv.name = "conv2";
+    builder.add(conv, {"relu"});
+    builder.add(op_of("gelu", "gelu", 1e3, {250}), {"conv2"});
+    builder.add(op_of("pool", "max_pool2d", 1e3, {250}), {"gelu"});
+    builder.add(op_of("loss", "mse_loss", 1e3, {}), {"pool"});
+    const Graph graph = builder.build();
+    const auto overwriting = [&](bool in_place, Recomputation recomputation) {
+        ProblemOptions options;
+        options.in_place = in_place;
+        options.recomputation = recomputation;
+        const auto problem = test::problem(graph, test::uniform_machine(2), options);
+        std::set<std::string> ops;
+        for (TensorId tensor = 0; tensor < problem->tensors; ++tensor) {
+            if (problem->alias_of[tensor] != kNoTensor) ops.insert(problem->graph->op(problem->producer[tensor]).name);
+        }
+        return ops;
+    };
+    QCOMPARE(overwriting(false, Recomputation::none), std::set<std::string>());
+    QCOMPARE(overwriting(true, Recomputation::none), (std::set<std::string>{"relu"}));
+    QCOMPARE(overwriting(true, Recomputation::cheap), (std::set<std::string>{"relu", "relu/recompute"}));
+}
+
+// Exprimo's rules have no recomputation; inference has nothing to compute again.
+void TestCost::problem_recomputes() {
+    ProblemOptions options;
+    options.recomputation = Recomputation::cheap;
+    options.cost.model = find_cost_model("exprimo");
+    QVERIFY_EXCEPTION_THROWN(test::problem(small_network(), test::uniform_machine(2), options), GraphError);
+    options.inference = true;
+    QVERIFY(test::problem(small_network(), test::uniform_machine(2), options)->graph->training() == Training::none);
 }
 
 void TestCost::problem_allowed_devices() {
@@ -459,6 +591,321 @@ void TestCost::problem_groups() {
     // Without training the graph is what was read, less what other phases it held.
     const auto inference = test::problem(training_graph(small_network()), test::uniform_machine(2), with_states(1, true));
     QCOMPARE(inference->ops, 5U);
+}
+
+void TestCost::ceilings() {
+    // conv: 1e6 FLOPs, 2000 bytes; loss: 100 FLOPs, 1004 bytes.
+    const Graph graph = training_graph(small_network());
+    const auto time_s = [&](const char* op, const Device& device) { return roofline_time_s(graph, *graph.find(op), device); };
+    Device device = device_of(1e6, 1e6, 0.5, 2);
+    device.efficiency_by_kind = {{"conv2d", 0.25}, {"relu", 1}};
+    QCOMPARE(time_s("conv", device), 2 + 1e6 / (0.25 * 1e6));
+    QCOMPARE(time_s("conv/weight_gradient", device), 2 + 1e6 / (0.25 * 1e6));  // derived ops are of the same kind
+    QCOMPARE(time_s("loss", device), 2 + 1004 / (0.5 * 1e6));
+    device.memory_efficiency = 0.1;
+    QCOMPARE(time_s("loss", device), 2 + 1004 / (0.1 * 1e6));
+    QCOMPARE(time_s("conv", device), 2 + 4.0);
+    device.memory_bandwidth = 1000;
+    QCOMPARE(time_s("conv", device), 2 + 2000 / (0.1 * 1000));
+    // Other models know one efficiency.
+    QCOMPARE(paleo_time_s(graph, *graph.find("conv"), device), 1e6 / (0.5 * 1e6) + 2272 / (0.5 * 1000));
+}
+
+void TestCost::half_efficiency() {
+    const Graph graph = training_graph(small_network());
+    const auto time_s = [&](const char* op, const Device& device) { return roofline_time_s(graph, *graph.find(op), device); };
+    Device device = device_of(1e6, 1e6, 0.5, 2);
+    device.half_efficiency_flops = 1e6;
+    // An op of so many FLOPs takes twice its time at the ceiling of 5e5 FLOP/s, one of twice as many three halves of it.
+    QCOMPARE(time_s("conv", device), 2 + 2 * 2.0);
+    QCOMPARE(time_s("second", device), 2 + 1.5 * 4.0);
+    // Bytes know nothing of it, nor do ops without FLOPs.
+    device.memory_bandwidth = 100;
+    QCOMPARE(time_s("conv", device), 2 + 2000 / 50.0);
+    GraphBuilder builder("copy", 1, Training::none);
+    builder.add(op_of("from", "input", 0, {250}), {});
+    builder.add(op_of("to", "cat", 0, {250}), {"from"});
+    QCOMPARE(roofline_time_s(builder.build(), 1, device), 2 + 2000 / 50.0);
+    QCOMPARE(time_s("flat", device), 0.0);
+}
+
+void TestCost::share_of_a_device() {
+    const Graph graph = training_graph(small_network());
+    const auto share = [&](const char* op, const Device& device) { return device_share(graph, *graph.find(op), device); };
+    Device device = device_of(1e6, 1e6, 0.5, 2);
+    QCOMPARE(share("conv", device), 2.0 / 4.0);
+    QCOMPARE(share("second", device), 4.0 / 6.0);
+    device.half_efficiency_flops = 1e6;
+    QCOMPARE(share("conv", device), 2.0 / 6.0);
+    device.memory_bandwidth = 100;
+    QCOMPARE(share("conv", device), 40.0 / 42.0);
+    device.launch_overhead_s = 0;
+    QCOMPARE(share("conv", device), 1.0);
+    QCOMPARE(share("flat", device), 0.0);
+    QCOMPARE(share("flat/backward", device), 0.0);
+    // Of an op without FLOPs or bytes nothing is known: it may need the whole device.
+    GraphBuilder builder("unknown", 1, Training::none);
+    builder.add(op_of("op", "custom", 0, {0}), {});
+    QCOMPARE(device_share(builder.build(), 0, device), 1.0);
+}
+
+void TestCost::problem_shares() {
+    const Machine machine = test::random_machine(3);
+    std::vector<Device> devices(machine.devices().begin(), machine.devices().end());
+    const auto problem_of = [&] {
+        return test::problem(small_network(), machine_of(devices, {machine.channels().begin(), machine.channels().end()},
+                                                         {machine.routes().begin(), machine.routes().end()}));
+    };
+    QVERIFY(problem_of()->op_share.empty());
+    devices[0].streams = 2;
+    const auto problem = problem_of();
+    QCOMPARE(problem->op_share.size(), std::size_t{problem->ops} * problem->devices);
+    for (OpId op = 0; op < problem->ops; ++op) {
+        for (DeviceId device = 0; device < problem->devices; ++device) {
+            const double share = problem->op_share[std::size_t{op} * problem->devices + device];
+            const double exact = device_share(*problem->graph, op, devices[device]);
+            QVERIFY(share >= exact && share <= 1 && share - exact < 0x1p-20);
+        }
+    }
+}
+
+void TestCost::problem_workspace() {
+    // 3 input channels, kernel 5 x 3, output 2 x 8 x 7: 2 * 8 * 7 positions of a batch of 2, 3 * 15 values of 4 bytes each.
+    constexpr double kUnfolded = 2.0 * (8 * 7) * (3 * 15) * 4;
+    const auto workspace = [](const char* kind, const char* kernel, std::vector<std::int64_t> from, std::vector<std::int64_t> to,
+                              double limit_bytes, std::int64_t own_bytes = 0) {
+        GraphBuilder builder("conv", 2);
+        builder.add(op_of("data", "input", 0, std::move(from)), {});
+        Op op = op_of("conv", kind, 1e6, std::move(to));
+        op.parameter_bytes = 100;
+        op.workspace_bytes = own_bytes;
+        op.attributes["kernel"] = kernel;
+        builder.add(std::move(op), {"data"});
+        ProblemOptions options;
+        options.workspace_limit_bytes = limit_bytes;
+        return test::problem(builder.build(), test::uniform_machine(1), options)->workspace_bytes;
+    };
+    using Bytes = std::vector<double>;  // input, conv, weight gradient, update
+    QCOMPARE(workspace("conv2d", "[5,3]", {2, 3, 12, 9}, {2, 16, 8, 7}, 0), (Bytes{0, 0, 0, 0}));
+    QCOMPARE(workspace("conv2d", "[5,3]", {2, 3, 12, 9}, {2, 16, 8, 7}, 1e9), (Bytes{0, kUnfolded, kUnfolded, 0}));
+    QCOMPARE(workspace("conv2d", "[5,3]", {2, 3, 12, 9}, {2, 16, 8, 7}, 1000.5), (Bytes{0, 1000, 1000, 0}));
+    QCOMPARE(workspace("conv2d", "[5,3]", {2, 3, 12, 9}, {2, 16, 8, 7}, 0, 77)[1], 77.0);
+    QCOMPARE(workspace("conv2d", "[5,3]", {2, 3, 12, 9}, {2, 16, 8, 7}, 50, 77)[1], 77.0);
+    // One number for all directions, and one direction.
+    QCOMPARE(workspace("conv2d", "3", {2, 3, 10, 9}, {2, 16, 8, 7}, 1e9)[1], 2.0 * (8 * 7) * (3 * 9) * 4);
+    QCOMPARE(workspace("conv1d", "3", {2, 3, 10}, {2, 16, 8}, 1e9)[1], 2.0 * 8 * (3 * 3) * 4);
+    // The transposed one goes from the small side to the large one.
+    QCOMPARE(workspace("conv_transpose2d", "[5,3]", {2, 16, 8, 7}, {2, 3, 12, 9}, 1e9)[1], kUnfolded);
+    // 1 x 1 reads its input as it lies, unless it leaves places out.
+    QCOMPARE(workspace("conv2d", "1", {2, 3, 8, 7}, {2, 16, 8, 7}, 1e9)[1], 0.0);
+    QCOMPARE(workspace("conv2d", "1", {2, 3, 16, 14}, {2, 16, 8, 7}, 1e9)[1], 2.0 * (8 * 7) * 3 * 4);
+    // Nothing is known of these.
+    QCOMPARE(workspace("conv2d", "\"same\"", {2, 3, 8, 7}, {2, 16, 8, 7}, 1e9)[1], 0.0);
+    QCOMPARE(workspace("conv2d", "[-3,3]", {2, 3, 8, 7}, {2, 16, 8, 7}, 1e9)[1], 0.0);
+    QCOMPARE(workspace("conv2d", "3", {2, 3}, {2, 16}, 1e9)[1], 0.0);
+    QCOMPARE(workspace("max_pool2d", "3", {2, 3, 10, 9}, {2, 3, 8, 7}, 1e9)[1], 0.0);
+}
+
+void TestCost::problem_accumulation() {
+    ProblemOptions options;
+    options.accumulate_gradients = true;
+    Device device = device_of(1e6, 1e6, 0.5, 2);
+    const Machine machine = machine_of({device}, {}, {});
+    QVERIFY(!test::problem(small_network(), machine)->accumulates);
+    QVERIFY(test::problem(small_network(), machine)->accumulate_s.empty());
+    const auto problem = test::problem(small_network(), machine, options);
+    QVERIFY(problem->accumulates);
+    QCOMPARE(problem->accumulate_s.size(), std::size_t{problem->ops});
+    for (OpId op = 0; op < problem->ops; ++op) {
+        // 150 additions and 1800 bytes for conv, 20 and 240 for second: the bytes take longer.
+        const std::string& name = problem->graph->op(op).name;
+        const double expected = name == "conv/update" ? 2 + 1800 / 5e5 : name == "second/update" ? 2 + 240 / 5e5 : 0;
+        QVERIFY2(std::abs(problem->accumulate_s[op] - expected) <= problem->tick_s / 2, name.c_str());
+    }
+    // The sums are held beside parameters and momentum.
+    const auto resident = [&](ProblemOptions with) {
+        const auto made = test::problem(small_network(), machine, with);
+        return std::accumulate(made->resident_bytes.begin(), made->resident_bytes.end(), 0.0);
+    };
+    QCOMPARE(resident(options), 3 * 680.0);
+    options.memory = MemoryModel::exprimo;
+    QCOMPARE(resident(options), 680.0);
+}
+
+void TestCost::problem_memory_limits() {
+    ProblemOptions options;
+    options.usable_memory = 0.75;
+    QCOMPARE(test::problem(small_network(), test::uniform_machine(2, 1e9))->memory_limit_bytes, (std::vector<double>{1e9, 1e9}));
+    QCOMPARE(test::problem(small_network(), test::uniform_machine(2, 1e9), options)->memory_limit_bytes,
+             (std::vector<double>{7.5e8, 7.5e8}));
+}
+
+void TestCost::problem_views() {
+    GraphBuilder builder("views", 1);
+    Op weights = op_of("conv", "conv2d", 1e6, {4, 4, 4});
+    weights.parameter_bytes = 100;
+    builder.add(op_of("data", "input", 0, {4, 4, 4}), {});
+    builder.add(weights, {"data"});
+    Op halves = op_of("halves", "split", 0, {2, 4, 4});
+    halves.outputs.push_back(halves.outputs.front());
+    builder.add(halves, {"conv"});
+    builder.add(op_of("flat", "flatten", 0, {32}), {"halves:1"});
+    builder.add(op_of("row", "select", 0, {8}), {"flat"});
+    builder.add(op_of("loss", "cross_entropy", 100, {}), {"row", "halves:0"});
+    ProblemOptions options;
+    const Graph graph = builder.build();
+    const auto alias = [&](const char* name, std::uint32_t output = 0) {
+        const auto problem = test::problem(graph, test::uniform_machine(1), options);
+        const TensorId of = problem->alias_of[problem->output_begin[*problem->graph->find(name)] + output];
+        return of == kNoTensor ? std::string("none") : problem->graph->op(problem->producer[of]).name;
+    };
+    QCOMPARE(alias("data"), std::string("none"));
+    QCOMPARE(alias("conv"), std::string("none"));
+    QCOMPARE(alias("halves", 0), std::string("conv"));
+    QCOMPARE(alias("halves", 1), std::string("conv"));
+    QCOMPARE(alias("flat"), std::string("halves"));
+    QCOMPARE(alias("row"), std::string("flat"));
+    // The gradient of a flattened tensor is its gradient in another shape; that of a row needs zeros round it, that of the halves both.
+    QCOMPARE(alias("flat/backward"), std::string("row/backward"));
+    QCOMPARE(alias("row/backward"), std::string("none"));
+    QCOMPARE(alias("halves/backward"), std::string("none"));
+    options.memory = MemoryModel::exprimo;
+    QCOMPARE(alias("flat"), std::string("none"));
+}
+
+void TestCost::problem_in_place_data() {
+    QTest::addColumn<QString>("kind");
+    QTest::addColumn<QString>("before");
+    QTest::addColumn<int>("length");
+    QTest::addColumn<bool>("read_again");
+    QTest::addColumn<bool>("marked");
+    QTest::addColumn<bool>("asked");
+    QTest::addColumn<bool>("training");
+    QTest::addColumn<bool>("overwrites");
+    QTest::newRow("not asked for") << "relu"
+                                   << "batch_norm" << 16 << false << false << false << false << false;
+    QTest::newRow("marked") << "relu"
+                            << "batch_norm" << 16 << false << true << false << false << true;
+    QTest::newRow("asked for") << "relu"
+                               << "batch_norm" << 16 << false << false << true << false << true;
+    QTest::newRow("after what needs its input alone") << "relu"
+                                                      << "batch_norm" << 16 << false << false << true << true << true;
+    QTest::newRow("after what needs its output") << "relu"
+                                                 << "tanh" << 16 << false << true << false << true << false;
+    QTest::newRow("that is for the backward pass") << "relu"
+                                                   << "tanh" << 16 << false << true << false << false << true;
+    QTest::newRow("what needs its input itself") << "gelu"
+                                                 << "batch_norm" << 16 << false << true << true << true << false;
+    QTest::newRow("somebody else reads it") << "relu"
+                                            << "batch_norm" << 16 << true << true << true << false << false;
+    QTest::newRow("of another size") << "relu"
+                                     << "batch_norm" << 8 << false << true << true << false << false;
+    QTest::newRow("elements do not correspond") << "softmax"
+                                                << "batch_norm" << 16 << false << false << true << false << false;
+}
+
+void TestCost::problem_in_place() {
+    QFETCH(QString, kind);
+    QFETCH(QString, before);
+    QFETCH(int, length);
+    QFETCH(bool, read_again);
+    QFETCH(bool, marked);
+    QFETCH(bool, asked);
+    QFETCH(bool, training);
+    QFETCH(bool, overwrites);
+    GraphBuilder builder("in place", 1, training ? Training::implicit : Training::none);
+    Op first = op_of("first", "linear", 1e3, {16});
+    first.parameter_bytes = 64;
+    builder.add(first, {});
+    builder.add(op_of("before", before.toUtf8(), 16, {16}), {"first"});
+    Op op = op_of("op", kind.toUtf8(), 16, {length});
+    op.in_place = marked;
+    builder.add(op, {"before"});
+    builder.add(op_of("end", "linear", 16, {1}), read_again ? std::vector<std::string>{"op", "before"} : std::vector<std::string>{"op"});
+    ProblemOptions options;
+    options.in_place = asked;
+    const auto problem = test::problem(builder.build(), test::uniform_machine(1), options);
+    QCOMPARE(problem->alias_of[2], overwrites ? TensorId{1} : kNoTensor);
+    // Nothing else shares memory here.
+    QCOMPARE(std::ranges::count(problem->alias_of, kNoTensor), std::ptrdiff_t{problem->tensors} - (overwrites ? 1 : 0));
+}
+
+void TestCost::problem_crossing() {
+    const Machine base = test::uniform_machine(2);
+    const auto crossing = [&](Crossing own, std::optional<Crossing> asked) {
+        ProblemOptions options;
+        options.crossing = asked;
+        const auto problem =
+            test::problem(test::chain(2),
+                          Machine("m", {base.devices().begin(), base.devices().end()}, {base.channels().begin(), base.channels().end()},
+                                  {base.routes().begin(), base.routes().end()}, own),
+                          options);
+        return problem->crossing == problem->machine->crossing() ? std::optional(problem->crossing) : std::nullopt;
+    };
+    for (const Crossing own : {Crossing::store_and_forward, Crossing::cut_through}) {
+        QVERIFY(crossing(own, {}) == own);
+        QVERIFY(crossing(own, Crossing::store_and_forward) == Crossing::store_and_forward);
+        QVERIFY(crossing(own, Crossing::cut_through) == Crossing::cut_through);
+    }
+}
+
+void TestCost::problem_keeps_the_machine() {
+    Device device = device_of(1e6, 1e6, 0.5, 2);
+    device.clock_hz = 1e9;
+    device.efficiency_by_kind["relu"] = 0.5;
+    device.memory_efficiency = 0.5;
+    device.half_efficiency_flops = 3;
+    device.streams = 2;
+    device.copy_engines = 2;
+    Device second = device;
+    second.name = "gpu:1";
+    Channel channel{"link", 1000, 0.5, 0.25, {{10, 0.5}}};
+    const Machine machine("machine", {device, second}, {channel}, {{0, 1, {0}}, {1, 0, {0}}}, Crossing::cut_through);
+    QVERIFY(*test::problem(small_network(), machine)->machine == machine);
+    // An efficiency for all replaces everything that is known of them.
+    const auto replaced = test::problem(small_network(), machine, with_efficiencies(0.75, {}))->machine;
+    device.efficiency = second.efficiency = 0.75;
+    device.efficiency_by_kind = second.efficiency_by_kind = {};
+    device.memory_efficiency = second.memory_efficiency = {};
+    device.half_efficiency_flops = second.half_efficiency_flops = 0;
+    QVERIFY(*replaced == Machine("machine", {device, second}, {channel}, {{0, 1, {0}}, {1, 0, {0}}}, Crossing::cut_through));
+}
+
+void TestCost::problem_ticks_data() {
+    QTest::addColumn<quint64>("seed");
+    for (quint64 seed = 0; seed < 20; ++seed) QTest::addRow("%llu", seed) << seed;
+}
+
+void TestCost::problem_ticks() {
+    QFETCH(quint64, seed);
+    ProblemOptions options;
+    options.accumulate_gradients = true;
+    const auto problem = test::problem(test::random_graph(seed, 25, 3, Training::implicit), test::random_machine(seed), options);
+    double fastest_s = 0;
+    for (OpId op = 0; op < problem->ops; ++op) {
+        double least_s = problem->time_s(op, 0);
+        for (DeviceId device = 1; device < problem->devices; ++device) least_s = std::min(least_s, problem->time_s(op, device));
+        fastest_s += least_s;
+    }
+    int exponent = 0;
+    QCOMPARE(std::frexp(problem->tick_s, &exponent), 0.5);  // a power of two
+    QVERIFY(problem->tick_s <= std::ldexp(fastest_s, -44));
+    std::vector<double> all;
+    for (const auto* const table : {&problem->op_time_s, &problem->transfer_s, &problem->accumulate_s, &problem->channel_latency_s})
+        all.insert(all.end(), table->begin(), table->end());
+    for (const double seconds : all) QCOMPARE(std::fmod(seconds, problem->tick_s), 0.0);
+    const double forth = std::accumulate(all.begin(), all.end(), 0.0);
+    QCOMPARE(std::accumulate(all.rbegin(), all.rend(), 0.0) - forth, 0.0);
+    Random(seed).shuffle(std::span(all));
+    QCOMPARE(std::accumulate(all.begin(), all.end(), 0.0) - forth, 0.0);
+}
+
+void TestCost::problem_ticks_of_nothing() {
+    // Ops that take no time: the transfers tell the tick. Nothing that takes time: there is none.
+    const auto problem = test::problem(test::chain(3, 0, 1'000'000), test::uniform_machine(2));
+    QVERIFY(problem->transfer_s[0] > 0 && problem->tick_s > 0);
+    QVERIFY(problem->tick_s <= std::ldexp(std::accumulate(problem->transfer_s.begin(), problem->transfer_s.end(), 0.0), -44));
+    QCOMPARE(test::problem(test::chain(3, 0, 0), test::uniform_machine(2))->tick_s, 0.0);
 }
 
 void TestCost::check_placement_errors() {

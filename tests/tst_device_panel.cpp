@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include <QHelpEvent>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSignalSpy>
 #include <QTest>
+#include <QToolTip>
 
 #include "tests/support/graphs.hpp"
 #include "widgets/device_panel.hpp"
@@ -15,8 +17,8 @@ namespace {
 
 /// Three GPUs, the second one over its memory, the third one idle; the first channel carried something.
 struct Panel : DevicePanel {
-    explicit Panel(std::size_t gpus = 3) {
-        setMachine(std::make_shared<const Machine>(test::uniform_machine(gpus, 8e9)));
+    explicit Panel(std::size_t gpus = 3, ChannelId busyChannel = 0) {
+        setMachine(std::make_shared<const Machine>(test::uniform_machine(gpus, 8e9)), std::vector<double>(gpus, 8e9));
         Outcome outcome;
         outcome.total_time_s = outcome.step_time_s = 0.04;
         outcome.device_busy_s.assign(gpus, 0);
@@ -29,8 +31,9 @@ struct Panel : DevicePanel {
         outcome.device_busy_s[1] = 0.02;
         outcome.peak_bytes[0] = 4e9;
         outcome.peak_bytes[1] = 9e9;
-        outcome.channel_busy_s[0] = 0.01;
-        outcome.channel_bytes[0] = 14e6;
+        outcome.channel_busy_s[busyChannel] = 0.01;
+        outcome.channel_bytes[busyChannel] = 14e6;
+        outcome.channel_transfers[busyChannel] = 3;
         std::vector<OpList> opsOf(gpus);
         opsOf[0] = {0, 2, 4};
         opsOf[1] = {1, 3};
@@ -110,6 +113,32 @@ private Q_SLOTS:
         QCOMPARE(edited.last().at(0).value<OpList>(), OpList{});
         QTest::mouseClick(&panel, Qt::LeftButton, {}, QPoint(20, panel.height() - 10));  // a channel
         QCOMPARE(edited.size(), 2);
+    }
+
+    void idleChannelsShareALine() {
+        Panel panel(3, 4);
+        panel.expose();
+        // The busy one comes first, the other five are folded.
+        QCOMPARE(panel.channelRect(4).bottom(), panel.idleLineRect().top());
+        QVERIFY(panel.channelRect(4).top() > panel.deviceRect(2).bottom());
+        for (const ChannelId idle : {0, 1, 2, 3, 5}) QVERIFY(panel.channelRect(idle).isNull());
+        const int folded = panel.sizeHint().height();
+        QVERIFY(folded >= panel.idleLineRect().bottom() && folded < panel.idleLineRect().bottom() + 10);
+
+        QTest::mouseClick(&panel, Qt::LeftButton, {}, panel.idleLineRect().center().toPoint());
+        QCOMPARE(panel.channelRect(0).top(), panel.idleLineRect().bottom());
+        QCOMPARE(panel.channelRect(5).bottom(), panel.idleLineRect().bottom() + 5 * panel.idleLineRect().height());
+        QVERIFY(panel.sizeHint().height() >= panel.channelRect(5).bottom());
+        QTest::keyClick(&panel, Qt::Key_Left);
+        QVERIFY(panel.channelRect(0).isNull());
+        QCOMPARE(panel.sizeHint().height(), folded);
+        QTest::keyClick(&panel, Qt::Key_Right);
+        QVERIFY(!panel.channelRect(0).isNull());
+
+        // A press elsewhere that ends on the line is no click on it.
+        QTest::mousePress(&panel, Qt::LeftButton, {}, panel.channelRect(4).center().toPoint());
+        QTest::mouseRelease(&panel, Qt::LeftButton, {}, panel.idleLineRect().center().toPoint());
+        QVERIFY(!panel.channelRect(0).isNull());
     }
 
     void dragTakesAllOpsOfADevice() {
@@ -255,10 +284,39 @@ private Q_SLOTS:
         QTEST(shareOfBytesText(used_bytes, limit_bytes), "text");
     }
 
+    void limitBelowTheMemory() {
+        // 4 GB in use of 8 GB is fine, of 3 GB that may be used it is not.
+        Panel panel;
+        const auto warned = [&] {
+            const QImage image = panel.grab().toImage();
+            return pixelsOf(warningColor(panel.palette()), image, panel.deviceRect(0)) > 0;
+        };
+        const auto toolTip = [&] {
+            QHelpEvent event(QEvent::ToolTip, panel.middle(0), panel.mapToGlobal(panel.middle(0)));
+            QCoreApplication::sendEvent(&panel, &event);
+            return QToolTip::text();
+        };
+        QVERIFY(!warned());
+        QVERIFY(!toolTip().contains(tr("Placements may use")));
+        Outcome outcome;
+        outcome.total_time_s = 1;
+        outcome.device_busy_s.assign(3, 0);
+        outcome.peak_bytes.assign(3, 4e9);
+        outcome.resident_bytes.assign(3, 0);
+        outcome.channel_busy_s.assign(6, 0);
+        outcome.channel_bytes.assign(6, 0);
+        outcome.channel_transfers.assign(6, 0);
+        panel.setMachine(std::make_shared<const Machine>(test::uniform_machine(3, 8e9)), {3e9, 8e9, 8e9});
+        panel.setOutcome(outcome, std::vector<OpList>(3));
+        QVERIFY(warned());
+        const QString text = toolTip();
+        QVERIFY2(text.contains(tr("Placements may use %1 of it").arg(bytesText(3e9))), qPrintable(text));
+    }
+
     void anotherMachineForgetsTheOutcome() {
         Panel panel;
         panel.setDropPreview(DropPreviews(3), DeviceId{2});
-        panel.setMachine(std::make_shared<const Machine>(test::uniform_machine(1, 8e9)));
+        panel.setMachine(std::make_shared<const Machine>(test::uniform_machine(1, 8e9)), {8e9});
         QVERIFY(!panel.grab().isNull());
         QVERIFY(panel.deviceRect(1).isEmpty());
         QSignalSpy edited(&panel, &DevicePanel::selectionEdited);

@@ -295,6 +295,11 @@ void TestDnnPartitioning::recognised() {
     QCOMPARE(content(text_of(kTriangle)), FileContent::workload);
     QCOMPARE(content(R"({"format": "placewright.graph", "maxFPGAs": 1})"), FileContent::network);
     QCOMPARE(content(R"({"nodes": [{"maxFPGAs": 1}]})"), FileContent::unknown);
+    // Exprimo's placements are op names with device indices and nothing else.
+    QCOMPARE(content(R"({"conv1": 0, "block/conv2": 3})"), FileContent::placement);
+    for (const char* other : {"{}", R"({"a": 0, "b": 1.5})", R"({"a": "0"})", R"({"a": [0]})", R"({"a": {"b": 0}, "c": 0})"}) {
+        QCOMPARE(content(other), FileContent::unknown);
+    }
 }
 
 void TestDnnPartitioning::graph() {
@@ -731,14 +736,23 @@ void TestDnnPartitioning::scores() {
     workload.memory_bytes = 550;
     const auto built = problem(workload);
     const Objective objective;
-    const Score fine = objective.score(*built->machine, max_load(*built, placed(*built, {{1, 1}, {2, 2}, {3, 2}})));
+    const Score fine = objective.score(*built, max_load(*built, placed(*built, {{1, 1}, {2, 2}, {3, 2}})));
     QCOMPARE(fine, (Score{fine.step_time_s, fine.step_time_s, true}));
     COMPARE_MS(fine.seconds, 7.5);
     // 50 bytes over, at 1000 s a megabyte.
-    const Score over = objective.score(*built->machine, max_load(*built, placed(*built, {{1, 1}, {2, 1}, {3, 1}})));
+    const Score over = objective.score(*built, max_load(*built, placed(*built, {{1, 1}, {2, 1}, {3, 1}})));
     QVERIFY(!over.fits);
     COMPARE_MS(over.step_time_s, 9);
     COMPARE_MS(over.seconds, 59);
+
+    // With half of the memory, 275 bytes, the first placement too: 500 bytes are on the second accelerator.
+    ProblemOptions options;
+    options.cost.model = find_cost_model("measured");
+    options.usable_memory = 0.5;
+    const auto half = make_problem(built->forward, built->machine, options);
+    const Score tight = objective.score(*half, max_load(*half, placed(*half, {{1, 1}, {2, 2}, {3, 2}})));
+    QVERIFY(!tight.fits);
+    COMPARE_MS(tight.seconds, 7.5 + 225);
 }
 
 void TestDnnPartitioning::listOfGoals() {
@@ -903,7 +917,7 @@ void TestDnnPartitioning::commandLineRefusals() {
     QVERIFY(refused(2, {"simulate", workload, "--machine", "2x-v100-pcie"}, "is a workload and brings its own machine"));
     QVERIFY(refused(2, {"simulate", workload, "--cost", "roofline"}, "is a workload, whose times are measured"));
     QVERIFY(refused(3, {"simulate", workload, "--batch", "2"}, "expected no batch size but 1"));
-    QVERIFY(refused(2, {"optimize", workload, "--algorithm", "random", "--objective", "max-load"}, "expected step-time"));
+    QVERIFY(refused(2, {"bound", workload, "--objective", "max-load"}, "expected step-time"));
     QVERIFY(refused(2, {"simulate", "alexnet", "--objective", "max-load"}, "--machine is required"));
 
     const QString crossed = write("crossed.json", text_of({{{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {4, 1, 1}}, {{1, 2, 1}, {3, 4, 1}}}));

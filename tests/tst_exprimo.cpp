@@ -24,8 +24,8 @@ nlohmann::json read_json(const Path& file) {
     return nlohmann::json::parse(std::ifstream(file));
 }
 
-bool close(double value, double reference, double relative = 1e-9) {
-    return std::abs(value - reference) <= relative * std::max(std::abs(value), std::abs(reference)) + 1e-15;
+bool close(double value, double reference, double relative = 1e-9, double absolute = 1e-15) {
+    return std::abs(value - reference) <= relative * std::max(std::abs(value), std::abs(reference)) + absolute;
 }
 
 ProblemOptions exprimo_options(double compute_efficiency, double channel_efficiency) {
@@ -37,6 +37,19 @@ ProblemOptions exprimo_options(double compute_efficiency, double channel_efficie
     return options;
 }
 
+/// The network of a case, whose file gets the devices of ops that are split there.
+Graph network_of(const nlohmann::json& test, const QTemporaryDir& folder) {
+    const Path file = kReference / test["net_file"].get<std::string>();
+    const auto batch = test["batch_size"].get<std::int64_t>();
+    const auto split = test.find("sharded_assignment");
+    if (split == test.end() || split->is_null()) return read_network(file, batch).graph;
+    auto network = nlohmann::ordered_json::parse(std::ifstream(file));
+    for (const auto& [op, devices] : split->items()) network["layers"][op]["device"] = devices;
+    const Path changed = Path(folder.path().toStdString()) / file.filename();
+    std::ofstream(changed) << network;
+    return read_network(changed, batch).graph;
+}
+
 struct Case {
     nlohmann::json json;
     std::shared_ptr<const Problem> problem;
@@ -46,11 +59,11 @@ struct Case {
 Case load_case(const Path& file) {
     Case result{read_json(file), nullptr, {}};
     const auto& json = result.json;
-    const auto batch = json["batch_size"].get<std::int64_t>();
+    const QTemporaryDir folder;
     ProblemOptions options = exprimo_options(json["comp_penalization"], json["comm_penalization"]);
     options.inference = !json["include_backward"].get<bool>();
     result.problem =
-        make_problem(std::make_shared<const Graph>(read_network(kReference / json["net_file"].get<std::string>(), batch).graph),
+        make_problem(std::make_shared<const Graph>(network_of(json, folder)),
                      std::make_shared<const Machine>(read_machine(kReference / json["machine_file"].get<std::string>())), options);
     result.placement.resize(result.problem->groups);
     for (std::size_t i = 0; i < json["ops"].size(); ++i) {
@@ -60,7 +73,6 @@ Case load_case(const Path& file) {
     return result;
 }
 
-/// Cases of ops that are not split over several devices.
 void add_cases(bool with_tied_times) {
     QTest::addColumn<QString>("file");
     if (!std::filesystem::is_directory(kReference)) {
@@ -69,7 +81,6 @@ void add_cases(bool with_tied_times) {
     }
     for (const auto& entry : std::filesystem::directory_iterator(kReference / "cases")) {
         const auto json = read_json(entry.path());
-        if (json.contains("sharded_assignment") && !json["sharded_assignment"].is_null()) continue;
         const auto& ties = json["tie_breaking"];
         const bool tied = ties.is_object() && (ties["makespan_sensitive"].get<bool>() || ties["peak_sensitive"].get<bool>());
         if (tied && !with_tied_times) continue;
@@ -94,6 +105,7 @@ private Q_SLOTS:
     void inference_memory_grows();
     void costs_agree_data() { add_cases(true); }
     void costs_agree();
+    void split_by_hand();
     void traces_agree_data() { add_cases(false); }
     void traces_agree();
 };
@@ -236,13 +248,51 @@ void TestExprimo::costs_agree() {
         const auto backward = problem.graph->find(name + "/backward");
         for (DeviceId device = 0; device < problem.devices; ++device) {
             const double forward_s = row["forward_ms"][device].get<double>() / 1e3;
-            QVERIFY2(close(problem.time_s(op, device), forward_s), name.c_str());
+            QVERIFY2(close(problem.time_s(op, device), forward_s, 1e-9, problem.tick_s), name.c_str());
             if (!backward) continue;
             const double backward_s = row["backward_ms"][device].get<double>() / 1e3;
-            QVERIFY2(close(problem.time_s(*backward, device), backward_s), (name + "/backward").c_str());
+            QVERIFY2(close(problem.time_s(*backward, device), backward_s, 1e-9, problem.tick_s), (name + "/backward").c_str());
         }
         QCOMPARE(problem.resident_bytes[op], row["weight_bytes"].get<double>());
     }
+}
+
+void TestExprimo::split_by_hand() {
+    // A 1x1 convolution of 5 channels over 2 x 2 x 2, split over two devices and read by two layers. A FLOP and a byte take 1 ps.
+    const QTemporaryDir folder;
+    const Path file = Path(folder.path().toStdString()) / "net.json";
+    std::ofstream(file) << R"({"layers": {
+        "x": {"type": "Input", "parents": [], "tensor": [1, 2, 2, 2]},
+        "conv": {"type": "Convolution", "parents": ["x"], "filter": [1, 1, 2, 5], "strides": [1, 1, 1, 1], "padding": "VALID",
+                 "device": [0, 1]},
+        "a": {"type": "Sigmoid", "parents": ["conv"], "device": 1},
+        "b": {"type": "Dropout", "parents": ["conv"], "dropout_keep_prob": 0.5, "device": [0, 1]}}})";
+    const NetworkFile network = read_network(file);
+    const std::map<std::string, std::int64_t> devices{{"x", 0},           {"conv_shard0", 0}, {"conv_shard1", 1}, {"a", 1},
+                                                      {"a_conc_conv", 1}, {"b", 0},           {"b_conc_conv", 0}};
+    QVERIFY(network.device_index == devices);
+    const auto problem = test::problem(network.graph, test::uniform_machine(2), exprimo_options(1, 1));
+    const auto picoseconds = [&](const std::string& op) { return problem->time_s(*problem->graph->find(op), 0) * 1e12; };
+    // Forward: FLOPs, input, filter, output. Backward: the gradient of all of the input from that of the part's channels.
+    QVERIFY(close(picoseconds("conv_shard0"), 2 * 2 * 3 * 4 + 4 * (8 + 2 * 3 + 3 * 4)));
+    QVERIFY(close(picoseconds("conv_shard1"), 2 * 2 * 2 * 4 + 4 * (8 + 2 * 2 + 2 * 4)));
+    QVERIFY(close(picoseconds("conv_shard1/backward"), 2 * 2 * 2 * 4 + 4 * (2 * 4 + 2 * 2 + 8)));
+    for (const char* const op : {"a_conc_conv", "b_conc_conv", "a_conc_conv/backward"}) QCOMPARE(picoseconds(op), 0.0);
+    QCOMPARE(problem->resident_bytes[*problem->graph->find("conv_shard0")], 4.0 * (2 * 3 + 3));
+
+    Placement placement(problem->groups);
+    for (const auto& [op, device] : devices) {
+        placement[problem->grouping.group_of[*problem->graph->find(op)]] = static_cast<DeviceId>(device);
+    }
+    const Outcome outcome = Simulator(problem).run(placement);
+    // Forward x to device 1, each part to the reader on the other device. Back the same way: a gradient for each part from the other
+    // device's concatenation, and a whole gradient of x.
+    QCOMPARE(outcome.transfers, std::uint64_t{6});
+    double bytes = 0;
+    for (const double on_channel : outcome.channel_bytes) bytes += on_channel;
+    QCOMPARE(bytes, 2.0 * 4 * (8 + 4 * 3 + 4 * 2));
+    // Three batches do the same three times.
+    QCOMPARE(Simulator(problem, {3, 2}).run(placement).transfers, std::uint64_t{18});
 }
 
 void TestExprimo::traces_agree() {

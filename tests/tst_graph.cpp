@@ -555,6 +555,17 @@ void TestGraph::kinds() {
     for (const char* kind : {"flatten", "relu", "cross_entropy"}) QVERIFY2(kind_info(kind).differentiable, kind);
     for (const char* kind : {"lstm_cell", "gru_cell", "rnn_cell"}) QVERIFY2(kind_info(kind).recurrent, kind);
     QVERIFY(!kind_info("linear").recurrent);
+    for (const char* kind : {"relu", "silu", "dropout", "add", "mul", "masked_fill"}) QVERIFY2(kind_info(kind).elementwise, kind);
+    // Their output has other elements than their first input, or PyTorch has no variant in place.
+    for (const char* kind :
+         {"conv2d", "softmax", "cat", "mean", "batch_norm", "glu", "gelu", "max_pool2d", "eq", "flatten", "no_such_kind"}) {
+        QVERIFY2(!kind_info(kind).elementwise, kind);
+    }
+    for (const char* kind : {"flatten", "unbind", "detach"}) QVERIFY2(kind_info(kind).view && !kind_info(kind).computes, kind);
+    for (const char* kind : {"conv2d", "linear", "einsum", "scaled_dot_product_attention"}) QVERIFY2(kind_info(kind).product, kind);
+    for (const char* kind : {"mul", "embedding", "lstm_cell", "parameter"}) QVERIFY2(!kind_info(kind).product, kind);
+    QVERIFY(kind_info("parameter").parameter && kind_info("parameter").differentiable && !kind_info("parameter").computes);
+    QVERIFY(!kind_info("constant").parameter);
 
     for (const char* kind : {"no_such_kind", "", "Conv2d"}) {
         const KindInfo& unknown = kind_info(kind);

@@ -557,6 +557,44 @@ private Q_SLOTS:
         QCOMPARE(countIn(0, 1, isOdd), 0);
     }
 
+    void aCloseLookNamesTheModules_data() {
+        QTest::addColumn<double>("scale");
+        QTest::addColumn<QStringList>("drawn");
+        QTest::addColumn<QStringList>("missing");
+        QTest::newRow("as it is") << 1.0 << QStringList{"conv", "fc"} << QStringList{"branch1x1", "head"};
+        QTest::newRow("near") << 3.0 << QStringList{"branch1x1 conv", "head fc"} << QStringList{"Mixed_5b"};
+        QTest::newRow("nearer") << 6.0 << QStringList{"modules/Mixed_5b/branch1x1 conv", "head fc"} << QStringList{"many"};
+    }
+    void aCloseLookNamesTheModules() {
+        QFETCH(double, scale);
+        QFETCH(QStringList, drawn);
+        QFETCH(QStringList, missing);
+        GraphBuilder builder("scopes", 1, Training::none);
+        for (const auto& [name, scope] : {std::pair("a/very/deep/model/of/many/modules/Mixed_5b/branch1x1/conv", ""), {"fc", "head"}}) {
+            Op op;
+            op.name = name;
+            op.scope = scope;
+            op.kind = "linear";
+            op.flops = op.name == "fc" ? 1e12 : 1;
+            op.outputs = {make_tensor({8})};
+            builder.add(std::move(op), {});
+        }
+        const auto problem = test::problem(builder.build(), test::uniform_machine(1));
+        GraphView view;
+        view.setScene(buildGraphScene(*problem), problem->machine);
+        view.setDevices({0, 0});
+        QBuffer file;
+        file.open(QIODevice::ReadWrite);
+        QSvgGenerator generator;
+        generator.setOutputDevice(&file);
+        QPainter painter(&generator);
+        view.renderWhole(painter, QRectF(QPointF(0, 0), view.wholeSize() * scale));
+        painter.end();
+        const QString svg = QString::fromUtf8(file.data());
+        for (const QString& text : drawn) QVERIFY2(svg.contains(QLatin1Char('>') + text + QLatin1Char('<')), qPrintable(text));
+        for (const QString& text : missing) QVERIFY2(!svg.contains(text), qPrintable(text));
+    }
+
     void minimapIsThereIfTheGraphIsNot() {
         Shown shown;
         const auto* minimap = shown.view.findChild<GraphMinimap*>();

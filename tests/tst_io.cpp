@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -16,6 +17,7 @@
 #include <sys/resource.h>
 
 #include "core/base/random.hpp"
+#include "core/cost/cost_model.hpp"
 #include "core/graph/training.hpp"
 #include "core/io/files.hpp"
 #include "core/io/input_error.hpp"
@@ -99,6 +101,9 @@ void compare_ops(const Op& a, const Op& b) {
     QCOMPARE(a.flops, b.flops);
     QVERIFY(a.backward_flops == b.backward_flops);
     QCOMPARE(a.parameter_bytes, b.parameter_bytes);
+    QCOMPARE(a.resident_bytes, b.resident_bytes);
+    QCOMPARE(a.workspace_bytes, b.workspace_bytes);
+    QCOMPARE(a.in_place, b.in_place);
     QVERIFY(a.outputs == b.outputs);
     QVERIFY(a.inputs == b.inputs);
     QCOMPARE(a.colocate, b.colocate);
@@ -135,6 +140,9 @@ Graph awkward_graph() {
     b.flops = 1e21;
     b.backward_flops = 12345678901234.5;
     b.parameter_bytes = std::int64_t{1} << 60;
+    b.resident_bytes = 17;
+    b.workspace_bytes = std::int64_t{1} << 50;
+    b.in_place = true;
     b.colocate = "label";
     Tensor bare;
     bare.bytes = 12;
@@ -176,6 +184,7 @@ private Q_SLOTS:
 
     void machineIsRead();
     void machineRoundTrip();
+    void realMachineIsRead();
     void badMachines_data();
     void badMachines();
 
@@ -189,6 +198,8 @@ private Q_SLOTS:
     void badPlacements();
 
     void exprimoNetwork();
+    void exprimoSplitInBlock();
+    void exprimoPlacement();
     void exprimoBatch();
     void badExprimoNetworks_data();
     void badExprimoNetworks();
@@ -200,6 +211,7 @@ private Q_SLOTS:
     void exprimoReferenceMachines();
 
     void shippedMachines();
+    void transfersBySize();
     void findingModels();
     void modelsFolderFromTheEnvironment();
 
@@ -360,6 +372,12 @@ void TestIo::badNetworks_data() {
     add("own input", with("[\"data\"]", "[\"fc\"]"), "cycle");
     add("cycle", with("[\"data\"]", "[\"act\"]"), "ops[1] \"fc\": is on a cycle");
     add("negative bytes", with("\"parameter_bytes\": 64", "\"parameter_bytes\": -4"), "ops[1] \"fc\": parameter_bytes is -4");
+    add("negative workspace", with("\"parameter_bytes\": 64", "\"parameter_bytes\": 64, \"workspace_bytes\": -1"),
+        "ops[1] \"fc\": workspace_bytes is -1");
+    add("workspace as text", with("\"parameter_bytes\": 64", "\"parameter_bytes\": 64, \"workspace_bytes\": \"1 MB\""),
+        "ops[1] \"fc\": workspace_bytes is the string \"1 MB\", expected a whole number");
+    add("in place as a number", with("\"parameter_bytes\": 64", "\"parameter_bytes\": 64, \"in_place\": 1"),
+        "ops[1] \"fc\": in_place is 1, expected true or false");
     add("half a byte", with("\"parameter_bytes\": 64", "\"parameter_bytes\": 1.5"), "parameter_bytes is 1.5, expected a whole number");
     add("too many bytes", with("\"parameter_bytes\": 64", "\"parameter_bytes\": 9223372036854775808"),
         "expected a whole number below 2^63");
@@ -483,6 +501,28 @@ void TestIo::machineRoundTrip() {
     QVERIFY(read_machine(file("m2.json")) == machine);
 }
 
+void TestIo::realMachineIsRead() {
+    const std::string ceilings = R"("efficiency": 0.9, "efficiency_by_kind": {"conv2d": 0.6, "linear": 0.8}, "memory_efficiency": 0.75,)"
+                                 R"( "half_efficiency_flops": 2e6, "streams": 4, "copy_engines": 2)";
+    const Machine plain = read_machine(fileWith("m.json", kMachine));
+    QVERIFY(plain.crossing() == Crossing::store_and_forward);
+    const Machine machine = read_machine(fileWith("m.json", changed(changed(kMachine, "\"efficiency\": 0.9", ceilings), "\"devices\"",
+                                                                    "\"crossing\": \"cut-through\", \"devices\"")));
+    const Device& device = machine.device(0);
+    QVERIFY(device.efficiency_by_kind == (std::map<std::string, double>{{"conv2d", 0.6}, {"linear", 0.8}}));
+    QCOMPARE(device.memory_efficiency.value_or(0), 0.75);
+    QCOMPARE(device.half_efficiency_flops, 2e6);
+    QCOMPARE(device.streams, 4U);
+    QCOMPARE(device.copy_engines, 2U);
+    QVERIFY(machine.device(1) == plain.device(1));
+    QVERIFY(machine.crossing() == Crossing::cut_through);
+    write_machine(machine, file("m2.json"));
+    QVERIFY(read_machine(file("m2.json")) == machine);
+    // What is as usual is not written.
+    for (const char* key : {"crossing", "efficiency_by_kind", "memory_efficiency", "half_efficiency_flops", "streams", "copy_engines"})
+        QVERIFY(machine_json(plain).find(key) == std::string::npos);
+}
+
 void TestIo::badMachines_data() {
     QTest::addColumn<std::string>("content");
     QTest::addColumn<QString>("fragment");
@@ -519,6 +559,26 @@ void TestIo::badMachines_data() {
     add("negative overhead", with("5e-6", "-1"), "device \"gpu:0\": launch_overhead_s is -1");
     add("no bandwidth", with("\"bandwidth\": 16e9, ", ""), "channels[0] \"bus\": \"bandwidth\" is missing");
     add("negative latency", with("1e-5", "-1e-5"), "channel \"bus\": latency_s is -1e-05");
+    add("efficiencies in a list", with("\"efficiency\": 0.9", "\"efficiency_by_kind\": [0.9]"),
+        "devices[0] \"cpu:0\": efficiency_by_kind is a list, expected an object");
+    add("efficiency of a kind as text", with("\"efficiency\": 0.9", R"("efficiency_by_kind": {"conv2d": "high"})"),
+        "devices[0] \"cpu:0\": efficiency_by_kind.conv2d is the string \"high\", expected a number");
+    add("efficiency of a kind", with("\"efficiency\": 0.9", R"("efficiency_by_kind": {"conv2d": 60})"),
+        "device \"cpu:0\": efficiency_by_kind: \"conv2d\" is 60, expected a number above 0 and up to 1");
+    add("memory efficiency", with("\"efficiency\": 0.9", "\"memory_efficiency\": 0"), "device \"cpu:0\": memory_efficiency is 0");
+    add("half efficiency", with("\"efficiency\": 0.9", "\"half_efficiency_flops\": -1"), "device \"cpu:0\": half_efficiency_flops is -1");
+    add("half a stream", with("\"efficiency\": 0.9", "\"streams\": 1.5"), "devices[0] \"cpu:0\": streams is 1.5, expected a whole number");
+    add("no streams", with("\"efficiency\": 0.9", "\"streams\": 0"), "device \"cpu:0\": streams is 0, expected 1 to 64");
+    add("negative copy engines", with("\"efficiency\": 0.9", "\"copy_engines\": -1"),
+        "devices[0] \"cpu:0\": copy_engines is -1, expected at least 0");
+    add("many copy engines", with("\"efficiency\": 0.9", "\"copy_engines\": 4294967296"),
+        "devices[0] \"cpu:0\": copy_engines is 4294967296, expected at most 4294967295");
+    add("crossing", with("\"devices\"", "\"crossing\": \"wormhole\", \"devices\""),
+        "crossing is \"wormhole\", expected \"store-and-forward\" or \"cut-through\"");
+    add("crossing as a truth", with("\"devices\"", "\"crossing\": true, \"devices\""), "crossing is true, expected a string");
+    add("cut-through twice over a channel",
+        changed(with("\"devices\"", "\"crossing\": \"cut-through\", \"devices\""), "[\"bus\"]", "[\"bus\", \"bus\"]"),
+        "route from \"cpu:0\" to \"gpu:0\": crosses channel \"bus\" twice, expected it once");
     add("table of triples", with("[1e3, 0.01]", "[1e3, 0.01, 5]"), "efficiency_by_bytes[0] has 3 items, expected [bytes, efficiency]");
     add("table of text", with("[1e3, 0.01]", "[\"1e3\", 0.01]"), "efficiency_by_bytes[0][0] is the string \"1e3\", expected a number");
     add("table that falls", with("1e3", "1e8"), "channel \"bus\": efficiency_by_bytes is out of order");
@@ -713,12 +773,15 @@ void TestIo::exprimoNetwork() {
     const std::vector<Expected> expected{
         {"data", "input", {4, 3, 9, 7}, 0, 0, {}},
         // SAME: ceil(9 / 2) x ceil(7 / 2)
-        {"second", "conv2d", {4, 5, 5, 4}, 2.0 * 3 * 3 * 3 * 5 * (4 * 5 * 4), 3 * 3 * 3 * 5 + 5, {"data"}},
+        // and 5 channels over two devices
+        {"second_shard0", "conv2d", {4, 3, 5, 4}, 2.0 * 3 * 3 * 3 * 3 * (4 * 5 * 4), 3 * 3 * 3 * 3 + 3, {"data"}},
+        {"second_shard1", "conv2d", {4, 2, 5, 4}, 2.0 * 3 * 3 * 3 * 2 * (4 * 5 * 4), 3 * 3 * 3 * 2 + 2, {"data"}},
         // padding 1: (9 + 2 - 3) / 2 + 1, (7 + 2 - 2) / 2 + 1
         {"block/conv", "conv2d", {4, 6, 5, 4}, 2.0 * 3 * 2 * 3 * 6 * (4 * 5 * 4), 3 * 2 * 3 * 6 + 6, {"data"}},
         {"block/inner/act", "sigmoid", {4, 6, 5, 4}, 480, 0, {"block/conv"}},
         {"block/inner/norm", "batch_norm", {4, 6, 5, 4}, 480, 0, {"block/inner/act"}},
-        {"join", "cat", {4, 11, 5, 4}, 0, 0, {"block/inner/norm", "second"}},
+        {"join_conc_second", "cat", {4, 5, 5, 4}, 0, 0, {"second_shard0", "second_shard1"}},
+        {"join", "cat", {4, 11, 5, 4}, 0, 0, {"block/inner/norm", "join_conc_second"}},
         {"max", "max_pool2d", {4, 11, 5, 4}, 2.0 * 9 * 880, 0, {"join"}},
         {"mean", "avg_pool2d", {4, 11, 5, 4}, 2.0 * 9 * 880, 0, {"join"}},
         {"sum", "add", {4, 11, 5, 4}, 880, 0, {"max", "mean"}},
@@ -745,7 +808,7 @@ void TestIo::exprimoNetwork() {
     QCOMPARE(graph.op(*graph.find("block/inner/act")).scope, std::string("block/inner"));
     QCOMPARE(graph.op(*graph.find("data")).scope, std::string());
 
-    const auto& attributes = graph.op(*graph.find("second")).attributes;
+    const auto& attributes = graph.op(*graph.find("second_shard0")).attributes;
     const std::map<std::string, std::string> wanted{{"kernel", "[3,3]"},
                                                     {"stride", "[2,2]"},
                                                     {"padding", "[1,1]"},
@@ -760,7 +823,9 @@ void TestIo::exprimoNetwork() {
     QCOMPARE(graph.op(*graph.find("join")).attributes.at("exprimo.dim"), std::string("3"));
 
     const std::map<std::string, std::int64_t> devices{{"data", 0},
-                                                      {"second", 2},
+                                                      {"second_shard0", 2},
+                                                      {"second_shard1", 1},
+                                                      {"join_conc_second", 1},
                                                       {"block/conv", 3},
                                                       {"block/inner/act", 3},
                                                       {"block/inner/norm", 0},
@@ -780,6 +845,64 @@ void TestIo::exprimoNetwork() {
     // Rewritten in our format it stays the same network, with its batch fixed.
     write_network(graph, file("n.json"));
     compare_graphs(graph, read_network(file("n.json"), 4).graph);
+}
+
+void TestIo::exprimoSplitInBlock() {
+    // A list of a block's devices holds for all its layers; those that are no convolutions are on the first.
+    const std::string network = changed(content_of(kData / "exprimo_network.json"), "\"device\": 3", "\"device\": [1, 0, 1]");
+    const NetworkFile read = read_network(fileWith("n.json", network));
+    QCOMPARE(read.device_index.at("block/conv_shard0"), 1);
+    QCOMPARE(read.device_index.at("block/conv_shard1"), 0);
+    QCOMPARE(read.device_index.at("block/conv_shard2"), 1);
+    QCOMPARE(read.device_index.at("block/inner/act"), 1);
+    QCOMPARE(read.device_index.at("block/inner/act_conc_block/conv"), 1);
+    QVERIFY(!read.device_index.contains("block/conv"));
+    QCOMPARE(read.device_index.size(), read.graph.size());
+    const Path many = fileWith("many.json", changed(network, "[1, 0, 1]", "[0, 0, 0, 0, 0, 0, 0]"));
+    check_refusal(refusal([&] { read_network(many); }), many, "layer \"block/conv\": cannot be split into 7 parts");
+}
+
+void TestIo::exprimoPlacement() {
+    // The placement that the network itself carries, a flat one with a list, and one that names the parts are the same.
+    std::string network = changed(content_of(kData / "exprimo_network.json"), "\"device\": 3", "\"device\": 2");
+    const Path file_of_network = fileWith("n.json", network);
+    const NetworkFile read = read_network(file_of_network);
+    const auto problem = test::problem(read.graph, test::uniform_machine(3));
+    const Placement own = read_placement(file_of_network, *problem);
+    QJsonObject flat, whole;
+    const auto written = [&](const std::string& name, const QJsonObject& placement) {
+        return fileWith(name, QJsonDocument(placement).toJson().toStdString());
+    };
+    for (const auto& [name, index] : read.device_index) {
+        const QString op = QString::fromStdString(name);
+        flat[op] = static_cast<int>(index);
+        if (!name.starts_with("second") && name != "join_conc_second") whole[op] = static_cast<int>(index);
+    }
+    QVERIFY(read_placement(written("flat.json", flat), *problem) == own);
+    whole["second"] = QJsonArray{2, 1};
+    QVERIFY(read_placement(written("whole.json", whole), *problem) == own);
+    whole["second"] = 2;
+    const Placement together = read_placement(written("whole.json", whole), *problem);
+    QVERIFY(together != own);
+    QCOMPARE(together[problem->grouping.group_of[*problem->graph->find("second_shard1")]], DeviceId{2});
+    whole["second"] = QJsonArray{2, 1, 0};
+    const Path three = written("three.json", whole);
+    check_refusal(refusal([&] { read_placement(three, *problem); }), three, "second has 3 devices, but the op is split into 2 parts");
+
+    // A list splits a convolution that the network leaves whole, and nothing else.
+    const Graph unsplit = read_network(fileWith("whole_net.json", changed(network, "\"device\": [2, 1]", "\"device\": 2"))).graph;
+    whole["second"] = QJsonArray{2, 1};
+    whole["dense"] = QJsonArray{0, 1};
+    whole["nobody"] = QJsonArray{0, 1};
+    const auto requests = placed_in_parts(written("whole.json", whole), unsplit);
+    QCOMPARE(requests.size(), std::size_t{1});
+    QCOMPARE(requests[0].op, std::string("second"));
+    QCOMPARE(requests[0].parts, std::int64_t{2});
+    QVERIFY(placed_in_parts(file_of_network, unsplit).empty());
+    QVERIFY(placed_in_parts(fileWith("own.json", kPlacement), unsplit).empty());
+
+    const Path outside = fileWith("outside.json", changed(network, "\"device\": 2", "\"device\": 7"));
+    check_refusal(refusal([&] { read_placement(outside, *problem); }), outside, "devices that are not in the machine: \"7\"");
 }
 
 void TestIo::exprimoBatch() {
@@ -982,7 +1105,7 @@ void TestIo::shippedMachines() {
         QVERIFY(find_machine_file(machine.name()) == shipped.file);
         QVERIFY(find_machine_file(shipped.name) == shipped.file);
     }
-    const std::vector<std::string> expected{"1x-v100",      "2x-v100-pcie",   "4x-v100-nvlink",
+    const std::vector<std::string> expected{"1x-v100",      "2x-v100-malvik", "2x-v100-pcie",       "4x-v100-nvlink",
                                             "4x-v100-pcie", "8x-a100-nvlink", "mixed-v100-p100-k80"};
     QVERIFY(names == expected);
     // Full duplex: what one GPU sends does not wait for what it receives.
@@ -991,13 +1114,31 @@ void TestIo::shippedMachines() {
     const auto there = pcie.route(1, 2), back = pcie.route(2, 1);
     QCOMPARE(there.size(), std::size_t{2});
     for (const ChannelId channel : there) QVERIFY(std::ranges::find(back, channel) == back.end());
+    QVERIFY(pcie.crossing() == Crossing::cut_through);
+    // GPUs of different generations have no peer access.
+    QVERIFY(read_machine(find_machine_file("mixed-v100-p100-k80")).crossing() == Crossing::store_and_forward);
+}
+
+void TestIo::transfersBySize() {
+    const Machine machine = read_machine(find_machine_file("2x-v100-malvik"));
+    QCOMPARE(machine.device(1).streams, 8U);
+    QCOMPARE(machine.device(1).copy_engines, 7U);
+    for (const Channel& channel : machine.channels()) {
+        // The thesis: 17 % of the bandwidth, latency included, on average over 10^3 .. 10^9 bytes; 25 us for the smallest message.
+        QCOMPARE(channel.efficiency_by_bytes.size(), std::size_t{7});
+        double sum = 0;
+        for (const auto& [bytes, efficiency] : channel.efficiency_by_bytes)
+            sum += bytes / transfer_time_s(channel, bytes) / channel.bandwidth;
+        QVERIFY(std::abs(sum / 7 - 0.17) < 0.0005);
+        QVERIFY(std::abs(transfer_time_s(channel, 1000) - 25e-6) < 0.5e-6);
+    }
 }
 
 void TestIo::findingModels() {
     const Path path = fileWith("m.json", kMachine);
     QVERIFY(find_machine_file(path.string()) == path);
     check_refusal(refusal([] { find_machine_file("9x-h100"); }), "9x-h100",
-                  "no machine of that name ships; there are 1x-v100, 2x-v100-pcie, 4x-v100-nvlink");
+                  "no machine of that name ships; there are 1x-v100, 2x-v100-malvik, 2x-v100-pcie, 4x-v100-nvlink");
     check_refusal(refusal([] { find_machine_file(""); }), "machine", "no machine of that name ships");
     check_refusal(refusal([] { find_network_file("gpt-9"); }), "gpt-9", "no network of that name ships");
     for (const ShippedFile& shipped : shipped_networks()) QVERIFY(find_network_file(shipped.name) == shipped.file);

@@ -17,8 +17,9 @@ struct Parts {
     std::vector<Device> devices;
     std::vector<Channel> channels;
     std::vector<Route> routes;
+    Crossing crossing = Crossing::store_and_forward;
 
-    Machine machine() const { return Machine("test", devices, channels, routes); }
+    Machine machine() const { return Machine("test", devices, channels, routes, crossing); }
 };
 
 Device device(const std::string& name, DeviceKind kind) {
@@ -64,6 +65,32 @@ const std::vector<Fault>& faults() {
         {"negative overhead", [](Parts& p) { p.devices[0].launch_overhead_s = -1e-6; }, "device \"cpu:0\"",
          "launch_overhead_s is -1e-06, expected a finite number of at least 0"},
         {"infinite overhead", [](Parts& p) { p.devices[0].launch_overhead_s = kInfinity; }, "device \"cpu:0\"", "launch_overhead_s is inf"},
+        {"no efficiency of a kind", [](Parts& p) { p.devices[1].efficiency_by_kind["conv2d"] = 0; }, "device \"gpu:0\"",
+         "efficiency_by_kind: \"conv2d\" is 0, expected a number above 0 and up to 1"},
+        {"efficiency of a kind above 1",
+         [](Parts& p) {
+             p.devices[1].efficiency_by_kind = {{"add", 1}, {"relu", 1.5}};
+         },
+         "device \"gpu:0\"", "efficiency_by_kind: \"relu\" is 1.5"},
+        {"efficiency of a kind not a number", [](Parts& p) { p.devices[1].efficiency_by_kind["add"] = kNan; }, "device \"gpu:0\"",
+         "efficiency_by_kind: \"add\" is nan"},
+        {"no memory efficiency", [](Parts& p) { p.devices[0].memory_efficiency = 0; }, "device \"cpu:0\"",
+         "memory_efficiency is 0, expected a number above 0 and up to 1"},
+        {"memory efficiency above 1", [](Parts& p) { p.devices[0].memory_efficiency = 2; }, "device \"cpu:0\"", "memory_efficiency is 2"},
+        {"negative size", [](Parts& p) { p.devices[0].half_efficiency_flops = -1; }, "device \"cpu:0\"",
+         "half_efficiency_flops is -1, expected a finite number of at least 0"},
+        {"infinite size", [](Parts& p) { p.devices[0].half_efficiency_flops = kInfinity; }, "device \"cpu:0\"",
+         "half_efficiency_flops is inf"},
+        {"no streams", [](Parts& p) { p.devices[1].streams = 0; }, "device \"gpu:0\"", "streams is 0, expected 1 to 64"},
+        {"too many streams", [](Parts& p) { p.devices[1].streams = 65; }, "device \"gpu:0\"", "streams is 65, expected 1 to 64"},
+        {"too many copy engines", [](Parts& p) { p.devices[1].copy_engines = 65; }, "device \"gpu:0\"",
+         "copy_engines is 65, expected 0 to 64"},
+        {"cut-through twice",
+         [](Parts& p) {
+             p.crossing = Crossing::cut_through;
+             p.routes[0].channels = {1, 0, 1};
+         },
+         "route from \"cpu:0\" to \"gpu:0\"", "crosses channel \"link\" twice, expected it once"},
         {"no bandwidth", [](Parts& p) { p.channels[1].bandwidth = 0; }, "channel \"link\"", "bandwidth is 0"},
         {"negative latency", [](Parts& p) { p.channels[0].latency_s = -1; }, "channel \"bus\"", "latency_s is -1"},
         {"channel efficiency", [](Parts& p) { p.channels[0].efficiency = 2; }, "channel \"bus\"", "efficiency is 2"},
@@ -94,6 +121,7 @@ class TestMachine : public QObject {
 
 private Q_SLOTS:
     void kinds();
+    void crossings();
     void holdsWhatItWasGiven();
     void oneDeviceNeedsNoRoute();
     void limitsAreAllowed();
@@ -111,6 +139,14 @@ void TestMachine::kinds() {
     QVERIFY(to_string(DeviceKind::accelerator) == "accelerator");
     QVERIFY(!device_kind_from("GPU"));
     QVERIFY(!device_kind_from(""));
+}
+
+void TestMachine::crossings() {
+    for (const Crossing crossing : {Crossing::store_and_forward, Crossing::cut_through})
+        QVERIFY(crossing_from(to_string(crossing)) == crossing);
+    QVERIFY(to_string(Crossing::cut_through) == "cut-through");
+    QVERIFY(!crossing_from("cut_through"));
+    QVERIFY(two_devices().machine().crossing() == Crossing::store_and_forward);
 }
 
 void TestMachine::holdsWhatItWasGiven() {
@@ -135,6 +171,13 @@ void TestMachine::limitsAreAllowed() {
     parts.channels[0].latency_s = 0;
     parts.channels[0].efficiency = 1e-9;
     parts.channels[1].efficiency_by_bytes = {{1, 1}};
+    parts.devices[0].efficiency_by_kind = {{"conv2d", 1}, {"add", 1e-9}};
+    parts.devices[0].memory_efficiency = 1;
+    parts.devices[0].half_efficiency_flops = 0;
+    parts.devices[0].streams = parts.devices[0].copy_engines = 64;
+    parts.devices[1].streams = 1;
+    parts.devices[1].copy_engines = 0;
+    parts.routes[0].channels = {1, 0, 1};  // one after the other: as often as it likes
     QCOMPARE(parts.machine().devices().size(), std::size_t{2});
 }
 
@@ -174,9 +217,12 @@ void TestMachine::equality() {
     const Machine machine = two_devices().machine();
     QVERIFY(machine == two_devices().machine());
 
-    const std::vector<std::function<void(Parts&)>> changes{[](Parts& p) { p.devices[1].memory_bytes = 2e10; },
-                                                           [](Parts& p) { p.channels[0].latency_s = 1e-6; },
-                                                           [](Parts& p) { p.routes[1].channels = {0}; }};
+    const std::vector<std::function<void(Parts&)>> changes{
+        [](Parts& p) { p.devices[1].memory_bytes = 2e10; },   [](Parts& p) { p.channels[0].latency_s = 1e-6; },
+        [](Parts& p) { p.routes[1].channels = {0}; },         [](Parts& p) { p.devices[0].efficiency_by_kind["add"] = 0.5; },
+        [](Parts& p) { p.devices[0].memory_efficiency = 1; }, [](Parts& p) { p.devices[0].half_efficiency_flops = 1e6; },
+        [](Parts& p) { p.devices[0].streams = 2; },           [](Parts& p) { p.devices[0].copy_engines = 2; },
+        [](Parts& p) { p.crossing = Crossing::cut_through; }};
     for (const auto& change : changes) {
         Parts parts = two_devices();
         change(parts);

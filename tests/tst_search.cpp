@@ -76,7 +76,7 @@ public:
     explicit Scripted(std::vector<double> values, std::size_t fail_after = std::numeric_limits<std::size_t>::max())
         : values_(std::move(values)), fail_after_(fail_after) {}
 
-    bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token) override {
+    bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token, const Placement*) override {
         for (std::size_t i = 0; i < placements.size(); ++i) {
             if (runs_ == fail_after_) return false;
             const double value = values_[std::min<std::size_t>(placements[i].at(0), values_.size() - 1)];
@@ -272,7 +272,7 @@ private Q_SLOTS:
             const std::vector<Placement> placements = random_placements(*problem, 200, seed);
             Simulator simulator(problem, options);
             std::vector<Score> expected;
-            for (const Placement& placement : placements) expected.push_back(objective.score(*problem->machine, simulator.run(placement)));
+            for (const Placement& placement : placements) expected.push_back(objective.score(*problem, simulator.run(placement)));
 
             const auto evaluator = simulation_evaluator(problem, options, objective, threads);
             std::vector<Score> scores(placements.size());
@@ -282,6 +282,30 @@ private Q_SLOTS:
                 Score one;
                 QVERIFY(evaluator->evaluate(std::span(placements).subspan(i, 1), std::span(&one, 1), {}));
                 QVERIFY(one == expected[i]);
+            }
+        }
+    }
+
+    void evaluator_with_a_base_scores_as_the_simulator() {
+        const auto problem = test::problem(test::random_graph(5, 60, 3, Training::implicit), test::random_machine(5));
+        const Objective objective;
+        Simulator simulator(problem);
+        for (const unsigned threads : {1U, 2U}) {
+            const auto evaluator = simulation_evaluator(problem, {}, objective, threads);
+            for (const Placement& base : random_placements(*problem, 3, 7)) {
+                for (int round = 0; round < 3; ++round) {
+                    std::vector<Placement> moved(40, base);
+                    Random random(static_cast<std::uint64_t>(round));
+                    for (Placement& placement : moved) {
+                        const auto group = static_cast<GroupId>(random.index(problem->groups));
+                        placement[group] = random.pick(problem->allowed_devices(group));
+                    }
+                    std::vector<Score> scores(moved.size());
+                    QVERIFY(evaluator->evaluate(moved, scores, {}, &base));
+                    for (std::size_t i = 0; i < moved.size(); ++i) {
+                        QVERIFY(scores[i] == objective.score(*problem, simulator.run(moved[i])));
+                    }
+                }
             }
         }
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <ranges>
 
 #include <QHelpEvent>
 #include <QScrollBar>
@@ -78,6 +79,33 @@ Data longData(std::size_t count) {
     }
     outcome.total_time_s = trace.spans.back().end_s;
     outcome.step_time_s = outcome.total_time_s;
+    return TimelineData::build(problem, std::move(trace), outcome);
+}
+
+/// Two GPUs: on the first "op0" and "op1" overlap on two streams and "op2" follows on the first of them; the second runs "op3" alone.
+Data streamData() {
+    const auto problem = test::problem(test::chain(4), test::uniform_machine(2));
+    Trace trace;
+    const auto add = [&](DeviceId device, std::uint16_t stream, OpId op, double start_s, double end_s) {
+        Span span;
+        span.resource = device;
+        span.stream = stream;
+        span.op = op;
+        span.start_s = start_s;
+        span.end_s = end_s;
+        trace.spans.push_back(span);
+    };
+    add(0, 1, 1, 0.2, 0.5);
+    add(0, 0, 0, 0, 0.6);
+    add(0, 0, 2, 0.6, 1);
+    add(1, 0, 3, 0, 1);
+    Outcome outcome;
+    outcome.device_busy_s = {1, 1};
+    outcome.peak_bytes = outcome.resident_bytes = {1e6, 1e6};
+    outcome.channel_busy_s.assign(problem->channels, 0);
+    outcome.channel_bytes = outcome.channel_busy_s;
+    outcome.channel_transfers.assign(problem->channels, 0);
+    outcome.total_time_s = outcome.step_time_s = 1;
     return TimelineData::build(problem, std::move(trace), outcome);
 }
 
@@ -238,18 +266,21 @@ private Q_SLOTS:
     void buildSortsSpansByRow() {
         const Data data = chainData();
         std::size_t indexed = 0;
-        const auto check = [&](const std::vector<std::vector<std::uint32_t>>& rows, Span::Kind kind) {
-            for (std::size_t row = 0; row < rows.size(); ++row) {
-                for (std::size_t i = 0; i < rows[row].size(); ++i) {
-                    const Span& span = data->trace.spans[rows[row][i]];
-                    QVERIFY(span.kind == kind && span.resource == row);
-                    if (i > 0) QVERIFY(data->trace.spans[rows[row][i - 1]].end_s <= span.start_s);
-                    ++indexed;
-                }
+        const auto check = [&](const TimelineData::Lane& lane, Span::Kind kind, std::size_t resource) {
+            for (std::size_t i = 0; i < lane.spans.size(); ++i) {
+                const Span& span = data->trace.spans[lane.spans[i]];
+                QVERIFY(span.kind == kind && span.resource == resource);
+                if (i > 0) QVERIFY(data->trace.spans[lane.spans[i - 1]].end_s <= span.start_s);
+                ++indexed;
             }
         };
-        check(data->device_spans, Span::Kind::op);
-        check(data->channel_spans, Span::Kind::transfer);
+        for (DeviceId device = 0; device < data->problem->devices; ++device) {
+            QCOMPARE(data->lanesOf(device).size(), std::size_t{1});
+            check(data->lanesOf(device).front(), Span::Kind::op, device);
+        }
+        for (ChannelId channel = 0; channel < data->problem->channels; ++channel) {
+            check(data->channelLane(channel), Span::Kind::transfer, channel);
+        }
         QCOMPARE(indexed, data->trace.spans.size());
         for (const auto& samples : data->memory) QVERIFY(std::ranges::is_sorted(samples, {}, &MemorySample::time_s));
     }
@@ -311,7 +342,7 @@ private Q_SLOTS:
     void marksCoverEverySpanInView() {
         QFETCH(TimeAxis, axis);
         const Data data = longData(8 * 1000);
-        const auto& row = data->device_spans[2];
+        const auto& row = data->lanes[2].spans;
         const auto marks = visibleMarks(data->trace, row, axis);
         QVERIFY(!marks.empty());
         QVERIFY(static_cast<double>(marks.size()) <= 2 * axis.width + 4);
@@ -366,7 +397,7 @@ private Q_SLOTS:
         const QRect block = view.spanRect(forward).toRect();
         QCOMPARE(image.pixelColor(block.left() + 1, block.top() + 1), deviceColor(machine, 1));
         // A derived op is darker, and idle time is the background.
-        const auto& row = data->device_spans[1];
+        const auto& row = data->lanes[1].spans;
         const auto derived = std::ranges::find_if(
             row, [&](std::uint32_t span) { return data->problem->graph->op(data->trace.spans[span].op).phase == Phase::backward; });
         QVERIFY(derived != row.end());
@@ -379,7 +410,7 @@ private Q_SLOTS:
         View view;
         const Data data = chainData();
         QSignalSpy edited(&view, &TimelineView::selectionEdited);
-        const auto& row = data->device_spans[2];
+        const auto& row = data->lanes[2].spans;
         const auto backward = std::ranges::find_if(
             row, [&](std::uint32_t span) { return data->problem->graph->op(data->trace.spans[span].op).forward_op != kInvalidOp; });
         QVERIFY(backward != row.end());
@@ -466,6 +497,18 @@ private Q_SLOTS:
         }
         QVERIFY(textAt(view.empty()).contains(QStringLiteral("of memory in use")));
         QVERIFY(textAt({400, 5}).contains(QStringLiteral("Zoom")));
+    }
+
+    void memoryIsShownAgainstWhatMayBeUsed() {
+        ProblemOptions options;
+        options.usable_memory = 0.25;
+        const auto whole = chainProblem(1e9);
+        const auto problem = make_problem(whole->forward, whole->machine, options);
+        View view(simulate(problem, spread(*problem)));
+        const QPoint header(5, view.empty().y());
+        QHelpEvent event(QEvent::ToolTip, header, view.mapToGlobal(header));
+        QCoreApplication::sendEvent(&view, &event);
+        QVERIFY2(QToolTip::text().contains(bytesText(2.5e8)), qPrintable(QToolTip::text()));
     }
 
     void toolTipCountsWhatAPixelHides() {
@@ -728,7 +771,8 @@ private Q_SLOTS:
     void idleChannelsOpenOnAClick() {
         const auto problem = test::problem(test::chain(9), test::uniform_machine(3));
         const Data data = simulate(problem, spread(*problem));
-        QVERIFY(std::ranges::any_of(data->channel_spans, [](const auto& row) { return row.empty(); }));
+        QVERIFY(std::ranges::any_of(std::views::iota(ChannelId{0}, static_cast<ChannelId>(data->problem->channels)),
+                                    [&](ChannelId channel) { return data->channelLane(channel).spans.empty(); }));
         View view(data);
         const int closed = view.sizeHint().height();
         // The last row: the chart ends there.
@@ -767,10 +811,52 @@ private Q_SLOTS:
             QVERIFY(!image.isNull());
             QVERIFY2(milliseconds < 250, qPrintable(QStringLiteral("%1 ms at zoom %2").arg(milliseconds).arg(zoom)));
             // Every lane is four fifths busy at each zoom but those where a single span fills it.
-            const QRect bar = view.spanRect(data->device_spans[0].front()).toRect();
+            const QRect bar = view.spanRect(data->lanes[0].spans.front()).toRect();
             QVERIFY(image.pixelColor(static_cast<int>(view.axis().left) + 100, bar.center().y()) != view.palette().color(QPalette::Base) ||
                     zoom > 30);
         }
+    }
+
+    void streamsAreLanesOfTheirDevice() {
+        const Data data = streamData();
+        QCOMPARE(data->lanesOf(0).size(), std::size_t{2});
+        QCOMPARE(data->lanesOf(1).size(), std::size_t{1});
+        QCOMPARE(data->lanesOf(0)[0].spans, (std::vector<std::uint32_t>{1, 2}));
+        QCOMPARE(data->lanesOf(0)[1].spans, std::vector<std::uint32_t>{0});
+        QCOMPARE(data->lanesOf(0)[0].busy_s.back(), 1.0);
+
+        View view(data);
+        const QRectF first = view.spanRect(spanOf(*data, 0)), second = view.spanRect(spanOf(*data, 1)),
+                     third = view.spanRect(spanOf(*data, 2));
+        QVERIFY(view.laneRect(0).contains(first) && view.laneRect(0).contains(second));
+        QVERIFY(first.bottom() <= second.top());
+        QCOMPARE(third.top(), first.top());
+        QCOMPARE(first.height(), third.height());
+        QVERIFY(first.height() >= view.fontMetrics().height() - 1);
+        // A device of one stream looks as ever: one bar over the whole height.
+        QVERIFY(view.laneRect(1).contains(view.spanRect(spanOf(*data, 3))));
+
+        // Each block is there in its own lane, and what is beside it in the other is empty.
+        const QImage image = view.grab().toImage();
+        const auto at = [&](QRectF block, double share) {
+            return image.pixelColor(QPoint(static_cast<int>(block.left() + share * block.width()), static_cast<int>(block.bottom()) - 2));
+        };
+        const QColor fill = deviceColor(*data->problem->machine, 0);
+        QCOMPARE(at(first, 0.9), fill);
+        QCOMPARE(at(second, 0.9), fill);
+        QVERIFY(at(second, 1.5) != fill);
+
+        // The pointer tells them apart, and the keyboard goes along one stream.
+        QSignalSpy selected(&view, &OpView::selectionEdited);
+        QTest::mouseClick(&view, Qt::LeftButton, {}, view.middle(spanOf(*data, 1)));
+        QCOMPARE(selected.takeLast().front().value<OpList>(), OpList{1});
+        QTest::mouseClick(&view, Qt::LeftButton, {}, view.middle(spanOf(*data, 0)));
+        QCOMPARE(selected.takeLast().front().value<OpList>(), OpList{0});
+        QTest::keyClick(&view, Qt::Key_Period);
+        QCOMPARE(selected.takeLast().front().value<OpList>(), OpList{2});
+        QHelpEvent help(QEvent::ToolTip, view.middle(spanOf(*data, 1)), view.mapToGlobal(view.middle(spanOf(*data, 1))));
+        QCoreApplication::sendEvent(&view, &help);
+        QVERIFY2(QToolTip::text().contains(QStringLiteral("Stream: 2")), qPrintable(QToolTip::text()));
     }
 
     // SelectionPanel

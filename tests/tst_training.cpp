@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -10,7 +13,9 @@
 
 #include "core/graph/graph.hpp"
 #include "core/graph/grouping.hpp"
+#include "core/graph/networks.hpp"
 #include "core/graph/training.hpp"
+#include "core/sim/simulator.hpp"
 #include "tests/support/graphs.hpp"
 
 using namespace placewright;
@@ -76,6 +81,20 @@ std::vector<Layer> chain() {
             {"loss", "cross_entropy", 3, 0, {"b"}, {4}}};
 }
 
+/// A random network of cheap and costly ops, views, sources and parameters.
+Graph mixed_graph(std::uint64_t seed) {
+    const Graph random = test::random_graph(seed, 100, 3, Training::implicit);
+    GraphBuilder builder("mixed");
+    for (OpId id = 0; id < random.size(); ++id) {
+        Op op = random.op(id);
+        constexpr std::array kKinds{"relu", "conv2d", "add", "view", "layer_norm", "lstm_cell", "gelu", "of_its_own"};
+        op.kind = op.inputs.empty() ? "parameter" : kKinds[(id * 7 + seed) % kKinds.size()];
+        if (op.inputs.empty()) op.parameter_bytes = op.outputs[0].bytes;
+        builder.add(std::move(op));
+    }
+    return builder.build();
+}
+
 const Op& find(const Graph& graph, const std::string& name) {
     return graph.op(graph.find(name).value());
 }
@@ -93,6 +112,12 @@ private Q_SLOTS:
     void keptByKind();
     void gradientsOfSeveralOutputs();
     void inputReadTwice();
+    void parametersReadByOneOp();
+    void parametersReadBySeveralOps();
+    void parametersThatNobodyTrains();
+    void gradientsOfProducts_data();
+    void gradientsOfProducts();
+    void wholeNumbersCarryNoGradient();
     void consumerWithoutGradient();
     void onlyConsumersWithoutGradient();
     void sinkThatHasNoGradient();
@@ -108,6 +133,15 @@ private Q_SLOTS:
     void explicitAndNoneStay();
     void nameTaken();
     void derivedOpsJoinTheirForward();
+    void segmentsByHand();
+    void segmentsAreCutWhereLittleCrosses();
+    void cheapByHand();
+    void cheapKeepsResidualConnections();
+    void recomputedOpsDescribeTheirForward();
+    void recomputationIsSound_data();
+    void recomputationIsSound();
+    void segmentsSaveMemory();
+    void recomputationRefused();
     void inferenceKeepsForwardOps();
     void inferenceOfImplicitTraining();
 };
@@ -194,6 +228,89 @@ void TestTraining::inputReadTwice() {
     const Graph graph = training_graph(make_graph({{"p", "linear", 10, 8}, {"square", "mul", 1, 0, {"p", "p"}}}));
     QCOMPARE(text(graph, 2), (QStringList{"square/backward (backward, 1): square p -> 8 8",
                                           "p/weight_gradient (backward, 10): square/backward square/backward:1 -> 8",
+                                          "p/update (update, 4): p/weight_gradient ->"}));
+}
+
+void TestTraining::parametersReadByOneOp() {
+    const Graph graph =
+        training_graph(make_graph({{"input", "input"}, {"w", "parameter", 0, 40, {}, {40}}, {"y", "linear", 100, 0, {"input", "w"}}}));
+    QCOMPARE(text(graph, 3), (QStringList{"y/backward (backward, 100): y input w -> 40", "w/update (update, 20): y/backward ->"}));
+}
+
+// Two steps share w, the second through a view of it; the last reads it twice. All four gradients are added: 3 x 10 FLOP.
+void TestTraining::parametersReadBySeveralOps() {
+    const Graph graph = training_graph(make_graph({{"input", "input"},
+                                                   {"w", "parameter", 0, 40, {}, {40}},
+                                                   {"turned", "transpose", 0, 0, {"w"}, {40}},
+                                                   {"first", "linear", 100, 0, {"input", "w"}, {16}},
+                                                   {"second", "linear", 100, 0, {"first", "turned"}, {16}},
+                                                   {"both", "bmm", 200, 0, {"w", "w"}, {40}},
+                                                   {"loss", "cat", 0, 0, {"second", "both"}, {56}}}));
+    QCOMPARE(text(graph, 7),
+             (QStringList{"loss/backward (backward, 0): loss -> 16 40", "both/backward (backward, 200): loss/backward:1 w -> 40 40",
+                          "second/backward (backward, 200): loss/backward first turned -> 16 40",
+                          "first/backward (backward, 100): second/backward input w -> 40",
+                          "turned/backward (backward, 0): second/backward:1 -> 40",
+                          "w/weight_gradient (backward, 30): turned/backward first/backward both/backward both/backward:1 -> 40",
+                          "w/update (update, 20): w/weight_gradient ->"}));
+    QVERIFY(find(graph, "w/weight_gradient").kind == "add");
+    QCOMPARE(find(graph, "w/weight_gradient").forward_op, OpId{1});
+    QCOMPARE(group_by_constraints(graph).members[1].size(), std::size_t{3});
+}
+
+void TestTraining::parametersThatNobodyTrains() {
+    const Graph forward = make_graph({{"w", "parameter", 0, 40, {}, {40}}, {"unread", "parameter", 0, 40}, {"top", "argmax", 1, 0, {"w"}}});
+    QCOMPARE(text(training_graph(forward)), text(forward));
+}
+
+void TestTraining::gradientsOfProducts_data() {
+    QTest::addColumn<QString>("kind");
+    QTest::addColumn<QStringList>("inputs");
+    QTest::addColumn<double>("times");
+    const auto row = [](const char* kind, const QStringList& inputs, double times) {
+        QTest::addRow("%s(%s)", kind, qPrintable(inputs.join(','))) << QString(kind) << inputs << times;
+    };
+    row("matmul", {"a", "input"}, 1);
+    row("matmul", {"a", "b"}, 2);
+    row("matmul", {"a", "a"}, 2);
+    row("einsum", {"a", "b", "b"}, 2);
+    row("scaled_dot_product_attention", {"a", "b", "b"}, 2);
+    row("conv2d", {"a", "w"}, 2);
+    row("linear", {"input", "w", "bias"}, 1);
+    row("linear", {"a", "w", "bias"}, 2);
+    row("lstm_cell", {"a", "b", "b"}, 1);
+    row("lstm_cell", {"a", "b", "b", "w", "bias"}, 2);
+    row("add", {"a", "b"}, 1);
+    row("layer_norm", {"a", "w", "bias"}, 2);
+}
+
+void TestTraining::gradientsOfProducts() {
+    QFETCH(QString, kind);
+    QFETCH(QStringList, inputs);
+    QFETCH(double, times);
+    std::vector<std::string> names;
+    for (const QString& input : inputs) names.push_back(input.toStdString());
+    const Graph graph = training_graph(make_graph({{"input", "input"},
+                                                   {"w", "parameter", 0, 8},
+                                                   {"bias", "parameter", 0, 8},
+                                                   {"a", "linear", 0, 40, {"input"}},
+                                                   {"b", "linear", 0, 40, {"input"}},
+                                                   {"x", kind.toStdString(), 7, 0, names}}));
+    QCOMPARE(find(graph, "x/backward").flops, 7 * times);
+}
+
+void TestTraining::wholeNumbersCarryNoGradient() {
+    GraphBuilder builder("whole");
+    builder.add(make_op({"p", "linear", 10, 8}), {});
+    Op best = make_op({"best", "topk", 1, 0, {}, {24, 8}});
+    best.outputs[0].dtype = DType::int64;
+    builder.add(best, {"p"});
+    builder.add(make_op({"rows", "index_select", 1}), {"p", "best"});
+    builder.add(make_op({"y", "add", 1}), {"rows", "best:1"});
+    const Graph graph = training_graph(builder.build());
+    QCOMPARE(text(graph, 4), (QStringList{"y/backward (backward, 1): y -> 8 8", "rows/backward (backward, 1): y/backward p best -> 8",
+                                          "best/backward (backward, 1): y/backward:1 p best best:1 -> 8",
+                                          "p/weight_gradient (backward, 10): best/backward rows/backward -> 8",
                                           "p/update (update, 4): p/weight_gradient ->"}));
 }
 
@@ -352,6 +469,197 @@ void TestTraining::derivedOpsJoinTheirForward() {
     const Graph graph = training_graph(make_graph(chain()));
     const Grouping grouping = group_by_constraints(graph);
     QCOMPARE(grouping.members, (std::vector<std::vector<OpId>>{{0}, {1, 6, 7}, {2, 5}, {3, 4}}));
+}
+
+// Nine ops, three segments. The ends c and f stay, and all of the last segment; a, b and d, e run again.
+void TestTraining::segmentsByHand() {
+    std::vector<Layer> layers{{"input", "input"}, {"a", "linear", 100, 40, {"input"}}};
+    for (const char* name : {"b", "c", "d", "e", "f", "g", "h"}) layers.push_back({name, "tanh", 5, 0, {layers.back().name}});
+    layers.push_back({"loss", "mse_loss", 3, 0, {"h"}, {4}});
+    const Graph graph = training_graph(make_graph(layers), Recomputation::segments);
+    QCOMPARE(
+        text(graph, 10),
+        (QStringList{"loss/backward (backward, 3): loss h -> 8", "h/backward (backward, 5): loss/backward h -> 8",
+                     "g/backward (backward, 5): h/backward g -> 8 0", "d/recompute (backward, 5): c g/backward:1 -> 8",
+                     "e/recompute (backward, 5): d/recompute -> 8", "f/backward (backward, 5): g/backward f -> 8",
+                     "e/backward (backward, 5): f/backward e/recompute -> 8", "d/backward (backward, 5): e/backward d/recompute -> 8 0",
+                     "a/recompute (backward, 100): input d/backward:1 -> 8", "b/recompute (backward, 5): a/recompute -> 8",
+                     "c/backward (backward, 5): d/backward c -> 8", "b/backward (backward, 5): c/backward b/recompute -> 8",
+                     "a/weight_gradient (backward, 100): b/backward input -> 40", "a/update (update, 20): a/weight_gradient ->"}));
+}
+
+// The cut that would lie before g lies before f, where the narrow e crosses alone.
+void TestTraining::segmentsAreCutWhereLittleCrosses() {
+    std::vector<Layer> layers{{"input", "input"}, {"a", "linear", 100, 40, {"input"}}};
+    for (const char* name : {"b", "c", "d", "e", "f", "g", "h"}) {
+        layers.push_back({name, "tanh", 5, 0, {layers.back().name}, {std::string(name) == "e" ? 2 : 8}});
+    }
+    layers.push_back({"loss", "mse_loss", 3, 0, {"h"}, {4}});
+    const Graph graph = training_graph(make_graph(layers), Recomputation::segments);
+    QVERIFY(graph.find("d/recompute"));
+    QVERIFY(!graph.find("e/recompute"));
+    QVERIFY(!graph.find("f/recompute"));
+}
+
+// Of convolution, norm and relu the first is kept, the others run again when the backward of the next convolution needs them.
+void TestTraining::cheapByHand() {
+    const Graph graph = training_graph(make_graph({{"input", "input"},
+                                                   {"conv1", "conv2d", 100, 40, {"input"}},
+                                                   {"norm1", "batch_norm", 10, 16, {"conv1"}},
+                                                   {"relu1", "relu", 5, 0, {"norm1"}},
+                                                   {"conv2", "conv2d", 100, 40, {"relu1"}},
+                                                   {"relu2", "relu", 5, 0, {"conv2"}},
+                                                   {"loss", "cross_entropy", 3, 0, {"relu2"}, {4}}}),
+                                       Recomputation::cheap);
+    QCOMPARE(
+        text(graph, 7),
+        (QStringList{
+            "loss/backward (backward, 3): loss relu2 -> 8", "relu2/backward (backward, 5): loss/backward relu2 -> 8 0",
+            "norm1/recompute (backward, 10): conv1 relu2/backward:1 -> 8", "relu1/recompute (backward, 5): norm1/recompute -> 8",
+            "conv2/backward (backward, 100): relu2/backward relu1/recompute -> 8",
+            "conv2/weight_gradient (backward, 100): relu2/backward relu1/recompute -> 40",
+            "conv2/update (update, 20): conv2/weight_gradient ->", "relu1/backward (backward, 5): conv2/backward relu1/recompute -> 8",
+            "norm1/backward (backward, 10): relu1/backward conv1 -> 8", "norm1/weight_gradient (backward, 10): relu1/backward conv1 -> 16",
+            "norm1/update (update, 8): norm1/weight_gradient ->", "conv1/weight_gradient (backward, 100): norm1/backward input -> 40",
+            "conv1/update (update, 20): conv1/weight_gradient ->"}));
+}
+
+void TestTraining::cheapKeepsResidualConnections() {
+    const Graph graph = training_graph(resnet50(1), Recomputation::cheap);
+    QVERIFY(graph.find("layer2/1/relu1/recompute"));
+    QVERIFY(graph.find("layer2/1/bn2/recompute"));
+    for (const char* kept : {"conv1", "bn3", "add", "relu3"}) {
+        QVERIFY2(!graph.find("layer2/1/" + std::string(kept) + "/recompute"), kept);
+    }
+}
+
+void TestTraining::recomputedOpsDescribeTheirForward() {
+    GraphBuilder builder("labels");
+    builder.add(make_op({"p", "linear", 1, 4}), {});
+    Op op = make_op({"norm", "batch_norm", 100, 40, {}, {8, 3}});
+    op.scope = "block/branch";
+    op.colocate = "together";
+    op.devices = {"gpu", "cpu:0"};
+    op.attributes = {{"groups", "2"}};
+    op.workspace_bytes = 12;
+    op.resident_bytes = 13;
+    op.in_place = true;
+    op.time_s["V100"] = {0.25, 0.5};
+    builder.add(op, {"p"});
+    builder.add(make_op({"q", "linear", 1, 4}), {"norm"});
+    builder.add(make_op({"loss", "cross_entropy"}), {"q"});
+    const Graph graph = training_graph(builder.build(), Recomputation::cheap);
+    const Op& again = find(graph, "norm/recompute");
+    QVERIFY(again.phase == Phase::backward && again.recomputes && runs_forward(again) && again.in_place);
+    QVERIFY(again.kind == "batch_norm" && again.scope == "block/branch" && again.colocate.empty());
+    QVERIFY(again.devices == op.devices && again.attributes == op.attributes && again.outputs == op.outputs);
+    QCOMPARE(again.forward_op, OpId{1});
+    QCOMPARE(again.parameter_bytes, 0);
+    QCOMPARE(again.resident_bytes, 0);
+    QCOMPARE(again.workspace_bytes, 12);
+    QVERIFY(again.time_s.at("V100") == (MeasuredTime{std::nullopt, 0.25}));
+    QVERIFY(!runs_forward(find(graph, "norm/backward")));
+    QVERIFY(inference_graph(graph).size() == 4);
+}
+
+void TestTraining::recomputationIsSound_data() {
+    QTest::addColumn<Graph>("graph");
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        QTest::addRow("random %d", static_cast<int>(seed)) << mixed_graph(seed);
+    }
+    for (const NetworkInfo& network : known_networks()) QTest::newRow(network.name.data()) << network.build(1);
+}
+
+// Without its recomputed ops the graph is the one that keeps everything.
+void TestTraining::recomputationIsSound() {
+    QFETCH(Graph, graph);
+    const Graph kept = training_graph(graph);
+    for (const Recomputation recomputation : {Recomputation::segments, Recomputation::cheap}) {
+        const Graph again = training_graph(graph, recomputation);
+        std::vector<const Op*> others;
+        std::vector<bool> after_backward(again.size());
+        std::size_t recomputed = 0;
+        for (OpId id = 0; id < again.size(); ++id) {
+            const Op& op = again.op(id);
+            after_backward[id] = (op.phase != Phase::forward && !op.recomputes) ||
+                                 std::ranges::any_of(again.producers(id), [&](OpId producer) { return after_backward[producer]; });
+            if (!op.recomputes) {
+                others.push_back(&op);
+                continue;
+            }
+            ++recomputed;
+            const Op& forward = again.op(op.forward_op);
+            QCOMPARE(op.name, forward.name + "/recompute");
+            QCOMPARE(op.flops, forward.flops);
+            QVERIFY2(after_backward[id], op.name.c_str());
+            QVERIFY2(!again.consumers(id).empty(), op.name.c_str());
+            // No output is both kept and computed again for the backward pass.
+            std::set<std::uint32_t> kept_outputs, used_outputs;
+            for (const Op& reader : again.ops()) {
+                for (const TensorRef& input : reader.inputs) {
+                    if (input.op == op.forward_op && reader.phase == Phase::backward) kept_outputs.insert(input.output);
+                    if (input.op == id) used_outputs.insert(input.output);
+                }
+            }
+            for (const std::uint32_t output : used_outputs) QVERIFY2(!kept_outputs.contains(output), op.name.c_str());
+        }
+        QVERIFY(recomputed > 0);
+
+        QCOMPARE(others.size(), kept.size());
+        for (OpId id = 0; id < kept.size(); ++id) {
+            const Op &op = *others[id], &expected = kept.op(id);
+            QCOMPARE(op.name, expected.name);
+            QCOMPARE(op.flops, expected.flops);
+            QCOMPARE(op.forward_op, expected.forward_op);
+            QCOMPARE(op.inputs.size(), expected.inputs.size());
+            for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+                const Op& producer = again.op(op.inputs[i].op);
+                QCOMPARE(producer.recomputes ? again.op(producer.forward_op).name : producer.name, kept.op(expected.inputs[i].op).name);
+                QCOMPARE(op.inputs[i].output, expected.inputs[i].output);
+            }
+            QVERIFY(op.outputs.size() == expected.outputs.size() ||
+                    (op.outputs.size() == expected.outputs.size() + 1 && op.outputs.back().bytes == 0));
+        }
+    }
+}
+
+// Four times the depth takes about twice the memory, and each step at most one forward pass more.
+void TestTraining::segmentsSaveMemory() {
+    const auto step = [](std::size_t length, Recomputation recomputation) {
+        std::vector<Layer> layers{{"op0", "linear", 1e9, 4, {}, {1'000'000}}};
+        while (layers.size() < length) {
+            layers.push_back({"op" + std::to_string(layers.size()), "tanh", 1e9, 0, {layers.back().name}, {1'000'000}});
+        }
+        ProblemOptions options;
+        options.recomputation = recomputation;
+        Simulator simulator(test::problem(make_graph(layers), test::uniform_machine(1), options));
+        return simulator.run(std::vector<DeviceId>(length, 0));
+    };
+    const double short_kept = step(100, Recomputation::none).peak_bytes[0], long_kept = step(400, Recomputation::none).peak_bytes[0];
+    const Outcome short_step = step(100, Recomputation::segments), long_step = step(400, Recomputation::segments);
+    QVERIFY(long_kept > 3.9 * short_kept);
+    QVERIFY2(short_step.peak_bytes[0] < 0.25 * short_kept, qPrintable(QString::number(short_step.peak_bytes[0])));
+    QVERIFY2(long_step.peak_bytes[0] < 2.1 * short_step.peak_bytes[0], qPrintable(QString::number(long_step.peak_bytes[0])));
+    const double forward_s = 400e9 / 1e12;
+    const double more_s = long_step.step_time_s - step(400, Recomputation::none).step_time_s;
+    QVERIFY(more_s > 0.8 * forward_s && more_s <= forward_s);
+}
+
+void TestTraining::recomputationRefused() {
+    const auto message = [](const auto& call) {
+        try {
+            call();
+        } catch (const GraphError& error) {
+            return QString::fromUtf8(error.what());
+        }
+        return QString();
+    };
+    const Graph explicit_graph = training_graph(make_graph(chain()));
+    QVERIFY(message([&] { training_graph(explicit_graph, Recomputation::cheap); }).contains("\"hand\" gives its backward ops itself"));
+    QVERIFY(
+        message([&] { exprimo_training_graph(make_graph(chain()), Recomputation::segments); }).contains("no recomputation \"segments\""));
+    const Graph inference = make_graph(chain(), Training::none);
+    QVERIFY(same(training_graph(inference, Recomputation::segments), inference));
 }
 
 void TestTraining::inferenceKeepsForwardOps() {

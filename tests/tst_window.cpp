@@ -464,7 +464,9 @@ private Q_SLOTS:
         QCOMPARE(shown.document.networkFile(), QStringLiteral("alexnet"));
         QCOMPARE(shown.document.selection(), selection);
         QCOMPARE(shown.window.graphView()->selection(), selection);
-        QCOMPARE(shown.window.runsView()->runs()->rowCount(), 0);
+        // The run stays in the list and says what it belongs to.
+        QCOMPARE(shown.window.runsView()->runs()->rowCount(), 1);
+        QCOMPARE(shown.document.runRows().front().elsewhere, QStringLiteral("4x V100, NVLink"));
         QCOMPARE(shown.document.timeline()->problem, shown.document.problem());
         QVERIFY(!shown.window.graphView()->positionOf(selection.front()).isNull());
 
@@ -472,6 +474,17 @@ private Q_SLOTS:
         QVERIFY(shown.waitUntilIdle());
         QCOMPARE(shown.document.machineFile(), QStringLiteral("4x-v100-nvlink"));
         QCOMPARE(shown.window.runsView()->runs()->rowCount(), 1);
+        QVERIFY(shown.document.runRows().front().elsewhere.isEmpty());
+
+        // A change of the machine is a step like any other.
+        QCOMPARE(shown.document.undoStack()->count(), 2);
+        shown.document.undoStack()->undo();
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.machineFile(), QStringLiteral("1x-v100"));
+        QCOMPARE(box->currentData().toString(), QStringLiteral("1x-v100"));
+        shown.document.undoStack()->undo();
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.problem(), problem);
     }
 
     void theSameMachineAgainChangesNothing() {

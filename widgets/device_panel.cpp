@@ -2,6 +2,8 @@
 #include "widgets/device_panel.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include <QApplication>
 #include <QHelpEvent>
@@ -15,6 +17,7 @@
 namespace placewright {
 namespace {
 
+constexpr std::size_t kHeldThings = 5;  // of a memory peak in a tooltip
 constexpr int kMargin = 8;
 constexpr int kMeter = 5;  // height of a meter
 
@@ -41,21 +44,25 @@ DevicePanel::DevicePanel(QWidget* parent) : OpView(parent) {
     setAccessibleName(tr("Devices"));
 }
 
-void DevicePanel::setMachine(std::shared_ptr<const Machine> machine) {
+void DevicePanel::setMachine(std::shared_ptr<const Machine> machine, std::vector<double> limits_bytes) {
     m_machine = std::move(machine);
+    m_limits_bytes = std::move(limits_bytes);
     m_outcome.reset();
+    m_why.reset();
     m_opsOf.clear();
     m_previews.clear();
     m_target.reset();
     m_hovered.reset();
+    listChannels();
     setCurrent(0);
-    updateGeometry();
     update();
 }
 
 void DevicePanel::setOutcome(const Outcome& outcome, std::vector<OpList> opsOf) {
     m_outcome = outcome;
     m_opsOf = std::move(opsOf);
+    m_why.reset();
+    listChannels();
     setCurrent(m_current);
     update();
 }
@@ -83,8 +90,46 @@ int DevicePanel::channelsTop() const {
 
 int DevicePanel::contentHeight() const {
     if (!m_machine) return 4 * QFontMetrics(font()).height();
-    const int channels = static_cast<int>(m_machine->channels().size());
-    return channelsTop() + (channels > 0 ? (channels + 1) * channelRowHeight() : 0) + 4;
+    const std::size_t idle = m_channels.size() - m_busyChannels;
+    const std::size_t rows = m_busyChannels + (idle > 0 ? 1 : 0) + (m_idleShown ? idle : 0);
+    return channelsTop() + (rows > 0 ? static_cast<int>(rows + 1) * channelRowHeight() : 0) + 4;
+}
+
+/// Busy ones keep their order, so that rows do not change places while a search runs. Before the first outcome none is known to be idle.
+void DevicePanel::listChannels() {
+    m_channels.resize(m_machine ? m_machine->channels().size() : 0);
+    std::iota(m_channels.begin(), m_channels.end(), ChannelId{0});
+    // A channel can carry messages of no bytes whose times are given.
+    const auto idle = std::ranges::stable_partition(
+        m_channels, [this](ChannelId channel) { return !m_outcome || m_outcome->channel_transfers[channel] > 0; });
+    m_busyChannels = m_channels.size() - idle.size();
+    updateGeometry();
+    update();
+}
+
+void DevicePanel::showIdle(bool show) {
+    m_idleShown = show;
+    updateGeometry();
+    update();
+}
+
+QString DevicePanel::idleText() const {
+    const std::size_t idle = m_channels.size() - m_busyChannels;
+    return idle == 1 ? tr("1 idle channel") : tr("%1 idle channels").arg(idle);
+}
+
+QRectF DevicePanel::channelRow(std::size_t row) const {
+    return QRectF(0, channelsTop() + static_cast<int>(row + 1) * channelRowHeight(), width(), channelRowHeight());
+}
+
+QRectF DevicePanel::channelRect(ChannelId channel) const {
+    const auto at = static_cast<std::size_t>(std::ranges::find(m_channels, channel) - m_channels.begin());
+    if (at < m_busyChannels) return channelRow(at);
+    return at < m_channels.size() && m_idleShown ? channelRow(at + 1) : QRectF();
+}
+
+QRectF DevicePanel::idleLineRect() const {
+    return m_busyChannels < m_channels.size() ? channelRow(m_busyChannels) : QRectF();
 }
 
 QSize DevicePanel::sizeHint() const {
@@ -107,9 +152,8 @@ std::optional<DeviceId> DevicePanel::deviceIn(QPoint position) const {
 
 std::optional<ChannelId> DevicePanel::channelIn(QPoint position) const {
     if (!m_machine || !rect().contains(position)) return std::nullopt;
-    const int row = (position.y() - channelsTop()) / channelRowHeight() - 1;
-    if (row < 0 || row >= std::ssize(m_machine->channels())) return std::nullopt;
-    return static_cast<ChannelId>(row);
+    const auto at = std::ranges::find_if(m_channels, [&](ChannelId channel) { return channelRect(channel).contains(position); });
+    return at == m_channels.end() ? std::nullopt : std::optional(*at);
 }
 
 std::optional<DeviceId> DevicePanel::deviceAt(QPoint global) const {
@@ -152,6 +196,7 @@ void DevicePanel::paintEvent(QPaintEvent* event) {
     painter.setPen(mutedColor(palette()));
     painter.drawText(heading, Qt::AlignVCenter | Qt::AlignLeft, tr("Channels"));
     for (ChannelId channel = 0; channel < m_machine->channels().size(); ++channel) paintChannel(painter, channel);
+    paintIdleLine(painter);
 }
 
 void DevicePanel::paintDevice(QPainter& painter, DeviceId device) const {
@@ -208,9 +253,11 @@ void DevicePanel::paintDevice(QPainter& painter, DeviceId device) const {
     }
 
     // Second line: two meters under their figures, busy share and memory.
-    const double busy = m_outcome && m_outcome->total_time_s > 0 ? m_outcome->device_busy_s[device] / m_outcome->total_time_s : 0;
+    const double stream_s = m_outcome ? m_outcome->total_time_s * of.streams : 0;
+    const double busy = stream_s > 0 ? m_outcome->device_busy_s[device] / stream_s : 0;
+    const double limit_bytes = m_limits_bytes[device];
     const double peak_bytes = m_outcome ? m_outcome->peak_bytes[device] : 0;
-    const bool over = peak_bytes > of.memory_bytes;
+    const bool over = peak_bytes > limit_bytes;
     const int first = swatch.left();
     const int split = first + (right - first) * 2 / 5;
     const int second = top + line + 3;
@@ -221,8 +268,8 @@ void DevicePanel::paintDevice(QPainter& painter, DeviceId device) const {
     };
     const QColor color = deviceColor(*m_machine, device);
     meter(QRect(first, second, split - first - 10, line), tr("%1 busy").arg(percentText(busy)), busy, color, m_outcome ? text : muted);
-    meter(QRect(split, second, right - split, line), m_outcome ? shareOfBytesText(peak_bytes, of.memory_bytes) : bytesText(of.memory_bytes),
-          peak_bytes / of.memory_bytes, over ? QBrush(warningColor(palette())) : QBrush(color),
+    meter(QRect(split, second, right - split, line), m_outcome ? shareOfBytesText(peak_bytes, limit_bytes) : bytesText(limit_bytes),
+          peak_bytes / limit_bytes, over ? QBrush(warningColor(palette())) : QBrush(color),
           over        ? warningColor(palette())
           : m_outcome ? text
                       : muted);
@@ -270,11 +317,11 @@ void DevicePanel::paintDropPreview(QPainter& painter, DeviceId device) const {
 
 void DevicePanel::paintChannel(QPainter& painter, ChannelId channel) const {
     const QFontMetrics metrics(font());
-    const QRect row(0, channelsTop() + (channel + 1) * channelRowHeight(), width(), channelRowHeight());
+    const QRect row = channelRect(channel).toRect();
+    if (row.isEmpty()) return;
     const double bytes = m_outcome ? m_outcome->channel_bytes[channel] : 0;
     const double busy = m_outcome && m_outcome->total_time_s > 0 ? m_outcome->channel_busy_s[channel] / m_outcome->total_time_s : 0;
     const QColor muted = mutedColor(palette());
-    // A channel can carry messages of no bytes whose times are given.
     const bool idle = !m_outcome || m_outcome->channel_transfers[channel] == 0;
     const QColor text = !idle ? palette().color(QPalette::Text) : muted;
     const QString figures = !m_outcome ? QString() : !idle ? tr("%1 · %2 busy").arg(bytesText(bytes), percentText(busy)) : tr("idle");
@@ -288,6 +335,22 @@ void DevicePanel::paintChannel(QPainter& painter, ChannelId channel) const {
     drawMeter(painter, QRect(line.left(), line.bottom() + 2, line.width(), 3), busy, muted, palette());
 }
 
+void DevicePanel::paintIdleLine(QPainter& painter) const {
+    const QRectF row = idleLineRect();
+    if (row.isNull()) return;
+    const QColor muted = mutedColor(palette());
+    const double x = kMargin + 3, y = row.center().y();
+    const QPolygonF closed{{{x - 2, y - 4}, {x + 3, y}, {x - 2, y + 4}}}, open{{{x - 4, y - 2}, {x + 4, y - 2}, {x, y + 3}}};
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(muted);
+    painter.drawPolygon(m_idleShown ? open : closed);
+    painter.restore();
+    painter.setPen(muted);
+    painter.drawText(row.adjusted(kMargin + 12, 0, -kMargin, 0), Qt::AlignVCenter | Qt::AlignLeft, idleText());
+}
+
 // Events
 
 QString DevicePanel::toolTipAt(QPoint position) const {
@@ -297,10 +360,12 @@ QString DevicePanel::toolTipAt(QPoint position) const {
             QStringLiteral("<b>%1</b> %2")
                 .arg(QString::fromStdString(of.name).toHtmlEscaped(), QString::fromStdString(of.model).toHtmlEscaped()),
             tr("%1/s, memory %2 at %3/s").arg(flopsText(of.peak_flops), bytesText(of.memory_bytes), bytesText(of.memory_bandwidth))};
+        if (m_limits_bytes[*device] != of.memory_bytes) lines << tr("Placements may use %1 of it").arg(bytesText(m_limits_bytes[*device]));
         if (m_outcome) {
             lines << tr("Busy for %1 of %2").arg(secondsText(m_outcome->device_busy_s[*device]), secondsText(m_outcome->total_time_s))
                   << tr("At most %1 in use, %2 of it for the whole step")
                          .arg(bytesText(m_outcome->peak_bytes[*device]), bytesText(m_outcome->resident_bytes[*device]));
+            if (m_why) lines << peakText(*m_why, *device, kHeldThings, false);
         }
         lines << (*device < 9
                       ? tr("Drop ops here, or press %1 to move the selected ones here. Click selects what is here.").arg(*device + 1)
@@ -318,6 +383,9 @@ QString DevicePanel::toolTipAt(QPoint position) const {
         }
         return lines.join(QStringLiteral("<br>"));
     }
+    if (idleLineRect().contains(position)) {
+        return m_idleShown ? tr("Click to hide them (Left)") : tr("These channels carry nothing. Click to show them (Right).");
+    }
     return {};
 }
 
@@ -326,6 +394,7 @@ void DevicePanel::mousePressEvent(QMouseEvent* event) {
     if (event->button() != Qt::LeftButton || isDraggingOps()) return;
     const QPoint position = event->position().toPoint();
     m_pressed.reset();
+    m_idlePressed = idleLineRect().contains(position);
     if (const auto device = deviceIn(position)) {
         m_pressed = position;
         setCurrent(*device);
@@ -364,6 +433,8 @@ void DevicePanel::mouseReleaseEvent(QMouseEvent* event) {
         const auto device = deviceIn(*m_pressed);
         m_pressed.reset();
         if (device) Q_EMIT selectionEdited(opsOn(*device));
+    } else if (std::exchange(m_idlePressed, false) && idleLineRect().contains(event->position())) {
+        showIdle(!m_idleShown);
     }
 }
 
@@ -382,6 +453,8 @@ void DevicePanel::keyPressEvent(QKeyEvent* event) {
         setCurrent(0);
     } else if (key == Qt::Key_End) {
         setCurrent(last);
+    } else if (key == Qt::Key_Right || key == Qt::Key_Left) {
+        showIdle(key == Qt::Key_Right);
     } else if (key == Qt::Key_Return || key == Qt::Key_Enter || key == Qt::Key_Space) {
         Q_EMIT selectionEdited(opsOn(m_current));
     } else {

@@ -19,6 +19,12 @@ QString label(const Op& op) {
     return QString::fromStdString(usable ? op.name.substr(slash + 1) : op.name);
 }
 
+/// The name without its last part, or where the op came from if its name does not say.
+QString scope(const Op& op) {
+    const std::size_t slash = op.name.find_last_of('/');
+    return QString::fromStdString(slash == std::string::npos ? op.scope : op.name.substr(0, slash));
+}
+
 /// Op whose node stands for `op`; itself if it has a node of its own.
 OpId representative(const Problem& problem, OpId op) {
     const auto isForward = [&](OpId other) { return problem.graph->op(other).phase == Phase::forward; };
@@ -37,7 +43,7 @@ void addNodes(const Problem& problem, GraphScene& scene) {
         if (representative(problem, op) != op) continue;
         scene.node_of[op] = static_cast<std::int32_t>(scene.nodes.size());
         const Op& described = problem.graph->op(op);
-        scene.nodes.push_back({op, {}, label(described), QString::fromStdString(described.kind)});
+        scene.nodes.push_back({op, {}, label(described), QString::fromStdString(described.kind), scope(described)});
     }
     seconds.resize(scene.nodes.size());
     for (OpId op = 0; op < problem.ops; ++op) {

@@ -23,6 +23,7 @@ struct GraphScene {
         QRectF rect;
         QString label;   ///< last part of the name
         QString detail;  ///< kind
+        QString scope;   ///< the modules that the label leaves out, '/' separated
     };
     struct Edge {
         std::uint32_t from = 0, to = 0;  ///< nodes

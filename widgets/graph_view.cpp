@@ -23,10 +23,12 @@ namespace {
 constexpr double kMargin = 24;     ///< round the graph when it is fitted, pixels
 constexpr double kReadable = 0.6;  ///< scale at which labels can be read
 constexpr double kLargestScale = 6;
-constexpr double kKeyPan = 60;        ///< pixels
-constexpr double kPage = 0.85;        ///< of the view's height
-constexpr double kAlwaysInView = 40;  ///< of the graph, pixels
-constexpr int kMeasuredAt = 64;       ///< font size for measuring labels, pixels
+constexpr double kKeyPan = 60;          ///< pixels
+constexpr double kPage = 0.85;          ///< of the view's height
+constexpr double kAlwaysInView = 40;    ///< of the graph, pixels
+constexpr double kLargestLabel = 1.25;  ///< in the nodes, of the window's font
+constexpr int kMostScopes = 3;          ///< modules before a label
+constexpr int kMeasuredAt = 64;         ///< font size for measuring labels, pixels
 /// Edges drawn at most when single ones cannot be told apart.
 constexpr std::size_t kEdgesFromAfar = 30'000;
 
@@ -95,6 +97,7 @@ void GraphView::setScene(std::shared_ptr<const GraphScene> scene, std::shared_pt
     m_machine = std::move(machine);
     m_selection.clear();
     m_matched.clear();
+    m_highlighted.clear();
     m_hovered = -1;
     m_labelWidths.assign(m_scene ? m_scene->nodes.size() : 0, -1.0F);
     m_fit = Fit::initial;
@@ -128,16 +131,27 @@ void GraphView::setHovered(OpId op) {
     update();
 }
 
+std::vector<bool> GraphView::nodesOf(const OpList& ops) const {
+    std::vector<bool> nodes(m_scene ? m_scene->nodes.size() : 0);
+    for (const OpId op : ops) {
+        if (const int node = nodeOf(op); node >= 0) nodes[static_cast<std::size_t>(node)] = true;
+    }
+    return nodes;
+}
+
 void GraphView::setMatches(const OpList& ops) {
     std::vector<bool> matched;
-    if (m_scene && !ops.empty()) {
-        matched.resize(m_scene->nodes.size());
-        for (const OpId op : ops) {
-            if (const int node = nodeOf(op); node >= 0) matched[static_cast<std::size_t>(node)] = true;
-        }
-    }
+    if (!ops.empty()) matched = nodesOf(ops);
     if (matched == m_matched) return;
     m_matched = std::move(matched);
+    redraw();
+}
+
+void GraphView::setHighlighted(const std::optional<OpList>& ops) {
+    std::vector<bool> highlighted;
+    if (ops) highlighted = nodesOf(*ops);
+    if (highlighted == m_highlighted) return;
+    m_highlighted = std::move(highlighted);
     redraw();
 }
 
@@ -688,12 +702,27 @@ double GraphView::labelWidth(std::uint32_t node) const {
     return width;
 }
 
+/// The label behind as many of its innermost modules as fit: "Mixed_5b/branch1x1 conv"; empty if none does.
+QString GraphView::scopedLabel(std::uint32_t node, const QFontMetricsF& metrics, double width) const {
+    const QString& scope = m_scene->nodes[node].scope;
+    if (scope.isEmpty()) return {};
+    for (int parts = kMostScopes; parts > 0; --parts) {
+        const QString tail = scope.section(QLatin1Char('/'), -parts);
+        if (parts > 1 && tail == scope.section(QLatin1Char('/'), 1 - parts)) continue;
+        const QString text = tail + QLatin1Char(' ') + m_scene->nodes[node].label;
+        if (metrics.horizontalAdvance(text) <= width) return text;
+    }
+    return {};
+}
+
 void GraphView::paintLabels(QPainter& painter, const QTransform& view, const std::vector<std::uint32_t>& nodes,
                             const Detail& detail) const {
     const QColor base = palette().color(QPalette::Base), text = palette().color(QPalette::Text);
     const double nodeHeight = detail.scale * m_scene->nodes.front().rect.height();
-    const QFont labelFont = withPixels(font(), nodeHeight * (detail.kinds ? 0.36 : 0.48));
-    const QFont kindFont = withPixels(font(), nodeHeight * 0.27);
+    // Letters stop growing where they read well: what a closer look gives beyond that is room for longer names.
+    const double largest = kLargestLabel * QFontInfo(font()).pixelSize();
+    const QFont labelFont = withPixels(font(), std::min(nodeHeight * (detail.kinds ? 0.36 : 0.48), largest));
+    const QFont kindFont = withPixels(font(), std::min(nodeHeight * 0.27, 0.75 * largest));
     const QFontMetricsF labelMetrics(labelFont), kindMetrics(kindFont);
     std::vector<QColor> colors;
     for (std::size_t device = 0; device <= (m_machine ? m_machine->devices().size() : 0); ++device) {
@@ -718,6 +747,8 @@ void GraphView::paintLabels(QPainter& painter, const QTransform& view, const std
             painter.setPen(isDimmed(node) ? mixedColor(text, base, 0.6F) : color);
             if (kinds) {
                 draw(drawn.detail, kindMetrics, kindMetrics.horizontalAdvance(drawn.detail), room);
+            } else if (const QString scoped = detail.kinds ? scopedLabel(node, labelMetrics, room.width()) : QString(); !scoped.isEmpty()) {
+                draw(scoped, labelMetrics, labelMetrics.horizontalAdvance(scoped), room);
             } else {
                 draw(drawn.label, labelMetrics, labelWidth(node) * labelFont.pixelSize() / kMeasuredAt, room);
             }

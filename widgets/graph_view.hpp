@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <optional>
+
 #include <QPixmap>
 #include <QTransform>
 
@@ -28,6 +30,9 @@ public:
     void setHovered(OpId op);
     /// Ops that a search found; others are dimmed while there are any.
     void setMatches(const OpList& ops);
+
+    /// Ops that keep their full colour while others are dimmed, as long as there are no matches; nothing: all.
+    void setHighlighted(const std::optional<OpList>& ops);
 
     void fit();
     void zoomTo(const OpList& ops);
@@ -89,7 +94,11 @@ private:
     QRectF rectInView(std::uint32_t node, const QTransform& view) const;
     DeviceStyle deviceStyle(DeviceId device) const;
     DeviceId deviceOf(std::uint32_t node) const;
-    bool isDimmed(std::uint32_t node) const { return !m_matched.empty() && !m_matched[node]; }
+    bool isDimmed(std::uint32_t node) const {
+        const auto& strong = m_matched.empty() ? m_highlighted : m_matched;
+        return !strong.empty() && !strong[node];
+    }
+    std::vector<bool> nodesOf(const OpList& ops) const;
 
     /// What is left for the graph beside the minimap, which is there if the graph does not fit at this scale.
     QRectF room(double scale) const;
@@ -123,12 +132,14 @@ private:
     void paintLabels(QPainter& painter, const QTransform& view, const std::vector<std::uint32_t>& nodes, const Detail& detail) const;
     void paintMarks(QPainter& painter) const;
     double labelWidth(std::uint32_t node) const;
+    QString scopedLabel(std::uint32_t node, const QFontMetricsF& metrics, double width) const;
 
     std::shared_ptr<const GraphScene> m_scene;
     std::shared_ptr<const Machine> m_machine;
     std::vector<DeviceId> m_devices;
     OpList m_selection;
-    std::vector<bool> m_matched;  ///< by node; empty if nothing is searched for
+    std::vector<bool> m_matched;      ///< by node; empty if nothing is searched for
+    std::vector<bool> m_highlighted;  ///< by node; empty if all are alike
     QTransform m_view;
     Fit m_fit = Fit::initial;
     QString m_emptyText;

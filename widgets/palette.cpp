@@ -117,6 +117,10 @@ QColor mutedColor(const QPalette& palette) {
     return mixedColor(palette.color(QPalette::WindowText), palette.color(QPalette::Window), 0.45F);
 }
 
+QColor pathColor(const QPalette& palette) {
+    return isDark(palette) ? QColor(0xff, 0x4f, 0xa3) : QColor(0xc4, 0x00, 0x62);
+}
+
 QColor warningColor(const QPalette& palette) {
     return isDark(palette) ? QColor(0xff, 0x8a, 0x4c) : QColor(0xb8, 0x46, 0x00);
 }

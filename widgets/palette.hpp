@@ -30,6 +30,8 @@ bool isDark(const QPalette& palette);
 QColor seriesColor(int index);
 /// A muted text or line colour between text and window.
 QColor mutedColor(const QPalette& palette);
+/// The critical path.
+QColor pathColor(const QPalette& palette);
 /// What does not fit, errors.
 QColor warningColor(const QPalette& palette);
 

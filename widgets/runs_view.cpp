@@ -30,6 +30,14 @@ QString stepTimeText(const RunRow& row) {
     return row.fits ? time : RunsModel::tr("%1, does not fit").arg(time);
 }
 
+/// A run of another machine or other options says so, as far as that leaves room for the figures.
+QString titleText(const RunRow& row) {
+    constexpr int kMost = 22;
+    if (row.elsewhere.isEmpty()) return row.title;
+    const QString what = row.elsewhere.size() > kMost ? row.elsewhere.left(kMost - 1).trimmed() + QChar(0x2026) : row.elsewhere;
+    return RunsModel::tr("%1 (%2)").arg(row.title, what);
+}
+
 QString speedupText(const RunRow& row) {
     return row.speedup > 0 ? RunsModel::tr("%1×").arg(row.speedup, 0, 'f', row.speedup < 10 ? 1 : 0) : QString();
 }
@@ -63,7 +71,7 @@ struct ColumnInfo {
 const std::array<ColumnInfo, RunsModel::ColumnCount> kColumns{{
     {QT_TRANSLATE_NOOP("placewright::RunsModel", "Run"),
      QT_TRANSLATE_NOOP("placewright::RunsModel", "Algorithm and number of the run, sorted by when it started. The one on screen is bold."),
-     [](const RunRow& row) { return row.title; }, [](const RunRow& row) { return static_cast<double>(row.id); }},
+     titleText, [](const RunRow& row) { return static_cast<double>(row.id); }},
     {QT_TRANSLATE_NOOP("placewright::RunsModel", "Step time"),
      QT_TRANSLATE_NOOP("placewright::RunsModel", "Simulated time of a step under the best placement of the run"), stepTimeText,
      [](const RunRow& row) { return row.step_time_s <= 0 ? kLast : row.step_time_s + (row.fits ? 0 : 1e9); }},
@@ -135,6 +143,10 @@ QString toolTipText(const RunRow& row) {
     QStringList lines{row.title % QStringLiteral(", ") % stateText(row.state)};
     if (!row.failure.isEmpty()) lines << row.failure;
     if (!row.options.isEmpty()) lines << row.options;
+    if (!row.elsewhere.isEmpty()) {
+        lines << RunsModel::tr("Belongs to: %1").arg(row.elsewhere)
+              << RunsModel::tr("Showing its placement goes back to that machine and these options; undo returns.");
+    }
     if (!row.fits) lines << RunsModel::tr("A device's memory would overflow.");
     return lines.join(u'\n');
 }
@@ -202,6 +214,7 @@ QVariant RunsModel::data(const QModelIndex& index, int role) const {
         case Qt::DecorationRole:
             return isTitle ? QVariant(stateIcon(row, QGuiApplication::palette())) : QVariant();
         case Qt::ForegroundRole:
+            if (!row.elsewhere.isEmpty()) return mutedColor(QGuiApplication::palette());
             return warns ? QVariant(warningColor(QGuiApplication::palette())) : QVariant();
         case Qt::FontRole: {
             if (!row.shown) return {};
@@ -332,7 +345,9 @@ void RunsView::fitColumns() {
         if (wanted > m_widths[column]) setColumnWidth(column, m_widths[column] = wanted);
         others += columnWidth(column);
     }
-    const int title = std::max(sizeHintForColumn(RunsModel::Title), fontMetrics().averageCharWidth() * 18);
+    // What a run belongs to may be cut off; its name and figures come first.
+    const int character = fontMetrics().averageCharWidth();
+    const int title = std::clamp(sizeHintForColumn(RunsModel::Title), character * 18, character * 38);
     setColumnWidth(RunsModel::Title, std::max(title, viewport()->width() - others));
 }
 

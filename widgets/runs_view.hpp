@@ -19,6 +19,7 @@ struct RunRow {
     int id = 0;
     QString title;    ///< "MAP-Elites #3"
     QString options;  ///< tooltip: algorithm, seed, options
+    QString elsewhere;  ///< what tells the machine and options that it belongs to from those in use; empty if nothing does
     State state = State::running;
     QString failure;
     double step_time_s = 0;  ///< 0: none yet

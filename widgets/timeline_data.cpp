@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include <QCoreApplication>
 
@@ -32,10 +33,26 @@ std::size_t gallop(std::size_t from, std::size_t size, Before before) {
     return low;
 }
 
-std::vector<double> busyBefore(const Trace& trace, std::span<const std::uint32_t> row) {
-    std::vector<double> busy_s(row.size() + 1);
-    for (std::size_t i = 0; i < row.size(); ++i) busy_s[i + 1] = busy_s[i] + trace.spans[row[i]].end_s - trace.spans[row[i]].start_s;
-    return busy_s;
+/// [devices + channels + 1]: where the lanes of each begin, as many for a device as it used streams.
+std::vector<std::size_t> firstLanes(const Problem& problem, const Trace& trace) {
+    std::vector<std::size_t> first(problem.devices + problem.channels + 1);
+    std::fill(first.begin() + 1, first.end(), 1);
+    for (const Span& span : trace.spans) {
+        if (span.kind == Span::Kind::op) first[span.resource + 1] = std::max<std::size_t>(first[span.resource + 1], span.stream + 1);
+    }
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    return first;
+}
+
+/// Sorts the spans of a lane and adds them up.
+void finish(TimelineData::Lane& lane, const std::vector<Span>& spans) {
+    const auto earlier = [&](std::uint32_t a, std::uint32_t b) {
+        return std::pair(spans[a].start_s, spans[a].end_s) < std::pair(spans[b].start_s, spans[b].end_s);
+    };
+    if (!std::ranges::is_sorted(lane.spans, earlier)) std::ranges::stable_sort(lane.spans, earlier);
+    lane.busy_s.reserve(lane.spans.size() + 1);
+    lane.busy_s.push_back(0);
+    for (const std::uint32_t span : lane.spans) lane.busy_s.push_back(lane.busy_s.back() + spans[span].end_s - spans[span].start_s);
 }
 
 }  // namespace
@@ -48,27 +65,16 @@ std::shared_ptr<const TimelineData> TimelineData::build(std::shared_ptr<const Pr
     const Problem& of = *data->problem;
     const std::vector<Span>& spans = data->trace.spans;
 
-    data->device_spans.resize(of.devices);
-    data->channel_spans.resize(of.channels);
+    data->first_lane = firstLanes(of, data->trace);
+    data->lanes.resize(data->first_lane.back());
     data->op_spans.resize(of.graph->size());
-    for (std::uint32_t i = 0; i < spans.size(); ++i) {
-        auto& rows = spans[i].kind == Span::Kind::op ? data->device_spans : data->channel_spans;
-        rows[spans[i].resource].push_back(i);
-        data->op_spans[data->forwardOf(spans[i])].push_back(i);
-    }
-    const auto earlier = [&](std::uint32_t a, std::uint32_t b) {
-        return std::pair(spans[a].start_s, spans[a].end_s) < std::pair(spans[b].start_s, spans[b].end_s);
-    };
-    for (auto* rows : {&data->device_spans, &data->channel_spans}) {
-        for (auto& row : *rows) {
-            if (!std::is_sorted(row.begin(), row.end(), earlier)) std::stable_sort(row.begin(), row.end(), earlier);
-        }
-    }
-    for (const auto& row : data->device_spans) data->device_busy_s.push_back(busyBefore(data->trace, row));
-    for (const auto& row : data->channel_spans) data->channel_busy_s.push_back(busyBefore(data->trace, row));
-
     data->memory.resize(of.devices);
     data->memory_peaks.resize(of.devices);
+    for (std::uint32_t i = 0; i < spans.size(); ++i) {
+        data->lanes[data->laneOf(spans[i])].spans.push_back(i);
+        data->op_spans[data->forwardOf(spans[i])].push_back(i);
+    }
+    for (Lane& lane : data->lanes) finish(lane, spans);
     for (const MemorySample& sample : data->trace.memory) {
         auto& samples = data->memory[sample.device];
         auto& peaks = data->memory_peaks[sample.device];

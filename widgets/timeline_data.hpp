@@ -19,26 +19,37 @@ inline OpId forwardOf(const Graph& graph, OpId op) {
     return forward == kInvalidOp ? op : forward;
 }
 
-/// A trace prepared for drawing: spans by row and sorted by start, memory by device. Built off the window's thread.
+/// A trace prepared for drawing: spans by lane and sorted by start, memory by device. Built off the window's thread.
 struct TimelineData {
+    /// What runs one span at a time: a stream of a device, or a channel.
+    struct Lane {
+        /// Indices into trace.spans, ascending in start. They do not overlap, so they ascend in end as well.
+        std::vector<std::uint32_t> spans;
+        std::vector<double> busy_s;  ///< [k]: seconds of the first k spans
+    };
+
     std::shared_ptr<const Problem> problem;
     Trace trace;
     Outcome outcome;
-    /// By device: indices into trace.spans, ascending in start. Spans of a row do not overlap, so they ascend in end as well.
-    std::vector<std::vector<std::uint32_t>> device_spans;
-    std::vector<std::vector<std::uint32_t>> channel_spans;  ///< by channel
-    std::vector<std::vector<MemorySample>> memory;          ///< by device, ascending in time
-    std::vector<std::vector<std::uint32_t>> op_spans;       ///< by forward op: its own, its backward's and update's spans and its transfers
-
-    std::vector<std::vector<double>> device_busy_s;   ///< by device, [k]: seconds of its first k spans
-    std::vector<std::vector<double>> channel_busy_s;  ///< by channel
-    std::vector<std::vector<double>> memory_peaks;    ///< by device: the highest of each kPeakBlock samples
+    std::vector<Lane> lanes;                           ///< the streams in use of each device, at least one; then the channels
+    std::vector<std::size_t> first_lane;               ///< [devices + channels + 1]
+    std::vector<std::vector<MemorySample>> memory;     ///< by device, ascending in time
+    std::vector<std::vector<std::uint32_t>> op_spans;  ///< by forward op: its own, its backward's and update's spans and its transfers
+    std::vector<std::vector<double>> memory_peaks;     ///< by device: the highest of each kPeakBlock samples
 
     static constexpr std::size_t kPeakBlock = 64;
 
     /// O(spans log spans + samples).
     static std::shared_ptr<const TimelineData> build(std::shared_ptr<const Problem> problem, Trace trace, Outcome outcome);
 
+    std::span<const Lane> lanesOf(DeviceId device) const {
+        return std::span(lanes).subspan(first_lane[device], first_lane[device + 1] - first_lane[device]);
+    }
+    const Lane& channelLane(ChannelId channel) const { return lanes[first_lane[memory.size() + channel]]; }
+    /// Position in `lanes`.
+    std::size_t laneOf(const Span& span) const {
+        return span.kind == Span::Kind::op ? first_lane[span.resource] + span.stream : first_lane[memory.size() + span.resource];
+    }
     OpId forwardOf(const Span& span) const { return placewright::forwardOf(*problem->graph, span.op); }
     /// Highest of the samples first..last (exclusive) of a device; 0 if there are none.
     double peakBytes(DeviceId device, std::size_t first, std::size_t last) const;

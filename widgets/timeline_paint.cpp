@@ -15,7 +15,6 @@
 namespace placewright {
 namespace {
 
-constexpr int kBarTop = 3;  // from a row's top to its spans
 constexpr std::size_t kMostArrows = 200;
 
 /// The brush with `veil` over it.
@@ -104,6 +103,7 @@ void TimelineView::paintEvent(QPaintEvent*) {
         }
         painter.drawPixmap(0, 0, m_chart);
         painter.setClipRect(plotRect());
+        paintPeaks(painter);
         paintOutlines(painter);
         paintArrows(painter);
         paintMeasure(painter);
@@ -144,6 +144,8 @@ void TimelineView::paintChart(QPainter& painter) const {
         paintSpans(painter, row);
         painter.restore();
     }
+    painter.setClipRect(plotRect());
+    paintPath(painter);
     painter.setClipping(false);
     painter.fillRect(QRect(m_headerWidth - 1, 0, 1, height()), line);
     painter.fillRect(QRect(0, m_rulerHeight - 1, width(), 1), line);
@@ -210,16 +212,21 @@ void TimelineView::paintHeader(QPainter& painter, const Row& row) const {
 }
 
 void TimelineView::paintSpans(QPainter& painter, const Row& row) const {
-    const auto spans = spansOf(row);
+    for (int lane = 0; lane < row.lanes; ++lane) {
+        const auto [top, height] = laneSpace(row, lane);
+        paintLane(painter, row, m_data->lanes[firstLane(row) + static_cast<std::size_t>(lane)], rowTop(row) + top, height);
+    }
+}
+
+void TimelineView::paintLane(QPainter& painter, const Row& row, const TimelineData::Lane& lane, int top, int height) const {
+    const auto& [spans, busy_s] = lane;
     if (spans.empty()) return;
     const Graph& graph = *m_data->problem->graph;
     const bool isDevice = row.kind == Row::Kind::device;
-    const auto& busy_s = isDevice ? m_data->device_busy_s[row.resource] : m_data->channel_busy_s[row.resource];
     const QColor base = palette().color(QPalette::Base);
     const QColor neutral = mixedColor(base, palette().color(QPalette::Text), 0.45);
-    const QFontMetrics metrics(painter.font());
-    const int top = rowTop(row) + kBarTop, height = row.bar;
     const QRect plot = plotRect();
+    const QFontMetrics metrics(painter.font());
 
     const auto brushOf = [&](const Span& span) -> QBrush {
         if (isDevice) return brushesOf(row.resource)[static_cast<std::size_t>(graph.op(span.op).phase)];
@@ -248,31 +255,19 @@ void TimelineView::paintSpans(QPainter& painter, const Row& row) const {
 }
 
 void TimelineView::paintMemory(QPainter& painter, const Row& row) const {
-    const Machine& machine = *m_data->problem->machine;
-    // Up to the limit or the peak, whichever is higher. If all devices stay far below, the limit is left out so that something is seen, and
-    // all are drawn to the same share of theirs.
-    double fullest = 0;
-    for (DeviceId device = 0; device < machine.devices().size(); ++device) {
-        fullest = std::max(fullest, m_data->outcome.peak_bytes[device] / machine.device(device).memory_bytes);
-    }
-    const double limit_bytes = machine.device(row.resource).memory_bytes;
-    const bool limitShown = fullest >= 0.25;
-    const double top_bytes =
-        limitShown ? std::max(limit_bytes, m_data->outcome.peak_bytes[row.resource]) * 1.1 : std::max(fullest, 1e-12) * limit_bytes * 1.15;
-
-    const int top = rowTop(row) + kBarTop + row.bar + 4;
-    const int bottom = rowTop(row) + row.height - 3;
-    const auto yOf = [&](double bytes) { return bottom - static_cast<int>(std::lround(bytes / top_bytes * (bottom - top))); };
+    const double limit_bytes = m_data->problem->memory_limit_bytes[row.resource];
+    const MemoryScale scale = memoryScale(row);
+    const int bottom = scale.bottom;
     const QColor color = brushesOf(row.resource)[0].color();
     const QColor area = mixedColor(palette().color(QPalette::Base), color, 0.3);
     const QColor edge = mixedColor(palette().color(QPalette::Base), color, 0.8);
     const QColor warning = warningColor(palette());
-    const int limitY = yOf(limit_bytes);
+    const int limitY = scale.y(limit_bytes);
 
     const auto marks = visibleMemory(*m_data, row.resource, m_axis);
-    int before = marks.empty() ? bottom : yOf(marks.front().bytes);
+    int before = marks.empty() ? bottom : scale.y(marks.front().bytes);
     for (const MemoryMark& mark : marks) {
-        const int y = yOf(mark.bytes);
+        const int y = scale.y(mark.bytes);
         const int over = mark.bytes > limit_bytes ? limitY : y;
         painter.fillRect(QRect(mark.x, over, mark.width, bottom - over), area);
         if (over > y) painter.fillRect(QRect(mark.x, y, mark.width, over - y), warning);
@@ -283,16 +278,76 @@ void TimelineView::paintMemory(QPainter& painter, const Row& row) const {
         }
         before = y;
     }
-    if (limitShown) {
+    if (scale.limitShown) {
         painter.setPen(QPen(row.warn ? warning : mutedColor(palette()), 1, Qt::DashLine));
         painter.drawLine(plotRect().left(), limitY, plotRect().right(), limitY);
     }
 }
 
+/// A dot on the highest point of each device's memory.
+void TimelineView::paintPeaks(QPainter& painter) const {
+    if (!why()) return;
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(palette().color(QPalette::Base), 1.5));
+    painter.setBrush(palette().color(QPalette::Text));
+    for (const MemoryPeak& peak : why()->peaks) {
+        const QRectF mark = peakRect(peak.device);
+        if (!mark.isNull()) painter.drawEllipse(mark.center(), 3.5, 3.5);
+    }
+    painter.restore();
+}
+
+/// Its segments outlined, those of waiting hatched, and joined where the path goes on in another row. Of segments that share a pixel column
+/// the first is drawn.
+void TimelineView::paintPath(QPainter& painter) const {
+    if (!m_pathShown || !why()) return;
+    const std::vector<PathSegment>& segments = why()->path.segments;
+    const QColor line = pathColor(palette()), halo = palette().color(QPalette::Base);
+    const auto endsBefore = [&](double time_s) { return [time_s](const PathSegment& segment) { return segment.end_s <= time_s; }; };
+    auto next = std::partition_point(segments.begin(), segments.end(), endsBefore(m_axis.start_s));
+    std::optional<QRectF> before;
+    while (next != segments.end() && next->start_s <= m_axis.end_s) {
+        const Span& span = m_data->trace.spans[next->span];
+        const Row& row = *rowOf(span);
+        const auto [top, height] = laneSpace(row, static_cast<int>(m_data->laneOf(span) - firstLane(row)));
+        const double left = std::floor(std::max(m_axis.toX(next->start_s), m_axis.left - 8));
+        const double right = std::floor(std::min(m_axis.toX(next->end_s), m_axis.left + m_axis.width + 8));
+        const QRectF block(left, rowTop(row) + top, std::max(right - left, 1.0), height);
+        if (before && (before->top() >= block.bottom() || before->bottom() <= block.top())) {
+            const double from = std::min(before->bottom(), block.bottom()), to = std::max(before->top(), block.top());
+            painter.fillRect(QRectF(left, from, 1, to - from), withAlpha(line, 0.5));
+        }
+        before = block;
+        const bool waits = next->kind == PathKind::queue;
+        if (waits && block.width() >= 4) {
+            painter.fillRect(block, withAlpha(halo, 0.3));
+            painter.fillRect(block, QBrush(line, Qt::BDiagPattern));
+        }
+        if (block.width() < 12) {
+            // Sides would hide what is between them.
+            painter.fillRect(QRectF(left, block.top() - 1, block.width(), 2), line);
+            painter.fillRect(QRectF(left, block.bottom() - 1, block.width(), 2), line);
+        } else {
+            painter.setBrush(Qt::NoBrush);
+            painter.setPen(QPen(line, 2, waits ? Qt::DashLine : Qt::SolidLine, Qt::FlatCap, Qt::MiterJoin));
+            painter.drawRect(block.adjusted(1, 0, -1, 0));
+            if (!waits) {
+                painter.setPen(QPen(halo, 1));
+                painter.drawRect(block.adjusted(2.5, 1.5, -2.5, -1.5));
+            }
+        }
+        // What ends within this column is seen no more.
+        ++next;
+        if (right - left < 1) next = std::partition_point(next, segments.end(), endsBefore(m_axis.toTime(left + 1)));
+    }
+}
+
 void TimelineView::paintOutlines(QPainter& painter) const {
     const QColor line = palette().color(QPalette::Text), halo = palette().color(QPalette::Base);
-    const auto outline = [&](const Row& row, int x, int width, bool strong) {
-        const QRect block(x, rowTop(row) + kBarTop, width, row.bar);
+    const auto outline = [&](const Row& row, std::size_t lane, int x, int width, bool strong) {
+        const auto [top, height] = laneSpace(row, static_cast<int>(lane - firstLane(row)));
+        const QRect block(x, rowTop(row) + top, width, height);
         if (width < 5) {
             painter.fillRect(block.adjusted(0, -2, width > 1 ? 0 : 1, 2), line);
             return;
@@ -304,11 +359,12 @@ void TimelineView::paintOutlines(QPainter& painter) const {
         painter.setPen(QPen(halo, 1));
         painter.drawRect(QRectF(block).adjusted(1.5, 1.5, -2.5, -2.5));
     };
-    const std::size_t devices = m_data->device_spans.size();
     for (const Row& row : m_rows) {
-        if (row.kind == Row::Kind::idle_channels) continue;
-        const auto& spans = m_selectedSpans[row.resource + (row.kind == Row::Kind::device ? 0 : devices)];
-        for (const SpanMark& mark : visibleMarks(m_data->trace, spans, m_axis)) outline(row, mark.x, mark.width, true);
+        if (row.lanes == 0) continue;
+        for (std::size_t lane = firstLane(row); lane < firstLane(row) + static_cast<std::size_t>(row.lanes); ++lane) {
+            for (const SpanMark& mark : visibleMarks(m_data->trace, m_selectedSpans[lane], m_axis))
+                outline(row, lane, mark.x, mark.width, true);
+        }
     }
     if (m_hovered == kInvalidOp || m_hovered >= m_data->op_spans.size()) return;
     for (const std::uint32_t index : m_data->op_spans[m_hovered]) {
@@ -316,7 +372,7 @@ void TimelineView::paintOutlines(QPainter& painter) const {
         const Row* row = rowOf(span);
         if (!row || span.end_s < m_axis.start_s || span.start_s > m_axis.end_s) continue;
         for (const SpanMark& mark : visibleMarks(m_data->trace, std::span(&index, 1), m_axis)) {
-            outline(*row, mark.x, mark.width, m_hoveredSpan == index);
+            outline(*row, m_data->laneOf(span), mark.x, mark.width, m_hoveredSpan == index);
         }
     }
 }
@@ -405,7 +461,7 @@ void TimelineView::paintMeasure(QPainter& painter) const {
 }
 
 void TimelineView::paintDropPreview(QPainter& painter) const {
-    for (DeviceId device = 0; device < std::min(m_previews.size(), m_data->device_spans.size()); ++device) {
+    for (DeviceId device = 0; device < std::min(m_previews.size(), m_data->memory.size()); ++device) {
         const DropPreview& preview = m_previews[device];
         const bool isTarget = m_target == device;
         const QRect lane = laneRect(device).toRect() & plotRect();

@@ -20,6 +20,9 @@ namespace {
 constexpr double kZoomStep = 1.25;
 constexpr int kPointingSlack = 3;  // pixels beside a narrow span that still point at it
 constexpr int kPanKeyPixels = 80;
+constexpr std::size_t kHeldThings = 5;        // of a memory peak in a tooltip
+constexpr int kPeakReach = 6;                 // pixels from the mark of a memory peak that still point at it
+constexpr double kSegmentSurroundings = 1.5;  // of its duration, to either side
 
 bool isZoomOrPanKey(int key) {
     return key == Qt::Key_W || key == Qt::Key_S || key == Qt::Key_A || key == Qt::Key_D || key == Qt::Key_F || key == Qt::Key_Comma ||
@@ -89,6 +92,33 @@ void TimelineView::setDropPreview(const DropPreviews& previews, std::optional<De
     update();
 }
 
+void TimelineView::setWhy(std::shared_ptr<const TimelineWhy> why) {
+    if (why == m_why) return;
+    m_why = std::move(why);
+    if (m_pathShown) repaintAll();
+    update();
+}
+
+void TimelineView::setPathShown(bool shown) {
+    if (shown == m_pathShown) return;
+    m_pathShown = shown;
+    repaintAll();
+}
+
+void TimelineView::zoomToSegment(std::size_t index) {
+    if (!why() || index >= why()->path.segments.size()) return;
+    const PathSegment& segment = why()->path.segments[index];
+    const Span& span = m_data->trace.spans[segment.span];
+    select({m_data->forwardOf(span)});
+    m_current = segment.span;
+    TimeAxis axis = m_axis;
+    const double around_s = std::max(segment.duration_s(), m_data->outcome.total_time_s * 1e-6) * kSegmentSurroundings;
+    axis.start_s = segment.start_s - around_s;
+    axis.end_s = segment.end_s + around_s;
+    setAxis(axis, false);
+    scrollTo(*rowOf(span));
+}
+
 std::optional<DeviceId> TimelineView::deviceAt(QPoint global) const {
     const QPoint position = mapFromGlobal(global);
     const Row* row = rect().contains(position) ? rowAt(position) : nullptr;
@@ -116,23 +146,27 @@ void TimelineView::layOut() {
         const Outcome& outcome = m_data->outcome;
         std::vector<Row> idle;
         for (DeviceId device = 0; device < machine.devices().size(); ++device) {
-            const double limit_bytes = machine.device(device).memory_bytes;
-            m_rows.push_back({Row::Kind::device, device, 0, 2 * line + 20, line + 6, QString::fromStdString(machine.device(device).name),
+            const double limit_bytes = m_data->problem->memory_limit_bytes[device];
+            const int lanes = static_cast<int>(m_data->lanesOf(device).size());
+            const int bar = lanes == 1 ? line + 6 : lanes * (line + 1);
+            m_rows.push_back({Row::Kind::device, device, 0, bar + line + 14, bar, lanes,
+                              QString::fromStdString(machine.device(device).name),
                               shareOfBytesText(outcome.peak_bytes[device], limit_bytes), outcome.peak_bytes[device] > limit_bytes});
         }
         for (ChannelId channel = 0; channel < machine.channels().size(); ++channel) {
-            const bool isIdle = m_data->channel_spans[channel].empty();
-            Row row{Row::Kind::channel, channel, 0, line + 6, line, QString::fromStdString(machine.channels()[channel].name), {}, false};
+            const bool isIdle = m_data->channelLane(channel).spans.empty();
+            Row row{Row::Kind::channel, channel, 0, line + 6, line, 1, QString::fromStdString(machine.channels()[channel].name), {}, false};
             (isIdle ? idle : m_rows).push_back(std::move(row));
         }
         if (!idle.empty()) {
-            m_rows.push_back({Row::Kind::idle_channels, 0, 0, line + 6, 0, idleText(idle.size()), {}, false});
+            m_rows.push_back({Row::Kind::idle_channels, 0, 0, line + 6, 0, 0, idleText(idle.size()), {}, false});
             if (m_idleShown) m_rows.insert(m_rows.end(), idle.begin(), idle.end());
         }
         // The width hangs on the machine alone, so that the chart does not shift while a search runs.
-        for (const Device& device : machine.devices()) {
-            m_headerWidth = std::max({m_headerWidth, metrics.horizontalAdvance(QString::fromStdString(device.name)) + line,
-                                      metrics.horizontalAdvance(tr("888 MB") + QStringLiteral(" / ") + bytesText(device.memory_bytes))});
+        for (DeviceId device = 0; device < machine.devices().size(); ++device) {
+            const QString limit = bytesText(m_data->problem->memory_limit_bytes[device]);
+            m_headerWidth = std::max({m_headerWidth, metrics.horizontalAdvance(QString::fromStdString(machine.device(device).name)) + line,
+                                      metrics.horizontalAdvance(tr("888 MB") + QStringLiteral(" / ") + limit)});
         }
         for (const Channel& channel : machine.channels()) {
             m_headerWidth = std::max(m_headerWidth, metrics.horizontalAdvance(QString::fromStdString(channel.name)));
@@ -212,16 +246,21 @@ const TimelineView::Row* TimelineView::rowOf(const Span& span) const {
     return row == m_rows.end() ? nullptr : &*row;
 }
 
-std::span<const std::uint32_t> TimelineView::spansOf(const Row& row) const {
-    switch (row.kind) {
-        case Row::Kind::device:
-            return m_data->device_spans[row.resource];
-        case Row::Kind::channel:
-            return m_data->channel_spans[row.resource];
-        case Row::Kind::idle_channels:
-            break;
-    }
-    return {};
+std::size_t TimelineView::firstLane(const Row& row) const {
+    return m_data->first_lane[row.resource + (row.kind == Row::Kind::device ? 0 : m_data->memory.size())];
+}
+
+std::pair<int, int> TimelineView::laneSpace(const Row& row, int lane) {
+    if (row.lanes <= 1) return {kBarTop, row.bar};
+    const int top = row.bar * lane / row.lanes, bottom = row.bar * (lane + 1) / row.lanes;
+    return {kBarTop + top, bottom - top - 1};
+}
+
+/// The spans of the lane at a height; of the nearest if it is between two.
+std::span<const std::uint32_t> TimelineView::spansAt(const Row& row, int y) const {
+    if (row.lanes == 0) return {};
+    const int lane = std::clamp((y - rowTop(row) - kBarTop) * row.lanes / std::max(row.bar, 1), 0, row.lanes - 1);
+    return m_data->lanes[firstLane(row) + static_cast<std::size_t>(lane)].spans;
 }
 
 QRectF TimelineView::spanRect(std::uint32_t span) const {
@@ -229,20 +268,55 @@ QRectF TimelineView::spanRect(std::uint32_t span) const {
     const Row* row = rowOf(of);
     if (!row) return {};
     const double x = m_axis.toX(of.start_s);
-    return QRectF(x, rowTop(*row) + 3, std::max(1.0, m_axis.toX(of.end_s) - x), row->bar);
+    const auto [top, height] = laneSpace(*row, static_cast<int>(m_data->laneOf(of) - firstLane(*row)));
+    return QRectF(x, rowTop(*row) + top, std::max(1.0, m_axis.toX(of.end_s) - x), height);
 }
 
 QRectF TimelineView::laneRect(DeviceId device) const {
-    if (!m_data || device >= m_data->device_spans.size()) return {};
+    if (!m_data || device >= m_data->memory.size()) return {};
     const Row& row = m_rows[device];
     return QRectF(0, rowTop(row), m_headerWidth + m_axis.width, row.height);
+}
+
+int TimelineView::MemoryScale::y(double bytes) const {
+    return bottom - static_cast<int>(std::lround(bytes / top_bytes * (bottom - top)));
+}
+
+/// Up to the limit or the peak, whichever is higher. If all devices stay far below, the limit is left out so that something is seen, and
+/// all are drawn to the same share of theirs.
+TimelineView::MemoryScale TimelineView::memoryScale(const Row& row) const {
+    const std::vector<double>& limits_bytes = m_data->problem->memory_limit_bytes;
+    double fullest = 0;
+    for (DeviceId device = 0; device < limits_bytes.size(); ++device) {
+        fullest = std::max(fullest, m_data->outcome.peak_bytes[device] / limits_bytes[device]);
+    }
+    const double limit_bytes = limits_bytes[row.resource];
+    const bool limitShown = fullest >= 0.25;
+    return {
+        rowTop(row) + kBarTop + row.bar + 4, rowTop(row) + row.height - 3,
+        limitShown ? std::max(limit_bytes, m_data->outcome.peak_bytes[row.resource]) * 1.1 : std::max(fullest, 1e-12) * limit_bytes * 1.15,
+        limitShown};
+}
+
+QRectF TimelineView::peakRect(DeviceId device) const {
+    if (!why() || why()->peaks[device].bytes <= 0) return {};
+    const MemoryPeak& peak = why()->peaks[device];
+    const QPointF at(m_axis.toX(peak.time_s), memoryScale(m_rows[device]).y(peak.bytes));
+    if (at.x() < m_axis.left || at.x() > m_axis.left + m_axis.width || at.y() < m_rulerHeight) return {};
+    return QRectF(at - QPointF(kPeakReach, kPeakReach), QSizeF(2 * kPeakReach, 2 * kPeakReach));
+}
+
+std::optional<DeviceId> TimelineView::peakAt(QPoint position) const {
+    const Row* row = plotRect().contains(position) ? rowAt(position) : nullptr;
+    if (!row || row->kind != Row::Kind::device || !peakRect(row->resource).contains(position)) return {};
+    return row->resource;
 }
 
 std::optional<std::uint32_t> TimelineView::spanAt(QPoint position) const {
     const Row* row = plotRect().contains(position) ? rowAt(position) : nullptr;
     if (!row || position.y() < rowTop(*row) + 2 || position.y() > rowTop(*row) + 4 + row->bar) return std::nullopt;
     const std::vector<Span>& spans = m_data->trace.spans;
-    const auto row_spans = spansOf(*row);
+    const auto row_spans = spansAt(*row, position.y());
     // Among the few spans around the pointer: the one under it, else the nearest.
     const double slack_s = kPointingSlack * m_axis.secondsPerPixel();
     const double time_s = m_axis.toTime(position.x() + 0.5);
@@ -261,10 +335,10 @@ std::optional<std::uint32_t> TimelineView::spanAt(QPoint position) const {
     return nearest;
 }
 
-std::ptrdiff_t TimelineView::spansInColumn(const Row& row, int x) const {
+std::ptrdiff_t TimelineView::spansInColumn(QPoint position) const {
     const std::vector<Span>& spans = m_data->trace.spans;
-    const double begin_s = m_axis.toTime(x), end_s = m_axis.toTime(x + 1);
-    const auto row_spans = spansOf(row);
+    const double begin_s = m_axis.toTime(position.x()), end_s = m_axis.toTime(position.x() + 1);
+    const auto row_spans = spansAt(*rowAt(position), position.y());
     return std::ranges::partition_point(row_spans, [&](std::uint32_t span) { return spans[span].start_s < end_s; }) -
            std::ranges::partition_point(row_spans, [&](std::uint32_t span) { return spans[span].end_s <= begin_s; });
 }
@@ -283,19 +357,16 @@ void TimelineView::scrollTo(const Row& row) {
 void TimelineView::indexSelection() {
     m_selectedSpans.clear();
     if (!m_data) return;
-    m_selectedSpans.resize(m_data->device_spans.size() + m_data->channel_spans.size());
+    m_selectedSpans.resize(m_data->lanes.size());
     std::vector<bool> isSelected(m_data->op_spans.size());
     for (const OpId op : m_selection) {
         if (op < isSelected.size()) isSelected[op] = true;
     }
     if (m_selection.empty()) return;
-    // Filtering the rows keeps their order; to sort the spans of the selected ops takes longer once there are many.
-    auto selected = m_selectedSpans.begin();
-    for (const auto* rows : {&m_data->device_spans, &m_data->channel_spans}) {
-        for (const auto& row : *rows) {
-            std::ranges::copy_if(row, std::back_inserter(*selected++),
-                                 [&](std::uint32_t span) { return isSelected[m_data->forwardOf(m_data->trace.spans[span])]; });
-        }
+    // Filtering the lanes keeps their order; to sort the spans of the selected ops takes longer once there are many.
+    for (std::size_t lane = 0; lane < m_data->lanes.size(); ++lane) {
+        std::ranges::copy_if(m_data->lanes[lane].spans, std::back_inserter(m_selectedSpans[lane]),
+                             [&](std::uint32_t span) { return isSelected[m_data->forwardOf(m_data->trace.spans[span])]; });
     }
 }
 
@@ -327,12 +398,12 @@ void TimelineView::stepSpan(int direction) {
     }
     std::optional<std::uint32_t> next;
     if (!m_current) {
-        for (const auto& row : m_data->device_spans) {
+        for (std::size_t lane = 0; lane < m_data->first_lane[m_data->memory.size()]; ++lane) {
+            const auto& row = m_data->lanes[lane].spans;
             if (!row.empty() && (!next || spans[row.front()].start_s < spans[*next].start_s)) next = row.front();
         }
     } else {
-        const Row* row = rowOf(spans[*m_current]);
-        const auto row_spans = row ? spansOf(*row) : std::span<const std::uint32_t>();
+        const auto& row_spans = m_data->lanes[m_data->laneOf(spans[*m_current])].spans;
         const auto at = std::ranges::find(row_spans, *m_current) - row_spans.begin() + direction;
         if (at >= 0 && at < std::ssize(row_spans)) next = row_spans[static_cast<std::size_t>(at)];
     }
@@ -352,6 +423,7 @@ void TimelineView::stepSpan(int direction) {
 QString TimelineView::toolTipAt(QPoint position) const {
     if (!m_data) return {};
     const Machine& machine = *m_data->problem->machine;
+    if (const auto device = peakAt(position)) return peakText(*why(), *device, kHeldThings, false);
     const auto deviceName = [&](DeviceId device) { return QString::fromStdString(machine.device(device).name).toHtmlEscaped(); };
     if (const auto index = spanAt(position)) {
         const Span& span = m_data->trace.spans[*index];
@@ -375,9 +447,10 @@ QString TimelineView::toolTipAt(QPoint position) const {
             line(tr("This block"), QString::fromUtf8(phase.data(), static_cast<int>(phase.size())));
         }
         line(tr("Time"), when);
+        if (const Row* row = rowOf(span); row && row->lanes > 1) line(tr("Stream"), QString::number(span.stream + 1));
         line(tr("Waited in the queue"), secondsText(std::max(0.0, queue_s)));
         if (m_data->outcome.ops_run > m_data->problem->ops) line(tr("Batch"), QString::number(span.batch + 1));
-        if (const auto count = spansInColumn(*rowAt(position), position.x()); count > 1) {
+        if (const auto count = spansInColumn(position); count > 1) {
             lines << tr("One of %1 blocks within this pixel; zoom in to tell them apart.").arg(count);
         }
         return lines.join(QStringLiteral("<br>"));
@@ -395,11 +468,12 @@ QString TimelineView::toolTipAt(QPoint position) const {
                  transfersText(m_data->outcome.channel_transfers[row->resource]),
                  secondsText(m_data->outcome.channel_busy_s[row->resource]));
     }
-    const double limit_bytes = machine.device(row->resource).memory_bytes;
+    const double limit_bytes = m_data->problem->memory_limit_bytes[row->resource];
     if (!plotRect().contains(position)) {
-        return tr("%1: busy for %2, at most %3 of memory in use")
-            .arg(row->name.toHtmlEscaped(), secondsText(m_data->outcome.device_busy_s[row->resource]),
-                 shareOfBytesText(m_data->outcome.peak_bytes[row->resource], limit_bytes));
+        const QString sums = tr("%1: busy for %2, at most %3 of memory in use")
+                                 .arg(row->name.toHtmlEscaped(), secondsText(m_data->outcome.device_busy_s[row->resource]),
+                                      shareOfBytesText(m_data->outcome.peak_bytes[row->resource], limit_bytes));
+        return why() ? sums + QStringLiteral("<br>") + peakText(*why(), row->resource, kHeldThings, false) : sums;
     }
     if (position.y() <= rowTop(*row) + 4 + row->bar) return {};
     const double time_s = std::clamp(m_axis.toTime(position.x()), 0.0, m_data->outcome.total_time_s);
@@ -476,7 +550,9 @@ void TimelineView::mouseReleaseEvent(QMouseEvent* event) {
             m_measure.reset();
             const Row* row = rowAt(m_pressed);
             const bool toggles = event->modifiers().testFlag(Qt::ControlModifier);
-            if (const auto span = spanAt(m_pressed)) {
+            if (const auto device = peakAt(m_pressed)) {
+                Q_EMIT peakActivated(*device);
+            } else if (const auto span = spanAt(m_pressed)) {
                 const OpId op = m_data->forwardOf(m_data->trace.spans[*span]);
                 OpList ops{op};
                 if (toggles) {

@@ -11,6 +11,7 @@
 #include "widgets/drop_preview.hpp"
 #include "widgets/op_view.hpp"
 #include "widgets/timeline_data.hpp"
+#include "widgets/timeline_why.hpp"
 
 class QPainter;
 class QScrollBar;
@@ -30,6 +31,13 @@ public:
     void setHovered(OpId op);
     /// A target that is out of view is scrolled into it.
     void setDropPreview(const DropPreviews& previews, std::optional<DeviceId> target);
+    /// What explains the data: marks the memory peaks, and is what the critical path is drawn from. That of other data is left aside.
+    void setWhy(std::shared_ptr<const TimelineWhy> why);
+    void setPathShown(bool shown);
+    /// Zooms to a segment of the critical path with what is around it, and selects its op.
+    void zoomToSegment(std::size_t segment);
+    /// Where the highest point of a device's memory is marked; null if it is not known or out of view.
+    QRectF peakRect(DeviceId device) const;
     /// Device whose lane is at a global position.
     std::optional<DeviceId> deviceAt(QPoint global) const;
 
@@ -40,6 +48,10 @@ public:
     QRectF laneRect(DeviceId device) const;
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
+
+Q_SIGNALS:
+    /// The mark of a device's memory peak was clicked.
+    void peakActivated(placewright::DeviceId device);
 
 protected:
     void paintEvent(QPaintEvent*) override;
@@ -54,13 +66,16 @@ protected:
     bool event(QEvent*) override;
 
 private:
+    static constexpr int kBarTop = 3;  ///< from a row's top to its spans
+
     struct Row {
         enum class Kind { device, channel, idle_channels };
         Kind kind = Kind::device;
         std::uint16_t resource = 0;  ///< device or channel
         int top = 0;                 ///< below the ruler, not scrolled
         int height = 0;
-        int bar = 0;  ///< height of the spans; the memory of a device is below
+        int bar = 0;    ///< height of the spans; the memory of a device is below
+        int lanes = 1;  ///< streams of a device, one below the other within the bar
 
         QString name;
         QString detail;
@@ -72,6 +87,15 @@ private:
         double from_s = 0, to_s = 0;
     };
 
+    /// How bytes are drawn in the row of a device.
+    struct MemoryScale {
+        int top = 0, bottom = 0;
+        double top_bytes = 1;
+        bool limitShown = true;
+
+        int y(double bytes) const;
+    };
+
     // Layout
     void layOut();
     void setAxis(const TimeAxis& axis, bool fitted);
@@ -79,18 +103,29 @@ private:
     const Row* rowAt(QPoint position) const;
     const Row* rowOf(const Span& span) const;
     QRect plotRect() const;
-    std::span<const std::uint32_t> spansOf(const Row& row) const;
+    /// Position in the data's lanes of the first of a row.
+    std::size_t firstLane(const Row& row) const;
+    /// Where a lane's spans are drawn: below the row's top, and how high.
+    static std::pair<int, int> laneSpace(const Row& row, int lane);
+    std::span<const std::uint32_t> spansAt(const Row& row, int y) const;
     std::optional<std::uint32_t> spanAt(QPoint position) const;
-    std::ptrdiff_t spansInColumn(const Row& row, int x) const;
+    std::ptrdiff_t spansInColumn(QPoint position) const;
+    MemoryScale memoryScale(const Row& row) const;
     void scrollTo(const Row& row);
     void repaintAll();
+    /// Null unless it explains what is shown.
+    const TimelineWhy* why() const { return m_why && m_why->timeline == m_data ? m_why.get() : nullptr; }
+    std::optional<DeviceId> peakAt(QPoint position) const;
 
     // Painting
     void paintChart(QPainter& painter) const;
     void paintRuler(QPainter& painter) const;
     void paintHeader(QPainter& painter, const Row& row) const;
     void paintSpans(QPainter& painter, const Row& row) const;
+    void paintLane(QPainter& painter, const Row& row, const TimelineData::Lane& lane, int top, int height) const;
     void paintMemory(QPainter& painter, const Row& row) const;
+    void paintPeaks(QPainter& painter) const;
+    void paintPath(QPainter& painter) const;
     void paintOutlines(QPainter& painter) const;
     void paintArrows(QPainter& painter) const;
     void paintDropPreview(QPainter& painter) const;
@@ -105,6 +140,8 @@ private:
     QString toolTipAt(QPoint position) const;
 
     std::shared_ptr<const TimelineData> m_data;
+    std::shared_ptr<const TimelineWhy> m_why;
+    bool m_pathShown = false;
     TimeAxis m_axis;
     bool m_fitted = true;
     bool m_idleShown = false;  ///< channels that carried nothing have rows
@@ -117,7 +154,7 @@ private:
     QScrollBar* m_scroll = nullptr;
 
     OpList m_selection;
-    std::vector<std::vector<std::uint32_t>> m_selectedSpans;  ///< by device, then by channel; ascending in start
+    std::vector<std::vector<std::uint32_t>> m_selectedSpans;  ///< by lane of the data; ascending in start
     std::optional<std::uint32_t> m_current;                   ///< the span that the keyboard steps from
     OpId m_hovered = kInvalidOp;
     std::optional<std::uint32_t> m_hoveredSpan;

@@ -26,9 +26,20 @@ bool is_weight_gradient(const Graph& graph, OpId id) {
     return std::ranges::any_of(consumers, [&](OpId consumer) { return graph.op(consumer).phase == Phase::update; });
 }
 
+/// Of a look-up: the indices and as much of the table as comes out, not the whole of it.
+OpTraffic lookup_traffic(const Graph& graph, const Op& op) {
+    OpTraffic traffic;
+    for (const TensorRef& input : op.inputs) {
+        if (!kind_info(graph.op(input.op).kind).parameter) traffic.read_bytes += tensor_bytes(graph, input);
+    }
+    for (const Tensor& output : op.outputs) traffic.written_bytes += static_cast<double>(output.bytes);
+    traffic.read_bytes += traffic.written_bytes;
+    return traffic;
+}
+
 /// Bytes of the zeros that a padded convolution reads round its input.
 double padding_bytes(const Graph& graph, const Op& op) {
-    if (op.kind != "conv2d" || op.phase != Phase::forward || op.inputs.empty()) return 0;
+    if (op.kind != "conv2d" || !runs_forward(op) || op.inputs.empty()) return 0;
     const auto padding = integer_attribute(op, "padding");
     const Tensor& input = graph.op(op.inputs[0].op).outputs[op.inputs[0].output];
     if (!padding || padding->empty() || !input.shape || input.shape->size() != 4) return 0;
@@ -36,6 +47,25 @@ double padding_bytes(const Graph& graph, const Op& op) {
     const auto width = static_cast<double>((*input.shape)[3]);
     const double padded = (height + 2.0 * static_cast<double>(padding->front())) * (width + 2.0 * static_cast<double>(padding->back()));
     return static_cast<double>(input.bytes) * (padded / (height * width) - 1.0);
+}
+
+/// Seconds that an op would take at the device's ceilings.
+struct Ceilings {
+    double flops_per_s = 0;
+    double compute_s = 0;
+    double memory_s = 0;
+};
+
+Ceilings at_ceilings(const Graph& graph, OpId id, const Device& device) {
+    const Op& op = graph.op(id);
+    const auto by_kind = device.efficiency_by_kind.find(op.kind);
+    const OpTraffic traffic = op_traffic(graph, id);
+    Ceilings result;
+    result.flops_per_s = device.peak_flops * (by_kind != device.efficiency_by_kind.end() ? by_kind->second : device.efficiency);
+    result.compute_s = op.flops / result.flops_per_s;
+    result.memory_s =
+        (traffic.read_bytes + traffic.written_bytes) / (device.memory_bandwidth * device.memory_efficiency.value_or(device.efficiency));
+    return result;
 }
 
 constexpr std::array<CostModel, 4> kModels{{
@@ -62,6 +92,7 @@ const CostModel* find_cost_model(std::string_view id) {
 OpTraffic op_traffic(const Graph& graph, OpId id) {
     const Op& op = graph.op(id);
     OpTraffic traffic;
+    if (op.kind == "embedding" && runs_forward(op)) return lookup_traffic(graph, op);
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
         const bool repeated = std::find(op.inputs.begin(), op.inputs.begin() + static_cast<std::ptrdiff_t>(i), op.inputs[i]) !=
                               op.inputs.begin() + static_cast<std::ptrdiff_t>(i);
@@ -82,12 +113,17 @@ OpTraffic op_traffic(const Graph& graph, OpId id) {
 }
 
 double roofline_time_s(const Graph& graph, OpId id, const Device& device) {
-    const Op& op = graph.op(id);
-    if (!computes(op)) return 0;
-    const OpTraffic traffic = op_traffic(graph, id);
-    const double compute_s = op.flops / (device.peak_flops * device.efficiency);
-    const double memory_s = (traffic.read_bytes + traffic.written_bytes) / (device.memory_bandwidth * device.efficiency);
-    return device.launch_overhead_s + std::max(compute_s, memory_s);
+    if (!computes(graph.op(id))) return 0;
+    const Ceilings ceilings = at_ceilings(graph, id, device);
+    const double saturation_s = device.half_efficiency_flops / ceilings.flops_per_s;
+    return device.launch_overhead_s + std::max(graph.op(id).flops > 0 ? ceilings.compute_s + saturation_s : 0.0, ceilings.memory_s);
+}
+
+double device_share(const Graph& graph, OpId id, const Device& device) {
+    if (!computes(graph.op(id))) return 0;
+    const Ceilings ceilings = at_ceilings(graph, id, device);
+    const double busy_s = std::max(ceilings.compute_s, ceilings.memory_s);
+    return busy_s > 0 ? busy_s / roofline_time_s(graph, id, device) : 1;
 }
 
 double paleo_time_s(const Graph& graph, OpId id, const Device& device) {

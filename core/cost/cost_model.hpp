@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/graph/graph.hpp"
+#include "core/graph/training.hpp"
 #include "core/machine/machine.hpp"
 
 namespace placewright {
@@ -21,7 +22,7 @@ struct CostModel {
     /// Seconds for `op` of `graph` (a training or inference graph) on `device`.
     double (*op_time_s)(const Graph& graph, OpId op, const Device& device);
     /// The training step of a forward graph that these times belong to.
-    Graph (*training_graph)(const Graph& graph);
+    Graph (*training_graph)(const Graph& graph, Recomputation recomputation);
 };
 
 /// roofline, paleo, exprimo, measured.
@@ -31,8 +32,10 @@ const CostModel* find_cost_model(std::string_view id);
 
 struct CostOptions {
     const CostModel* model = &cost_models().front();
-    std::optional<double> compute_efficiency;  ///< replaces every device's efficiency
+    std::optional<double> compute_efficiency;  ///< replaces every device's efficiency, those by kind, by size and of the memory too
     std::optional<double> channel_efficiency;  ///< replaces every channel's efficiency and table
+
+    bool operator==(const CostOptions&) const = default;
 };
 
 /// Bytes that an op reads (inputs and parameters) and writes (outputs).
@@ -42,9 +45,15 @@ struct OpTraffic {
 };
 OpTraffic op_traffic(const Graph& graph, OpId op);
 
-/// launch_overhead_s + max(F / (e P), B / (e W)): FLOPs F, bytes B read and written, the device's efficiency e, peak
-/// FLOP/s P, memory bandwidth W. Williams, Waterman, Patterson: Roofline (2009). Zero for kinds that do not compute.
+/// launch_overhead_s + max((F + H) / (e P), B / (w W)): FLOPs F, bytes B read and written, peak FLOP/s P, memory bandwidth W, and of the
+/// device the shares e (efficiency_by_kind, else efficiency) and w (memory_efficiency, else efficiency) and half_efficiency_flops H: an
+/// op reaches F / (F + H) of e P; without FLOPs only the bytes count. Williams, Waterman, Patterson: Roofline (2009), with measured
+/// ceilings. Zero for kinds that do not compute.
 double roofline_time_s(const Graph& graph, OpId op, const Device& device);
+
+/// The part of a device that an op keeps busy while it runs there: the roofline time at the device's ceilings over that with its launch
+/// overhead and its size. In [0, 1]: 0 for kinds that do not compute, 1 for other ops without FLOPs or bytes, of which nothing is known.
+double device_share(const Graph& graph, OpId op, const Device& device);
 
 /// The sum of computing and of reading each tensor: F / (e P) + B / (e W), as Paleo (Qi, Sparks, Talwalkar, 2017) and Exprimo
 /// charge it, but for every op and for all its gradients. Padding counts as read for convolutions.

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/graph/kinds.hpp"
 #include "core/graph/training.hpp"
 
 namespace placewright {
@@ -14,17 +15,156 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kMemoryModels{"training", "exprimo"};
 
-/// The machine with the efficiencies that the options ask for.
-Machine with_efficiencies(const Machine& machine, const CostOptions& cost) {
+/// The machine with the efficiencies and the crossing that the options ask for.
+Machine with_options(const Machine& machine, const ProblemOptions& options) {
+    const CostOptions& cost = options.cost;
     std::vector<Device> devices(machine.devices().begin(), machine.devices().end());
     std::vector<Channel> channels(machine.channels().begin(), machine.channels().end());
-    for (Device& device : devices) device.efficiency = cost.compute_efficiency.value_or(device.efficiency);
+    for (Device& device : devices) {
+        if (!cost.compute_efficiency) continue;
+        device.efficiency = *cost.compute_efficiency;
+        device.efficiency_by_kind.clear();
+        device.memory_efficiency.reset();
+        device.half_efficiency_flops = 0;
+    }
     for (Channel& channel : channels) {
         if (!cost.channel_efficiency) continue;
         channel.efficiency = *cost.channel_efficiency;
         channel.efficiency_by_bytes.clear();
     }
-    return Machine(machine.name(), std::move(devices), std::move(channels), {machine.routes().begin(), machine.routes().end()});
+    return Machine(machine.name(), std::move(devices), std::move(channels), {machine.routes().begin(), machine.routes().end()},
+                   options.crossing.value_or(machine.crossing()));
+}
+
+/// Whether the output of an op is its parameters, which are resident.
+bool is_parameter(const Op& op) {
+    return kind_info(op.kind).parameter && op.phase == Phase::forward && op.parameter_bytes > 0;
+}
+
+/// Whether the op's first output may be its first input overwritten: elements correspond and nobody else reads the input, nor what that is
+/// a view of.
+bool overwrites_input(const Problem& problem, OpId id, const ProblemOptions& options) {
+    const Op& op = problem.graph->op(id);
+    const bool asked = op.in_place || (options.in_place && kind_info(op.kind).elementwise);
+    if (!asked || !runs_forward(op) || op.inputs.empty() || op.outputs.empty()) return false;
+    const TensorId input = problem.output_begin[op.inputs.front().op] + op.inputs.front().output;
+    if (problem.tensor_bytes[input] != problem.tensor_bytes[problem.output_begin[id]]) return false;
+    for (TensorId tensor = input; tensor != kNoTensor; tensor = problem.alias_of[tensor]) {
+        if (problem.consumer_begin[tensor + 1] - problem.consumer_begin[tensor] != 1) return false;
+        if (is_parameter(problem.graph->op(problem.producer[tensor]))) return false;
+    }
+    return true;
+}
+
+/// The backward of a view of all elements is a view of its only gradient.
+bool views_gradient(const Problem& problem, OpId id) {
+    const Op& op = problem.graph->op(id);
+    return kind_info(op.kind).view && op.phase == Phase::backward && !op.recomputes && op.inputs.size() == 1 && !op.outputs.empty() &&
+           problem.tensor_bytes[problem.output_begin[op.inputs.front().op] + op.inputs.front().output] ==
+               problem.tensor_bytes[problem.output_begin[id]];
+}
+
+void fill_aliases(Problem& problem, const ProblemOptions& options) {
+    problem.alias_of.assign(problem.tensors, kNoTensor);
+    if (problem.memory != MemoryModel::training) return;
+    for (OpId id = 0; id < problem.ops; ++id) {
+        const Op& op = problem.graph->op(id);
+        if (op.inputs.empty()) continue;
+        const bool view = kind_info(op.kind).view && runs_forward(op);
+        const std::size_t outputs = view                                                                    ? op.outputs.size()
+                                    : overwrites_input(problem, id, options) || views_gradient(problem, id) ? 1
+                                                                                                            : 0;
+        for (std::size_t k = 0; k < outputs; ++k) {
+            problem.alias_of[problem.output_begin[id] + k] = problem.output_begin[op.inputs.front().op] + op.inputs.front().output;
+        }
+    }
+}
+
+void fill_output_bytes(Problem& problem) {
+    problem.output_bytes = problem.tensor_bytes;
+    for (TensorId tensor = 0; tensor < problem.tensors; ++tensor) {
+        const bool held_elsewhere = problem.alias_of[tensor] != kNoTensor || is_parameter(problem.graph->op(problem.producer[tensor]));
+        if (held_elsewhere) problem.output_bytes[tensor] = 0;
+    }
+}
+
+/// Elements of a tensor [batch, channels, extents...] at a place of all its batches.
+double positions(const Tensor& tensor) {
+    auto count = static_cast<double>(tensor.shape->front());
+    for (std::size_t i = 2; i < tensor.shape->size(); ++i) count *= static_cast<double>((*tensor.shape)[i]);
+    return count;
+}
+
+/// Bytes of a convolution's unfolded input (Chellapilla, Puri, Simard: High performance convolutional neural networks, 2006): kernel
+/// elements times input channels for each output position; of a transposed one, which goes the other way, kernel elements times output
+/// channels for each input position. A kernel of one element that meets every position has nothing to unfold.
+double unfolded_bytes(const Graph& graph, const Op& op) {
+    const auto kernel = integer_attribute(op, "kernel");
+    if (!op.kind.starts_with("conv") || !kernel || op.inputs.empty() || op.outputs.empty()) return 0;
+    const Tensor* unfolded = &graph.op(op.inputs.front().op).outputs[op.inputs.front().output];
+    const Tensor* folded = &op.outputs.front();
+    if (!unfolded->shape || !folded->shape || unfolded->shape->size() < 3 || folded->shape->size() < 3) return 0;
+    if (op.kind.starts_with("conv_transpose")) std::swap(unfolded, folded);
+    // One number is the extent in every direction.
+    double elements = 1;
+    for (std::size_t i = 0; i + 2 < unfolded->shape->size(); ++i) {
+        elements *= std::max(0.0, static_cast<double>((*kernel)[std::min(i, kernel->size() - 1)]));
+    }
+    if (elements == 1 && positions(*unfolded) == positions(*folded)) return 0;
+    return elements * static_cast<double>((*unfolded->shape)[1]) * positions(*folded) *
+           static_cast<double>(bytes_per_element(folded->dtype));
+}
+
+/// The workspace of an op; gradients of a convolution unfold as the convolution does.
+double workspace_bytes(const Graph& graph, const Op& op, const ProblemOptions& options) {
+    if (options.memory != MemoryModel::training) return 0;
+    if (op.workspace_bytes > 0 || options.workspace_limit_bytes == 0 || op.phase == Phase::update)
+        return static_cast<double>(op.workspace_bytes);
+    const Op& forward = op.forward_op == kInvalidOp ? op : graph.op(op.forward_op);
+    return std::floor(std::min(unfolded_bytes(graph, forward), options.workspace_limit_bytes));
+}
+
+/// Seconds of adding a batch's gradient to those of the batches before: one addition a parameter, two values read and one written.
+double accumulation_s(const Op& op, const Graph& graph, const Device& device) {
+    if (op.phase != Phase::update || op.forward_op == kInvalidOp) return 0;
+    const Op& forward = graph.op(op.forward_op);
+    const auto bytes = static_cast<double>(forward.parameter_bytes);
+    const DType dtype = forward.outputs.empty() ? DType::float32 : forward.outputs.front().dtype;
+    return device.launch_overhead_s +
+           std::max(bytes / static_cast<double>(bytes_per_element(dtype)) / (device.efficiency * device.peak_flops),
+                    3 * bytes / (device.memory_efficiency.value_or(device.efficiency) * device.memory_bandwidth));
+}
+
+/// Rounds all seconds to multiples of a tick.
+void round_to_ticks(Problem& problem) {
+    double fastest_s = 0;
+    for (OpId op = 0; op < problem.ops; ++op) {
+        const auto first = problem.op_time_s.begin() + static_cast<std::ptrdiff_t>(std::size_t{op} * problem.devices);
+        fastest_s += *std::min_element(first, first + problem.devices);
+    }
+    if (fastest_s == 0) fastest_s = std::accumulate(problem.transfer_s.begin(), problem.transfer_s.end(), 0.0);
+    if (!std::isfinite(fastest_s)) throw PlacementError("all ops together would take longer than can be counted");
+    // A billionth of a billionth of a second less matters to nobody, and sums stay exact for 256 times this time.
+    problem.tick_s = fastest_s > 0 ? std::ldexp(1.0, std::max(std::ilogb(fastest_s) + 1 + 8 - 53, -1000)) : 0;
+    if (problem.tick_s == 0) return;
+    for (auto* const table : {&problem.op_time_s, &problem.transfer_s, &problem.accumulate_s, &problem.channel_latency_s}) {
+        for (double& seconds : *table) seconds = std::nearbyint(seconds / problem.tick_s) * problem.tick_s;
+    }
+}
+
+/// What a device gives beyond the seconds of its ops.
+void fill_devices(Problem& problem, const ProblemOptions& options) {
+    const auto devices = problem.machine->devices();
+    for (const Device& device : devices) problem.memory_limit_bytes.push_back(device.memory_bytes * options.usable_memory);
+    const bool streams = std::ranges::any_of(devices, [](const Device& device) { return device.streams > 1; });
+    problem.accumulates = options.accumulate_gradients;
+    for (OpId op = 0; op < problem.ops; ++op) {
+        for (const Device& device : devices) {
+            // Rounded up to parts that add up exactly.
+            if (streams) problem.op_share.push_back(std::ldexp(std::ceil(std::ldexp(device_share(*problem.graph, op, device), 20)), -20));
+            if (problem.accumulates) problem.accumulate_s.push_back(accumulation_s(problem.graph->op(op), *problem.graph, device));
+        }
+    }
 }
 
 void fill_tensors(Problem& problem) {
@@ -75,7 +215,9 @@ void fill_routes(Problem& problem, const Machine& machine) {
         }
     }
     std::vector<Channel> classes;
+    problem.crossing = machine.crossing();
     for (Channel channel : machine.channels()) {
+        problem.channel_latency_s.push_back(channel.latency_s);
         channel.name.clear();
         const auto known = std::ranges::find(classes, channel);
         problem.channel_class.push_back(static_cast<std::uint32_t>(known - classes.begin()));
@@ -86,8 +228,12 @@ void fill_routes(Problem& problem, const Machine& machine) {
     for (const Op& op : problem.graph->ops()) {
         for (const Tensor& tensor : op.outputs) {
             for (const Channel& channel : classes) {
-                problem.transfer_s.push_back(tensor.transfer_s ? *tensor.transfer_s
-                                                               : transfer_time_s(channel, static_cast<double>(tensor.bytes)));
+                const double time_s = tensor.transfer_s ? *tensor.transfer_s : transfer_time_s(channel, static_cast<double>(tensor.bytes));
+                if (!std::isfinite(time_s)) {
+                    throw PlacementError("the output of op \"" + op.name +
+                                         "\" would take longer to send than can be counted; it is too large, or a channel is too slow");
+                }
+                problem.transfer_s.push_back(time_s);
             }
         }
     }
@@ -136,9 +282,9 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph, 
                                             const ProblemOptions& options) {
     auto problem = std::make_shared<Problem>();
     problem->forward = graph;
-    problem->graph =
-        std::make_shared<const Graph>(options.inference ? inference_graph(*graph) : options.cost.model->training_graph(*graph));
-    problem->machine = std::make_shared<const Machine>(with_efficiencies(*machine, options.cost));
+    problem->graph = std::make_shared<const Graph>(options.inference ? inference_graph(*graph)
+                                                                     : options.cost.model->training_graph(*graph, options.recomputation));
+    problem->machine = std::make_shared<const Machine>(with_options(*machine, options));
     problem->grouping = group_by_constraints(*problem->graph);
     problem->memory = options.memory;
     problem->inference = options.inference;
@@ -163,11 +309,21 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph, 
         }
         problem->resident_bytes.push_back(static_cast<double>(ops.op(op).parameter_bytes) * (1 + states) +
                                           static_cast<double>(ops.op(op).resident_bytes));
+        if (options.accumulate_gradients && options.memory == MemoryModel::training && ops.op(op).phase == Phase::update &&
+            ops.op(op).forward_op != kInvalidOp) {
+            // The sum of the gradients stays from batch to batch.
+            problem->resident_bytes.back() += static_cast<double>(ops.op(ops.op(op).forward_op).parameter_bytes);
+        }
+        problem->workspace_bytes.push_back(workspace_bytes(ops, ops.op(op), options));
         problem->sends_together.push_back(ops.op(op).sends_together);
     }
+    fill_devices(*problem, options);
     fill_tensors(*problem);
+    fill_aliases(*problem, options);
+    fill_output_bytes(*problem);
     fill_routes(*problem, *problem->machine);
     fill_allowed(*problem);
+    round_to_ticks(*problem);
     return problem;
 }
 

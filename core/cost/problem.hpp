@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,11 +15,13 @@
 #include "core/cost/placement.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/grouping.hpp"
+#include "core/graph/training.hpp"
 #include "core/machine/machine.hpp"
 
 namespace placewright {
 
 using TensorId = std::uint32_t;
+inline constexpr TensorId kNoTensor = std::numeric_limits<TensorId>::max();
 
 /// What is counted as memory, and when.
 enum class MemoryModel : std::uint8_t {
@@ -36,6 +39,18 @@ struct ProblemOptions {
     /// Copies of the parameters that the training optimizer keeps beside them (0 for plain SGD, 1 with momentum, 2 for Adam).
     double optimizer_states = 1;
     MemoryModel memory = MemoryModel::training;
+    Recomputation recomputation = Recomputation::none;
+    /// Batches are parts of one step: their gradients are added up and the parameters updated once.
+    bool accumulate_gradients = false;
+    /// Ops that can do so overwrite their input, as if all were marked Op::in_place.
+    bool in_place = false;
+    /// Convolutions without a workspace of their own get that of unfolding their input (im2col), up to so many bytes.
+    double workspace_limit_bytes = 0;
+    /// Share of each device's memory that placements may use; the rest is left for fragmentation and the framework.
+    double usable_memory = 1;
+    std::optional<Crossing> crossing;  ///< replaces the machine's
+
+    bool operator==(const ProblemOptions&) const = default;
 };
 
 /// A placement that cannot be used, with the ops and devices that are at fault.
@@ -54,10 +69,26 @@ struct Problem {
 
     std::uint32_t ops = 0, tensors = 0, devices = 0, channels = 0, groups = 0;
 
-    std::vector<double> op_time_s;              ///< [op * devices + device]
-    std::vector<double> resident_bytes;         ///< [op]: parameters, optimizer state and the like, held for the whole step
-    std::vector<TensorId> output_begin;         ///< [ops + 1]: outputs of op o are tensors output_begin[o] .. output_begin[o + 1]
-    std::vector<double> tensor_bytes;           ///< [tensor]
+    /// Seconds of ops and transfers are multiples of this power of two, so that sums up to 2^53 ticks are exact and the order of adding
+    /// does not matter. At most 2^-44 of the time that all ops take, each on its fastest device. 0: all times are.
+    double tick_s = 0;
+
+    std::vector<double> op_time_s;        ///< [op * devices + device]
+    std::vector<double> resident_bytes;   ///< [op]: parameters, optimizer state and the like, held for the whole step
+    std::vector<TensorId> output_begin;   ///< [ops + 1]: outputs of op o are tensors output_begin[o] .. output_begin[o + 1]
+    std::vector<double> workspace_bytes;  ///< [op]
+    std::vector<double> tensor_bytes;     ///< [tensor]
+    /// [tensor]: the input of its producer that it shares its memory with on the device of its producer (views, in-place ops), or
+    /// kNoTensor.
+    std::vector<TensorId> alias_of;
+    /// [tensor]: what it takes on the device of its producer: nothing for those with an alias and for parameters seen as tensors (they
+    /// are part of resident_bytes), else tensor_bytes. Copies on other devices are whole.
+    std::vector<double> output_bytes;
+    std::vector<double> memory_limit_bytes;  ///< [device]: what may be used of its memory
+    bool accumulates = false;
+    std::vector<double> accumulate_s;  ///< [op * devices + device]: of update ops, adding a batch's gradient; empty unless accumulates
+    /// [op * devices + device]: the part of the device that the op keeps busy, in [0, 1]; empty if every device has one stream.
+    std::vector<double> op_share;
     std::vector<OpId> producer;                 ///< [tensor]
     std::vector<std::uint32_t> consumer_begin;  ///< [tensors + 1]
     std::vector<OpId> consumer;                 ///< distinct ops that read a tensor, ascending
@@ -68,6 +99,8 @@ struct Problem {
 
     std::vector<std::uint32_t> route_begin;  ///< [devices * devices + 1], by from * devices + to
     std::vector<ChannelId> route_channel;
+    Crossing crossing = Crossing::store_and_forward;
+    std::vector<double> channel_latency_s;  ///< [channel], part of transfer_s
     /// Channels of the same speed share a class, so that this table stays small: [tensor * channel_classes + class].
     std::uint32_t channel_classes = 0;
     std::vector<std::uint32_t> channel_class;  ///< [channel]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "core/graph/training.hpp"
@@ -15,7 +16,11 @@ std::uint32_t gradient_output(const Graph& graph, OpId op, OpId producer) {
 
 }  // namespace
 
-Graph exprimo_training_graph(const Graph& graph) {
+Graph exprimo_training_graph(const Graph& graph, Recomputation recomputation) {
+    if (recomputation != Recomputation::none) {
+        throw GraphError("", "Exprimo's rules know no recomputation \"" + std::string(to_string(recomputation)) +
+                                 "\"; choose \"none\" or another cost model");
+    }
     if (graph.training() != Training::implicit) return graph;
     GraphBuilder builder(graph.name(), graph.batch(), Training::explicit_);
     for (OpId id = 0; id < graph.size(); ++id) {

@@ -77,7 +77,10 @@ struct Op {
     double flops = 0;                      ///< two per multiply-add
     std::optional<double> backward_flops;  ///< data and weight gradients together; derived when absent
     std::int64_t parameter_bytes = 0;
-    std::int64_t resident_bytes = 0;  ///< held for the whole step beside the parameters; the training optimizer keeps no copy of it
+    std::int64_t resident_bytes = 0;   ///< held for the whole step beside the parameters; the training optimizer keeps no copy of it
+    std::int64_t workspace_bytes = 0;  ///< scratch memory, held while the op runs
+    /// The first output overwrites the first input where nobody else reads that (PyTorch's inplace=True).
+    bool in_place = false;
     std::vector<Tensor> outputs;
     std::vector<TensorRef> inputs;
     std::string colocate;                        ///< ops with the same non-empty label share a device
@@ -89,6 +92,8 @@ struct Op {
     OpId forward_op = kInvalidOp;
     /// All outputs that go to one device travel as one message; otherwise each tensor is sent by itself.
     bool sends_together = false;
+    /// It is its forward op run again in the backward pass (recomputation.hpp).
+    bool recomputes = false;
 };
 
 /// The integers of an attribute such as "kernel": "[3,3]" or "3"; nothing if it is absent or holds anything else.

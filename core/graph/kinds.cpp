@@ -14,7 +14,7 @@ constexpr KindInfo source(std::string_view name) {
     return {.name = name, .computes = false, .keeps_inputs = false, .differentiable = false};
 }
 constexpr KindInfo view(std::string_view name) {
-    return {.name = name, .computes = false, .keeps_inputs = false};
+    return {.name = name, .computes = false, .keeps_inputs = false, .view = true};
 }
 constexpr KindInfo keeps_nothing(std::string_view name) {
     return {.name = name, .keeps_inputs = false};
@@ -28,8 +28,16 @@ constexpr KindInfo keeps_output(std::string_view name) {
 constexpr KindInfo keeps_both(std::string_view name) {
     return {.name = name, .keeps_output = true};
 }
+constexpr KindInfo product(std::string_view name) {
+    return {.name = name, .product = true};
+}
 constexpr KindInfo no_gradient(std::string_view name) {
     return {.name = name, .keeps_inputs = false, .differentiable = false};
+}
+/// PyTorch has a variant that works in place: relu_, dropout(inplace=True), add_.
+constexpr KindInfo elementwise(KindInfo kind) {
+    kind.elementwise = true;
+    return kind;
 }
 constexpr KindInfo recurrent(std::string_view name) {
     return {.name = name, .keeps_output = true, .recurrent = true};
@@ -38,6 +46,7 @@ constexpr KindInfo recurrent(std::string_view name) {
 constexpr std::array kKinds{
     source("input"),
     source("constant"),
+    KindInfo{.name = "parameter", .computes = false, .keeps_inputs = false, .parameter = true},
 
     view("chunk"),
     view("expand"),
@@ -55,25 +64,25 @@ constexpr std::array kKinds{
     view("unflatten"),
     view("unsqueeze"),
     view("view"),
-    KindInfo{.name = "detach", .computes = false, .keeps_inputs = false, .differentiable = false},
+    KindInfo{.name = "detach", .computes = false, .keeps_inputs = false, .differentiable = false, .view = true},
 
-    keeps_inputs("conv1d"),
-    keeps_inputs("conv2d"),
-    keeps_inputs("conv3d"),
-    keeps_inputs("conv_transpose1d"),
-    keeps_inputs("conv_transpose2d"),
-    keeps_inputs("conv_transpose3d"),
-    keeps_inputs("linear"),
-    keeps_inputs("bilinear"),
-    keeps_inputs("matmul"),
-    keeps_inputs("bmm"),
-    keeps_inputs("mm"),
-    keeps_inputs("addmm"),
-    keeps_inputs("baddbmm"),
-    keeps_inputs("einsum"),
+    product("conv1d"),
+    product("conv2d"),
+    product("conv3d"),
+    product("conv_transpose1d"),
+    product("conv_transpose2d"),
+    product("conv_transpose3d"),
+    product("linear"),
+    product("bilinear"),
+    product("matmul"),
+    product("bmm"),
+    product("mm"),
+    product("addmm"),
+    product("baddbmm"),
+    product("einsum"),
     keeps_inputs("embedding"),
     keeps_inputs("embedding_bag"),
-    keeps_both("scaled_dot_product_attention"),
+    KindInfo{.name = "scaled_dot_product_attention", .keeps_output = true, .product = true},
 
     keeps_inputs("batch_norm"),
     keeps_inputs("group_norm"),
@@ -83,39 +92,39 @@ constexpr std::array kKinds{
     keeps_both("local_response_norm"),
     keeps_both("normalize"),
 
-    keeps_output("relu"),
-    keeps_output("sigmoid"),
-    keeps_output("tanh"),
+    elementwise(keeps_output("relu")),
+    elementwise(keeps_output("sigmoid")),
+    elementwise(keeps_output("tanh")),
     keeps_output("softmax"),
     keeps_output("log_softmax"),
-    keeps_output("exp"),
-    keeps_output("sqrt"),
-    keeps_output("rsqrt"),
-    keeps_inputs("relu6"),
-    keeps_inputs("leaky_relu"),
+    elementwise(keeps_output("exp")),
+    elementwise(keeps_output("sqrt")),
+    elementwise(keeps_output("rsqrt")),
+    elementwise(keeps_inputs("relu6")),
+    elementwise(keeps_inputs("leaky_relu")),
     keeps_inputs("prelu"),
-    keeps_inputs("elu"),
-    keeps_inputs("selu"),
-    keeps_inputs("celu"),
+    elementwise(keeps_inputs("elu")),
+    elementwise(keeps_inputs("selu")),
+    elementwise(keeps_inputs("celu")),
     keeps_inputs("gelu"),
     keeps_inputs("glu"),
-    keeps_inputs("silu"),
-    keeps_inputs("mish"),
+    elementwise(keeps_inputs("silu")),
+    elementwise(keeps_inputs("mish")),
     keeps_inputs("softplus"),
-    keeps_inputs("hardtanh"),
-    keeps_inputs("hardsigmoid"),
-    keeps_inputs("hardswish"),
+    elementwise(keeps_inputs("hardtanh")),
+    elementwise(keeps_inputs("hardsigmoid")),
+    elementwise(keeps_inputs("hardswish")),
     keeps_inputs("logsigmoid"),
-    keeps_inputs("clamp"),
-    keeps_inputs("abs"),
-    keeps_inputs("log"),
-    keeps_inputs("pow"),
+    elementwise(keeps_inputs("clamp")),
+    elementwise(keeps_inputs("abs")),
+    elementwise(keeps_inputs("log")),
+    elementwise(keeps_inputs("pow")),
     // Its mask can be told from the output.
-    keeps_output("dropout"),
-    keeps_output("dropout1d"),
-    keeps_output("dropout2d"),
-    keeps_output("dropout3d"),
-    keeps_output("alpha_dropout"),
+    elementwise(keeps_output("dropout")),
+    elementwise(keeps_output("dropout1d")),
+    elementwise(keeps_output("dropout2d")),
+    elementwise(keeps_output("dropout3d")),
+    elementwise(keeps_output("alpha_dropout")),
 
     keeps_inputs("max_pool1d"),
     keeps_inputs("max_pool2d"),
@@ -134,9 +143,9 @@ constexpr std::array kKinds{
     keeps_nothing("pixel_shuffle"),
     keeps_nothing("pad"),
 
-    keeps_nothing("add"),
-    keeps_nothing("sub"),
-    keeps_nothing("neg"),
+    elementwise(keeps_nothing("add")),
+    elementwise(keeps_nothing("sub")),
+    elementwise(keeps_nothing("neg")),
     keeps_nothing("cat"),
     keeps_nothing("stack"),
     keeps_nothing("clone"),
@@ -144,11 +153,11 @@ constexpr std::array kKinds{
     keeps_nothing("mean"),
     keeps_nothing("sum"),
     keeps_nothing("cumsum"),
-    keeps_inputs("mul"),
-    keeps_inputs("div"),
+    elementwise(keeps_inputs("mul")),
+    elementwise(keeps_inputs("div")),
     keeps_inputs("gather"),
     keeps_inputs("index_select"),
-    keeps_inputs("masked_fill"),
+    elementwise(keeps_inputs("masked_fill")),
     keeps_inputs("where"),
     keeps_inputs("max"),
     keeps_inputs("min"),
@@ -178,8 +187,8 @@ constexpr std::array kKinds{
     no_gradient("lt"),
     no_gradient("ne"),
     no_gradient("one_hot"),
-    no_gradient("round"),
-    no_gradient("sign"),
+    elementwise(no_gradient("round")),
+    elementwise(no_gradient("sign")),
 };
 
 }  // namespace

@@ -15,6 +15,10 @@ struct KindInfo {
     bool keeps_output = false;   ///< its backward reads its forward output
     bool differentiable = true;  ///< false: no gradient flows through it (input, argmax)
     bool recurrent = false;      ///< a cell of a recurrent network
+    bool product = false;        ///< multiplies tensors with each other or with its parameters: convolutions, linear maps, attention
+    bool elementwise = false;    ///< its output can overwrite its first input, element by element
+    bool view = false;           ///< its outputs are the memory of its first input, seen in another way
+    bool parameter = false;      ///< its outputs are its parameters, seen as tensors
 };
 
 /// The entry for `kind`, or the entry for unknown kinds.

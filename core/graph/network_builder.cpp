@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "core/graph/network_builder.hpp"
 
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <numeric>
 #include <stdexcept>
@@ -48,6 +50,15 @@ std::vector<std::int64_t> slide(const std::string& name, const Value& from, cons
     return {from.shape[0], channels, rows / window.stride.height + 1, columns / window.stride.width + 1};
 }
 
+/// Shape of rows or of a sequence after a linear layer.
+std::vector<std::int64_t> mapped(const std::string& name, const Value& from, std::int64_t features) {
+    require(from.shape.size() == 2 || from.shape.size() == 3, name,
+            "expected an input of batch and features, or batch, positions and features");
+    std::vector<std::int64_t> shape = from.shape;
+    shape.back() = features;
+    return shape;
+}
+
 }  // namespace
 
 NetworkBuilder::NetworkBuilder(std::string name, std::int64_t batch) : batch_(batch), builder_(std::move(name), batch, Training::implicit) {
@@ -55,8 +66,9 @@ NetworkBuilder::NetworkBuilder(std::string name, std::int64_t batch) : batch_(ba
 }
 
 Value NetworkBuilder::append(Op op, std::vector<std::int64_t> shape, std::span<const Value> inputs) {
-    for (const Value& input : inputs) op.inputs.push_back({input.op, 0});
-    op.outputs = {make_tensor(shape)};
+    for (const Value& input : inputs) op.inputs.push_back({input.op, input.output});
+    if (op.outputs.empty()) op.outputs = {make_tensor(shape)};
+    op.colocate = colocate_;
     const auto id = static_cast<OpId>(builder_.size());
     builder_.add(std::move(op));
     return {id, std::move(shape)};
@@ -127,11 +139,17 @@ Value NetworkBuilder::adaptive_avg_pool2d(const std::string& name, const Value& 
 }
 
 Value NetworkBuilder::add(const std::string& name, const Value& a, const Value& b) {
-    require(a.shape == b.shape, name, "expected two inputs of the same shape");
+    const auto fits = [](std::int64_t extent, std::int64_t whole) { return extent == whole || extent == 1; };
+    require(b.shape.size() <= a.shape.size() && std::equal(b.shape.rbegin(), b.shape.rend(), a.shape.rbegin(), fits), name,
+            "expected two inputs of the same shape");
     Op op = make_op(name, "add");
     op.flops = elements(a.shape);
     const std::vector<Value> inputs{a, b};
     return append(std::move(op), a.shape, inputs);
+}
+
+Value NetworkBuilder::shift(const std::string& name, const Value& from) {
+    return elementwise(name, "pad", from, 0);
 }
 
 Value NetworkBuilder::cat(const std::string& name, std::span<const Value> parts) {
@@ -153,11 +171,126 @@ Value NetworkBuilder::flatten(const std::string& name, const Value& from) {
 }
 
 Value NetworkBuilder::linear(const std::string& name, const Value& from, std::int64_t features) {
-    require(from.shape.size() == 2, name, "expected an input of batch and features");
     Op op = make_op(name, "linear");
     op.flops = 2.0 * elements(from.shape) * static_cast<double>(features);
-    op.parameter_bytes = kParameterBytes * features * (from.shape[1] + 1);
-    return append(std::move(op), {from.shape[0], features}, {&from, 1});
+    std::vector<std::int64_t> shape = mapped(name, from, features);
+    op.parameter_bytes = kParameterBytes * features * (from.shape.back() + 1);
+    return append(std::move(op), std::move(shape), {&from, 1});
+}
+
+Value NetworkBuilder::linear(const std::string& name, const Value& from, const Value& weights) {
+    require(weights.shape.size() == 2 && weights.shape[1] == from.shape.back(), name, "the weights do not fit the input");
+    Op op = make_op(name, "linear");
+    op.flops = 2.0 * elements(from.shape) * static_cast<double>(weights.shape[0]);
+    return append(std::move(op), mapped(name, from, weights.shape[0]), std::array{from, weights});
+}
+
+Value NetworkBuilder::tokens(const std::string& name, std::int64_t positions) {
+    Op op = make_op(name, "input");
+    op.outputs = {make_tensor({batch_, positions}, DType::int64)};
+    return append(std::move(op), {batch_, positions}, {});
+}
+
+Value NetworkBuilder::parameter(const std::string& name, std::vector<std::int64_t> shape) {
+    Op op = make_op(name, "parameter");
+    op.outputs = {make_tensor(shape)};
+    op.parameter_bytes = op.outputs[0].bytes;
+    return append(std::move(op), std::move(shape), {});
+}
+
+Value NetworkBuilder::embedding(const std::string& name, const Value& tokens, std::int64_t vocabulary, std::int64_t features) {
+    Op op = make_op(name, "embedding");
+    op.parameter_bytes = kParameterBytes * vocabulary * features;
+    return append(std::move(op), {tokens.shape[0], tokens.shape[1], features}, {&tokens, 1});
+}
+
+Value NetworkBuilder::embedding(const std::string& name, const Value& tokens, const Value& table) {
+    return append(make_op(name, "embedding"), {tokens.shape[0], tokens.shape[1], table.shape[1]}, std::array{tokens, table});
+}
+
+Value NetworkBuilder::lstm_weights(const std::string& name, std::int64_t inputs, std::int64_t hidden) {
+    return parameter(name, {4 * hidden, inputs + hidden + 1});
+}
+
+LstmState NetworkBuilder::lstm_cell(const std::string& name, std::span<const Value> from, const LstmState* state, const Value& weights) {
+    const std::int64_t hidden = weights.shape[0] / 4;
+    std::int64_t features = 0;
+    std::vector<Value> inputs(from.begin(), from.end());
+    for (const Value& input : from) features += input.shape.back();
+    require(features + hidden + 1 == weights.shape[1] || (!state && features + hidden + 1 < weights.shape[1]), name,
+            "the weights do not fit the input");
+    if (state) inputs.insert(inputs.end(), {state->hidden, state->cell});
+    inputs.push_back(weights);
+    Op op = make_op(name, "lstm_cell");
+    op.flops = static_cast<double>(batch_) * static_cast<double>(2 * (weights.shape[1] - 1) * 4 * hidden + 13 * hidden);
+    op.outputs = {make_tensor({batch_, hidden}), make_tensor({batch_, hidden}), make_tensor({batch_, 4 * hidden})};
+    const Value output = append(std::move(op), {batch_, hidden}, inputs);
+    return {output, {output.op, output.shape, 1}};
+}
+
+Value NetworkBuilder::layer_norm(const std::string& name, const Value& from) {
+    Op op = make_op(name, "layer_norm");
+    op.flops = 4.0 * elements(from.shape);
+    op.parameter_bytes = kParameterBytes * 2 * from.shape.back();
+    return append(std::move(op), from.shape, {&from, 1});
+}
+
+Value NetworkBuilder::gelu(const std::string& name, const Value& from) {
+    return elementwise(name, "gelu", from, 8);
+}
+
+Value NetworkBuilder::tanh(const std::string& name, const Value& from) {
+    return elementwise(name, "tanh", from, 1);
+}
+
+Value NetworkBuilder::softmax(const std::string& name, const Value& from) {
+    return elementwise(name, "softmax", from, 5);
+}
+
+Value NetworkBuilder::bmm(const std::string& name, const Value& a, const Value& b) {
+    require(a.shape.size() == 3 && b.shape.size() == 3 && a.shape[0] == b.shape[0] && a.shape[2] == b.shape[1], name,
+            "expected matrices that can be multiplied");
+    Op op = make_op(name, "bmm");
+    op.flops = 2.0 * elements(a.shape) * static_cast<double>(b.shape[2]);
+    return append(std::move(op), {a.shape[0], a.shape[1], b.shape[2]}, std::array{a, b});
+}
+
+Value NetworkBuilder::attention(const std::string& name, const Value& query, const Value& key, const Value& value, std::int64_t heads) {
+    require(query.shape.size() == 3 && key.shape == value.shape && query.shape[2] == key.shape[2], name,
+            "queries, keys and values do not fit");
+    require(query.shape[2] % heads == 0, name, "the features do not divide into the heads");
+    Op op = make_op(name, "scaled_dot_product_attention");
+    op.flops = elements(query.shape) * static_cast<double>(key.shape[1]) * 4.0 +
+               5.0 * static_cast<double>(query.shape[0] * heads * query.shape[1] * key.shape[1]);
+    op.attributes["heads"] = std::to_string(heads);
+    return append(std::move(op), query.shape, std::array{query, key, value});
+}
+
+std::vector<Value> NetworkBuilder::unbind(const std::string& name, const Value& from) {
+    require(from.shape.size() == 3, name, "expected a sequence of batch, positions and features");
+    const std::vector<std::int64_t> shape{from.shape[0], from.shape[2]};
+    Op op = make_op(name, "unbind");
+    op.outputs.assign(static_cast<std::size_t>(from.shape[1]), make_tensor(shape));
+    std::vector<Value> steps(static_cast<std::size_t>(from.shape[1]), append(std::move(op), shape, {&from, 1}));
+    for (std::uint32_t step = 0; step < steps.size(); ++step) steps[step].output = step;
+    return steps;
+}
+
+Value NetworkBuilder::stack(const std::string& name, std::span<const Value> steps) {
+    require(!steps.empty() && std::ranges::all_of(steps, [&](const Value& step) { return step.shape == steps.front().shape; }), name,
+            "expected steps of the same shape");
+    const Value& first = steps.front();
+    return append(make_op(name, "stack"), {first.shape[0], static_cast<std::int64_t>(steps.size()), first.shape[1]}, steps);
+}
+
+Value NetworkBuilder::select(const std::string& name, const Value& from) {
+    require(from.shape.size() == 3, name, "expected a sequence of batch, positions and features");
+    return append(make_op(name, "select"), {from.shape[0], from.shape[2]}, {&from, 1});
+}
+
+Value NetworkBuilder::reshape(const std::string& name, const Value& from, std::vector<std::int64_t> shape) {
+    require(elements(shape) == elements(from.shape), name, "expected as many elements as before");
+    return append(make_op(name, "reshape"), std::move(shape), {&from, 1});
 }
 
 Value NetworkBuilder::cross_entropy(const std::string& name, const Value& logits) {

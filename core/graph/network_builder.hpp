@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What the generators of convolutional networks share: layers with their exact shapes, parameters and FLOPs.
-// Tensors are float32 in the order batch, channels, height, width. Parameters are float32 too.
+// What the generators of networks share: layers with their exact shapes, parameters and FLOPs.
+// Tensors are float32 in the order batch, channels, height, width or batch, positions, features. Parameters are float32 too.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/graph/graph.hpp"
@@ -35,19 +36,27 @@ struct Convolution {
     std::int64_t groups = 1;
 };
 
-/// The output of an op that was added.
+/// An output of an op that was added.
 struct Value {
     OpId op = kInvalidOp;
     std::vector<std::int64_t> shape;
+    std::uint32_t output = 0;
 
     std::int64_t channels() const { return shape[1]; }
+};
+
+/// What a recurrent cell hands to the next step.
+struct LstmState {
+    Value hidden, cell;
 };
 
 /// Adds one op a call. An op's scope is its name up to the last '/'.
 ///
 /// FLOPs: convolutions and linear layers count two per multiply-add and nothing for the bias; batch_norm four an element (subtract the
 /// mean, divide by the deviation, scale, shift); relu, dropout and add one an element; pools one for each element in each window;
-/// cross_entropy four a logit (largest, subtract, exponential, sum); cat and flatten none.
+/// cross_entropy four a logit (largest, subtract, exponential, sum); softmax one more (divide); layer_norm four and gelu eight an element;
+/// lstm_cell its product and 13 an element of its state (four biases, three sigmoids, two tanh, three products, a sum);
+/// scaled_dot_product_attention its two products and a softmax over the scores; cat, flatten, embedding, unbind, stack and select none.
 ///
 /// Throws std::invalid_argument where shapes do not fit, GraphError for a repeated name.
 class NetworkBuilder {
@@ -63,12 +72,48 @@ public:
     Value max_pool2d(const std::string& name, const Value& from, const Window& window);
     Value avg_pool2d(const std::string& name, const Value& from, const Window& window);
     Value adaptive_avg_pool2d(const std::string& name, const Value& from, Extent size);
+    /// An image moved up and left by one pixel, zeros in its place.
+    Value shift(const std::string& name, const Value& from);
+    /// `b` has the extents of `a`, or 1 instead; the first may be missing.
     Value add(const std::string& name, const Value& a, const Value& b);
     /// Joined along the channels.
     Value cat(const std::string& name, std::span<const Value> parts);
     Value flatten(const std::string& name, const Value& from);
-    /// With bias.
+    /// With bias, of the last extent of rows or of a sequence.
     Value linear(const std::string& name, const Value& from, std::int64_t features);
+    /// Without bias, by weights (features x extent) that other ops may use too.
+    Value linear(const std::string& name, const Value& from, const Value& weights);
+
+    /// Whole numbers: `positions` tokens.
+    Value tokens(const std::string& name, std::int64_t positions);
+    /// Parameters that several ops read.
+    Value parameter(const std::string& name, std::vector<std::int64_t> shape);
+    Value embedding(const std::string& name, const Value& tokens, std::int64_t vocabulary, std::int64_t features);
+    /// By a table (vocabulary x features) that other ops may use too.
+    Value embedding(const std::string& name, const Value& tokens, const Value& table);
+    /// A step of a long short-term memory (Hochreiter, Schmidhuber, 1997) on the features of all `from` together; no `state`: zeros.
+    /// `weights` come from lstm_weights. A third output holds the gates, which the backward reads.
+    LstmState lstm_cell(const std::string& name, std::span<const Value> from, const LstmState* state, const Value& weights);
+    Value lstm_weights(const std::string& name, std::int64_t inputs, std::int64_t hidden);
+    Value layer_norm(const std::string& name, const Value& from);
+    Value gelu(const std::string& name, const Value& from);
+    Value tanh(const std::string& name, const Value& from);
+    Value softmax(const std::string& name, const Value& from);
+    /// (batch x m x n) times (batch x n x p).
+    Value bmm(const std::string& name, const Value& a, const Value& b);
+    /// Of batch x positions x features: softmax(q k^T) v for each of the heads that the features are cut into (Vaswani and others, 2017).
+    Value attention(const std::string& name, const Value& query, const Value& key, const Value& value, std::int64_t heads);
+    /// Batch x positions x features, cut into the positions.
+    std::vector<Value> unbind(const std::string& name, const Value& from);
+    /// The reverse of unbind.
+    Value stack(const std::string& name, std::span<const Value> steps);
+    /// One position of a sequence.
+    Value select(const std::string& name, const Value& from);
+    /// The same elements in another shape.
+    Value reshape(const std::string& name, const Value& from, std::vector<std::int64_t> shape);
+
+    /// Ops added from now on share a device with all others of the same label; an empty label: with none.
+    void colocate(std::string label) { colocate_ = std::move(label); }
     /// The mean loss over the batch, a scalar; labels are not modelled.
     Value cross_entropy(const std::string& name, const Value& logits);
 
@@ -80,6 +125,7 @@ private:
     Value pool(const std::string& name, const char* kind, const Value& from, const Window& window);
 
     std::int64_t batch_;
+    std::string colocate_;
     GraphBuilder builder_;
 };
 

@@ -56,4 +56,16 @@ Graph resnet50(std::int64_t batch) {
     return resnet("resnet50", batch, std::array{3, 4, 6, 3});
 }
 
+Graph resnet101(std::int64_t batch) {
+    return resnet("resnet101", batch, std::array{3, 4, 23, 3});
+}
+
+Graph resnet152(std::int64_t batch) {
+    return resnet("resnet152", batch, std::array{3, 8, 36, 3});
+}
+
+Graph resnet200(std::int64_t batch) {
+    return resnet("resnet200", batch, std::array{3, 24, 36, 3});
+}
+
 }  // namespace placewright

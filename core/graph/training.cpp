@@ -2,15 +2,20 @@
 #include "core/graph/training.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 
+#include "core/base/text.hpp"
 #include "core/graph/kinds.hpp"
+#include "core/graph/recomputation.hpp"
 
 namespace placewright {
 namespace {
+
+constexpr std::array<std::string_view, 3> kRecomputations{"none", "segments", "cheap"};
 
 void add_distinct(std::vector<TensorRef>& list, TensorRef tensor) {
     if (std::find(list.begin(), list.end(), tensor) == list.end()) list.push_back(tensor);
@@ -21,11 +26,21 @@ DType parameter_dtype(const Op& op) {
     return op.outputs.empty() ? DType::float32 : op.outputs.front().dtype;
 }
 
+double parameter_count(const Op& op) {
+    return static_cast<double>(op.parameter_bytes) / static_cast<double>(bytes_per_element(parameter_dtype(op)));
+}
+
 Tensor parameter_gradient(const Op& op) {
     Tensor tensor;
     tensor.dtype = parameter_dtype(op);
     tensor.bytes = op.parameter_bytes;
     return tensor;
+}
+
+/// Whole numbers and truth values carry no gradient.
+bool is_continuous(const Tensor& tensor) {
+    using enum DType;
+    return tensor.dtype == float64 || tensor.dtype == float32 || tensor.dtype == float16 || tensor.dtype == bfloat16;
 }
 
 class Differentiation {
@@ -34,13 +49,15 @@ public:
         : graph_(graph),
           builder_(graph.name(), graph.batch(), Training::explicit_),
           needs_gradient_(graph.size()),
+          is_parameter_(graph.size()),
           backward_(graph.size()) {
         for (OpId id = 0; id < graph.size(); ++id) {
             const Op& op = graph.op(id);
-            const auto producers = graph.producers(id);
-            needs_gradient_[id] = kind_info(op.kind).differentiable &&
-                                  (op.parameter_bytes > 0 || std::any_of(producers.begin(), producers.end(),
-                                                                         [&](OpId producer) { return needs_gradient_[producer]; }));
+            const KindInfo& kind = kind_info(op.kind);
+            is_parameter_[id] = kind.parameter || (kind.view && !op.inputs.empty() && is_parameter_[op.inputs.front().op]);
+            needs_gradient_[id] =
+                kind.differentiable &&
+                (op.parameter_bytes > 0 || std::ranges::any_of(op.inputs, [&](const TensorRef& input) { return carries_gradient(input); }));
             builder_.add(op);
         }
     }
@@ -53,6 +70,10 @@ public:
     }
 
 private:
+    bool carries_gradient(const TensorRef& tensor) const {
+        return needs_gradient_[tensor.op] && is_continuous(graph_.op(tensor.op).outputs[tensor.output]);
+    }
+
     /// The gradients of the op's outputs; for an op without consumers what its backward waits for.
     std::vector<TensorRef> incoming_gradients(OpId id) const {
         std::vector<TensorRef> gradients;
@@ -65,14 +86,51 @@ private:
             if (!backward_[consumer]) continue;
             std::uint32_t gradient = 0;
             for (const TensorRef& input : graph_.op(consumer).inputs) {
+                if (!carries_gradient(input)) continue;
                 if (input.op == id) gradients.push_back({*backward_[consumer], gradient});
-                if (needs_gradient_[input.op]) ++gradient;
+                ++gradient;
             }
         }
         return gradients;
     }
 
+    /// How often the work of the forward op its gradients for the inputs take (training.hpp).
+    double gradients_per_forward(const Op& op) const {
+        std::size_t values = 0, parameters = 0;
+        for (const TensorRef& input : op.inputs) {
+            if (carries_gradient(input)) ++(is_parameter_[input.op] ? parameters : values);
+        }
+        if (!kind_info(op.kind).product) values = std::min<std::size_t>(values, 1);
+        return static_cast<double>(std::min<std::size_t>(values + std::min<std::size_t>(parameters, 1), 2));
+    }
+
+    /// The gradient of parameters that several ops read is the sum of what they give back.
+    void differentiate_parameter(OpId id) {
+        if (graph_.consumers(id).empty()) return;
+        std::vector<TensorRef> gradients = incoming_gradients(id);
+        if (gradients.empty()) return;
+        const Op& op = graph_.op(id);
+        if (gradients.size() > 1) {
+            Op sum = bare(id, "/weight_gradient", Phase::backward);
+            sum.kind = "add";
+            sum.flops = static_cast<double>(gradients.size() - 1) * parameter_count(op);
+            sum.attributes = op.attributes;
+            sum.inputs = std::move(gradients);
+            sum.outputs = {parameter_gradient(op)};
+            gradients = {{add(std::move(sum)), 0}};
+        }
+        add_update(id, gradients.front());
+    }
+
+    void add_update(OpId id, TensorRef gradient) {
+        Op update = bare(id, "/update", Phase::update);
+        update.inputs = {gradient};
+        update.flops = 2.0 * parameter_count(graph_.op(id));
+        add(std::move(update));
+    }
+
     void differentiate(OpId id) {
+        if (kind_info(graph_.op(id).kind).parameter) return differentiate_parameter(id);
         const std::vector<TensorRef> gradients = incoming_gradients(id);
         // Without a gradient there is nothing to pass on; a source that is the whole network starts by itself.
         if (gradients.empty() && !graph_.consumers(id).empty()) return;
@@ -80,13 +138,14 @@ private:
         const Op& op = graph_.op(id);
         std::vector<Tensor> input_gradients;
         for (const TensorRef& input : op.inputs) {
-            if (needs_gradient_[input.op]) input_gradients.push_back(graph_.op(input.op).outputs[input.output]);
+            if (carries_gradient(input)) input_gradients.push_back(graph_.op(input.op).outputs[input.output]);
         }
         const bool has_weights = op.parameter_bytes > 0;
         const bool shared = has_weights && !input_gradients.empty();
 
         if (!input_gradients.empty()) {
             Op backward = derived(id, "/backward", shared);
+            if (!op.backward_flops) backward.flops *= gradients_per_forward(op);
             backward.inputs = gradients;
             const KindInfo& kind = kind_info(op.kind);
             if (kind.keeps_inputs) {
@@ -103,12 +162,7 @@ private:
             weight_gradient.inputs = gradients;
             for (const TensorRef& input : op.inputs) add_distinct(weight_gradient.inputs, input);
             weight_gradient.outputs = {parameter_gradient(op)};
-            const OpId gradient_id = add(std::move(weight_gradient));
-
-            Op update = bare(id, "/update", Phase::update);
-            update.inputs = {{gradient_id, 0}};
-            update.flops = 2.0 * static_cast<double>(op.parameter_bytes) / static_cast<double>(bytes_per_element(parameter_dtype(op)));
-            add(std::move(update));
+            add_update(id, {add(std::move(weight_gradient)), 0});
         }
     }
 
@@ -146,14 +200,34 @@ private:
     const Graph& graph_;
     GraphBuilder builder_;
     std::vector<bool> needs_gradient_;
+    std::vector<bool> is_parameter_;             ///< it gives parameters as tensors, or is a view of them
     std::vector<std::optional<OpId>> backward_;  ///< "f/backward" by forward op
 };
 
 }  // namespace
 
-Graph training_graph(const Graph& graph) {
+std::string_view to_string(Recomputation recomputation) {
+    return kRecomputations[static_cast<std::size_t>(recomputation)];
+}
+
+std::optional<Recomputation> recomputation_from(std::string_view text) {
+    const auto* const found = std::ranges::find(kRecomputations, text);
+    if (found == kRecomputations.end()) return {};
+    return static_cast<Recomputation>(found - kRecomputations.begin());
+}
+
+Graph training_graph(const Graph& graph, Recomputation recomputation) {
+    if (graph.training() == Training::explicit_ && recomputation != Recomputation::none) {
+        throw GraphError("", "network " + quoted(graph.name()) + " gives its backward ops itself, so that recomputation \"" +
+                                 std::string(to_string(recomputation)) +
+                                 "\" does not know what they keep; choose \"none\" or a network of implicit training");
+    }
     if (graph.training() != Training::implicit) return graph;
-    return Differentiation(graph).run();
+    return with_recomputation(Differentiation(graph).run(), recomputation);
+}
+
+bool runs_forward(const Op& op) {
+    return op.phase == Phase::forward || op.recomputes;
 }
 
 Graph inference_graph(const Graph& graph) {

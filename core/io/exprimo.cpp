@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/graph/sharding.hpp"
 #include "core/io/readers.hpp"
 
 namespace placewright {
@@ -23,7 +24,8 @@ struct Layer {
     std::string name;  ///< "block/layer"
     JsonValue value;
     std::vector<Reference> parents;
-    std::int64_t device = 0;
+    std::vector<std::int64_t> devices;  ///< never empty
+    bool split = false;                 ///< over a list of devices
 };
 
 struct LayerList {
@@ -36,34 +38,37 @@ std::string joined(const std::string& block, const std::string& name) {
     return block.empty() ? name : block + '/' + name;
 }
 
-/// An op may be split over a list of devices; it counts for the first of them.
-std::int64_t read_device(const JsonValue& value) {
+/// Convolutions are split over a list of devices; others are on the first of them.
+void read_devices(const JsonValue& value, Layer& layer) {
     constexpr std::int64_t kMost = std::numeric_limits<DeviceId>::max();
-    if (!value.json().is_array()) return value.whole(0, kMost);
+    layer.split = value.json().is_array();
+    if (!layer.split) {
+        layer.devices = {value.whole(0, kMost)};
+        return;
+    }
     if (value.size() == 0) value.fail("is an empty list, expected the index of a device");
-    return value.at(std::size_t{0}).whole(0, kMost);
+    layer.devices.clear();
+    value.for_each_item([&](const JsonValue& device) { layer.devices.push_back(device.whole(0, kMost)); });
 }
 
-/// Takes blocks apart. Layers of a block without parents of their own get those of the block.
-void collect(const JsonValue& layers, const std::string& block, const std::vector<Reference>& block_parents, std::int64_t block_device,
-             LayerList& list) {
+/// Takes blocks apart. Layers of a block without parents or devices of their own get those of the block.
+void collect(const JsonValue& layers, const Layer& block, LayerList& list) {
     layers.for_each_member([&](const std::string& key, const JsonValue& member) {
-        const std::string name = joined(block, key);
+        const std::string name = joined(block.name, key);
         const JsonValue value = member.placed_at("layer " + in_quotes(name));
-        std::vector<Reference> parents;
-        value.at("parents").for_each_item([&](const JsonValue& parent) { parents.push_back({block, parent.text()}); });
-        if (parents.empty()) parents = block_parents;
-        std::int64_t device = block_device;
+        Layer layer{name, value, {}, block.devices, block.split};
+        value.at("parents").for_each_item([&](const JsonValue& parent) { layer.parents.push_back({block.name, parent.text()}); });
+        if (layer.parents.empty()) layer.parents = block.parents;
         if (const auto given = value.find("device")) {
-            device = read_device(*given);
+            read_devices(*given, layer);
             list.has_devices = true;
         }
         if (value.at("type").text() == "Block") {
             const std::string endpoint = value.text_or("endpoint", "");
             list.endpoints[name] = endpoint.empty() ? "" : joined(name, endpoint);
-            collect(value.at("layers"), name, parents, device, list);
+            collect(value.at("layers"), layer, list);
         } else {
-            list.layers.push_back({name, value, std::move(parents), device});
+            list.layers.push_back(std::move(layer));
         }
     });
 }
@@ -416,13 +421,42 @@ Tensor channels_first(const Inference& at) {
     return make_tensor(std::move(shape));
 }
 
+bool is_split(const Layer& layer) {
+    return layer.split && layer.value.at("type").text() == "Convolution";
+}
+
+std::vector<ShardRequest> shard_requests(const LayerList& list) {
+    std::vector<ShardRequest> requests;
+    for (const Layer& layer : list.layers) {
+        if (is_split(layer)) requests.push_back({layer.name, static_cast<std::int64_t>(layer.devices.size())});
+    }
+    return requests;
+}
+
+/// The device of each op of `graph`, some of which are parts of layers.
+std::map<std::string, std::int64_t> device_indices(const LayerList& list, const Graph& graph) {
+    std::map<std::string, std::int64_t> result;
+    for (const Layer& layer : list.layers) {
+        if (!is_split(layer)) {
+            result[layer.name] = layer.devices.front();
+            continue;
+        }
+        for (std::size_t i = 0; i < layer.devices.size(); ++i) result[shard_name(layer.name, i)] = layer.devices[i];
+    }
+    // A concatenation is with the op that reads it.
+    for (OpId id = 0; id < graph.size(); ++id) {
+        if (!result.contains(graph.op(id).name)) result[graph.op(id).name] = result.at(graph.op(graph.consumers(id).front()).name);
+    }
+    return result;
+}
+
 }  // namespace
 
 NetworkFile read_exprimo_network(const JsonFile& file, std::optional<std::int64_t> batch) {
     const Json json = file.parse();
     const JsonValue root(file, json);
     LayerList list;
-    collect(root.at("layers"), "", {}, 0, list);
+    collect(root.at("layers"), {"", root, {}, {0}}, list);
     const std::string name = root.text_or("name", file.path().stem().string());
 
     // A graph of the bare names gives the order in which shapes follow from each other, and finds what is wrong with the names.
@@ -460,6 +494,7 @@ NetworkFile read_exprimo_network(const JsonFile& file, std::optional<std::int64_
     }
 
     NetworkFile result;
+    result.batch_is_open = true;
     result.graph = build_graph(
         file,
         [&] {
@@ -487,12 +522,10 @@ NetworkFile read_exprimo_network(const JsonFile& file, std::optional<std::int64_
                 shapes.push_back(std::move(inference.output));
                 builder.add(std::move(op));
             }
-            return builder.build();
+            return shard(builder.build(), shard_requests(list));
         },
         place);
-    if (list.has_devices) {
-        for (const Layer& layer : list.layers) result.device_index[layer.name] = layer.device;
-    }
+    if (list.has_devices) result.device_index = device_indices(list, result.graph);
     return result;
 }
 

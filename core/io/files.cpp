@@ -82,6 +82,7 @@ FileContent file_content(const Path& file) {
     if (outline.format == "placewright.machine" || (!outline.has_format && outline.has_comm_channels)) return FileContent::machine;
     if (outline.format == "placewright.placement") return FileContent::placement;
     if (!outline.has_format && outline.has_max_fpgas) return FileContent::workload;
+    if (!outline.has_format && outline.only_integers) return FileContent::placement;  // Exprimo's
     return FileContent::unknown;
 }
 

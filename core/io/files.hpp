@@ -12,6 +12,7 @@
 
 #include "core/cost/problem.hpp"
 #include "core/graph/graph.hpp"
+#include "core/graph/sharding.hpp"
 #include "core/machine/machine.hpp"
 #include "core/search/optimizer.hpp"
 
@@ -20,7 +21,7 @@ namespace placewright {
 using Path = std::filesystem::path;
 
 /// What a JSON file seems to hold, by its format or, for files of Exprimo and dnn-partitioning, by their keys. A workload is a network
-/// together with its machine.
+/// together with its machine. An object of nothing but integers is one of Exprimo's placements.
 enum class FileContent : std::uint8_t { network, machine, placement, workload, unknown };
 FileContent file_content(const Path& file);
 
@@ -30,6 +31,7 @@ struct NetworkFile {
     Graph graph;
     std::map<std::string, std::int64_t> device_index;
     std::optional<Machine> machine;
+    bool batch_is_open = false;  ///< the file can be read with any batch size
 };
 
 /// Reads placewright.graph, Exprimo's network or a workload of dnn-partitioning (see readers.hpp), told apart by content. `batch` sets the
@@ -61,10 +63,14 @@ struct PlacementFile {
     std::optional<Producer> produced_by;
 };
 
-/// Reads placewright.placement or a flat object {"op": device index} for this problem. Every group must be placed; ops of one group on
-/// different devices, names that are not in the graph, devices that are not in the machine, or devices that an op does not allow are
-/// refused with the list of names. Graph and machine names are compared with the problem's; the ops decide.
+/// Reads placewright.placement, a flat object {"op": device index} or the devices in an Exprimo network for this problem. In a flat object
+/// a list of devices is for the parts of an op that is split. Every group must be placed; ops of one group on different devices, names that
+/// are not in the graph, devices that are not in the machine, or devices that an op does not allow are refused with the list of names.
+/// Graph and machine names are compared with the problem's; the ops decide.
 Placement read_placement(const Path& file, const Problem& problem);
+/// Into how many parts Exprimo would split ops of `graph` for a flat placement: its convolutions that are placed on a list of devices.
+/// Other ops count for the first device, and other placements name the parts.
+std::vector<ShardRequest> placed_in_parts(const Path& file, const Graph& graph);
 void write_placement(const Placement& placement, const Problem& problem, const PlacementFile& about, const Path& file);
 
 /// Op name -> device name for every forward op (and every op of a group without one), in graph order.

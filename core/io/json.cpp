@@ -62,16 +62,16 @@ public:
     JsonFile::Outline outline;
     std::string where, problem;  ///< set when the file is refused
 
-    bool null() override { return plain_value(); }
-    bool boolean(bool) override { return plain_value(); }
+    bool null() override { return other_value(); }
+    bool boolean(bool) override { return other_value(); }
     bool number_integer(number_integer_t) override { return plain_value(); }
     bool number_unsigned(number_unsigned_t) override { return plain_value(); }
-    bool number_float(number_float_t, const string_t&) override { return plain_value(); }
-    bool binary(binary_t&) override { return plain_value(); }
+    bool number_float(number_float_t, const string_t&) override { return other_value(); }
+    bool binary(binary_t&) override { return other_value(); }
     bool string(string_t& value) override {
         if (depth_ == 1 && key_ == "format") outline.format = value;
         if (depth_ == 1 && key_ == "name") outline.name = value;
-        return plain_value();
+        return other_value();
     }
     bool key(string_t& key) override {
         if (depth_ > 1) return true;
@@ -79,6 +79,7 @@ public:
         outline.has_layers |= key == "layers";
         outline.has_comm_channels |= key == "comm_channels";
         outline.has_max_fpgas |= key == "maxFPGAs";
+        outline.only_integers = !has_others_;
         key_ = key;
         return true;
     }
@@ -106,8 +107,13 @@ private:
         problem = "has more than " + std::to_string(kMaxValues) + " values, which is the most that is read";
         return false;
     }
+    bool other_value() {
+        has_others_ = true;
+        outline.only_integers = false;
+        return plain_value();
+    }
     bool enter() {
-        if (++depth_ <= kMaxDepth) return plain_value();
+        if (++depth_ <= kMaxDepth) return depth_ > 1 ? other_value() : plain_value();
         problem = "is nested more than " + std::to_string(kMaxDepth) + " levels deep, which is the most that is read";
         return false;
     }
@@ -119,6 +125,7 @@ private:
     std::string_view text_;
     std::string key_;
     std::size_t depth_ = 0, values_ = 0;
+    bool has_others_ = false;  ///< values that are not integers
 };
 
 /// Builds the values of a file that was checked. nlohmann's own builder of ordered objects compares each new key with all before it,
@@ -382,6 +389,11 @@ std::size_t JsonValue::size() const {
 std::string JsonValue::text() const {
     require(json_->is_string(), "a string");
     return json_->get_ref<const std::string&>();
+}
+
+bool JsonValue::truth() const {
+    require(json_->is_boolean(), "true or false");
+    return json_->get<bool>();
 }
 
 double JsonValue::number() const {

@@ -37,6 +37,7 @@ public:
         bool has_layers = false;
         bool has_comm_channels = false;
         bool has_max_fpgas = false;
+        bool only_integers = false;  ///< there are members, and the values of all are integers
         std::string format;  ///< empty unless it is a string
         std::string name;    ///< empty unless it is a string
     };
@@ -85,6 +86,7 @@ public:
     std::size_t size() const;
 
     std::string text() const;
+    bool truth() const;
     /// A finite number.
     double number() const;
     /// A number without fraction that fits into 64 bits; "32.0" is one too.

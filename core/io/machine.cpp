@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::string_view kFormat = "placewright.machine";
 constexpr std::int64_t kVersion = 1;
+/// Counts are stored in 32 bits; the machine itself checks its tighter limits.
+constexpr std::int64_t kMaxCount = std::numeric_limits<std::uint32_t>::max();
 
 Device read_device(const JsonValue& value) {
     Device device;
@@ -26,6 +28,13 @@ Device read_device(const JsonValue& value) {
     device.efficiency = value.number_or("efficiency", device.efficiency);
     device.launch_overhead_s = value.number_or("launch_overhead_s", device.launch_overhead_s);
     device.clock_hz = value.number_or("clock_hz", device.clock_hz);
+    if (const auto kinds = value.find("efficiency_by_kind")) {
+        kinds->for_each_member([&](const std::string& op, const JsonValue& share) { device.efficiency_by_kind[op] = share.number(); });
+    }
+    if (const auto share = value.find("memory_efficiency")) device.memory_efficiency = share->number();
+    device.half_efficiency_flops = value.number_or("half_efficiency_flops", device.half_efficiency_flops);
+    if (const auto streams = value.find("streams")) device.streams = static_cast<std::uint32_t>(streams->whole(0, kMaxCount));
+    if (const auto engines = value.find("copy_engines")) device.copy_engines = static_cast<std::uint32_t>(engines->whole(0, kMaxCount));
     return device;
 }
 
@@ -42,6 +51,14 @@ Channel read_channel(const JsonValue& value) {
         });
     }
     return channel;
+}
+
+Crossing read_crossing(const JsonValue& root) {
+    const auto value = root.find("crossing");
+    if (!value) return Crossing::store_and_forward;
+    const std::string text = value->text();
+    if (const auto known = crossing_from(text)) return *known;
+    value->fail("is " + in_quotes(text) + ", expected \"store-and-forward\" or \"cut-through\"");
 }
 
 /// `devices[2] "gpu:1"`: the place of an item that may have a name.
@@ -106,15 +123,15 @@ Machine read_own(const JsonFile& file) {
         });
         routes.push_back(std::move(route));
     }
-    return build_machine(file, root.at("name").text(), std::move(devices), std::move(channels), std::move(routes));
+    return build_machine(file, root.at("name").text(), std::move(devices), std::move(channels), std::move(routes), read_crossing(root));
 }
 
 }  // namespace
 
 Machine build_machine(const JsonFile& file, std::string name, std::vector<Device> devices, std::vector<Channel> channels,
-                      std::vector<Route> routes) {
+                      std::vector<Route> routes, Crossing crossing) {
     try {
-        return Machine(std::move(name), std::move(devices), std::move(channels), std::move(routes));
+        return Machine(std::move(name), std::move(devices), std::move(channels), std::move(routes), crossing);
     } catch (const MachineError& error) {
         file.fail(printable(error.where(), 200), printable(without_prefix(error.what(), error.where() + ": ")));
     }
@@ -128,6 +145,7 @@ Machine read_machine(const Path& path) {
 
 std::string machine_json(const Machine& machine) {
     Json root{{"format", kFormat}, {"version", kVersion}, {"name", machine.name()}};
+    if (machine.crossing() != Crossing::store_and_forward) root["crossing"] = to_string(machine.crossing());
     Json devices = Json::array();
     for (const Device& device : machine.devices()) {
         Json item{{"name", device.name},
@@ -139,6 +157,11 @@ std::string machine_json(const Machine& machine) {
                   {"efficiency", json_number(device.efficiency)}};
         if (device.launch_overhead_s != 0) item["launch_overhead_s"] = json_number(device.launch_overhead_s);
         if (device.clock_hz != 0) item["clock_hz"] = json_number(device.clock_hz);
+        for (const auto& [kind, share] : device.efficiency_by_kind) item["efficiency_by_kind"][kind] = json_number(share);
+        if (device.memory_efficiency) item["memory_efficiency"] = json_number(*device.memory_efficiency);
+        if (device.half_efficiency_flops != 0) item["half_efficiency_flops"] = json_number(device.half_efficiency_flops);
+        if (device.streams != 1) item["streams"] = device.streams;
+        if (device.copy_engines != 0) item["copy_engines"] = device.copy_engines;
         devices.push_back(std::move(item));
     }
     Json channels = Json::array();

@@ -6,6 +6,7 @@
 
 #include "core/io/files.hpp"
 #include "core/io/json.hpp"
+#include "core/io/readers.hpp"
 
 namespace placewright {
 namespace {
@@ -113,18 +114,50 @@ Placement read_own(const JsonFile& file, const JsonValue& root, const Problem& p
     return std::move(matcher).finish(file, made_for);
 }
 
-/// {"op": device index}; a list of devices, for an op that is split, counts for its first.
+/// {"op": device index}. A list gives the devices of the parts of an op that is split; for an op that is not, its first counts.
 Placement read_flat(const JsonFile& file, const JsonValue& root, const Problem& problem) {
     Matcher matcher(problem);
-    root.for_each_member([&](const std::string& name, const JsonValue& value) {
-        const bool split = value.json().is_array();
-        if (split && value.size() == 0) value.fail("is an empty list, expected the index of a device");
-        const std::int64_t index = split ? value.at(std::size_t{0}).whole() : value.whole();
+    const auto add = [&](const std::string& name, std::int64_t index) {
         std::optional<DeviceId> device;
         if (index >= 0 && index < std::int64_t{problem.devices}) device = static_cast<DeviceId>(index);
         matcher.add(name, device, std::to_string(index));
+    };
+    root.for_each_member([&](const std::string& name, const JsonValue& value) {
+        const bool list = value.json().is_array();
+        if (list && value.size() == 0) value.fail("is an empty list, expected the index of a device");
+        if (problem.forward->find(name) || !problem.forward->find(shard_name(name, 0))) {
+            add(name, list ? value.at(std::size_t{0}).whole() : value.whole());
+            return;
+        }
+        std::size_t part = 0;
+        for (; problem.forward->find(shard_name(name, part)); ++part) {
+            if (list && part < value.size()) add(shard_name(name, part), value.at(part).whole());
+            if (!list) add(shard_name(name, part), value.whole());
+        }
+        if (list && part != value.size()) {
+            value.fail("has " + std::to_string(value.size()) + " devices, but the op is split into " + std::to_string(part) + " parts");
+        }
     });
     return std::move(matcher).finish(file, "");
+}
+
+/// The devices that an Exprimo network gives its layers.
+Placement read_own_devices(const JsonFile& file, const Problem& problem) {
+    const auto devices = read_exprimo_network(file, {}).device_index;
+    if (devices.empty()) file.fail("layers", "have no \"device\", expected the index of one");
+    Matcher matcher(problem);
+    for (const auto& [name, index] : devices) {
+        std::optional<DeviceId> device;
+        if (index < std::int64_t{problem.devices}) device = static_cast<DeviceId>(index);
+        matcher.add(name, device, std::to_string(index));
+    }
+    return std::move(matcher).finish(file, "");
+}
+
+/// An op may be called "format" too.
+bool is_flat(const JsonValue& root) {
+    const auto format = root.find("format");
+    return !format || format->json().is_number() || format->json().is_array();
 }
 
 Json option_json(const OptionValue& value) {
@@ -142,11 +175,24 @@ Placement read_placement(const Path& path, const Problem& problem) {
     const JsonFile file(path);
     const Json json = file.parse();
     const JsonValue root(file, json);
-    // An op may be called "format" too.
-    const auto format = root.find("format");
-    const bool flat = !format || format->json().is_number() || format->json().is_array();
-    if (flat && root.find("placement")) file.fail("", "has no \"format\", expected " + in_quotes(kFormat));
-    return flat ? read_flat(file, root, problem) : read_own(file, root, problem);
+    if (!is_flat(root)) return read_own(file, root, problem);
+    if (root.find("placement")) file.fail("", "has no \"format\", expected " + in_quotes(kFormat));
+    const auto layers = root.find("layers");
+    return layers && layers->json().is_object() ? read_own_devices(file, problem) : read_flat(file, root, problem);
+}
+
+std::vector<ShardRequest> placed_in_parts(const Path& path, const Graph& graph) {
+    const JsonFile file(path);
+    const Json json = file.parse();
+    const JsonValue root(file, json);
+    std::vector<ShardRequest> requests;
+    if (!is_flat(root)) return requests;
+    root.for_each_member([&](const std::string& name, const JsonValue& value) {
+        const auto op = graph.find(name);
+        if (!op || !value.json().is_array() || value.size() == 0 || graph.op(*op).kind != "conv2d") return;
+        requests.push_back({name, static_cast<std::int64_t>(value.size())});
+    });
+    return requests;
 }
 
 std::vector<std::pair<std::string, std::string>> placement_by_name(const Placement& placement, const Problem& problem) {

@@ -34,6 +34,6 @@ Graph build_graph(const JsonFile& file, const std::function<Graph()>& build, con
 
 /// The machine; a MachineError becomes an InputError.
 Machine build_machine(const JsonFile& file, std::string name, std::vector<Device> devices, std::vector<Channel> channels,
-                      std::vector<Route> routes);
+                      std::vector<Route> routes, Crossing crossing = Crossing::store_and_forward);
 
 }  // namespace placewright

@@ -12,7 +12,10 @@ namespace {
 
 constexpr std::size_t kMaxDevices = 1024;
 constexpr std::size_t kMaxChannels = std::size_t{std::numeric_limits<ChannelId>::max()} + 1;
+constexpr std::uint32_t kMaxStreams = 64;
+constexpr std::uint32_t kMaxCopyEngines = 64;
 constexpr std::array<std::string_view, 3> kKinds{"cpu", "gpu", "accelerator"};
+constexpr std::array<std::string_view, 2> kCrossings{"store-and-forward", "cut-through"};
 constexpr std::uint32_t kNoRoute = std::numeric_limits<std::uint32_t>::max();
 
 [[noreturn]] void fail(const std::string& where, const std::string& problem) {
@@ -30,6 +33,9 @@ struct Check {
         require(std::isfinite(value) && value >= 0, key, value, "a finite number of at least 0");
     }
     void share(std::string_view key, double value) const { require(value > 0 && value <= 1, key, value, "a number above 0 and up to 1"); }
+    void count(std::string_view key, std::uint32_t value, std::uint32_t least, std::uint32_t most) const {
+        require(value >= least && value <= most, key, value, std::to_string(least) + " to " + std::to_string(most));
+    }
 
 private:
     void require(bool good, std::string_view key, double value, std::string_view expected) const {
@@ -58,6 +64,11 @@ void check_device(const Device& device) {
     check.share("efficiency", device.efficiency);
     check.not_negative("launch_overhead_s", device.launch_overhead_s);
     check.not_negative("clock_hz", device.clock_hz);
+    for (const auto& [kind, efficiency] : device.efficiency_by_kind) check.share("efficiency_by_kind: " + quoted(kind), efficiency);
+    if (device.memory_efficiency) check.share("memory_efficiency", *device.memory_efficiency);
+    check.not_negative("half_efficiency_flops", device.half_efficiency_flops);
+    check.count("streams", device.streams, 1, kMaxStreams);
+    check.count("copy_engines", device.copy_engines, 0, kMaxCopyEngines);
 }
 
 void check_channel(const Channel& channel) {
@@ -87,8 +98,23 @@ std::optional<DeviceKind> device_kind_from(std::string_view text) {
     return std::nullopt;
 }
 
-Machine::Machine(std::string name, std::vector<Device> devices, std::vector<Channel> channels, std::vector<Route> routes)
-    : name_(std::move(name)), devices_(std::move(devices)), channels_(std::move(channels)), routes_(std::move(routes)) {
+std::string_view to_string(Crossing crossing) {
+    return kCrossings[static_cast<std::size_t>(crossing)];
+}
+
+std::optional<Crossing> crossing_from(std::string_view text) {
+    for (std::size_t i = 0; i < kCrossings.size(); ++i) {
+        if (kCrossings[i] == text) return static_cast<Crossing>(i);
+    }
+    return std::nullopt;
+}
+
+Machine::Machine(std::string name, std::vector<Device> devices, std::vector<Channel> channels, std::vector<Route> routes, Crossing crossing)
+    : name_(std::move(name)),
+      devices_(std::move(devices)),
+      channels_(std::move(channels)),
+      routes_(std::move(routes)),
+      crossing_(crossing) {
     if (devices_.empty() || devices_.size() > kMaxDevices) {
         fail("", "the machine has " + std::to_string(devices_.size()) + " devices, expected 1 to " + std::to_string(kMaxDevices));
     }
@@ -118,6 +144,14 @@ Machine::Machine(std::string name, std::vector<Device> devices, std::vector<Chan
             if (channel >= channels_.size()) {
                 fail(where, "channel " + std::to_string(channel) + " is unknown, the machine has " + std::to_string(channels_.size()) +
                                 " channels");
+            }
+        }
+        if (crossing_ == Crossing::cut_through) {
+            std::set<ChannelId> crossed;
+            for (const ChannelId channel : route.channels) {
+                if (crossed.insert(channel).second) continue;
+                fail(where, "crosses channel " + quoted(channels_[channel].name) +
+                                " twice, expected it once: cut-through holds all channels of a route at the same time");
             }
         }
         std::uint32_t& index = route_index_[route.from * count + route.to];
@@ -150,7 +184,8 @@ bool Machine::matches(DeviceId device, std::string_view constraint) const {
 }
 
 bool Machine::operator==(const Machine& other) const {
-    return name_ == other.name_ && devices_ == other.devices_ && channels_ == other.channels_ && routes_ == other.routes_;
+    return name_ == other.name_ && devices_ == other.devices_ && channels_ == other.channels_ && routes_ == other.routes_ &&
+           crossing_ == other.crossing_;
 }
 
 }  // namespace placewright

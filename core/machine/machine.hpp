@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -32,6 +33,13 @@ struct Device {
     double efficiency = 1;         ///< share of peak_flops and memory_bandwidth that ops reach
     double launch_overhead_s = 0;  ///< added to every op that computes
     double clock_hz = 0;           ///< 0: unknown; only Exprimo's cost model asks for it
+    // Measured ceilings; only the roofline asks for them.
+    std::map<std::string, double> efficiency_by_kind = {};  ///< share of peak_flops by op kind, in place of `efficiency`
+    std::optional<double> memory_efficiency = {};           ///< share of memory_bandwidth, in place of `efficiency`
+    double half_efficiency_flops = 0;                       ///< an op of so many FLOPs reaches half of its share of peak_flops
+    /// Ops that run at a time, as long as together they need no more than the whole device (Problem::op_share).
+    std::uint32_t streams = 1;
+    std::uint32_t copy_engines = 0;  ///< transfers from or to the device at a time; 0: as many as the channels allow
 
     bool operator==(const Device&) const = default;
 };
@@ -47,7 +55,15 @@ struct Channel {
     bool operator==(const Channel&) const = default;
 };
 
-/// The channels from one device to another, crossed one after the other.
+/// How a transfer uses the channels of its route.
+enum class Crossing : std::uint8_t {
+    store_and_forward,  ///< one after the other, each for the whole message
+    cut_through,        ///< all at the same time, at the pace of the slowest; a transfer waits until all of them are free
+};
+std::string_view to_string(Crossing crossing);
+std::optional<Crossing> crossing_from(std::string_view text);
+
+/// The channels from one device to another.
 struct Route {
     DeviceId from = kInvalidDevice;
     DeviceId to = kInvalidDevice;
@@ -71,13 +87,15 @@ class Machine {
 public:
     /// Throws MachineError unless: there are 1 to 1024 devices; names are unique and not empty; speeds, bandwidths and memory are
     /// finite and positive; efficiencies lie in (0, 1]; latencies and overheads are finite and not negative; tables ascend; every ordered
-    /// pair of different devices has exactly one route of at least one known channel.
-    Machine(std::string name, std::vector<Device> devices, std::vector<Channel> channels, std::vector<Route> routes);
+    /// pair of different devices has exactly one route of at least one known channel; a cut-through route crosses no channel twice.
+    Machine(std::string name, std::vector<Device> devices, std::vector<Channel> channels, std::vector<Route> routes,
+            Crossing crossing = Crossing::store_and_forward);
 
     const std::string& name() const { return name_; }
     std::span<const Device> devices() const { return devices_; }
     std::span<const Channel> channels() const { return channels_; }
     std::span<const Route> routes() const { return routes_; }
+    Crossing crossing() const { return crossing_; }
     const Device& device(DeviceId id) const { return devices_[id]; }
     std::optional<DeviceId> find(std::string_view device_name) const;
 
@@ -94,6 +112,7 @@ private:
     std::vector<Device> devices_;
     std::vector<Channel> channels_;
     std::vector<Route> routes_;
+    Crossing crossing_ = Crossing::store_and_forward;
     std::vector<std::uint32_t> route_index_;  ///< by from * devices + to
 };
 

@@ -12,11 +12,33 @@ AlgorithmInfo single_device_algorithm();
 AlgorithmInfo random_algorithm();
 /// Rules of an expert: parallel branches apart, for recurrent networks layers apart.
 AlgorithmInfo expert_algorithm();
+/// Every placement in turn.
+AlgorithmInfo linear_search_algorithm();
 /// Random or steepest single moves.
 AlgorithmInfo hill_climbing_algorithm();
+/// Annealing by moves, and that of scipy.
+AlgorithmInfo simulated_annealing_algorithm();
+/// FlexFlow's Markov chain.
+AlgorithmInfo mcmc_algorithm();
+/// The best move that was not undone lately.
+AlgorithmInfo tabu_algorithm();
+/// The particle swarm of Exprimo.
+AlgorithmInfo particle_swarm_algorithm();
 /// The genetic algorithm of Exprimo, section 3.2.2.
 AlgorithmInfo genetic_algorithm();
 /// The MAP-Elites of Exprimo, section 3.2.3.
 AlgorithmInfo map_elites_algorithm();
+/// Heterogeneous earliest finish time.
+AlgorithmInfo heft_algorithm();
+/// Baechi's fill in topological order.
+AlgorithmInfo m_topo_algorithm();
+/// Baechi's earliest task first.
+AlgorithmInfo m_etf_algorithm();
+/// Baechi's small communication times.
+AlgorithmInfo m_sct_algorithm();
+/// PipeDream's partition of a chain.
+AlgorithmInfo pipedream_algorithm();
+/// The optimal contiguous split for max load.
+AlgorithmInfo ideals_dp_algorithm();
 
 }  // namespace placewright

@@ -14,6 +14,8 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include "core/sim/delta.hpp"
+
 namespace placewright {
 namespace {
 
@@ -50,14 +52,22 @@ Key key_of(const Placement& placement) {
 
 class SimulationEvaluator final : public Evaluator {
 public:
-    SimulationEvaluator(std::shared_ptr<const Problem> problem, SimulationOptions options, Objective objective, unsigned threads)
-        : problem_(std::move(problem)), options_(options), objective_(objective), simulators_(threads) {
+    /// `goal`: of the goal to score by; null for the step time.
+    SimulationEvaluator(std::shared_ptr<const Problem> problem, decltype(Goal::evaluate) goal, SimulationOptions options,
+                        Objective objective, unsigned threads)
+        : problem_(std::move(problem)),
+          goal_(goal),
+          options_(options),
+          objective_(objective),
+          simulators_(threads),
+          delta_simulators_(threads) {
         if (threads > 1) arena_.emplace(static_cast<int>(threads));
     }
 
-    bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop) override {
+    bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop, const Placement* base) override {
         if (placements.size() != scores.size()) throw std::invalid_argument("evaluate: as many scores as placements are needed");
         look_up(placements, scores);
+        consider_base(base);
         if (!simulate(placements, scores, stop)) return false;
         keep(scores);
         return true;
@@ -66,6 +76,7 @@ public:
     std::uint64_t runs() const override { return runs_; }
 
 private:
+    static constexpr std::size_t kUsesOfBase = 8;
     static constexpr std::size_t kCacheEntries = std::size_t{1} << 18;
 
     struct Repeat {
@@ -91,14 +102,43 @@ private:
         }
     }
 
+    /// To know a base costs about four simulations a thread, which the placements that it serves must be worth.
+    void consider_base(const Placement* base) {
+        if (base == nullptr || *base != base_) {
+            base_uses_ = 0;
+            base_ = base == nullptr ? Placement() : *base;
+        }
+        base_uses_ += fresh_.size();
+        by_delta_ = base != nullptr && DeltaSimulator::saves(options_) && base_uses_ >= kUsesOfBase * simulators_.size();
+    }
+
+    const Outcome& outcome(std::size_t slot, const Placement& placement) {
+        if (!by_delta_) {
+            std::optional<Simulator>& simulator = simulators_[slot];
+            if (!simulator) simulator.emplace(problem_, options_);
+            return simulator->run(placement);
+        }
+        std::optional<DeltaSimulator>& simulator = delta_simulators_[slot];
+        if (!simulator) simulator.emplace(problem_, options_);
+        if (!std::ranges::equal(simulator->base(), base_)) simulator->rebase(base_);
+        return simulator->run(placement);
+    }
+
+    Score score(std::size_t slot, const Placement& placement) {
+        if (goal_ == nullptr) return objective_.score(*problem_, outcome(slot, placement));
+        try {
+            return objective_.score(*problem_, goal_(*problem_, placement));
+        } catch (const PlacementError&) {
+            return kUndefinedScore;
+        }
+    }
+
     bool simulate(std::span<const Placement> placements, std::span<Score> scores, const std::stop_token& stop) {
         std::atomic<std::uint64_t> done = 0;
         const auto simulate_one = [&](std::size_t slot, std::size_t fresh) {
             if (stop.stop_requested()) return;
-            std::optional<Simulator>& simulator = simulators_[slot];
-            if (!simulator) simulator.emplace(problem_, options_);
             const std::size_t index = fresh_[fresh];
-            scores[index] = objective_.score(*problem_->machine, simulator->run(placements[index]));
+            scores[index] = score(slot, placements[index]);
             done.fetch_add(1, std::memory_order_relaxed);
         };
         if (!arena_ || fresh_.size() < 2) {
@@ -121,10 +161,15 @@ private:
     }
 
     std::shared_ptr<const Problem> problem_;
+    decltype(Goal::evaluate) goal_;
     SimulationOptions options_;
     Objective objective_;
     std::optional<tbb::task_arena> arena_;
-    std::vector<std::optional<Simulator>> simulators_;  ///< by slot of the arena
+    std::vector<std::optional<Simulator>> simulators_;             ///< by slot of the arena
+    std::vector<std::optional<DeltaSimulator>> delta_simulators_;  ///< the same
+    Placement base_;
+    std::size_t base_uses_ = 0;  ///< placements to simulate since it is the base
+    bool by_delta_ = false;
     std::unordered_map<Key, Score, KeyHash> cache_;
     std::uint64_t runs_ = 0;
 
@@ -135,13 +180,28 @@ private:
     std::unordered_map<Key, std::size_t, KeyHash> first_of_;
 };
 
+unsigned usable_threads(unsigned threads) {
+    const auto cores = static_cast<unsigned>(tbb::info::default_concurrency());
+    return threads == 0 ? cores : std::min(threads, cores);
+}
+
 }  // namespace
 
 std::unique_ptr<Evaluator> simulation_evaluator(std::shared_ptr<const Problem> problem, SimulationOptions options, Objective objective,
                                                 unsigned threads) {
-    const auto cores = static_cast<unsigned>(tbb::info::default_concurrency());
-    threads = threads == 0 ? cores : std::min(threads, cores);
-    return std::make_unique<SimulationEvaluator>(std::move(problem), options, objective, threads);
+    return std::make_unique<SimulationEvaluator>(std::move(problem), nullptr, options, objective, usable_threads(threads));
+}
+
+std::unique_ptr<Evaluator> goal_evaluator(std::shared_ptr<const Problem> problem, const Goal& goal, SimulationOptions options,
+                                          Objective objective, unsigned threads) {
+    if (goal.evaluate != nullptr) {
+        try {
+            goal.evaluate(*problem, single_device_placement(*problem));
+        } catch (const PlacementError&) {
+            // Others may be defined.
+        }
+    }
+    return std::make_unique<SimulationEvaluator>(std::move(problem), goal.evaluate, options, objective, usable_threads(threads));
 }
 
 }  // namespace placewright

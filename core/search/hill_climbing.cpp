@@ -57,6 +57,8 @@ public:
         return batch_;
     }
 
+    const Placement* base() const override { return current_score_ ? &current_ : nullptr; }
+
     void tell(std::span<const Score> scores) override {
         if (current_score_) {
             learn(scores);

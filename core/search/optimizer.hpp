@@ -41,6 +41,9 @@ public:
     /// whatever the number of threads. Valid until tell().
     virtual std::span<const Placement> ask(std::size_t limit) = 0;
 
+    /// The placement that those of the last ask() differ from in few groups, if there is one: what an evaluator may use to be faster.
+    virtual const Placement* base() const { return nullptr; }
+
     /// Scores of the placements of the last ask(), in its order.
     virtual void tell(std::span<const Score> scores) = 0;
 

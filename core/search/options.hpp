@@ -58,9 +58,10 @@ std::size_t position(const std::vector<OptionInfo>& infos, const std::string& na
 template <class Options>
 class OptionSchema {
 public:
-    template <class Number>
-    requires std::is_arithmetic_v<Number> &&(!std::is_same_v<Number, bool>)OptionSchema& add(std::string name, Number Options::*member,
-                                                                                             double min, double max, std::string help) {
+    /// `Base`: Options, or what it inherits the member from.
+    template <class Number, class Base>
+    requires std::is_arithmetic_v<Number> &&
+        (!std::is_same_v<Number, bool>)OptionSchema& add(std::string name, Number Base::*member, double min, double max, std::string help) {
         using Stored = std::conditional_t<std::is_floating_point_v<Number>, double, std::int64_t>;
         infos_.push_back({std::move(name), static_cast<Stored>(Options{}.*member), min, max, {}, std::move(help)});
         setters_.push_back(

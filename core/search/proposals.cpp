@@ -21,10 +21,43 @@ private:
     std::size_t told_ = 0;
 };
 
+class UntilFits final : public Optimizer {
+public:
+    UntilFits(std::function<Placement(double)> build, std::uint32_t attempts) : build_(std::move(build)), attempts_(attempts) {}
+
+    std::span<const Placement> ask(std::size_t) override {
+        while (waiting_ == 0 && !fits_ && attempt_ < attempts_) {
+            Placement placement = build_(1 - 0.1 * attempt_++);
+            if (std::ranges::find(proposed_, placement) != proposed_.end()) continue;
+            proposed_.push_back(std::move(placement));
+            waiting_ = 1;
+        }
+        return std::span(proposed_).last(waiting_);
+    }
+
+    void tell(std::span<const Score> scores) override {
+        if (scores.empty()) return;
+        waiting_ = 0;
+        fits_ = scores.front().fits;
+    }
+
+private:
+    std::function<Placement(double)> build_;
+    std::uint32_t attempts_;
+    std::uint32_t attempt_ = 0;
+    std::size_t waiting_ = 0;  ///< proposed and not told: 0 or 1
+    bool fits_ = false;
+    std::vector<Placement> proposed_;
+};
+
 }  // namespace
 
 std::unique_ptr<Optimizer> propose_in_turn(std::vector<Placement> placements) {
     return std::make_unique<Proposals>(std::move(placements));
+}
+
+std::unique_ptr<Optimizer> propose_until_fits(std::function<Placement(double memory_share)> build, std::uint32_t attempts) {
+    return std::make_unique<UntilFits>(std::move(build), attempts);
 }
 
 }  // namespace placewright

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// For algorithms that know all their placements beforehand.
+// For algorithms that build their placements without being told how good they are.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -11,5 +13,13 @@ namespace placewright {
 
 /// Proposes the placements in their order, then nothing more.
 std::unique_ptr<Optimizer> propose_in_turn(std::vector<Placement> placements);
+
+/// The help of the option `attempts` of algorithms that use propose_until_fits.
+inline constexpr const char* kAttemptsHelp =
+    "Placements to propose while none fits the memory; each counts on a tenth less of each device's memory than the one before.";
+
+/// Builds a placement that counts on all of each device's memory. As long as what it has built turns out not to fit, it builds another that
+/// counts on a tenth less, at most `attempts` (1 to 10) of them; those that it has proposed before are left out.
+std::unique_ptr<Optimizer> propose_until_fits(std::function<Placement(double memory_share)> build, std::uint32_t attempts);
 
 }  // namespace placewright

@@ -70,7 +70,8 @@ private:
         while (scored < batch.size()) {
             const std::size_t count = std::min(slice_, batch.size() - scored);
             const auto before = Clock::now();
-            if (!evaluator_.evaluate(batch.subspan(scored, count), std::span(scores_).subspan(scored, count), stop_)) break;
+            if (!evaluator_.evaluate(batch.subspan(scored, count), std::span(scores_).subspan(scored, count), stop_, optimizer_.base()))
+                break;
             scored += count;
             const double each_s = seconds_between(before, Clock::now()) / static_cast<double>(count);
             slice_ = std::max(kSmallestSlice, static_cast<std::size_t>(std::min(kSliceSeconds / std::max(each_s, 1e-9), 1e6)));

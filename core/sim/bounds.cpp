@@ -14,24 +14,47 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-double fastest_s(const Problem& problem, OpId op) {
-    double best = kInfinity;
-    for (const DeviceId device : problem.allowed_devices(problem.grouping.group_of[op])) best = std::min(best, problem.time_s(op, device));
-    return best;
+/// Seconds of an op in one batch.
+struct OpSeconds {
+    double least_s = 0;
+    double mean_s = 0;  ///< over all batches
+};
+
+/// Updates that accumulate add a gradient in all batches but the first, and update in one.
+OpSeconds op_seconds(const Problem& problem, OpId op, DeviceId device, std::uint32_t batches) {
+    const double time_s = problem.time_s(op, device);
+    if (!problem.accumulates || batches == 1 || problem.graph->op(op).phase != Phase::update) return {time_s, time_s};
+    const double added_s = problem.accumulate_s[std::size_t{op} * problem.devices + device] * (batches - 1);
+    return {0, (added_s + time_s) / batches};
+}
+
+/// What is never more than a whole device, added up over the ops that run on it at a time.
+enum class Part : std::uint8_t {
+    share,   ///< of the device that the op keeps busy
+    stream,  ///< one of its streams
+};
+
+double part_of_device(const Problem& problem, OpId op, DeviceId device, Part part) {
+    const std::uint32_t streams = problem.machine->device(device).streams;
+    if (streams == 1) return 1;
+    return part == Part::stream ? 1.0 / streams : problem.op_share[std::size_t{op} * problem.devices + device];
 }
 
 struct GroupLoads {
-    std::vector<double> time_s;          ///< [group * devices + device]; infinity where the group may not be
+    std::vector<double> time_s;          ///< [group * devices + device]: of the whole device, a batch; infinity where the group may not be
     std::vector<double> resident_bytes;  ///< [group]
 };
 
-GroupLoads group_loads(const Problem& problem) {
+GroupLoads group_loads(const Problem& problem, std::uint32_t batches, Part part) {
     GroupLoads loads;
     loads.time_s.assign(std::size_t{problem.groups} * problem.devices, kInfinity);
     loads.resident_bytes.assign(problem.groups, 0);
     for (GroupId group = 0; group < problem.groups; ++group) {
         for (const DeviceId device : problem.allowed_devices(group)) {
-            loads.time_s[std::size_t{group} * problem.devices + device] = problem.group_time_s(group, device);
+            double& sum_s = loads.time_s[std::size_t{group} * problem.devices + device] = 0;
+            for (const OpId op : problem.grouping.members[group]) {
+                sum_s += op_seconds(problem, op, device, batches).mean_s * part_of_device(problem, op, device, part);
+            }
         }
         for (const OpId op : problem.grouping.members[group]) loads.resident_bytes[group] += problem.resident_bytes[op];
     }
@@ -71,7 +94,7 @@ public:
             for (DeviceId device = 0; device < problem_.devices; ++device) {
                 weight_[device] *= std::exp(size * std::clamp(load_[device] / unit - 1.0, -3.0, 3.0));
                 if (!memory_) continue;
-                const double limit = problem_.machine->device(device).memory_bytes;
+                const double limit = problem_.memory_limit_bytes[device];
                 price_[device] = std::max(0.0, price_[device] + size * unit * (bytes_[device] - limit) / (limit * limit));
             }
             normalise();
@@ -113,8 +136,7 @@ private:
             load_[chosen] += time[chosen];
             bytes_[chosen] += loads_.resident_bytes[group];
         }
-        for (DeviceId device = 0; device < problem_.devices; ++device)
-            sum -= price_[device] * problem_.machine->device(device).memory_bytes;
+        for (DeviceId device = 0; device < problem_.devices; ++device) sum -= price_[device] * problem_.memory_limit_bytes[device];
         return sum;
     }
 
@@ -128,7 +150,7 @@ using DeviceSet = std::vector<DeviceId>;
 
 double memory_of(const Problem& problem, const DeviceSet& devices) {
     double sum = 0;
-    for (const DeviceId device : devices) sum += problem.machine->device(device).memory_bytes;
+    for (const DeviceId device : devices) sum += problem.memory_limit_bytes[device];
     return sum;
 }
 
@@ -145,8 +167,7 @@ std::map<DeviceSet, double> bytes_by_devices(const Problem& problem, const Group
 /// False if no placement gives every device as many resident bytes as it has memory, or fewer: all ways to fill the devices were tried, the
 /// largest groups first. True if there is one, or if `steps` are not enough to tell.
 bool parameters_may_fit(const Problem& problem, const GroupLoads& loads, int steps) {
-    std::vector<double> room;
-    for (const Device& device : problem.machine->devices()) room.push_back(device.memory_bytes);
+    std::vector<double> room = problem.memory_limit_bytes;
     std::vector<GroupId> order(problem.groups);
     std::iota(order.begin(), order.end(), GroupId{0});
     std::ranges::stable_sort(order, std::ranges::greater{}, [&](GroupId group) { return loads.resident_bytes[group]; });
@@ -198,7 +219,14 @@ Bound memory_bound(const Problem& problem, const GroupLoads& loads, double relax
 
 }  // namespace
 
-double critical_path_s(const Problem& problem) {
+double critical_path_s(const Problem& problem, std::uint32_t batches) {
+    const auto fastest_s = [&](OpId op) {
+        double best = kInfinity;
+        for (const DeviceId device : problem.allowed_devices(problem.grouping.group_of[op])) {
+            best = std::min(best, op_seconds(problem, op, device, batches).least_s);
+        }
+        return best;
+    };
     std::vector<double> end(problem.ops, 0);
     double longest = 0;
     for (OpId op = 0; op < problem.ops; ++op) {
@@ -206,30 +234,40 @@ double critical_path_s(const Problem& problem) {
         for (auto i = problem.input_begin[op]; i < problem.input_begin[op + 1]; ++i) {
             start = std::max(start, end[problem.producer[problem.input[i]]]);
         }
-        end[op] = start + fastest_s(problem, op);
+        end[op] = start + fastest_s(op);
         longest = std::max(longest, end[op]);
     }
     return longest;
 }
 
 std::vector<Bound> lower_bounds(const Problem& problem, const SimulationOptions& options) {
-    const GroupLoads loads = group_loads(problem);
+    GroupLoads loads = group_loads(problem, options.batches, Part::share);
     // A tenth of a second or so for each ascent.
     const auto steps = static_cast<int>(std::clamp<std::size_t>(50'000'000 / loads.time_s.size(), 100, 2000));
-    const double load_s = LoadDual(problem, loads, false).ascend(steps);
+    double load_s = LoadDual(problem, loads, false).ascend(steps);
+    if (!problem.op_share.empty()) {
+        GroupLoads by_stream = group_loads(problem, options.batches, Part::stream);
+        const double by_stream_s = LoadDual(problem, by_stream, false).ascend(steps);
+        if (by_stream_s > load_s) {
+            load_s = by_stream_s;
+            loads = std::move(by_stream);
+        }
+    }
     const double memory_s = std::max(load_s, LoadDual(problem, loads, true).ascend(steps));
 
     // Of B batches each takes at least the critical path, and at most `in_flight` of them run at a time.
     const std::uint32_t overlap = std::max(1U, std::min(options.in_flight, options.batches));
     const std::uint32_t rounds = (options.batches + overlap - 1) / overlap;
-    const double path_s = critical_path_s(problem) * rounds / options.batches;
+    const double path_s = critical_path_s(problem, options.batches) * rounds / options.batches;
 
     std::vector<Bound> bounds{
         {"critical-path", path_s,
          "the longest chain of ops, each on its fastest device, transfers free" +
              (options.batches > 1 ? std::string(", ") + std::to_string(overlap) + " batches at a time" : std::string())},
         {"load", load_s,
-         "all work shared between the devices without idling, transfers free (fractional assignment of ops to devices, by its dual)"},
+         "all work shared between the devices without idling, transfers free (fractional assignment of ops to devices, by its dual)" +
+             std::string(
+                 problem.op_share.empty() ? "" : "; on devices with several streams ops count with the part of the device that they need")},
         memory_bound(problem, loads, memory_s),
     };
     std::ranges::stable_sort(bounds, std::ranges::greater{}, &Bound::value_s);

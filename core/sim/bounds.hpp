@@ -19,7 +19,8 @@ struct Bound {
 /// All bounds, tightest first; each holds for the step time (seconds a batch) of every placement that fits the memory.
 std::vector<Bound> lower_bounds(const Problem& problem, const SimulationOptions& options = {});
 
-/// The longest chain of ops, each on its fastest allowed device, transfers free. With several batches in flight: divided by their number.
-double critical_path_s(const Problem& problem);
+/// The longest chain of ops, each on its fastest allowed device, transfers free: what each of `batches` takes at least. Accumulating
+/// updates only add up then, unless there is one batch.
+double critical_path_s(const Problem& problem, std::uint32_t batches = 1);
 
 }  // namespace placewright

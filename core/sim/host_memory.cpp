@@ -32,10 +32,10 @@ Evaluation evaluate_memory(const Problem& problem, std::span<const DeviceId> pla
         double& bytes = result.device_bytes[placement[problem.grouping.group_of[op]]];
         bytes += problem.resident_bytes[op];
         for (TensorId tensor = problem.output_begin[op]; tensor < problem.output_begin[op + 1]; ++tensor)
-            bytes += problem.tensor_bytes[tensor];
+            bytes += problem.output_bytes[tensor];
     }
     for (DeviceId device = 0; device < problem.devices; ++device) {
-        result.fits = result.fits && result.device_bytes[device] <= problem.machine->device(device).memory_bytes;
+        result.fits = result.fits && result.device_bytes[device] <= problem.memory_limit_bytes[device];
     }
     return result;
 }

@@ -13,7 +13,7 @@ namespace placewright {
 /// What a formula says of a placement, without simulation.
 struct Evaluation {
     double seconds = 0;
-    bool fits = true;                  ///< no device holds more than its memory
+    bool fits = true;                  ///< no device holds more than may be used of its memory
     std::vector<double> device_s;      ///< by device: its ops and the transfers that it takes part in
     std::vector<double> device_bytes;  ///< by device: resident bytes and outputs of its ops, all at once
 

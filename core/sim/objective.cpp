@@ -10,12 +10,12 @@ namespace {
 constexpr std::array<std::string_view, 3> kRules{"exprimo", "placeto", "post"};
 
 /// The score with the penalty for the bytes by device that do not fit.
-Score charged(const Objective& objective, const Machine& machine, Score score, std::span<const double> bytes) {
+Score charged(const Objective& objective, const Problem& problem, Score score, std::span<const double> bytes) {
     if (score.fits) return score;
     double sum_over = 0;
     double most_over = 0;
     for (std::size_t device = 0; device < bytes.size(); ++device) {
-        const double over = bytes[device] - machine.device(static_cast<DeviceId>(device)).memory_bytes;
+        const double over = bytes[device] - problem.memory_limit_bytes[device];
         sum_over += std::max(0.0, over);
         most_over = std::max(most_over, over);
     }
@@ -45,12 +45,12 @@ std::optional<MemoryRule> memory_rule_from(std::string_view text) {
     return static_cast<MemoryRule>(found - kRules.begin());
 }
 
-Score Objective::score(const Machine& machine, const Outcome& outcome) const {
-    return charged(*this, machine, {outcome.step_time_s, outcome.step_time_s, outcome.fits}, outcome.peak_bytes);
+Score Objective::score(const Problem& problem, const Outcome& outcome) const {
+    return charged(*this, problem, {outcome.step_time_s, outcome.step_time_s, outcome.fits}, outcome.peak_bytes);
 }
 
-Score Objective::score(const Machine& machine, const Evaluation& evaluation) const {
-    return charged(*this, machine, {evaluation.seconds, evaluation.seconds, evaluation.fits}, evaluation.device_bytes);
+Score Objective::score(const Problem& problem, const Evaluation& evaluation) const {
+    return charged(*this, problem, {evaluation.seconds, evaluation.seconds, evaluation.fits}, evaluation.device_bytes);
 }
 
 }  // namespace placewright

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "core/machine/machine.hpp"
+#include "core/cost/problem.hpp"
 #include "core/sim/host_memory.hpp"
 #include "core/sim/simulator.hpp"
 
@@ -34,9 +34,11 @@ struct Objective {
     double seconds_per_gb = 2;     ///< placeto
     double out_of_memory_s = 100;  ///< post
 
-    Score score(const Machine& machine, const Outcome& outcome) const;
+    bool operator==(const Objective&) const = default;
+
+    Score score(const Problem& problem, const Outcome& outcome) const;
     /// The same for max load and block latency, whose value stands for the step time.
-    Score score(const Machine& machine, const Evaluation& evaluation) const;
+    Score score(const Problem& problem, const Evaluation& evaluation) const;
 };
 
 }  // namespace placewright

@@ -5,23 +5,45 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/cost/problem.hpp"
 
 namespace placewright {
 
+/// Which of the ops and transfers that wait for a device or channel goes first.
+enum class Order : std::uint8_t {
+    fifo,           ///< the one that was ready first; batches are admitted as in Exprimo
+    critical_path,  ///< the one of the earlier batch, then the one with the longest way to the end (Topcuoglu et al., HEFT, 2002: upward
+                    ///< rank with mean times); batches are admitted as soon as there is room
+    gpipe,          ///< forward ops of all batches in flight before the backward ops of any, device by device (Huang et al., GPipe, 2019)
+    one_forward_one_backward,  ///< a device works on as many batches at a time as there are devices from its stage on, backward ops first
+                               ///< (Narayanan et al., PipeDream, 2019: 1F1B)
+};
+std::string_view to_string(Order order);
+std::optional<Order> order_from(std::string_view text);
+
 struct SimulationOptions {
     std::uint32_t batches = 1;    ///< batches to run
     std::uint32_t in_flight = 1;  ///< at most this many of them at a time
+    Order order = Order::fifo;
+
+    bool operator==(const SimulationOptions&) const = default;
 };
 
 struct Outcome {
     double total_time_s = 0;  ///< end of the last event over all batches
     double step_time_s = 0;   ///< total_time_s / batches
-    bool fits = true;         ///< no device's peak exceeds its memory
+    /// Seconds a batch between the filling and the draining of the pipeline: from when `in_flight` batches are done to when all but
+    /// `in_flight` are, whichever these are. Nothing with fewer than two batches between.
+    std::optional<double> steady_step_time_s;
+    bool fits = true;  ///< no device's peak exceeds what may be used of its memory
+    /// Of all streams together: with several it may exceed the total time.
     std::vector<double> device_busy_s;
     std::vector<double> peak_bytes;      ///< by device
     std::vector<double> resident_bytes;  ///< by device: what is held from beginning to end
@@ -34,7 +56,7 @@ struct Outcome {
     bool operator==(const Outcome&) const = default;
 };
 
-/// An op on a device or one hop of a transfer on a channel.
+/// An op on a device, or a leg of a transfer on one of its channels (a cut-through leg has a span for each).
 struct Span {
     enum class Kind : std::uint8_t { op, transfer };
     Kind kind = Kind::op;
@@ -44,9 +66,10 @@ struct Span {
     TensorId tensor = 0;                                  ///< of a transfer; the first where several travel together
     double bytes = 0;                                     ///< of a transfer
     std::uint32_t batch = 0;
-    double queued_s = 0;  ///< when it was ready and entered the queue
+    double queued_s = 0;  ///< when it was ready, or for a later leg when the one before had ended
     double start_s = 0;
     double end_s = 0;
+    std::uint16_t stream = 0;  ///< of an op, on a device with several
 
     bool operator==(const Span&) const = default;
 };
@@ -60,10 +83,14 @@ struct MemorySample {
     bool operator==(const MemorySample&) const = default;
 };
 
+inline constexpr std::uint32_t kNoSpan = std::numeric_limits<std::uint32_t>::max();
+
 /// Spans in the order in which they ended, memory samples in the order of time. Of several changes of a device at one time the last is
 /// kept and every one that may be the peak.
 struct Trace {
     std::vector<Span> spans;
+    /// [span]: the span whose end let it start (the last of those that ended in that event), or kNoSpan at the start.
+    std::vector<std::uint32_t> started_by;
     std::vector<MemorySample> memory;
 
     bool operator==(const Trace&) const = default;
@@ -72,16 +99,51 @@ struct Trace {
 /// Runs placements of one problem. Holds all state that a run needs, so that a run allocates nothing; make one a thread.
 ///
 /// Semantics. An op is ready when all its input tensors are on its device; ready ops queue in order of readiness. A tensor needed by ops on
-/// another device is sent there once, over the channels of the route one after the other. When an op ends, consumers on its own device are
-/// looked at first, then the transfers are queued, output by output and in the order of the consumers. What an end lets start
-/// elsewhere starts first, then the device or channel itself goes on. Events at the same time are handled in the order in which
-/// they were started: the result depends on nothing else.
-/// A batch is admitted when fewer than `in_flight` are under way and every device that holds an op without inputs is idle (Exprimo);
-/// one at the start and one after an event. Its ops without inputs are queued by device, then in the order of the graph.
+/// another device is sent there once, over the legs of the route one after the other. Events, which are ends of ops and of legs, are
+/// handled in the order of time, at the same time in the order in which they were started: the result depends on nothing else. An event
+/// first queues all that it makes ready, then that starts in the order of its queue; what the event has occupied is free, and goes on,
+/// last:
+/// - the end of an op queues consumers on its own device, then transfers, output by output and in the order of the consumers; transfers
+///   start, then the device goes on;
+/// - the end of a leg queues the transfer for its next leg, or the consumers on the device that it has reached, in the order of the graph;
+///   they start, then transfers that waited for what the leg has held.
+/// A batch is admitted when fewer than `in_flight` are under way (not all of their ops have ended) and every device that holds an op
+/// without inputs is idle (Exprimo); one at the start and one after an event. Its ops without inputs are queued by device, then in the
+/// order of the graph, and start by device.
+///
+/// Legs and copy engines. A leg of a route is what is held at the same time: all channels of a cut-through route, with an engine of
+/// the sender and one of the receiver; one channel of a store-and-forward route, the first with an engine of the sender, the last with one
+/// of the receiver. A device without a number of engines sets no limit. A transfer waits in the queues of all channels and devices of its
+/// next leg and starts when it is first in each of them and each has room; of several that can start the one that was queued first does.
+/// A leg takes the sum of the latencies of its channels and the longest of the times that they need without them, for each tensor of the
+/// message; it counts as busy time of each of its channels.
+/// Streams. On a device with several streams the first op in the queue starts when a stream is free and its share of the device
+/// (Problem::op_share) and those of the running ops are not more than one. It takes the lowest free stream. Busy times of all streams are
+/// added up.
+///
+/// Orders other than fifo sort the queues, ties and transfers (but those of critical_path) by readiness:
+/// - critical_path: ops by batch, upward rank (highest first), op id; transfers by batch, then rank and id of the first of
+///   their readers on the device that they go to. The rank of an op is its mean time over the devices that it may be placed on, plus the
+///   most that any consumer of an output asks for: the mean time of the output's transfer over all ordered pairs of devices, plus the rank
+///   of the consumer;
+/// - gpipe: ops by phase (forward, backward, update), batch. The batches come in rounds of `in_flight`: a round is admitted at once, when
+///   all before are done. Backward and update ops of a device are held until the forward ops of all batches of the round have ended there;
+/// - one_forward_one_backward: ops by phase (backward and update, forward), batch. Ops of a batch are held on a device while as many
+///   earlier batches as its limit have ops there that have not ended; the limit of the k-th of n used devices (by their first op in the
+///   order of the graph) is n - k, k from 0.
+/// An op that a forward op depends on counts as forward. A held op is passed over by those behind it and keeps its place.
+/// With critical_path and one_forward_one_backward as many batches as there is room for are admitted at the start and after each event,
+/// one after the other.
+/// Gradient accumulation (Problem::accumulates). An update op takes accumulate_s each time it starts but the first, when there is nothing
+/// to add to, and op_time_s more when it starts for the last time, whichever batches these are.
 ///
 /// Memory. A device holds the resident bytes of its ops throughout. Outputs are allocated when their op starts, copies on another device
-/// when the last hop of their transfer starts; a tensor is freed on a device when its last reader there (or the first hop of its last
-/// transfer from there) is done. That is MemoryModel::training; MemoryModel::exprimo allocates when the op ends or the copy has arrived.
+/// when the last leg of their transfer starts; a tensor is freed on a device when its last reader there (or the first leg of its last
+/// transfer from there) is done. A tensor that is a view of another (Problem::alias_of) takes no memory on its producer's device, where it
+/// keeps that other one, its copy or what that is a view of, alive until it is freed itself; copies of it elsewhere are whole. An op's
+/// workspace is held from its start to its end. The peak counts every allocation.
+/// That is MemoryModel::training; MemoryModel::exprimo allocates when the op ends or the copy has arrived, and counts what is left after an
+/// event.
 class Simulator {
 public:
     /// Throws std::invalid_argument if there are no batches or none may be in flight, std::length_error for 2^32 ops in flight or more.
@@ -94,7 +156,7 @@ public:
     const SimulationOptions& options() const;
 
     /// Simulates a placement that check_placement accepts. The outcome is valid until the next run.
-    /// O(events * log(devices + channels)).
+    /// O(events * log(devices + channels)); orders other than fifo add the length of the queues.
     const Outcome& run(std::span<const DeviceId> placement);
 
     /// The same with every span and memory sample recorded; `trace` is overwritten.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Simulations per second and time per event (op or transfer completion), memory accounting on.
+// Simulations per second and time per event (end of an op or of a leg of a transfer), memory accounting on.
+#include <array>
 #include <memory>
+#include <numeric>
+#include <string>
 
 #include <benchmark/benchmark.h>
 
@@ -8,6 +11,7 @@
 #include "core/graph/networks.hpp"
 #include "core/io/files.hpp"
 #include "core/search/evaluator.hpp"
+#include "core/sim/delta.hpp"
 #include "core/sim/simulator.hpp"
 #include "tests/support/graphs.hpp"
 
@@ -19,8 +23,17 @@ std::shared_ptr<const Machine> four_gpus() {
     return machine;
 }
 
-std::shared_ptr<const Problem> network_problem(const NetworkInfo& network) {
-    return make_problem(std::make_shared<const Graph>(network.build(32)), four_gpus());
+/// Transfers between the GPUs take one leg that holds both of their links, or one leg after the other as through a host's memory.
+constexpr std::array kCrossings{Crossing::cut_through, Crossing::store_and_forward};
+
+std::shared_ptr<const Problem> problem_of(Graph graph, Crossing crossing) {
+    ProblemOptions options;
+    options.crossing = crossing;
+    return make_problem(std::make_shared<const Graph>(std::move(graph)), four_gpus(), options);
+}
+
+std::shared_ptr<const Problem> network_problem(std::string_view network, Crossing crossing) {
+    return problem_of(find_network(network)->build(32), crossing);
 }
 
 Placement random_placement(const Problem& problem, std::uint64_t seed) {
@@ -40,18 +53,19 @@ void count_events(benchmark::State& state, double events) {
         benchmark::Counter(events * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-double events_of(const Outcome& outcome) {
-    double hops = 0;
-    for (const auto crossings : outcome.channel_transfers) hops += static_cast<double>(crossings);
-    return static_cast<double>(outcome.ops_run) + hops;
+double events_of(const Problem& problem, const Outcome& outcome) {
+    std::uint64_t legs = outcome.transfers;
+    if (problem.crossing == Crossing::store_and_forward) {
+        legs = std::accumulate(outcome.channel_transfers.begin(), outcome.channel_transfers.end(), std::uint64_t{0});
+    }
+    return static_cast<double>(outcome.ops_run + legs);
 }
 
-void simulate_single(benchmark::State& state, const NetworkInfo* network) {
-    const auto problem = network_problem(*network);
+void simulate_single(benchmark::State& state, const std::shared_ptr<const Problem>& problem) {
     Simulator simulator(problem);
     const Placement placement = single_device_placement(*problem);
     for (auto _ : state) benchmark::DoNotOptimize(simulator.run(placement).step_time_s);
-    count_events(state, events_of(simulator.run(placement)));
+    count_events(state, events_of(*problem, simulator.run(placement)));
 }
 
 /// Many different placements in turn, so that branch prediction cannot learn one of them.
@@ -65,7 +79,7 @@ public:
 
     double mean_events(Simulator& simulator) const {
         double events = 0;
-        for (const Placement& placement : placements_) events += events_of(simulator.run(placement));
+        for (const Placement& placement : placements_) events += events_of(simulator.problem(), simulator.run(placement));
         return events / static_cast<double>(placements_.size());
     }
 
@@ -83,17 +97,7 @@ void simulate_placements(benchmark::State& state, const std::shared_ptr<const Pr
     count_events(state, events);
 }
 
-void simulate_random(benchmark::State& state, const NetworkInfo* network) {
-    simulate_placements(state, network_problem(*network), 64);
-}
-
-/// Ten batches, four in flight.
-void simulate_pipelined(benchmark::State& state, const NetworkInfo* network) {
-    simulate_placements(state, network_problem(*network), 64, {.batches = 10, .in_flight = 4});
-}
-
-void simulate_traced(benchmark::State& state, const NetworkInfo* network) {
-    const auto problem = network_problem(*network);
+void simulate_traced(benchmark::State& state, const std::shared_ptr<const Problem>& problem) {
     Simulator simulator(problem);
     PlacementCycle placements(*problem, 64);
     const double events = placements.mean_events(simulator);
@@ -103,14 +107,47 @@ void simulate_traced(benchmark::State& state, const NetworkInfo* network) {
 }
 
 /// Random graphs of growing size, random placements on 4 GPUs.
-void simulate_scaling(benchmark::State& state) {
-    const auto graph = std::make_shared<const Graph>(test::random_graph(1, static_cast<std::size_t>(state.range(0))));
-    simulate_placements(state, make_problem(graph, four_gpus()), 16);
+void simulate_scaling(benchmark::State& state, Crossing crossing) {
+    simulate_placements(state, problem_of(test::random_graph(1, static_cast<std::size_t>(state.range(0))), crossing), 16);
+}
+
+/// All single moves from a placement in a random order, so that any number of them is a sample of all; `by_delta` or each simulated in
+/// full.
+void simulate_moves(benchmark::State& state, const std::shared_ptr<const Problem>& problem, const Placement& base, bool by_delta) {
+    std::vector<std::pair<GroupId, DeviceId>> moves;
+    for (GroupId group = 0; group < problem->groups; ++group) {
+        for (const DeviceId device : problem->allowed_devices(group)) {
+            if (device != base[group]) moves.emplace_back(group, device);
+        }
+    }
+    Random random(1);
+    for (std::size_t i = moves.size(); i > 1; --i) std::swap(moves[i - 1], moves[random.index(i)]);
+
+    Simulator simulator(problem);
+    DeltaSimulator delta(problem);
+    delta.rebase(base);
+    Placement moved = base;
+    std::size_t next = 0;
+    for (auto _ : state) {
+        const auto [group, device] = moves[next++ % moves.size()];
+        moved[group] = device;
+        benchmark::DoNotOptimize((by_delta ? delta.run(moved) : simulator.run(moved)).step_time_s);
+        moved[group] = base[group];
+    }
+    state.counters["ops"] = problem->ops;
+    if (!by_delta) return;
+    const auto effort = delta.effort();
+    state.counters["share of events"] = static_cast<double>(effort.simulated) / static_cast<double>(effort.full);
+}
+
+void rebase_delta(benchmark::State& state, const std::shared_ptr<const Problem>& problem, const Placement& base) {
+    DeltaSimulator delta(problem);
+    for (auto _ : state) benchmark::DoNotOptimize(delta.rebase(base).step_time_s);
 }
 
 /// The evaluator with a number of threads on placements that are all different (the cache never answers).
 void evaluate_threads(benchmark::State& state) {
-    const auto problem = network_problem(*find_network("inception_v3"));
+    const auto problem = network_problem("inception_v3", Crossing::cut_through);
     const auto evaluator = simulation_evaluator(problem, {}, {}, static_cast<unsigned>(state.range(0)));
     constexpr std::size_t kBatch = 256;
     std::vector<Placement> placements(kBatch);
@@ -130,14 +167,34 @@ void evaluate_threads(benchmark::State& state) {
 
 int main(int argc, char** argv) {
     using namespace placewright;
-    for (const NetworkInfo& network : known_networks()) {
-        const std::string name(network.name);
-        benchmark::RegisterBenchmark(("single_device/" + name).c_str(), simulate_single, &network);
-        benchmark::RegisterBenchmark(("random_placement/" + name).c_str(), simulate_random, &network);
-        benchmark::RegisterBenchmark(("pipelined/" + name).c_str(), simulate_pipelined, &network);
-        benchmark::RegisterBenchmark(("random_placement_traced/" + name).c_str(), simulate_traced, &network);
+    for (const Crossing crossing : kCrossings) {
+        const std::string kind = std::string("/").append(to_string(crossing));
+        for (const std::string network : {"alexnet", "resnet50", "inception_v3"}) {
+            const auto problem = network_problem(network, crossing);
+            const std::string name = std::string("/").append(network) + kind;
+            benchmark::RegisterBenchmark(("single_device" + name).c_str(), simulate_single, problem);
+            benchmark::RegisterBenchmark(("random_placement" + name).c_str(), simulate_placements, problem, 64, SimulationOptions());
+            benchmark::RegisterBenchmark(("pipelined" + name).c_str(), simulate_placements, problem, 64,
+                                         SimulationOptions{.batches = 10, .in_flight = 4});
+            benchmark::RegisterBenchmark(("random_placement_traced" + name).c_str(), simulate_traced, problem);
+        }
+        benchmark::RegisterBenchmark(("scaling" + kind).c_str(), simulate_scaling, crossing)
+            ->RangeMultiplier(10)
+            ->Range(100, 100'000)
+            ->Arg(200'000);
+        // Networks of modules, a recurrent one unrolled to more than 10 000 ops, and a graph without any structure.
+        for (const auto& [graph, problem] :
+             {std::pair("inception_v3", network_problem("inception_v3", crossing)), std::pair("nmt8", network_problem("nmt8", crossing)),
+              std::pair("random_10000", problem_of(test::random_graph(1, 10'000), crossing))}) {
+            for (const auto& [from, base] :
+                 {std::pair("single", single_device_placement(*problem)), std::pair("random", random_placement(*problem, 1))}) {
+                const std::string of = std::string("/") + graph + "/" + from + kind;
+                benchmark::RegisterBenchmark(("moves_full" + of).c_str(), simulate_moves, problem, base, false);
+                benchmark::RegisterBenchmark(("moves_delta" + of).c_str(), simulate_moves, problem, base, true);
+                benchmark::RegisterBenchmark(("rebase" + of).c_str(), rebase_delta, problem, base);
+            }
+        }
     }
-    benchmark::RegisterBenchmark("scaling", simulate_scaling)->RangeMultiplier(10)->Range(100, 100'000)->Arg(200'000);
     benchmark::RegisterBenchmark("evaluator_threads", evaluate_threads)->Arg(1)->Arg(2)->UseRealTime();
     benchmark::Initialize(&argc, argv);
     benchmark::RunSpecifiedBenchmarks();

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 // What a person waits for: a network opened and drawn, a drop and its new numbers. Runs on the offscreen platform.
 #include <QApplication>
+#include <QFileInfo>
 #include <QSettings>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <benchmark/benchmark.h>
 
 #include "app/main_window.hpp"
+#include "core/io/files.hpp"
+#include "tests/support/graphs.hpp"
 #include "widgets/graph_view.hpp"
 #include "widgets/timeline_view.hpp"
 
@@ -64,6 +67,38 @@ void drop_to_numbers(benchmark::State& state, const char* network) {
     }
 }
 
+/// From the begin of a drag of one op, another each time, to the step times on all targets. The ops are in turn on the devices, in
+/// stretches of the network.
+void drag_to_previews(benchmark::State& state, const QString& network) {
+    MainWindow window;
+    Document& document = *window.document();
+    QSignalSpy timeline(&document, &Document::timelineChanged);
+    document.openNetwork(network);
+    if (!timeline.wait(kPatience_ms)) {
+        state.SkipWithError("the network did not open");
+        return;
+    }
+    document.cancelLoading();  // of the drawing
+    const Problem& problem = *document.problem();
+    Placement placement(problem.groups);
+    for (GroupId group = 0; group < problem.groups; ++group) {
+        const auto gpus = problem.allowed_devices(group).last(4);
+        placement[group] = gpus[group * gpus.size() / problem.groups];
+    }
+    document.showPlacement(placement, {});
+    while (document.isBusy()) QSignalSpy(&document, &Document::settled).wait(kPatience_ms);
+    QSignalSpy previews(&document, &Document::previewReady);
+    OpId op = 0;
+    for (auto _ : state) {
+        op = (op + 7919) % static_cast<OpId>(problem.forward->size());
+        document.requestPreview({op});
+        if (!previews.wait(kPatience_ms)) {
+            state.SkipWithError("no step times came");
+            return;
+        }
+    }
+}
+
 }  // namespace
 }  // namespace placewright
 
@@ -80,6 +115,14 @@ int main(int argc, char** argv) {
             ->UseRealTime()
             ->Unit(benchmark::kMillisecond);
         benchmark::RegisterBenchmark((std::string("drop_to_numbers/") + network).c_str(), drop_to_numbers, network)
+            ->UseRealTime()
+            ->Unit(benchmark::kMillisecond);
+    }
+    const QString large = settings.filePath(QStringLiteral("random_10000.json"));
+    write_network(test::random_graph(1, 10'000), large.toStdString());
+    for (const QString& network : {QStringLiteral("inception_v3"), large}) {
+        const std::string name = QFileInfo(network).completeBaseName().toStdString();
+        benchmark::RegisterBenchmark(("drag_to_previews/" + name).c_str(), drag_to_previews, network)
             ->UseRealTime()
             ->Unit(benchmark::kMillisecond);
     }

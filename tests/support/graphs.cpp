@@ -68,6 +68,51 @@ Graph random_graph(std::uint64_t seed, std::size_t ops, std::size_t max_inputs, 
     return builder.build();
 }
 
+Graph random_network(std::uint64_t seed, std::size_t ops, std::size_t max_inputs, Training training) {
+    Random random(seed ^ 0x6e6574ULL);
+    GraphBuilder builder("network" + std::to_string(seed), 1, training);
+    std::vector<std::vector<Tensor>> outputs;
+    for (std::size_t i = 0; i < ops; ++i) {
+        Op op = make_op("op" + std::to_string(i), random.uniform(0, 5e9), static_cast<std::int64_t>(random.uniform(0, 4e6)));
+        std::vector<std::string> inputs;
+        const Tensor* first = nullptr;
+        const std::size_t count = i == 0 ? 0 : random.index(max_inputs + 1);
+        for (std::size_t k = 0; k < count; ++k) {
+            const std::size_t from = i - 1 - random.index(std::min<std::size_t>(i, 6));
+            if (outputs[from].empty()) continue;
+            const std::size_t output = random.index(outputs[from].size());
+            inputs.push_back("op" + std::to_string(from) + ":" + std::to_string(output));
+            if (first == nullptr) first = &outputs[from][output];
+        }
+        if (first != nullptr && random.chance(0.3)) {
+            op.kind = random.chance(0.7) ? "reshape" : "split";
+            op.flops = 0;
+            op.outputs = {*first};
+            if (op.kind == "split") op.outputs[0].bytes /= 2;
+            if (op.kind == "split") op.outputs.push_back(op.outputs[0]);
+        } else if (first != nullptr && random.chance(0.4)) {
+            op.kind = "relu";
+            op.in_place = true;
+            op.outputs = {*first};
+        } else if (random.chance(0.2)) {
+            op.outputs.push_back(op.outputs[0]);
+        }
+        if (random.chance(0.3)) op.parameter_bytes = static_cast<std::int64_t>(random.uniform(0, 1e7));
+        if (random.chance(0.2)) {
+            op = make_op(op.name, 0, static_cast<std::int64_t>(random.uniform(1, 1e7)));
+            op.kind = "parameter";
+            op.parameter_bytes = op.outputs[0].bytes;
+            inputs.clear();
+        }
+        if (random.chance(0.3)) op.workspace_bytes = static_cast<std::int64_t>(random.uniform(0, 6e6));
+        if (random.chance(0.1)) op.colocate = "together";
+        op.sends_together = random.chance(0.3);
+        outputs.push_back(op.outputs);
+        builder.add(std::move(op), std::move(inputs));
+    }
+    return builder.build();
+}
+
 Machine uniform_machine(std::size_t gpus, double memory_bytes) {
     std::vector<Device> devices;
     std::vector<Channel> channels;
@@ -139,6 +184,31 @@ Machine random_machine(std::uint64_t seed) {
         }
     }
     return Machine("random" + std::to_string(seed), std::move(devices), std::move(channels), std::move(routes));
+}
+
+Machine with_features(const Machine& machine, std::uint64_t seed, const MachineFeatures& features) {
+    Random random(seed ^ 0x66656174ULL);
+    std::vector<Device> devices(machine.devices().begin(), machine.devices().end());
+    std::vector<Channel> channels(machine.channels().begin(), machine.channels().end());
+    std::vector<Route> routes(machine.routes().begin(), machine.routes().end());
+    for (Device& device : devices) {
+        if (features.streams) {
+            device.streams = static_cast<std::uint32_t>(1 + random.index(3));
+            device.half_efficiency_flops = random.uniform(0, 1e10);
+        }
+        if (features.copy_engines) device.copy_engines = static_cast<std::uint32_t>(random.index(3));
+    }
+    if (features.bus && !routes.empty()) {
+        Channel bus;
+        bus.name = "bus";
+        bus.bandwidth = random.uniform(1e9, 2e10);
+        bus.latency_s = 1e-5;
+        for (Route& route : routes) {
+            if (random.chance(0.7)) route.channels.insert(route.channels.begin() + 1, static_cast<ChannelId>(channels.size()));
+        }
+        channels.push_back(bus);
+    }
+    return Machine(machine.name(), std::move(devices), std::move(channels), std::move(routes), features.crossing);
 }
 
 std::shared_ptr<const Problem> problem(Graph graph, Machine machine, const ProblemOptions& options) {

@@ -2,11 +2,13 @@
 #include "tests/support/reference_simulator.hpp"
 
 #include <algorithm>
-#include <deque>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
 #include <tuple>
+
+#include "core/graph/kinds.hpp"
 
 namespace placewright::test {
 namespace {
@@ -20,27 +22,41 @@ struct Value {
     auto operator<=>(const Value&) const = default;
 };
 
-/// Something that a resource does; `span` says what, when it was queued and when it started.
+/// A value and a device that it is on.
+using Copy = std::pair<Value, DeviceId>;
+
+/// An op, or a leg of a transfer; `span` says what, when it was queued and when it started.
 struct Work {
     Span span;
-    Value value;  ///< of a transfer
-    std::size_t hop = 0;
+    std::vector<Value> values;     ///< of a transfer: what travels
+    std::size_t leg = 0;           ///< of a transfer
     std::uint64_t started_as = 0;  ///< how many pieces of work had started before
+
+    bool is_op() const { return span.kind == Span::Kind::op; }
+    /// Of two transfers, whether they are the same.
+    bool same(const Work& other) const { return values == other.values && span.to == other.span.to; }
 };
 
-struct Resource {
-    std::deque<Work> queue;
-    std::optional<Work> running;
-};
+bool share(const TransferLeg& a, const TransferLeg& b) {
+    const auto common = [](const auto& x, const auto& y) { return std::ranges::find_first_of(x, y) != x.end(); };
+    return common(a.channels, b.channels) || common(a.engines, b.engines);
+}
+
+/// Smaller goes first; equal ones in the order in which they were queued.
+using Key = std::array<double, 3>;
 
 class ReferenceSimulator {
 public:
     ReferenceSimulator(const Problem& problem, std::span<const DeviceId> placement, const SimulationOptions& options)
-        : problem_(problem), graph_(*problem.graph), machine_(*problem.machine), placement_(placement), options_(options) {
+        : problem_(problem),
+          graph_(*problem.graph),
+          machine_(*problem.machine),
+          exprimo_(problem.memory == MemoryModel::exprimo),
+          placement_(placement),
+          options_(options),
+          phase_(scheduling_phases(*problem.graph)) {
         const std::size_t devices = machine_.devices().size();
         const std::size_t channels = machine_.channels().size();
-        devices_.resize(devices);
-        channels_.resize(channels);
         Outcome& outcome = run_.outcome;
         outcome.device_busy_s.resize(devices);
         outcome.resident_bytes.resize(devices);
@@ -49,164 +65,166 @@ public:
         outcome.channel_transfers.resize(channels);
         for (OpId op = 0; op < graph_.size(); ++op) outcome.resident_bytes[device_of(op)] += problem.resident_bytes[op];
         outcome.peak_bytes = outcome.resident_bytes;
+        if (options.order == Order::critical_path) rank_s_ = upward_ranks_s(problem);
     }
 
     ReferenceRun run() {
-        admit_if_possible();
-        while (Resource* next = next_to_end()) {
-            Work done = *next->running;
-            now_ = done.span.end_s;
-            run_.spans.push_back(done.span);
-            if (done.span.kind == Span::Kind::op)
-                op_ended(done);
-            else
-                hop_ended(done);
-            next->running.reset();
-            if (!next->queue.empty()) {
-                Work work = next->queue.front();
-                next->queue.pop_front();
-                start(*next, work);
+        admit();
+        while (const auto done = next_to_end()) {
+            now_ = done->span.end_s;
+            if (done->is_op()) {
+                op_ended(*done);
+            } else {
+                leg_ended(*done);
             }
-            admit_if_possible();
+            admit();
         }
         Outcome& outcome = run_.outcome;
         outcome.total_time_s = now_;
         outcome.step_time_s = now_ / options_.batches;
-        for (std::size_t device = 0; device < devices_.size(); ++device) {
-            if (outcome.peak_bytes[device] > machine_.devices()[device].memory_bytes) outcome.fits = false;
+        outcome.steady_step_time_s = steady_step_time_s();
+        for (DeviceId device = 0; device < machine_.devices().size(); ++device) {
+            if (outcome.peak_bytes[device] > problem_.memory_limit_bytes[device]) outcome.fits = false;
         }
         return run_;
     }
 
 private:
+    // What graph, placement and machine say.
+
     DeviceId device_of(OpId op) const { return placement_[problem_.grouping.group_of[op]]; }
 
-    double bytes_of(const Value& value) const { return static_cast<double>(graph_.op(value.op).outputs[value.output].bytes); }
+    TensorId tensor_of(const Value& value) const { return problem_.output_begin[value.op] + value.output; }
 
-    TensorId tensor_of(const Value& value) const {
-        TensorId tensor = value.output;
-        for (OpId op = 0; op < value.op; ++op) tensor += static_cast<TensorId>(graph_.op(op).outputs.size());
-        return tensor;
-    }
+    double bytes_of(const Value& value) const { return static_cast<double>(graph_.op(value.op).outputs[value.output].bytes); }
 
     bool reads(OpId op, const Value& value) const {
         return std::ranges::count(graph_.op(op).inputs, TensorRef{value.op, value.output}) > 0;
     }
 
-    std::vector<OpId> readers(const Value& value) const {
+    std::vector<OpId> readers(const Value& value, DeviceId device) const {
         std::vector<OpId> result;
-        for (OpId op = 0; op < graph_.size(); ++op) {
-            if (reads(op, value)) result.push_back(op);
+        for (const OpId op : graph_.consumers(value.op)) {
+            if (device_of(op) == device && reads(op, value)) result.push_back(op);
         }
         return result;
     }
 
-    /// The resource whose work ends first; of those that end at the same time the one that started first.
-    Resource* next_to_end() {
-        Resource* best = nullptr;
-        const auto consider = [&](Resource& resource) {
-            if (!resource.running) return;
-            const auto key = [](const Resource& r) { return std::pair(r.running->span.end_s, r.running->started_as); };
-            if (best == nullptr || key(resource) < key(*best)) best = &resource;
-        };
-        std::ranges::for_each(devices_, consider);
-        std::ranges::for_each(channels_, consider);
-        return best;
+    TransferLeg leg_of(const Work& transfer) const { return transfer_leg(machine_, transfer.span.from, transfer.span.to, transfer.leg); }
+
+    bool is_last_leg(const Work& transfer) const {
+        return transfer.leg + 1 == transfer_legs(machine_, transfer.span.from, transfer.span.to);
     }
 
-    void queue(Resource& resource, Work work) {
-        work.span.queued_s = now_;
-        if (resource.running)
-            resource.queue.push_back(work);
-        else
-            start(resource, work);
+    // Ends.
+
+    /// What ends first; of what ends at the same time what started first.
+    std::optional<Work> next_to_end() const {
+        const auto next =
+            std::ranges::min_element(running_, {}, [](const Work& work) { return std::pair(work.span.end_s, work.started_as); });
+        return next == running_.end() ? std::nullopt : std::optional(*next);
     }
 
-    void start(Resource& resource, Work work) {
-        Outcome& outcome = run_.outcome;
-        Span& span = work.span;
-        double duration_s = 0;
-        if (span.kind == Span::Kind::op) {
-            duration_s = problem_.time_s(span.op, span.resource);
-            outcome.device_busy_s[span.resource] += duration_s;
-            for (std::uint32_t k = 0; k < graph_.op(span.op).outputs.size(); ++k) hold({span.batch, span.op, k}, span.resource);
-            note_peak(span.resource);
-        } else {
-            const double bytes = bytes_of(work.value);
-            duration_s = problem_.transfer_s[span.tensor * problem_.channel_classes + problem_.channel_class[span.resource]];
-            outcome.channel_busy_s[span.resource] += duration_s;
-            outcome.channel_bytes[span.resource] += bytes;
-            ++outcome.channel_transfers[span.resource];
-            if (work.hop + 1 == machine_.route(span.from, span.to).size()) {
-                hold(work.value, span.to);
-                note_peak(span.to);
-            }
-        }
-        span.start_s = now_;
-        span.end_s = now_ + duration_s;
-        work.started_as = started_++;
-        resource.running = work;
+    void no_longer_runs(const Work& work) {
+        std::erase_if(running_, [&](const Work& other) { return other.started_as == work.started_as; });
     }
 
     void op_ended(const Work& work) {
         const auto [batch, op, device] = std::tuple(work.span.batch, work.span.op, work.span.resource);
+        run_.spans.push_back(work.span);
         ++run_.outcome.ops_run;
-        std::vector<Work> transfers;
-        for (std::uint32_t k = 0; k < graph_.op(op).outputs.size(); ++k) {
-            const Value value{batch, op, k};
-            arrived(value, device);
-            std::set<DeviceId> targets;
-            for (const OpId reader : readers(value)) {
-                const DeviceId target = device_of(reader);
-                if (target == device || !targets.insert(target).second) continue;
-                Work transfer;
-                transfer.span.kind = Span::Kind::transfer;
-                transfer.span.from = device;
-                transfer.span.to = target;
-                transfer.span.op = op;
-                transfer.span.tensor = tensor_of(value);
-                transfer.span.bytes = problem_.tensor_bytes[transfer.span.tensor];
-                transfer.span.batch = batch;
-                transfer.value = value;
-                transfers.push_back(transfer);
-                ++leaving_[{value, device}];
-            }
-        }
         ended_.insert({batch, op});
-        for (Work& transfer : transfers) {
+        if (done(batch)) finished_s_.push_back(now_);
+        const auto outputs = static_cast<std::uint32_t>(graph_.op(op).outputs.size());
+        if (exprimo_) {
+            for (std::uint32_t k = 0; k < outputs; ++k) hold({{batch, op, k}, device});
+        }
+        for (std::uint32_t k = 0; k < outputs; ++k) arrived({batch, op, k}, device);
+        for (const Work& transfer : departures(batch, op)) {
             ++run_.outcome.transfers;
-            queue_hop(transfer);
+            for (const Value& value : transfer.values) leaving_.insert({value, transfer.span.to});
+            queue(waiting_transfers_, transfer);
         }
         drop_what_nobody_needs();
+        if (exprimo_) note_peak(device);
+        start_transfers();
+        no_longer_runs(work);
+        start_ops(device);
     }
 
-    void hop_ended(Work work) {
-        const Span& span = work.span;
-        if (work.hop == 0) {
-            --leaving_[{work.value, span.from}];
-            drop_what_nobody_needs();
+    void leg_ended(const Work& work) {
+        for (const ChannelId channel : leg_of(work).channels) {
+            run_.spans.push_back(work.span);
+            run_.spans.back().resource = channel;
         }
-        if (++work.hop == machine_.route(span.from, span.to).size())
-            arrived(work.value, span.to);
-        else
-            queue_hop(work);
+        if (work.leg == 0) {
+            for (const Value& value : work.values) leaving_.erase({value, work.span.to});
+        }
+        if (is_last_leg(work)) {
+            if (exprimo_) {
+                for (const Value& value : work.values) hold({value, work.span.to});
+            }
+            for (const Value& value : work.values) arrived(value, work.span.to);
+        } else {
+            Work next = work;
+            ++next.leg;
+            queue(waiting_transfers_, next);
+        }
+        drop_what_nobody_needs();
+        if (exprimo_) note_peak(work.span.to);
+        start_ops(work.span.to);
+        start_transfers();
+        no_longer_runs(work);
+        start_transfers();
     }
 
-    void queue_hop(Work work) {
-        work.span.resource = machine_.route(work.span.from, work.span.to)[work.hop];
-        queue(channels_[work.span.resource], work);
+    /// What the op sends: one transfer for each tensor and device that reads it, or one for each device.
+    std::vector<Work> departures(std::uint32_t batch, OpId op) const {
+        std::vector<Work> result;
+        for (std::uint32_t k = 0; k < graph_.op(op).outputs.size(); ++k) {
+            const Value value{batch, op, k};
+            for (const OpId reader : graph_.consumers(op)) {
+                if (!reads(reader, value) || device_of(reader) == device_of(op)) continue;
+                Work transfer;
+                transfer.span.kind = Span::Kind::transfer;
+                transfer.span.from = device_of(op);
+                transfer.span.to = device_of(reader);
+                transfer.span.op = op;
+                transfer.span.batch = batch;
+                transfer.span.tensor = tensor_of(value);
+                transfer.values = {value};
+                const auto same_way = std::ranges::find_if(result, [&](const Work& other) {
+                    return other.span.to == transfer.span.to && (graph_.op(op).sends_together || other.values.back() == value);
+                });
+                if (same_way == result.end()) {
+                    result.push_back(transfer);
+                } else if (same_way->values.back() != value) {
+                    same_way->values.push_back(value);
+                }
+            }
+        }
+        for (Work& transfer : result) {
+            for (const Value& value : transfer.values) transfer.span.bytes += bytes_of(value);
+        }
+        return result;
     }
 
     /// Queues the readers there that were waiting for nothing else.
     void arrived(const Value& value, DeviceId device) {
         present_.insert({value, device});
-        for (const OpId op : readers(value)) {
-            const auto& inputs = graph_.op(op).inputs;
-            const bool ready = device_of(op) == device && std::ranges::all_of(inputs, [&](const TensorRef& input) {
-                                   return present_.contains({{value.batch, input.op, input.output}, device});
-                               });
+        for (const OpId op : readers(value, device)) {
+            const bool ready = std::ranges::all_of(graph_.op(op).inputs, [&](const TensorRef& input) {
+                return present_.contains({{value.batch, input.op, input.output}, device});
+            });
             if (ready) queue_op(value.batch, op);
         }
+    }
+
+    // Queues, in the order in which work was ready.
+
+    void queue(std::vector<Work>& waiting, Work work) {
+        work.span.queued_s = now_;
+        waiting.push_back(work);
     }
 
     void queue_op(std::uint32_t batch, OpId op) {
@@ -214,49 +232,279 @@ private:
         work.span.resource = device_of(op);
         work.span.op = op;
         work.span.batch = batch;
-        queue(devices_[work.span.resource], work);
+        queue(waiting_ops_, work);
     }
 
-    void admit_if_possible() {
-        std::uint32_t under_way = 0;
-        for (std::uint32_t batch = 0; batch < admitted_; ++batch) {
-            const auto first = ended_.lower_bound({batch, 0});
-            const auto last = ended_.lower_bound({batch + 1, 0});
-            if (static_cast<std::size_t>(std::distance(first, last)) < graph_.size()) ++under_way;
+    Key op_key(const Work& work) const {
+        const OpId op = work.span.op;
+        const double batch = work.span.batch;
+        const double phase = static_cast<double>(phase_[op]);
+        switch (options_.order) {
+            case Order::fifo:
+                return {};
+            case Order::critical_path:
+                return {batch, -rank_s_[op], static_cast<double>(op)};
+            case Order::gpipe:
+                return {phase, batch};
+            case Order::one_forward_one_backward:
+                return {phase > 0 ? 0.0 : 1.0, batch};
         }
-        if (admitted_ == options_.batches || under_way >= options_.in_flight) return;
-        for (OpId op = 0; op < graph_.size(); ++op) {
-            if (graph_.op(op).inputs.empty() && devices_[device_of(op)].running) return;
+        return {};
+    }
+
+    Key transfer_key(const Work& work) const {
+        if (options_.order != Order::critical_path) return {};
+        std::vector<Key> keys;
+        for (const Value& value : work.values) {
+            for (const OpId op : readers(value, work.span.to))
+                keys.push_back({static_cast<double>(value.batch), -rank_s_[op], static_cast<double>(op)});
         }
-        const std::uint32_t batch = admitted_++;
-        for (DeviceId device = 0; device < devices_.size(); ++device) {
-            for (OpId op = 0; op < graph_.size(); ++op) {
-                if (graph_.op(op).inputs.empty() && device_of(op) == device) queue_op(batch, op);
+        return std::ranges::min(keys);
+    }
+
+    /// With GPipe until the forward ops of all batches under way have run there; with 1F1B as long as the device works on enough earlier
+    /// batches.
+    bool is_held(const Work& work) const {
+        const DeviceId device = work.span.resource;
+        if (options_.order == Order::gpipe) {
+            if (phase_[work.span.op] == Phase::forward) return false;
+            for (std::uint32_t batch = 0; batch < admitted_; ++batch) {
+                for (OpId op = 0; op < graph_.size(); ++op) {
+                    const bool forward_there = device_of(op) == device && phase_[op] == Phase::forward;
+                    if (forward_there && !ended_.contains({batch, op})) return true;
+                }
             }
         }
+        if (options_.order == Order::one_forward_one_backward) {
+            std::size_t unfinished = 0;
+            for (std::uint32_t batch = 0; batch < work.span.batch; ++batch) {
+                bool finished = true;
+                for (OpId op = 0; op < graph_.size(); ++op) {
+                    if (device_of(op) == device && !ended_.contains({batch, op})) finished = false;
+                }
+                if (!finished) ++unfinished;
+            }
+            return unfinished >= batches_at_a_time(device);
+        }
+        return false;
     }
 
-    void hold(const Value& value, DeviceId device) { held_.insert({value, device}); }
+    std::size_t batches_at_a_time(DeviceId device) const {
+        std::vector<DeviceId> used;
+        for (OpId op = 0; op < graph_.size(); ++op) {
+            if (std::ranges::count(used, device_of(op)) == 0) used.push_back(device_of(op));
+        }
+        return static_cast<std::size_t>(used.end() - std::ranges::find(used, device));
+    }
 
-    /// A value stays on its producer's device while the producer runs, and on every device until its readers there have ended and its
-    /// transfers from there have crossed their first channel.
-    void drop_what_nobody_needs() {
-        std::erase_if(held_, [&](const std::pair<Value, DeviceId>& copy) {
-            const auto& [value, device] = copy;
-            const bool made = ended_.contains({value.batch, value.op});
-            const bool leaving = leaving_.contains(copy) && leaving_.at(copy) > 0;
-            const auto list = readers(value);
-            const bool read = std::ranges::any_of(list, [&, batch = value.batch, on = device](OpId op) {
-                return device_of(op) == on && !ended_.contains({batch, op});
+    // Starts.
+
+    void start_ops(DeviceId device) {
+        while (true) {
+            std::optional<Work> first;
+            for (const Work& work : waiting_ops_) {
+                if (work.span.resource != device || is_held(work)) continue;
+                if (!first || op_key(work) < op_key(*first)) first = work;
+            }
+            if (!first) return;
+            const auto stream = stream_for(*first);
+            if (!stream) return;
+            first->span.stream = *stream;
+            std::erase_if(waiting_ops_, [&](const Work& w) { return w.span.batch == first->span.batch && w.span.op == first->span.op; });
+            start_op(*first);
+        }
+    }
+
+    /// The lowest free stream, if there is one and the op fits beside what runs.
+    std::optional<std::uint16_t> stream_for(const Work& work) const {
+        const DeviceId device = work.span.resource;
+        std::set<std::uint16_t> taken;
+        double share = 0;
+        for (const Work& other : running_) {
+            if (!other.is_op() || other.span.resource != device) continue;
+            taken.insert(other.span.stream);
+            share += share_of(other);
+        }
+        if (!taken.empty() && share + share_of(work) > 1) return {};
+        for (std::uint16_t stream = 0; stream < machine_.device(device).streams; ++stream) {
+            if (!taken.contains(stream)) return stream;
+        }
+        return {};
+    }
+
+    double share_of(const Work& work) const {
+        return problem_.op_share.empty() ? 1 : problem_.op_share[work.span.op * machine_.devices().size() + work.span.resource];
+    }
+
+    void start_op(Work work) {
+        const auto [batch, op, device] = std::tuple(work.span.batch, work.span.op, work.span.resource);
+        const std::size_t entry = op * machine_.devices().size() + device;
+        double duration_s = problem_.op_time_s[entry];
+        if (problem_.accumulates && graph_.op(op).phase == Phase::update) {
+            const auto same = [op = op](const Span& span) { return span.kind == Span::Kind::op && span.op == op; };
+            const auto starts_before = std::ranges::count_if(run_.spans, same) + std::ranges::count_if(running_, same, &Work::span);
+            const bool last = starts_before + 1 == options_.batches;
+            duration_s = (starts_before > 0 ? problem_.accumulate_s[entry] : 0) + (last ? duration_s : 0);
+        }
+        run_.outcome.device_busy_s[device] += duration_s;
+        run(work, duration_s);
+        if (exprimo_) return;
+        for (std::uint32_t k = 0; k < graph_.op(op).outputs.size(); ++k) hold({{batch, op, k}, device});
+        note_peak(device);
+    }
+
+    /// Every transfer that is before all others in the queues of what its leg needs starts if all of that is free.
+    void start_transfers() {
+        while (true) {
+            std::vector<Work> sorted = waiting_transfers_;
+            std::ranges::stable_sort(sorted, {}, [&](const Work& work) { return transfer_key(work); });
+            const auto next = std::ranges::find_if(sorted, [&](const Work& work) {
+                const auto before = std::ranges::find_if(sorted, [&](const Work& other) { return work.same(other); });
+                const bool is_first =
+                    std::none_of(sorted.begin(), before, [&](const Work& other) { return share(leg_of(work), leg_of(other)); });
+                return is_first && is_free(leg_of(work));
             });
-            return made && !leaving && !read;
+            if (next == sorted.end()) return;
+            std::erase_if(waiting_transfers_, [&](const Work& other) { return next->same(other); });
+            start_transfer(*next);
+        }
+    }
+
+    bool is_free(const TransferLeg& leg) const {
+        const auto users = [&](const auto& uses) {
+            return std::ranges::count_if(running_, [&](const Work& work) { return !work.is_op() && uses(leg_of(work)); });
+        };
+        const bool channels_free = std::ranges::none_of(leg.channels, [&](ChannelId channel) {
+            return users([&](const TransferLeg& other) { return std::ranges::count(other.channels, channel) > 0; }) > 0;
         });
+        const bool engines_free = std::ranges::all_of(leg.engines, [&](DeviceId device) {
+            return users([&](const TransferLeg& other) { return std::ranges::count(other.engines, device) > 0; }) <
+                   machine_.device(device).copy_engines;
+        });
+        return channels_free && engines_free;
+    }
+
+    void start_transfer(const Work& work) {
+        double duration_s = 0;
+        for (const Value& value : work.values)
+            duration_s += transfer_leg_s(problem_, tensor_of(value), work.span.from, work.span.to, work.leg);
+        for (const ChannelId channel : leg_of(work).channels) {
+            run_.outcome.channel_busy_s[channel] += duration_s;
+            run_.outcome.channel_bytes[channel] += work.span.bytes;
+            ++run_.outcome.channel_transfers[channel];
+        }
+        run(work, duration_s);
+        if (exprimo_ || !is_last_leg(work)) return;
+        for (const Value& value : work.values) hold({value, work.span.to});
+        note_peak(work.span.to);
+    }
+
+    void run(Work work, double duration_s) {
+        work.span.start_s = now_;
+        work.span.end_s = now_ + duration_s;
+        work.started_as = started_++;
+        running_.push_back(work);
+    }
+
+    // Batches.
+
+    bool done(std::uint32_t batch) const {
+        for (OpId op = 0; op < graph_.size(); ++op) {
+            if (!ended_.contains({batch, op})) return false;
+        }
+        return true;
+    }
+
+    std::uint32_t under_way() const { return admitted_ - static_cast<std::uint32_t>(finished_s_.size()); }
+
+    bool source_devices_are_idle() const {
+        for (OpId op = 0; op < graph_.size(); ++op) {
+            if (!graph_.op(op).inputs.empty()) continue;
+            for (const Work& work : running_) {
+                if (work.is_op() && work.span.resource == device_of(op)) return false;
+            }
+        }
+        return true;
+    }
+
+    void admit() {
+        std::uint32_t room = std::min(options_.in_flight, options_.batches) - under_way();
+        if (options_.order == Order::fifo) room = room > 0 && source_devices_are_idle() ? 1 : 0;
+        if (options_.order == Order::gpipe && under_way() > 0) room = 0;
+        const std::uint32_t last = std::min(options_.batches, admitted_ + room);
+        if (admitted_ == last) return;
+        for (; admitted_ < last; ++admitted_) {
+            for (DeviceId device = 0; device < machine_.devices().size(); ++device) {
+                for (OpId op = 0; op < graph_.size(); ++op) {
+                    if (graph_.op(op).inputs.empty() && device_of(op) == device) queue_op(admitted_, op);
+                }
+            }
+        }
+        for (DeviceId device = 0; device < machine_.devices().size(); ++device) start_ops(device);
+    }
+
+    std::optional<double> steady_step_time_s() const {
+        const std::int64_t all = options_.batches;
+        const std::int64_t filling = options_.in_flight;
+        const std::int64_t between = all - 2 * filling;
+        if (between < 2) return {};
+        const auto ended_s = [&](std::int64_t batches) { return finished_s_[static_cast<std::size_t>(batches - 1)]; };
+        return (ended_s(all - filling) - ended_s(filling)) / static_cast<double>(between);
+    }
+
+    // Memory.
+
+    void hold(const Copy& copy) { held_.insert(copy); }
+
+    /// The value that this one is a view of, if it is one: only where it was made.
+    std::optional<Value> viewed(const Copy& copy) const {
+        const auto& [value, device] = copy;
+        const TensorId original = problem_.alias_of[tensor_of(value)];
+        if (original == kNoTensor || device != device_of(value.op)) return {};
+        for (const TensorRef& input : graph_.op(value.op).inputs) {
+            const Value candidate{value.batch, input.op, input.output};
+            if (tensor_of(candidate) == original) return candidate;
+        }
+        return {};
+    }
+
+    /// Whether it is parameters seen as a tensor, where these are.
+    bool is_resident(const Copy& copy) const {
+        const Op& op = graph_.op(copy.first.op);
+        return kind_info(op.kind).parameter && op.phase == Phase::forward && op.parameter_bytes > 0 &&
+               copy.second == device_of(copy.first.op);
+    }
+
+    /// On its producer's device while the producer runs, and on every device until its readers there have ended, its transfers from there
+    /// have crossed their first leg and nothing there is a view of it.
+    bool is_needed(const Copy& copy) const {
+        const auto& [value, device] = copy;
+        if (!ended_.contains({value.batch, value.op})) return true;
+        if (device == device_of(value.op)) {
+            for (const auto& [departing, to] : leaving_) {
+                if (departing == value) return true;
+            }
+        }
+        const bool readers_keep = exprimo_ && problem_.inference;
+        for (const OpId reader : readers(value, device)) {
+            if (readers_keep || !ended_.contains({value.batch, reader})) return true;
+        }
+        return std::ranges::any_of(held_, [&](const Copy& other) { return other.second == copy.second && viewed(other) == copy.first; });
+    }
+
+    /// What is dropped may have been the last view of something else.
+    void drop_what_nobody_needs() {
+        while (std::erase_if(held_, [&](const Copy& copy) { return !is_needed(copy); }) > 0) {
+        }
     }
 
     void note_peak(DeviceId device) {
         double bytes = run_.outcome.resident_bytes[device];
-        for (const auto& [value, holder] : held_) {
-            if (holder == device) bytes += bytes_of(value);
+        for (const Copy& copy : held_) {
+            if (copy.second == device && !viewed(copy) && !is_resident(copy)) bytes += bytes_of(copy.first);
+        }
+        for (const Work& work : running_) {
+            if (work.is_op() && work.span.resource == device) bytes += problem_.workspace_bytes[work.span.op];
         }
         run_.outcome.peak_bytes[device] = std::max(run_.outcome.peak_bytes[device], bytes);
     }
@@ -264,21 +512,96 @@ private:
     const Problem& problem_;
     const Graph& graph_;
     const Machine& machine_;
+    bool exprimo_;
     std::span<const DeviceId> placement_;
     SimulationOptions options_;
+    std::vector<Phase> phase_;
+    std::vector<double> rank_s_;
 
     double now_ = 0;
     std::uint64_t started_ = 0;
     std::uint32_t admitted_ = 0;
-    std::vector<Resource> devices_, channels_;
-    std::set<std::pair<std::uint32_t, OpId>> ended_;     ///< (batch, op)
-    std::set<std::pair<Value, DeviceId>> present_;       ///< complete there
-    std::set<std::pair<Value, DeviceId>> held_;          ///< takes memory there
-    std::map<std::pair<Value, DeviceId>, int> leaving_;  ///< transfers whose first hop is not done
+    std::vector<Work> waiting_ops_, waiting_transfers_, running_;
+    std::set<std::pair<std::uint32_t, OpId>> ended_;  ///< (batch, op)
+    std::vector<double> finished_s_;                  ///< of the batches that are done
+    std::set<Copy> present_;                          ///< complete there
+    std::set<Copy> held_;                             ///< takes memory there
+    std::set<Copy> leaving_;                          ///< on the first leg to there, or waiting for it
     ReferenceRun run_;
 };
 
 }  // namespace
+
+std::size_t transfer_legs(const Machine& machine, DeviceId from, DeviceId to) {
+    return machine.crossing() == Crossing::cut_through ? 1 : machine.route(from, to).size();
+}
+
+TransferLeg transfer_leg(const Machine& machine, DeviceId from, DeviceId to, std::size_t leg) {
+    const auto route = machine.route(from, to);
+    TransferLeg result;
+    if (machine.crossing() == Crossing::cut_through) {
+        result.channels.assign(route.begin(), route.end());
+    } else {
+        result.channels = {route[leg]};
+    }
+    if (leg == 0 && machine.device(from).copy_engines > 0) result.engines.push_back(from);
+    if (leg + 1 == transfer_legs(machine, from, to) && machine.device(to).copy_engines > 0) result.engines.push_back(to);
+    return result;
+}
+
+double transfer_leg_s(const Problem& problem, TensorId tensor, DeviceId from, DeviceId to, std::size_t leg) {
+    double latency_s = 0;
+    std::vector<double> rest_s;
+    for (const ChannelId channel : transfer_leg(*problem.machine, from, to, leg).channels) {
+        latency_s += problem.channel_latency_s[channel];
+        rest_s.push_back(problem.transfer_s[tensor * problem.channel_classes + problem.channel_class[channel]] -
+                         problem.channel_latency_s[channel]);
+    }
+    return latency_s + std::ranges::max(rest_s);
+}
+
+std::vector<Phase> scheduling_phases(const Graph& graph) {
+    std::vector<Phase> phases(graph.size());
+    for (auto op = static_cast<OpId>(graph.size()); op-- > 0;) {
+        const bool forward_needs_it =
+            std::ranges::any_of(graph.consumers(op), [&](OpId consumer) { return phases[consumer] == Phase::forward; });
+        phases[op] = forward_needs_it ? Phase::forward : graph.op(op).phase;
+    }
+    return phases;
+}
+
+std::vector<double> upward_ranks_s(const Problem& problem) {
+    const auto devices = static_cast<DeviceId>(problem.machine->devices().size());
+    const auto mean_transfer_s = [&](TensorId tensor) {
+        double sum_s = 0;
+        double pairs = 0;
+        for (DeviceId from = 0; from < devices; ++from) {
+            for (DeviceId to = 0; to < devices; ++to) {
+                if (from == to) continue;
+                for (std::size_t leg = 0; leg < transfer_legs(*problem.machine, from, to); ++leg)
+                    sum_s += transfer_leg_s(problem, tensor, from, to, leg);
+                ++pairs;
+            }
+        }
+        return pairs > 0 ? sum_s / pairs : 0;
+    };
+    const Graph& graph = *problem.graph;
+    std::vector<double> rank_s(graph.size());
+    for (auto op = static_cast<OpId>(graph.size()); op-- > 0;) {
+        const auto allowed = problem.allowed_devices(problem.grouping.group_of[op]);
+        double sum_s = 0;
+        for (const DeviceId device : allowed) sum_s += problem.op_time_s[op * devices + device];
+        double longest_s = 0;
+        for (const OpId consumer : graph.consumers(op)) {
+            for (const TensorRef& input : graph.op(consumer).inputs) {
+                if (input.op != op) continue;
+                longest_s = std::max(longest_s, mean_transfer_s(problem.output_begin[op] + input.output) + rank_s[consumer]);
+            }
+        }
+        rank_s[op] = sum_s / static_cast<double>(allowed.size()) + longest_s;
+    }
+    return rank_s;
+}
 
 ReferenceRun reference_run(const Problem& problem, std::span<const DeviceId> placement, const SimulationOptions& options) {
     return ReferenceSimulator(problem, placement, options).run();

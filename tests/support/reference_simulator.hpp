@@ -4,6 +4,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "core/cost/problem.hpp"
 #include "core/sim/simulator.hpp"
@@ -15,8 +16,23 @@ struct ReferenceRun {
     std::vector<Span> spans;  ///< in the order in which they ended
 };
 
-/// Takes the seconds of ops and transfers from the problem's tables, all else from its graph, machine and grouping. About O(events * (ops +
-/// tensors)).
+/// Takes what belongs to a problem and is tested with it (seconds, shares, workspaces, views, limits) from its tables, all else from its
+/// graph, machine and grouping. About O(events * ops * batches).
 ReferenceRun reference_run(const Problem& problem, std::span<const DeviceId> placement, const SimulationOptions& options = {});
+
+/// What a transfer holds at the same time.
+struct TransferLeg {
+    std::vector<ChannelId> channels;  ///< in the order of the route
+    std::vector<DeviceId> engines;    ///< devices that lend it a copy engine
+};
+std::size_t transfer_legs(const Machine& machine, DeviceId from, DeviceId to);
+TransferLeg transfer_leg(const Machine& machine, DeviceId from, DeviceId to, std::size_t leg);
+double transfer_leg_s(const Problem& problem, TensorId tensor, DeviceId from, DeviceId to, std::size_t leg);
+
+/// [op]: the phase as gpipe and 1f1b see it: forward if a forward op depends on the op.
+std::vector<Phase> scheduling_phases(const Graph& graph);
+
+/// [op]: the mean time from the op's start to the end of the step (HEFT, Topcuoglu et al. 2002).
+std::vector<double> upward_ranks_s(const Problem& problem);
 
 }  // namespace placewright::test

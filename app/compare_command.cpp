@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+#include "app/compare_command.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <numeric>
+
+#include "app/comparison_output.hpp"
+#include "app/interrupt.hpp"
+#include "app/search_arguments.hpp"
+#include "core/base/units.hpp"
+
+namespace placewright {
+namespace {
+
+std::vector<Contestant> contestants(const CompareArguments& arguments) {
+    std::vector<Contestant> all;
+    for (const std::string& id : usage::split(arguments.algorithms)) {
+        const AlgorithmInfo& algorithm = chosen_algorithm(id, "--algorithms");
+        const auto same = std::ranges::find(all, &algorithm, &Contestant::algorithm);
+        if (same != all.end()) throw UsageError("--algorithms: " + id + " is named twice");
+        all.push_back({&algorithm, {}});
+    }
+    apply_settings(all, arguments.settings);
+    return all;
+}
+
+/// A file whose name holds a comma is no list.
+std::vector<std::string> names_in(const std::string& text) {
+    std::error_code error;
+    return std::filesystem::exists(text, error) ? std::vector<std::string>{text} : usage::split(text);
+}
+
+/// What is asked for, without runs.
+struct Case {
+    Job job;
+    ComparedCase compared;
+};
+
+/// All of them before the first search: a mistake in the last name is not told hours later.
+std::vector<Case> load_cases(const CompareArguments& arguments, const std::vector<Contestant>& contestants) {
+    std::vector<Case> cases;
+    for (const std::string& network : names_in(arguments.job.network)) {
+        for (const std::string& machine : names_in(arguments.job.machine)) {
+            JobArguments one = arguments.job;
+            one.network = network;
+            one.machine = machine;
+            Case item{one.load(), {}};
+            const std::string& machine_name = item.job.machine->name();
+            item.compared.title = item.job.problem->graph->name() + " on " + machine_name;
+            item.compared.labels = {network, machine.empty() ? machine_name : machine};
+            item.compared.contestants = contestants;
+            if (item.job.single_device_fits) item.compared.one_device_s = item.job.single_device_s;
+            cases.push_back(std::move(item));
+        }
+    }
+    return cases;
+}
+
+/// `place`: begin of the line of progress.
+void run_case(const CompareArguments& arguments, const Job& job, ComparedCase& compared, const std::string& place,
+              const std::stop_token& stop) {
+    ComparisonTask task{job.problem, job.simulation,        job.objective,    starting_placements(job), compared.contestants,
+                        {},          arguments.evaluations, arguments.threads};
+    task.seeds.resize(arguments.seeds);
+    std::iota(task.seeds.begin(), task.seeds.end(), 1);
+    const ProgressLine line(place);
+    try {
+        compared.runs = compare(task, stop, line.callback());
+    } catch (const OptionError& error) {
+        throw UsageError(std::string("--set: ") + error.what());
+    }
+    compared.best_known_s = best_score_s(compared.runs);
+    if (compared.best_known_s && arguments.best_known_s > 0) compared.best_known_s = arguments.best_known_s;
+}
+
+Json optional_json(const std::optional<double>& value) {
+    return value ? Json(*value) : Json(nullptr);
+}
+
+Json reached_json(const std::optional<Reached>& point) {
+    return point ? Json({{"evaluations", point->evaluations}, {"seconds", point->seconds}}) : Json(nullptr);
+}
+
+Json standing_json(const ComparedCase& compared, const Standing& standing) {
+    const Contestant& contestant = compared.contestants[standing.contestant];
+    Json options = Json::object();
+    for (const auto& [name, value] : contestant.options) options[name] = option_json(value);
+    Json runs = Json::array();
+    for (const ComparedRun* run : standing.runs) {
+        const SearchProgress& end = run->progress;
+        runs.push_back({{"seed", run->seed},
+                        {"score_s", end.best.seconds},
+                        {"step_time_s", end.best.step_time_s},
+                        {"fits", end.best.fits},
+                        {"evaluations", end.evaluations},
+                        {"simulations", end.simulations},
+                        {"wall_s", end.elapsed_s},
+                        {"near", reached_json(reached(*run, *compared.best_known_s))}});
+    }
+    return {{"algorithm", contestant.algorithm->id},
+            {"options", std::move(options)},
+            {"mean_s", standing.score_s.mean},
+            {"deviation_s", standing.score_s.deviation},
+            {"half_width_95_s", optional_json(standing.score_s.half_width_95)},
+            {"best_s", standing.best_s},
+            {"fitting", standing.fitting},
+            {"near", standing.near},
+            {"half_near", reached_json(standing.half_near)},
+            {"speedup", optional_json(speedup(compared, standing))},
+            {"runs", std::move(runs)}};
+}
+
+Json case_json(const ComparedCase& compared) {
+    const std::vector<Standing> all = compared.all_standings();
+    Json list = Json::array(), tests = Json::array();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        list.push_back(standing_json(compared, all[i]));
+        for (std::size_t k = i + 1; k < all.size(); ++k) {
+            const auto test = welch_test(all[i].score_s, all[k].score_s);
+            tests.push_back({{"first", compared.contestants[all[i].contestant].algorithm->id},
+                             {"second", compared.contestants[all[k].contestant].algorithm->id},
+                             {"t", test ? Json(test->t) : Json(nullptr)},
+                             {"degrees_of_freedom", test ? Json(test->degrees_of_freedom) : Json(nullptr)},
+                             {"p", test ? Json(test->p) : Json(nullptr)}});
+        }
+    }
+    return {{"network", compared.labels[0]},
+            {"machine", compared.labels[1]},
+            {"one_device_s", optional_json(compared.one_device_s)},
+            {"best_known_s", optional_json(compared.best_known_s)},
+            {"algorithms", std::move(list)},
+            {"tests", std::move(tests)}};
+}
+
+void print_case(const ComparedCase& compared) {
+    std::cout << compared.title << '\n';
+    if (!compared.best_known_s) {
+        std::cout << "no search was finished\n";
+        return;
+    }
+    std::cout << "best known " << format_seconds(*compared.best_known_s) << ", one device "
+              << (compared.one_device_s ? format_seconds(*compared.one_device_s) : "does not fit the memory") << "\n\n"
+              << table(kStandingAlignment, standing_rows(compared));
+}
+
+bool nothing_fits(const ComparedCase& compared) {
+    const auto& runs = compared.runs;
+    return !runs.empty() && std::ranges::none_of(runs, [](const ComparedRun& run) { return run.progress.best.fits; });
+}
+
+}  // namespace
+
+void CompareArguments::add_to(CLI::App& command) {
+    job.add_to(command, goals().first(1));
+    command.get_option("GRAPH")->description("Network file, or name of a shipped one; or several with commas");
+    command.get_option("--machine")->description("Machine file, or shipped one; or several with commas");
+    command.add_option("--algorithms", algorithms, "What is compared (see algorithms), with commas")->required()->type_name("A,B,...");
+    command.add_option("--set", settings, "Option of one of them; may be repeated")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->type_name("ALGORITHM.OPTION=VALUE");
+    command.add_option("--seeds", seeds, "Searches of each algorithm, with seeds 1 to N")
+        ->check(usage::whole_number(1, 10'000))
+        ->type_name("N")
+        ->capture_default_str();
+    command.add_option("--evaluations", evaluations, "Placements that each search scores")
+        ->check(usage::whole_number(1, 1'000'000'000'000))
+        ->type_name("N")
+        ->capture_default_str();
+    command.add_option("--best-known", best_known_s, "Seconds that \"within 5 %\" refers to, in place of the best of all")
+        ->check(usage::positive_number(1e9, "a number above 0"))
+        ->type_name("S");
+    command.add_option("--threads", threads, "Searches at a time, 0 for all cores; the results are the same")
+        ->check(usage::whole_number(0, 1'024))
+        ->type_name("T")
+        ->capture_default_str();
+    command.add_option("--csv", csv, "Write a table with a line a search")->type_name("OUT");
+    command.add_option("--curves", curves, "Write the learning curves as a table")->type_name("OUT");
+}
+
+int compare_algorithms(const CompareArguments& arguments) {
+    const InterruptGuard interrupt;
+    const std::vector<Contestant> all = contestants(arguments);
+    for (const std::string& file : {arguments.csv, arguments.curves}) {
+        if (!file.empty()) expect_writable(file);
+    }
+    std::vector<Case> loaded = load_cases(arguments, all);
+    std::vector<ComparedCase> cases;
+    for (Case& item : loaded) {
+        if (interrupt.token().stop_requested()) break;
+        const std::string place =
+            loaded.size() == 1 ? "" : "case " + std::to_string(cases.size() + 1) + " of " + std::to_string(loaded.size()) + ": ";
+        run_case(arguments, item.job, item.compared, place, interrupt.token());
+        cases.push_back(std::move(item.compared));
+        if (arguments.job.json) continue;
+        if (cases.size() > 1) std::cout << '\n';
+        print_case(cases.back());
+        std::cout.flush();
+    }
+    const bool cancelled = interrupt.token().stop_requested();
+    if (arguments.job.json) {
+        Json list = Json::array();
+        for (const ComparedCase& item : cases) list.push_back(case_json(item));
+        print({{"evaluations", arguments.evaluations}, {"seeds", arguments.seeds}, {"cancelled", cancelled}, {"cases", std::move(list)}});
+    }
+    if (!arguments.csv.empty()) write_file(arguments.csv, runs_csv({"network", "machine"}, cases));
+    if (!arguments.curves.empty()) write_file(arguments.curves, curves_csv({"network", "machine"}, cases));
+    if (cancelled) {
+        std::cerr << "placewright-cli: cancelled before all searches were finished\n";
+        return kCancelled;
+    }
+    if (std::ranges::none_of(cases, nothing_fits)) return kDone;
+    std::cerr << "placewright-cli: no placement that fits the memory was found\n";
+    return kNothingFits;
+}
+
+}  // namespace placewright

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "app/comparison_output.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <unistd.h>
+
+#include "core/base/units.hpp"
+
+namespace placewright {
+namespace {
+
+std::string printf_text(const char* format, double value) {
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), format, value);
+    return text.data();
+}
+
+std::string near_text(const Standing& standing) {
+    std::string text = std::to_string(standing.near) + " of " + std::to_string(standing.runs.size());
+    if (standing.half_near) {
+        text += ", half in " + format_count(static_cast<double>(standing.half_near->evaluations)) + ", " +
+                format_seconds(standing.half_near->seconds);
+    }
+    return text;
+}
+
+std::string against_best(const Standing& standing, const Standing& best) {
+    if (&standing == &best) return "best";
+    if (const auto test = welch_test(standing.score_s, best.score_s)) return p_text(test->p);
+    return standing.score_s.mean == best.score_s.mean ? "same" : "-";
+}
+
+/// A field as in RFC 4180.
+std::string csv_field(const std::string& text) {
+    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+    std::string quoted = "\"";
+    for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return quoted + '"';
+}
+
+std::string csv_line(const std::vector<std::string>& labels, const std::vector<std::string>& fields) {
+    std::string line;
+    for (const auto* part : {&labels, &fields}) {
+        for (const std::string& field : *part) {
+            if (!line.empty()) line += ',';
+            line += csv_field(field);
+        }
+    }
+    return line + '\n';
+}
+
+std::string number(double value) {
+    return to_string(OptionValue(value));
+}
+
+}  // namespace
+
+std::vector<Standing> ComparedCase::all_standings() const {
+    return best_known_s ? standings(runs, *best_known_s) : std::vector<Standing>();
+}
+
+std::optional<double> speedup(const ComparedCase& compared, const Standing& standing) {
+    if (!compared.one_device_s || standing.fitting < standing.runs.size() || !(standing.score_s.mean > 0)) return {};
+    return *compared.one_device_s / standing.score_s.mean;
+}
+
+std::string p_text(double p) {
+    return p < 0.001 ? "<0.001" : printf_text("%.3f", p);
+}
+
+std::vector<Row> standing_rows(const ComparedCase& compared) {
+    std::vector<Row> rows{{"algorithm", "mean", "± 95 %", "best", "within 5 % (evaluations, time)", "speed-up", "p"}};
+    const std::vector<Standing> all = compared.all_standings();
+    if (all.empty()) return rows;
+    const Standing& best = *std::ranges::min_element(all, {}, [](const Standing& standing) { return standing.score_s.mean; });
+    for (const Standing& standing : all) {
+        const auto faster = speedup(compared, standing);
+        const std::size_t misfits = standing.runs.size() - standing.fitting;
+        rows.push_back({compared.contestants[standing.contestant].algorithm->id, format_seconds(standing.score_s.mean),
+                        standing.score_s.half_width_95 ? format_seconds(*standing.score_s.half_width_95) : "-",
+                        format_seconds(standing.best_s),
+                        near_text(standing) + (misfits > 0 ? "; " + std::to_string(misfits) + " do not fit" : ""),
+                        faster ? printf_text("%.2f", *faster) : "-", against_best(standing, best)});
+    }
+    return rows;
+}
+
+std::string runs_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases) {
+    std::string text = csv_line(label_names, {"algorithm", "seed", "score_s", "step_time_s", "fits", "evaluations", "simulations", "wall_s",
+                                              "evaluations_to_near", "seconds_to_near"});
+    for (const ComparedCase& compared : cases) {
+        for (const ComparedRun& run : compared.runs) {
+            const SearchProgress& end = run.progress;
+            const auto near = reached(run, *compared.best_known_s);
+            text += csv_line(compared.labels, {compared.contestants[run.contestant].algorithm->id, std::to_string(run.seed),
+                                               number(end.best.seconds), number(end.best.step_time_s), end.best.fits ? "true" : "false",
+                                               std::to_string(end.evaluations), std::to_string(end.simulations), number(end.elapsed_s),
+                                               near ? std::to_string(near->evaluations) : "", near ? number(near->seconds) : ""});
+        }
+    }
+    return text;
+}
+
+std::string curves_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases) {
+    std::string text = csv_line(label_names, {"algorithm", "seed", "evaluations", "seconds", "best_s", "mean_s"});
+    for (const ComparedCase& compared : cases) {
+        for (const ComparedRun& run : compared.runs) {
+            for (const CurvePoint& point : *run.progress.curve) {
+                text += csv_line(compared.labels,
+                                 {compared.contestants[run.contestant].algorithm->id, std::to_string(run.seed),
+                                  std::to_string(point.evaluations), number(point.seconds), number(point.best_s), number(point.mean_s)});
+            }
+        }
+    }
+    return text;
+}
+
+ProgressLine::ProgressLine(std::string place) : place_(std::move(place)), terminal_(isatty(STDERR_FILENO) != 0) {}
+
+ProgressLine::~ProgressLine() {
+    if (terminal_) std::fputs("\r\x1b[K", stderr);
+}
+
+ComparisonCallback ProgressLine::callback() const {
+    if (!terminal_) return {};
+    return [this](const ComparisonProgress& progress) {
+        std::string text = place_ + std::to_string(progress.finished) + " of " + std::to_string(progress.runs) + " searches, ";
+        if (progress.best_s) text += "best " + format_seconds(*progress.best_s) + ", ";
+        std::fprintf(stderr, "\r\x1b[K%s%s left", text.c_str(), format_clock(progress.eta_s).c_str());
+    };
+}
+
+}  // namespace placewright

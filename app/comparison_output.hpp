@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Comparisons as tables for people and files for spreadsheets.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/console.hpp"
+#include "core/search/comparison.hpp"
+
+namespace placewright {
+
+/// One comparison as it is written: what it is called, who took part and what came of it.
+struct ComparedCase {
+    std::string title;                ///< "resnet50 on 4x V100"
+    std::vector<std::string> labels;  ///< "resnet50", "4x-v100-nvlink"
+    std::vector<Contestant> contestants;
+    std::vector<ComparedRun> runs;
+    /// Step time on one device, to compare with; nothing if it does not fit there.
+    std::optional<double> one_device_s;
+    /// Given, or the best score of all runs; nothing before the first.
+    std::optional<double> best_known_s;
+
+    std::vector<Standing> all_standings() const;
+};
+
+/// Step time of one device by the mean of a standing; nothing unless both fit.
+std::optional<double> speedup(const ComparedCase& compared, const Standing& standing);
+
+/// A row for each algorithm, the header first: mean and interval, best, how soon within 5 %, speed-up over one device, p against the one
+/// with the lowest mean.
+std::vector<Row> standing_rows(const ComparedCase& compared);
+inline constexpr std::string_view kStandingAlignment = "lrrrlrr";
+
+/// A line a run. `label_names`: headings of the labels.
+std::string runs_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases);
+/// A line a point of each learning curve.
+std::string curves_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases);
+
+/// On a terminal one line of standard error with `place` and how far the comparison is; it is gone with this object.
+class ProgressLine {
+public:
+    explicit ProgressLine(std::string place);
+    ~ProgressLine();
+    ProgressLine(const ProgressLine&) = delete;
+    ProgressLine& operator=(const ProgressLine&) = delete;
+
+    /// Empty where there is no terminal.
+    ComparisonCallback callback() const;
+
+private:
+    std::string place_;
+    bool terminal_;
+};
+
+/// "0.034", "<0.001"
+std::string p_text(double p);
+
+}  // namespace placewright

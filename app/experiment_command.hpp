@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "app/usage.hpp"
+
+namespace placewright {
+
+struct ExperimentArguments {
+    std::string name;
+    std::string out;
+    std::uint64_t seeds = 0;  ///< 0: as many as in the paper
+    std::uint64_t evaluations = 20'000;
+    unsigned threads = 0;
+    std::vector<std::string> networks;  ///< "name=file"
+    std::vector<std::string> settings;
+
+    void add_to(CLI::App& command);
+};
+
+/// placewright-cli experiment. Returns the exit status.
+int run_experiment(const ExperimentArguments& arguments);
+
+}  // namespace placewright

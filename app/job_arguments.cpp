@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+#include "app/job_arguments.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "app/console.hpp"
+#include "core/io/input_error.hpp"
+
+namespace placewright {
+namespace {
+
+/// Each keeps as many copies of the parameters beside them as stand before it here.
+constexpr std::array<const char*, 3> kOptimizers{"sgd", "momentum", "adam"};
+
+/// A flat placement may spread convolutions over lists of devices.
+Graph split_as_placed(Graph graph, const std::string& placement_file) {
+    if (placement_file.empty()) return graph;
+    try {
+        return shard(graph, placed_in_parts(placement_file, graph));
+    } catch (const GraphError& error) {
+        throw InputError(placement_file, "", error.what());
+    }
+}
+
+}  // namespace
+
+void ShardArguments::add_to(CLI::App& command) {
+    command.add_option("--shard", texts, "Split an op into N parts along its channels; may be repeated")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->type_name("OP=N");
+}
+
+Graph ShardArguments::split(Graph graph) const {
+    std::vector<ShardRequest> requests;
+    for (const std::string& text : texts) {
+        const auto equals = text.rfind('=');
+        const char* const end = text.data() + text.size();
+        std::int64_t parts = 0;
+        if (equals == std::string::npos || std::from_chars(text.data() + equals + 1, end, parts).ptr != end || parts < 2)
+            throw UsageError("--shard " + text + ": expected OP=N, the name of an op and 2 parts or more");
+        requests.push_back({text.substr(0, equals), parts});
+    }
+    try {
+        return shard(graph, requests);
+    } catch (const GraphError& error) {
+        throw UsageError(std::string("--shard: ") + error.what());
+    }
+}
+
+void JobArguments::add_to(CLI::App& command, std::span<const Goal> objectives) {
+    std::vector<std::string> models;
+    std::vector<Row> model_rows;
+    for (const CostModel& model : cost_models()) {
+        models.emplace_back(model.id);
+        model_rows.push_back({"  " + models.back(), std::string(model.help)});
+    }
+    std::vector<std::string> objective_ids;
+    std::vector<Row> objective_rows;
+    for (const Goal& goal : objectives) {
+        objective_ids.emplace_back(goal.id);
+        objective_rows.push_back({"  " + objective_ids.back(), std::string(goal.help)});
+    }
+    command.footer("Op times:\n" + table("ll", model_rows) + "\nObjectives:\n" + table("ll", objective_rows) +
+                   "\nA workload of dnn-partitioning is a network with its machine and its times (--cost measured).\n\n" +
+                   command.get_parent()->get_footer());
+    const auto efficiency = usage::positive_number(1, "a number above 0 and at most 1");
+    command.add_option("GRAPH", network, "Network file, or name of a shipped one (see networks)")->required();
+    command.add_option("--machine", machine, "Machine file, or shipped one (see machines); workloads bring one")->type_name("M");
+    command.add_option("--batch", batch, "Batch size, for files that leave it open (Exprimo's networks)")
+        ->check(usage::whole_number(1, 1'000'000))
+        ->type_name("B");
+    command.add_option("--batches", batches, "Batches to run")
+        ->check(usage::whole_number(1, 100'000))
+        ->type_name("N")
+        ->capture_default_str();
+    command.add_option("--in-flight", in_flight, "At most this many batches at a time")
+        ->check(usage::whole_number(1, 1'000))
+        ->type_name("K")
+        ->capture_default_str();
+    usage::add_choice(command, "--order", order, {"fifo", "critical-path", "gpipe", "1f1b"},
+                      "What goes first; the last two are schedules of pipelines");
+    command.add_flag("--inference", inference, "Forward ops only");
+    usage::add_choice(command, "--optimizer", optimizer, {kOptimizers.begin(), kOptimizers.end()},
+                      "Keeps 0, 1 or 2 numbers beside each parameter");
+    command.add_flag("--accumulate", accumulate, "Add the gradients of the batches up, update once");
+    usage::add_choice(command, "--recompute", recompute, {"none", "segments", "cheap"}, "Drop activations and compute them again");
+    command.add_flag("--in-place", in_place, "Elementwise ops overwrite inputs that nobody else reads");
+    command.add_option("--workspace", workspace_bytes, "Scratch memory of a convolution at most (64MB, 2GB)")
+        ->transform(usage::byte_size())
+        ->type_name("BYTES")
+        ->capture_default_str();
+    command.add_option("--usable-memory", usable_memory, "Share of each memory that placements may use")
+        ->check(efficiency)
+        ->type_name("SHARE")
+        ->capture_default_str();
+    usage::add_choice(command, "--crossing", crossing, {"store-and-forward", "cut-through"},
+                      "How transfers cross channels, whatever the machine says");
+    usage::add_choice(command, "--cost", cost, models, "How op times are found, see below")->each([this](const std::string&) {
+        cost_given = true;
+    });
+    usage::add_choice(command, "--memory", memory, {"training", "exprimo"}, "What is held in memory, and when");
+    usage::add_choice(command, "--objective", objective, objective_ids, "What is minimised, see below");
+    usage::add_choice(command, "--memory-rule", memory_rule, {"exprimo", "placeto", "post"}, "What overflowing memory adds to the score");
+    command.add_option("--compute-efficiency", compute_efficiency, "Replaces the efficiency of all devices")
+        ->check(efficiency)
+        ->type_name("E");
+    command.add_option("--channel-efficiency", channel_efficiency, "Replaces the efficiency of all channels")
+        ->check(efficiency)
+        ->type_name("E");
+    shards.add_to(command);
+    command.add_flag("--json", json, "Print one JSON object");
+}
+
+void JobArguments::check() const {
+    const auto refuse = [](bool given, const char* option, const std::string& because) {
+        if (given) throw UsageError(option + (": " + because));
+    };
+    const bool recomputes = recompute != "none";
+    const bool other_optimizer = optimizer != JobArguments().optimizer;
+    if (inference) {
+        const std::string nothing = "there is no backward pass with --inference";
+        refuse(recomputes, "--recompute", nothing);
+        refuse(accumulate, "--accumulate", nothing);
+        refuse(other_optimizer, "--optimizer", nothing);
+    }
+    if (cost == "exprimo") {
+        refuse(recomputes, "--recompute", "--cost exprimo has backward ops of its own, which keep all activations");
+        refuse(accumulate, "--accumulate", "--cost exprimo has no weight gradients");
+    }
+    if (memory == "exprimo") {
+        const std::string nothing = "--memory exprimo counts parameters and whole tensors alone";
+        refuse(other_optimizer, "--optimizer", nothing);
+        refuse(in_place, "--in-place", nothing);
+        refuse(workspace_bytes > 0, "--workspace", nothing);
+    }
+}
+
+Job JobArguments::load(const std::string& placement_file) const {
+    check();
+    JobOptions options;
+    if (batch > 0) options.batch = batch;
+    options.problem.inference = inference;
+    options.problem.cost.model = find_cost_model(cost);
+    if (compute_efficiency > 0) options.problem.cost.compute_efficiency = compute_efficiency;
+    if (channel_efficiency > 0) options.problem.cost.channel_efficiency = channel_efficiency;
+    options.simulation = {batches, in_flight, *order_from(order)};
+    options.problem.optimizer_states = static_cast<double>(std::ranges::find(kOptimizers, optimizer) - kOptimizers.begin());
+    options.problem.recomputation = *recomputation_from(recompute);
+    options.problem.accumulate_gradients = accumulate;
+    options.problem.in_place = in_place;
+    options.problem.workspace_limit_bytes = static_cast<double>(workspace_bytes);
+    options.problem.usable_memory = usable_memory;
+    options.problem.crossing = crossing_from(crossing);
+    options.problem.memory = *memory_model_from(memory);
+    options.objective.rule = *memory_rule_from(memory_rule);
+
+    const Path file = find_network_file(network);
+    NetworkFile read = read_network(file, options.batch);
+    if (!read.machine && machine.empty()) throw CLI::RequiredError("--machine");
+    if (read.machine && !machine.empty()) throw UsageError("--machine: " + network + " is a workload and brings its own machine");
+    if (read.machine && cost_given && cost != "measured")
+        throw UsageError("--cost " + cost + ": " + network + " is a workload, whose times are measured");
+    read.graph = split_as_placed(shards.split(std::move(read.graph)), placement_file);
+    return load_job(file, std::move(read), machine, options);
+}
+
+}  // namespace placewright

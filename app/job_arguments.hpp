@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// The problem that the arguments of a command describe.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/job.hpp"
+#include "app/usage.hpp"
+#include "core/sim/goals.hpp"
+
+namespace placewright {
+
+struct ShardArguments {
+    std::vector<std::string> texts;
+
+    void add_to(CLI::App& command);
+
+    /// Throws UsageError.
+    Graph split(Graph graph) const;
+};
+
+/// What simulate, optimize and bound have in common.
+struct JobArguments {
+    std::string network;
+    std::string machine;
+    std::int64_t batch = 0;
+    std::uint32_t batches = 1, in_flight = 1;
+    bool inference = false;
+    std::string cost{cost_models().front().id};
+    bool cost_given = false;
+    std::string memory = "training";
+    std::string objective{goals().front().id};
+    std::string memory_rule = "exprimo";
+    std::string order = "fifo";
+    std::string optimizer = "momentum";
+    std::string recompute = "none";
+    std::string crossing;
+    bool accumulate = false, in_place = false;
+    std::uint64_t workspace_bytes = 0;
+    double usable_memory = 1;
+    double compute_efficiency = 0, channel_efficiency = 0;
+    ShardArguments shards;
+    bool json = false;
+
+    /// `objectives`: those that the command knows, of goals().
+    void add_to(CLI::App& command, std::span<const Goal> objectives);
+
+    /// Throws UsageError for options that would do nothing together.
+    void check() const;
+
+    /// Throws UsageError and InputError.
+    Job load(const std::string& placement_file = "") const;
+};
+
+}  // namespace placewright

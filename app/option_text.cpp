@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "app/option_text.hpp"
+
+#include <QCoreApplication>
+
+#include "widgets/quantities.hpp"
+
+namespace placewright {
+namespace {
+
+QString tr(const char* text) {
+    return QCoreApplication::translate("Options", text);
+}
+
+QString batchesText(const SimulationOptions& simulation) {
+    QString text = simulation.batches == 1 ? tr("1 batch") : tr("%1 batches").arg(simulation.batches);
+    if (simulation.in_flight > 1) text += tr(", %1 in flight").arg(simulation.in_flight);
+    return text;
+}
+
+}  // namespace
+
+QString orderTitle(Order order) {
+    switch (order) {
+        case Order::fifo:
+            return tr("First come, first served");
+        case Order::critical_path:
+            return tr("Critical path first");
+        case Order::gpipe:
+            return tr("GPipe");
+        case Order::one_forward_one_backward:
+            return tr("1F1B");
+    }
+    return {};
+}
+
+QString recomputationTitle(Recomputation recomputation) {
+    switch (recomputation) {
+        case Recomputation::none:
+            return tr("Keep everything");
+        case Recomputation::segments:
+            return tr("Recompute segments");
+        case Recomputation::cheap:
+            return tr("Recompute cheap ops");
+    }
+    return {};
+}
+
+QString crossingTitle(Crossing crossing) {
+    return crossing == Crossing::cut_through ? tr("Cut-through") : tr("Store and forward");
+}
+
+QString memoryModelTitle(MemoryModel model) {
+    return model == MemoryModel::exprimo ? tr("Exprimo's") : tr("Whole training step");
+}
+
+QString memoryRuleTitle(MemoryRule rule) {
+    switch (rule) {
+        case MemoryRule::exprimo:
+            return tr("Exprimo: by every MB over");
+        case MemoryRule::placeto:
+            return tr("Placeto: by the fullest device");
+        case MemoryRule::post:
+            return tr("Post: a fixed large time");
+    }
+    return {};
+}
+
+QString optimizerTitle(double states) {
+    return states == 0 ? tr("Plain SGD") : states == 1 ? tr("SGD with momentum") : states == 2 ? tr("Adam") : tr("%1 states").arg(states);
+}
+
+QStringList changedOptions(const JobOptions& options) {
+    const JobOptions defaults;
+    const ProblemOptions &problem = options.problem, &usual = defaults.problem;
+    QStringList changes;
+    if (options.batch) changes << tr("batch size %1").arg(*options.batch);
+    if (problem.inference) changes << tr("inference");
+    if (options.simulation.batches != defaults.simulation.batches || options.simulation.in_flight != defaults.simulation.in_flight)
+        changes << batchesText(options.simulation);
+    if (options.simulation.order != defaults.simulation.order) changes << orderTitle(options.simulation.order);
+    if (problem.accumulate_gradients) changes << tr("accumulated gradients");
+    if (problem.cost.model != usual.cost.model)
+        changes << tr("%1 times").arg(QString::fromUtf8(problem.cost.model->title.data(), std::ssize(problem.cost.model->title)));
+    if (problem.optimizer_states != usual.optimizer_states) changes << optimizerTitle(problem.optimizer_states);
+    if (problem.recomputation != usual.recomputation) changes << recomputationTitle(problem.recomputation);
+    if (problem.in_place) changes << tr("in place");
+    if (problem.workspace_limit_bytes > 0) changes << tr("workspaces up to %1").arg(bytesText(problem.workspace_limit_bytes));
+    if (problem.usable_memory != usual.usable_memory) changes << tr("%1 of memory").arg(percentText(problem.usable_memory));
+    if (problem.memory != usual.memory) changes << tr("%1 memory").arg(memoryModelTitle(problem.memory));
+    if (options.objective.rule != defaults.objective.rule)
+        changes << tr("%1 penalty").arg(memoryRuleTitle(options.objective.rule).section(QLatin1Char(':'), 0, 0));
+    if (problem.crossing) changes << crossingTitle(*problem.crossing);
+    if (problem.cost.compute_efficiency) changes << tr("computing at %1").arg(percentText(*problem.cost.compute_efficiency));
+    if (problem.cost.channel_efficiency) changes << tr("channels at %1").arg(percentText(*problem.cost.channel_efficiency));
+    return changes;
+}
+
+}  // namespace placewright

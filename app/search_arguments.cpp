@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#include "app/search_arguments.hpp"
+
+#include <algorithm>
+
+#include "app/usage.hpp"
+#include "core/algorithms.hpp"
+#include "core/io/input_error.hpp"
+
+namespace placewright {
+namespace {
+
+std::string option_names(const AlgorithmInfo& algorithm) {
+    std::vector<std::string> names;
+    for (const OptionInfo& option : algorithm.options) names.push_back(option.name);
+    return usage::joined(names, ", ");
+}
+
+}  // namespace
+
+OptionValues parse_settings(const AlgorithmInfo& algorithm, const std::vector<std::string>& settings, const std::string& prefix) {
+    OptionValues values;
+    for (const std::string& setting : settings) {
+        const auto equals = setting.find('=');
+        if (equals == std::string::npos)
+            throw UsageError("--set " + prefix + setting + ": expected " + (prefix.empty() ? "" : "algorithm.") + "option=value; " +
+                             algorithm.id + " has " + option_names(algorithm));
+        const std::string name = setting.substr(0, equals);
+        try {
+            values[name] = parse_option(algorithm.options[position(algorithm.options, name)], setting.substr(equals + 1));
+        } catch (const OptionError& error) {
+            throw UsageError("--set " + prefix + setting + ": " + error.what());
+        }
+    }
+    return values;
+}
+
+const AlgorithmInfo& chosen_algorithm(const std::string& id, const std::string& option) {
+    if (const AlgorithmInfo* found = find_algorithm(id)) return *found;
+    std::vector<std::string> known;
+    for (const AlgorithmInfo& info : algorithms()) known.push_back(info.id);
+    throw UsageError(option + " " + id + ": there is no such algorithm; there are " + usage::joined(known, ", "));
+}
+
+void apply_settings(std::vector<Contestant>& contestants, const std::vector<std::string>& settings) {
+    for (const std::string& setting : settings) {
+        const auto dot = setting.find('.');
+        const std::string id = setting.substr(0, dot);
+        const auto contestant = std::ranges::find(contestants, id, [](const Contestant& item) { return item.algorithm->id; });
+        if (dot == std::string::npos || contestant == contestants.end()) {
+            std::vector<std::string> ids;
+            for (const Contestant& item : contestants) ids.push_back(item.algorithm->id);
+            throw UsageError("--set " + setting + ": expected algorithm.option=value with one of " + usage::joined(ids, ", "));
+        }
+        for (auto& [name, value] : parse_settings(*contestant->algorithm, {setting.substr(dot + 1)}, id + "."))
+            contestant->options[name] = std::move(value);
+    }
+}
+
+void expect_writable(const Path& file) {
+    std::error_code error;
+    const bool folder = std::filesystem::is_directory(file, error);
+    if (!folder && (!file.has_parent_path() || std::filesystem::is_directory(file.parent_path(), error))) return;
+    throw InputError(file.string(), "", folder ? "cannot be written: it is a folder" : "cannot be written: there is no such folder");
+}
+
+}  // namespace placewright

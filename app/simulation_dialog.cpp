@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: MIT
+#include "app/simulation_dialog.hpp"
+
+#include <cmath>
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QDialogButtonBox>
+#include <QFormLayout>
+#include <QGroupBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QSpinBox>
+#include <QVBoxLayout>
+
+#include "app/option_text.hpp"
+#include "widgets/palette.hpp"
+#include "widgets/quantities.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr double kMegabyte = 1e6;
+
+template <class Control>
+Control* named(Control* control, const char* name, const QString& help) {
+    control->setObjectName(QString::fromLatin1(name));
+    control->setToolTip(QStringLiteral("<qt>%1</qt>").arg(help.toHtmlEscaped()));
+    return control;
+}
+
+/// A row whose label and control say the same.
+void addRow(QFormLayout* form, const QString& title, QWidget* control) {
+    auto* label = new QLabel(title);
+    label->setBuddy(control);
+    label->setToolTip(control->toolTip());
+    control->setAccessibleName(QString(title).remove(QLatin1Char('&')));
+    form->addRow(label, control);
+}
+
+void addCheck(QFormLayout* form, QCheckBox* box) {
+    box->setAccessibleName(box->text().remove(QLatin1Char('&')));
+    form->addRow(box);
+}
+
+/// `least` stands for "as it is".
+QSpinBox* spinBox(int least, int most, const QString& suffix, const QString& asItIs = {}) {
+    auto* box = new QSpinBox;
+    box->setRange(least, most);
+    box->setSuffix(suffix);
+    box->setSpecialValueText(asItIs);
+    box->setGroupSeparatorShown(true);
+    box->setStepType(most > 1000 ? QAbstractSpinBox::AdaptiveDecimalStepType : QAbstractSpinBox::DefaultStepType);
+    return box;
+}
+
+template <class Choice>
+void addChoice(QComboBox* box, Choice choice, const QString& title, const QString& help) {
+    box->addItem(title, static_cast<int>(choice));
+    box->setItemData(box->count() - 1, help, Qt::ToolTipRole);
+}
+
+template <class Choice>
+Choice chosen(const QComboBox* box) {
+    return static_cast<Choice>(box->currentData().toInt());
+}
+
+template <class Choice>
+void choose(QComboBox* box, Choice choice) {
+    box->setCurrentIndex(std::max(0, box->findData(static_cast<int>(choice))));
+}
+
+std::optional<double> share(const QSpinBox* box) {
+    return box->value() > 0 ? std::optional(box->value() / 100.0) : std::nullopt;
+}
+
+int percent(const std::optional<double>& share) {
+    return static_cast<int>(std::lround(share.value_or(0) * 100));
+}
+
+}  // namespace
+
+SimulationDialog::SimulationDialog(Document* document, QWidget* parent) : QDialog(parent), m_document(document) {
+    setWindowTitle(tr("Simulation"));
+    setObjectName(QStringLiteral("simulationDialog"));
+    auto* page = new QWidget;
+    auto* columns = new QHBoxLayout(page);
+    auto* left = new QVBoxLayout;
+    left->addWidget(makeStep());
+    left->addWidget(makeBatches());
+    left->addStretch();
+    auto* right = new QVBoxLayout;
+    right->addWidget(makeMemory());
+    right->addStretch();
+    columns->addLayout(left, 1);
+    columns->addLayout(right, 1);
+    auto* area = new QScrollArea;
+    area->setWidget(page);
+    area->setWidgetResizable(true);
+    area->setFrameShape(QFrame::NoFrame);
+
+    m_preview = new QLabel;
+    m_preview->setObjectName(QStringLiteral("optionsPreview"));
+    m_preview->setAccessibleName(tr("What these options give"));
+    m_preview->setWordWrap(true);
+    m_preview->setTextFormat(Qt::RichText);
+    m_preview->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_preview->setMinimumHeight(2 * fontMetrics().lineSpacing() + 8);
+    auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel | QDialogButtonBox::RestoreDefaults);
+    m_ok = buttons->button(QDialogButtonBox::Ok);
+    m_ok->setObjectName(QStringLiteral("okButton"));
+    QPushButton* reset = buttons->button(QDialogButtonBox::RestoreDefaults);
+    reset->setObjectName(QStringLiteral("resetOptions"));
+    reset->setText(tr("&Reset to defaults"));
+    reset->setToolTip(tr("Bring every option back to its default"));
+    auto* layout = new QVBoxLayout(this);
+    layout->addWidget(area, 1);
+    layout->addWidget(m_preview);
+    layout->addWidget(buttons);
+    connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
+    connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+    connect(reset, &QPushButton::clicked, this, [this] { show(JobOptions()); });
+
+    for (QComboBox* box : findChildren<QComboBox*>()) connect(box, &QComboBox::currentIndexChanged, this, &SimulationDialog::change);
+    for (QSpinBox* box : findChildren<QSpinBox*>()) connect(box, &QSpinBox::valueChanged, this, &SimulationDialog::change);
+    for (QCheckBox* box : findChildren<QCheckBox*>()) connect(box, &QCheckBox::toggled, this, &SimulationDialog::change);
+    m_wait.setSingleShot(true);
+    m_wait.setInterval(120);
+    connect(&m_wait, &QTimer::timeout, this, [this] { m_document->previewOptions(options()); });
+    connect(document, &Document::optionsPreviewed, this, &SimulationDialog::showPreview);
+    show(document->options());
+
+    const QSize wanted = page->sizeHint() + QSize(60, m_preview->minimumHeight() + reset->sizeHint().height() + 60);
+    resize(wanted.boundedTo(parent != nullptr ? parent->size() : wanted));
+}
+
+/// The batch size without an option; which one is not known as long as an option replaces it.
+QString SimulationDialog::batchOfFile() const {
+    return m_document->isOpen() && !m_document->options().batch ? tr("As in the file (%1)").arg(m_document->problem()->forward->batch())
+                                                                : tr("As in the file");
+}
+
+QWidget* SimulationDialog::makeStep() {
+    auto* group = new QGroupBox(tr("Step"));
+    auto* form = new QFormLayout(group);
+    m_pass = named(new QComboBox, "pass",
+                   tr("Training runs each batch forward and backward and updates the parameters; inference runs it forward only."));
+    addChoice(m_pass, 0, tr("Training"), tr("Forward, backward and update"));
+    addChoice(m_pass, 1, tr("Inference"), tr("Forward only; nothing is kept for a backward pass"));
+    addRow(form, tr("&Pass"), m_pass);
+    m_batch = named(spinBox(0, 1'000'000, {}, batchOfFile()), "batchSize",
+                    m_document->isOpen() && !m_document->job().batch_is_open
+                        ? tr("Samples in a batch. This network's file fixes it: its sizes hold for that batch alone.")
+                        : tr("Samples in a batch. Larger batches fill a device better and need more memory."));
+    addRow(form, tr("&Batch size"), m_batch);
+    m_cost =
+        named(new QComboBox, "costModel",
+              m_document->job().own_machine
+                  ? tr("How the time of an op is found. This network is a workload and brings measured times.")
+                  : tr("How the time of an op is found. Roofline suits most; Measured uses times in the network file where it has any."));
+    for (const CostModel& model : cost_models()) {
+        addChoice(m_cost, &model - cost_models().data(), QString::fromUtf8(model.title.data(), std::ssize(model.title)),
+                  QString::fromUtf8(model.help.data(), std::ssize(model.help)));
+    }
+    addRow(form, tr("&Cost model"), m_cost);
+    m_computeEfficiency =
+        named(spinBox(0, 100, tr(" %"), tr("As the machine says")), "computeEfficiency",
+              tr("The share of its peak that every device reaches, in place of what the machine file says. Ops take longer "
+                 "the lower it is; use it to see what a slower or better tuned program would do."));
+    addRow(form, tr("Comp&ute efficiency"), m_computeEfficiency);
+    m_channelEfficiency = named(spinBox(0, 100, tr(" %"), tr("As the machine says")), "channelEfficiency",
+                                tr("The share of its bandwidth that every channel reaches, in place of what the machine file says."));
+    addRow(form, tr("Cha&nnel efficiency"), m_channelEfficiency);
+    m_crossing = named(new QComboBox, "crossing",
+                       tr("How a transfer crosses a route of several channels. It makes no difference on routes of one channel."));
+    m_crossing->addItem(m_document->isOpen()
+                            ? tr("As the machine says (%1)").arg(crossingTitle(m_document->job().machine->crossing()).toLower())
+                            : tr("As the machine says"),
+                        -1);
+    addChoice(m_crossing, Crossing::store_and_forward, crossingTitle(Crossing::store_and_forward),
+              tr("One channel after the other, each for the whole message; through the host's memory, for example"));
+    addChoice(m_crossing, Crossing::cut_through, crossingTitle(Crossing::cut_through),
+              tr("All channels at once, at the pace of the slowest; direct copies through switches, for example"));
+    addRow(form, tr("&Routes"), m_crossing);
+    return group;
+}
+
+QWidget* SimulationDialog::makeBatches() {
+    auto* group = new QGroupBox(tr("Batches"));
+    auto* form = new QFormLayout(group);
+    m_batches =
+        named(spinBox(1, 100'000, {}), "batches",
+              tr("Batches to run one after the other or overlapping. One shows a single step; several show a pipeline, and the step "
+                 "time is then that of all of them divided by their number."));
+    addRow(form, tr("Ba&tches"), m_batches);
+    m_inFlight = named(spinBox(1, 1'000, {}), "inFlight",
+                       tr("At most this many batches at a time. More keep devices busy that wait for each other and hold more in memory. "
+                          "Needs several batches."));
+    addRow(form, tr("In &flight"), m_inFlight);
+    m_order = named(new QComboBox, "order", tr("Which of the ops that wait for a device goes first, and when batches may begin."));
+    addChoice(m_order, Order::fifo, orderTitle(Order::fifo), tr("The op that was ready first; what most frameworks do by themselves"));
+    addChoice(m_order, Order::critical_path, orderTitle(Order::critical_path),
+              tr("The op with the longest way to the end; often shorter steps without any other placement"));
+    addChoice(m_order, Order::gpipe, orderTitle(Order::gpipe),
+              tr("Forward of all batches before backward of any: simple pipelines, most memory"));
+    addChoice(m_order, Order::one_forward_one_backward, orderTitle(Order::one_forward_one_backward),
+              tr("Backward as soon as it can run, as in PipeDream: pipelines that hold few batches in memory"));
+    addRow(form, tr("&Order"), m_order);
+    m_accumulate = named(new QCheckBox(tr("&Accumulate gradients")), "accumulateGradients",
+                         tr("The batches are parts of one step: their gradients are added up and the parameters updated once. "
+                            "Needs training and several batches."));
+    addCheck(form, m_accumulate);
+    return group;
+}
+
+QWidget* SimulationDialog::makeMemory() {
+    auto* group = new QGroupBox(tr("Memory"));
+    auto* form = new QFormLayout(group);
+    m_memory = named(new QComboBox, "memoryModel", tr("What is counted as memory in use, and from when to when."));
+    addChoice(m_memory, MemoryModel::training, memoryModelTitle(MemoryModel::training),
+              tr("Parameters, optimizer and every tensor from its first byte to its last reader"));
+    addChoice(m_memory, MemoryModel::exprimo, memoryModelTitle(MemoryModel::exprimo),
+              tr("Parameters and tensors as Exprimo counts them; to compare with its results"));
+    addRow(form, tr("&Memory model"), m_memory);
+    m_optimizer = named(new QComboBox, "optimizer",
+                        tr("What the optimizer keeps beside the parameters: nothing, one or two copies of them. Needs training."));
+    for (const int states : {0, 1, 2}) {
+        addChoice(m_optimizer, states, optimizerTitle(states),
+                  states == 0   ? tr("Keeps nothing")
+                  : states == 1 ? tr("Keeps one value a parameter")
+                                : tr("Keeps two values a parameter"));
+    }
+    addRow(form, tr("Optimi&zer"), m_optimizer);
+    m_recomputation = named(new QComboBox, "recomputation",
+                            tr("What is not kept for the backward pass but computed again: less memory for more time. Needs training."));
+    addChoice(m_recomputation, Recomputation::none, recomputationTitle(Recomputation::none), tr("Fastest, most memory"));
+    addChoice(m_recomputation, Recomputation::cheap, recomputationTitle(Recomputation::cheap),
+              tr("All but convolutions, products and recurrent cells again: little time"));
+    addChoice(m_recomputation, Recomputation::segments, recomputationTitle(Recomputation::segments),
+              tr("Only the ends of about √n segments are kept: least memory, about one more forward pass"));
+    addRow(form, tr("Rec&omputation"), m_recomputation);
+    m_inPlace = named(new QCheckBox(tr("&In-place ops")), "inPlace",
+                      tr("Ops such as ReLU write over their input where nobody else reads it, as with inplace=True in PyTorch."));
+    addCheck(form, m_inPlace);
+    m_workspace = named(spinBox(0, 1'000'000, tr(" MB"), tr("None")), "workspaceLimit",
+                        tr("Scratch memory of a convolution while it runs: that of unfolding its input, up to this much. "
+                           "Set what your library may use if large convolutions are near the limit."));
+    addRow(form, tr("&Workspace up to"), m_workspace);
+    m_usable = named(spinBox(1, 100, tr(" %")), "usableMemory",
+                     tr("The share of each device's memory that a placement may use; the rest is left for fragmentation and the framework. "
+                        "90 % is on the safe side."));
+    addRow(form, tr("Usable memor&y"), m_usable);
+    m_rule =
+        named(new QComboBox, "memoryRule",
+              tr("What a search is charged for a placement that does not fit. It changes which placements searches prefer, not times."));
+    addChoice(m_rule, MemoryRule::exprimo, memoryRuleTitle(MemoryRule::exprimo),
+              tr("So much for each MB over on any device that nothing which fits is worse"));
+    addChoice(m_rule, MemoryRule::placeto, memoryRuleTitle(MemoryRule::placeto),
+              tr("Two seconds for each GB that the fullest device is over: milder, lets a search pass through what does not fit"));
+    addChoice(m_rule, MemoryRule::post, memoryRuleTitle(MemoryRule::post),
+              tr("Any placement that does not fit counts as 100 s, however much it is over"));
+    addRow(form, tr("O&verflow penalty"), m_rule);
+    return group;
+}
+
+void SimulationDialog::show(const JobOptions& options) {
+    m_filling = true;
+    const ProblemOptions& problem = options.problem;
+    choose(m_pass, problem.inference ? 1 : 0);
+    m_batch->setValue(static_cast<int>(options.batch.value_or(0)));
+    choose(m_cost, problem.cost.model - cost_models().data());
+    m_computeEfficiency->setValue(percent(problem.cost.compute_efficiency));
+    m_channelEfficiency->setValue(percent(problem.cost.channel_efficiency));
+    m_crossing->setCurrentIndex(0);
+    if (problem.crossing) choose(m_crossing, *problem.crossing);
+    m_batches->setValue(static_cast<int>(options.simulation.batches));
+    m_inFlight->setValue(static_cast<int>(options.simulation.in_flight));
+    choose(m_order, options.simulation.order);
+    m_accumulate->setChecked(problem.accumulate_gradients);
+    choose(m_memory, problem.memory);
+    choose(m_optimizer, std::lround(problem.optimizer_states));
+    choose(m_recomputation, problem.recomputation);
+    m_inPlace->setChecked(problem.in_place);
+    m_workspace->setValue(static_cast<int>(std::lround(problem.workspace_limit_bytes / kMegabyte)));
+    m_usable->setValue(percent(problem.usable_memory));
+    choose(m_rule, options.objective.rule);
+    m_filling = false;
+    change();
+}
+
+void SimulationDialog::enableControls() {
+    const bool training = chosen<int>(m_pass) == 0, several = m_batches->value() > 1;
+    const bool whole = chosen<MemoryModel>(m_memory) == MemoryModel::training;
+    m_batch->setEnabled(m_document->isOpen() && m_document->job().batch_is_open);
+    m_cost->setEnabled(!m_document->job().own_machine);
+    m_inFlight->setEnabled(several);
+    m_accumulate->setEnabled(training && several);
+    m_optimizer->setEnabled(training && whole);
+    m_recomputation->setEnabled(training);
+    m_inPlace->setEnabled(whole);
+    m_workspace->setEnabled(whole);
+}
+
+JobOptions SimulationDialog::options() const {
+    JobOptions options;
+    ProblemOptions& problem = options.problem;
+    if (m_batch->isEnabled() && m_batch->value() > 0) options.batch = m_batch->value();
+    problem.inference = chosen<int>(m_pass) == 1;
+    if (m_cost->isEnabled()) problem.cost.model = &cost_models()[chosen<std::size_t>(m_cost)];
+    problem.cost.compute_efficiency = share(m_computeEfficiency);
+    problem.cost.channel_efficiency = share(m_channelEfficiency);
+    if (m_crossing->currentIndex() > 0) problem.crossing = chosen<Crossing>(m_crossing);
+    options.simulation.batches = static_cast<std::uint32_t>(m_batches->value());
+    if (m_inFlight->isEnabled()) options.simulation.in_flight = static_cast<std::uint32_t>(m_inFlight->value());
+    options.simulation.order = chosen<Order>(m_order);
+    problem.accumulate_gradients = m_accumulate->isEnabled() && m_accumulate->isChecked();
+    problem.memory = chosen<MemoryModel>(m_memory);
+    if (m_optimizer->isEnabled()) problem.optimizer_states = chosen<int>(m_optimizer);
+    if (m_recomputation->isEnabled()) problem.recomputation = chosen<Recomputation>(m_recomputation);
+    problem.in_place = m_inPlace->isEnabled() && m_inPlace->isChecked();
+    if (m_workspace->isEnabled()) problem.workspace_limit_bytes = m_workspace->value() * kMegabyte;
+    problem.usable_memory = m_usable->value() / 100.0;
+    options.objective.rule = chosen<MemoryRule>(m_rule);
+    return options;
+}
+
+void SimulationDialog::change() {
+    if (m_filling) return;
+    enableControls();
+    m_ok->setEnabled(true);
+    if (!m_document->isOpen()) {
+        m_preview->setText(tr("Open a network to see what these options give."));
+        return;
+    }
+    // The last figures stay until the next are there: a text that comes and goes with every click is hard to read.
+    if (m_preview->text().isEmpty()) m_preview->setText(tr("Simulating…"));
+    m_wait.start();
+}
+
+void SimulationDialog::showPreview(const OptionsPreview& preview) {
+    if (m_wait.isActive()) return;  // for options that have changed since
+    const bool refused = !preview.outcome.has_value();
+    m_ok->setEnabled(!refused);
+    QPalette colors = palette();
+    if (refused || !preview.outcome->fits) colors.setColor(QPalette::WindowText, warningColor(palette()));
+    m_preview->setPalette(colors);
+    if (refused) {
+        m_preview->setText(tr("These options cannot be used: %1").arg(preview.error.toHtmlEscaped()));
+        return;
+    }
+    const Outcome& outcome = *preview.outcome;
+    QString text = tr("The placement on screen takes <b>%1</b> a step").arg(secondsText(outcome.step_time_s));
+    if (preview.step_time_now_s > 0 && preview.step_time_now_s != outcome.step_time_s) {
+        const double change = outcome.step_time_s / preview.step_time_now_s - 1;
+        text += tr(" (now %1, %2%3 %)")
+                    .arg(secondsText(preview.step_time_now_s), change > 0 ? QStringLiteral("+") : QStringLiteral("−"))
+                    .arg(std::abs(change) * 100, 0, 'f', 1);
+    }
+    if (outcome.steady_step_time_s) text += tr(", %1 a batch once the pipeline is full").arg(secondsText(*outcome.steady_step_time_s));
+    text += outcome.fits ? tr(" and fits") : tr(" and <b>does not fit</b> the memory");
+    text = tr("%1: %2 uses %3.")
+               .arg(text, preview.fullestDevice.toHtmlEscaped(), shareOfBytesText(preview.fullest_bytes, preview.fullest_limit_bytes));
+    if (m_document->isSearching()) text += tr(" OK stops the search that runs; its best so far stays in the list.");
+    m_preview->setText(text);
+}
+
+void SimulationDialog::accept() {
+    m_document->setOptions(options());
+    QDialog::accept();
+}
+
+void SimulationDialog::done(int result) {
+    m_wait.stop();
+    m_document->cancelOptionsPreview();
+    QDialog::done(result);
+}
+
+}  // namespace placewright

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <QDialog>
+#include <QTimer>
+
+#include "app/document.hpp"
+
+class QCheckBox;
+class QComboBox;
+class QLabel;
+class QPushButton;
+class QSpinBox;
+
+namespace placewright {
+
+/// The options of the simulation. What they would make of the placement on screen is shown while they change; OK hands them to the
+/// document. Controls that mean nothing beside the others are disabled, and then count as left at their defaults.
+class SimulationDialog : public QDialog {
+    Q_OBJECT
+public:
+    explicit SimulationDialog(Document* document, QWidget* parent = nullptr);
+
+    JobOptions options() const;
+    void accept() override;
+    void done(int result) override;
+
+private:
+    QString batchOfFile() const;
+    QWidget* makeStep();
+    QWidget* makeBatches();
+    QWidget* makeMemory();
+    void show(const JobOptions& options);
+    void enableControls();
+    void change();
+    void showPreview(const OptionsPreview& preview);
+
+    Document* m_document;
+    bool m_filling = false;
+    QTimer m_wait;  ///< until the person has stopped turning a value
+
+    QComboBox* m_pass = nullptr;
+    QSpinBox* m_batch = nullptr;
+    QComboBox* m_cost = nullptr;
+    QSpinBox* m_computeEfficiency = nullptr;
+    QSpinBox* m_channelEfficiency = nullptr;
+    QComboBox* m_crossing = nullptr;
+    QSpinBox* m_batches = nullptr;
+    QSpinBox* m_inFlight = nullptr;
+    QComboBox* m_order = nullptr;
+    QCheckBox* m_accumulate = nullptr;
+    QComboBox* m_memory = nullptr;
+    QComboBox* m_optimizer = nullptr;
+    QComboBox* m_recomputation = nullptr;
+    QCheckBox* m_inPlace = nullptr;
+    QSpinBox* m_workspace = nullptr;
+    QSpinBox* m_usable = nullptr;
+    QComboBox* m_rule = nullptr;
+    QLabel* m_preview = nullptr;
+    QPushButton* m_ok = nullptr;
+};
+
+}  // namespace placewright

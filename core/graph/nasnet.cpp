@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/graph/network_builder.hpp"
+#include "core/graph/networks.hpp"
+
+namespace placewright {
+namespace {
+
+/// relu, 1x1 convolution, norm.
+Value squeeze(NetworkBuilder& net, const std::string& scope, const Value& from, std::int64_t channels) {
+    Value x = net.relu(scope + "relu", from);
+    x = net.conv2d(scope + "conv", x, {.channels = channels, .window = {.kernel = 1}});
+    return net.batch_norm(scope + "bn", x);
+}
+
+/// Two separable convolutions, each a depthwise and a 1x1 convolution; the first takes the stride.
+Value separable(NetworkBuilder& net, const std::string& scope, const Value& from, std::int64_t channels, std::int64_t kernel,
+                std::int64_t stride = 1) {
+    Value x = from;
+    for (const std::string number : {"1", "2"}) {
+        x = net.relu(scope + "relu" + number, x);
+        x = net.conv2d(scope + "depthwise" + number, x,
+                       {.channels = x.channels(),
+                        .window = {.kernel = kernel, .stride = number == "1" ? stride : 1, .padding = kernel / 2},
+                        .groups = x.channels()});
+        x = net.conv2d(scope + "pointwise" + number, x, {.channels = channels, .window = {.kernel = 1}});
+        x = net.batch_norm(scope + "bn" + number, x);
+    }
+    return x;
+}
+
+/// Halves rows and columns by two paths that look at different pixels.
+Value factorized_reduction(NetworkBuilder& net, const std::string& scope, const Value& from, std::int64_t channels) {
+    const Value x = net.relu(scope + "relu", from);
+    const Window every_second{.kernel = 1, .stride = 2};
+    const Value even = net.conv2d(scope + "even/conv", net.avg_pool2d(scope + "even/pool", x, every_second),
+                                  {.channels = channels / 2, .window = {.kernel = 1}});
+    const Value shifted = net.shift(scope + "odd/shift", x);
+    const Value odd = net.conv2d(scope + "odd/conv", net.avg_pool2d(scope + "odd/pool", shifted, every_second),
+                                 {.channels = channels / 2, .window = {.kernel = 1}});
+    return net.batch_norm(scope + "bn", net.cat(scope + "cat", std::array{even, odd}));
+}
+
+/// What a block adds up. Braces have their parts made from left to right.
+struct Parts {
+    Value left, right;
+};
+
+Value block(NetworkBuilder& net, const std::string& scope, const Parts& parts) {
+    return net.add(scope + "add", parts.left, parts.right);
+}
+
+/// The inputs of a cell: the output of the cell before and of the one before that, if any, brought to the same shape.
+struct CellInputs {
+    Value current, previous;
+};
+
+CellInputs adjust(NetworkBuilder& net, const std::string& scope, const Value& current, const std::optional<Value>& previous,
+                  std::int64_t channels) {
+    const Value h0 = squeeze(net, scope + "current/", current, channels);
+    if (!previous) return {h0, current};
+    const bool larger = previous->shape[2] != current.shape[2];
+    return {h0, larger ? factorized_reduction(net, scope + "previous/", *previous, channels)
+                       : squeeze(net, scope + "previous/", *previous, channels)};
+}
+
+Value normal_cell(NetworkBuilder& net, const std::string& scope, const Value& current, const std::optional<Value>& previous,
+                  std::int64_t channels) {
+    const auto [h0, h1] = adjust(net, scope, current, previous, channels);
+    const Window pool{.kernel = 3, .padding = 1};
+    std::string at = scope + "block1/";
+    const Value b1 = block(net, at, {separable(net, at + "left/", h0, channels, 5), separable(net, at + "right/", h1, channels, 3)});
+    at = scope + "block2/";
+    const Value b2 = block(net, at, {separable(net, at + "left/", h1, channels, 5), separable(net, at + "right/", h1, channels, 3)});
+    at = scope + "block3/";
+    const Value b3 = block(net, at, {net.avg_pool2d(at + "pool", h0, pool), h1});
+    at = scope + "block4/";
+    const Value b4 = block(net, at, {net.avg_pool2d(at + "left", h1, pool), net.avg_pool2d(at + "right", h1, pool)});
+    at = scope + "block5/";
+    const Value b5 = block(net, at, {separable(net, at + "left/", h0, channels, 3), h0});
+    return net.cat(scope + "cat", std::array{h1, b1, b2, b3, b4, b5});
+}
+
+Value reduction_cell(NetworkBuilder& net, const std::string& scope, const Value& current, const std::optional<Value>& previous,
+                     std::int64_t channels) {
+    const auto [h0, h1] = adjust(net, scope, current, previous, channels);
+    const Window pool{.kernel = 3, .padding = 1}, halve{.kernel = 3, .stride = 2, .padding = 1};
+    std::string at = scope + "block1/";
+    const Value b1 = block(net, at, {separable(net, at + "left/", h0, channels, 5, 2), separable(net, at + "right/", h1, channels, 7, 2)});
+    at = scope + "block2/";
+    const Value b2 = block(net, at, {net.max_pool2d(at + "pool", h0, halve), separable(net, at + "right/", h1, channels, 7, 2)});
+    at = scope + "block3/";
+    const Value b3 = block(net, at, {net.avg_pool2d(at + "pool", h0, halve), separable(net, at + "right/", h1, channels, 5, 2)});
+    at = scope + "block4/";
+    const Value b4 = block(net, at, {net.avg_pool2d(at + "pool", b1, pool), b2});
+    at = scope + "block5/";
+    const Value b5 = block(net, at, {separable(net, at + "left/", b1, channels, 3), net.max_pool2d(at + "pool", h0, halve)});
+    return net.cat(scope + "cat", std::array{b2, b3, b4, b5});
+}
+
+}  // namespace
+
+Graph nasnet(std::int64_t batch) {
+    constexpr int kCells = 6;
+    NetworkBuilder net("nasnet", batch);
+    Value x = net.input("input", std::array<std::int64_t, 3>{3, 331, 331});
+    x = net.batch_norm("stem/bn", net.conv2d("stem/conv", x, {.channels = 96, .window = {.kernel = 3, .stride = 2}}));
+    std::optional<Value> previous;
+    std::int64_t channels = 168;
+    for (const int part : {1, 2}) {
+        const Value next =
+            reduction_cell(net, "stem_cell" + std::to_string(part) + '/', x, previous, part == 1 ? channels / 4 : channels / 2);
+        previous = std::exchange(x, next);
+    }
+    for (int stage = 1; stage <= 3; ++stage, channels *= 2) {
+        if (stage > 1) {
+            // The next cell reads what this one reads, so that a path skips the reduction.
+            x = reduction_cell(net, "reduction" + std::to_string(stage - 1) + '/', x, previous, channels);
+        }
+        for (int cell = 1; cell <= kCells; ++cell) {
+            const std::string scope = "cell" + std::to_string(stage) + '_' + std::to_string(cell) + '/';
+            const Value next = normal_cell(net, scope, x, previous, channels);
+            previous = std::exchange(x, next);
+        }
+    }
+    x = net.relu("relu", x);
+    x = net.adaptive_avg_pool2d("avgpool", x, 1);
+    x = net.flatten("flatten", x);
+    x = net.linear("fc", net.dropout("dropout", x), 1000);
+    net.cross_entropy("loss", x);
+    return net.build();
+}
+
+}  // namespace placewright

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/graph/network_builder.hpp"
+#include "core/graph/networks.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr std::int64_t kVocabulary = 32'000, kHidden = 1'024, kSteps = 32;
+
+using Steps = std::vector<Value>;
+
+std::string numbered(const std::string& scope, std::size_t step) {
+    return scope + "step" + std::to_string(step) + '/';
+}
+
+Steps embed(NetworkBuilder& net, const std::string& name) {
+    const Value tokens = net.tokens(name + "/tokens", kSteps);
+    return net.unbind(name + "/steps", net.embedding(name + "/table", tokens, kVocabulary, kHidden));
+}
+
+/// A layer that reads at each step the outputs that each list of `from` has there, and adds the first of them to its own with `residual`.
+Steps lstm_layer(NetworkBuilder& net, const std::string& scope, const std::vector<Steps>& from, bool reversed, bool residual) {
+    const auto inputs = static_cast<std::int64_t>(from.size()) * kHidden;
+    const Value weights = net.lstm_weights(scope + "weights", inputs, kHidden);
+    Steps result(from.front().size());
+    std::optional<LstmState> state;
+    for (std::size_t i = 0; i < result.size(); ++i) {
+        const std::size_t step = reversed ? result.size() - 1 - i : i;
+        const std::string at = numbered(scope, step);
+        std::vector<Value> parts;
+        for (const Steps& values : from) parts.push_back(values[step]);
+        state = net.lstm_cell(at + "cell", parts, state ? &*state : nullptr, weights);
+        result[step] = residual ? net.add(at + "residual", state->hidden, parts.front()) : state->hidden;
+    }
+    return result;
+}
+
+/// Weights that look up what the encoder said: additive attention (Bahdanau, Cho, Bengio, 2015).
+struct Attention {
+    Value memory, keys, query_weights, score_weights;
+};
+
+Attention make_attention(NetworkBuilder& net, const Steps& encoded) {
+    const Value memory = net.stack("attention/memory", encoded);
+    const Value key_weights = net.parameter("attention/key_weights", {kHidden, kHidden});
+    return {memory, net.linear("attention/keys", memory, key_weights), net.parameter("attention/query_weights", {kHidden, kHidden}),
+            net.parameter("attention/score_weights", {1, kHidden})};
+}
+
+/// What the encoder said that matters to the decoder's `state`. The ops of a step stay together, as Mirhoseini and others (2017) place
+/// them.
+Value context(NetworkBuilder& net, const std::string& scope, const Attention& attention, const Value& state) {
+    net.colocate(scope);
+    const Value query = net.linear(scope + "query", state, attention.query_weights);
+    Value x = net.add(scope + "sum", attention.keys, net.reshape(scope + "row", query, {state.shape[0], 1, kHidden}));
+    x = net.linear(scope + "scores", net.tanh(scope + "tanh", x), attention.score_weights);
+    x = net.softmax(scope + "weights", net.reshape(scope + "scores_row", x, {state.shape[0], 1, kSteps}));
+    x = net.bmm(scope + "context", x, attention.memory);
+    x = net.reshape(scope + "context_row", x, {state.shape[0], kHidden});
+    net.colocate({});
+    return x;
+}
+
+Graph nmt(const std::string& name, std::int64_t batch, int layers) {
+    NetworkBuilder net(name, batch);
+    const Steps source = embed(net, "source");
+    const Steps forwards = lstm_layer(net, "encoder1/forwards/", {source}, false, false);
+    const Steps backwards = lstm_layer(net, "encoder1/backwards/", {source}, true, false);
+    Steps encoded = lstm_layer(net, "encoder2/", {forwards, backwards}, false, false);
+    for (int layer = 3; layer <= layers; ++layer) {
+        encoded = lstm_layer(net, "encoder" + std::to_string(layer) + '/', {encoded}, false, true);
+    }
+    const Attention attention = make_attention(net, encoded);
+
+    const Steps target = embed(net, "target");
+    const Value weights = net.lstm_weights("decoder1/weights", 2 * kHidden, kHidden);
+    Steps decoded, contexts;
+    std::optional<LstmState> state;
+    for (std::size_t step = 0; step < target.size(); ++step) {
+        const std::string at = numbered("decoder1/", step);
+        std::vector<Value> parts{target[step]};
+        if (step > 0) parts.push_back(contexts.back());
+        state = net.lstm_cell(at + "cell", parts, state ? &*state : nullptr, weights);
+        decoded.push_back(state->hidden);
+        contexts.push_back(context(net, at + "attention/", attention, state->hidden));
+    }
+    for (int layer = 2; layer <= layers; ++layer) {
+        decoded = lstm_layer(net, "decoder" + std::to_string(layer) + '/', {decoded, contexts}, false, layer > 2);
+    }
+    const Value logits = net.linear("output/projection", net.stack("output/steps", decoded), kVocabulary);
+    net.cross_entropy("loss", logits);
+    return net.build();
+}
+
+}  // namespace
+
+Graph nmt2(std::int64_t batch) {
+    return nmt("nmt2", batch, 2);
+}
+
+Graph nmt4(std::int64_t batch) {
+    return nmt("nmt4", batch, 4);
+}
+
+Graph nmt8(std::int64_t batch) {
+    return nmt("nmt8", batch, 8);
+}
+
+}  // namespace placewright

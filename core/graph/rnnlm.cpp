@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/graph/network_builder.hpp"
+#include "core/graph/networks.hpp"
+
+namespace placewright {
+
+// The large model of the paper. Layer after layer, so that a layer's steps follow each other in the list; they may run in any order that
+// the data allows.
+Graph rnnlm(std::int64_t batch) {
+    constexpr std::int64_t kVocabulary = 10'000, kHidden = 1'500, kSteps = 35;
+    NetworkBuilder net("rnnlm", batch);
+    Value x = net.tokens("words", kSteps);
+    x = net.embedding("embedding/table", x, kVocabulary, kHidden);
+    x = net.dropout("embedding/dropout", x);
+    std::vector<Value> steps = net.unbind("embedding/steps", x);
+    for (int layer = 1; layer <= 2; ++layer) {
+        const std::string scope = "layer" + std::to_string(layer) + '/';
+        const Value weights = net.lstm_weights(scope + "weights", kHidden, kHidden);
+        std::optional<LstmState> state;
+        for (std::size_t step = 0; step < steps.size(); ++step) {
+            const std::string at = scope + "step" + std::to_string(step) + '/';
+            state = net.lstm_cell(at + "cell", {&steps[step], 1}, state ? &*state : nullptr, weights);
+            steps[step] = net.dropout(at + "dropout", state->hidden);
+        }
+    }
+    x = net.stack("output/steps", steps);
+    x = net.linear("output/projection", x, kVocabulary);
+    net.cross_entropy("loss", x);
+    return net.build();
+}
+
+}  // namespace placewright

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: MIT
+// The optimal contiguous split for max load by dynamic programming over ideals: Tarnawski, Phanishayee, Devanur, Mahajan, Nina Paravecino:
+// Efficient Algorithms for Device Placement of DNN Graph Operators (NeurIPS 2020), section 4.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+
+#include "core/search/algorithm_infos.hpp"
+#include "core/search/choices.hpp"
+#include "core/search/contraction.hpp"
+#include "core/search/proposals.hpp"
+#include "core/search/schedule.hpp"
+#include "core/sim/host_memory.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+struct IdealsOptions {
+    std::size_t max_ideals = 200'000;
+    bool allow_cpu = true;
+};
+
+const OptionSchema<IdealsOptions>& schema() {
+    using Options = IdealsOptions;
+    static const auto schema =
+        OptionSchema<Options>{}
+            .add("max_ideals", &Options::max_ideals, 1, 10'000'000,
+                 "Sets of ops closed under predecessors to look at; where a graph has more, only those of one topological order count.")
+            .add("allow_cpu", &Options::allow_cpu, kAllowCpuHelp);
+    return schema;
+}
+
+/// Devices that are alike in all that matters here.
+struct DeviceClass {
+    std::vector<DeviceId> devices;
+    std::vector<double> part_s;   ///< [part]; infinite where it may not be
+    std::vector<double> read_s;   ///< [tensor bundle]
+    std::vector<double> write_s;  ///< the same
+    double limit_bytes = 0;
+    double most_absorbed_s = 0;  ///< of reference time within the threshold
+};
+
+/// Tensors of one part that the same other parts read.
+struct Bundle {
+    std::vector<TensorId> tensors;
+    std::uint32_t readers = 0;
+};
+
+/// Exact for the contracted graph: states are an ideal and how many devices of each class its ops take; from a state all larger ideals
+/// are tried, in the order of ascending parts, so that each is met once. Only loads up to a threshold count, and states from which the rest
+/// can still be done within it by the devices that are left; the threshold starts just above the average load and its distance from it
+/// doubles until there is a solution, which then is optimal.
+class IdealsProgram {
+public:
+    IdealsProgram(const DeviceChoices& choices, const IdealsOptions& options)
+        : choices_(choices), problem_(choices.problem()), parts_(contract(choices)), lattice_(ideals(parts_, options.max_ideals)) {
+        find_bundles();
+        find_classes();
+        for (std::size_t part = 0; part < parts_.size(); ++part) {
+            double least_s = kNever;
+            for (const DeviceClass& device : classes_) least_s = std::min(least_s, device.part_s[part]);
+            reference_s_.push_back(std::isfinite(least_s) ? least_s : 0);
+            double bytes = 0;
+            for (const GroupId group : parts_.groups[part]) {
+                for (const OpId op : problem_.grouping.members[group]) {
+                    bytes += problem_.resident_bytes[op];
+                    for (TensorId tensor = problem_.output_begin[op]; tensor < problem_.output_begin[op + 1]; ++tensor)
+                        bytes += problem_.output_bytes[tensor];
+                }
+            }
+            bytes_.push_back(bytes);
+        }
+        total_s_ = std::accumulate(reference_s_.begin(), reference_s_.end(), 0.0);
+        left_s_.assign(lattice_.size(), total_s_);
+        for (std::uint32_t ideal = 0; ideal < lattice_.size(); ++ideal) {
+            for (const auto& [part, next] : lattice_.above(ideal)) left_s_[next] = left_s_[ideal] - reference_s_[part];
+        }
+        inside_.assign(bundles_.size(), 0);
+        has_producer_.assign(bundles_.size(), false);
+    }
+
+    Placement placement() {
+        const double average_s = least_average();
+        double most_s = average_s;
+        for (const DeviceClass& device : classes_) {
+            for (std::size_t i = 0; i < bundles_.size(); ++i) most_s += device.read_s[i] + device.write_s[i];
+            for (const double part_s : device.part_s) most_s += std::isfinite(part_s) ? part_s : 0;
+        }
+        for (double share = 0.02; average_s * (1 + share) < most_s; share *= 2) {
+            if (solve(average_s * (1 + share))) return read_off();
+        }
+        if (solve(most_s)) return read_off();
+        // Nothing fits the memory.
+        for (DeviceClass& device : classes_) device.limit_bytes = kNever;
+        return solve(most_s) ? read_off() : choices_.on_one_device(choices_.fastest_first().front());
+    }
+
+private:
+    struct Entry {
+        double load_s = kNever;
+        std::uint32_t from = 0;
+        std::uint32_t state = 0;
+        std::uint32_t device_class = 0;
+    };
+
+    void find_bundles() {
+        std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, std::size_t> index;
+        touched_.resize(parts_.size());
+        for (TensorId tensor = 0; tensor < problem_.tensors; ++tensor) {
+            const std::uint32_t producer = parts_.part_of[problem_.grouping.group_of[problem_.producer[tensor]]];
+            std::set<std::uint32_t> readers;
+            for (auto i = problem_.consumer_begin[tensor]; i < problem_.consumer_begin[tensor + 1]; ++i)
+                readers.insert(parts_.part_of[problem_.grouping.group_of[problem_.consumer[i]]]);
+            readers.erase(producer);
+            if (readers.empty()) continue;
+            const auto [found, is_new] = index.try_emplace({producer, {readers.begin(), readers.end()}}, bundles_.size());
+            if (is_new) {
+                bundles_.push_back({{}, static_cast<std::uint32_t>(readers.size())});
+                touched_[producer].push_back({found->second, true});
+                for (const std::uint32_t reader : readers) touched_[reader].push_back({found->second, false});
+            }
+            bundles_[found->second].tensors.push_back(tensor);
+        }
+    }
+
+    void find_classes() {
+        const auto devices = problem_.machine->devices();
+        const bool has_host = std::ranges::find(devices, DeviceKind::cpu, &Device::kind) != devices.end();
+        const std::vector<double> mean_s = has_host ? std::vector<double>() : mean_transfers_s(problem_, choices_.devices());
+        for (const DeviceId id : choices_.devices()) {
+            DeviceClass device;
+            device.devices = {id};
+            device.limit_bytes = problem_.memory_limit_bytes[id];
+            for (const std::vector<GroupId>& groups : parts_.groups) {
+                double part_s = 0;
+                for (const GroupId group : groups) part_s += choices_.allows(group, id) ? problem_.group_time_s(group, id) : kNever;
+                device.part_s.push_back(part_s);
+            }
+            for (const Bundle& bundle : bundles_) {
+                double read_s = 0;
+                double write_s = 0;
+                for (const TensorId tensor : bundle.tensors) {
+                    read_s += has_host ? HostMemory(problem_).read_s(tensor, id) : mean_s[tensor];
+                    write_s += has_host ? HostMemory(problem_).write_s(tensor, id) : mean_s[tensor];
+                }
+                device.read_s.push_back(read_s);
+                device.write_s.push_back(write_s);
+            }
+            const auto alike = std::ranges::find_if(classes_, [&](const DeviceClass& other) {
+                return other.part_s == device.part_s && other.read_s == device.read_s && other.write_s == device.write_s &&
+                       other.limit_bytes == device.limit_bytes;
+            });
+            if (alike == classes_.end()) {
+                classes_.push_back(std::move(device));
+            } else {
+                alike->devices.push_back(id);
+            }
+        }
+        for (const DeviceClass& device : classes_) {
+            stride_.push_back(states_);
+            states_ *= device.devices.size() + 1;
+        }
+    }
+
+    std::size_t used(std::size_t state, std::size_t device_class) const {
+        return state / stride_[device_class] % (classes_[device_class].devices.size() + 1);
+    }
+
+    /// The most reference time that a device of the class can take over within `threshold_s`, transfers and memory aside: as a knapsack of
+    /// fractions of parts.
+    double absorbed_s(const DeviceClass& device, double threshold_s) const {
+        std::vector<std::size_t> order(parts_.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        // Parts without reference time would be equal to all others in the order below, which then would be none.
+        std::erase_if(order, [&](std::size_t part) { return !std::isfinite(device.part_s[part]) || reference_s_[part] == 0; });
+        std::ranges::stable_sort(
+            order, [&](std::size_t a, std::size_t b) { return reference_s_[a] * device.part_s[b] > reference_s_[b] * device.part_s[a]; });
+        double sum_s = 0;
+        for (const std::size_t part : order) {
+            if (device.part_s[part] > threshold_s) return sum_s + reference_s_[part] * (threshold_s / device.part_s[part]);
+            sum_s += reference_s_[part];
+            threshold_s -= device.part_s[part];
+        }
+        return sum_s;
+    }
+
+    /// The least threshold at which all devices together can take over everything by absorbed_s.
+    double least_average() const {
+        double low_s = 0;
+        double high_s = 0;
+        for (const DeviceClass& device : classes_) {
+            for (const double part_s : device.part_s) high_s += std::isfinite(part_s) ? part_s : 0;
+        }
+        for (int step = 0; step < 60; ++step) {
+            const double middle_s = (low_s + high_s) / 2;
+            double sum_s = 0;
+            for (const DeviceClass& device : classes_) sum_s += static_cast<double>(device.devices.size()) * absorbed_s(device, middle_s);
+            (sum_s < total_s_ * (1 - 1e-12) ? low_s : high_s) = middle_s;
+        }
+        return high_s;
+    }
+
+    bool solve(double threshold_s) {
+        threshold_s_ = threshold_s;
+        for (DeviceClass& device : classes_) device.most_absorbed_s = absorbed_s(device, threshold_s);
+        table_.assign(lattice_.size() * states_, {});
+        table_[0].load_s = 0;
+        for (std::uint32_t ideal = 0; ideal + 1 < lattice_.size(); ++ideal) {
+            find_alive(ideal);
+            if (alive_.empty()) continue;
+            source_ = ideal;
+            loads_.resize((parts_.size() + 1) * open_classes_.size());
+            std::fill_n(loads_.begin(), open_classes_.size(), Load{});
+            extend(ideal, -1, loads_.data());
+        }
+        const auto ends = std::span(table_).last(states_);
+        return std::ranges::min(ends, {}, &Entry::load_s).load_s < kNever;
+    }
+
+    /// The states of the ideal from which the rest can be done, and the classes that have devices left in any of them.
+    void find_alive(std::uint32_t ideal) {
+        alive_.clear();
+        open_classes_.clear();
+        for (std::size_t state = 0; state < states_; ++state) {
+            if (table_[ideal * states_ + state].load_s > threshold_s_) continue;
+            double capacity_s = 0;
+            for (std::size_t c = 0; c < classes_.size(); ++c)
+                capacity_s += static_cast<double>(classes_[c].devices.size() - used(state, c)) * classes_[c].most_absorbed_s;
+            if (capacity_s >= left_s_[ideal] - 1e-9 * total_s_) alive_.push_back(state);
+        }
+        for (std::size_t c = 0; c < classes_.size(); ++c) {
+            const auto has_left = [&](std::size_t state) { return used(state, c) < classes_[c].devices.size(); };
+            if (std::ranges::any_of(alive_, has_left)) open_classes_.push_back(c);
+        }
+    }
+
+    /// Of a set of parts on a device.
+    struct Load {
+        double ops_s = 0, transfers_s = 0, bytes = 0;
+    };
+
+    double crossing_s(const DeviceClass& device, std::size_t bundle) const {
+        if (has_producer_[bundle]) return inside_[bundle] < bundles_[bundle].readers ? device.write_s[bundle] : 0;
+        return inside_[bundle] > 0 ? device.read_s[bundle] : 0;
+    }
+
+    void count(std::uint32_t part, int by) {
+        for (const auto& [bundle, produces] : touched_[part]) {
+            if (produces) {
+                has_producer_[bundle] = by > 0;
+            } else {
+                inside_[bundle] += static_cast<std::uint32_t>(by);
+            }
+        }
+    }
+
+    /// Tries all ideals above `ideal` that add parts after `last` only. `loads`: by open class, of what is added so far; those of the next
+    /// part follow in memory.
+    void extend(std::uint32_t ideal, std::int64_t last, Load* loads) {
+        const std::size_t classes = open_classes_.size();
+        for (const auto& [part, next] : lattice_.above(ideal)) {
+            if (static_cast<std::int64_t>(part) <= last) continue;
+            Load* const more = loads + classes;
+            for (std::size_t i = 0; i < classes; ++i) {
+                more[i] = loads[i];
+                const DeviceClass& device = classes_[open_classes_[i]];
+                more[i].ops_s += device.part_s[part];
+                more[i].bytes += bytes_[part];
+                for (const auto& touched : touched_[part]) more[i].transfers_s -= crossing_s(device, touched.first);
+            }
+            count(part, 1);
+            bool goes_on = false;
+            for (std::size_t i = 0; i < classes; ++i) {
+                const std::size_t c = open_classes_[i];
+                for (const auto& touched : touched_[part]) more[i].transfers_s += crossing_s(classes_[c], touched.first);
+                if (more[i].ops_s > threshold_s_ || more[i].bytes > classes_[c].limit_bytes) continue;
+                goes_on = true;
+                if (more[i].ops_s + more[i].transfers_s <= threshold_s_) put(next, c, more[i].ops_s + more[i].transfers_s);
+            }
+            if (goes_on) extend(next, part, more);
+            count(part, -1);
+        }
+    }
+
+    void put(std::uint32_t ideal, std::size_t c, double load_s) {
+        for (const std::size_t state : alive_) {
+            if (used(state, c) == classes_[c].devices.size()) continue;
+            const double most_s = std::max(load_s, table_[source_ * states_ + state].load_s);
+            Entry& entry = table_[ideal * states_ + state + stride_[c]];
+            if (most_s >= entry.load_s) continue;
+            entry = {most_s, source_, static_cast<std::uint32_t>(state), static_cast<std::uint32_t>(c)};
+            if (ideal + 1 == lattice_.size()) threshold_s_ = std::min(threshold_s_, most_s);
+        }
+    }
+
+    Placement read_off() const {
+        Placement placement(problem_.groups);
+        std::vector<std::size_t> next_device(classes_.size(), 0);
+        auto ideal = static_cast<std::uint32_t>(lattice_.size() - 1);
+        const auto ends = std::span(table_).last(states_);
+        auto state = static_cast<std::size_t>(std::ranges::min_element(ends, {}, &Entry::load_s) - ends.begin());
+        while (ideal != 0) {
+            const Entry& entry = table_[ideal * states_ + state];
+            // From the end: the last device of the class comes last.
+            const std::vector<DeviceId>& devices = classes_[entry.device_class].devices;
+            const DeviceId device = devices[used(state, entry.device_class) - 1];
+            for (std::uint32_t part = 0; part < parts_.size(); ++part) {
+                if (!lattice_.contains(ideal, part) || lattice_.contains(entry.from, part)) continue;
+                for (const GroupId group : parts_.groups[part]) placement[group] = device;
+            }
+            ideal = entry.from;
+            state = entry.state;
+        }
+        return placement;
+    }
+
+    const DeviceChoices& choices_;
+    const Problem& problem_;
+    Contraction parts_;
+    IdealLattice lattice_;
+    std::vector<DeviceClass> classes_;
+    std::vector<std::size_t> stride_;  ///< [class]: what one more device of it adds to a state
+    std::size_t states_ = 1;
+    std::vector<Bundle> bundles_;
+    std::vector<std::vector<std::pair<std::size_t, bool>>> touched_;  ///< [part]: bundles, and whether it produces them
+    std::vector<double> reference_s_;                                 ///< [part]: the least time on any device
+    std::vector<double> bytes_;                                       ///< [part]
+    std::vector<double> left_s_;                                      ///< [ideal]: reference time of what is not in it
+    double total_s_ = 0;
+
+    double threshold_s_ = 0;
+    std::vector<Entry> table_;  ///< [ideal * states + state]
+    std::uint32_t source_ = 0;
+    std::vector<std::size_t> alive_, open_classes_;
+    std::vector<Load> loads_;            ///< [depth * open classes + open class]
+    std::vector<std::uint32_t> inside_;  ///< [bundle]: readers in the set at hand
+    std::vector<bool> has_producer_;     ///< [bundle]
+};
+
+}  // namespace
+
+AlgorithmInfo ideals_dp_algorithm() {
+    return {"ideals-dp", "Ideals DP", "The contiguous split with the smallest max load, by dynamic programming over ideals of the graph.",
+            schema().infos(), [](const SearchContext& context, const OptionValues& values) {
+                const IdealsOptions options = schema().parse(values);
+                return propose_until_fits([options, choices = DeviceChoices(context.problem, options.allow_cpu)](
+                                              double) { return IdealsProgram(choices, options).placement(); },
+                                          1);
+            }};
+}
+
+}  // namespace placewright

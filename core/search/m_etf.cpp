@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#include "core/search/algorithm_infos.hpp"
+#include "core/search/list_scheduling.hpp"
+#include "core/search/proposals.hpp"
+
+namespace placewright {
+namespace {
+
+const OptionSchema<EarliestTaskOptions>& schema() {
+    static const auto schema = add_earliest_task_options(OptionSchema<EarliestTaskOptions>{});
+    return schema;
+}
+
+}  // namespace
+
+AlgorithmInfo m_etf_algorithm() {
+    return {"m-etf", "m-ETF", "Earliest task first: again and again the op and device that can start soonest, within the memory (Baechi).",
+            schema().infos(), [](const SearchContext& context, const OptionValues& values) {
+                const EarliestTaskOptions options = schema().parse(values);
+                return propose_until_fits(
+                    [options, choices = DeviceChoices(context.problem, options.allow_cpu)](double memory_share) {
+                        return earliest_task_first(choices, options, {}, memory_share).placement;
+                    },
+                    options.memory_filter ? options.attempts : 1);
+            }};
+}
+
+}  // namespace placewright

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// Searches that go from a placement to one of its neighbours, again and again (simulated annealing, MCMC).
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/search/neighbourhood.hpp"
+#include "core/search/optimizer.hpp"
+
+namespace placewright {
+
+/// Starts at the best of first_placements() and proposes `batch_size` neighbours at a time. Of these it goes to the first that is
+/// accepted; those behind it were not neighbours of where it then is, and are dropped.
+class Walk : public Optimizer {
+public:
+    Walk(const SearchContext& context, bool allow_cpu, const std::string& start, double block_moves, std::size_t batch_size)
+        : choices_(context.problem, allow_cpu),
+          random_(context.seed),
+          neighbourhood_(choices_, block_moves),
+          batch_size_(batch_size),
+          starts_(first_placements(choices_, checked_seeds(context), start, random_)) {}
+
+    std::span<const Placement> ask(std::size_t limit) override {
+        if (!starts_.empty()) return std::span(starts_).first(std::min(limit, starts_.size()));
+        if (ended_ || choices_.movable().empty()) return {};
+        batch_.resize(std::min(limit, batch_size_));
+        for (Placement& placement : batch_) {
+            placement = current_;
+            neighbourhood_.move(placement, random_);
+        }
+        return batch_;
+    }
+
+    const Placement* base() const override { return starts_.empty() ? &current_ : nullptr; }
+
+    void tell(std::span<const Score> scores) override {
+        const bool starting = !starts_.empty();
+        bool moved = false;
+        for (std::size_t i = 0; i < scores.size(); ++i) {
+            const Placement& placement = starting ? starts_[i] : batch_[i];
+            if (scores[i].seconds < best_score_.seconds) {
+                best_ = placement;
+                best_score_ = scores[i];
+            }
+            if (moved) continue;
+            const bool take = starting ? scores[i].seconds < current_score_.seconds : accepts(current_score_, scores[i]);
+            if (take) {
+                current_ = placement;
+                current_score_ = scores[i];
+                moved = !starting;
+            }
+        }
+        if (starting) {
+            starts_.erase(starts_.begin(), starts_.begin() + static_cast<std::ptrdiff_t>(scores.size()));
+        } else {
+            advance(scores.size());
+        }
+    }
+
+protected:
+    /// Whether to go from a placement to a neighbour; asked in the order of proposals.
+    virtual bool accepts(const Score& from, const Score& to) = 0;
+    /// So many neighbours were scored.
+    virtual void advance(std::size_t evaluations) = 0;
+
+    void go_to_best() {
+        current_ = best_;
+        current_score_ = best_score_;
+    }
+    void start_at(Placement placement) {
+        starts_ = {std::move(placement)};
+        current_score_.seconds = std::numeric_limits<double>::infinity();
+    }
+    /// What is found from now on is the best.
+    void forget_best() { best_score_ = kNone; }
+    void end() { ended_ = true; }
+
+    Placement random_placement() { return choices_.random_placement(random_); }
+    const Score& best_score() const { return best_score_; }
+
+    DeviceChoices choices_;
+    Random random_;
+
+private:
+    static constexpr Score kNone{std::numeric_limits<double>::infinity(), 0, false};
+
+    Neighbourhood neighbourhood_;
+    std::size_t batch_size_;
+    std::vector<Placement> starts_;  ///< still to be scored
+    Placement current_, best_;
+    Score current_score_ = kNone, best_score_ = kNone;
+    bool ended_ = false;
+    std::vector<Placement> batch_;
+};
+
+}  // namespace placewright

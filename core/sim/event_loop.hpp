@@ -1,0 +1,969 @@
+// SPDX-License-Identifier: MIT
+// The event loop of the simulator, for it and for the delta simulator only. What a run knows is split by how long it lives: a Layout for a
+// problem and its options, a Plan for a placement, and the Progress of a run, which can be copied to resume from later.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/base/uint128.hpp"
+#include "core/cost/problem.hpp"
+#include "core/sim/memory_rules.hpp"
+#include "core/sim/simulator.hpp"
+
+// The loop is inlined as a whole, which is worth a third of its time; with sanitizers that would take the compiler many minutes.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define PLACEWRIGHT_INLINE_ALL
+#else
+#define PLACEWRIGHT_INLINE_ALL [[gnu::flatten]]
+#endif
+
+namespace placewright::event_loop {
+
+inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
+/// The pending end of an op or of a leg. Keys order by time, then by the sequence number in which the work was started; the bit
+/// pattern of a non-negative double orders as the number does, so one wide integer compare decides.
+struct Event {
+    std::uint64_t time_bits;
+    std::uint64_t order;  ///< sequence << kResourceBits | resource
+
+    /// Streams, then channels, a leg under its first: at most 65536 of each. The sequence keeps 46 bits.
+    static constexpr int kResourceBits = 18;
+
+    double time_s() const { return std::bit_cast<double>(time_bits); }
+    std::uint32_t resource() const { return static_cast<std::uint32_t>(order & ((1U << kResourceBits) - 1)); }
+    bool before(const Event& other) const {
+        return (static_cast<uint128>(time_bits) << 64 | order) < (static_cast<uint128>(other.time_bits) << 64 | other.order);
+    }
+};
+
+/// Binary heap of at most one event a resource. The event that is being handled stays at the root until `pop` or `replace_top`,
+/// so that a resource that goes on to its next piece of work costs one sift instead of two.
+class EventHeap {
+public:
+    void reserve(std::size_t capacity) { events_.resize(capacity); }
+    void clear() { size_ = 0; }
+    std::size_t size() const { return size_; }
+    bool empty() const { return size_ == 0; }
+    const Event& top() const { return events_[0]; }
+    std::span<const Event> events() const { return std::span(events_).first(size_); }
+    std::span<Event> events() { return std::span(events_).first(size_); }
+
+    void push(const Event& event) {
+        std::size_t hole = size_++;
+        while (hole > 0) {
+            const std::size_t parent = (hole - 1) / 2;
+            if (!event.before(events_[parent])) break;
+            events_[hole] = events_[parent];
+            hole = parent;
+        }
+        events_[hole] = event;
+    }
+
+    void pop() {
+        --size_;
+        if (size_ > 0) sift_down(events_[size_]);
+    }
+
+    void replace_top(const Event& event) { sift_down(event); }
+
+private:
+    void sift_down(const Event event) {
+        std::size_t hole = 0;
+        for (std::size_t child = 1; child < size_; child = 2 * hole + 1) {
+            if (child + 1 < size_ && events_[child + 1].before(events_[child])) ++child;
+            if (!events_[child].before(event)) break;
+            events_[hole] = events_[child];
+            hole = child;
+        }
+        events_[hole] = event;
+    }
+
+    std::vector<Event> events_;
+    std::size_t size_ = 0;
+};
+
+/// A queue, linked through its items.
+struct Queue {
+    std::uint32_t head = kNone;
+    std::uint32_t tail = kNone;
+
+    bool empty() const { return head == kNone; }
+
+    void append(std::uint32_t item, std::vector<std::uint32_t>& next) {
+        next[item] = kNone;
+        if (head == kNone) {
+            head = item;
+        } else {
+            next[tail] = item;
+        }
+        tail = item;
+    }
+
+    /// Behind all items whose key is not larger.
+    template <class Key>
+    void insert(std::uint32_t item, std::vector<std::uint32_t>& next, const Key& key) {
+        const auto own = key(item);
+        if (head == kNone || key(tail) <= own) {
+            append(item, next);
+        } else if (own < key(head)) {
+            next[item] = head;
+            head = item;
+        } else {
+            std::uint32_t before = head;
+            while (key(next[before]) <= own) before = next[before];
+            next[item] = next[before];
+            next[before] = item;
+        }
+    }
+
+    std::uint32_t take(const std::vector<std::uint32_t>& next) {
+        const std::uint32_t item = head;
+        head = next[item];
+        return item;
+    }
+};
+
+struct DeviceState {
+    Queue queue;
+    std::uint32_t running = kNone;       ///< the item at work where there is one stream; else their number, kNone for none
+    std::uint32_t started_by = kNoSpan;  ///< of the running item; traced runs only
+    double start_s = 0;                  ///< of the running item; traced runs only
+    double busy_s = 0;
+    double memory_bytes = 0;
+    double peak_bytes = 0;
+};
+
+/// Of a channel or of a device's copy engines.
+struct LinkState {
+    Queue queue;
+    std::uint32_t running = kNone;  ///< of a channel: the message whose leg begins with it
+    std::uint32_t at_work = 0;      ///< messages; only where Layout::legs
+    double busy_s = 0;
+    double bytes = 0;
+    std::uint64_t crossings = 0;
+};
+
+// What the loop asks of an op or a tensor stands side by side: in a large graph one cache miss in place of one a field.
+
+/// An op under the placement at hand. Its outputs and inputs end where those of the next record begin.
+struct OpRecord {
+    double duration_s = 0;
+    double start_bytes = 0;  ///< taken when it starts
+    TensorId first_output = 0;
+    std::uint32_t first_input = 0;
+};
+
+/// Consumers end where those of the next record begin.
+struct TensorRecord {
+    double bytes = 0;
+    std::uint32_t first_consumer = 0;
+    /// kNone, or: on its producer's device it takes no memory and keeps this tensor there (itself: keeps none).
+    TensorId shares = kNone;
+};
+
+/// An op that waits for inputs in one batch.
+struct Waiting {
+    std::uint32_t missing = 0;  ///< inputs that are not on its device yet
+    std::uint32_t device = 0;
+};
+
+/// One message: the tensors from `tensor` up to `tensor_end` that have readers on device `to`.
+struct Transfer {
+    TensorId tensor = 0, tensor_end = 0;
+    std::uint32_t slot = 0;
+    std::uint32_t leg = 0;  ///< index into Layout::leg_begin
+    std::uint32_t last_leg = 0;
+    DeviceId from = 0, to = 0;
+    bool left = false;          ///< whether its first leg is done
+    std::uint64_t arrival = 0;  ///< counts up with each queueing; only where Layout::legs
+    std::uint64_t key = 0;      ///< order in the queues; only where Layout::general
+};
+
+/// Of the leg that a message waits for or is on.
+struct LegTimes {
+    double queued_s = 0;
+    double start_s = 0;
+    std::uint32_t started_by = kNoSpan;
+};
+
+/// What does not depend on the placement. A slot holds one batch in flight. Items of a device queue are `slot << op_bits | op`, those of a
+/// link queue `transfer << leg_bits | position in the leg`.
+struct Layout {
+    /// What the channels of a class have in common.
+    struct Speed {
+        std::uint32_t channel_class = 0;
+        double latency_s = 0;
+
+        bool operator==(const Speed&) const = default;
+    };
+
+    Layout(std::shared_ptr<const Problem> problem, const SimulationOptions& options);
+
+    std::shared_ptr<const Problem> shared;
+    const Problem& problem;
+    SimulationOptions options;
+    std::uint32_t slots = 0;
+    int op_bits = 0;
+    /// Whether more is asked for than one op at a time in the order of readiness.
+    bool general = false;
+    /// The same, or messages hold several links at a time.
+    bool legs = false;
+
+    std::vector<TensorRecord> tensors;  ///< [tensors + 1]
+    std::size_t most_departures = 0;    ///< of one op
+    std::size_t most_transfers = 0;     ///< of all batches in flight
+
+    // Links are the channels and, after them, the devices' copy engines.
+    std::vector<std::uint32_t> route_leg;     ///< [devices * devices + 1]: legs of the route from * devices + to
+    std::vector<std::uint32_t> leg_begin;     ///< [legs + 1]
+    std::vector<std::uint32_t> leg_link;      ///< channels in the order of the route, then engines
+    std::vector<std::uint32_t> link_room;     ///< [link]: messages at a time
+    int leg_bits = 0;                         ///< for the positions in the longest leg
+    std::vector<double> leg_latency_s;        ///< [leg]: of all channels
+    std::vector<std::uint32_t> speed_begin;   ///< [legs + 1]
+    std::vector<Speed> speeds;                ///< of the channels of a leg, each once
+    std::vector<std::uint32_t> stream_begin;  ///< [devices + 1]
+    std::vector<DeviceId> stream_device;
+    std::vector<std::uint32_t> share;  ///< [op * devices + device] in 1 / kWholeDevice; empty where there is one stream
+    std::vector<std::uint32_t> rank;   ///< [op]: 0 for the highest upward rank; critical_path only
+    std::vector<Phase> phase;          ///< [op]: forward is all that a forward op depends on; general only
+    static constexpr std::uint32_t kWholeDevice = 1U << 20;
+
+    std::uint32_t streams() const { return stream_begin.back(); }
+    std::span<const std::uint32_t> links_of(std::uint32_t leg) const {
+        return std::span(leg_link).subspan(leg_begin[leg], leg_begin[leg + 1] - leg_begin[leg]);
+    }
+    /// Seconds of a tensor on a leg: the latencies of its channels, and what the slowest needs beyond its own.
+    double leg_time_s(std::uint32_t leg, TensorId tensor) const {
+        double longest_s = -std::numeric_limits<double>::infinity();
+        for (std::uint32_t i = speed_begin[leg]; i < speed_begin[leg + 1]; ++i) {
+            const double time_s = problem.transfer_s[std::size_t{tensor} * problem.channel_classes + speeds[i].channel_class];
+            longest_s = std::max(longest_s, time_s - speeds[i].latency_s);
+        }
+        return leg_latency_s[leg] + longest_s;
+    }
+
+private:
+    void add_route(DeviceId from, DeviceId to);
+    void add_speeds(std::uint32_t leg);
+};
+
+/// What depends on the placement only.
+struct Plan {
+    explicit Plan(const Layout& layout);
+
+    void set(const Layout& layout, std::span<const DeviceId> placement);
+
+    std::vector<OpRecord> ops;   ///< [ops + 1]
+    std::vector<Waiting> fresh;  ///< [op]: as a batch is admitted
+    std::vector<OpId> sources;   ///< ops without inputs by device
+    std::vector<DeviceId> source_devices;
+    std::vector<double> resident_bytes;     ///< [device]
+    std::vector<std::uint32_t> ops_on;      ///< [device]; general only
+    std::vector<std::uint32_t> forward_on;  ///< [device]: forward ops; general only
+    std::vector<std::uint32_t> limit;       ///< [device]: batches at a time; one_forward_one_backward only
+
+private:
+    void count_ops(const Layout& layout);
+
+    std::vector<std::uint32_t> source_end_;  ///< [device]: scratch of sorting the sources
+};
+
+/// Where a run stands.
+struct Progress {
+    explicit Progress(const Layout& layout);
+
+    void reset(const Layout& layout, const Plan& plan);
+
+    std::vector<Waiting> waiting;        ///< [item]
+    std::vector<std::uint32_t> next_op;  ///< [item]: link of the device queues
+    /// [(slot * tensors + tensor) * devices + device]: readers and outgoing transfers of the copy there. All zero between runs.
+    std::vector<std::uint32_t> references;
+    std::vector<Transfer> transfers;
+    std::vector<std::uint32_t> next_transfer;  ///< [transfer << leg_bits | position]: link of the link queues, of free ones by transfer
+    std::uint32_t free_transfer = kNone;       ///< first of the given back ones
+    std::uint32_t fresh_transfer = 0;          ///< from here on none was used in this run
+    std::vector<DeviceState> devices;
+    std::vector<LinkState> links;
+    EventHeap heap;
+    std::uint64_t sequence = 0;
+    std::vector<std::uint32_t> batch_of, remaining;  ///< [slot]
+    std::vector<std::uint32_t> free_slots;
+    std::uint32_t admitted = 0;
+    double now_s = 0;
+    std::uint64_t ops_run = 0;
+    std::uint64_t transfers_sent = 0;
+    std::vector<double> batch_end_s;  ///< in the order in which they ended
+
+    // General only.
+    std::vector<std::uint32_t> stream_item;        ///< [stream]: the running item or kNone
+    std::vector<double> stream_start_s;            ///< [stream]
+    std::vector<std::uint32_t> stream_started_by;  ///< [stream]
+    std::vector<std::uint32_t> share_taken;        ///< [device]
+    std::vector<std::vector<std::uint32_t>> held;  ///< [device]: ready items that may not run yet
+    std::vector<std::uint32_t> forward_left;       ///< [device]: of the batches under way; gpipe only
+    std::vector<std::uint32_t> left;               ///< [batch * devices + device]: ops that have not ended; one_forward_one_backward only
+    std::vector<std::uint32_t> updates;            ///< [op]: batches in which an update has started; accumulation only
+
+    std::uint64_t arrivals = 0;  ///< only where Layout::legs
+
+    // Scratch of one event.
+    std::vector<std::pair<TensorId, DeviceId>> departures;
+    std::vector<std::uint32_t> touched;  ///< links
+
+    // Traced runs only.
+    std::vector<double> queued_s;     ///< [item]
+    std::vector<LegTimes> leg_times;  ///< [transfer]
+};
+
+/// What a loop can do at compile time: what Layout::legs and Layout::general stand for, the former or nothing of it.
+enum class Features : std::uint8_t { none, legs, all };
+
+/// One run: goes on from `progress` to the end. `kTraced` records spans and memory in the same loop, `Memory` is a rule of
+/// memory_rules.hpp, `kFeatures` are those of the layout. `hook.after(op, transfer, now_s)` is called after each event with
+/// the op that ended or the index of the message whose leg did; it may replace `progress`, and if it says true the run ends there.
+template <bool kTraced, class Memory, Features kFeatures, class Hook>
+class Loop {
+    static constexpr bool kLegs = kFeatures != Features::none;
+    static constexpr bool kGeneral = kFeatures == Features::all;
+
+public:
+    Loop(const Layout& layout, const Plan& plan, Progress& progress, Trace* trace = nullptr, Hook* hook = nullptr)
+        : l_(layout), p_(layout.problem), plan_(plan), s_(progress), trace_(trace), hook_(hook), now_s_(progress.now_s) {}
+
+    void start() { admit(); }
+
+    /// Runs to the end.
+    PLACEWRIGHT_INLINE_ALL void operator()() {
+        while (!s_.heap.empty()) {
+            const Event event = s_.heap.top();
+            now_s_ = event.time_s();
+            OpId ended = kInvalidOp;
+            std::uint32_t transfer = kNone;
+            if (event.resource() < l_.streams()) {
+                ended = end_op(event.resource());
+                // Only the end of an op can make room for a batch or leave a device idle.
+                if (s_.admitted < l_.options.batches) admit();
+            } else {
+                transfer = end_leg(event.resource() - l_.streams());
+            }
+            if constexpr (Hook::kActive) {
+                if (hook_->after(ended, transfer, now_s_)) return;
+            }
+        }
+        s_.now_s = now_s_;
+    }
+
+private:
+    bool readers_release() const { return Memory::kInferenceFrees || !p_.inference; }
+
+    OpId op_of(std::uint32_t item) const { return item & ((1U << l_.op_bits) - 1); }
+
+    /// Of the copies of a tensor, by device.
+    std::uint32_t* references(std::uint32_t slot, TensorId tensor) {
+        return &s_.references[(std::size_t{slot} * p_.tensors + tensor) * p_.devices];
+    }
+
+    // --- Memory
+
+    void allocate(DeviceId device, double bytes) {
+        DeviceState& state = s_.devices[device];
+        state.memory_bytes += bytes;
+        if constexpr (Memory::kCountsWithinEvents) {
+            state.peak_bytes = std::max(state.peak_bytes, state.memory_bytes);
+            sample(device, true);
+        }
+    }
+
+    void release(DeviceId device, double bytes) {
+        s_.devices[device].memory_bytes -= bytes;
+        if constexpr (Memory::kCountsWithinEvents) sample(device, false);
+    }
+
+    /// The event has been handled as far as the memory of this device goes.
+    void settle(DeviceId device) {
+        if constexpr (!Memory::kCountsWithinEvents) {
+            DeviceState& state = s_.devices[device];
+            state.peak_bytes = std::max(state.peak_bytes, state.memory_bytes);
+            if constexpr (kTraced) {
+                const MemorySample& last = trace_->memory.back();
+                sample(device, last.device != device || state.memory_bytes >= last.bytes);
+            }
+        }
+    }
+
+    /// Of samples at one time on one device in a row the last is kept, and every one that is higher than its neighbours: it may be the
+    /// peak.
+    void sample(DeviceId device, bool rose) {
+        if constexpr (kTraced) {
+            auto& samples = trace_->memory;
+            const bool repeated = samples.back().device == device && samples.back().time_s == now_s_;
+            if (repeated && (rose || !rose_)) {
+                samples.back().bytes = s_.devices[device].memory_bytes;
+            } else {
+                samples.push_back({device, now_s_, s_.devices[device].memory_bytes});
+            }
+            rose_ = rose;
+        }
+    }
+
+    void drop_reference(std::uint32_t slot, TensorId tensor, DeviceId device) {
+        if (--references(slot, tensor)[device] != 0) return;
+        const TensorRecord& record = l_.tensors[tensor];
+        if (record.shares == kNone) [[likely]] {
+            release(device, record.bytes);
+        } else {
+            free_view(slot, tensor, device);
+        }
+    }
+
+    /// Nobody needs the copy of a tensor that shares another's memory; where it does, that one is kept no longer either.
+    [[gnu::noinline]] void free_view(std::uint32_t slot, TensorId tensor, DeviceId device) {
+        while (true) {
+            const TensorRecord& record = l_.tensors[tensor];
+            if (record.shares == kNone || plan_.fresh[p_.producer[tensor]].device != device) return release(device, record.bytes);
+            if (record.shares == tensor) return;
+            tensor = record.shares;
+            if (--references(slot, tensor)[device] != 0) return;
+        }
+    }
+
+    // --- Ops
+
+    void note_start(double& start_s, std::uint32_t& started_by) const {
+        start_s = now_s_;
+        started_by = trace_->spans.empty() ? kNoSpan : static_cast<std::uint32_t>(trace_->spans.size() - 1);
+    }
+
+    Event completion(double duration_s, std::uint32_t resource) {
+        return {std::bit_cast<std::uint64_t>(now_s_ + duration_s), s_.sequence++ << Event::kResourceBits | resource};
+    }
+
+    std::uint64_t op_key(std::uint32_t item) const {
+        const OpId op = op_of(item);
+        const std::uint64_t batch = s_.batch_of[item >> l_.op_bits];
+        switch (l_.options.order) {
+            case Order::fifo:
+                break;
+            case Order::critical_path:
+                return batch << 32 | l_.rank[op];
+            case Order::gpipe:
+                return static_cast<std::uint64_t>(l_.phase[op]) << 32 | batch;
+            case Order::one_forward_one_backward:
+                return std::uint64_t{l_.phase[op] == Phase::forward} << 32 | batch;
+        }
+        return 0;
+    }
+
+    void enqueue_op(std::uint32_t item, OpId op, DeviceId device) {
+        if constexpr (kTraced) s_.queued_s[item] = now_s_;
+        DeviceState& state = s_.devices[device];
+        if constexpr (kGeneral) {
+            if (is_held(item, device)) {
+                s_.held[device].push_back(item);
+            } else {
+                queue_op(item, device);
+            }
+        } else if (state.running == kNone) {
+            s_.heap.push(start_op(state, device, item, op));
+        } else {
+            state.queue.append(item, s_.next_op);
+        }
+    }
+
+    Event start_op(DeviceState& state, DeviceId device, std::uint32_t item, OpId op) {
+        const OpRecord& record = plan_.ops[op];
+        state.running = item;
+        if constexpr (kTraced) note_start(state.start_s, state.started_by);
+        state.busy_s += record.duration_s;
+        if constexpr (Memory::kAllocatesAtStart) allocate(device, record.start_bytes);
+        return completion(record.duration_s, device);
+    }
+
+    /// Ready items that the order of the batches keeps from the queue.
+    bool is_held(std::uint32_t item, DeviceId device) const {
+        if (l_.options.order == Order::gpipe) return l_.phase[op_of(item)] != Phase::forward && s_.forward_left[device] > 0;
+        if (l_.options.order != Order::one_forward_one_backward) return false;
+        const std::uint32_t batch = s_.batch_of[item >> l_.op_bits];
+        std::uint32_t unfinished = 0;
+        for (std::uint32_t slot = 0; slot < l_.slots; ++slot) {
+            const bool earlier = s_.remaining[slot] > 0 && s_.batch_of[slot] < batch;
+            if (earlier && s_.left[s_.batch_of[slot] * p_.devices + device] > 0) ++unfinished;
+        }
+        return unfinished >= plan_.limit[device];
+    }
+
+    /// What an event makes ready starts when all of it is in the queues; first come, first served it would start at once as well.
+    void queue_op(std::uint32_t item, DeviceId device) {
+        s_.devices[device].queue.insert(item, s_.next_op, [this](std::uint32_t other) { return op_key(other); });
+    }
+
+    /// Starts ops from the head of the queue while they fit.
+    void start_ops(DeviceId device) {
+        DeviceState& state = s_.devices[device];
+        while (!state.queue.empty()) {
+            const OpId op = op_of(state.queue.head);
+            const bool idle = state.running == kNone;
+            std::uint32_t stream = l_.stream_begin[device];
+            if (!idle) {
+                while (stream < l_.stream_begin[device + 1] && s_.stream_item[stream] != kNone) ++stream;
+                if (stream == l_.stream_begin[device + 1]) return;
+                if (s_.share_taken[device] + share(op, device) > Layout::kWholeDevice) return;
+            }
+            const std::uint32_t item = state.queue.take(s_.next_op);
+            state.running = idle ? 1 : state.running + 1;
+            s_.stream_item[stream] = item;
+            if constexpr (kTraced) note_start(s_.stream_start_s[stream], s_.stream_started_by[stream]);
+            s_.share_taken[device] += share(op, device);
+            const double duration_s = general_duration_s(op, device);
+            state.busy_s += duration_s;
+            if constexpr (Memory::kAllocatesAtStart) allocate(device, plan_.ops[op].start_bytes);
+            s_.heap.push(completion(duration_s, stream));
+        }
+    }
+
+    std::uint32_t share(OpId op, DeviceId device) const { return l_.share.empty() ? 0 : l_.share[std::size_t{op} * p_.devices + device]; }
+
+    double general_duration_s(OpId op, DeviceId device) {
+        const double duration_s = plan_.ops[op].duration_s;
+        if (!p_.accumulates || l_.phase[op] != Phase::update) return duration_s;
+        const std::uint32_t start = ++s_.updates[op];
+        const double added_s = start == 1 ? 0 : p_.accumulate_s[std::size_t{op} * p_.devices + device];
+        return added_s + (start == l_.options.batches ? duration_s : 0);
+    }
+
+    /// What an ended op lets pass: held items, in the order in which they became ready.
+    void release_held(DeviceId device, OpId op, std::uint32_t batch) {
+        bool freed = false;
+        if (l_.options.order == Order::gpipe) {
+            freed = l_.phase[op] == Phase::forward && --s_.forward_left[device] == 0;
+        } else if (l_.options.order == Order::one_forward_one_backward) {
+            freed = --s_.left[batch * p_.devices + device] == 0;
+        }
+        if (!freed) return;
+        std::erase_if(s_.held[device], [&](std::uint32_t item) {
+            if (is_held(item, device)) return false;
+            queue_op(item, device);
+            return true;
+        });
+    }
+
+    OpId end_op(std::uint32_t stream) {
+        const DeviceId device = kGeneral ? l_.stream_device[stream] : static_cast<DeviceId>(stream);
+        DeviceState& state = s_.devices[device];
+        const std::uint32_t item = kGeneral ? s_.stream_item[stream] : state.running;
+        const std::uint32_t slot = item >> l_.op_bits;
+        const std::uint32_t base = slot << l_.op_bits;
+        const OpId op = item - base;
+        if constexpr (kTraced) {
+            Span span;
+            span.resource = device;
+            span.op = op;
+            span.batch = s_.batch_of[slot];
+            span.queued_s = s_.queued_s[item];
+            span.start_s = kGeneral ? s_.stream_start_s[stream] : state.start_s;
+            span.end_s = now_s_;
+            if constexpr (kGeneral) span.stream = static_cast<std::uint16_t>(stream - l_.stream_begin[device]);
+            trace_->spans.push_back(span);
+            trace_->started_by.push_back(kGeneral ? s_.stream_started_by[stream] : state.started_by);
+        }
+        ++s_.ops_run;
+        if constexpr (kGeneral) {
+            if constexpr (Memory::kAllocatesAtStart) {
+                if (p_.workspace_bytes[op] > 0) release(device, p_.workspace_bytes[op]);
+            }
+            release_held(device, op, s_.batch_of[slot]);
+        }
+
+        const OpRecord* const record = &plan_.ops[op];
+        auto& departures = s_.departures;
+        std::size_t departing = 0;
+        for (TensorId tensor = record[0].first_output; tensor < record[1].first_output; ++tensor) {
+            const TensorRecord* const output = &l_.tensors[tensor];
+            std::uint32_t* const readers = references(slot, tensor);
+            std::uint32_t copies = 0;
+            for (std::uint32_t i = output[0].first_consumer; i < output[1].first_consumer; ++i) {
+                const OpId consumer = p_.consumer[i];
+                Waiting& waiting = s_.waiting[base + consumer];
+                if (waiting.device == device) {
+                    ++copies;
+                    if (--waiting.missing == 0) enqueue_op(base + consumer, consumer, device);
+                } else if (readers[waiting.device]++ == 0) {
+                    ++copies;
+                    departures[departing++] = {tensor, waiting.device};
+                }
+            }
+            readers[device] = copies;
+            if constexpr (Memory::kAllocatesAtStart) {
+                if (output[0].shares == kNone) {
+                    if (copies == 0) release(device, output[0].bytes);
+                } else if (copies > 0 && output[0].shares != tensor) {
+                    ++references(slot, output[0].shares)[device];
+                }
+            } else if (copies > 0 && output[0].shares == kNone) {
+                allocate(device, output[0].bytes);
+            }
+        }
+        if (departing > 1 && p_.sends_together[op]) {
+            depart_together(slot, op, device, departing);
+        } else {
+            for (std::size_t i = 0; i < departing; ++i) {
+                const auto [tensor, target] = departures[i];
+                depart(slot, tensor, tensor + 1, device, target);
+            }
+        }
+        if constexpr (kGeneral) start_legs(false);
+        if (readers_release()) {
+            for (std::uint32_t i = record[0].first_input; i < record[1].first_input; ++i) drop_reference(slot, p_.input[i], device);
+        }
+        settle(device);
+
+        if constexpr (kGeneral) {
+            s_.heap.pop();
+            s_.stream_item[stream] = kNone;
+            state.running = state.running == 1 ? kNone : state.running - 1;
+            s_.share_taken[device] -= share(op, device);
+            start_ops(device);
+        } else if (state.queue.empty()) {
+            state.running = kNone;
+            s_.heap.pop();
+        } else {
+            const std::uint32_t next = state.queue.take(s_.next_op);
+            s_.heap.replace_top(start_op(state, device, next, op_of(next)));
+        }
+        if (--s_.remaining[slot] == 0) {
+            s_.free_slots.push_back(slot);
+            s_.batch_end_s.push_back(now_s_);
+        }
+        return op;
+    }
+
+    // --- Transfers
+
+    /// One message a device, in the order in which the devices come up in the departures.
+    void depart_together(std::uint32_t slot, OpId op, DeviceId from, std::size_t departing) {
+        const auto all = std::span(s_.departures).first(departing);
+        for (std::size_t i = 0; i < departing; ++i) {
+            const DeviceId to = all[i].second;
+            const auto first = std::ranges::find_if(all, [&](const auto& other) { return other.second == to; });
+            if (first == all.begin() + static_cast<std::ptrdiff_t>(i)) {
+                depart(slot, p_.output_begin[op], p_.output_begin[op + 1], from, to);
+            }
+        }
+    }
+
+    void depart(std::uint32_t slot, TensorId tensor, TensorId tensor_end, DeviceId from, DeviceId to) {
+        const bool reuse = s_.free_transfer != kNone;
+        const std::uint32_t index = reuse ? s_.free_transfer : s_.fresh_transfer++;
+        if (reuse) s_.free_transfer = s_.next_transfer[index << l_.leg_bits];
+        Transfer& transfer = s_.transfers[index];
+        transfer.tensor = tensor;
+        transfer.tensor_end = tensor_end;
+        transfer.slot = slot;
+        transfer.from = from;
+        transfer.to = to;
+        transfer.left = false;
+        const std::uint32_t route = static_cast<std::uint32_t>(from) * p_.devices + to;
+        transfer.leg = l_.route_leg[route];
+        transfer.last_leg = l_.route_leg[route + 1] - 1;
+        if constexpr (kGeneral) transfer.key = transfer_key(transfer);
+        ++s_.transfers_sent;
+        enqueue_leg(index);
+    }
+
+    /// Calls `visit` with each tensor of a message.
+    template <class Visitor>
+    void for_each_tensor(const Transfer& transfer, Visitor visit) {
+        if (transfer.tensor + 1 == transfer.tensor_end) {
+            visit(transfer.tensor);
+            return;
+        }
+        for (TensorId tensor = transfer.tensor; tensor < transfer.tensor_end; ++tensor) {
+            if (references(transfer.slot, tensor)[transfer.to] != 0) visit(tensor);
+        }
+    }
+
+    std::uint64_t transfer_key(const Transfer& transfer) {
+        if (l_.options.order != Order::critical_path) return 0;
+        std::uint32_t best = kNone;
+        for_each_tensor(transfer, [&](TensorId tensor) {
+            for (auto i = l_.tensors[tensor].first_consumer; i < l_.tensors[tensor + 1].first_consumer; ++i) {
+                if (plan_.fresh[p_.consumer[i]].device == transfer.to) best = std::min(best, l_.rank[p_.consumer[i]]);
+            }
+        });
+        return std::uint64_t{s_.batch_of[transfer.slot]} << 32 | best;
+    }
+
+    void enqueue_leg(std::uint32_t index) {
+        Transfer& transfer = s_.transfers[index];
+        if constexpr (kTraced) s_.leg_times[index].queued_s = now_s_;
+        if constexpr (kLegs) {
+            if constexpr (!kGeneral) {
+                // First come, first served: what waits has been looked at before, so that nothing that starts now comes between.
+                if (is_free(transfer.leg)) return s_.heap.push(start_leg(index));
+            }
+            transfer.arrival = s_.arrivals++;
+            std::uint32_t node = index << l_.leg_bits;
+            for (const std::uint32_t link : l_.links_of(transfer.leg)) {
+                Queue& queue = s_.links[link].queue;
+                if constexpr (kGeneral) {
+                    queue.insert(node++, s_.next_transfer, [this](std::uint32_t other) { return s_.transfers[other >> l_.leg_bits].key; });
+                } else {
+                    queue.append(node++, s_.next_transfer);
+                }
+            }
+            if constexpr (kGeneral) touch(transfer.leg);
+        } else {
+            LinkState& state = s_.links[l_.leg_link[transfer.leg]];
+            if (state.running == kNone) {
+                s_.heap.push(start_leg(index));
+            } else {
+                state.queue.append(index, s_.next_transfer);
+            }
+        }
+    }
+
+    Event start_leg(std::uint32_t index) {
+        const Transfer& transfer = s_.transfers[index];
+        const auto links = kLegs ? l_.links_of(transfer.leg) : std::span(&l_.leg_link[transfer.leg], 1);
+        double duration_s = 0;
+        double bytes = 0;
+        for_each_tensor(transfer, [&](TensorId tensor) {
+            duration_s += kLegs ? l_.leg_time_s(transfer.leg, tensor)
+                                : p_.transfer_s[std::size_t{tensor} * p_.channel_classes + p_.channel_class[links[0]]];
+            bytes += l_.tensors[tensor].bytes;
+        });
+        if constexpr (kTraced) note_start(s_.leg_times[index].start_s, s_.leg_times[index].started_by);
+        s_.links[links[0]].running = index;
+        for (const std::uint32_t link : links) {
+            LinkState& state = s_.links[link];
+            if constexpr (kLegs) ++state.at_work;
+            state.busy_s += duration_s;
+            state.bytes += bytes;
+            ++state.crossings;
+        }
+        if constexpr (Memory::kAllocatesAtStart) {
+            if (transfer.leg == transfer.last_leg) allocate(transfer.to, bytes);
+        }
+        return completion(duration_s, l_.streams() + links[0]);
+    }
+
+    /// Whether nothing waits for the links of a leg and each has room.
+    bool is_free(std::uint32_t leg) const {
+        return std::ranges::all_of(l_.links_of(leg), [this](std::uint32_t link) {
+            return s_.links[link].queue.empty() && s_.links[link].at_work < l_.link_room[link];
+        });
+    }
+
+    /// Whether the message is first in the queue of every link of its leg and each has room.
+    bool can_start(std::uint32_t index) const {
+        std::uint32_t node = index << l_.leg_bits;
+        return std::ranges::all_of(l_.links_of(s_.transfers[index].leg), [&](std::uint32_t link) {
+            return s_.links[link].queue.head == node++ && s_.links[link].at_work < l_.link_room[link];
+        });
+    }
+
+    /// Something may start at the links of a leg.
+    void touch(std::uint32_t leg) {
+        for (const std::uint32_t link : l_.links_of(leg)) s_.touched.push_back(link);
+    }
+
+    bool goes_before(std::uint32_t index, std::uint32_t other) const {
+        const Transfer& a = s_.transfers[index];
+        const Transfer& b = s_.transfers[other];
+        if constexpr (kGeneral) {
+            if (a.key != b.key) return a.key < b.key;
+        }
+        return a.arrival < b.arrival;
+    }
+
+    /// Starts what waits first at the touched links, and what that lets start, in the order of the queues. The first replaces the event
+    /// at the root of the heap if that one has been handled; says whether it is still there.
+    bool start_legs(bool handled) {
+        while (true) {
+            std::uint32_t first = kNone;
+            for (const std::uint32_t link : s_.touched) {
+                const LinkState& state = s_.links[link];
+                if (state.queue.empty() || state.at_work >= l_.link_room[link]) continue;
+                const std::uint32_t index = state.queue.head >> l_.leg_bits;
+                if (index != first && can_start(index) && (first == kNone || goes_before(index, first))) first = index;
+            }
+            if (first == kNone) break;
+            const std::uint32_t leg = s_.transfers[first].leg;
+            for (const std::uint32_t link : l_.links_of(leg)) s_.links[link].queue.take(s_.next_transfer);
+            const Event event = start_leg(first);
+            if (std::exchange(handled, false)) {
+                s_.heap.replace_top(event);
+            } else {
+                s_.heap.push(event);
+            }
+            touch(leg);
+        }
+        s_.touched.clear();
+        return handled;
+    }
+
+    /// Returns the index of its message.
+    std::uint32_t end_leg(std::uint32_t channel) {
+        const std::uint32_t index = s_.links[channel].running;
+        Transfer& transfer = s_.transfers[index];
+        const std::uint32_t leg = transfer.leg;
+        if constexpr (kTraced) trace_leg(transfer, s_.leg_times[index]);
+        if (!transfer.left) {
+            transfer.left = true;
+            for_each_tensor(transfer, [&](TensorId tensor) { drop_reference(transfer.slot, tensor, transfer.from); });
+        }
+        const DeviceId from = transfer.from;
+        const DeviceId to = transfer.to;
+        if (leg == transfer.last_leg) {
+            for_each_tensor(transfer, [&](TensorId tensor) { arrive(transfer, tensor); });
+            if constexpr (kGeneral) start_ops(to);
+            s_.next_transfer[index << l_.leg_bits] = s_.free_transfer;
+            s_.free_transfer = index;
+        } else {
+            ++transfer.leg;
+            enqueue_leg(index);
+            if constexpr (kGeneral) start_legs(false);
+        }
+        settle(from);
+        settle(to);
+        if constexpr (kLegs) {
+            for (const std::uint32_t link : l_.links_of(leg)) --s_.links[link].at_work;
+            touch(leg);
+            if (start_legs(true)) s_.heap.pop();
+        } else {
+            // A route may cross one channel twice; then this very message can be at the head of the queue by now.
+            LinkState& state = s_.links[channel];
+            if (state.queue.empty()) {
+                state.running = kNone;
+                s_.heap.pop();
+            } else {
+                s_.heap.replace_top(start_leg(state.queue.take(s_.next_transfer)));
+            }
+        }
+        return index;
+    }
+
+    void trace_leg(const Transfer& transfer, const LegTimes& times) {
+        Span span;
+        span.kind = Span::Kind::transfer;
+        span.from = transfer.from;
+        span.to = transfer.to;
+        span.op = p_.producer[transfer.tensor];
+        for_each_tensor(transfer, [&](TensorId tensor) {
+            if (span.bytes == 0) span.tensor = tensor;
+            span.bytes += l_.tensors[tensor].bytes;
+        });
+        span.batch = s_.batch_of[transfer.slot];
+        span.queued_s = times.queued_s;
+        span.start_s = times.start_s;
+        span.end_s = now_s_;
+        for (const std::uint32_t link : l_.links_of(transfer.leg)) {
+            if (link >= p_.channels) break;
+            span.resource = static_cast<std::uint16_t>(link);
+            trace_->spans.push_back(span);
+            trace_->started_by.push_back(times.started_by);
+        }
+    }
+
+    void arrive(const Transfer& transfer, TensorId tensor) {
+        const std::uint32_t base = transfer.slot << l_.op_bits;
+        const TensorRecord* const record = &l_.tensors[tensor];
+        if constexpr (!Memory::kAllocatesAtStart) allocate(transfer.to, record[0].bytes);
+        for (std::uint32_t i = record[0].first_consumer; i < record[1].first_consumer; ++i) {
+            const OpId consumer = p_.consumer[i];
+            Waiting& waiting = s_.waiting[base + consumer];
+            if (waiting.device == transfer.to && --waiting.missing == 0) enqueue_op(base + consumer, consumer, transfer.to);
+        }
+    }
+
+    // --- Batches
+
+    /// Exprimo's rule: a batch enters when there is room and every device that holds an op without inputs is idle; one batch a try. With
+    /// the other orders all room is filled; with gpipe when the last round is over.
+    void admit() {
+        if (l_.options.order == Order::fifo) {
+            if (s_.free_slots.empty()) return;
+            for (const DeviceId device : plan_.source_devices) {
+                if (s_.devices[device].running != kNone) return;
+            }
+            admit_batch();
+            if constexpr (kGeneral) start_all();
+        } else if (l_.options.order != Order::gpipe || s_.free_slots.size() == l_.slots) {
+            const auto count = std::min<std::size_t>(s_.free_slots.size(), l_.options.batches - s_.admitted);
+            if (l_.options.order == Order::gpipe) {
+                for (DeviceId device = 0; device < p_.devices; ++device) {
+                    s_.forward_left[device] = plan_.forward_on[device] * static_cast<std::uint32_t>(count);
+                }
+            }
+            for (std::size_t i = 0; i < count; ++i) admit_batch();
+            start_all();
+        }
+    }
+
+    void start_all() {
+        for (DeviceId device = 0; device < p_.devices; ++device) start_ops(device);
+    }
+
+    void admit_batch() {
+        const std::uint32_t slot = s_.free_slots.back();
+        s_.free_slots.pop_back();
+        s_.batch_of[slot] = s_.admitted++;
+        s_.remaining[slot] = p_.ops;
+        if (!readers_release()) {
+            const std::size_t count = std::size_t{p_.tensors} * p_.devices;
+            std::fill_n(s_.references.begin() + static_cast<std::ptrdiff_t>(slot * count), count, 0);
+        }
+        const std::uint32_t base = slot << l_.op_bits;
+        std::ranges::copy(plan_.fresh, s_.waiting.begin() + base);
+        for (const OpId op : plan_.sources) enqueue_op(base + op, op, plan_.fresh[op].device);
+    }
+
+    const Layout& l_;
+    const Problem& p_;
+    const Plan& plan_;
+    Progress& s_;
+    Trace* trace_;
+    Hook* hook_;
+    double now_s_;
+    bool rose_ = false;  ///< whether the last memory sample was an allocation
+};
+
+/// The compile-time choices of a loop.
+template <class Memory_, Features kFeatures_>
+struct Rules {};
+
+/// Calls `run` with the rules that the layout asks for.
+template <class Run>
+void with_rules(const Layout& layout, Run run) {
+    const auto with_memory = [&]<class Memory>(Memory /*rule*/) {
+        if (layout.general) {
+            run(Rules<Memory, Features::all>());
+        } else if (layout.legs) {
+            run(Rules<Memory, Features::legs>());
+        } else {
+            run(Rules<Memory, Features::none>());
+        }
+    };
+    if (layout.problem.memory == MemoryModel::exprimo) {
+        with_memory(ExprimoMemory());
+    } else {
+        with_memory(TrainingMemory());
+    }
+}
+
+/// An outcome with room for every device and channel.
+Outcome empty_outcome(const Problem& problem);
+
+/// Fills in the outcome of a finished run.
+void collect(const Layout& layout, const Plan& plan, const Progress& progress, Outcome& outcome);
+
+}  // namespace placewright::event_loop

@@ -1,0 +1,584 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include <QDir>
+#include <QFile>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QtTest>
+
+#include "core/algorithms.hpp"
+#include "core/io/files.hpp"
+#include "core/search/list_scheduling.hpp"
+#include "core/search/memory_estimate.hpp"
+#include "core/search/search.hpp"
+#include "core/sim/max_load.hpp"
+#include "tests/support/graphs.hpp"
+
+using namespace placewright;
+
+namespace {
+
+using ProblemPtr = std::shared_ptr<const Problem>;
+
+const QString kReference = QString::fromStdString(
+    (Path(PLACEWRIGHT_TEST_DATA).parent_path().parent_path().parent_path() / "shared" / "reference" / "dnn-partitioning").string());
+
+constexpr std::array kIds{"heft", "m-topo", "m-etf", "m-sct", "pipedream"};
+
+OptionValue text(const char* value) {
+    return std::string(value);
+}
+
+std::vector<Placement> proposals(std::string_view id, const ProblemPtr& problem, const OptionValues& values = {}, bool fits = true) {
+    const auto optimizer = find_algorithm(id)->make({problem, 1, {}}, values);
+    std::vector<Placement> all;
+    while (true) {
+        const auto batch = optimizer->ask(3);
+        if (batch.empty()) return all;
+        all.insert(all.end(), batch.begin(), batch.end());
+        optimizer->tell(std::vector<Score>(batch.size(), Score{1, 1, fits}));
+    }
+}
+
+Placement only_proposal(std::string_view id, const ProblemPtr& problem, const OptionValues& values = {}) {
+    const std::vector<Placement> all = proposals(id, problem, values);
+    return all.size() == 1 ? all.front() : Placement();
+}
+
+/// An op that takes so many seconds on the devices of model "A", "B", "C", with an output for each of `transfers_s`.
+Op measured(const std::string& name, const std::vector<double>& seconds, const std::vector<double>& transfers_s) {
+    Op op;
+    op.name = name;
+    op.kind = "matmul";
+    for (std::size_t i = 0; i < seconds.size(); ++i) op.time_s[std::string(1, static_cast<char>('A' + i))].forward_s = seconds[i];
+    for (const double transfer_s : transfers_s) {
+        Tensor tensor;
+        tensor.transfer_s = transfer_s;
+        op.outputs.push_back(tensor);
+    }
+    return op;
+}
+
+/// uniform_machine with models "A", "B", "C", for measured times.
+Machine measured_machine(std::size_t devices, double memory_bytes = 1e12) {
+    const Machine uniform = test::uniform_machine(devices, memory_bytes);
+    std::vector<Device> named(uniform.devices().begin(), uniform.devices().end());
+    for (std::size_t i = 0; i < named.size(); ++i) named[i].model = std::string(1, static_cast<char>('A' + i));
+    return Machine("measured", named, {uniform.channels().begin(), uniform.channels().end()},
+                   {uniform.routes().begin(), uniform.routes().end()});
+}
+
+/// Figure 2 of Topcuoglu, Hariri, Wu (2002): ten tasks on three processors.
+ProblemPtr published_heft_problem() {
+    struct Edge {
+        int from, to;
+        double seconds;
+    };
+    const std::vector<Edge> edges{{1, 2, 18}, {1, 3, 12}, {1, 4, 9},  {1, 5, 11}, {1, 6, 14},  {2, 8, 19},  {2, 9, 16}, {3, 7, 23},
+                                  {4, 8, 27}, {4, 9, 23}, {5, 9, 13}, {6, 8, 15}, {7, 10, 17}, {8, 10, 11}, {9, 10, 13}};
+    const std::vector<std::vector<double>> seconds{{14, 16, 9}, {13, 19, 18}, {11, 13, 19}, {13, 8, 17},  {12, 13, 10},
+                                                   {13, 16, 9}, {7, 15, 11},  {5, 11, 14},  {18, 12, 20}, {21, 7, 16}};
+    GraphBuilder builder("heft", 1, Training::none);
+    std::map<int, int> outputs;
+    for (int task = 1; task <= 10; ++task) {
+        std::vector<double> transfers_s;
+        std::vector<std::string> inputs;
+        for (const Edge& edge : edges) {
+            if (edge.from == task) transfers_s.push_back(edge.seconds);
+            if (edge.to != task) continue;
+            int output = 0;
+            for (const Edge& other : edges) {
+                if (&other == &edge) break;
+                if (other.from == edge.from) ++output;
+            }
+            inputs.push_back("t" + std::to_string(edge.from) + ":" + std::to_string(output));
+        }
+        if (transfers_s.empty()) transfers_s.push_back(0);
+        builder.add(measured("t" + std::to_string(task), seconds[static_cast<std::size_t>(task) - 1], transfers_s), inputs);
+    }
+    ProblemOptions options;
+    options.cost.model = find_cost_model("measured");
+    return test::problem(builder.build(), measured_machine(3), options);
+}
+
+DeviceId device_of(const Problem& problem, const Placement& placement, const std::string& op) {
+    return placement[problem.grouping.group_of[*problem.graph->find(op)]];
+}
+
+/// Every way to put the groups of a problem on devices.
+void for_each_placement(const Problem& problem, const std::function<void(const Placement&)>& use) {
+    Placement placement(problem.groups, 0);
+    while (true) {
+        use(placement);
+        std::size_t gene = 0;
+        while (gene < placement.size() && ++placement[gene] == problem.devices) placement[gene++] = 0;
+        if (gene == placement.size()) return;
+    }
+}
+
+/// The slowest stage or boundary of a chain cut into stages, devices in ascending order; infinite for what is no such cut.
+double slowest_of_chain(const Problem& problem, const Placement& placement) {
+    std::vector<double> stage_s(problem.devices, 0);
+    double slowest_s = 0;
+    for (GroupId group = 0; group < placement.size(); ++group) {
+        stage_s[placement[group]] += problem.group_time_s(group, placement[group]);
+        if (group == 0 || placement[group] == placement[group - 1]) continue;
+        if (placement[group] < placement[group - 1]) return std::numeric_limits<double>::infinity();
+        double boundary_s = 0;
+        for (TensorId tensor = 0; tensor < problem.tensors; ++tensor) {
+            const GroupId at = problem.grouping.group_of[problem.producer[tensor]];
+            bool ahead = false;
+            bool back = false;
+            for (auto i = problem.consumer_begin[tensor]; i < problem.consumer_begin[tensor + 1]; ++i) {
+                const GroupId reader = problem.grouping.group_of[problem.consumer[i]];
+                ahead = ahead || (at < group && reader >= group);
+                back = back || (at >= group && reader < group);
+            }
+            if (ahead) boundary_s += transfer_s(problem, tensor, placement[group - 1], placement[group]);
+            if (back) boundary_s += transfer_s(problem, tensor, placement[group], placement[group - 1]);
+        }
+        slowest_s = std::max(slowest_s, boundary_s);
+    }
+    return std::max(slowest_s, std::ranges::max(stage_s));
+}
+
+/// A chain of ops of very different sizes, all on GPUs of equal speed.
+Graph uneven_chain(std::uint64_t seed, std::size_t length, Training training) {
+    Random random(seed);
+    GraphBuilder builder("uneven", 1, training);
+    for (std::size_t i = 0; i < length; ++i) {
+        Op op;
+        op.name = "op" + std::to_string(i);
+        op.kind = "matmul";
+        op.flops = random.uniform(1e8, 1e10);
+        op.parameter_bytes = static_cast<std::int64_t>(random.uniform(1e6, 1e7));
+        Tensor output;
+        output.bytes = static_cast<std::int64_t>(random.uniform(1e3, 1e7));
+        op.outputs = {output};
+        builder.add(op, i == 0 ? std::vector<std::string>{} : std::vector<std::string>{"op" + std::to_string(i - 1)});
+    }
+    return builder.build();
+}
+
+/// uniform_machine whose first device is a CPU of half the speed.
+Machine machine_with_cpu(std::size_t devices, double memory_bytes = 1e12) {
+    const Machine uniform = test::uniform_machine(devices, memory_bytes);
+    std::vector<Device> changed(uniform.devices().begin(), uniform.devices().end());
+    changed[0].kind = DeviceKind::cpu;
+    changed[0].peak_flops /= 2;
+    changed[0].memory_bytes = 1e12;
+    return Machine("with-cpu", changed, {uniform.channels().begin(), uniform.channels().end()},
+                   {uniform.routes().begin(), uniform.routes().end()});
+}
+
+/// Whether the devices have an order that no edge between forward ops goes against.
+bool is_contiguous(const Problem& problem, const Placement& placement) {
+    std::vector<DeviceId> order(problem.devices);
+    std::iota(order.begin(), order.end(), DeviceId{0});
+    const auto position = [&](OpId op) { return std::ranges::find(order, placement[problem.grouping.group_of[op]]) - order.begin(); };
+    do {
+        bool agrees = true;
+        for (OpId op = 0; op < problem.ops && agrees; ++op) {
+            if (problem.graph->op(op).phase != Phase::forward) continue;
+            for (const OpId producer : problem.graph->producers(op)) agrees = agrees && position(producer) <= position(op);
+        }
+        if (agrees) return true;
+    } while (std::ranges::next_permutation(order).found);
+    return false;
+}
+
+void add_ids() {
+    QTest::addColumn<QString>("id");
+    for (const char* id : kIds) QTest::newRow(id) << id;
+}
+
+}  // namespace
+
+class TestConstructive : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void timeline_finds_gaps_and_takes_bookings_back() {
+        Timeline timeline;
+        QCOMPARE(timeline.earliest(3, 2), 3.0);
+        timeline.book(3, 2);
+        timeline.book(9, 1);
+        QCOMPARE(timeline.earliest(0, 3), 0.0);
+        QCOMPARE(timeline.earliest(1, 3), 5.0);
+        QCOMPARE(timeline.earliest(1, 5), 10.0);
+        timeline.book(5, 4);
+        QCOMPARE(timeline.earliest(3, 0.5), 10.0);
+        QCOMPARE(timeline.end_s(), 10.0);
+        timeline.release(5, 4);
+        QCOMPARE(timeline.earliest(4, 4), 5.0);
+        timeline.release(3, 2);
+        QCOMPARE(timeline.earliest(0, 9), 0.0);
+        timeline.release(9, 1);
+        QCOMPARE(timeline.end_s(), 0.0);
+    }
+
+    /// Against a clock of whole seconds.
+    void timeline_agrees_with_a_clock() {
+        Random random(3);
+        for (int round = 0; round < 50; ++round) {
+            Timeline timeline;
+            std::vector<bool> busy(400, false);
+            std::vector<std::pair<std::size_t, std::size_t>> bookings;
+            for (int step = 0; step < 40; ++step) {
+                if (!bookings.empty() && random.chance(0.3)) {
+                    const auto [start, length] = bookings[random.index(bookings.size())];
+                    std::erase(bookings, std::pair(start, length));
+                    timeline.release(static_cast<double>(start), static_cast<double>(length));
+                    std::fill_n(busy.begin() + static_cast<std::ptrdiff_t>(start), length, false);
+                }
+                const std::size_t ready = random.index(40);
+                const std::size_t length = 1 + random.index(6);
+                std::size_t start = ready;
+                const auto is_free = [&] {
+                    return std::none_of(busy.begin() + static_cast<std::ptrdiff_t>(start),
+                                        busy.begin() + static_cast<std::ptrdiff_t>(start + length), [](bool b) { return b; });
+                };
+                while (!is_free()) ++start;
+                QCOMPARE(timeline.earliest(static_cast<double>(ready), static_cast<double>(length)), static_cast<double>(start));
+                timeline.book(static_cast<double>(start), static_cast<double>(length));
+                std::fill_n(busy.begin() + static_cast<std::ptrdiff_t>(start), length, true);
+                bookings.emplace_back(start, length);
+            }
+        }
+    }
+
+    void heft_finds_the_published_schedule() {
+        const ProblemPtr problem = published_heft_problem();
+        const DeviceChoices choices(problem, false);
+        const std::vector<double> rank_s =
+            upward_ranks_s(*problem, mean_op_times_s(choices), mean_transfers_s(*problem, choices.fastest_first()));
+        const std::vector<double> published{108, 77, 80, 80, 69, 63.333, 42.667, 35.667, 44.333, 14.667};
+        for (std::size_t task = 0; task < published.size(); ++task) {
+            QVERIFY(std::abs(rank_s[*problem->graph->find("t" + std::to_string(task + 1))] - published[task]) < 1e-3);
+        }
+        HeftOptions options;
+        options.link_contention = false;
+        const ListSchedule schedule = heft(choices, options);
+        QVERIFY(std::abs(schedule.makespan_s - 80) < 1e-9);
+        const std::vector<DeviceId> devices{2, 0, 2, 1, 2, 1, 2, 0, 1, 1};
+        const std::vector<double> starts_s{0, 27, 9, 18, 28, 26, 38, 57, 56, 73};
+        for (std::size_t task = 0; task < devices.size(); ++task) {
+            const std::string name = "t" + std::to_string(task + 1);
+            QCOMPARE(device_of(*problem, schedule.placement, name), devices[task]);
+            QVERIFY(std::abs(schedule.start_s[*problem->graph->find(name)] - starts_s[task]) < 1e-9);
+        }
+        QCOMPARE(only_proposal("heft", problem, {{"link_contention", false}}), schedule.placement);
+    }
+
+    /// A long op, a short one and one that fits into the gap before the short one's reader.
+    void heft_inserts_into_gaps() {
+        const ProblemPtr problem = published_heft_problem();
+        const DeviceChoices choices(problem, false);
+        HeftOptions options;
+        options.link_contention = false;
+        options.insertion = false;
+        const ListSchedule behind = heft(choices, options);
+        for (OpId a = 0; a < problem->ops; ++a) {
+            for (OpId b = 0; b < problem->ops; ++b) {
+                if (a == b || behind.placement[problem->grouping.group_of[a]] != behind.placement[problem->grouping.group_of[b]]) continue;
+                QVERIFY(behind.end_s[a] <= behind.start_s[b] || behind.end_s[b] <= behind.start_s[a]);
+            }
+        }
+        QVERIFY(behind.makespan_s >= 80 - 1e-9);
+    }
+
+    /// Of four equal branches with cheap transfers two go to each of two devices; with dear ones all stay.
+    void fork_join_is_spread_when_transfers_are_cheap_data() {
+        QTest::addColumn<QString>("id");
+        for (const char* id : {"heft", "m-etf", "m-sct"}) QTest::newRow(id) << id;
+    }
+
+    void fork_join_is_spread_when_transfers_are_cheap() {
+        QFETCH(QString, id);
+        const auto used = [&](std::int64_t bytes) {
+            const ProblemPtr problem = test::problem(test::fork_join(4, 1e9, bytes), test::uniform_machine(2));
+            const Placement placement = only_proposal(id.toStdString(), problem);
+            std::map<DeviceId, int> branches;
+            for (int i = 0; i < 4; ++i) ++branches[device_of(*problem, placement, "branch" + std::to_string(i))];
+            return branches;
+        };
+        QCOMPARE(used(1000), (std::map<DeviceId, int>{{0, 2}, {1, 2}}));
+        QCOMPARE(used(100'000'000), (std::map<DeviceId, int>{{0, 4}}));
+    }
+
+    /// The schedule that m-ETF has in mind is the greedy one: nothing starts later than it could when it was taken.
+    void m_etf_starts_in_order() {
+        for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+            const ProblemPtr problem = test::problem(test::random_graph(seed, 25), test::uniform_machine(3));
+            const DeviceChoices choices(problem, false);
+            const ListSchedule schedule = earliest_task_first(choices, {}, {});
+            for (OpId op = 0; op < problem->ops; ++op) {
+                for (auto i = problem->input_begin[op]; i < problem->input_begin[op + 1]; ++i) {
+                    QVERIFY(schedule.start_s[op] >= schedule.end_s[problem->producer[problem->input[i]]]);
+                }
+                QVERIFY(schedule.end_s[op] <= schedule.makespan_s);
+            }
+        }
+    }
+
+    /// A fork of two whose favourite is the child behind the longer transfer, by every rule.
+    void favourites_follow_the_dearest_transfer_data() {
+        QTest::addColumn<QString>("rule");
+        for (const char* rule : {"lp", "heaviest", "longest"}) QTest::newRow(rule) << rule;
+    }
+
+    void favourites_follow_the_dearest_transfer() {
+        QFETCH(QString, rule);
+        GraphBuilder builder("fork", 1, Training::none);
+        builder.add(measured("root", {1, 1}, {5, 2}), {});
+        builder.add(measured("far", {1, 1}, {1}), {"root:1"});
+        builder.add(measured("near", {1, 1}, {1}), {"root:0"});
+        ProblemOptions options;
+        options.cost.model = find_cost_model("measured");
+        const ProblemPtr problem = test::problem(builder.build(), measured_machine(2), options);
+        FavouriteOptions favourite;
+        favourite.favourite = rule.toStdString();
+        const std::vector<OpId> child = favourite_children(DeviceChoices(problem, false), favourite);
+        QCOMPARE(child[*problem->graph->find("root")], *problem->graph->find("near"));
+        QCOMPARE(child[*problem->graph->find("near")], kInvalidOp);
+    }
+
+    void favourites_are_pairs() {
+        for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+            const ProblemPtr problem = test::problem(test::random_graph(seed, 30), test::uniform_machine(3));
+            for (const char* rule : {"lp", "heaviest", "longest"}) {
+                FavouriteOptions options;
+                options.favourite = rule;
+                const std::vector<OpId> child = favourite_children(DeviceChoices(problem, false), options);
+                std::set<OpId> taken;
+                for (OpId op = 0; op < problem->ops; ++op) {
+                    if (child[op] == kInvalidOp) continue;
+                    QVERIFY(taken.insert(child[op]).second);
+                    const auto readers = problem->graph->consumers(op);
+                    QVERIFY(std::ranges::find(readers, child[op]) != readers.end());
+                }
+                QVERIFY(!taken.empty());
+            }
+        }
+    }
+
+    /// In an LP that is given up the longest transfer decides.
+    void an_unfinished_lp_falls_back() {
+        const ProblemPtr problem = test::problem(test::random_graph(2, 30), test::uniform_machine(3));
+        FavouriteOptions given_up;
+        given_up.lp_iterations = 1;
+        FavouriteOptions heaviest;
+        heaviest.favourite = "heaviest";
+        const DeviceChoices choices(problem, false);
+        QCOMPARE(favourite_children(choices, given_up), favourite_children(choices, heaviest));
+    }
+
+    /// The device waits for the child behind the long transfer, though another op could begin there at once.
+    void m_sct_keeps_the_device_for_the_favourite() {
+        GraphBuilder builder("wait", 1, Training::none);
+        builder.add(measured("late", {2, 2}, {0.5}), {});
+        builder.add(measured("root", {1, 1}, {9, 0.75}), {});
+        builder.add(measured("other", {6, 6}, {0.1}), {"root:1"});
+        builder.add(measured("child", {3, 3}, {0.1}), {"root:0", "late"});
+        ProblemOptions options;
+        options.cost.model = find_cost_model("measured");
+        const ProblemPtr problem = test::problem(builder.build(), measured_machine(2), options);
+        const Placement etf = only_proposal("m-etf", problem);
+        const Placement sct = only_proposal("m-sct", problem);
+        QCOMPARE(device_of(*problem, etf, "other"), device_of(*problem, etf, "root"));
+        QCOMPARE(device_of(*problem, sct, "child"), device_of(*problem, sct, "root"));
+        QVERIFY(device_of(*problem, sct, "other") != device_of(*problem, sct, "root"));
+    }
+
+    void m_topo_fills_equal_shares() {
+        const ProblemPtr problem = test::problem(uneven_chain(1, 40, Training::implicit), test::uniform_machine(4));
+        const Placement placement = only_proposal("m-topo", problem);
+        QVERIFY(std::ranges::is_sorted(placement));
+        const MemoryEstimate memory(*problem, 1);
+        std::vector<double> bytes(4, 0);
+        double largest = 0;
+        for (GroupId group = 0; group < problem->groups; ++group) {
+            bytes[placement[group]] += memory.kept_bytes(group);
+            largest = std::max(largest, memory.kept_bytes(group));
+        }
+        const double share = (bytes[0] + bytes[1] + bytes[2] + bytes[3]) / 4;
+        for (const double used : bytes) QVERIFY(used <= share + largest);
+        for (std::size_t device = 0; device < 3; ++device) QVERIFY(bytes[device] > share);
+    }
+
+    void pipedream_is_best_of_all_cuts() {
+        for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+            for (const Training training : {Training::none, Training::implicit}) {
+                const ProblemPtr problem = test::problem(uneven_chain(seed, 9, training), test::uniform_machine(3));
+                const Placement placement = only_proposal("pipedream", problem);
+                double best_s = std::numeric_limits<double>::infinity();
+                for_each_placement(*problem, [&](const Placement& other) { best_s = std::min(best_s, slowest_of_chain(*problem, other)); });
+                QVERIFY(std::abs(slowest_of_chain(*problem, placement) - best_s) <= 1e-9 * best_s);
+            }
+        }
+    }
+
+    void ideals_dp_is_best_of_all_contiguous_splits() {
+        for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+            const Training training = seed % 2 == 0 ? Training::implicit : Training::none;
+            const double memory_bytes = seed % 3 == 0 ? 2.5e7 : 1e12;
+            const ProblemPtr problem = test::problem(test::random_graph(seed, 8, 2, training), machine_with_cpu(3, memory_bytes));
+            const Evaluation found = max_load(*problem, only_proposal("ideals-dp", problem));
+            double best_s = std::numeric_limits<double>::infinity();
+            for_each_placement(*problem, [&](const Placement& placement) {
+                const Evaluation evaluation = max_load(*problem, placement);
+                if (evaluation.fits && evaluation.seconds < best_s && is_contiguous(*problem, placement)) best_s = evaluation.seconds;
+            });
+            QVERIFY(found.fits);
+            QVERIFY2(std::abs(found.seconds - best_s) <= 1e-9 * best_s, qPrintable(QString("seed %1").arg(seed)));
+        }
+    }
+
+    /// The published optima; of the workloads that the published program could not do, what a bisection to 1e-4 has found.
+    void ideals_dp_reproduces_the_published_optima_data() {
+        QTest::addColumn<QString>("file");
+        for (const QString& file : QDir(kReference + "/splits").entryList({"T*__dp.json", "TL-inceptionv3*__contig.json"}, QDir::Files))
+            QTest::newRow(qPrintable(file)) << file;
+        if (!QDir(kReference).exists()) QTest::newRow("none") << "";
+    }
+
+    void ideals_dp_reproduces_the_published_optima() {
+        QFETCH(QString, file);
+        if (file.isEmpty()) QSKIP("the reference workloads do not lie beside the checkout");
+        QFile split(kReference + "/splits/" + file);
+        QVERIFY(split.open(QIODevice::ReadOnly));
+        const QJsonObject about = QJsonDocument::fromJson(split.readAll()).object();
+        const double published_s = about["expect"]["max_load"].toDouble() / 1e3;
+        const NetworkFile workload = read_network(Path((kReference + "/" + about["input"].toString()).toStdString()));
+        ProblemOptions options;
+        options.cost.model = find_cost_model("measured");
+        const ProblemPtr problem = test::problem(workload.graph, *workload.machine, options);
+        const Evaluation found = max_load(*problem, only_proposal("ideals-dp", problem));
+        QVERIFY(found.fits);
+        QVERIFY(found.seconds <= published_s * (1 + 1e-9));
+        QVERIFY(found.seconds >= published_s * (file.contains("contig") ? 1 - 1e-4 : 1 - 1e-9));
+    }
+
+    /// With too many ideals only one order is cut, which for a chain is no loss.
+    void ideals_dp_cuts_a_chain_within_any_limit() {
+        const ProblemPtr problem = test::problem(uneven_chain(3, 30, Training::implicit), machine_with_cpu(4));
+        QCOMPARE(only_proposal("ideals-dp", problem, {{"max_ideals", std::int64_t{5}}}), only_proposal("ideals-dp", problem));
+        const ProblemPtr wide = test::problem(test::fork_join(12), machine_with_cpu(4));
+        const double limited_s = max_load(*wide, only_proposal("ideals-dp", wide, {{"max_ideals", std::int64_t{5}}})).seconds;
+        QVERIFY(max_load(*wide, only_proposal("ideals-dp", wide)).seconds <= limited_s);
+    }
+
+    void goals_are_what_searches_minimise() {
+        const ProblemPtr problem = test::problem(test::random_graph(5, 12), machine_with_cpu(3));
+        const Goal& goal = *find_goal("max-load");
+        const auto evaluator = goal_evaluator(problem, goal, {}, {}, 2);
+        const auto optimizer = find_algorithm("hill-climbing")->make({problem, 1, {}}, {{"allow_cpu", true}});
+        const SearchResult result = run_search(*optimizer, *evaluator, {500});
+        QCOMPARE(result.progress.best.step_time_s, max_load(*problem, *result.progress.best_placement).seconds);
+        QVERIFY(result.progress.curve->front().best_s > result.progress.best.seconds);
+        // Placements whose blocks wait for each other are bad, not the end.
+        const auto latency = goal_evaluator(problem, *find_goal("block-latency"), {}, {}, 1);
+        std::vector<Score> scores(1);
+        bool is_undefined = false;
+        Random random(1);
+        for (int i = 0; i < 200 && !is_undefined; ++i) {
+            const Placement placement = DeviceChoices(problem, true).random_placement(random);
+            latency->evaluate({&placement, 1}, scores, {});
+            is_undefined = scores[0] == kUndefinedScore;
+            if (is_undefined) QVERIFY_EXCEPTION_THROWN(find_goal("block-latency")->evaluate(*problem, placement), PlacementError);
+        }
+        QVERIFY(is_undefined);
+        const ProblemPtr without = test::problem(test::chain(3), test::uniform_machine(2));
+        QVERIFY_EXCEPTION_THROWN(goal_evaluator(without, goal, {}, {}, 1), MachineError);
+    }
+
+    void memory_estimate_adds_up() {
+        const ProblemPtr problem = test::problem(uneven_chain(1, 2, Training::implicit), test::uniform_machine(2, 1e8));
+        MemoryEstimate memory(*problem, 0.5);
+        QCOMPARE(memory.limit_bytes(0), 5e7);
+        const double before = memory.room_bytes(1, 0);
+        memory.add(0, 0);
+        QVERIFY(before - memory.room_bytes(1, 0) >= memory.kept_bytes(0));
+        // On another device a copy of what the backward op reads is there too.
+        const double shared = std::max(memory.transient_bytes(0), memory.transient_bytes(1)) - memory.transient_bytes(1);
+        QCOMPARE(memory.room_bytes(1, 0) + memory.kept_bytes(0) + shared - memory.room_bytes(1, 1), problem->tensor_bytes[0]);
+    }
+
+    void what_does_not_fit_one_device_is_split_data() { add_ids(); }
+
+    void what_does_not_fit_one_device_is_split() {
+        QFETCH(QString, id);
+        const Graph graph = uneven_chain(4, 24, Training::implicit);
+        const ProblemPtr roomy = test::problem(graph, test::uniform_machine(3));
+        Simulator simulator(roomy);
+        const double all_bytes = simulator.run(Placement(roomy->groups, 0)).peak_bytes[0];
+        const ProblemPtr problem = test::problem(graph, test::uniform_machine(3, 0.5 * all_bytes));
+        const auto evaluator = simulation_evaluator(problem, {}, {}, 1);
+        const auto optimizer = find_algorithm(id.toStdString())->make({problem, 1, {}}, {});
+        const SearchResult result = run_search(*optimizer, *evaluator, {100});
+        QCOMPARE(result.end, SearchEnd::exhausted);
+        QVERIFY(result.progress.best.fits);
+        QVERIFY(result.progress.evaluations <= 6);
+    }
+
+    void gives_up_after_its_attempts_data() { add_ids(); }
+
+    void gives_up_after_its_attempts() {
+        QFETCH(QString, id);
+        const ProblemPtr problem = test::problem(uneven_chain(4, 24, Training::implicit), test::uniform_machine(3, 1e8));
+        const std::vector<Placement> all = proposals(id.toStdString(), problem, {{"attempts", std::int64_t{3}}}, false);
+        QVERIFY(!all.empty() && all.size() <= 3);
+        QCOMPARE(std::set<Placement>(all.begin(), all.end()).size(), all.size());
+        QCOMPARE(proposals(id.toStdString(), problem, {{"attempts", std::int64_t{3}}}, false), all);
+    }
+
+    /// Training graphs with groups, constraints, CPUs and unlike devices.
+    void respects_constraints_data() {
+        add_ids();
+        QTest::newRow("ideals-dp") << "ideals-dp";
+    }
+
+    void respects_constraints() {
+        QFETCH(QString, id);
+        for (std::uint64_t seed = 1; seed <= 15; ++seed) {
+            const ProblemPtr problem = test::problem(test::random_network(seed, 40, 3, Training::implicit), test::random_machine(seed));
+            for (const bool allow_cpu : {false, true}) {
+                OptionValues values{{"allow_cpu", allow_cpu}};
+                if (id == "ideals-dp") values["max_ideals"] = std::int64_t{500};
+                const std::vector<Placement> all = proposals(id.toStdString(), problem, values, false);
+                QVERIFY(!all.empty());
+                const DeviceChoices choices(problem, allow_cpu);
+                for (const Placement& placement : all) {
+                    check_placement(*problem, placement);
+                    for (GroupId group = 0; group < placement.size(); ++group) QVERIFY(choices.allows(group, placement[group]));
+                }
+            }
+        }
+    }
+
+    void options_change_the_way() {
+        const ProblemPtr problem = test::problem(test::random_graph(7, 40, 3, Training::implicit), test::random_machine(9));
+        for (const auto& [id, values] :
+             std::vector<std::pair<const char*, OptionValues>>{{"heft", {{"rank", text("best")}}},
+                                                               {"heft", {{"rank", text("worst")}, {"memory_filter", false}}},
+                                                               {"m-etf", {{"earliest", text("finish")}, {"link_contention", false}}},
+                                                               {"m-sct", {{"favourite", text("longest")}, {"threshold", 0.3}}},
+                                                               {"m-topo", {{"devices", std::int64_t{1}}}},
+                                                               {"pipedream", {{"communication", false}, {"devices", std::int64_t{1}}}}}) {
+            check_placement(*problem, only_proposal(id, problem, values));
+        }
+        const Placement one = only_proposal("pipedream", problem, {{"devices", std::int64_t{1}}});
+        QCOMPARE(std::set<DeviceId>(one.begin(), one.end()).size(), std::size_t{1});
+    }
+};
+
+QTEST_APPLESS_MAIN(TestConstructive)
+
+#include "tst_constructive.moc"

@@ -1,0 +1,611 @@
+// SPDX-License-Identifier: MIT
+// Linear search, simulated annealing, MCMC, tabu search and particle swarm.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+
+#include <QtTest>
+
+#include "core/algorithms.hpp"
+#include "core/search/generalized_annealing.hpp"
+#include "core/search/neighbourhood.hpp"
+#include "core/search/search.hpp"
+#include "tests/support/graphs.hpp"
+
+using namespace placewright;
+
+namespace {
+
+using ProblemPtr = std::shared_ptr<const Problem>;
+
+OptionValue text(const char* value) {
+    return std::string(value);
+}
+OptionValue whole(std::int64_t value) {
+    return value;
+}
+
+struct Variant {
+    std::string id;
+    OptionValues values;
+};
+
+const std::map<std::string, Variant>& variants() {
+    static const std::map<std::string, Variant> all{
+        {"linear", {"linear-search", {}}},
+        {"annealing", {"simulated-annealing", {{"steps", whole(1000)}}}},
+        {"annealing of Exprimo",
+         {"simulated-annealing",
+          {{"acceptance", text("logistic")},
+           {"start_temperature_ms", 40.0},
+           {"decay", 0.95},
+           {"steps", whole(500)},
+           {"block_moves", 0.0},
+           {"start", text("random")}}}},
+        {"annealing in batches",
+         {"simulated-annealing", {{"batch_size", whole(7)}, {"steps", whole(700)}, {"growth", 1.5}, {"start", text("single-device")}}}},
+        {"annealing of scipy", {"simulated-annealing", {{"method", text("generalized")}, {"start", text("random")}}}},
+        {"annealing, quick restarts", {"simulated-annealing", {{"method", text("generalized")}, {"restart_temperature_ratio", 0.01}}}},
+        {"mcmc", {"mcmc", {{"shortest_chain", whole(300)}}}},
+        {"mcmc blocks", {"mcmc", {{"block_moves", 0.7}, {"batch_size", whole(4)}, {"return_period", whole(30)}, {"alpha", 0.1}}}},
+        {"tabu", {"tabu", {}}},
+        {"tabu full", {"tabu", {{"sample", whole(0)}, {"tenure", whole(3)}, {"start", text("random")}, {"patience", whole(20)}}}},
+        {"swarm", {"particle-swarm", {{"patience", whole(10)}}}},
+        {"swarm small", {"particle-swarm", {{"swarm_size", whole(5)}, {"include_trivial_solutions", false}, {"patience", whole(8)}}}},
+    };
+    return all;
+}
+
+void add_variants() {
+    QTest::addColumn<QString>("variant");
+    for (const auto& [name, variant] : variants()) QTest::newRow(name.c_str()) << QString::fromStdString(name);
+}
+
+std::unique_ptr<Optimizer> make(std::string_view id, const ProblemPtr& problem, const OptionValues& values = {}, std::uint64_t seed = 1,
+                                std::vector<Placement> seeds = {}) {
+    return find_algorithm(id)->make({problem, seed, std::move(seeds)}, values);
+}
+
+SearchResult search(std::string_view id, const ProblemPtr& problem, std::uint64_t evaluations, const OptionValues& values = {},
+                    std::uint64_t seed = 1, unsigned threads = 1) {
+    const auto evaluator = simulation_evaluator(problem, {}, {}, threads);
+    return run_search(*make(id, problem, values, seed), *evaluator, {evaluations});
+}
+
+Score score_of(const ProblemPtr& problem, const Placement& placement) {
+    Simulator simulator(problem);
+    return Objective().score(*problem, simulator.run(placement));
+}
+
+/// Simulates every placement by itself, without cache and base.
+class PlainEvaluator final : public Evaluator {
+public:
+    explicit PlainEvaluator(ProblemPtr problem) : problem_(std::move(problem)), simulator_(problem_) {}
+
+    bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token, const Placement*) override {
+        for (std::size_t i = 0; i < placements.size(); ++i) scores[i] = Objective().score(*problem_, simulator_.run(placements[i]));
+        runs_ += placements.size();
+        return true;
+    }
+    std::uint64_t runs() const override { return runs_; }
+
+private:
+    ProblemPtr problem_;
+    Simulator simulator_;
+    std::uint64_t runs_ = 0;
+};
+
+ProblemPtr tiny(std::uint64_t seed) {
+    return test::problem(test::random_graph(seed, 7, 2, Training::implicit), test::uniform_machine(3));
+}
+
+/// Some ops may be on the first two devices only, one on the last alone.
+ProblemPtr constrained(std::uint64_t seed) {
+    const Graph graph = test::random_graph(seed, 40, 3, Training::implicit);
+    GroupId at = 0;
+    GraphBuilder builder(graph.name(), graph.batch(), graph.training());
+    for (Op op : graph.ops()) {
+        op.scope = "part" + std::to_string(at / 10) + "/" + std::to_string(at / 4);
+        if (at % 7 == 3) op.devices = {"gpu:0", "gpu:1"};
+        if (at == 5) op.devices = {"gpu:3"};
+        ++at;
+        builder.add(op);
+    }
+    return test::problem(builder.build(), test::uniform_machine(4));
+}
+
+/// A chain of ops with parameters; each device has memory for `share` of what all of it takes on one.
+ProblemPtr limited(double share) {
+    const auto on = [](Machine machine) {
+        GraphBuilder builder("chain", 1, Training::implicit);
+        const Graph chain = test::chain(24);
+        for (const Op& op : chain.ops()) {
+            Op copy = op;
+            copy.parameter_bytes = 10'000'000;
+            builder.add(copy);
+        }
+        return test::problem(builder.build(), std::move(machine));
+    };
+    const ProblemPtr roomy = on(test::uniform_machine(1));
+    Simulator simulator(roomy);
+    const double peak_bytes = simulator.run(Placement(roomy->groups, 0)).peak_bytes[0];
+    return on(test::uniform_machine(4, share * peak_bytes));
+}
+
+template <class Error, class Callable>
+QString error_of(Callable&& callable) {
+    try {
+        callable();
+    } catch (const Error& error) {
+        return QString::fromStdString(error.what());
+    }
+    return {};
+}
+
+/// Tells an optimizer the same score for all proposals until it has made `count`; returns them.
+std::vector<Placement> proposals(Optimizer& optimizer, std::size_t count, const Score& score = {1, 1, true}) {
+    std::vector<Placement> all;
+    while (all.size() < count) {
+        const auto batch = optimizer.ask(count - all.size());
+        if (batch.empty()) break;
+        all.insert(all.end(), batch.begin(), batch.end());
+        optimizer.tell(std::vector<Score>(batch.size(), score));
+    }
+    return all;
+}
+
+/// Share of `trials` in which a chain at score 1 s goes to a neighbour of 1 s + rise.
+double acceptance(const std::string& id, const OptionValues& values, double rise_s, int trials = 4000) {
+    const ProblemPtr problem = test::problem(test::chain(9), test::uniform_machine(3));
+    int accepted = 0;
+    for (int seed = 1; seed <= trials; ++seed) {
+        const auto optimizer = make(id, problem, values, static_cast<std::uint64_t>(seed));
+        optimizer->ask(1);
+        optimizer->tell(std::vector<Score>{{1, 1, true}});
+        const Placement neighbour = optimizer->ask(1).front();
+        optimizer->tell(std::vector<Score>{{1 + rise_s, 1 + rise_s, true}});
+        optimizer->ask(1);
+        if (*optimizer->base() == neighbour) ++accepted;
+    }
+    return static_cast<double>(accepted) / trials;
+}
+
+}  // namespace
+
+class TestLocalSearch : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void linear_search_tries_every_placement_once() {
+        const ProblemPtr problem = test::problem(test::chain(5), test::uniform_machine(3));
+        for (const int batch_size : {1, 7, 256}) {
+            const auto optimizer = make("linear-search", problem, {{"batch_size", whole(batch_size)}});
+            const std::vector<Placement> all = proposals(*optimizer, 1000);
+            QCOMPARE(all.size(), std::size_t{243});
+            QVERIFY(std::is_sorted(all.begin(), all.end()));
+            QCOMPARE(std::set<Placement>(all.begin(), all.end()).size(), std::size_t{243});
+            QVERIFY(optimizer->ask(10).empty());
+        }
+        QCOMPARE(search("linear-search", problem, 1000).end, SearchEnd::exhausted);
+        QCOMPARE(search("linear-search", problem, 242).end, SearchEnd::budget);
+    }
+
+    void linear_search_keeps_to_the_choices() {
+        GraphBuilder builder("constrained");
+        for (const char* name : {"a", "b", "c"}) {
+            Op op;
+            op.name = name;
+            op.kind = "relu";
+            op.outputs = {make_tensor({4})};
+            if (op.name == "b") op.devices = {"gpu:1"};
+            if (op.name == "c") op.devices = {"gpu:0", "gpu:2"};
+            builder.add(op);
+        }
+        const auto optimizer = make("linear-search", test::problem(builder.build(), test::uniform_machine(3)));
+        QCOMPARE(proposals(*optimizer, 100), (std::vector<Placement>{{0, 1, 0}, {0, 1, 2}, {1, 1, 0}, {1, 1, 2}, {2, 1, 0}, {2, 1, 2}}));
+    }
+
+    void optimum_of_small_graphs_is_found_data() { add_variants(); }
+
+    void optimum_of_small_graphs_is_found() {
+        QFETCH(QString, variant);
+        const Variant& tested = variants().at(variant.toStdString());
+        for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+            const ProblemPtr problem = tiny(seed);
+            const SearchResult best = search("linear-search", problem, 10'000);
+            QCOMPARE(best.end, SearchEnd::exhausted);
+            const SearchResult result = search(tested.id, problem, 10'000, tested.values, seed);
+            QCOMPARE(result.progress.best.seconds, best.progress.best.seconds);
+            QVERIFY(score_of(problem, *result.progress.best_placement) == result.progress.best);
+        }
+    }
+
+    void same_seed_same_answer_data() { add_variants(); }
+
+    void same_seed_same_answer() {
+        QFETCH(QString, variant);
+        const Variant& tested = variants().at(variant.toStdString());
+        const ProblemPtr problem = constrained(5);
+        for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+            PlainEvaluator plain(problem);
+            const SearchResult expected = run_search(*make(tested.id, problem, tested.values, seed), plain, {1500});
+            for (const unsigned threads : {1U, 2U}) {
+                const SearchResult result = search(tested.id, problem, 1500, tested.values, seed, threads);
+                QCOMPARE(result.end, expected.end);
+                QCOMPARE(result.progress.evaluations, expected.progress.evaluations);
+                QVERIFY(result.progress.best == expected.progress.best);
+                QCOMPARE(*result.progress.best_placement, *expected.progress.best_placement);
+                QCOMPARE(result.progress.curve->size(), expected.progress.curve->size());
+            }
+        }
+    }
+
+    void proposals_are_allowed_and_few_data() { add_variants(); }
+
+    void proposals_are_allowed_and_few() {
+        QFETCH(QString, variant);
+        const Variant& tested = variants().at(variant.toStdString());
+        for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+            const ProblemPtr problem = constrained(seed);
+            const auto optimizer = make(tested.id, problem, tested.values, seed);
+            Simulator simulator(problem);
+            Random random(seed);
+            for (int round = 0; round < 300; ++round) {
+                const std::size_t limit = 1 + random.index(20);
+                const auto batch = optimizer->ask(limit);
+                QVERIFY(!batch.empty() && batch.size() <= limit);
+                std::vector<Score> scores;
+                for (const Placement& placement : batch) {
+                    check_placement(*problem, placement);
+                    scores.push_back(Objective().score(*problem, simulator.run(placement)));
+                }
+                optimizer->tell(scores);
+            }
+        }
+    }
+
+    void single_gene_and_single_device_work_data() { add_variants(); }
+
+    void single_gene_and_single_device_work() {
+        QFETCH(QString, variant);
+        const Variant& tested = variants().at(variant.toStdString());
+        for (const auto& problem :
+             {test::problem(test::chain(1), test::uniform_machine(1)), test::problem(test::chain(1), test::uniform_machine(3)),
+              test::problem(test::chain(4), test::uniform_machine(1))}) {
+            const SearchResult result = search(tested.id, problem, 100, tested.values);
+            QCOMPARE(result.progress.best.seconds, search("linear-search", problem, 100).progress.best.seconds);
+        }
+    }
+
+    void seeds_are_proposed_first_data() {
+        QTest::addColumn<QString>("id");
+        QTest::addColumn<OptionValues>("values");
+        QTest::newRow("annealing") << "simulated-annealing" << OptionValues{};
+        QTest::newRow("annealing of scipy") << "simulated-annealing" << OptionValues{{"method", text("generalized")}};
+        QTest::newRow("mcmc") << "mcmc" << OptionValues{};
+        QTest::newRow("tabu") << "tabu" << OptionValues{};
+        QTest::newRow("swarm") << "particle-swarm" << OptionValues{};
+    }
+
+    void seeds_are_proposed_first() {
+        QFETCH(QString, id);
+        QFETCH(OptionValues, values);
+        const ProblemPtr problem = test::problem(test::chain(9), test::uniform_machine(3));
+        const std::vector<Placement> seeds{{0, 1, 2, 0, 1, 2, 0, 1, 2}, {0, 0, 0, 1, 1, 1, 2, 2, 2}};
+        const std::vector<Placement> first = proposals(*make(id.toStdString(), problem, values, 1, seeds), 2);
+        QCOMPARE(first, seeds);
+        QVERIFY_EXCEPTION_THROWN(make(id.toStdString(), problem, values, 1, {Placement(8, 0)}), PlacementError);
+        QVERIFY_EXCEPTION_THROWN(make(id.toStdString(), problem, values, 1, {Placement(9, 3)}), PlacementError);
+    }
+
+    void walks_start_at_the_best_start_data() {
+        QTest::addColumn<QString>("id");
+        for (const char* id : {"simulated-annealing", "mcmc", "tabu"}) QTest::newRow(id) << id;
+    }
+
+    void walks_start_at_the_best_start() {
+        QFETCH(QString, id);
+        const ProblemPtr problem = test::problem(test::chain(6), test::uniform_machine(3));
+        const std::vector<Placement> seeds{{0, 1, 2, 0, 1, 2}, {0, 0, 0, 1, 1, 1}, {2, 2, 2, 1, 1, 1}};
+        const auto optimizer = make(id.toStdString(), problem, {}, 1, seeds);
+        QCOMPARE(optimizer->ask(2).size(), std::size_t{2});
+        optimizer->tell(std::vector<Score>{{9, 9, true}, {4, 4, true}});
+        // The splits follow.
+        int others = 0;
+        while (optimizer->base() == nullptr) {
+            QVERIFY(!optimizer->ask(1).empty());
+            optimizer->tell(std::vector<Score>{{5, 5, true}});
+            ++others;
+        }
+        QVERIFY(others > 1);
+        QCOMPARE(*optimizer->base(), seeds[1]);
+    }
+
+    void wrong_options_are_refused() {
+        const ProblemPtr problem = tiny(1);
+        QCOMPARE(error_of<OptionError>([&] {
+                     make("simulated-annealing", problem, {{"acceptance", text("logistic")}, {"start_acceptance", 0.6}});
+                 }),
+                 "start_acceptance = 0.6 is out of range, expected less than 0.5 with acceptance = logistic");
+        QCOMPARE(error_of<OptionError>([&] {
+                     make("simulated-annealing", problem, {{"decay", 1.5}});
+                 }),
+                 "decay = 1.5 is out of range, expected 0 to 1");
+        QVERIFY(error_of<OptionError>([&] {
+                    make("simulated-annealing", problem, {{"method", text("quantum")}});
+                }).contains("is not one of"));
+        QCOMPARE(error_of<OptionError>([&] {
+                     make("tabu", problem, {{"patience", whole(0)}});
+                 }),
+                 "patience = 0 is out of range, expected 1 to 1000000000");
+        for (const char* id : {"linear-search", "simulated-annealing", "mcmc", "tabu", "particle-swarm"}) {
+            QVERIFY(error_of<OptionError>([&] { make(id, problem, {{"colour", true}}); }).startsWith("unknown option \"colour\""));
+        }
+    }
+
+    void limited_memory_ends_in_what_fits_data() {
+        QTest::addColumn<QString>("variant");
+        for (const auto& [name, variant] : variants()) {
+            if (name != "linear") QTest::newRow(name.c_str()) << QString::fromStdString(name);
+        }
+    }
+
+    void limited_memory_ends_in_what_fits() {
+        QFETCH(QString, variant);
+        Variant tested = variants().at(variant.toStdString());
+        if (tested.id != "particle-swarm") tested.values["start"] = text("single-device");
+        const ProblemPtr problem = limited(0.4);
+        QVERIFY(!score_of(problem, Placement(problem->groups, 0)).fits);
+        const SearchResult result = search(tested.id, problem, 4000, tested.values);
+        QVERIFY(result.progress.best.fits);
+        QVERIFY(score_of(problem, *result.progress.best_placement).fits);
+    }
+
+    void chances_of_acceptance_are_those_of_the_rules() {
+        const OptionValues metropolis{{"start_temperature_ms", 50.0}, {"block_moves", 0.0}, {"start", text("single-device")}};
+        OptionValues logistic = metropolis;
+        logistic["acceptance"] = text("logistic");
+        // Four standard deviations of 4000 trials are 0.032 at most.
+        QVERIFY(std::abs(acceptance("simulated-annealing", metropolis, 0.05) - std::exp(-1)) < 0.032);
+        QVERIFY(std::abs(acceptance("simulated-annealing", metropolis, 0.1) - std::exp(-2)) < 0.032);
+        QVERIFY(std::abs(acceptance("simulated-annealing", logistic, 0.05) - 1 / (1 + std::exp(1))) < 0.032);
+        QVERIFY(std::abs(acceptance("simulated-annealing", logistic, 0) - 0.5) < 0.032);
+        QCOMPARE(acceptance("simulated-annealing", metropolis, -0.01, 100), 1.0);
+        QCOMPARE(acceptance("simulated-annealing", logistic, -0.01, 100), 1.0);
+        const OptionValues chain{{"alpha", 0.02}, {"start", text("single-device")}};
+        QVERIFY(std::abs(acceptance("mcmc", chain, 0.05) - std::exp(-1)) < 0.032);
+        QCOMPARE(acceptance("mcmc", chain, 0, 100), 1.0);
+        // By itself 1/e for a hundredth of the best, here of 1 s.
+        const OptionValues usual{{"start", text("single-device")}};
+        QVERIFY(std::abs(acceptance("mcmc", usual, 0.01) - std::exp(-1)) < 0.032);
+    }
+
+    void temperature_falls_by_the_decay() {
+        const ProblemPtr problem = test::problem(test::chain(9), test::uniform_machine(3));
+        const OptionValues values{{"start_temperature_ms", 1e9},
+                                  {"decay", 0.1},
+                                  {"steps", whole(100)},
+                                  {"start", text("single-device")},
+                                  {"fresh_starts", false}};
+        const auto optimizer = make("simulated-annealing", problem, values);
+        optimizer->ask(1);
+        double here_s = 1;
+        optimizer->tell(std::vector<Score>{{here_s, here_s, true}});
+        std::vector<bool> moved;
+        for (int step = 0; step < 101; ++step) {
+            const Placement neighbour = optimizer->ask(1).front();
+            optimizer->tell(std::vector<Score>{{here_s + 1, here_s + 1, true}});
+            moved.push_back(*optimizer->base() == neighbour);
+            if (moved.back()) ++here_s;
+        }
+        // Each is a rise of 1 s; T = 1e6 s * 0.1^t is at least 1000 s in the first four steps, at most 10 ms from the ninth on.
+        QVERIFY(std::all_of(moved.begin(), moved.begin() + 4, std::identity()));
+        QVERIFY(std::none_of(moved.begin() + 8, moved.begin() + 100, std::identity()));
+        QVERIFY(moved[100]);  // Heated again.
+    }
+
+    void only_the_first_acceptable_of_a_batch_is_taken() {
+        const ProblemPtr problem = test::problem(test::chain(12), test::uniform_machine(3));
+        const auto optimizer = make("simulated-annealing", problem,
+                                    {{"start_temperature_ms", 1e-6}, {"batch_size", whole(4)}, {"start", text("single-device")}});
+        optimizer->ask(1);
+        optimizer->tell(std::vector<Score>{{5, 5, true}});
+        const auto batch = optimizer->ask(10);
+        QCOMPARE(batch.size(), std::size_t{4});
+        const Placement second = batch[1];
+        optimizer->tell(std::vector<Score>{{6, 6, true}, {4, 4, true}, {1, 1, true}, {9, 9, true}});
+        QCOMPARE(*optimizer->base(), second);
+    }
+
+    void start_temperature_is_that_of_the_wanted_chance() {
+        // All neighbours cost 0.2 s more; after the 100 moves that calibrate, a share of 0.25 is accepted.
+        const ProblemPtr problem = test::problem(test::chain(9), test::uniform_machine(3));
+        for (const char* rule : {"metropolis", "logistic"}) {
+            const auto optimizer = make("simulated-annealing", problem,
+                                        {{"start_acceptance", 0.25},
+                                         {"steps", whole(1'000'000)},
+                                         {"acceptance", text(rule)},
+                                         {"end_temperature_ratio", 1.0},
+                                         {"start", text("single-device")}});
+            optimizer->ask(1);
+            double here_s = 1;
+            optimizer->tell(std::vector<Score>{{here_s, here_s, true}});
+            int accepted = 0;
+            for (int step = 0; step < 4100; ++step) {
+                const Placement neighbour = optimizer->ask(1).front();
+                optimizer->tell(std::vector<Score>{{here_s + 0.2, here_s + 0.2, true}});
+                if (*optimizer->base() != neighbour) continue;
+                here_s += 0.2;
+                if (step >= 100) ++accepted;
+            }
+            QVERIFY2(std::abs(accepted / 4000.0 - 0.25) < 0.03, rule);
+        }
+    }
+
+    void visiting_distribution_is_cauchys_at_q_2() {
+        const VisitingDistribution visiting(2);
+        Random random(1);
+        std::vector<double> jumps;
+        for (int i = 0; i < 40'001; ++i) jumps.push_back(visiting.draw(3, random));
+        std::ranges::sort(jumps);
+        // Quartiles of Cauchy's distribution are at plus and minus its scale.
+        QVERIFY(std::abs(jumps[10'000] + 3) < 0.15);
+        QVERIFY(std::abs(jumps[20'000]) < 0.15);
+        QVERIFY(std::abs(jumps[30'000] - 3) < 0.15);
+    }
+
+    void visiting_distribution_narrows_as_it_cools() {
+        const VisitingDistribution visiting(2.62);
+        // Scales as T^(1 / (3 - q)): the same random numbers give jumps in that ratio.
+        Random hot(7), cold(7);
+        for (int i = 0; i < 20; ++i) {
+            const double ratio = visiting.draw(16, hot) / visiting.draw(2, cold);
+            QVERIFY(std::abs(ratio / std::pow(8, 1 / 0.38) - 1) < 1e-9);
+        }
+        QCOMPARE(visiting_temperature(5230, 2.62, 1), 5230.0);
+        QVERIFY(std::abs(visiting_temperature(5230, 2, 9) - 5230.0 / 9) < 1e-9);
+        QVERIFY(visiting_temperature(5230, 2.62, 1220) < 5230 * 2.1e-5);
+    }
+
+    void generalized_acceptance_is_tsallis() {
+        QCOMPARE(generalized_acceptance(-5, 0, 10), 1.0);
+        QCOMPARE(generalized_acceptance(-5, 2, 10), 0.0);
+        QVERIFY(std::abs(generalized_acceptance(-5, 1, 10) - std::pow(0.4, 1 / 6.0)) < 1e-12);
+        QVERIFY(std::abs(generalized_acceptance(0.9999, 1, 2) - std::exp(-0.5)) < 1e-3);
+    }
+
+    void mcmc_stops_chains_that_find_nothing() {
+        const ProblemPtr problem = test::problem(test::chain(9), test::uniform_machine(3));
+        OptionValues values{{"shortest_chain", whole(50)}, {"restarts", whole(2)}, {"start", text("single-device")}};
+        // A start and 50 moves, three times.
+        QCOMPARE(proposals(*make("mcmc", problem, values), 10'000).size(), std::size_t{153});
+        values["early_stopping"] = false;
+        QCOMPARE(proposals(*make("mcmc", problem, values), 10'000).size(), std::size_t{10'000});
+    }
+
+    void mcmc_returns_to_the_best() {
+        const ProblemPtr problem = test::problem(test::chain(9), test::uniform_machine(3));
+        const Placement start(9, 0);
+        const auto optimizer = make("mcmc", problem, {{"alpha", 1e-9}, {"return_period", whole(10)}, {"start", text("single-device")}});
+        optimizer->ask(1);
+        optimizer->tell(std::vector<Score>{{1, 1, true}});
+        int away = 0;
+        for (int step = 1; step <= 30; ++step) {
+            optimizer->ask(1);
+            optimizer->tell(std::vector<Score>{{2, 2, true}});
+            if (step % 10 == 0) QCOMPARE(*optimizer->base(), start);
+            if (*optimizer->base() != start) ++away;
+        }
+        QVERIFY(away > 20);
+    }
+
+    void tabu_takes_the_best_that_is_not_forbidden() {
+        const ProblemPtr problem = test::problem(test::chain(3), test::uniform_machine(2));
+        for (const bool aspiration : {false, true}) {
+            const auto optimizer =
+                make("tabu", problem,
+                     {{"sample", whole(0)}, {"tenure", whole(2)}, {"aspiration", aspiration}, {"start", text("single-device")}});
+            optimizer->ask(1);
+            optimizer->tell(std::vector<Score>{{5, 5, true}});
+            // A full round in two asks; the best is worse than where it is and taken all the same.
+            QCOMPARE(optimizer->ask(2).size(), std::size_t{2});
+            optimizer->tell(std::vector<Score>{{8, 8, true}, {6, 6, true}});
+            QCOMPARE(optimizer->ask(2).size(), std::size_t{1});
+            optimizer->tell(std::vector<Score>{{7, 7, true}});
+            QCOMPARE(*optimizer->base(), (Placement{0, 1, 0}));
+            // Back to {0, 0, 0} is forbidden, unless it is the best so far.
+            const auto batch = optimizer->ask(10);
+            QCOMPARE(std::vector<Placement>(batch.begin(), batch.end()), (std::vector<Placement>{{1, 1, 0}, {0, 0, 0}, {0, 1, 1}}));
+            optimizer->tell(std::vector<Score>{{9, 9, true}, {4, 4, true}, {8, 8, true}});
+            QCOMPARE(*optimizer->base(), aspiration ? (Placement{0, 0, 0}) : (Placement{0, 1, 1}));
+        }
+    }
+
+    void tabu_ends_after_its_restarts() {
+        const ProblemPtr problem = test::problem(test::chain(4), test::uniform_machine(2));
+        const OptionValues values{{"sample", whole(3)}, {"patience", whole(10)}, {"restarts", whole(1)}, {"start", text("single-device")}};
+        // A start and 10 steps of 3, twice.
+        QCOMPARE(proposals(*make("tabu", problem, values), 1000).size(), std::size_t{62});
+    }
+
+    void swarm_is_drawn_to_the_best_place() {
+        const ProblemPtr problem = test::problem(test::chain(20), test::uniform_machine(4));
+        const Placement target{3, 2, 1, 0, 3, 2, 1, 0, 3, 2, 1, 0, 3, 2, 1, 0, 3, 2, 1, 0};
+        const auto optimizer = make("particle-swarm", problem, {{"swarm_size", whole(20)}, {"patience", whole(0)}});
+        const auto distance = [&](const Placement& placement) {
+            double sum = 0;
+            for (std::size_t i = 0; i < target.size(); ++i) sum += std::abs(placement[i] - target[i]);
+            return sum;
+        };
+        double first = 0, last = 0;
+        for (int iteration = 0; iteration < 60; ++iteration) {
+            const auto batch = optimizer->ask(1000);
+            QCOMPARE(batch.size(), std::size_t{20});
+            std::vector<Score> scores;
+            double sum = 0;
+            for (const Placement& placement : batch) {
+                scores.push_back({distance(placement), distance(placement), true});
+                sum += distance(placement);
+            }
+            (iteration == 0 ? first : last) = sum / 20;
+            optimizer->tell(scores);
+        }
+        QVERIFY(last < first / 3);
+    }
+
+    void depth_first_order_keeps_branches_together() {
+        GraphBuilder builder("branches");
+        const auto add = [&](const std::string& name, std::vector<std::string> inputs) {
+            Op op;
+            op.name = name;
+            op.kind = "relu";
+            op.outputs = {make_tensor({4})};
+            builder.add(op, std::move(inputs));
+        };
+        add("in", {});
+        add("a1", {"in"});
+        add("b1", {"in"});
+        add("a2", {"a1"});
+        add("b2", {"b1"});
+        add("out", {"a2", "b2"});
+        const ProblemPtr problem = test::problem(builder.build(), test::uniform_machine(2));
+        QCOMPARE(depth_first_order(*problem), (std::vector<GroupId>{0, 1, 3, 2, 4, 5}));
+    }
+
+    void splits_are_of_equal_time_or_memory() {
+        const ProblemPtr problem = test::problem(test::chain(6), test::uniform_machine(3));
+        QCOMPARE(contiguous_splits(DeviceChoices(problem, false)),
+                 (std::vector<Placement>{{0, 0, 0, 0, 0, 0}, {0, 0, 0, 1, 1, 1}, {0, 0, 1, 1, 2, 2}}));
+        const ProblemPtr tight = limited(0.4);
+        const std::vector<Placement> splits = contiguous_splits(DeviceChoices(tight, false));
+        QVERIFY(std::any_of(splits.begin(), splits.end(), [&](const Placement& split) { return score_of(tight, split).fits; }));
+    }
+
+    void moves_change_something_and_keep_to_the_choices() {
+        const ProblemPtr problem = constrained(2);
+        const DeviceChoices choices(problem, false);
+        Random random(3);
+        for (const double block_moves : {0.0, 1.0}) {
+            const Neighbourhood neighbourhood(choices, block_moves);
+            Placement placement = choices.on_one_device(0);
+            std::size_t largest = 0;
+            for (int i = 0; i < 3000; ++i) {
+                const Placement before = placement;
+                neighbourhood.move(placement, random);
+                std::size_t changed = 0;
+                for (GroupId group = 0; group < placement.size(); ++group) {
+                    QVERIFY(choices.allows(group, placement[group]));
+                    if (placement[group] != before[group]) ++changed;
+                }
+                QVERIFY(changed > 0);
+                largest = std::max(largest, changed);
+            }
+            QVERIFY(block_moves == 0 ? largest == 1 : largest > 10);
+        }
+    }
+};
+
+QTEST_GUILESS_MAIN(TestLocalSearch)
+#include "tst_local_search.moc"

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+#include "widgets/suggestions_panel.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QEvent>
+#include <QHeaderView>
+#include <QLabel>
+#include <QPainter>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QShortcut>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include "widgets/palette.hpp"
+#include "widgets/quantities.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr std::ptrdiff_t kMostRows = 50;
+
+enum Column { What, From, To, Gain, ColumnCount };
+
+QIcon swatch(const Machine& machine, DeviceId device, qreal ratio) {
+    constexpr int kSide = 12;
+    QPixmap pixmap(QSize(kSide, kSide) * ratio);
+    pixmap.setDevicePixelRatio(ratio);
+    pixmap.fill(Qt::transparent);
+    QPainter painter(&pixmap);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(deviceBrush(machine, device));
+    painter.drawRoundedRect(QRectF(1, 1, kSide - 2, kSide - 2), 2, 2);
+    painter.end();
+    return QIcon(pixmap);
+}
+
+/// What a move changes. Where the placement does not fit the memory, that is what counts.
+QString gainText(const SingleMove& move, const Score& now) {
+    const QString change = (move.delta_s > 0 ? QStringLiteral("+") : QStringLiteral("−")) + secondsText(std::abs(move.delta_s));
+    const double percent = now.step_time_s > 0 ? std::abs(move.delta_s) / now.step_time_s * 100 : 0;
+    const QString text = SuggestionsPanel::tr("%1 (%2 %)").arg(change, QString::number(percent, 'f', 1));
+    if (now.fits) return text;
+    return move.score.fits ? SuggestionsPanel::tr("fits, %1").arg(text) : SuggestionsPanel::tr("less over, %1").arg(text);
+}
+
+}  // namespace
+
+SuggestionsPanel::SuggestionsPanel(QWidget* parent)
+    : QWidget(parent), m_text(new QLabel), m_progress(new QProgressBar), m_list(new QTreeWidget), m_apply(new QPushButton(tr("Apply"))) {
+    m_text->setWordWrap(true);
+    m_text->setContentsMargins(6, 4, 6, 4);
+    m_progress->setTextVisible(false);
+    m_progress->setMaximumHeight(8);
+    m_progress->setAccessibleName(tr("Progress of the suggestions"));
+    m_list->setColumnCount(ColumnCount);
+    m_list->setHeaderLabels({tr("Move"), tr("From"), tr("To"), tr("Change")});
+    m_list->headerItem()->setTextAlignment(Gain, Qt::AlignRight | Qt::AlignVCenter);
+    m_list->setRootIsDecorated(false);
+    m_list->setUniformRowHeights(true);
+    m_list->setAlternatingRowColors(true);
+    m_list->setTextElideMode(Qt::ElideMiddle);
+    m_list->setMouseTracking(true);
+    m_list->setFrameShape(QFrame::NoFrame);
+    m_list->setAccessibleName(tr("Single moves that help"));
+    m_list->setToolTip(tr("A double-click or Enter makes the move; Ctrl+Z undoes it."));
+    m_list->header()->setStretchLastSection(false);
+    m_list->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    m_list->header()->setSectionResizeMode(What, QHeaderView::Stretch);
+    m_list->header()->setMinimumSectionSize(40);
+    m_list->viewport()->installEventFilter(this);
+    m_apply->setToolTip(tr("Make the chosen move (Enter); Ctrl+Z undoes it"));
+    m_apply->setEnabled(false);
+    setFocusProxy(m_list);
+
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(2);
+    layout->addWidget(m_text);
+    layout->addWidget(m_progress);
+    layout->addWidget(m_list, 1);
+    auto* bottom = new QHBoxLayout;
+    bottom->setContentsMargins(6, 2, 6, 6);
+    bottom->addStretch(1);
+    bottom->addWidget(m_apply);
+    layout->addLayout(bottom);
+
+    connect(m_list, &QTreeWidget::itemEntered, this, &SuggestionsPanel::hover);
+    connect(m_list, &QTreeWidget::currentItemChanged, this, [this](const QTreeWidgetItem* item) {
+        m_apply->setEnabled(item != nullptr);
+        hover(item);
+    });
+    connect(m_list, &QTreeWidget::itemClicked, this, [this](const QTreeWidgetItem* item) { Q_EMIT selectionEdited(rowOf(item).ops); });
+    connect(m_list, &QTreeWidget::itemDoubleClicked, this, &SuggestionsPanel::requestCurrent);
+    connect(m_apply, &QPushButton::clicked, this, &SuggestionsPanel::requestCurrent);
+    for (const Qt::Key key : {Qt::Key_Return, Qt::Key_Enter}) {
+        auto* shortcut = new QShortcut(key, m_list);
+        shortcut->setContext(Qt::WidgetShortcut);
+        connect(shortcut, &QShortcut::activated, this, &SuggestionsPanel::requestCurrent);
+    }
+    showText(tr("Open a network: the single moves that would help its placement most are listed here."));
+}
+
+void SuggestionsPanel::showMoves(const Problem& problem, const Placement& placement, const SingleMoves& moves) {
+    m_list->clear();
+    m_rows.clear();
+    m_progress->hide();
+    const auto better = std::ranges::count_if(moves.moves, [&](const SingleMove& move) { return move.score.seconds < moves.now.seconds; });
+    if (moves.moves.empty()) return showText(tr("Nothing can be moved: every op may be on one device only."));
+    if (better == 0) {
+        return showText(tr("No single move makes this placement better; all %L1 were simulated. Optimize looks for several moves at once.")
+                            .arg(moves.moves.size()));
+    }
+    m_text->setText(better == 1 ? tr("1 of %L1 single moves helps.").arg(moves.moves.size())
+                                : tr("%L1 of %L2 single moves help.").arg(better).arg(moves.moves.size()));
+    const Machine& machine = *problem.machine;
+    for (const SingleMove& move : std::span(moves.moves).first(static_cast<std::size_t>(std::min(better, kMostRows)))) {
+        Row row{{}, move.device};
+        for (const OpId op : problem.grouping.members[move.group]) {
+            if (problem.graph->op(op).phase == Phase::forward) row.ops.push_back(op);
+        }
+        QString name = QString::fromStdString(problem.graph->op(problem.grouping.members[move.group].front()).name);
+        if (row.ops.size() > 1) name = tr("%1 and %2 more").arg(name).arg(row.ops.size() - 1);
+        auto* item = new QTreeWidgetItem(m_list);
+        item->setText(What, name);
+        item->setToolTip(What, name);
+        for (const auto& [column, device] : {std::pair(From, placement[move.group]), std::pair(To, move.device)}) {
+            item->setIcon(column, swatch(machine, device, devicePixelRatioF()));
+            item->setText(column, QString::fromStdString(machine.device(device).name));
+        }
+        item->setText(Gain, gainText(move, moves.now));
+        item->setTextAlignment(Gain, Qt::AlignRight | Qt::AlignVCenter);
+        item->setToolTip(Gain, tr("Step time %1").arg(secondsText(move.score.step_time_s)));
+        m_rows.push_back(std::move(row));
+    }
+}
+
+void SuggestionsPanel::showProgress(std::size_t done, std::size_t total) {
+    showText(total > 0 ? tr("%L1 of %L2 single moves simulated").arg(done).arg(total) : tr("Simulating every single move…"));
+    m_progress->setRange(0, static_cast<int>(total));
+    m_progress->setValue(static_cast<int>(done));
+    m_progress->show();
+}
+
+void SuggestionsPanel::showText(const QString& text) {
+    if (!m_rows.empty()) hover(nullptr);
+    m_list->clear();
+    m_rows.clear();
+    m_progress->hide();
+    m_text->setText(text);
+}
+
+const SuggestionsPanel::Row& SuggestionsPanel::rowOf(const QTreeWidgetItem* item) const {
+    return m_rows[static_cast<std::size_t>(m_list->indexOfTopLevelItem(const_cast<QTreeWidgetItem*>(item)))];
+}
+
+void SuggestionsPanel::hover(const QTreeWidgetItem* item) {
+    Q_EMIT opHovered(item != nullptr && !rowOf(item).ops.empty() ? rowOf(item).ops.front() : kInvalidOp);
+}
+
+void SuggestionsPanel::requestCurrent() {
+    const QTreeWidgetItem* item = m_list->currentItem();
+    if (item == nullptr) return;
+    const Row row = rowOf(item);
+    Q_EMIT moveRequested(row.ops, row.to);
+}
+
+void SuggestionsPanel::hideEvent(QHideEvent* event) {
+    QWidget::hideEvent(event);
+    hover(nullptr);
+}
+
+bool SuggestionsPanel::eventFilter(QObject* watched, QEvent* event) {
+    if (event->type() == QEvent::Leave) hover(nullptr);
+    return QWidget::eventFilter(watched, event);
+}
+
+}  // namespace placewright
