@@ -106,10 +106,18 @@ void simulate_traced(benchmark::State& state, const std::shared_ptr<const Proble
     count_events(state, events);
 }
 
-/// Random graphs of growing size, random placements on 4 GPUs.
-void simulate_scaling(benchmark::State& state, Crossing crossing) {
-    simulate_placements(state, problem_of(test::random_graph(1, static_cast<std::size_t>(state.range(0))), crossing), 16);
+/// Graphs of growing size, random placements on 4 GPUs.
+void simulate_scaling(benchmark::State& state, Graph (*make)(std::size_t ops), Crossing crossing) {
+    simulate_placements(state, problem_of(make(static_cast<std::size_t>(state.range(0))), crossing), 16);
 }
+
+/// A deep network, and a graph in which an op reads any of the dozen before it.
+constexpr std::array kScaling{
+    std::pair(
+        "modular", +[](std::size_t ops) { return test::modular_network(1, ops); }),
+    std::pair(
+        "random", +[](std::size_t ops) { return test::random_graph(1, ops); }),
+};
 
 /// All single moves from a placement in a random order, so that any number of them is a sample of all; `by_delta` or each simulated in
 /// full.
@@ -178,14 +186,17 @@ int main(int argc, char** argv) {
                                          SimulationOptions{.batches = 10, .in_flight = 4});
             benchmark::RegisterBenchmark(("random_placement_traced" + name).c_str(), simulate_traced, problem);
         }
-        benchmark::RegisterBenchmark(("scaling" + kind).c_str(), simulate_scaling, crossing)
-            ->RangeMultiplier(10)
-            ->Range(100, 100'000)
-            ->Arg(200'000);
-        // Networks of modules, a recurrent one unrolled to more than 10 000 ops, and a graph without any structure.
-        for (const auto& [graph, problem] :
-             {std::pair("inception_v3", network_problem("inception_v3", crossing)), std::pair("nmt8", network_problem("nmt8", crossing)),
-              std::pair("random_10000", problem_of(test::random_graph(1, 10'000), crossing))}) {
+        for (const auto& [graph, make] : kScaling) {
+            benchmark::RegisterBenchmark(("scaling/" + std::string(graph) + kind).c_str(), simulate_scaling, make, crossing)
+                ->RangeMultiplier(10)
+                ->Range(100, 100'000)
+                ->Arg(200'000);
+        }
+        // A network of modules and one of ten times as many, a recurrent one, and a graph without any structure.
+        for (const auto& [graph, problem] : {std::pair("inception_v3", network_problem("inception_v3", crossing)),
+                                             std::pair("modular_10000", problem_of(test::modular_network(1, 10'000), crossing)),
+                                             std::pair("nmt8", network_problem("nmt8", crossing)),
+                                             std::pair("random_10000", problem_of(test::random_graph(1, 10'000), crossing))}) {
             for (const auto& [from, base] :
                  {std::pair("single", single_device_placement(*problem)), std::pair("random", random_placement(*problem, 1))}) {
                 const std::string of = std::string("/") + graph + "/" + from + kind;

@@ -113,6 +113,34 @@ Graph random_network(std::uint64_t seed, std::size_t ops, std::size_t max_inputs
     return builder.build();
 }
 
+Graph modular_network(std::uint64_t seed, std::size_t ops) {
+    Random random(seed ^ 0x6d6f64ULL);
+    GraphBuilder builder("modular" + std::to_string(seed), 1, Training::implicit);
+    std::size_t count = 0;
+    const auto add = [&](std::vector<std::string> inputs) {
+        Op op = make_op("op" + std::to_string(count++), random.uniform(1e7, 5e9), static_cast<std::int64_t>(random.uniform(1e5, 8e6)));
+        if (random.chance(0.4)) op.parameter_bytes = static_cast<std::int64_t>(random.uniform(1e4, 5e6));
+        std::string name = op.name;
+        builder.add(std::move(op), std::move(inputs));
+        return name;
+    };
+    std::string last = add({});
+    // An op with parameters becomes three of the training step, the others two.
+    while (static_cast<double>(count) * 2.4 < static_cast<double>(ops)) {
+        std::vector<std::string> ends;
+        const std::size_t branches = 1 + random.index(5);
+        for (std::size_t branch = 0; branch < branches; ++branch) {
+            std::string end = last;
+            const std::size_t length = 1 + random.index(4);
+            for (std::size_t i = 0; i < length; ++i) end = add({end});
+            ends.push_back(std::move(end));
+        }
+        ends.push_back(last);
+        last = add(std::move(ends));
+    }
+    return builder.build();
+}
+
 Machine uniform_machine(std::size_t gpus, double memory_bytes) {
     std::vector<Device> devices;
     std::vector<Channel> channels;

@@ -24,6 +24,10 @@ Graph random_graph(std::uint64_t seed, std::size_t ops, std::size_t max_inputs =
 /// workspaces, outputs that travel together, ops that share a device. Beside each other and in chains.
 Graph random_network(std::uint64_t seed, std::size_t ops, std::size_t max_inputs = 3, Training training = Training::none);
 
+/// A deep network as Inception-V3 and ResNet are: a chain of modules, each of one to five parallel branches of one to four ops, joined and
+/// added to what went in. A training step of about `ops` ops; sizes and costs vary. The same for the same seed.
+Graph modular_network(std::uint64_t seed, std::size_t ops);
+
 /// `gpus` GPUs "gpu:0".. of 1 TFLOP/s, 1 TB/s and `memory_bytes`, every ordered pair with a channel of its own of 1 GB/s; no overheads,
 /// efficiency 1.
 Machine uniform_machine(std::size_t gpus, double memory_bytes = 1e12);
