@@ -5,8 +5,10 @@
 #include <iostream>
 #include <numeric>
 
-#include "app/comparison_output.hpp"
+#include "app/compared_case.hpp"
+#include "app/console.hpp"
 #include "app/interrupt.hpp"
+#include "app/progress_line.hpp"
 #include "app/search_arguments.hpp"
 #include "core/base/units.hpp"
 

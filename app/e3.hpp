@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/comparison_output.hpp"
+#include "app/compared_case.hpp"
 #include "app/job.hpp"
 
 namespace placewright::e3 {

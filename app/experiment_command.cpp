@@ -6,8 +6,10 @@
 #include <map>
 #include <numeric>
 
+#include "app/console.hpp"
 #include "app/e3.hpp"
 #include "app/interrupt.hpp"
+#include "app/progress_line.hpp"
 #include "app/search_arguments.hpp"
 #include "core/base/units.hpp"
 #include "core/io/input_error.hpp"

@@ -27,6 +27,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "app/compare_window.hpp"
 #include "app/export.hpp"
 #include "app/op_drag.hpp"
 #include "app/option_text.hpp"
@@ -97,6 +98,7 @@ MainWindow::~MainWindow() {
     m_document->disconnect(this);
     m_document->undoStack()->disconnect(this);
     delete m_drag;
+    delete m_compare;
     m_document.reset();
 }
 
@@ -278,6 +280,10 @@ void MainWindow::makeActions() {
     m_simulation = add(run, tr("&Simulation…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S),
                        tr("How a step is simulated: batches, training or inference, times, memory"), [this] { editSimulation(); });
 
+    run->addSeparator();
+    add(run, tr("&Compare algorithms…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C),
+        tr("Run algorithms against each other, on several networks, machines and seeds"), [this] { openCompare(); });
+
     QMenu* help = menuBar()->addMenu(tr("&Help"));
     add(help, tr("&Keyboard and mouse"), QKeySequence::HelpContents, tr("How to move around and edit"), [this] {
         QMessageBox::information(
@@ -287,7 +293,7 @@ void MainWindow::makeActions() {
                "<b>Timeline</b><br>Ctrl+wheel or W and S to zoom, A and D to pan, F to fit, Shift+drag to measure. Ctrl+Shift+P draws the "
                "critical path, Ctrl+Shift+K shows it in the graph; the Why panel tells what it is made of.<br><br>"
                "<b>Anywhere</b><br>Ctrl+F finds, F5 optimizes and stops, Ctrl+Z undoes, Ctrl+S exports the placement, "
-               "Ctrl+Shift+S sets how a step is simulated, Ctrl+Shift+H goes to the start page and back. "
+               "Ctrl+Shift+S sets how a step is simulated, Ctrl+Shift+C compares algorithms, Ctrl+Shift+H goes to the start page and back. "
                "Double-click a run to see its placement."));
     });
     add(help, tr("&About Placewright"), {}, tr("Version and licence"), [this] {
@@ -530,6 +536,17 @@ void MainWindow::editSimulation() {
 }
 
 /// What is not as usual is said in the toolbar, so that nobody wonders about the figures.
+void MainWindow::openCompare() {
+    if (m_compare == nullptr) {
+        m_compare = new CompareWindow(m_document.get(), m_optionsOf, this);
+        connect(m_compare, &CompareWindow::placementChosen, m_document.get(), &Document::showPlacement);
+    }
+    m_compare->prepare(m_evaluations->value());
+    m_compare->show();
+    m_compare->raise();
+    m_compare->activateWindow();
+}
+
 void MainWindow::showOptions() {
     const QStringList changes = changedOptions(m_document->options());
     const QString all = changes.join(QStringLiteral(" · "));

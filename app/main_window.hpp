@@ -21,6 +21,7 @@ class QToolButton;
 namespace placewright {
 
 class ArchiveMap;
+class CompareWindow;
 class CurvePlot;
 class DevicePanel;
 class FindBar;
@@ -95,6 +96,7 @@ private:
     void moveSelectionTo(int number);
     void editOptions();
     void editSimulation();
+    void openCompare();
     void showOptions();
     void showStart(bool start);
     void exportPlacement();
@@ -105,6 +107,7 @@ private:
 
     std::unique_ptr<Document> m_document;
     OpDrag* m_drag = nullptr;
+    CompareWindow* m_compare = nullptr;  ///< null until it is asked for
 
     QStackedWidget* m_stack = nullptr;
     StartPage* m_start = nullptr;

@@ -72,22 +72,11 @@ void Run::search(std::stop_token stop) {
 }
 
 void Run::publish(Update update) {
-    bool waiting = false;
-    {
-        const std::scoped_lock lock(m_mutex);
-        waiting = m_update.has_value();
-        m_update = std::move(update);
-    }
-    if (!waiting) QMetaObject::invokeMethod(this, &Run::receive, Qt::QueuedConnection);
+    if (m_update.put(std::move(update))) QMetaObject::invokeMethod(this, &Run::receive, Qt::QueuedConnection);
 }
 
 void Run::receive() {
-    Update update;
-    {
-        const std::scoped_lock lock(m_mutex);
-        update = std::move(*m_update);
-        m_update.reset();
-    }
+    Update update = m_update.take();
     m_progress = std::move(update.progress);
     m_timeline = std::move(update.timeline);
     m_timelinePlacement = std::move(update.timelinePlacement);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -10,6 +9,7 @@
 #include <QString>
 
 #include "app/job.hpp"
+#include "app/latest_value.hpp"
 #include "core/search/search.hpp"
 #include "widgets/timeline_view.hpp"
 
@@ -74,9 +74,8 @@ private:
     std::shared_ptr<const TimelineData> m_timeline;
     std::shared_ptr<const Placement> m_timelinePlacement;
 
-    std::mutex m_mutex;
-    std::optional<Update> m_update;  ///< guarded by m_mutex: what receive() has not taken yet
-    std::jthread m_thread;           ///< last: it is joined before the rest goes
+    LatestValue<Update> m_update;  ///< what receive() has not taken yet
+    std::jthread m_thread;         ///< last: it is joined before the rest goes
 };
 
 }  // namespace placewright

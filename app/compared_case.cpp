@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "app/comparison_output.hpp"
+#include "app/compared_case.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <unistd.h>
 
 #include "core/base/units.hpp"
 
@@ -70,8 +69,8 @@ std::string p_text(double p) {
     return p < 0.001 ? "<0.001" : printf_text("%.3f", p);
 }
 
-std::vector<Row> standing_rows(const ComparedCase& compared) {
-    std::vector<Row> rows{{"algorithm", "mean", "± 95 %", "best", "within 5 % (evaluations, time)", "speed-up", "p"}};
+std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared) {
+    std::vector<std::vector<std::string>> rows{{"algorithm", "mean", "± 95 %", "best", "within 5 % (evaluations, time)", "speed-up", "p"}};
     const std::vector<Standing> all = compared.all_standings();
     if (all.empty()) return rows;
     const Standing& best = *std::ranges::min_element(all, {}, [](const Standing& standing) { return standing.score_s.mean; });
@@ -115,21 +114,6 @@ std::string curves_csv(const std::vector<std::string>& label_names, const std::v
         }
     }
     return text;
-}
-
-ProgressLine::ProgressLine(std::string place) : place_(std::move(place)), terminal_(isatty(STDERR_FILENO) != 0) {}
-
-ProgressLine::~ProgressLine() {
-    if (terminal_) std::fputs("\r\x1b[K", stderr);
-}
-
-ComparisonCallback ProgressLine::callback() const {
-    if (!terminal_) return {};
-    return [this](const ComparisonProgress& progress) {
-        std::string text = place_ + std::to_string(progress.finished) + " of " + std::to_string(progress.runs) + " searches, ";
-        if (progress.best_s) text += "best " + format_seconds(*progress.best_s) + ", ";
-        std::fprintf(stderr, "\r\x1b[K%s%s left", text.c_str(), format_clock(progress.eta_s).c_str());
-    };
 }
 
 }  // namespace placewright

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Comparisons as tables for people and files for spreadsheets.
+// Comparisons as tables for people and files for spreadsheets, the same on the command line and in the window.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "app/console.hpp"
 #include "core/search/comparison.hpp"
 
 namespace placewright {
@@ -30,29 +29,13 @@ std::optional<double> speedup(const ComparedCase& compared, const Standing& stan
 
 /// A row for each algorithm, the header first: mean and interval, best, how soon within 5 %, speed-up over one device, p against the one
 /// with the lowest mean.
-std::vector<Row> standing_rows(const ComparedCase& compared);
+std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared);
 inline constexpr std::string_view kStandingAlignment = "lrrrlrr";
 
 /// A line a run. `label_names`: headings of the labels.
 std::string runs_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases);
 /// A line a point of each learning curve.
 std::string curves_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases);
-
-/// On a terminal one line of standard error with `place` and how far the comparison is; it is gone with this object.
-class ProgressLine {
-public:
-    explicit ProgressLine(std::string place);
-    ~ProgressLine();
-    ProgressLine(const ProgressLine&) = delete;
-    ProgressLine& operator=(const ProgressLine&) = delete;
-
-    /// Empty where there is no terminal.
-    ComparisonCallback callback() const;
-
-private:
-    std::string place_;
-    bool terminal_;
-};
 
 /// "0.034", "<0.001"
 std::string p_text(double p);

@@ -1,0 +1,522 @@
+// SPDX-License-Identifier: MIT
+#include "app/compare_window.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <QComboBox>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QFormLayout>
+#include <QGroupBox>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QListWidget>
+#include <QMessageBox>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSettings>
+#include <QShortcut>
+#include <QSpinBox>
+#include <QSplitter>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include "app/document.hpp"
+#include "app/option_text.hpp"
+#include "core/algorithms.hpp"
+#include "core/graph/networks.hpp"
+#include "core/io/input_error.hpp"
+#include "widgets/quantities.hpp"
+#include "widgets/standing_plot.hpp"
+
+namespace placewright {
+namespace {
+
+/// What a first comparison is about; the others are a click away.
+constexpr std::array kFirstAlgorithms{"expert", "hill-climbing", "simulated-annealing", "genetic", "map-elites"};
+
+constexpr int kValueRole = Qt::UserRole;  ///< of the lists: id of an algorithm, file or name of a network or machine
+constexpr int kCaseRole = Qt::UserRole;   ///< of the table's first column: index of the case
+constexpr int kContestantRole = Qt::UserRole + 1;
+
+enum Column { Name, Mean, Interval, Best, Near, Speedup, Chance, ColumnCount };
+
+QString text(std::string_view utf8) {
+    return QString::fromUtf8(utf8.data(), static_cast<qsizetype>(utf8.size()));
+}
+
+QListWidget* makeList(const char* name, const QString& title, const QString& toolTip) {
+    auto* list = new QListWidget;
+    list->setObjectName(QLatin1String(name));
+    list->setAccessibleName(title);
+    list->setToolTip(toolTip);
+    list->setUniformItemSizes(true);
+    return list;
+}
+
+QListWidgetItem* addEntry(QListWidget* list, const QString& title, const QString& value, bool checked) {
+    auto* item = new QListWidgetItem(title, list);
+    item->setData(kValueRole, value);
+    item->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsUserCheckable);
+    item->setCheckState(checked ? Qt::Checked : Qt::Unchecked);
+    return item;
+}
+
+std::vector<std::string> checkedIn(const QListWidget* list) {
+    std::vector<std::string> values;
+    for (int row = 0; row < list->count(); ++row) {
+        if (list->item(row)->checkState() == Qt::Checked) values.push_back(list->item(row)->data(kValueRole).toString().toStdString());
+    }
+    return values;
+}
+
+QListWidgetItem* findEntry(const QListWidget* list, const QString& value) {
+    for (int row = 0; row < list->count(); ++row) {
+        if (list->item(row)->data(kValueRole).toString() == value) return list->item(row);
+    }
+    return nullptr;
+}
+
+/// Checks an entry, which is added where it is not there yet.
+void check(QListWidget* list, const QString& title, const QString& value) {
+    QListWidgetItem* item = findEntry(list, value);
+    if (item == nullptr) {
+        item = addEntry(list, title, value, true);
+        list->insertItem(0, list->takeItem(list->row(item)));
+    }
+    item->setCheckState(Qt::Checked);
+    list->scrollToItem(item);
+}
+
+}  // namespace
+
+CompareWindow::CompareWindow(Document* document, const std::map<std::string, OptionValues>& options, QWidget* parent)
+    : QWidget(parent, Qt::Window), m_document(document), m_options(options) {
+    setObjectName(QStringLiteral("compareWindow"));
+    setWindowTitle(tr("Compare algorithms — Placewright"));
+    auto* splitter = new QSplitter;
+    splitter->addWidget(makeForm());
+    splitter->addWidget(makeResults());
+    splitter->setStretchFactor(1, 1);
+    splitter->setChildrenCollapsible(false);
+    auto* layout = new QVBoxLayout(this);
+    layout->addWidget(splitter);
+    resize(1120, 720);
+    auto* close = new QShortcut(QKeySequence::Close, this);
+    connect(close, &QShortcut::activated, this, &QWidget::close);
+    showRequest();
+    showProgress();
+    showRows();
+}
+
+CompareWindow::~CompareWindow() = default;
+
+QWidget* CompareWindow::makeForm() {
+    m_algorithms = makeList("algorithms", tr("Algorithms"), tr("What is compared, with the options chosen in the main window"));
+    for (const AlgorithmInfo& info : algorithms()) {
+        const bool first = std::ranges::find(kFirstAlgorithms, info.id) != kFirstAlgorithms.end();
+        addEntry(m_algorithms, text(info.title), text(info.id), first)->setToolTip(text(info.help));
+    }
+    m_networks = makeList("networks", tr("Networks"), tr("Each is placed by every algorithm"));
+    for (const ShippedFile& shipped : shipped_networks()) {
+        const NetworkInfo* info = find_network(shipped.name);
+        addEntry(m_networks, info != nullptr ? text(info->title) : text(shipped.name), text(shipped.file.string()), false);
+    }
+    m_machines = makeList("machines", tr("Machines"), tr("Each network is placed on every machine"));
+    for (const ShippedFile& shipped : shipped_machines()) addEntry(m_machines, text(shipped.name), text(shipped.name), false);
+
+    m_seeds = new QSpinBox;
+    m_seeds->setObjectName(QStringLiteral("seeds"));
+    m_seeds->setRange(1, 1000);
+    m_seeds->setValue(5);
+    m_seeds->setToolTip(tr("How often each algorithm searches, with seeds from 1 up; intervals need two or more"));
+    m_evaluations = new QSpinBox;
+    m_evaluations->setObjectName(QStringLiteral("evaluations"));
+    m_evaluations->setRange(1, 1'000'000'000);
+    m_evaluations->setGroupSeparatorShown(true);
+    m_evaluations->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
+    m_evaluations->setToolTip(tr("Placements that each search may simulate: the same for all"));
+    m_size = new QLabel;
+    m_size->setObjectName(QStringLiteral("size"));
+    m_size->setWordWrap(true);
+    m_size->setForegroundRole(QPalette::PlaceholderText);
+    m_start = new QPushButton;
+    m_start->setObjectName(QStringLiteral("start"));
+
+    auto* form = new QWidget;
+    auto* layout = new QVBoxLayout(form);
+    layout->setContentsMargins(0, 0, 6, 0);
+    for (const auto& [list, stretch] : {std::pair(m_algorithms, 3), std::pair(m_networks, 2), std::pair(m_machines, 2)}) {
+        auto* title = new QLabel(list->accessibleName());
+        title->setBuddy(list);
+        layout->addWidget(title);
+        layout->addWidget(list, stretch);
+        connect(list, &QListWidget::itemChanged, this, &CompareWindow::showRequest);
+    }
+    auto* numbers = new QFormLayout;
+    numbers->addRow(tr("&Seeds"), m_seeds);
+    numbers->addRow(tr("&Evaluations"), m_evaluations);
+    layout->addLayout(numbers);
+    layout->addWidget(m_size);
+    layout->addWidget(m_start);
+    connect(m_seeds, &QSpinBox::valueChanged, this, &CompareWindow::showRequest);
+    connect(m_evaluations, &QSpinBox::valueChanged, this, &CompareWindow::showRequest);
+    connect(m_start, &QPushButton::clicked, this, &CompareWindow::startOrStop);
+    return form;
+}
+
+QWidget* CompareWindow::makeResults() {
+    m_status = new QLabel;
+    m_status->setObjectName(QStringLiteral("status"));
+    m_status->setAccessibleName(tr("Progress of the comparison"));
+    m_status->setWordWrap(true);
+    m_progress = new QProgressBar;
+    m_progress->setTextVisible(false);
+    m_progress->setMaximumHeight(8);
+    m_progress->setAccessibleName(tr("Progress"));
+
+    m_table = new QTreeWidget;
+    m_table->setObjectName(QStringLiteral("standings"));
+    m_table->setAccessibleName(tr("How the algorithms have done"));
+    m_table->setToolTip(tr("A double-click or Enter shows the best placement in the main window."));
+    m_table->setColumnCount(ColumnCount);
+    m_table->setHeaderLabels(
+        {tr("Algorithm"), tr("Mean"), tr("± 95 %"), tr("Best"), tr("Within 5 % of the best"), tr("Speed-up"), tr("p")});
+    const std::array<QString, ColumnCount> help{
+        tr("Networks and machines, and the algorithms on them"),
+        tr("Mean step time over the seeds; with a penalty where the placement does not fit the memory"),
+        tr("Half of Student's 95 % interval of the mean"),
+        tr("Lowest of all seeds"),
+        tr("Searches that came within 5 % of the best of all, and when half of them had"),
+        tr("Fastest single device over the mean"),
+        tr("Chance of such a difference from the algorithm with the lowest mean if both were as good (Welch's t-test)")};
+    for (int column = 0; column < ColumnCount; ++column) {
+        m_table->headerItem()->setToolTip(column, help[static_cast<std::size_t>(column)]);
+        if (column != Name && column != Near) m_table->headerItem()->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+    }
+    m_table->setUniformRowHeights(true);
+    m_table->setAlternatingRowColors(true);
+    m_table->header()->setStretchLastSection(false);
+    m_table->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    m_table->header()->setSectionResizeMode(Near, QHeaderView::Stretch);
+
+    m_plot = new StandingPlot;
+    m_first = new QComboBox;
+    m_second = new QComboBox;
+    m_first->setObjectName(QStringLiteral("first"));
+    m_second->setObjectName(QStringLiteral("second"));
+    m_first->setAccessibleName(tr("First algorithm of the test"));
+    m_second->setAccessibleName(tr("Second algorithm of the test"));
+    m_test = new QLabel;
+    m_test->setObjectName(QStringLiteral("test"));
+    m_test->setAccessibleName(tr("Welch's t-test"));
+    m_test->setToolTip(tr("Welch's t-test of equal means without equal variances, two-sided"));
+    m_test->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    auto* test = new QHBoxLayout;
+    test->addWidget(m_first);
+    test->addWidget(new QLabel(tr("against")));
+    test->addWidget(m_second);
+    test->addWidget(m_test, 1);
+
+    m_show = new QPushButton(tr("Show &placement"));
+    m_show->setObjectName(QStringLiteral("showPlacement"));
+    m_show->setToolTip(
+        tr("Show the best placement of the chosen algorithm in the main window (Enter); Ctrl+Z there brings the old one back"));
+    m_exportRuns = new QPushButton(tr("Export &searches…"));
+    m_exportRuns->setToolTip(tr("Write a CSV table with a line a search"));
+    m_exportCurves = new QPushButton(tr("Export &curves…"));
+    m_exportCurves->setToolTip(tr("Write all learning curves as a CSV table"));
+    auto* buttons = new QHBoxLayout;
+    buttons->addWidget(m_show);
+    buttons->addStretch(1);
+    buttons->addWidget(m_exportRuns);
+    buttons->addWidget(m_exportCurves);
+
+    auto* bottom = new QWidget;
+    auto* bottomLayout = new QVBoxLayout(bottom);
+    bottomLayout->setContentsMargins(0, 0, 0, 0);
+    bottomLayout->addWidget(m_plot, 1);
+    bottomLayout->addLayout(test);
+    bottomLayout->addLayout(buttons);
+    auto* splitter = new QSplitter(Qt::Vertical);
+    splitter->addWidget(m_table);
+    splitter->addWidget(bottom);
+    splitter->setChildrenCollapsible(false);
+    auto* results = new QWidget;
+    auto* layout = new QVBoxLayout(results);
+    layout->setContentsMargins(6, 0, 0, 0);
+    layout->addWidget(m_status);
+    layout->addWidget(m_progress);
+    layout->addWidget(splitter, 1);
+
+    connect(m_table, &QTreeWidget::currentItemChanged, this, &CompareWindow::showCase);
+    connect(m_table, &QTreeWidget::itemDoubleClicked, this, &CompareWindow::showBest);
+    for (const Qt::Key key : {Qt::Key_Return, Qt::Key_Enter}) {
+        auto* shortcut = new QShortcut(key, m_table);
+        shortcut->setContext(Qt::WidgetShortcut);
+        connect(shortcut, &QShortcut::activated, this, &CompareWindow::showBest);
+    }
+    connect(m_first, &QComboBox::activated, this, &CompareWindow::showTest);
+    connect(m_second, &QComboBox::activated, this, &CompareWindow::showTest);
+    connect(m_show, &QPushButton::clicked, this, &CompareWindow::showBest);
+    connect(m_exportRuns, &QPushButton::clicked, this, [this] {
+        exportTable(QStringLiteral("searches.csv"), [](const auto& cases) { return runs_csv({"network", "machine"}, cases); });
+    });
+    connect(m_exportCurves, &QPushButton::clicked, this, [this] {
+        exportTable(QStringLiteral("curves.csv"), [](const auto& cases) { return curves_csv({"network", "machine"}, cases); });
+    });
+    return results;
+}
+
+void CompareWindow::prepare(int evaluations) {
+    if (m_run) return;
+    m_evaluations->setValue(evaluations);
+    if (!m_document->isOpen()) return;
+    check(m_networks, text(m_document->problem()->graph->name()), m_document->networkFile());
+    check(m_machines, text(m_document->job().machine->name()), m_document->machineFile());
+}
+
+ComparisonRequest CompareWindow::request() const {
+    ComparisonRequest request;
+    request.networks = checkedIn(m_networks);
+    request.machines = checkedIn(m_machines);
+    request.options = m_document->options();
+    for (const std::string& id : checkedIn(m_algorithms)) {
+        const auto options = m_options.find(id);
+        request.contestants.push_back({find_algorithm(id), options == m_options.end() ? OptionValues() : options->second});
+    }
+    request.seeds = static_cast<std::size_t>(m_seeds->value());
+    request.evaluations = static_cast<std::uint64_t>(m_evaluations->value());
+    return request;
+}
+
+void CompareWindow::showRequest() {
+    const bool running = m_run && m_run->state() == ComparisonRun::State::running;
+    for (QWidget* widget : std::initializer_list<QWidget*>{m_algorithms, m_networks, m_machines, m_seeds, m_evaluations}) {
+        widget->setEnabled(!running);
+    }
+    m_start->setText(running ? tr("S&top") : tr("&Compare"));
+    m_start->setToolTip(running ? tr("Stop; the searches that have ended stay in the table") : tr("Run all searches, on all cores"));
+    if (running) return;
+    const std::size_t searches = request().searches();
+    m_start->setEnabled(searches > 0);
+    if (searches == 0) {
+        m_size->setText(tr("Check at least one algorithm, one network and one machine."));
+        return;
+    }
+    const QStringList options = changedOptions(m_document->options());
+    QString size = tr("%L1 searches of at most %L2 evaluations").arg(searches).arg(m_evaluations->value());
+    if (!options.isEmpty()) size += tr("; simulated with %1").arg(options.join(QStringLiteral(" · ")));
+    m_size->setText(size);
+}
+
+void CompareWindow::startOrStop() {
+    if (m_run && m_run->state() == ComparisonRun::State::running) {
+        m_run->cancel();
+        m_start->setEnabled(false);
+        return;
+    }
+    m_run = std::make_unique<ComparisonRun>(request());
+    connect(m_run.get(), &ComparisonRun::progressed, this, [this] {
+        showProgress();
+        showRows();
+    });
+    connect(m_run.get(), &ComparisonRun::ended, this, [this] {
+        m_start->setEnabled(true);
+        showRequest();
+        showProgress();
+    });
+    m_run->start();
+    showRequest();
+    showProgress();
+    showRows();
+}
+
+void CompareWindow::showProgress() {
+    const bool running = m_run && m_run->state() == ComparisonRun::State::running;
+    m_progress->setVisible(running);
+    if (!m_run) {
+        m_status->setText(
+            tr("Choose on the left and press Compare: every algorithm searches with every seed, all with as many evaluations."));
+        return;
+    }
+    const auto searches = static_cast<int>(m_run->request().searches());
+    const auto finished = static_cast<int>(m_run->finishedSearches());
+    m_progress->setRange(0, searches);
+    m_progress->setValue(finished);
+    QString status = tr("%L1 of %L2 searches").arg(finished).arg(searches);
+    switch (m_run->state()) {
+        case ComparisonRun::State::running:
+            if (m_run->remaining_s() > 0) status += tr(" · %1 left").arg(QString::fromStdString(format_clock(m_run->remaining_s())));
+            break;
+        case ComparisonRun::State::finished:
+            break;
+        case ComparisonRun::State::cancelled:
+            status += tr(" · stopped");
+            break;
+        case ComparisonRun::State::failed:
+            status = tr("The comparison failed: %1").arg(m_run->failure());
+            break;
+    }
+    m_status->setText(status);
+}
+
+/// Rebuilds the table; which row is current and which cases are folded stays.
+void CompareWindow::showRows() {
+    const auto current = currentEntry();
+    const QSignalBlocker blocker(m_table);
+    const bool same = m_run && static_cast<std::size_t>(m_table->topLevelItemCount()) <= m_run->cases().size();
+    std::vector<bool> folded;
+    for (int i = 0; same && i < m_table->topLevelItemCount(); ++i) folded.push_back(!m_table->topLevelItem(i)->isExpanded());
+    m_table->clear();
+    QTreeWidgetItem* chosen = nullptr;
+    const std::size_t cases = m_run ? m_run->cases().size() : 0;
+    bool exportable = false;
+    for (std::size_t of = 0; of < cases; ++of) {
+        const CaseOnItsWay& item = *m_run->cases()[of];
+        auto* head = new QTreeWidgetItem(m_table);
+        head->setFirstColumnSpanned(true);
+        QFont bold = head->font(Name);
+        bold.setBold(true);
+        head->setFont(Name, bold);
+        head->setText(Name, text(item.compared.title));
+        head->setFlags(Qt::ItemIsEnabled);
+        if (!item.failure.isEmpty()) {
+            auto* failure = new QTreeWidgetItem(head, {item.failure});
+            failure->setFirstColumnSpanned(true);
+            failure->setToolTip(Name, item.failure);
+            failure->setFlags(Qt::ItemIsEnabled);
+        }
+        const std::vector<Standing> all = item.compared.all_standings();
+        const auto rows = standing_rows(item.compared);
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            auto* row = new QTreeWidgetItem(head);
+            for (int column = 0; column < ColumnCount; ++column) {
+                row->setText(column, text(rows[i + 1][static_cast<std::size_t>(column)]));
+                if (column != Name && column != Near) row->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+            }
+            row->setText(Name, text(item.compared.contestants[all[i].contestant].algorithm->title));
+            row->setToolTip(Near, row->text(Near));
+            row->setData(Name, kCaseRole, static_cast<qulonglong>(of));
+            row->setData(Name, kContestantRole, static_cast<qulonglong>(all[i].contestant));
+            if (current && current->of == of && current->contestant == all[i].contestant) chosen = row;
+            exportable = true;
+        }
+        head->setExpanded(of >= folded.size() || !folded[of]);
+    }
+    if (chosen == nullptr) {
+        for (QTreeWidgetItemIterator it(m_table); chosen == nullptr && *it != nullptr; ++it) {
+            if ((*it)->data(Name, kContestantRole).isValid()) chosen = *it;
+        }
+    }
+    if (chosen != nullptr) m_table->setCurrentItem(chosen);
+    m_exportRuns->setEnabled(exportable);
+    m_exportCurves->setEnabled(exportable);
+    showCase();
+}
+
+std::optional<CompareWindow::Entry> CompareWindow::currentEntry() const {
+    const QTreeWidgetItem* item = m_table->currentItem();
+    if (item == nullptr || !item->data(Name, kContestantRole).isValid()) return {};
+    return Entry{item->data(Name, kCaseRole).toULongLong(), item->data(Name, kContestantRole).toULongLong()};
+}
+
+const CaseOnItsWay* CompareWindow::currentCase() const {
+    const auto entry = currentEntry();
+    return entry && m_run && entry->of < m_run->cases().size() ? m_run->cases()[entry->of].get() : nullptr;
+}
+
+const ComparedRun* CompareWindow::showable() const {
+    const CaseOnItsWay* item = currentCase();
+    if (item == nullptr || !m_document->isOpen()) return nullptr;
+    const Problem &compared = *item->job->problem, &open = *m_document->problem();
+    if (compared.graph->name() != open.graph->name() || item->job->machine->name() != m_document->job().machine->name() ||
+        compared.groups != open.groups || compared.devices != open.devices || !(m_run->request().options == m_document->options())) {
+        return nullptr;
+    }
+    const ComparedRun* best = nullptr;
+    for (const ComparedRun& run : item->compared.runs) {
+        if (run.contestant != currentEntry()->contestant) continue;
+        if (best == nullptr || run.progress.best.seconds < best->progress.best.seconds) best = &run;
+    }
+    return best;
+}
+
+/// The plot and the test are those of the case that the current row belongs to.
+void CompareWindow::showCase() {
+    m_show->setEnabled(showable() != nullptr);
+    const CaseOnItsWay* item = currentCase();
+    std::vector<StandingBar> bars;
+    const QVariant first = m_first->currentData(), second = m_second->currentData();
+    m_first->clear();
+    m_second->clear();
+    if (item != nullptr) {
+        for (const Standing& standing : item->compared.all_standings()) {
+            const QString title = text(item->compared.contestants[standing.contestant].algorithm->title);
+            StandingBar bar{title, standing.score_s.mean, standing.score_s.half_width_95, {}, standing.fitting == standing.runs.size()};
+            for (const ComparedRun* run : standing.runs) bar.scores_s.push_back(run->progress.best.seconds);
+            bars.push_back(std::move(bar));
+            for (QComboBox* box : {m_first, m_second}) box->addItem(title, static_cast<qulonglong>(standing.contestant));
+        }
+        m_first->setCurrentIndex(std::max(0, m_first->findData(first)));
+        const int other = m_second->findData(second);
+        m_second->setCurrentIndex(other >= 0 ? other : m_second->count() - 1);
+    }
+    m_first->setEnabled(m_first->count() > 1);
+    m_second->setEnabled(m_second->count() > 1);
+    m_plot->setBars(std::move(bars), item != nullptr ? item->compared.one_device_s : std::nullopt);
+    showTest();
+}
+
+void CompareWindow::showTest() {
+    m_test->clear();
+    const CaseOnItsWay* item = currentCase();
+    if (item == nullptr || m_first->currentData() == m_second->currentData()) return;
+    const std::vector<Standing> all = item->compared.all_standings();
+    const auto of = [&](const QComboBox* box) -> const Standing& {
+        return *std::ranges::find(all, box->currentData().toULongLong(), &Standing::contestant);
+    };
+    const Standing &first = of(m_first), &second = of(m_second);
+    const double difference_s = first.score_s.mean - second.score_s.mean;
+    const QString difference = (difference_s > 0 ? QStringLiteral("+") : QStringLiteral("−")) + secondsText(std::abs(difference_s));
+    if (const auto test = welch_test(first.score_s, second.score_s)) {
+        m_test->setText(tr("%1 · t = %2 · p = %3: %4")
+                            .arg(difference, QString::number(test->t, 'f', 2), text(p_text(test->p)),
+                                 test->p < 0.05 ? tr("a clear difference") : tr("may be chance")));
+    } else if (difference_s == 0) {
+        m_test->setText(tr("the same"));
+    } else {
+        m_test->setText(tr("%1 · not enough searches, or no spread, for a test").arg(difference));
+    }
+}
+
+void CompareWindow::showBest() {
+    const ComparedRun* best = showable();
+    if (best == nullptr) return;
+    const Contestant& contestant = currentCase()->compared.contestants[best->contestant];
+    Q_EMIT placementChosen(*best->progress.best_placement, tr("Show %1, seed %2").arg(text(contestant.algorithm->title)).arg(best->seed));
+}
+
+void CompareWindow::exportTable(const QString& suggestion, const std::function<std::string(const std::vector<ComparedCase>&)>& write) {
+    const QString folder = QSettings().value(QStringLiteral("exportFolder")).toString();
+    QString file = QFileDialog::getSaveFileName(this, tr("Export"), folder.isEmpty() ? suggestion : folder + QLatin1Char('/') + suggestion,
+                                                tr("Table (*.csv)"));
+    if (file.isEmpty()) return;
+    if (QFileInfo(file).suffix().isEmpty()) file += QStringLiteral(".csv");
+    QSettings().setValue(QStringLiteral("exportFolder"), QFileInfo(file).absolutePath());
+    std::vector<ComparedCase> cases;
+    for (const auto& item : m_run->cases()) {
+        if (!item->compared.runs.empty()) cases.push_back(item->compared);
+    }
+    try {
+        write_file(file.toStdString(), write(cases));
+        m_status->setText(tr("Written to %1").arg(file));
+    } catch (const InputError& error) {
+        QMessageBox::warning(this, tr("Export"), QString::fromUtf8(error.what()));
+    }
+}
+
+}  // namespace placewright

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <QWidget>
+
+#include "app/comparison_run.hpp"
+
+class QComboBox;
+class QLabel;
+class QListWidget;
+class QProgressBar;
+class QPushButton;
+class QSpinBox;
+class QTreeWidget;
+
+namespace placewright {
+
+class Document;
+class StandingPlot;
+
+/// Algorithms against each other on networks and machines: what shall be compared on the left, how they have done so far on the right.
+/// Networks are simulated as the document's is, algorithms have the options that were chosen for them. A closed window goes on comparing.
+class CompareWindow : public QWidget {
+    Q_OBJECT
+public:
+    CompareWindow(Document* document, const std::map<std::string, OptionValues>& options, QWidget* parent = nullptr);
+    ~CompareWindow() override;
+
+    /// Checks what is open in the document; a comparison that runs, or has, stays as it is.
+    void prepare(int evaluations);
+    const ComparisonRun* run() const { return m_run.get(); }
+
+Q_SIGNALS:
+    /// The best placement of an algorithm on the network and machine that are open.
+    void placementChosen(const placewright::Placement& placement, const QString& title);
+
+private:
+    /// A row of the table.
+    struct Entry {
+        std::size_t of = 0;  ///< index of the case
+        std::size_t contestant = 0;
+    };
+
+    QWidget* makeForm();
+    QWidget* makeResults();
+    ComparisonRequest request() const;
+    void showRequest();
+    void startOrStop();
+    void showProgress();
+    void showRows();
+    void showCase();
+    void showTest();
+    void showBest();
+    void exportTable(const QString& suggestion, const std::function<std::string(const std::vector<ComparedCase>&)>& write);
+    std::optional<Entry> currentEntry() const;
+    /// The case of the current row; nullptr for none, or one without a finished search.
+    const CaseOnItsWay* currentCase() const;
+    /// The best run of the current row, if what is open in the document can show it.
+    const ComparedRun* showable() const;
+
+    Document* m_document;
+    const std::map<std::string, OptionValues>& m_options;
+    std::unique_ptr<ComparisonRun> m_run;
+
+    QListWidget *m_algorithms = nullptr, *m_networks = nullptr, *m_machines = nullptr;
+    QSpinBox *m_seeds = nullptr, *m_evaluations = nullptr;
+    QLabel* m_size = nullptr;
+    QPushButton* m_start = nullptr;
+    QProgressBar* m_progress = nullptr;
+    QLabel* m_status = nullptr;
+    QTreeWidget* m_table = nullptr;
+    StandingPlot* m_plot = nullptr;
+    QComboBox *m_first = nullptr, *m_second = nullptr;
+    QLabel* m_test = nullptr;
+    QPushButton *m_show = nullptr, *m_exportRuns = nullptr, *m_exportCurves = nullptr;
+};
+
+}  // namespace placewright

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <QObject>
+#include <QString>
+
+#include "app/compared_case.hpp"
+#include "app/job.hpp"
+#include "app/latest_value.hpp"
+
+namespace placewright {
+
+/// Every algorithm on every network on every machine, with seeds 1 to `seeds`.
+struct ComparisonRequest {
+    std::vector<std::string> networks, machines;  ///< files or names of shipped ones
+    JobOptions options;
+    std::vector<Contestant> contestants;
+    std::size_t seeds = 5;
+    std::uint64_t evaluations = 20'000;  ///< of each search
+
+    std::size_t searches() const { return networks.size() * machines.size() * contestants.size() * seeds; }
+};
+
+/// A network on a machine, as far as its searches have ended.
+struct CaseOnItsWay {
+    std::shared_ptr<const Job> job;  ///< null where there was a failure
+    ComparedCase compared;
+    QString failure;  ///< why this network cannot be compared on this machine
+};
+
+/// A comparison off the window's thread, case after case. Ends in exactly one of finished, cancelled or failed; what had ended before
+/// stays.
+class ComparisonRun : public QObject {
+    Q_OBJECT
+public:
+    enum class State { running, finished, cancelled, failed };
+
+    explicit ComparisonRun(ComparisonRequest request, QObject* parent = nullptr);
+    ~ComparisonRun() override;
+
+    void start();
+    void cancel();
+
+    State state() const { return m_shown.end.value_or(State::running); }
+    const QString& failure() const { return m_shown.failure; }
+    const ComparisonRequest& request() const { return m_request; }
+    const std::vector<std::shared_ptr<const CaseOnItsWay>>& cases() const { return m_shown.cases; }
+    std::size_t finishedSearches() const { return m_shown.finished; }
+    /// Until all cases are done, if they take as long as those that are.
+    double remaining_s() const { return m_shown.remaining_s; }
+
+Q_SIGNALS:
+    void progressed();
+    void ended();
+
+private:
+    struct Update {
+        std::vector<std::shared_ptr<const CaseOnItsWay>> cases;
+        std::size_t finished = 0;
+        double remaining_s = 0;
+        std::optional<State> end;
+        QString failure;
+    };
+
+    void work(std::stop_token stop);
+    void compareCase(const std::string& network, const std::string& machine, std::stop_token stop, Update& update);
+    void publish(Update update);
+    void receive();
+
+    const ComparisonRequest m_request;
+    Update m_shown;
+
+    LatestValue<Update> m_update;  ///< what receive() has not taken yet
+    std::jthread m_thread;         ///< last: it is joined before the rest goes
+};
+
+}  // namespace placewright

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#include "app/progress_line.hpp"
+
+#include <cstdio>
+#include <unistd.h>
+
+#include "core/base/units.hpp"
+
+namespace placewright {
+
+ProgressLine::ProgressLine(std::string place) : place_(std::move(place)), terminal_(isatty(STDERR_FILENO) != 0) {}
+
+ProgressLine::~ProgressLine() {
+    if (terminal_) std::fputs("\r\x1b[K", stderr);
+}
+
+ComparisonCallback ProgressLine::callback() const {
+    if (!terminal_) return {};
+    return [this](const ComparisonProgress& progress) {
+        std::string text = place_ + std::to_string(progress.finished) + " of " + std::to_string(progress.runs) + " searches, ";
+        if (progress.best_s) text += "best " + format_seconds(*progress.best_s) + ", ";
+        std::fprintf(stderr, "\r\x1b[K%s%s left", text.c_str(), format_clock(progress.eta_s).c_str());
+    };
+}
+
+}  // namespace placewright

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "core/search/comparison.hpp"
+
+namespace placewright {
+
+/// On a terminal one line of standard error with `place` and how far the comparison is; it is gone with this object.
+class ProgressLine {
+public:
+    explicit ProgressLine(std::string place);
+    ~ProgressLine();
+    ProgressLine(const ProgressLine&) = delete;
+    ProgressLine& operator=(const ProgressLine&) = delete;
+
+    /// Empty where there is no terminal.
+    ComparisonCallback callback() const;
+
+private:
+    std::string place_;
+    bool terminal_;
+};
+
+}  // namespace placewright

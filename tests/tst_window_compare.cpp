@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+// Comparing algorithms in the window, with a real mouse and keyboard.
+#include <algorithm>
+#include <memory>
+
+#include <QComboBox>
+#include <QLabel>
+#include <QListWidget>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QSpinBox>
+#include <QTest>
+#include <QTreeWidget>
+#include <QUndoStack>
+
+#include "app/compare_window.hpp"
+#include "core/algorithms.hpp"
+#include "tests/support/graphs.hpp"
+#include "tests/support/window.hpp"
+#include "widgets/qcustomplot_header.hpp"
+#include "widgets/standing_plot.hpp"
+
+using namespace placewright;
+using test::Shown;
+
+namespace {
+
+constexpr int kPatience_ms = 30'000;
+
+CompareWindow* openCompare(Shown& shown) {
+    QTest::keyClick(&shown.window, Qt::Key_C, Qt::ControlModifier | Qt::ShiftModifier);
+    auto* compare = shown.window.findChild<CompareWindow*>();
+    if (compare == nullptr || !QTest::qWaitForWindowExposed(compare)) qFatal("the window does not appear");
+    return compare;
+}
+
+template <class Control>
+Control* control(CompareWindow* compare, const char* name) {
+    auto* found = compare->findChild<Control*>(QLatin1String(name));
+    if (found == nullptr) qFatal("no control %s", name);
+    return found;
+}
+
+/// Leaves exactly these checked, with the keys.
+void checkOnly(CompareWindow* compare, const char* name, const QStringList& values) {
+    auto* list = control<QListWidget>(compare, name);
+    list->setFocus();
+    for (int row = 0; row < list->count(); ++row) {
+        QListWidgetItem* item = list->item(row);
+        const bool wanted = values.contains(item->data(Qt::UserRole).toString());
+        if (wanted == (item->checkState() == Qt::Checked)) continue;
+        list->setCurrentItem(item);
+        QTest::keyClick(list, Qt::Key_Space);
+    }
+}
+
+void type(CompareWindow* compare, const char* name, int value) {
+    auto* box = control<QSpinBox>(compare, name);
+    box->setFocus();
+    box->selectAll();
+    QTest::keyClicks(box, QString::number(value));
+}
+
+void clickStart(CompareWindow* compare) {
+    QTest::mouseClick(control<QPushButton>(compare, "start"), Qt::LeftButton);
+}
+
+bool ends(CompareWindow* compare) {
+    return QTest::qWaitFor([&] { return compare->run() != nullptr && compare->run()->state() != ComparisonRun::State::running; },
+                           kPatience_ms);
+}
+
+std::vector<const QTreeWidgetItem*> rowsOf(const QTreeWidgetItem* head) {
+    std::vector<const QTreeWidgetItem*> rows;
+    for (int i = 0; i < head->childCount(); ++i) rows.push_back(head->child(i));
+    return rows;
+}
+
+}  // namespace
+
+class TestWindowCompare : public QObject {
+    Q_OBJECT
+
+    std::unique_ptr<test::Workplace> m_place;
+    QString m_machine, m_network;
+
+private Q_SLOTS:
+    void initTestCase() {
+        m_place = std::make_unique<test::Workplace>();
+        m_machine = m_place->write(QStringLiteral("machine.json"), test::uniform_machine(3));
+        m_network = m_place->write(QStringLiteral("wide.json"), test::wide_graph());
+    }
+
+    void searchesAreCompared() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        CompareWindow* compare = openCompare(shown);
+        // What is open takes part unasked.
+        QCOMPARE(control<QListWidget>(compare, "networks")->item(0)->checkState(), Qt::Checked);
+        QCOMPARE(control<QListWidget>(compare, "networks")->item(0)->data(Qt::UserRole).toString(), m_network);
+        checkOnly(compare, "algorithms", {"random", "hill-climbing"});
+        type(compare, "seeds", 3);
+        type(compare, "evaluations", 40);
+        QVERIFY(control<QLabel>(compare, "size")->text().startsWith("6 searches of at most 40"));
+        clickStart(compare);
+        QVERIFY(ends(compare));
+        QCOMPARE(compare->run()->state(), ComparisonRun::State::finished);
+        QCOMPARE(control<QLabel>(compare, "status")->text(), QString("6 of 6 searches"));
+
+        // The same as the library gives with the same seeds.
+        const Job& job = shown.document.job();
+        ComparisonTask task{job.problem, job.simulation, job.objective, starting_placements(job), {}, {1, 2, 3}, 40};
+        for (const char* id : {"random", "hill-climbing"}) task.contestants.push_back({find_algorithm(id), {}});
+        const auto expected = placewright::compare(task);
+        const auto& runs = compare->run()->cases().at(0)->compared.runs;
+        QCOMPARE(runs.size(), expected.size());
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            QCOMPARE(runs[i].contestant, expected[i].contestant);
+            QCOMPARE(runs[i].seed, expected[i].seed);
+            QCOMPARE(runs[i].progress.best, expected[i].progress.best);
+        }
+
+        // Table, plot and test say so.
+        auto* table = control<QTreeWidget>(compare, "standings");
+        QCOMPARE(table->topLevelItemCount(), 1);
+        const auto rows = rowsOf(table->topLevelItem(0));
+        QCOMPARE(rows.size(), 2U);
+        QCOMPARE(rows[0]->text(0), QString::fromStdString(find_algorithm("random")->title));
+        const auto all = compare->run()->cases().at(0)->compared.all_standings();
+        QCOMPARE(rows[1]->text(1), QString::fromStdString(format_seconds(all[1].score_s.mean)));
+        auto* plot = compare->findChild<StandingPlot*>()->plot();
+        auto* bars = qobject_cast<QCPBars*>(plot->plottable(0));
+        QVERIFY(bars != nullptr);
+        QCOMPARE(bars->data()->size(), 2);
+        const auto test = welch_test(all[0].score_s, all[1].score_s);
+        const QString said = control<QLabel>(compare, "test")->text();
+        if (test) {
+            QVERIFY2(said.contains(QString::number(test->t, 'f', 2)), qPrintable(said));
+        } else {
+            QVERIFY(!said.isEmpty());
+        }
+        // An algorithm against itself is no test.
+        auto* second = control<QComboBox>(compare, "second");
+        second->setFocus();
+        QTest::keyClick(second, Qt::Key_Home);
+        QVERIFY(control<QLabel>(compare, "test")->text().isEmpty());
+    }
+
+    void bestPlacementIsShown() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        const Placement before = shown.document.placement();
+        CompareWindow* compare = openCompare(shown);
+        checkOnly(compare, "algorithms", {"hill-climbing"});
+        type(compare, "seeds", 2);
+        type(compare, "evaluations", 200);
+        clickStart(compare);
+        QVERIFY(ends(compare));
+        const auto& runs = compare->run()->cases().at(0)->compared.runs;
+        const auto best = std::ranges::min_element(runs, {}, [](const ComparedRun& run) { return run.progress.best.seconds; });
+        auto* table = control<QTreeWidget>(compare, "standings");
+        const QRect row = table->visualItemRect(table->topLevelItem(0)->child(0));
+        QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, row.center());
+        QTest::mouseDClick(table->viewport(), Qt::LeftButton, {}, row.center());
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(shown.document.placement() == *best->progress.best_placement);
+        QVERIFY(qAbs(shown.stepTime() - best->progress.best.step_time_s) < 1e-9);
+        shown.document.undoStack()->undo();
+        QVERIFY(shown.document.placement() == before);
+
+        // Another network is open: there is nothing to show it on.
+        QVERIFY(shown.open(m_place->write(QStringLiteral("other.json"), test::chain(5)), m_machine));
+        QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, row.center());
+        const Placement other = shown.document.placement();
+        QTest::mouseDClick(table->viewport(), Qt::LeftButton, {}, row.center());
+        QVERIFY(shown.document.placement() == other);
+    }
+
+    void stoppedKeepsWhatHasEnded() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        CompareWindow* compare = openCompare(shown);
+        checkOnly(compare, "algorithms", {"single-device", "random"});
+        type(compare, "seeds", 1);
+        type(compare, "evaluations", 1'000'000'000);
+        clickStart(compare);
+        // The single devices are soon done; random placements never are.
+        QVERIFY(QTest::qWaitFor([&] { return compare->run()->finishedSearches() == 1; }, kPatience_ms));
+        QVERIFY(!control<QListWidget>(compare, "algorithms")->isEnabled());
+        clickStart(compare);
+        QVERIFY(ends(compare));
+        QCOMPARE(compare->run()->state(), ComparisonRun::State::cancelled);
+        QVERIFY(control<QLabel>(compare, "status")->text().endsWith("stopped"));
+        QCOMPARE(rowsOf(control<QTreeWidget>(compare, "standings")->topLevelItem(0)).size(), 1U);
+        QVERIFY(control<QListWidget>(compare, "algorithms")->isEnabled());
+        QCOMPARE(control<QPushButton>(compare, "start")->text(), QString("&Compare"));
+    }
+
+    void unsuitableMachineIsSaid() {
+        Shown shown;
+        // "branch0" of this graph may be on gpu:0 only, which this machine calls otherwise.
+        Device device = test::uniform_machine(1).device(0);
+        device.name = "accelerator";
+        const QString other = m_place->write(QStringLiteral("z.json"), Machine("other", {device}, {}, {}));
+        const QString network = m_place->write(QStringLiteral("constrained.json"), test::constrained_graph());
+        QVERIFY(shown.open(network, m_machine));
+        CompareWindow* compare = openCompare(shown);
+        auto* item = new QListWidgetItem(QStringLiteral("other"), control<QListWidget>(compare, "machines"));
+        item->setData(Qt::UserRole, other);
+        item->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsUserCheckable);
+        item->setCheckState(Qt::Unchecked);
+        checkOnly(compare, "machines", {m_machine, other});
+        checkOnly(compare, "algorithms", {"random"});
+        type(compare, "seeds", 1);
+        type(compare, "evaluations", 10);
+        clickStart(compare);
+        QVERIFY(ends(compare));
+        QCOMPARE(compare->run()->state(), ComparisonRun::State::finished);
+        const auto& cases = compare->run()->cases();
+        QCOMPARE(cases.size(), 2U);
+        QVERIFY(cases[0]->failure.isEmpty());
+        QVERIFY2(cases[1]->failure.contains("branch0"), qPrintable(cases[1]->failure));
+        auto* table = control<QTreeWidget>(compare, "standings");
+        QCOMPARE(table->topLevelItem(1)->child(0)->text(0), cases[1]->failure);
+    }
+
+    void nothingCheckedCannotStart() {
+        Shown shown;
+        CompareWindow* compare = openCompare(shown);
+        checkOnly(compare, "networks", {});
+        QVERIFY(!control<QPushButton>(compare, "start")->isEnabled());
+        QVERIFY(control<QLabel>(compare, "size")->text().contains("at least one"));
+    }
+
+    void closingTheProgramEndsIt() {
+        auto shown = std::make_unique<Shown>();
+        QVERIFY(shown->open(m_network, m_machine));
+        CompareWindow* compare = openCompare(*shown);
+        checkOnly(compare, "algorithms", {"random"});
+        type(compare, "evaluations", 1'000'000'000);
+        clickStart(compare);
+        QVERIFY(QTest::qWaitFor([&] { return !compare->run()->cases().empty(); }, kPatience_ms));
+        // A closed window goes on and is as it was when it is opened again.
+        compare->close();
+        QCOMPARE(compare->run()->state(), ComparisonRun::State::running);
+        shown->window.activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(&shown->window));
+        QCOMPARE(openCompare(*shown), compare);
+        shown.reset();  // joins the searches; a hang would end the test by its time limit
+    }
+};
+
+QTEST_MAIN(TestWindowCompare)
+#include "tst_window_compare.moc"

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "widgets/standing_plot.hpp"
+
+#include <algorithm>
+
+#include <QEvent>
+#include <QLabel>
+#include <QStackedWidget>
+#include <QVBoxLayout>
+
+#include "widgets/palette.hpp"
+#include "widgets/plot_style.hpp"
+#include "widgets/qcustomplot_header.hpp"
+#include "widgets/quantities.hpp"
+
+namespace placewright {
+
+StandingPlot::StandingPlot(QWidget* parent) : QWidget(parent), m_pages(new QStackedWidget), m_plot(new QCustomPlot) {
+    m_plot->setAccessibleName(tr("Mean step times"));
+    m_plot->installEventFilter(this);
+    m_pages->addWidget(
+        makeEmptyLabel(tr("The step times that each algorithm reaches are drawn here, with 95 % intervals of their means."), this));
+    m_pages->addWidget(m_plot);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->addWidget(m_pages);
+    setMinimumHeight(140);
+}
+
+void StandingPlot::setBars(std::vector<StandingBar> bars, std::optional<double> one_device_s) {
+    m_bars = std::move(bars);
+    m_oneDevice_s = one_device_s;
+    m_pages->setCurrentIndex(m_bars.empty() ? 0 : 1);
+    draw();
+}
+
+bool StandingPlot::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == m_plot && (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange)) draw();
+    return QWidget::eventFilter(watched, event);
+}
+
+void StandingPlot::draw() {
+    m_plot->clearPlottables();
+    m_plot->clearItems();
+    stylePlot(*m_plot);
+    if (m_bars.empty()) return;
+
+    const double least_s = std::ranges::min_element(m_bars, {}, &StandingBar::mean_s)->mean_s;
+    const double most_s = least_s * kRelevantFactor;
+    double end_s = m_oneDevice_s && *m_oneDevice_s < most_s ? *m_oneDevice_s : least_s;
+    for (const StandingBar& bar : m_bars) {
+        end_s = std::max(end_s, std::min(most_s, bar.mean_s + bar.half_width_95_s.value_or(0)));
+        for (const double score_s : bar.scores_s) end_s = std::max(end_s, std::min(most_s, score_s));
+    }
+    const TimeUnit unit = timeUnitFor(end_s);
+    const auto count = static_cast<double>(m_bars.size());
+
+    QCPAxis *names = m_plot->yAxis, *times = m_plot->xAxis;
+    const QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
+    auto* bars = new QCPBars(names, times);
+    auto* intervals = new QCPErrorBars(names, times);
+    auto* dots = new QCPGraph(names, times);
+    for (std::size_t i = 0; i < m_bars.size(); ++i) {
+        const StandingBar& bar = m_bars[i];
+        const double place = count - static_cast<double>(i);
+        ticker->addTick(place, bar.fits ? bar.title : tr("%1 (over memory)").arg(bar.title));
+        bars->addData(place, bar.mean_s * unit.per_second);
+        intervals->addData(bar.half_width_95_s.value_or(0) * unit.per_second);
+        for (const double score_s : bar.scores_s) dots->addData(place, score_s * unit.per_second);
+    }
+    const QColor color = runColor(0, palette().color(QPalette::Base)), text = palette().color(QPalette::Text);
+    bars->setWidth(0.6);
+    bars->setPen(Qt::NoPen);
+    bars->setBrush(mixedColor(palette().color(QPalette::Base), color, 0.55F));
+    intervals->setDataPlottable(bars);
+    intervals->setPen(QPen(text, 1.5));
+    intervals->setWhiskerWidth(9);
+    dots->setLineStyle(QCPGraph::lsNone);
+    dots->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssCircle, QPen(text, 1), QBrush(color), 6));
+
+    names->setTicker(ticker);
+    names->setTickLength(0);
+    names->setSubTicks(false);
+    names->grid()->setVisible(false);
+    names->setRange(0.4, count + 0.6);
+    times->setLabel(tr("step time (%1)").arg(unit.name));
+    times->setRange(0, end_s * unit.per_second * 1.04);
+    if (m_oneDevice_s && *m_oneDevice_s <= end_s) {
+        auto* line = new QCPItemStraightLine(m_plot);
+        line->setPen(QPen(text, 1, Qt::DashLine));
+        line->point1->setCoords(*m_oneDevice_s * unit.per_second, 0);
+        line->point2->setCoords(*m_oneDevice_s * unit.per_second, 1);
+        auto* label = new QCPItemText(m_plot);
+        label->setText(tr("one device"));
+        label->setColor(text);
+        label->setFont(m_plot->font());
+        label->setPositionAlignment(Qt::AlignTop | Qt::AlignRight);
+        label->position->setTypeY(QCPItemPosition::ptAxisRectRatio);
+        label->position->setCoords(*m_oneDevice_s * unit.per_second, 0);
+        label->setPadding(QMargins(0, 0, 4, 0));
+    }
+    m_plot->replot(QCustomPlot::rpQueuedReplot);
+}
+
+}  // namespace placewright

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include <QWidget>
+
+class QCustomPlot;
+class QStackedWidget;
+
+namespace placewright {
+
+/// How one algorithm has done.
+struct StandingBar {
+    QString title;
+    double mean_s = 0;
+    std::optional<double> half_width_95_s;  ///< of the interval of the mean; nothing for a single search
+    std::vector<double> scores_s;           ///< of each search
+    bool fits = true;                       ///< otherwise the scores hold penalties for memory
+};
+
+/// Mean step times as bars from zero with their 95 % intervals, every search a dot. Bars far above the best are cut off.
+class StandingPlot : public QWidget {
+    Q_OBJECT
+public:
+    explicit StandingPlot(QWidget* parent = nullptr);
+    /// The first is drawn on top. `one_device_s`: a line to compare with.
+    void setBars(std::vector<StandingBar> bars, std::optional<double> one_device_s);
+    QCustomPlot* plot() const { return m_plot; }
+
+protected:
+    bool eventFilter(QObject*, QEvent*) override;
+
+private:
+    void draw();
+
+    std::vector<StandingBar> m_bars;
+    std::optional<double> m_oneDevice_s;
+    QStackedWidget* m_pages = nullptr;
+    QCustomPlot* m_plot = nullptr;
+};
+
+}  // namespace placewright
