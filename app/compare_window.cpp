@@ -17,6 +17,7 @@
 #include <QMessageBox>
 #include <QProgressBar>
 #include <QPushButton>
+#include <QScreen>
 #include <QSettings>
 #include <QShortcut>
 #include <QSpinBox>
@@ -54,6 +55,7 @@ QListWidget* makeList(const char* name, const QString& title, const QString& too
     list->setAccessibleName(title);
     list->setToolTip(toolTip);
     list->setUniformItemSizes(true);
+    list->setSpacing(1);
     return list;
 }
 
@@ -80,6 +82,12 @@ QListWidgetItem* findEntry(const QListWidget* list, const QString& value) {
     return nullptr;
 }
 
+/// Of a file that ships; any other is its own name.
+QString nameOf(const QString& file, const std::vector<ShippedFile>& shipped) {
+    const auto found = std::ranges::find(shipped, file.toStdString(), [](const ShippedFile& each) { return each.file.string(); });
+    return found == shipped.end() ? file : text(found->name);
+}
+
 /// Checks an entry, which is added where it is not there yet.
 void check(QListWidget* list, const QString& title, const QString& value) {
     QListWidgetItem* item = findEntry(list, value);
@@ -104,7 +112,7 @@ CompareWindow::CompareWindow(Document* document, const std::map<std::string, Opt
     splitter->setChildrenCollapsible(false);
     auto* layout = new QVBoxLayout(this);
     layout->addWidget(splitter);
-    resize(1120, 720);
+    resize(QSize(1120, 720).boundedTo(screen()->availableSize() * 0.9));
     auto* close = new QShortcut(QKeySequence::Close, this);
     connect(close, &QShortcut::activated, this, &QWidget::close);
     showRequest();
@@ -123,10 +131,12 @@ QWidget* CompareWindow::makeForm() {
     m_networks = makeList("networks", tr("Networks"), tr("Each is placed by every algorithm"));
     for (const ShippedFile& shipped : shipped_networks()) {
         const NetworkInfo* info = find_network(shipped.name);
-        addEntry(m_networks, info != nullptr ? text(info->title) : text(shipped.name), text(shipped.file.string()), false);
+        addEntry(m_networks, info != nullptr ? text(info->title) : text(shipped.name), text(shipped.name), false);
     }
     m_machines = makeList("machines", tr("Machines"), tr("Each network is placed on every machine"));
-    for (const ShippedFile& shipped : shipped_machines()) addEntry(m_machines, text(shipped.name), text(shipped.name), false);
+    for (const ShippedFile& shipped : shipped_machines()) {
+        addEntry(m_machines, text(shipped.name), text(shipped.name), false)->setToolTip(text(shipped.file.string()));
+    }
 
     m_seeds = new QSpinBox;
     m_seeds->setObjectName(QStringLiteral("seeds"));
@@ -259,8 +269,14 @@ QWidget* CompareWindow::makeResults() {
         shortcut->setContext(Qt::WidgetShortcut);
         connect(shortcut, &QShortcut::activated, this, &CompareWindow::showBest);
     }
-    connect(m_first, &QComboBox::activated, this, &CompareWindow::showTest);
-    connect(m_second, &QComboBox::activated, this, &CompareWindow::showTest);
+    const auto note = [this](QComboBox* box, QVariant& chosen) {
+        connect(box, &QComboBox::activated, this, [this, box, &chosen] {
+            chosen = box->currentData();
+            showTest();
+        });
+    };
+    note(m_first, m_firstChosen);
+    note(m_second, m_secondChosen);
     connect(m_show, &QPushButton::clicked, this, &CompareWindow::showBest);
     connect(m_exportRuns, &QPushButton::clicked, this, [this] {
         exportTable(QStringLiteral("searches.csv"), [](const auto& cases) { return runs_csv({"network", "machine"}, cases); });
@@ -275,8 +291,8 @@ void CompareWindow::prepare(int evaluations) {
     if (m_run) return;
     m_evaluations->setValue(evaluations);
     if (!m_document->isOpen()) return;
-    check(m_networks, text(m_document->problem()->graph->name()), m_document->networkFile());
-    check(m_machines, text(m_document->job().machine->name()), m_document->machineFile());
+    check(m_networks, text(m_document->problem()->graph->name()), nameOf(m_document->networkFile(), shipped_networks()));
+    check(m_machines, text(m_document->job().machine->name()), nameOf(m_document->machineFile(), shipped_machines()));
 }
 
 ComparisonRequest CompareWindow::request() const {
@@ -450,7 +466,6 @@ void CompareWindow::showCase() {
     m_show->setEnabled(showable() != nullptr);
     const CaseOnItsWay* item = currentCase();
     std::vector<StandingBar> bars;
-    const QVariant first = m_first->currentData(), second = m_second->currentData();
     m_first->clear();
     m_second->clear();
     if (item != nullptr) {
@@ -461,9 +476,12 @@ void CompareWindow::showCase() {
             bars.push_back(std::move(bar));
             for (QComboBox* box : {m_first, m_second}) box->addItem(title, static_cast<qulonglong>(standing.contestant));
         }
-        m_first->setCurrentIndex(std::max(0, m_first->findData(first)));
-        const int other = m_second->findData(second);
-        m_second->setCurrentIndex(other >= 0 ? other : m_second->count() - 1);
+        const auto choose = [](QComboBox* box, const QVariant& chosen, int otherwise) {
+            const int index = chosen.isValid() ? box->findData(chosen) : -1;
+            box->setCurrentIndex(index >= 0 ? index : otherwise);
+        };
+        choose(m_first, m_firstChosen, 0);
+        choose(m_second, m_secondChosen, m_second->count() - 1);
     }
     m_first->setEnabled(m_first->count() > 1);
     m_second->setEnabled(m_second->count() > 1);

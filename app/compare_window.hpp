@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <QVariant>
 #include <QWidget>
 
 #include "app/comparison_run.hpp"
@@ -78,6 +79,7 @@ private:
     QTreeWidget* m_table = nullptr;
     StandingPlot* m_plot = nullptr;
     QComboBox *m_first = nullptr, *m_second = nullptr;
+    QVariant m_firstChosen, m_secondChosen;  ///< by the person; the first and the last algorithm until then
     QLabel* m_test = nullptr;
     QPushButton *m_show = nullptr, *m_exportRuns = nullptr, *m_exportCurves = nullptr;
 };

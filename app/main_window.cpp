@@ -541,8 +541,8 @@ void MainWindow::openCompare() {
         m_compare = new CompareWindow(m_document.get(), m_optionsOf, this);
         connect(m_compare, &CompareWindow::placementChosen, m_document.get(), &Document::showPlacement);
     }
-    m_compare->prepare(m_evaluations->value());
     m_compare->show();
+    m_compare->prepare(m_evaluations->value());
     m_compare->raise();
     m_compare->activateWindow();
 }
