@@ -25,6 +25,7 @@
 #include "core/io/files.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
+#include "core/io/score_file.hpp"
 #include "core/search/search.hpp"
 #include "core/sim/goals.hpp"
 
@@ -102,8 +103,8 @@ void print_outcome(const Job& job, const Outcome& outcome) {
     for (std::size_t i = 0; i < machine.channels().size(); ++i) {
         if (outcome.channel_transfers[i] == 0) continue;
         rows.push_back({machine.channels()[i].name, format_seconds(outcome.channel_busy_s[i]),
-                        percent(outcome.total_time_s > 0 ? outcome.channel_busy_s[i] / outcome.total_time_s : 0), format_bytes(outcome.channel_bytes[i]),
-                        std::to_string(outcome.channel_transfers[i])});
+                        percent(outcome.total_time_s > 0 ? outcome.channel_busy_s[i] / outcome.total_time_s : 0),
+                        format_bytes(outcome.channel_bytes[i]), std::to_string(outcome.channel_transfers[i])});
     }
     if (rows.size() == 1) return;
     std::cout << '\n' << table("lrrrr", rows);
@@ -166,6 +167,7 @@ struct OptimizeArguments {
     std::uint64_t seed = 1;
     unsigned threads = 0;
     std::string out;
+    std::string scores;
 };
 
 struct Found {
@@ -233,6 +235,23 @@ void write_found(const Job& job, const Found& found, const Path& file) {
     write_placement(found.placement(), *job.problem, about, file);
 }
 
+/// All that a placement's score depends on.
+ScoreFile::Conditions score_conditions(const Job& job, const Goal& goal) {
+    const SimulationOptions& simulation = job.simulation;
+    const Objective& objective = job.objective;
+    const auto number = [](double value) { return to_string(OptionValue(value)); };
+    return {{"network", job.problem->graph->name()},
+            {"machine", job.machine->name()},
+            {"objective", std::string(goal.id)},
+            {"order", std::string(to_string(simulation.order))},
+            {"batches", std::to_string(simulation.batches)},
+            {"in_flight", std::to_string(simulation.in_flight)},
+            {"memory_rule", std::string(to_string(objective.rule))},
+            {"memory_penalty", number(objective.seconds_per_mb) + " s/MB, " + number(objective.seconds_per_gb) + " s/GB, " +
+                                   number(objective.out_of_memory_s) + " s"},
+            {"problem", problem_fingerprint(*job.problem)}};
+}
+
 int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
     const InterruptGuard interrupt;
     const AlgorithmInfo& algorithm = chosen_algorithm(search.algorithm);
@@ -247,7 +266,9 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
         throw UsageError(std::string("--set: ") + error.what());
     }
     const Goal& goal = *find_goal(arguments.objective);
-    const auto evaluator = [&] {
+    std::optional<ScoreFile> scores;
+    if (!search.scores.empty()) scores.emplace(search.scores, score_conditions(job, goal));
+    auto evaluator = [&] {
         try {
             return goal_evaluator(job.problem, goal, job.simulation, job.objective, search.threads);
         } catch (const GraphError& error) {
@@ -256,6 +277,10 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
             throw InputError(arguments.machine, "", error.what());
         }
     }();
+    if (scores) {
+        evaluator = recorded_evaluator(std::move(evaluator), scores->scores(),
+                                       [&](std::span<const RecordedScore> added) { scores->append(added); });
+    }
     ProgressCallback report;
     const bool terminal = isatty(STDERR_FILENO) != 0;
     if (terminal) report = [&](const SearchProgress& progress) { print_progress(progress, search.budget); };
@@ -495,6 +520,9 @@ int run(int argc, char** argv) {
         ->type_name("T")
         ->capture_default_str();
     optimize_command.add_option("--out", search.out, "Write the placement file")->type_name("P");
+    optimize_command
+        .add_option("--scores", search.scores, "Keep every score in this file; given again, a search that was cut off goes on where it was")
+        ->type_name("FILE");
     optimize_command.callback([&] {
         if (seconds->count() > 0 && evaluations->count() == 0) search.budget.evaluations = kUnlimited;
         status = optimize(job, search);

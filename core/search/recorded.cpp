@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "core/search/recorded.hpp"
+
+#include <unordered_map>
+
+namespace placewright {
+namespace {
+
+class RecordedEvaluator final : public Evaluator {
+public:
+    RecordedEvaluator(std::unique_ptr<Evaluator> evaluator, std::span<const RecordedScore> known, ScoreRecorder record)
+        : evaluator_(std::move(evaluator)), record_(std::move(record)) {
+        known_.reserve(known.size());
+        for (const RecordedScore& item : known) known_.emplace(item.placement, item.score);
+    }
+
+    bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop, const Placement* base) override {
+        unknown_.clear();
+        keys_.clear();
+        index_.clear();
+        for (std::size_t i = 0; i < placements.size(); ++i) {
+            const PlacementKey key = key_of(placements[i]);
+            if (const auto found = known_.find(key); found != known_.end()) {
+                scores[i] = found->second;
+                continue;
+            }
+            unknown_.push_back(placements[i]);
+            keys_.push_back(key);
+            index_.push_back(i);
+        }
+        if (unknown_.empty()) return true;
+        new_scores_.resize(unknown_.size());
+        if (!evaluator_->evaluate(unknown_, new_scores_, stop, base)) return false;
+        new_.clear();
+        for (std::size_t i = 0; i < unknown_.size(); ++i) {
+            scores[index_[i]] = new_scores_[i];
+            if (known_.emplace(keys_[i], new_scores_[i]).second) new_.push_back({keys_[i], new_scores_[i]});
+        }
+        record_(new_);
+        return true;
+    }
+
+    std::uint64_t runs() const override { return evaluator_->runs(); }
+
+private:
+    std::unique_ptr<Evaluator> evaluator_;
+    ScoreRecorder record_;
+    std::unordered_map<PlacementKey, Score, PlacementKey::Hash> known_;
+
+    // Of the batch at hand; kept between batches for their memory.
+    std::vector<Placement> unknown_;
+    std::vector<PlacementKey> keys_;
+    std::vector<std::size_t> index_;
+    std::vector<Score> new_scores_;
+    std::vector<RecordedScore> new_;
+};
+
+}  // namespace
+
+std::unique_ptr<Evaluator> recorded_evaluator(std::unique_ptr<Evaluator> evaluator, std::span<const RecordedScore> known,
+                                              ScoreRecorder record) {
+    return std::make_unique<RecordedEvaluator>(std::move(evaluator), known, std::move(record));
+}
+
+}  // namespace placewright

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+// Searches that are cut off and go on from their scores, and the file that keeps these.
+#include <filesystem>
+#include <fstream>
+#include <stop_token>
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "core/algorithms.hpp"
+#include "core/io/input_error.hpp"
+#include "core/io/score_file.hpp"
+#include "core/search/search.hpp"
+#include "tests/support/graphs.hpp"
+
+using namespace placewright;
+
+namespace {
+
+const ScoreFile::Conditions kConditions{{"network", "net"}, {"machine", "box"}};
+
+std::string error_of(const Path& file, const ScoreFile::Conditions& conditions = kConditions) {
+    try {
+        const ScoreFile scores(file, conditions);
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return {};
+}
+
+std::string content_of(const Path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+void write(const Path& file, const std::string& content) {
+    std::ofstream(file, std::ios::binary) << content;
+}
+
+/// Simulates, and asks the search to stop once so many placements have been scored.
+class Interrupted final : public Evaluator {
+public:
+    Interrupted(std::unique_ptr<Evaluator> evaluator, std::size_t placements, std::stop_source& stop)
+        : evaluator_(std::move(evaluator)), left_(placements), stop_(stop) {}
+
+    bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop, const Placement* base) override {
+        if (left_ < placements.size()) stop_.request_stop();
+        left_ -= std::min(left_, placements.size());
+        return evaluator_->evaluate(placements, scores, std::move(stop), base);
+    }
+    std::uint64_t runs() const override { return evaluator_->runs(); }
+
+private:
+    std::unique_ptr<Evaluator> evaluator_;
+    std::size_t left_;
+    std::stop_source& stop_;
+};
+
+}  // namespace
+
+class TestScoreFile : public QObject {
+    Q_OBJECT
+
+    std::unique_ptr<QTemporaryDir> m_folder;
+    Path file() const { return m_folder->filePath("scores").toStdString(); }
+
+private Q_SLOTS:
+    void init() { m_folder = std::make_unique<QTemporaryDir>(); }
+
+    void scores_come_back() {
+        const std::vector<RecordedScore> first{{{1, 0xffffffffffffffffULL}, {0.1, 0.1, true}}, {{2, 3}, {1e300, 1.0 / 3, false}}};
+        const std::vector<RecordedScore> second{{{0, 0}, {5e-324, 0, true}}};
+        {
+            ScoreFile scores(file(), kConditions);
+            QVERIFY(scores.scores().empty());
+            scores.append(first);
+        }
+        {
+            ScoreFile scores(file(), kConditions);
+            QVERIFY(scores.scores() == first);
+            scores.append(second);
+            scores.append({});
+        }
+        const ScoreFile scores(file(), kConditions);
+        QVERIFY((scores.scores() == std::vector<RecordedScore>{first[0], first[1], second[0]}));
+    }
+
+    void what_was_cut_off_is_dropped() {
+        const RecordedScore one{{1, 2}, {0.5, 0.5, true}}, two{{3, 4}, {0.25, 0.25, true}};
+        ScoreFile(file(), kConditions).append(std::vector{one, two});
+        const std::string whole = content_of(file());
+        // Wherever a kill may have cut: what is whole stays, and the file can be gone on with.
+        const std::size_t header = whole.find('\n') + 1, line = whole.find('\n', header) + 1;
+        for (std::size_t bytes = 0; bytes <= whole.size(); ++bytes) {
+            write(file(), whole.substr(0, bytes));
+            if (bytes > 0 && bytes < header - 1) {
+                // Half a header might be anything.
+                QVERIFY(!error_of(file()).empty());
+                QCOMPARE(content_of(file()), whole.substr(0, bytes));
+                continue;
+            }
+            const std::size_t expected = bytes >= whole.size() ? 2 : bytes >= line ? 1 : 0;
+            {
+                ScoreFile scores(file(), kConditions);
+                QCOMPARE(scores.scores().size(), expected);
+                scores.append(std::vector{two});
+            }
+            QCOMPARE(ScoreFile(file(), kConditions).scores().size(), expected + 1);
+        }
+    }
+
+    void other_files_are_left_alone() {
+        const auto refused = [&](const std::string& content, const char* reason) {
+            write(file(), content);
+            const std::string error = error_of(file());
+            QVERIFY2(error.starts_with(file().string() + ": ") && error.find(reason) != std::string::npos, error.c_str());
+            QCOMPARE(content_of(file()), content);
+        };
+        refused("hello\n", "line 1: is not a file of scores");
+        refused("{\"format\":\"placewright.graph\",\"version\":1}\n", "line 1: is not a file of scores");
+        refused("[1, 2]\n", "line 1: is not a file of scores");
+        refused("{\"format\":\"placewright.scores\",\"version\":2}\n", "version that is not known");
+        const std::string header = "{\"format\":\"placewright.scores\",\"version\":1,\"network\":\"net\",\"machine\":\"box\"}\n";
+        refused(header + "[\"00\",1,1,true]\n", "line 2: is not a score");
+        refused(header + "[\"00000000000000010000000000000002\",1,true]\n", "line 2: is not a score");
+        refused(header + "[\"0000000000000001000000000000000g\",1,1,true]\n", "line 2: is not a score");
+        refused("{\"format\":\"placewright.scores\",\"version\":1,\"network\":\"net\",\"machine\":\"other\"}\n",
+                "its machine is other, not box");
+        QVERIFY(error_of(Path(m_folder->path().toStdString())).find("it is a folder") != std::string::npos);
+        QVERIFY(error_of(file() / "below").find("cannot be written") != std::string::npos);
+    }
+
+    void problems_are_told_apart() {
+        const auto of = [](const Graph& graph, const Machine& machine, const ProblemOptions& options = {}) {
+            return problem_fingerprint(*test::problem(graph, machine, options));
+        };
+        const Graph graph = test::chain(4, 1e9, 1'000'000, Training::implicit);
+        const std::string print = of(graph, test::uniform_machine(2));
+        QCOMPARE(print.size(), 16U);
+        QCOMPARE(of(graph, test::uniform_machine(2)), print);
+        QVERIFY(of(test::chain(5, 1e9, 1'000'000, Training::implicit), test::uniform_machine(2)) != print);
+        QVERIFY(of(test::chain(4, 2e9, 1'000'000, Training::implicit), test::uniform_machine(2)) != print);
+        QVERIFY(of(test::chain(4, 1e9, 1'000'001, Training::implicit), test::uniform_machine(2)) != print);
+        QVERIFY(of(graph, test::uniform_machine(3)) != print);
+        QVERIFY(of(graph, test::uniform_machine(2, 1e11)) != print);
+        ProblemOptions options;
+        options.inference = true;
+        QVERIFY(of(graph, test::uniform_machine(2), options) != print);
+        options = {};
+        options.crossing = Crossing::cut_through;
+        QVERIFY(of(graph, test::uniform_machine(2), options) != print);
+    }
+
+    void interrupted_searches_go_on_as_if_nothing_had_been_data() {
+        QTest::addColumn<QString>("id");
+        for (const AlgorithmInfo& algorithm : algorithms())
+            QTest::addRow("%s", algorithm.id.c_str()) << QString::fromStdString(algorithm.id);
+    }
+    void interrupted_searches_go_on_as_if_nothing_had_been() {
+        QFETCH(QString, id);
+        constexpr std::uint64_t kEvaluations = 600;
+        const AlgorithmInfo& algorithm = *find_algorithm(id.toStdString());
+        const auto problem = test::problem(test::random_graph(7, 40, 3, Training::implicit), test::uniform_machine(3));
+        const SearchContext context{problem, 5, {single_device_placement(*problem)}};
+        const auto simulate = [&] { return simulation_evaluator(problem, {}, {}, 2); };
+
+        const auto whole_optimizer = algorithm.make(context, {});
+        const auto whole_evaluator = simulate();
+        const SearchResult whole = run_search(*whole_optimizer, *whole_evaluator, {kEvaluations});
+        for (const std::size_t cut : {std::size_t{1}, std::size_t{150}, std::size_t{400}}) {
+            std::filesystem::remove(file());
+            {
+                ScoreFile scores(file(), kConditions);
+                std::stop_source stop;
+                const auto evaluator = recorded_evaluator(std::make_unique<Interrupted>(simulate(), cut, stop), scores.scores(),
+                                                          [&](std::span<const RecordedScore> added) { scores.append(added); });
+                const auto optimizer = algorithm.make(context, {});
+                run_search(*optimizer, *evaluator, {kEvaluations}, stop.get_token());
+            }
+            ScoreFile scores(file(), kConditions);
+            const std::size_t known = scores.scores().size();
+            const auto evaluator =
+                recorded_evaluator(simulate(), scores.scores(), [&](std::span<const RecordedScore> added) { scores.append(added); });
+            const auto optimizer = algorithm.make(context, {});
+            const SearchResult resumed = run_search(*optimizer, *evaluator, {kEvaluations});
+            QCOMPARE(resumed.end, whole.end);
+            QCOMPARE(resumed.progress.evaluations, whole.progress.evaluations);
+            QCOMPARE(resumed.progress.best, whole.progress.best);
+            QVERIFY(*resumed.progress.best_placement == *whole.progress.best_placement);
+            QCOMPARE(resumed.progress.curve->size(), whole.progress.curve->size());
+            for (std::size_t i = 0; i < whole.progress.curve->size(); ++i) {
+                QCOMPARE((*resumed.progress.curve)[i].evaluations, (*whole.progress.curve)[i].evaluations);
+                QCOMPARE((*resumed.progress.curve)[i].best_s, (*whole.progress.curve)[i].best_s);
+            }
+            // What was scored before is not simulated again.
+            QCOMPARE(resumed.progress.simulations + known, whole.progress.simulations);
+        }
+    }
+};
+
+QTEST_GUILESS_MAIN(TestScoreFile)
+#include "tst_score_file.moc"
