@@ -572,6 +572,13 @@ void Document::cancelRun(int id) {
     if (Run* run = findRun(id)) run->cancel();
 }
 
+void Document::pauseRun(int id, bool paused) {
+    Run* run = findRun(id);
+    if (run == nullptr) return;
+    run->setPaused(paused);
+    Q_EMIT runsChanged();
+}
+
 void Document::removeRun(int id) {
     const auto found = std::ranges::find_if(m_runs, [&](const auto& run) { return run->id() == id; });
     if (found == m_runs.end()) return;
@@ -617,7 +624,7 @@ std::vector<RunRow> Document::runRows() const {
         for (const auto& [name, value] : run->request().options) {
             row.options += QLatin1Char('\n') + QString::fromStdString(name + " = " + to_string(value));
         }
-        row.state = static_cast<RunRow::State>(run->state());
+        row.state = run->isPaused() ? RunRow::State::paused : static_cast<RunRow::State>(run->state());
         row.failure = run->failure();
         if (progress.best_placement) {
             row.step_time_s = progress.best.step_time_s;

@@ -90,6 +90,7 @@ public:
     /// Starts a search; returns the run's id. Its best placement is followed on screen as long as it improves on what is shown.
     int startSearch(RunRequest request);
     void cancelRun(int id);
+    void pauseRun(int id, bool paused);
     void removeRun(int id);
     Run* followedRun() const;
     bool isSearching() const;

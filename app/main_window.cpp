@@ -478,6 +478,7 @@ void MainWindow::connectViews() {
     connect(m_suggestions, &SuggestionsPanel::opHovered, m_graph, &GraphView::setHovered);
     connect(m_runs, &RunsView::runActivated, m_document.get(), &Document::showRun);
     connect(m_runs, &RunsView::cancelRequested, m_document.get(), &Document::cancelRun);
+    connect(m_runs, &RunsView::pauseRequested, m_document.get(), &Document::pauseRun);
     connect(m_runs, &RunsView::removeRequested, m_document.get(), &Document::removeRun);
     connect(m_runs->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &MainWindow::showArchive);
     connect(m_archive, &ArchiveMap::eliteActivated, this, [this](const std::shared_ptr<const Placement>& placement, double stepTime) {
@@ -819,11 +820,12 @@ void MainWindow::showStatus() {
     }
     if (running != nullptr) {
         const SearchProgress& progress = running->progress();
-        m_searchStatus->setText(tr("%L1 / %L2 · %3 simulations/s · %4 left")
-                                    .arg(progress.evaluations)
-                                    .arg(running->request().budget.evaluations)
-                                    .arg(countText(static_cast<double>(progress.simulations) / std::max(progress.elapsed_s, 1e-3)),
-                                         text(format_clock(progress.eta_s))));
+        const QString done = tr("%L1 / %L2").arg(progress.evaluations).arg(running->request().budget.evaluations);
+        m_searchStatus->setText(
+            running->isPaused() ? tr("%1 · paused").arg(done)
+                                : tr("%1 · %2 simulations/s · %3 left")
+                                      .arg(done, countText(static_cast<double>(progress.simulations) / std::max(progress.elapsed_s, 1e-3)),
+                                           text(format_clock(progress.eta_s))));
     } else {
         m_searchStatus->clear();
     }

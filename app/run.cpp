@@ -61,7 +61,8 @@ void Run::search(std::stop_token stop) {
             if (Clock::now() - drawn >= kTimelineInterval) draw(progress);
             publish(last);
         };
-        const SearchResult result = run_search(*optimizer, *evaluator, m_request.budget, stop, report);
+        const SearchResult result =
+            run_search(*optimizer, *evaluator, m_request.budget, stop, report, std::chrono::milliseconds(33), &m_pause);
         draw(result.progress);
         last.end = result.end == SearchEnd::cancelled ? State::cancelled : State::finished;
     } catch (const std::exception& error) {

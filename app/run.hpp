@@ -35,6 +35,9 @@ public:
 
     void start();
     void cancel();
+    /// A paused run takes no time of any core; its elapsed time stands still.
+    void setPaused(bool paused) { m_pause.set(paused); }
+    bool isPaused() const { return m_state == State::running && m_pause.paused(); }
 
     int id() const { return m_id; }
     State state() const { return m_state; }
@@ -74,6 +77,7 @@ private:
     std::shared_ptr<const TimelineData> m_timeline;
     std::shared_ptr<const Placement> m_timelinePlacement;
 
+    Pause m_pause;
     LatestValue<Update> m_update;  ///< what receive() has not taken yet
     std::jthread m_thread;         ///< last: it is joined before the rest goes
 };

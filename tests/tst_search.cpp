@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <thread>
@@ -585,6 +586,45 @@ private Q_SLOTS:
             std::chrono::milliseconds(0));
         QVERIFY(reports >= 1);
         QVERIFY(reports <= 1 + static_cast<int>(result.progress.elapsed_s / 0.09));
+    }
+
+    void pause_holds_a_search() {
+        Counting optimizer(10, 200);
+        Scripted evaluator({1});
+        Pause pause;
+        pause.set(true);
+        std::atomic<bool> ended = false;
+        QElapsedTimer wall;
+        wall.start();
+        SearchResult result;
+        std::thread searcher([&] {
+            result = run_search(optimizer, evaluator, {200}, {}, {}, std::chrono::milliseconds(33), &pause);
+            ended = true;
+        });
+        QTest::qSleep(300);
+        QVERIFY(!ended);
+        pause.set(false);
+        searcher.join();
+        QCOMPARE(result.progress.evaluations, std::uint64_t{200});
+        QCOMPARE(result.end, SearchEnd::budget);
+        // The pause is no time of the search.
+        QVERIFY(result.progress.elapsed_s < 0.5e-3 * static_cast<double>(wall.elapsed()));
+    }
+
+    void paused_search_can_be_stopped() {
+        Counting optimizer(10, 200);
+        Scripted evaluator({1});
+        Pause pause;
+        pause.set(true);
+        std::stop_source stop;
+        std::jthread searcher([&] {
+            QCOMPARE(run_search(optimizer, evaluator, {200}, stop.get_token(), {}, std::chrono::milliseconds(33), &pause).end,
+                     SearchEnd::cancelled);
+        });
+        QTest::qSleep(20);
+        stop.request_stop();
+        searcher.join();
+        QVERIFY(pause.paused());
     }
 
     void too_many_proposals_are_an_error() {

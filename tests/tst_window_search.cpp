@@ -241,6 +241,32 @@ private Q_SLOTS:
         QVERIFY(shown.stepTime() <= test::simulated(shown.document, kept));
     }
 
+    void aSearchPausesAndGoesOn() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.window.chooseAlgorithm("genetic");
+        shown.window.chooseEvaluations(kEndless);
+        clickOptimize(shown);
+        QTRY_VERIFY_WITH_TIMEOUT(!rows(shown).empty() && rows(shown)[0].evaluations > 100, 10'000);
+        auto* view = shown.window.runsView();
+        view->setFocus();
+        QTest::mouseClick(view->viewport(), Qt::LeftButton, {}, rowOf(shown, rows(shown)[0].id));
+        QTest::keyClick(view, Qt::Key_Space);
+        QCOMPARE(rows(shown)[0].state, RunRow::State::paused);
+        QTRY_VERIFY(statusText(shown, "Search").endsWith("paused"));
+        QTest::qWait(200);  // what was under way has arrived
+        const quint64 evaluations = rows(shown)[0].evaluations;
+        QTest::qWait(200);
+        QCOMPARE(rows(shown)[0].evaluations, evaluations);
+        QTest::keyClick(view, Qt::Key_Space);
+        QCOMPARE(rows(shown)[0].state, RunRow::State::running);
+        QTRY_VERIFY(rows(shown)[0].evaluations > evaluations);
+        // A paused search can be stopped too.
+        QTest::keyClick(view, Qt::Key_Space);
+        clickOptimize(shown);
+        QTRY_COMPARE(rows(shown)[0].state, RunRow::State::cancelled);
+    }
+
     void runsAreShownAndRemoved() {
         Shown shown;
         QVERIFY(shown.open(m_wide, m_machine));

@@ -51,8 +51,7 @@ QString gapText(const RunRow& row) {
 
 QString evaluationsText(const RunRow& row) {
     const auto count = [](quint64 number) { return QString::fromStdString(format_count(static_cast<double>(number))); };
-    if (row.state == RunRow::State::running && row.budget > 0)
-        return RunsModel::tr("%1 / %2").arg(count(row.evaluations), count(row.budget));
+    if (row.isUnderWay() && row.budget > 0) return RunsModel::tr("%1 / %2").arg(count(row.evaluations), count(row.budget));
     return row.evaluations > 0 ? count(row.evaluations) : QString();
 }
 
@@ -98,12 +97,14 @@ QString stateText(RunRow::State state) {
             return RunsModel::tr("stopped");
         case RunRow::State::failed:
             return RunsModel::tr("failed");
+        case RunRow::State::paused:
+            return RunsModel::tr("paused");
     }
     return {};
 }
 
-/// In the colour of the run's curve: a disc within a ring while running, a disc when finished, an open ring when stopped, a cross when
-/// failed.
+/// In the colour of the run's curve: a disc within a ring while running, two bars while paused, a disc when finished, an open ring when
+/// stopped, a cross when failed.
 QIcon stateIcon(const RunRow& row, const QPalette& palette) {
     constexpr int kSize = 16;
     const qreal ratio = qGuiApp->devicePixelRatio();
@@ -132,6 +133,10 @@ QIcon stateIcon(const RunRow& row, const QPalette& palette) {
             painter.setPen(QPen(warningColor(palette), 2));
             painter.drawLine(QPointF(4, 4), QPointF(12, 12));
             painter.drawLine(QPointF(4, 12), QPointF(12, 4));
+            break;
+        case RunRow::State::paused:
+            painter.fillRect(QRectF(4, 3.5, 3, 9), color);
+            painter.fillRect(QRectF(9, 3.5, 3, 9), color);
             break;
     }
     QIcon icon(pixmap);
@@ -294,12 +299,18 @@ void RunsView::paintEvent(QPaintEvent* event) {
                      tr("No runs yet. Open a model and press Optimize; every search is listed here with its best placement."));
 }
 
+const RunRow& RunsView::rowAt(const QModelIndex& index) const {
+    return m_model->rows()[static_cast<std::size_t>(m_sorted->mapToSource(index).row())];
+}
+
 void RunsView::keyPressEvent(QKeyEvent* event) {
     const std::optional<int> run = currentRun();
     if (run && (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter)) {
         Q_EMIT runActivated(*run);
     } else if (run && event->matches(QKeySequence::Delete)) {
         Q_EMIT removeRequested(*run);
+    } else if (run && event->key() == Qt::Key_Space && rowAt(currentIndex()).isUnderWay()) {
+        Q_EMIT pauseRequested(*run, rowAt(currentIndex()).state == RunRow::State::running);
     } else {
         QTableView::keyPressEvent(event);
     }
@@ -310,15 +321,19 @@ void RunsView::contextMenuEvent(QContextMenuEvent* event) {
     const QModelIndex index = byKeyboard ? currentIndex() : indexAt(event->pos());
     if (!index.isValid()) return;
     const int id = index.data(RunsModel::IdRole).toInt();
-    const RunRow& row = m_model->rows()[m_sorted->mapToSource(index).row()];
+    const RunRow& row = rowAt(index);
 
     auto* menu = new QMenu(this);
     menu->setAttribute(Qt::WA_DeleteOnClose);
     QAction* show = menu->addAction(tr("Show placement"), this, [this, id] { Q_EMIT runActivated(id); });
     show->setShortcut(Qt::Key_Return);
     show->setEnabled(row.step_time_s > 0);
+    const bool paused = row.state == RunRow::State::paused;
+    QAction* pause = menu->addAction(paused ? tr("Resume") : tr("Pause"), this, [this, id, paused] { Q_EMIT pauseRequested(id, !paused); });
+    pause->setShortcut(Qt::Key_Space);
+    pause->setEnabled(row.isUnderWay());
     QAction* stop = menu->addAction(tr("Stop"), this, [this, id] { Q_EMIT cancelRequested(id); });
-    stop->setEnabled(row.state == RunRow::State::running);
+    stop->setEnabled(row.isUnderWay());
     menu->addSeparator();
     menu->addAction(tr("Remove"), this, [this, id] { Q_EMIT removeRequested(id); })->setShortcut(QKeySequence::Delete);
     menu->setDefaultAction(show);

@@ -15,10 +15,10 @@ namespace placewright {
 
 /// A search, or a placement made by hand, as the table shows it.
 struct RunRow {
-    enum class State { running, finished, cancelled, failed };
+    enum class State { running, finished, cancelled, failed, paused };
     int id = 0;
-    QString title;    ///< "MAP-Elites #3"
-    QString options;  ///< tooltip: algorithm, seed, options
+    QString title;      ///< "MAP-Elites #3"
+    QString options;    ///< tooltip: algorithm, seed, options
     QString elsewhere;  ///< what tells the machine and options that it belongs to from those in use; empty if nothing does
     State state = State::running;
     QString failure;
@@ -31,6 +31,7 @@ struct RunRow {
     double seconds = 0;
     bool shown = false;  ///< its placement is the one on screen
 
+    bool isUnderWay() const { return state == State::running || state == State::paused; }
     bool operator==(const RunRow&) const = default;
 };
 
@@ -55,7 +56,8 @@ private:
     std::vector<RunRow> m_rows;
 };
 
-/// The runs, sortable, newest first; double-click or Enter shows a run's placement. An empty table says what would fill it.
+/// The runs, sortable, newest first; double-click or Enter shows a run's placement, Space pauses a search and lets it go on. An empty table
+/// says what would fill it.
 class RunsView : public QTableView {
     Q_OBJECT
 public:
@@ -66,6 +68,7 @@ public:
 Q_SIGNALS:
     void runActivated(int id);
     void cancelRequested(int id);
+    void pauseRequested(int id, bool paused);
     void removeRequested(int id);
 
 protected:
@@ -76,6 +79,7 @@ protected:
     void changeEvent(QEvent*) override;
 
 private:
+    const RunRow& rowAt(const QModelIndex& index) const;
     /// Columns grow with what they hold and never shrink, so that they keep still while a search runs; the title takes what remains.
     void fitColumns();
 

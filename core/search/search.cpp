@@ -23,13 +23,14 @@ double seconds_between(Clock::time_point from, Clock::time_point to) {
 class Search {
 public:
     Search(Optimizer& optimizer, Evaluator& evaluator, const Budget& budget, std::stop_token stop, const ProgressCallback& report,
-           std::chrono::milliseconds interval)
+           std::chrono::milliseconds interval, Pause* pause)
         : optimizer_(optimizer),
           evaluator_(evaluator),
           budget_(budget),
           stop_(std::move(stop)),
           report_(report),
           interval_(interval),
+          pause_(pause),
           runs_before_(evaluator.runs()) {}
 
     SearchResult run() {
@@ -59,7 +60,7 @@ public:
     }
 
 private:
-    double elapsed_s() const { return seconds_between(start_, Clock::now()); }
+    double elapsed_s() const { return seconds_between(start_, Clock::now()) - paused_s_; }
 
     bool used_up() const { return evaluations_ >= budget_.evaluations || elapsed_s() >= budget_.seconds; }
 
@@ -68,6 +69,7 @@ private:
         scores_.resize(batch.size());
         std::size_t scored = 0;
         while (scored < batch.size()) {
+            if (pause_ != nullptr) paused_s_ += pause_->wait(stop_);
             const std::size_t count = std::min(slice_, batch.size() - scored);
             const auto before = Clock::now();
             if (!evaluator_.evaluate(batch.subspan(scored, count), std::span(scores_).subspan(scored, count), stop_, optimizer_.base()))
@@ -146,10 +148,12 @@ private:
     const std::stop_token stop_;
     const ProgressCallback& report_;
     const std::chrono::milliseconds interval_;
+    Pause* const pause_;
     const std::uint64_t runs_before_;
     const Clock::time_point start_ = Clock::now();
     Clock::time_point next_report_ = start_;
 
+    double paused_s_ = 0;
     std::uint64_t evaluations_ = 0;
     std::size_t slice_ = kSmallestSlice;
     std::vector<Score> scores_;
@@ -162,9 +166,30 @@ private:
 
 }  // namespace
 
+void Pause::set(bool paused) {
+    {
+        const std::scoped_lock lock(mutex_);
+        paused_ = paused;
+    }
+    changed_.notify_all();
+}
+
+bool Pause::paused() const {
+    const std::scoped_lock lock(mutex_);
+    return paused_;
+}
+
+double Pause::wait(std::stop_token stop) {
+    std::unique_lock lock(mutex_);
+    if (!paused_) return 0;
+    const auto begin = Clock::now();
+    changed_.wait(lock, std::move(stop), [this] { return !paused_; });
+    return seconds_between(begin, Clock::now());
+}
+
 SearchResult run_search(Optimizer& optimizer, Evaluator& evaluator, const Budget& budget, std::stop_token stop,
-                        const ProgressCallback& report, std::chrono::milliseconds interval) {
-    return Search(optimizer, evaluator, budget, std::move(stop), report, interval).run();
+                        const ProgressCallback& report, std::chrono::milliseconds interval, Pause* pause) {
+    return Search(optimizer, evaluator, budget, std::move(stop), report, interval, pause).run();
 }
 
 }  // namespace placewright

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <stop_token>
 #include <vector>
 
@@ -50,12 +52,27 @@ struct SearchResult {
     SearchEnd end = SearchEnd::budget;
 };
 
+/// Holds a search between two slices of a batch, for as long as another thread wants.
+class Pause {
+public:
+    void set(bool paused);
+    bool paused() const;
+    /// Waits as long as it is set, or until `stop` is requested. Returns the seconds that this took.
+    double wait(std::stop_token stop);
+
+private:
+    mutable std::mutex mutex_;
+    std::condition_variable_any changed_;
+    bool paused_ = false;  ///< guarded by mutex_
+};
+
 using ProgressCallback = std::function<void(const SearchProgress&)>;
 
 /// Runs until the budget is used up, the optimizer has nothing more to propose, or `stop` is requested. `report` is called on this
 /// thread at most every `interval`. The curve has a point at every improvement and one at the end. With an infinite number of seconds
-/// the result depends on the optimizer's seed alone.
+/// the result depends on the optimizer's seed alone. The time in `pause` is no time of the search.
 SearchResult run_search(Optimizer& optimizer, Evaluator& evaluator, const Budget& budget, std::stop_token stop = {},
-                        const ProgressCallback& report = {}, std::chrono::milliseconds interval = std::chrono::milliseconds(33));
+                        const ProgressCallback& report = {}, std::chrono::milliseconds interval = std::chrono::milliseconds(33),
+                        Pause* pause = nullptr);
 
 }  // namespace placewright
