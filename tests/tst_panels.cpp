@@ -320,7 +320,7 @@ private Q_SLOTS:
         showAt(view, {900, 300});
         view.runs()->setRows({run(1, 0.08), run(2, 0.07, RunRow::State::running)});
         QSignalSpy activated(&view, &RunsView::runActivated), cancelled(&view, &RunsView::cancelRequested),
-            removed(&view, &RunsView::removeRequested);
+            removed(&view, &RunsView::removeRequested), paused(&view, &RunsView::pauseRequested);
         const auto openMenu = [&](int row) {
             QContextMenuEvent event(QContextMenuEvent::Mouse, centreOf(view, row), view.viewport()->mapToGlobal(centreOf(view, row)));
             QApplication::sendEvent(view.viewport(), &event);
@@ -332,14 +332,19 @@ private Q_SLOTS:
         QMenu* ofRunning = openMenu(0);
         QVERIFY(ofRunning);
         choose(ofRunning, 1);
+        QVERIFY((paused.takeFirst() == QVariantList{2, true}));
+        choose(openMenu(0), 2);
         QCOMPARE(cancelled.takeFirst()[0].toInt(), 2);
         QMenu* ofFinished = openMenu(1);
         QVERIFY(ofFinished);
-        QVERIFY(!ofFinished->actions()[1]->isEnabled());
+        QVERIFY(!ofFinished->actions()[1]->isEnabled() && !ofFinished->actions()[2]->isEnabled());
         choose(ofFinished, 0);
         QCOMPARE(activated.takeFirst()[0].toInt(), 1);
-        choose(openMenu(1), 3);
+        choose(openMenu(1), 4);
         QCOMPARE(removed.takeFirst()[0].toInt(), 1);
+        view.runs()->setRows({run(1, 0.08, RunRow::State::paused)});
+        choose(openMenu(0), 1);
+        QVERIFY((paused.takeFirst() == QVariantList{1, false}));
         QCOMPARE(cancelled.size(), 0);
     }
 
