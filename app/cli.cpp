@@ -398,12 +398,22 @@ int list_algorithms(bool json) {
         for (const AlgorithmInfo& info : algorithms()) {
             Json options = Json::array();
             for (const OptionInfo& option : info.options) options.push_back(option_info_json(option));
-            list.push_back({{"id", info.id}, {"title", info.title}, {"help", info.help}, {"options", std::move(options)}});
+            Json presets = Json::array();
+            for (const OptionPreset& preset : info.presets) {
+                Json values = Json::object();
+                for (const auto& [name, value] : preset.values) values[name] = option_json(value);
+                presets.push_back({{"name", preset.name}, {"help", preset.help}, {"options", std::move(values)}});
+            }
+            list.push_back({{"id", info.id},
+                            {"title", info.title},
+                            {"help", info.help},
+                            {"options", std::move(options)},
+                            {"presets", std::move(presets)}});
         }
         print(list);
         return kDone;
     }
-    std::cout << "Options are given to optimize as --set option=value; here with their defaults.\n";
+    std::cout << "Options are given to optimize as --set option=value; here with their defaults. A preset sets several.\n";
     for (const AlgorithmInfo& info : algorithms()) {
         std::cout << '\n' << info.id << " - " << info.title << "\n  " << wrapped(info.help, 2);
         for (const OptionInfo& option : info.options) {
@@ -415,6 +425,8 @@ int list_algorithms(bool json) {
             }
             std::cout << "\n        " << wrapped(option.help, 8);
         }
+        for (const OptionPreset& preset : info.presets)
+            std::cout << "    preset=" << preset.name << "\n        " << wrapped(preset.help, 8);
     }
     return kDone;
 }

@@ -215,39 +215,10 @@ Machine malvik(unsigned gpus, double gpu_memory_bytes) {
 }
 
 std::vector<Contestant> contestants() {
-    const std::map<std::string_view, OptionValues> settings{
-        {kHill, {{"start", "cpu"}, {"patience", std::int64_t{0}}, {"allow_cpu", true}}},
-        {kAnnealing, {{"method", "generalized"}, {"start", "random"}, {"allow_cpu", true}}},
-        {kGenetic,
-         {{"population_size", std::int64_t{50}},
-          {"mutation_rate", 0.5},
-          {"zone_mutation_rate", 0.2},
-          {"crossover_rate", 0.2},
-          {"crossover_type", "one-point"},
-          {"parent_selection", "rank"},
-          {"rank_distribution", "linear"},
-          {"elite_size", std::int64_t{5}},
-          {"include_trivial_solutions", false},
-          {"allow_cpu", true}}},
-        {kElites,
-         {{"most_used_size", std::int64_t{0}},
-          {"used_size", std::int64_t{0}},
-          {"jumps_size", std::int64_t{40}},
-          {"initial_size", std::int64_t{3}},
-          {"mutation_rate", 0.4},
-          {"copy_mutation_rate", 0.4},
-          {"replace_mutation_rate", 0.01},
-          {"zone_mutation_rate", 0.05},
-          {"crossover_rate", 0.4},
-          {"selection", "tournament"},
-          {"tournament_size", std::int64_t{10}},
-          {"include_trivial_solutions", false},
-          {"allow_cpu", true},
-          {"batch_size", std::int64_t{1}}}},
-    };
     std::vector<Contestant> all;
     for (const std::string_view id : {kHill, kAnnealing, kGenetic, kElites}) {
-        if (const AlgorithmInfo* algorithm = find_algorithm(id)) all.push_back({algorithm, settings.at(id)});
+        if (const AlgorithmInfo* algorithm = find_algorithm(id))
+            all.push_back({algorithm, find_preset(algorithm->presets, "thesis").values});
     }
     return all;
 }

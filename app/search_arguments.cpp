@@ -27,6 +27,11 @@ OptionValues parse_settings(const AlgorithmInfo& algorithm, const std::vector<st
                              algorithm.id + " has " + option_names(algorithm));
         const std::string name = setting.substr(0, equals);
         try {
+            if (name == "preset") {
+                for (const auto& [option, value] : find_preset(algorithm.presets, setting.substr(equals + 1)).values)
+                    values[option] = value;
+                continue;
+            }
             values[name] = parse_option(algorithm.options[position(algorithm.options, name)], setting.substr(equals + 1));
         } catch (const OptionError& error) {
             throw UsageError("--set " + prefix + setting + ": " + error.what());

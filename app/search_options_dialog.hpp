@@ -8,11 +8,13 @@
 
 #include "core/search/optimizer.hpp"
 
+class QComboBox;
 class QFormLayout;
 
 namespace placewright {
 
-/// A form made from an algorithm's description: one control an option with its range, default and help; "Reset" brings the defaults back.
+/// A form made from an algorithm's description: one control an option with its range, default and help; presets set several of them,
+/// "Reset" brings the defaults back.
 class SearchOptionsDialog : public QDialog {
     Q_OBJECT
 public:
@@ -28,7 +30,14 @@ private:
     };
     Field makeField(const OptionInfo& info, QFormLayout* form);
 
+    /// Brings the defaults back, but for what the preset says.
+    void apply(const OptionValues& values);
+    /// The preset that the controls agree with, or none.
+    void showPreset();
+
     std::vector<Field> m_fields;
+    std::vector<OptionPreset> m_presets;  ///< the first is that of the defaults
+    QComboBox* m_preset = nullptr;        ///< the last entry stands for none of them; null where there are no presets
 };
 
 }  // namespace placewright

@@ -475,6 +475,43 @@ private Q_SLOTS:
         QVERIFY(dialog.values().empty());
     }
 
+    void presetsSetSeveralOptions() {
+        const AlgorithmInfo& info = *find_algorithm("genetic");
+        SearchOptionsDialog dialog(info, {});
+        dialog.show();
+        auto* preset = dialog.findChild<QComboBox*>("preset");
+        QVERIFY(preset);
+        QCOMPARE(preset->currentText(), QString("Defaults"));
+        preset->setFocus();
+        QTest::keyClick(preset, Qt::Key_Down);
+        QCOMPARE(preset->currentText(), QString("Thesis"));
+        // values() leaves out what is as by default.
+        OptionValues expected = find_preset(info.presets, "thesis").values;
+        std::erase_if(expected,
+                      [&](const auto& item) { return info.options[position(info.options, item.first)].default_value == item.second; });
+        QVERIFY(!expected.empty());
+        QCOMPARE(dialog.values(), expected);
+        dialog.findChild<QSpinBox*>("elite_size")->stepUp();
+        QCOMPARE(preset->currentText(), QString("My own"));
+        dialog.findChild<QSpinBox*>("elite_size")->stepDown();
+        QCOMPARE(preset->currentText(), QString("Thesis"));
+        QTest::keyClick(preset, Qt::Key_Home);
+        QVERIFY(dialog.values().empty());
+        QVERIFY(SearchOptionsDialog(*find_algorithm("expert"), {}).findChild<QComboBox*>("preset") == nullptr);
+    }
+
+    void everyPresetIsTaken() {
+        for (const AlgorithmInfo& info : algorithms()) {
+            for (const OptionPreset& preset : info.presets) {
+                for (const auto& [name, value] : preset.values)
+                    checked_option(info.options[position(info.options, name)], value);  // or throws
+                QVERIFY(!preset.help.empty());
+            }
+        }
+        QVERIFY_EXCEPTION_THROWN(find_preset(find_algorithm("genetic")->presets, "none"), OptionError);
+        QVERIFY_EXCEPTION_THROWN(find_preset(find_algorithm("expert")->presets, "thesis"), OptionError);
+    }
+
     void chosenOptionsAreUsedByTheNextRun() {
         Shown shown;
         QVERIFY(shown.open(m_wide, m_machine));

@@ -217,13 +217,27 @@ private:
 }  // namespace
 
 AlgorithmInfo genetic_algorithm() {
-    return {"genetic", "Genetic algorithm",
-            "Evolves a population by crossover and mutation, with an elite and self-adapting rates (Exprimo).", schema().infos(),
+    return {"genetic",
+            "Genetic algorithm",
+            "Evolves a population by crossover and mutation, with an elite and self-adapting rates (Exprimo).",
+            schema().infos(),
             [](const SearchContext& context, const OptionValues& values) -> std::unique_ptr<Optimizer> {
                 const GeneticOptions options = schema().parse(values);
                 check(options);
                 return std::make_unique<Genetic>(context, options);
-            }};
+            },
+            {{"thesis",
+              "As in the E3 experiments of Lagostra's thesis (2020).",
+              {{"population_size", std::int64_t{50}},
+               {"mutation_rate", 0.5},
+               {"zone_mutation_rate", 0.2},
+               {"crossover_rate", 0.2},
+               {"crossover_type", "one-point"},
+               {"parent_selection", "rank"},
+               {"rank_distribution", "linear"},
+               {"elite_size", std::int64_t{5}},
+               {"include_trivial_solutions", false},
+               {"allow_cpu", true}}}}};
 }
 
 }  // namespace placewright

@@ -207,12 +207,18 @@ private:
 }  // namespace
 
 AlgorithmInfo hill_climbing_algorithm() {
-    return {"hill-climbing", "Hill climbing", "Moves single ops as long as that helps, then starts anew.", schema().infos(),
+    return {"hill-climbing",
+            "Hill climbing",
+            "Moves single ops as long as that helps, then starts anew.",
+            schema().infos(),
             [](const SearchContext& context, const OptionValues& values) -> std::unique_ptr<Optimizer> {
                 const HillClimbingOptions options = schema().parse(values);
                 if (options.neighbourhood == "steepest") return std::make_unique<SteepestClimbing>(context, options);
                 return std::make_unique<RandomClimbing>(context, options);
-            }};
+            },
+            {{"thesis",
+              "As in the E3 experiments of Lagostra's thesis (2020): all on the CPU at first, no restarts.",
+              {{"start", "cpu"}, {"patience", std::int64_t{0}}, {"allow_cpu", true}}}}};
 }
 
 }  // namespace placewright

@@ -67,6 +67,7 @@ struct AlgorithmInfo {
     std::vector<OptionInfo> options;
     /// Throws OptionError for values that the options do not take, PlacementError for seeds that do not fit the problem.
     std::function<std::unique_ptr<Optimizer>(const SearchContext&, const OptionValues&)> make;
+    std::vector<OptionPreset> presets = {};
 };
 
 }  // namespace placewright

@@ -128,4 +128,13 @@ std::size_t position(const std::vector<OptionInfo>& infos, const std::string& na
     throw OptionError("unknown option \"" + name + "\", known are " + joined(names));
 }
 
+const OptionPreset& find_preset(const std::vector<OptionPreset>& presets, const std::string& name) {
+    const auto found = std::ranges::find(presets, name, &OptionPreset::name);
+    if (found != presets.end()) return *found;
+    if (presets.empty()) throw OptionError("unknown preset \"" + name + "\", there are none");
+    std::vector<std::string> names;
+    for (const OptionPreset& preset : presets) names.push_back(preset.name);
+    throw OptionError("unknown preset \"" + name + "\", known are " + joined(names));
+}
+
 }  // namespace placewright

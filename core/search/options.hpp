@@ -26,6 +26,13 @@ struct OptionInfo {
     std::string help;
 };
 
+/// Values of some options that belong together; the others keep their defaults.
+struct OptionPreset {
+    std::string name;  ///< "thesis"
+    std::string help;
+    OptionValues values;
+};
+
 /// "bool", "int", "float" or "choice".
 std::string_view type_name(const OptionInfo& option);
 std::string to_string(const OptionValue& value);
@@ -44,6 +51,9 @@ OptionValue checked_option(const OptionInfo& option, const OptionValue& value);
 
 /// Index of the option called `name`. Throws OptionError that lists the known names.
 std::size_t position(const std::vector<OptionInfo>& infos, const std::string& name);
+
+/// The preset called `name`. Throws OptionError that lists the known names.
+const OptionPreset& find_preset(const std::vector<OptionPreset>& presets, const std::string& name);
 
 /// Binds the options of an algorithm to the members of a struct:
 ///

@@ -135,9 +135,11 @@ private:
 }  // namespace
 
 AlgorithmInfo simulated_annealing_algorithm() {
-    return {"simulated-annealing", "Simulated annealing",
+    return {"simulated-annealing",
+            "Simulated annealing",
             "Goes from neighbour to neighbour, to worse ones more and more rarely; with moves of single ops and of whole blocks.",
-            schema().infos(), [](const SearchContext& context, const OptionValues& values) -> std::unique_ptr<Optimizer> {
+            schema().infos(),
+            [](const SearchContext& context, const OptionValues& values) -> std::unique_ptr<Optimizer> {
                 const AnnealingOptions options = schema().parse(values);
                 if (options.method == "moves") {
                     check(options);
@@ -145,7 +147,10 @@ AlgorithmInfo simulated_annealing_algorithm() {
                 }
                 return generalized_annealing(context, {options.visiting_q, options.acceptance_q, options.visiting_temperature,
                                                        options.restart_temperature_ratio, options.start, options.allow_cpu});
-            }};
+            },
+            {{"thesis",
+              "As in the E3 experiments of Lagostra's thesis (2020): scipy's dual annealing without local search.",
+              {{"method", "generalized"}, {"start", "random"}, {"allow_cpu", true}}}}};
 }
 
 }  // namespace placewright
