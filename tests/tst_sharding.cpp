@@ -187,14 +187,16 @@ void TestSharding::otherPartsAreJoinedAndCut() {
     for (const QString i : {"0", "1", "2"}) {
         const std::string part = "relu_shard" + i.toStdString();
         QVERIFY(shape_of(graph, part) == (Shape{2, 2, 8, 8}));
-        QCOMPARE(inputs_of(graph, part), "relu_shard" + i + "_narrow_conv");
-        QCOMPARE(inputs_of(graph, part + "_narrow_conv"), "relu_shard" + i + "_conc_conv");
+        const int begin = 2 * i.toInt();
+        const std::string narrow = part + "_narrow_conv_" + std::to_string(begin) + '_' + std::to_string(begin + 2);
+        QCOMPARE(inputs_of(graph, part), QString::fromStdString(narrow));
+        QCOMPARE(inputs_of(graph, narrow), "relu_shard" + i + "_conc_conv");
         // All three are on one device.
-        QCOMPARE(find(graph, part + "_narrow_conv").colocate, find(graph, part).colocate);
+        QCOMPARE(find(graph, narrow).colocate, find(graph, part).colocate);
         QCOMPARE(find(graph, part + "_conc_conv").colocate, find(graph, part).colocate);
     }
-    QCOMPARE(find(graph, "relu_shard1_narrow_conv").attributes.at("start"), std::string("2"));
-    QCOMPARE(find(graph, "relu_shard1_narrow_conv").attributes.at("length"), std::string("2"));
+    QCOMPARE(find(graph, "relu_shard1_narrow_conv_2_4").attributes.at("start"), std::string("2"));
+    QCOMPARE(find(graph, "relu_shard1_narrow_conv_2_4").attributes.at("length"), std::string("2"));
 }
 
 void TestSharding::slicesOfWholeOps() {
@@ -270,10 +272,10 @@ void TestSharding::groups() {
     QCOMPARE(find(graph, "depthwise_shard0").flops, 2.0 * 2 * 16 * 9);
     // Two groups and one group: 8 channels from 4, 4 channels from 2.
     QVERIFY(shape_of(graph, "grouped_shard0") == (Shape{1, 8, 4, 4}));
-    QVERIFY(shape_of(graph, "grouped_shard0_narrow_depthwise") == (Shape{1, 4, 4, 4}));
+    QVERIFY(shape_of(graph, "grouped_shard0_narrow_depthwise_0_4") == (Shape{1, 4, 4, 4}));
     QVERIFY(shape_of(graph, "grouped_shard1") == (Shape{1, 4, 4, 4}));
-    QVERIFY(shape_of(graph, "grouped_shard1_narrow_depthwise") == (Shape{1, 2, 4, 4}));
-    QCOMPARE(find(graph, "grouped_shard1_narrow_depthwise").attributes.at("start"), std::string("4"));
+    QVERIFY(shape_of(graph, "grouped_shard1_narrow_depthwise_4_6") == (Shape{1, 2, 4, 4}));
+    QCOMPARE(find(graph, "grouped_shard1_narrow_depthwise_4_6").attributes.at("start"), std::string("4"));
     QCOMPARE(find(graph, "grouped_shard0").attributes.at("groups"), std::string("2"));
     QCOMPARE(find(graph, "grouped_shard1").parameter_bytes, std::int64_t{4 * 4 * 2});
 }
@@ -476,7 +478,7 @@ void TestSharding::refusals_data() {
     QTest::addColumn<QString>("complaint");
     QTest::newRow("unknown") << "nobody" << 2 << "there is no op \"nobody\"";
     QTest::newRow("source") << "x" << 2 << "an op of kind \"input\" cannot be split by channels";
-    QTest::newRow("over channels") << "softmax" << 2 << "an op of kind \"softmax\" cannot be split by channels";
+    QTest::newRow("over channels") << "softmax" << 2 << "an op of kind \"softmax\" cannot be split by channels: it works over its channels";
     QTest::newRow("too many") << "conv" << 5 << "cannot be split into 5 parts, expected 1 to 4, one for each channel";
     QTest::newRow("none") << "conv" << 0 << "cannot be split into 0 parts";
     QTest::newRow("negative") << "conv" << -1 << "cannot be split into -1 parts";
@@ -500,7 +502,7 @@ void TestSharding::refusals() {
     Op bytes = make_op("bytes", "relu", {});
     bytes.outputs = {Tensor{.shape = {}, .bytes = 64}};
     Op two = make_op("two", "relu", {2, 4});
-    two.outputs.push_back(two.outputs.front());
+    two.outputs.push_back(make_tensor({2, 3}));
     const Graph graph = make_graph({{make_op("x", "input", {2, 4, 8, 8})},
                                     {make_op("conv", "conv2d", {2, 4, 8, 8}), {"x"}},
                                     {make_op("softmax", "softmax", {2, 4, 8, 8}), {"x"}},

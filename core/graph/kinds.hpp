@@ -18,6 +18,7 @@ struct KindInfo {
     bool product = false;        ///< multiplies tensors with each other or with its parameters: convolutions, linear maps, attention
     bool elementwise = false;    ///< its output can overwrite its first input, element by element
     bool view = false;           ///< its outputs are the memory of its first input, seen in another way
+    bool range = false;          ///< a view of a range of its input; the gradient of the rest of that is zero
     bool parameter = false;      ///< its outputs are its parameters, seen as tensors
 };
 
