@@ -198,6 +198,10 @@ constexpr std::array kKinds{
 
 }  // namespace
 
+std::span<const KindInfo> known_kinds() {
+    return kKinds;
+}
+
 const KindInfo& kind_info(std::string_view kind) {
     static const auto by_name = [] {
         std::unordered_map<std::string_view, const KindInfo*> result;
