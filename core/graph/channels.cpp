@@ -282,10 +282,11 @@ struct Request {
         }
         return {input, dimension, rescaled(range, channels.count, extent)};
     }
-    /// That of parameters, if they have channels there; else all of them.
+    /// That of parameters given as a tensor, if they have channels there; else, and of any other input, all.
     Piece share_of_parameters(std::size_t input, std::size_t dimension) const {
         const Shape* const shape = node.input(input);
-        return shape && dimension < shape->size() && fits((*shape)[dimension]) ? share(input, dimension) : Piece{input, {}};
+        const bool has_channels = shape && dimension < shape->size() && fits((*shape)[dimension]);
+        return node.is_parameter[node.op.inputs[input].op] && has_channels ? share(input, dimension) : Piece{input, {}};
     }
     /// Whatever the dimension counted from the last one is in the input.
     Piece share_aligned(std::size_t input) const {
@@ -377,10 +378,8 @@ Pieces attention(const Request& request) {
 /// Every gate of a hidden unit reads all that the cell reads, the cell state and the output gate of a unit only its own.
 Pieces recurrent(const Request& request) {
     return request.each_input([&](std::size_t i) {
-        const TensorRef input = request.node.op.inputs[i];
-        if (request.node.is_parameter[input.op]) return request.share_of_parameters(i, 0);
-        const bool cell_state = request.node.producer(i).kind == "lstm_cell" && input.output == 1;
-        return cell_state ? request.share(i, request.channels.dimension) : Piece{i, {}};
+        const bool cell_state = request.node.producer(i).kind == "lstm_cell" && request.node.op.inputs[i].output == 1;
+        return cell_state ? request.share(i, request.channels.dimension) : request.share_of_parameters(i, 0);
     });
 }
 
