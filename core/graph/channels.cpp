@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
