@@ -728,6 +728,28 @@ void TestCost::problem_accumulation() {
         return std::accumulate(made->resident_bytes.begin(), made->resident_bytes.end(), 0.0);
     };
     QCOMPARE(resident(options), 3 * 680.0);
+    // A graph that gives its update ops itself does not say whose they are; they add up what they read from backward ops.
+    const auto own_updates = [](bool read_gradients) {
+        const Graph step = training_graph(small_network());
+        GraphBuilder builder("own", 1, Training::explicit_);
+        for (Op op : step.ops()) {
+            op.forward_op = kInvalidOp;
+            if (op.phase == Phase::update && !read_gradients) op.inputs = {{0, 0}};
+            builder.add(std::move(op));
+        }
+        return builder.build();
+    };
+    const auto given = test::problem(own_updates(true), machine, options);
+    for (OpId op = 0; op < given->ops; ++op) {
+        QVERIFY(std::abs(given->accumulate_s[op] - problem->accumulate_s[op]) <= problem->tick_s + given->tick_s);
+    }
+    QCOMPARE(std::accumulate(given->resident_bytes.begin(), given->resident_bytes.end(), 0.0), 3 * 680.0);
+    try {
+        test::problem(own_updates(false), machine, options);
+        QFAIL("nothing is added up");
+    } catch (const PlacementError& error) {
+        QVERIFY2(QString(error.what()).contains("op \"second/update\" updates parameters but reads no gradient"), error.what());
+    }
     options.memory = MemoryModel::exprimo;
     QCOMPARE(resident(options), 680.0);
 }

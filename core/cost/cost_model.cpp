@@ -26,12 +26,10 @@ bool is_weight_gradient(const Graph& graph, OpId id) {
     return std::ranges::any_of(consumers, [&](OpId consumer) { return graph.op(consumer).phase == Phase::update; });
 }
 
-/// Of a look-up: the indices and as much of the table as comes out, not the whole of it.
+/// Of a look-up: the indices, its first input, and as much of the table as comes out, not the whole of it.
 OpTraffic lookup_traffic(const Graph& graph, const Op& op) {
     OpTraffic traffic;
-    for (const TensorRef& input : op.inputs) {
-        if (!kind_info(graph.op(input.op).kind).parameter) traffic.read_bytes += tensor_bytes(graph, input);
-    }
+    if (!op.inputs.empty()) traffic.read_bytes = tensor_bytes(graph, op.inputs.front());
     for (const Tensor& output : op.outputs) traffic.written_bytes += static_cast<double>(output.bytes);
     traffic.read_bytes += traffic.written_bytes;
     return traffic;

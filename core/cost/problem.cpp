@@ -124,15 +124,43 @@ double workspace_bytes(const Graph& graph, const Op& op, const ProblemOptions& o
     return std::floor(std::min(unfolded_bytes(graph, forward), options.workspace_limit_bytes));
 }
 
+/// The gradient that an update op takes: of its forward op's parameters; where the graph gives its update ops itself, what they read from
+/// backward ops.
+struct Gradient {
+    double bytes = 0;
+    double elements = 0;
+};
+
+Gradient gradient_of_update(const Graph& graph, const Op& op) {
+    if (op.forward_op != kInvalidOp) {
+        const Op& forward = graph.op(op.forward_op);
+        const auto bytes = static_cast<double>(forward.parameter_bytes);
+        const DType dtype = forward.outputs.empty() ? DType::float32 : forward.outputs.front().dtype;
+        return {bytes, bytes / static_cast<double>(bytes_per_element(dtype))};
+    }
+    Gradient gradient;
+    for (auto input = op.inputs.begin(); input != op.inputs.end(); ++input) {
+        if (graph.op(input->op).phase != Phase::backward || std::find(op.inputs.begin(), input, *input) != input) continue;
+        const Tensor& tensor = graph.op(input->op).outputs[input->output];
+        gradient.bytes += static_cast<double>(tensor.bytes);
+        gradient.elements += static_cast<double>(tensor.bytes) / static_cast<double>(bytes_per_element(tensor.dtype));
+    }
+    if (gradient.bytes == 0) {
+        throw PlacementError(
+            "op \"" + op.name +
+            "\" updates parameters but reads no gradient from a backward op, so that gradients cannot be added up; name its "
+            "gradient among its inputs or do not accumulate");
+    }
+    return gradient;
+}
+
 /// Seconds of adding a batch's gradient to those of the batches before: one addition a parameter, two values read and one written.
 double accumulation_s(const Op& op, const Graph& graph, const Device& device) {
-    if (op.phase != Phase::update || op.forward_op == kInvalidOp) return 0;
-    const Op& forward = graph.op(op.forward_op);
-    const auto bytes = static_cast<double>(forward.parameter_bytes);
-    const DType dtype = forward.outputs.empty() ? DType::float32 : forward.outputs.front().dtype;
+    if (op.phase != Phase::update) return 0;
+    const Gradient gradient = gradient_of_update(graph, op);
     return device.launch_overhead_s +
-           std::max(bytes / static_cast<double>(bytes_per_element(dtype)) / (device.efficiency * device.peak_flops),
-                    3 * bytes / (device.memory_efficiency.value_or(device.efficiency) * device.memory_bandwidth));
+           std::max(gradient.elements / (device.efficiency * device.peak_flops),
+                    3 * gradient.bytes / (device.memory_efficiency.value_or(device.efficiency) * device.memory_bandwidth));
 }
 
 /// Rounds all seconds to multiples of a tick.
@@ -309,10 +337,9 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph, 
         }
         problem->resident_bytes.push_back(static_cast<double>(ops.op(op).parameter_bytes) * (1 + states) +
                                           static_cast<double>(ops.op(op).resident_bytes));
-        if (options.accumulate_gradients && options.memory == MemoryModel::training && ops.op(op).phase == Phase::update &&
-            ops.op(op).forward_op != kInvalidOp) {
+        if (options.accumulate_gradients && options.memory == MemoryModel::training && ops.op(op).phase == Phase::update) {
             // The sum of the gradients stays from batch to batch.
-            problem->resident_bytes.back() += static_cast<double>(ops.op(ops.op(op).forward_op).parameter_bytes);
+            problem->resident_bytes.back() += gradient_of_update(ops, ops.op(op)).bytes;
         }
         problem->workspace_bytes.push_back(workspace_bytes(ops, ops.op(op), options));
         problem->sends_together.push_back(ops.op(op).sends_together);

@@ -118,7 +118,8 @@ struct Problem {
 };
 
 /// Expands training, groups, and fills the tables. O((ops + edges) * devices).
-/// Throws PlacementError if some group has no device that all of its ops allow, or an op's time is not finite.
+/// Throws PlacementError if some group has no device that all of its ops allow, an op's time is not finite, or gradients are to be added up
+/// but an update op reads none.
 std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> machine,
                                             const ProblemOptions& options = {});
 

@@ -16,6 +16,11 @@ constexpr KindInfo source(std::string_view name) {
 constexpr KindInfo view(std::string_view name) {
     return {.name = name, .computes = false, .keeps_inputs = false, .view = true};
 }
+constexpr KindInfo range(std::string_view name) {
+    KindInfo kind = view(name);
+    kind.range = true;
+    return kind;
+}
 constexpr KindInfo keeps_nothing(std::string_view name) {
     return {.name = name, .keeps_inputs = false};
 }
@@ -52,11 +57,11 @@ constexpr std::array kKinds{
     view("expand"),
     view("flatten"),
     view("identity"),
-    view("narrow"),
+    range("narrow"),
     view("permute"),
     view("reshape"),
     view("select"),
-    view("slice"),
+    range("slice"),
     view("split"),
     view("squeeze"),
     view("transpose"),
@@ -192,6 +197,10 @@ constexpr std::array kKinds{
 };
 
 }  // namespace
+
+std::span<const KindInfo> known_kinds() {
+    return kKinds;
+}
 
 const KindInfo& kind_info(std::string_view kind) {
     static const auto by_name = [] {

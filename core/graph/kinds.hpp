@@ -2,6 +2,7 @@
 // What is known of an op kind beyond its sizes: how it is differentiated and what it reads and writes.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 namespace placewright {
@@ -18,8 +19,12 @@ struct KindInfo {
     bool product = false;        ///< multiplies tensors with each other or with its parameters: convolutions, linear maps, attention
     bool elementwise = false;    ///< its output can overwrite its first input, element by element
     bool view = false;           ///< its outputs are the memory of its first input, seen in another way
+    bool range = false;          ///< a view of a range of its input; the gradient of the rest of that is zero
     bool parameter = false;      ///< its outputs are its parameters, seen as tensors
 };
+
+/// All kinds that are known.
+std::span<const KindInfo> known_kinds();
 
 /// The entry for `kind`, or the entry for unknown kinds.
 const KindInfo& kind_info(std::string_view kind);

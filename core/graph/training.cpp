@@ -74,6 +74,12 @@ private:
         return needs_gradient_[tensor.op] && is_continuous(graph_.op(tensor.op).outputs[tensor.output]);
     }
 
+    /// What `reader` gives back for an input of it.
+    const Tensor& gradient_of(const Op& reader, const TensorRef& input) const {
+        const bool range = kind_info(reader.kind).range && reader.outputs.size() == 1;
+        return range ? reader.outputs.front() : graph_.op(input.op).outputs[input.output];
+    }
+
     /// The gradients of the op's outputs; for an op without consumers what its backward waits for.
     std::vector<TensorRef> incoming_gradients(OpId id) const {
         std::vector<TensorRef> gradients;
@@ -92,6 +98,20 @@ private:
             }
         }
         return gradients;
+    }
+
+    /// Of all gradients of an op with consumers.
+    double incoming_bytes(OpId id) const {
+        double bytes = 0;
+        for (const OpId consumer : graph_.consumers(id)) {
+            const Op& reader = graph_.op(consumer);
+            for (const TensorRef& input : reader.inputs) {
+                if (backward_[consumer] && input.op == id && carries_gradient(input)) {
+                    bytes += static_cast<double>(gradient_of(reader, input).bytes);
+                }
+            }
+        }
+        return bytes;
     }
 
     /// How often the work of the forward op its gradients for the inputs take (training.hpp).
@@ -113,7 +133,8 @@ private:
         if (gradients.size() > 1) {
             Op sum = bare(id, "/weight_gradient", Phase::backward);
             sum.kind = "add";
-            sum.flops = static_cast<double>(gradients.size() - 1) * parameter_count(op);
+            sum.flops = std::max(0.0, incoming_bytes(id) - static_cast<double>(op.parameter_bytes)) /
+                        static_cast<double>(bytes_per_element(parameter_dtype(op)));
             sum.attributes = op.attributes;
             sum.inputs = std::move(gradients);
             sum.outputs = {parameter_gradient(op)};
@@ -138,7 +159,7 @@ private:
         const Op& op = graph_.op(id);
         std::vector<Tensor> input_gradients;
         for (const TensorRef& input : op.inputs) {
-            if (carries_gradient(input)) input_gradients.push_back(graph_.op(input.op).outputs[input.output]);
+            if (carries_gradient(input)) input_gradients.push_back(gradient_of(op, input));
         }
         const bool has_weights = op.parameter_bytes > 0;
         const bool shared = has_weights && !input_gradients.empty();

@@ -23,8 +23,9 @@ std::optional<Recomputation> recomputation_from(std::string_view text);
 /// The graph of one training step. A graph with `Training::implicit` gets, after its forward ops (whose ids stay),
 /// in reverse order for each forward op f through which gradients flow:
 ///   "f/backward"         reads the gradients that f's consumers produced and what f's kind keeps (kinds.hpp);
-///                        output k is the gradient of f's k-th differentiable input (same bytes). Left out where no
-///                        input needs a gradient (the first convolution).
+///                        output k is the gradient of f's k-th differentiable input (same bytes; of a view of a range,
+///                        KindInfo::range, that range of it: nobody writes, sends or adds the zeros around it). Left out
+///                        where no input needs a gradient (the first convolution).
 ///   "f/weight_gradient"  for an op with parameters: reads the same gradients and f's inputs; one output of
 ///                        parameter_bytes
 ///   "f/update"           reads the weight gradient; no outputs
@@ -35,7 +36,7 @@ std::optional<Recomputation> recomputation_from(std::string_view text);
 /// gradient and the weight gradient of conv2d, linear and other ops with parameters cost as much as the forward op each; so do the gradient
 /// for inputs that are parameters and that for all other inputs, and in a product (KindInfo::product) those for each of two inputs: the
 /// backward of a matmul of two values that need gradients costs twice its forward, and not more with more inputs, since products are taken
-/// in pairs. A sum of weight gradients costs an addition a parameter for each but the first, an update 2 FLOP a parameter.
+/// in pairs. A sum of weight gradients costs an addition for each of their elements beyond one a parameter, an update 2 FLOP a parameter.
 /// Measured backward times are divided in the same way and stand in `backward_s` of the derived ops. The result is
 /// Training::explicit_; derived ops keep kind, scope and devices of f, and all but the update its attributes. Graphs with
 /// Training::explicit_ or none come back unchanged. Throws GraphError if a derived name is taken.
