@@ -10,6 +10,7 @@
 #include <new>
 #include <unistd.h>
 
+#include "app/codesign_command.hpp"
 #include "app/compare_command.hpp"
 #include "app/console.hpp"
 #include "app/experiment_command.hpp"
@@ -544,6 +545,11 @@ int run(int argc, char** argv) {
     CLI::App& compare_command = *app.add_subcommand("compare", "Several algorithms on equal evaluations");
     comparison.add_to(compare_command);
     compare_command.callback([&] { status = compare_algorithms(comparison); });
+
+    CodesignArguments codesign;
+    CLI::App& codesign_command = *app.add_subcommand("codesign", "Which machine to buy: a Pareto front of price against step time");
+    codesign.add_to(codesign_command);
+    codesign_command.callback([&] { status = codesign_machine(codesign); });
 
     ExperimentArguments experiment;
     CLI::App& experiment_command = *app.add_subcommand("experiment", "An experiment of a paper, as tables and data");

@@ -138,7 +138,7 @@ void JobArguments::check() const {
     }
 }
 
-Job JobArguments::load(const std::string& placement_file) const {
+JobOptions JobArguments::options() const {
     check();
     JobOptions options;
     if (batch > 0) options.batch = batch;
@@ -156,7 +156,11 @@ Job JobArguments::load(const std::string& placement_file) const {
     options.problem.crossing = crossing_from(crossing);
     options.problem.memory = *memory_model_from(memory);
     options.objective.rule = *memory_rule_from(memory_rule);
+    return options;
+}
 
+Job JobArguments::load(const std::string& placement_file) const {
+    const JobOptions options = this->options();
     const Path file = find_network_file(network);
     NetworkFile read = read_network(file, options.batch);
     if (!read.machine && machine.empty()) throw CLI::RequiredError("--machine");

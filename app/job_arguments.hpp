@@ -51,6 +51,9 @@ struct JobArguments {
     /// Throws UsageError for options that would do nothing together.
     void check() const;
 
+    /// Throws UsageError.
+    JobOptions options() const;
+
     /// Throws UsageError and InputError.
     Job load(const std::string& placement_file = "") const;
 };

@@ -14,6 +14,7 @@
 #include "core/graph/graph.hpp"
 #include "core/graph/sharding.hpp"
 #include "core/machine/machine.hpp"
+#include "core/search/codesign.hpp"
 #include "core/search/optimizer.hpp"
 
 namespace placewright {
@@ -44,6 +45,10 @@ Machine read_machine(const Path& file);
 void write_machine(const Machine& machine, const Path& file);
 /// The machine as the JSON text that write_machine writes.
 std::string machine_json(const Machine& machine);
+
+/// Reads placewright.catalogue: "name", "currency" and the lists "hosts" (a device with "slots"), "accelerators" (devices), "host_links"
+/// (channels) and "fabrics" ("topology": "none", or "pairs" or "switch" with the rest of a channel); every item has a "price".
+Catalogue read_catalogue(const Path& file);
 
 /// What a placement file says beside the placement.
 struct PlacementFile {
@@ -85,10 +90,12 @@ struct ShippedFile {
 };
 std::vector<ShippedFile> shipped_networks();
 std::vector<ShippedFile> shipped_machines();
+std::vector<ShippedFile> shipped_catalogues();
 
-/// `text` is a file, or the name of a machine (or network) that ships: the file's stem or the name inside it.
+/// `text` is a file, or the name of a machine (network, catalogue) that ships: the file's stem or the name inside it.
 Path find_machine_file(const std::string& text);
 Path find_network_file(const std::string& text);
+Path find_catalogue_file(const std::string& text);
 
 /// Writes `content` to a temporary file in the same folder and renames it. Throws InputError.
 void write_file(const Path& file, const std::string& content);

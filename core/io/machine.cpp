@@ -14,9 +14,11 @@ constexpr std::int64_t kVersion = 1;
 /// Counts are stored in 32 bits; the machine itself checks its tighter limits.
 constexpr std::int64_t kMaxCount = std::numeric_limits<std::uint32_t>::max();
 
+}  // namespace
+
 Device read_device(const JsonValue& value) {
     Device device;
-    device.name = value.at("name").text();
+    device.name = value.text_or("name", "");
     const std::string kind = value.at("kind").text();
     const auto known = device_kind_from(kind);
     if (!known) value.at("kind").fail("is " + in_quotes(kind) + ", expected \"cpu\", \"gpu\" or \"accelerator\"");
@@ -52,6 +54,8 @@ Channel read_channel(const JsonValue& value) {
     }
     return channel;
 }
+
+namespace {
 
 Crossing read_crossing(const JsonValue& root) {
     const auto value = root.find("crossing");
@@ -104,7 +108,11 @@ Machine read_own(const JsonFile& file) {
     };
     std::vector<Device> devices;
     const JsonValue device_list = list("devices");
-    for (std::size_t i = 0; i < device_list.size(); ++i) devices.push_back(read_device(named_item(device_list, "devices", i)));
+    for (std::size_t i = 0; i < device_list.size(); ++i) {
+        const JsonValue value = named_item(device_list, "devices", i);
+        value.at("name").text();
+        devices.push_back(read_device(value));
+    }
     std::vector<Channel> channels;
     const JsonValue channel_list = list("channels");
     for (std::size_t i = 0; i < channel_list.size(); ++i) channels.push_back(read_channel(named_item(channel_list, "channels", i)));

@@ -19,7 +19,7 @@ std::vector<ShippedFile> shipped(const char* folder) {
     return files;
 }
 
-/// `what` is "machine" or "network".
+/// `what` is "machine", "network" or "catalogue".
 Path find_file(const std::string& text, const std::vector<ShippedFile>& files, const std::string& what) {
     std::error_code error;
     if (!text.empty() && std::filesystem::exists(text, error)) return text;
@@ -59,9 +59,15 @@ std::vector<ShippedFile> shipped_networks() {
 std::vector<ShippedFile> shipped_machines() {
     return shipped("machines");
 }
+std::vector<ShippedFile> shipped_catalogues() {
+    return shipped("catalogues");
+}
 
 Path find_machine_file(const std::string& text) {
     return find_file(text, shipped_machines(), "machine");
+}
+Path find_catalogue_file(const std::string& text) {
+    return find_file(text, shipped_catalogues(), "catalogue");
 }
 Path find_network_file(const std::string& text) {
     return find_file(text, shipped_networks(), "network");

@@ -29,6 +29,10 @@ Machine read_exprimo_machine(const JsonFile& file);
 /// With "maxCPUs" 0 no op may be on the CPU; otherwise CPUs count as one device.
 NetworkFile read_workload(const JsonFile& file, std::optional<std::int64_t> batch);
 
+/// A device of a machine, or of a catalogue, where it has no name.
+Device read_device(const JsonValue& value);
+Channel read_channel(const JsonValue& value);
+
 /// Calls `build`; a GraphError becomes an InputError at `place(name of the op)`.
 Graph build_graph(const JsonFile& file, const std::function<Graph()>& build, const std::function<std::string(const std::string&)>& place);
 

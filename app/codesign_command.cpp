@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+#include "app/codesign_command.hpp"
+
+#include <cstdio>
+#include <iostream>
+#include <unistd.h>
+
+#include "app/console.hpp"
+#include "app/interrupt.hpp"
+#include "app/search_arguments.hpp"
+#include "core/base/units.hpp"
+#include "core/io/input_error.hpp"
+
+namespace placewright {
+namespace {
+
+std::string price_text(double price, const Catalogue& catalogue) {
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), "%.0f", price);
+    return catalogue.currency.empty() ? text.data() : text.data() + (' ' + catalogue.currency);
+}
+
+CodesignTask task_of(const CodesignArguments& arguments) {
+    CodesignTask task;
+    task.algorithm = &chosen_algorithm(arguments.algorithm);
+    task.options = parse_settings(*task.algorithm, arguments.settings);
+    const JobOptions options = arguments.job.options();
+    task.problem = options.problem;
+    task.simulation = options.simulation;
+    task.objective = options.objective;
+    task.catalogue = read_catalogue(find_catalogue_file(arguments.catalogue));
+    NetworkFile network = read_network(find_network_file(arguments.job.network), options.batch);
+    if (network.machine) throw UsageError(arguments.job.network + " is a workload: its times are those of its own machine");
+    task.graph = std::make_shared<const Graph>(arguments.job.shards.split(std::move(network.graph)));
+    task.budget = arguments.budget;
+    task.evaluations = arguments.evaluations;
+    task.designs = arguments.designs;
+    task.seed = arguments.seed;
+    task.threads = arguments.threads;
+    return task;
+}
+
+Json counts_json(const Design& design, const Catalogue& catalogue) {
+    Json accelerators = Json::array();
+    for (const std::size_t kind : design.accelerators) accelerators.push_back(catalogue.accelerators[kind].device.model);
+    return {{"host", catalogue.hosts[design.host].device.model},
+            {"accelerators", std::move(accelerators)},
+            {"host_link", catalogue.host_links[design.host_link].channel.name},
+            {"fabric", catalogue.fabrics[design.fabric].name}};
+}
+
+/// "design-1.machine.json" and "design-1.placement.json", and so on.
+std::vector<std::pair<Path, Path>> write_designs(const CodesignResult& result, const CodesignArguments& arguments) {
+    std::vector<std::pair<Path, Path>> files;
+    for (std::size_t i = 0; i < result.front.size(); ++i) {
+        const DesignPoint& point = result.front[i];
+        const std::string stem = "design-" + std::to_string(i + 1);
+        files.emplace_back(Path(arguments.out) / (stem + ".machine.json"), Path(arguments.out) / (stem + ".placement.json"));
+        write_machine(*point.machine, files.back().first);
+        PlacementFile about;
+        about.predicted = PlacementFile::Prediction{point.score.step_time_s, {}, {}, point.score.fits};
+        about.produced_by = {arguments.algorithm, arguments.seed, arguments.evaluations, {}};
+        write_placement(point.placement, *point.problem, about, files.back().second);
+    }
+    return files;
+}
+
+}  // namespace
+
+void CodesignArguments::add_to(CLI::App& command) {
+    job.add_to(command, goals().first(1));
+    command.remove_option(command.get_option("--machine"));
+    command.add_option("--catalogue", catalogue, "Priced parts: a file, or the name of one that ships")->required()->type_name("C");
+    command.add_option("--budget", budget, "What a machine may cost")
+        ->required()
+        ->check(usage::positive_number(1e12, "a price above 0"))
+        ->type_name("PRICE");
+    command.add_option("--algorithm", algorithm, "Places the network on each machine")->type_name("A")->capture_default_str();
+    command.add_option("--set", settings, "Option of the algorithm; may be repeated")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->type_name("OPTION=VALUE");
+    command.add_option("--evaluations", evaluations, "Placements scored for each machine")
+        ->check(usage::whole_number(1, 1'000'000'000))
+        ->type_name("N")
+        ->capture_default_str();
+    command.add_option("--designs", designs, "Machines tried; all of them if there are no more")
+        ->check(usage::whole_number(1, 1'000'000))
+        ->type_name("N")
+        ->capture_default_str();
+    command.add_option("--seed", seed, "Seed of the random numbers")->check(usage::whole_number(0))->type_name("K")->capture_default_str();
+    command.add_option("--threads", threads, "Machines at a time, 0 for all cores; the result is the same")
+        ->check(usage::whole_number(0, 1'024))
+        ->type_name("T")
+        ->capture_default_str();
+    command.add_option("--out", out, "Folder for the machine and the placement of each point")->type_name("DIR");
+}
+
+int codesign_machine(const CodesignArguments& arguments) {
+    const InterruptGuard interrupt;
+    const CodesignTask task = task_of(arguments);
+    if (!arguments.out.empty()) {
+        std::error_code error;
+        std::filesystem::create_directories(arguments.out, error);
+        if (error) throw InputError(arguments.out, "", "cannot be made a folder: " + error.message());
+    }
+    const bool terminal = isatty(STDERR_FILENO) != 0;
+    CodesignCallback report;
+    if (terminal) {
+        report = [&](const CodesignResult& now) {
+            std::fprintf(stderr, "\r\x1b[K%llu machines tried, %zu on the front", static_cast<unsigned long long>(now.designs),
+                         now.front.size());
+        };
+    }
+    const CodesignResult result = [&] {
+        try {
+            return codesign(task, interrupt.token(), report);
+        } catch (const OptionError& error) {
+            throw UsageError(std::string("--set: ") + error.what());
+        } catch (const std::invalid_argument& error) {
+            throw UsageError(std::string("--catalogue, --budget: ") + error.what());
+        } catch (const GraphError& error) {
+            throw InputError(arguments.job.network, "", error.what());
+        } catch (const PlacementError& error) {
+            throw InputError(arguments.job.network, "", error.what());
+        }
+    }();
+    if (terminal) std::fputs("\r\x1b[K", stderr);
+
+    if (arguments.job.json) {
+        Json front = Json::array();
+        for (const DesignPoint& point : result.front) {
+            front.push_back({{"price", point.price},
+                             {"step_time_s", point.score.step_time_s},
+                             {"machine", point.machine->name()},
+                             {"parts", counts_json(point.design, task.catalogue)}});
+        }
+        print({{"network", task.graph->name()},
+               {"catalogue", task.catalogue.name},
+               {"currency", task.catalogue.currency},
+               {"budget", task.budget},
+               {"seed", arguments.seed},
+               {"designs", result.designs},
+               {"all", result.all},
+               {"cancelled", result.cancelled},
+               {"front", std::move(front)}});
+    } else {
+        std::cout << task.graph->name() << " on machines of \"" << task.catalogue.name << "\" for at most "
+                  << price_text(task.budget, task.catalogue) << ": " << result.designs
+                  << (result.all ? " machines tried, which are all\n\n" : " machines tried\n\n");
+        std::vector<Row> rows{{"price", "step time", "machine"}};
+        for (const DesignPoint& point : result.front)
+            rows.push_back({price_text(point.price, task.catalogue), format_seconds(point.score.step_time_s), point.machine->name()});
+        std::cout << table("rrl", rows);
+    }
+    if (!arguments.out.empty()) {
+        const auto files = write_designs(result, arguments);
+        if (!arguments.job.json)
+            std::cout << "\n" << files.size() << " machines with their placements written to " << arguments.out << '\n';
+    }
+    if (result.cancelled) return kCancelled;
+    if (!result.front.empty()) return kDone;
+    std::cerr << "placewright-cli: " << task.graph->name() << " fits on none of the machines that were tried\n";
+    return kNothingFits;
+}
+
+}  // namespace placewright

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+#include "core/search/codesign.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include "core/base/random.hpp"
+
+namespace placewright {
+namespace {
+
+/// Machines that are tried from the same state of the front: enough for the cores of a workstation.
+constexpr std::size_t kGeneration = 16;
+constexpr int kTries = 200;  ///< to find a machine that was not tried yet
+
+/// A machine to try, and the point that it came from.
+struct Candidate {
+    Design design;
+    const DesignPoint* parent = nullptr;
+};
+
+bool dominates(const DesignPoint& a, const DesignPoint& b) {
+    return a.price <= b.price && a.score.seconds <= b.score.seconds && (a.price < b.price || a.score.seconds < b.score.seconds);
+}
+
+class Codesign {
+public:
+    Codesign(const CodesignTask& task, std::stop_token stop, const CodesignCallback& report)
+        : task_(task), catalogue_(task.catalogue), stop_(std::move(stop)), report_(report), random_(task.seed) {
+        if (catalogue_.hosts.empty() || catalogue_.accelerators.empty() || catalogue_.host_links.empty() || catalogue_.fabrics.empty())
+            throw std::invalid_argument("a catalogue needs at least one host, accelerator, host link and fabric");
+    }
+
+    CodesignResult run() {
+        const auto all = enumerate(task_.designs);
+        if (all && all->empty()) throw std::invalid_argument("the budget buys no machine");
+        if (all) {
+            result_.all = true;
+            for (std::size_t begin = 0; begin < all->size() && !stop_.stop_requested(); begin += kGeneration) {
+                std::vector<Candidate> generation;
+                for (std::size_t i = begin; i < std::min(all->size(), begin + kGeneration); ++i) generation.push_back({(*all)[i], nullptr});
+                place(generation);
+            }
+        } else {
+            while (!stop_.stop_requested() && result_.designs < task_.designs) {
+                const std::vector<Candidate> generation = breed(std::min<std::uint64_t>(kGeneration, task_.designs - result_.designs));
+                if (generation.empty()) break;
+                place(generation);
+            }
+        }
+        result_.cancelled = stop_.stop_requested();
+        result_.all = result_.all && !result_.cancelled;
+        return std::move(result_);
+    }
+
+private:
+    bool affordable(const Design& design) const {
+        return design.accelerators.size() <= catalogue_.hosts[design.host].places && price_of(design, catalogue_) <= task_.budget;
+    }
+
+    /// What fabric and links are there does not matter without accelerators, nor a fabric with one of them.
+    Design simplified(Design design) const {
+        if (design.accelerators.empty()) design.host_link = 0;
+        if (design.accelerators.size() < 2) {
+            const auto none = std::ranges::find(catalogue_.fabrics, Catalogue::Fabric::Topology::none, &Catalogue::Fabric::topology);
+            design.fabric = none == catalogue_.fabrics.end() ? 0 : static_cast<std::size_t>(none - catalogue_.fabrics.begin());
+        }
+        std::ranges::sort(design.accelerators);
+        return design;
+    }
+
+    /// All machines that the budget buys; nothing if there are more than `most`.
+    std::optional<std::vector<Design>> enumerate(std::uint64_t most) const {
+        std::set<Design> found;
+        for (std::size_t host = 0; host < catalogue_.hosts.size(); ++host) {
+            for (std::size_t link = 0; link < catalogue_.host_links.size(); ++link) {
+                for (std::size_t fabric = 0; fabric < catalogue_.fabrics.size(); ++fabric) {
+                    Design design{host, link, fabric, {}};
+                    if (!enumerate(design, 0, most, found)) return {};
+                }
+            }
+        }
+        return std::vector<Design>(found.begin(), found.end());
+    }
+
+    /// Adds the design and those with more accelerators from position `next` on; false when there are more than `most`.
+    bool enumerate(Design& design, std::size_t next, std::uint64_t most, std::set<Design>& found) const {
+        // Prices are not negative: with more accelerators it would cost no less.
+        if (!affordable(design)) return true;
+        found.insert(simplified(design));
+        if (found.size() > most) return false;
+        for (std::size_t kind = next; kind < catalogue_.accelerators.size(); ++kind) {
+            design.accelerators.push_back(kind);
+            const bool room = enumerate(design, kind, most, found);
+            design.accelerators.pop_back();
+            if (!room) return false;
+        }
+        return true;
+    }
+
+    /// New machines: at first those of one kind of accelerator, then changes of what is on the front.
+    std::vector<Candidate> breed(std::size_t count) {
+        std::vector<Candidate> generation;
+        const auto add = [&](const Design& design, const DesignPoint* parent) {
+            const Design simple = simplified(design);
+            if (affordable(simple) && tried_.insert(simple).second) generation.push_back({simple, parent});
+        };
+        if (tried_.empty()) {
+            for (std::size_t kind = 0; kind < catalogue_.accelerators.size(); ++kind) {
+                Design design{random_.index(catalogue_.hosts.size()),
+                              random_.index(catalogue_.host_links.size()),
+                              random_.index(catalogue_.fabrics.size()),
+                              {kind}};
+                add(design, nullptr);
+            }
+        }
+        for (int tries = 0; tries < kTries && generation.size() < count; ++tries) {
+            const DesignPoint* parent = result_.front.empty() ? nullptr : &result_.front[random_.index(result_.front.size())];
+            add(parent != nullptr ? changed(parent->design) : drawn(), parent);
+        }
+        if (generation.size() > count) generation.resize(count);
+        return generation;
+    }
+
+    Design drawn() {
+        Design design{random_.index(catalogue_.hosts.size()),
+                      random_.index(catalogue_.host_links.size()),
+                      random_.index(catalogue_.fabrics.size()),
+                      {}};
+        const std::size_t count = 1 + random_.index(catalogue_.hosts[design.host].places);
+        for (std::size_t i = 0; i < count; ++i) design.accelerators.push_back(random_.index(catalogue_.accelerators.size()));
+        return design;
+    }
+
+    /// One to three changes, more of them more rarely.
+    Design changed(Design design) {
+        for (std::size_t change = std::min<std::size_t>(3, random_.geometric(0.6)); change > 0; --change) {
+            auto& accelerators = design.accelerators;
+            const std::size_t kind = random_.index(catalogue_.accelerators.size());
+            switch (random_.index(6)) {
+                case 0:
+                    design.host = random_.index(catalogue_.hosts.size());
+                    break;
+                case 1:
+                    design.host_link = random_.index(catalogue_.host_links.size());
+                    break;
+                case 2:
+                    design.fabric = random_.index(catalogue_.fabrics.size());
+                    break;
+                case 3:
+                    accelerators.push_back(kind);
+                    break;
+                case 4:
+                    if (!accelerators.empty())
+                        accelerators.erase(accelerators.begin() + static_cast<std::ptrdiff_t>(random_.index(accelerators.size())));
+                    break;
+                default:
+                    if (!accelerators.empty()) accelerators[random_.index(accelerators.size())] = kind;
+                    break;
+            }
+        }
+        return design;
+    }
+
+    void place(const std::vector<Candidate>& generation) {
+        std::vector<std::optional<DesignPoint>> points(generation.size());
+        const int threads = task_.threads == 0 ? tbb::task_arena::automatic : static_cast<int>(task_.threads);
+        tbb::task_arena(threads).execute(
+            [&] { tbb::parallel_for(std::size_t{0}, generation.size(), [&](std::size_t i) { points[i] = placed(generation[i]); }); });
+        // The parents are on the front: it changes only when all are placed.
+        for (auto& point : points) {
+            if (point) enter(*std::move(point));
+        }
+        result_.designs += generation.size();
+        if (report_) report_(result_);
+    }
+
+    std::optional<DesignPoint> placed(const Candidate& candidate) const {
+        if (stop_.stop_requested()) return {};
+        DesignPoint point{candidate.design, price_of(candidate.design, catalogue_), {}, nullptr, nullptr, {}};
+        point.machine = std::make_shared<const Machine>(build_machine(candidate.design, catalogue_));
+        point.problem = make_problem(task_.graph, point.machine, task_.problem);
+        const Problem& problem = *point.problem;
+        SearchContext context{point.problem, task_.seed, {single_device_placement(problem)}};
+        if (candidate.parent != nullptr) {
+            Placement carried = candidate.parent->placement;
+            for (GroupId group = 0; group < problem.groups; ++group) {
+                // A device that is gone leaves its ops to the others.
+                carried[group] = static_cast<DeviceId>(carried[group] % problem.devices);
+                if (!std::ranges::binary_search(problem.allowed_devices(group), carried[group])) carried[group] = context.seeds[0][group];
+            }
+            context.seeds.push_back(std::move(carried));
+        }
+        const auto optimizer = task_.algorithm->make(context, task_.options);
+        const auto evaluator = simulation_evaluator(point.problem, task_.simulation, task_.objective, 1);
+        const SearchResult found = run_search(*optimizer, *evaluator, {task_.evaluations}, stop_);
+        if (!found.progress.best_placement) return {};
+        point.score = found.progress.best;
+        point.placement = *found.progress.best_placement;
+        // Not every algorithm takes the placements that it may start from.
+        std::vector<Score> scores(context.seeds.size());
+        if (!evaluator->evaluate(context.seeds, scores, {})) return {};
+        for (std::size_t i = 0; i < scores.size(); ++i) {
+            if (scores[i].seconds >= point.score.seconds) continue;
+            point.score = scores[i];
+            point.placement = context.seeds[i];
+        }
+        return point;
+    }
+
+    void enter(DesignPoint point) {
+        auto& front = result_.front;
+        if (!point.score.fits) return;
+        const bool useless = std::ranges::any_of(front, [&](const DesignPoint& other) {
+            return dominates(other, point) || (other.price == point.price && other.score.seconds == point.score.seconds);
+        });
+        if (useless) return;
+        std::erase_if(front, [&](const DesignPoint& other) { return dominates(point, other); });
+        front.insert(std::ranges::upper_bound(front, point.price, {}, &DesignPoint::price), std::move(point));
+    }
+
+    const CodesignTask& task_;
+    const Catalogue& catalogue_;
+    const std::stop_token stop_;
+    const CodesignCallback& report_;
+    Random random_;
+    std::set<Design> tried_;
+    CodesignResult result_;
+};
+
+}  // namespace
+
+double price_of(const Design& design, const Catalogue& catalogue) {
+    const auto count = static_cast<double>(design.accelerators.size());
+    double price = catalogue.hosts[design.host].price;
+    for (const std::size_t kind : design.accelerators) price += catalogue.accelerators[kind].price;
+    price += count * catalogue.host_links[design.host_link].price;
+    const Catalogue::Fabric& fabric = catalogue.fabrics[design.fabric];
+    if (fabric.topology == Catalogue::Fabric::Topology::pairs) price += count * (count - 1) / 2 * fabric.price;
+    if (fabric.topology == Catalogue::Fabric::Topology::switched) price += count * fabric.price;
+    return price;
+}
+
+std::string title_of(const Design& design, const Catalogue& catalogue) {
+    std::map<std::size_t, int> counts;
+    for (const std::size_t kind : design.accelerators) ++counts[kind];
+    if (counts.empty()) return catalogue.hosts[design.host].device.model;
+    std::string title;
+    for (const auto& [kind, count] : counts) {
+        title += (title.empty() ? "" : " + ") + std::to_string(count) + "x " + catalogue.accelerators[kind].device.model;
+    }
+    title += ", " + catalogue.host_links[design.host_link].channel.name;
+    const Catalogue::Fabric& fabric = catalogue.fabrics[design.fabric];
+    if (fabric.topology != Catalogue::Fabric::Topology::none) title += ", " + fabric.name;
+    return catalogue.hosts.size() > 1 ? title + ", " + catalogue.hosts[design.host].device.model : title;
+}
+
+Machine build_machine(const Design& design, const Catalogue& catalogue) {
+    using Topology = Catalogue::Fabric::Topology;
+    std::vector<Device> devices{catalogue.hosts[design.host].device};
+    devices[0].name = "cpu:0";
+    for (std::size_t i = 0; i < design.accelerators.size(); ++i) {
+        devices.push_back(catalogue.accelerators[design.accelerators[i]].device);
+        devices.back().name = "gpu:" + std::to_string(i);
+    }
+    std::vector<Channel> channels;
+    const auto add_channel = [&](Channel channel, const std::string& name) {
+        channel.name = name;
+        channels.push_back(std::move(channel));
+        return static_cast<ChannelId>(channels.size() - 1);
+    };
+    const std::size_t count = design.accelerators.size();
+    const Channel& link = catalogue.host_links[design.host_link].channel;
+    const Catalogue::Fabric& fabric = catalogue.fabrics[design.fabric];
+    std::vector<ChannelId> up, down, out, in;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::string number = std::to_string(i);
+        up.push_back(add_channel(link, "host" + number + "/up"));
+        down.push_back(add_channel(link, "host" + number + "/down"));
+        if (fabric.topology != Topology::switched) continue;
+        out.push_back(add_channel(fabric.channel, "fabric" + number + "/up"));
+        in.push_back(add_channel(fabric.channel, "fabric" + number + "/down"));
+    }
+    std::vector<Route> routes;
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto from = static_cast<DeviceId>(i + 1);
+        routes.push_back({0, from, {down[i]}});
+        routes.push_back({from, 0, {up[i]}});
+        for (std::size_t k = 0; k < count; ++k) {
+            if (k == i) continue;
+            const auto to = static_cast<DeviceId>(k + 1);
+            switch (fabric.topology) {
+                case Topology::none:
+                    routes.push_back({from, to, {up[i], down[k]}});
+                    break;
+                case Topology::pairs:
+                    routes.push_back({from, to, {add_channel(fabric.channel, "fabric" + std::to_string(i) + '-' + std::to_string(k))}});
+                    break;
+                case Topology::switched:
+                    routes.push_back({from, to, {out[i], in[k]}});
+                    break;
+            }
+        }
+    }
+    return Machine(title_of(design, catalogue), std::move(devices), std::move(channels), std::move(routes), Crossing::cut_through);
+}
+
+CodesignResult codesign(const CodesignTask& task, std::stop_token stop, const CodesignCallback& report) {
+    return Codesign(task, std::move(stop), report).run();
+}
+
+}  // namespace placewright
