@@ -25,6 +25,7 @@
 #include "core/io/files.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
+#include "core/search/refinement.hpp"
 #include "core/search/search.hpp"
 #include "core/sim/goals.hpp"
 
@@ -102,8 +103,8 @@ void print_outcome(const Job& job, const Outcome& outcome) {
     for (std::size_t i = 0; i < machine.channels().size(); ++i) {
         if (outcome.channel_transfers[i] == 0) continue;
         rows.push_back({machine.channels()[i].name, format_seconds(outcome.channel_busy_s[i]),
-                        percent(outcome.total_time_s > 0 ? outcome.channel_busy_s[i] / outcome.total_time_s : 0), format_bytes(outcome.channel_bytes[i]),
-                        std::to_string(outcome.channel_transfers[i])});
+                        percent(outcome.total_time_s > 0 ? outcome.channel_busy_s[i] / outcome.total_time_s : 0),
+                        format_bytes(outcome.channel_bytes[i]), std::to_string(outcome.channel_transfers[i])});
     }
     if (rows.size() == 1) return;
     std::cout << '\n' << table("lrrrr", rows);
@@ -165,6 +166,7 @@ struct OptimizeArguments {
     Budget budget;
     std::uint64_t seed = 1;
     unsigned threads = 0;
+    std::uint64_t refinement = 0;  ///< evaluations
     std::string out;
 };
 
@@ -233,12 +235,22 @@ void write_found(const Job& job, const Found& found, const Path& file) {
     write_placement(found.placement(), *job.problem, about, file);
 }
 
+std::unique_ptr<Evaluator> evaluator_of(const Job& job, const JobArguments& arguments, unsigned threads) {
+    try {
+        return goal_evaluator(job.problem, *find_goal(arguments.objective), job.simulation, job.objective, threads);
+    } catch (const GraphError& error) {
+        throw InputError(arguments.network, "", error.what());
+    } catch (const MachineError& error) {
+        throw InputError(arguments.machine, "", error.what());
+    }
+}
+
 int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
     const InterruptGuard interrupt;
     const AlgorithmInfo& algorithm = chosen_algorithm(search.algorithm);
     const OptionValues options = parse_settings(algorithm, search.settings);
     if (!search.out.empty()) expect_writable(search.out);
-    const Job job = arguments.load();
+    Job job = arguments.load();
 
     std::unique_ptr<Optimizer> optimizer;
     try {
@@ -247,21 +259,24 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
         throw UsageError(std::string("--set: ") + error.what());
     }
     const Goal& goal = *find_goal(arguments.objective);
-    const auto evaluator = [&] {
-        try {
-            return goal_evaluator(job.problem, goal, job.simulation, job.objective, search.threads);
-        } catch (const GraphError& error) {
-            throw InputError(arguments.network, "", error.what());
-        } catch (const MachineError& error) {
-            throw InputError(arguments.machine, "", error.what());
-        }
-    }();
+    const auto evaluator = evaluator_of(job, arguments, search.threads);
     ProgressCallback report;
     const bool terminal = isatty(STDERR_FILENO) != 0;
-    if (terminal) report = [&](const SearchProgress& progress) { print_progress(progress, search.budget); };
-    // Before the search: after a Ctrl+C nobody wants to wait for it.
-    const double lower_bound_s = goal.evaluate == nullptr ? tightest_bound(job).value_s : std::nan("");
+    Budget shown = search.budget;
+    shown.evaluations += search.refinement;
+    if (terminal) report = [&](const SearchProgress& progress) { print_progress(progress, shown); };
+    const std::shared_ptr<const Problem> finest = search.refinement > 0 ? ungrouped(*job.problem) : job.problem;
+    // Before the search: after a Ctrl+C nobody wants to wait for it. Ops apart can be faster than any placement of groups.
+    const double lower_bound_s = goal.evaluate == nullptr ? lower_bounds(*finest, job.simulation).front().value_s : std::nan("");
     SearchResult result = run_search(*optimizer, *evaluator, search.budget, interrupt.token(), report, std::chrono::milliseconds(100));
+    if (search.refinement > 0 && result.end != SearchEnd::cancelled && result.progress.best_placement) {
+        const std::shared_ptr<const Problem> grouped = std::exchange(job.problem, finest);
+        const Placement start = regrouped(*result.progress.best_placement, *grouped, *job.problem);
+        const auto allow_cpu = options.find("allow_cpu");
+        result = refine(std::move(result), job.problem, start, *evaluator_of(job, arguments, search.threads), {search.refinement},
+                        search.seed, allow_cpu != options.end() && std::get<bool>(allow_cpu->second), interrupt.token(), report,
+                        std::chrono::milliseconds(100));
+    }
     if (terminal) std::fputs("\r\x1b[K", stderr);
     if (!result.progress.best_placement) {
         std::cerr << "placewright-cli: cancelled before the first placement was scored\n";
@@ -494,6 +509,10 @@ int run(int argc, char** argv) {
         ->check(usage::whole_number(0, 1'024))
         ->type_name("T")
         ->capture_default_str();
+    optimize_command
+        .add_option("--refine", search.refinement, "Then up to so many single moves of ops, whatever the groups, while they help")
+        ->check(usage::whole_number(0, kUnlimited))
+        ->type_name("N");
     optimize_command.add_option("--out", search.out, "Write the placement file")->type_name("P");
     optimize_command.callback([&] {
         if (seconds->count() > 0 && evaluations->count() == 0) search.budget.evaluations = kUnlimited;
