@@ -509,8 +509,7 @@ int run(int argc, char** argv) {
         ->check(usage::whole_number(0, 1'024))
         ->type_name("T")
         ->capture_default_str();
-    optimize_command
-        .add_option("--refine", search.refinement, "Then up to so many single moves of ops, whatever the groups, while they help")
+    optimize_command.add_option("--refine", search.refinement, "Then up to N single moves of ops, whatever the groups")
         ->check(usage::whole_number(0, kUnlimited))
         ->type_name("N");
     optimize_command.add_option("--out", search.out, "Write the placement file")->type_name("P");

@@ -205,8 +205,12 @@ private:
         return kInvalidOp;
     }
 
-    /// Whether a third group lies on a way between the two.
-    bool closes_cycle(OpId a, OpId b) { return has_detour(a, b) || has_detour(b, a); }
+    /// Whether a third group lies on a way from one to the other, without all three being in a cycle already.
+    bool closes_cycle(OpId a, OpId b) {
+        const bool forth = has_detour(a, b);
+        const bool back = has_detour(b, a);
+        return (forth && !back && !nodes_[b].after.contains(a)) || (back && !forth && !nodes_[a].after.contains(b));
+    }
 
     bool has_detour(OpId from, OpId to) {
         if (nodes_[to].before.size() <= nodes_[to].before.count(from)) return false;

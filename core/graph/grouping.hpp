@@ -48,7 +48,7 @@ Grouping group_by_constraints(const Graph& graph);
 /// op may be, with an empty list for anywhere; groups that no device allows together are not merged. Empty: all ops may be anywhere.
 ///
 /// - colocation: every op whose outputs exactly one other op reads, with that one; an update op with the parameters that it reads, as
-///   TensorFlow has it. Adds no cycle between groups. O(inputs).
+///   TensorFlow has it. Adds no cycle between groups where labels keep no others together. O(inputs).
 /// - scope: ops whose scopes begin with the same `scope_depth` parts (a shorter scope counts whole). Ops without a scope stay as they are.
 ///   Groups may be in a cycle with each other. O(ops).
 /// - merge: the group with the smallest outputs (the first of equals) joins the neighbour that it shares most bytes with (of equals a

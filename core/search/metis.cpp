@@ -22,7 +22,7 @@ namespace {
 static_assert(std::is_same_v<idx_t, std::int32_t> && std::is_same_v<real_t, float>);
 
 struct MetisOptions : PartitionOptions {
-    std::string method = "k-way";
+    std::string method = "all";
     std::string objective = "cut";
     bool memory = true;
 };
@@ -31,9 +31,10 @@ const OptionSchema<MetisOptions>& schema() {
     using Options = MetisOptions;
     static const auto schema =
         add_partition_options(OptionSchema<Options>{})
-            .add("method", &Options::method, {"k-way", "recursive"}, "k-way: all parts at a time; recursive: halves of halves.")
+            .add("method", &Options::method, {"all", "recursive", "k-way"},
+                 "recursive: halves of halves, which keeps the balance better; k-way: all parts at a time; all: one, then the other.")
             .add("objective", &Options::objective, {"cut", "volume"},
-                 "cut: traffic of all cut edges; volume (k-way only): what groups send, once a part that reads it.")
+                 "k-way: cut: traffic of all cut edges; volume: what groups send, once a part that reads it.")
             .add("memory", &Options::memory, "Balances memory too, as far as the devices' memories ask for it.");
     return schema;
 }
@@ -71,8 +72,8 @@ public:
     Metis(const SearchContext& context, const MetisOptions& options)
         : options_(options),
           partition_(DeviceChoices(context.problem, options.allow_cpu), options.edges),
-          trials_(partition_trials(partition_.choices(), options, 1, context.seed)),
-          vertices_(partition_.choices().movable().begin(), partition_.choices().movable().end()) {
+          vertices_(partition_.choices().movable()),
+          trials_(partition_trials(partition_.choices(), options, options.method == "all" ? 2 : 1, context.seed)) {
         const WeightedGraph graph = subgraph(partition_.graph(), vertices_);
         begin_.assign(graph.begin.begin(), graph.begin.end());
         neighbour_.assign(graph.neighbour.begin(), graph.neighbour.end());
@@ -88,7 +89,7 @@ public:
         if (next_ == trials_.size()) return {};
         const PartitionTrial& trial = trials_[next_++];
         const std::vector<DeviceId> devices = partition_.devices(trial.parts);
-        return partition_.placement(vertices_, parts(trial, devices), devices, true);
+        return partition_.placement(parts(trial, devices), devices);
     }
 
 private:
@@ -108,29 +109,6 @@ private:
         return sum;
     }
 
-    /// What part of the groups each device should have so that with those that stay all have their share.
-    std::vector<double> targets(std::span<const DeviceId> devices, std::span<const double> share, std::span<const double> amounts) const {
-        const DeviceChoices& choices = partition_.choices();
-        std::vector<double> stays(devices.size(), 0);
-        double movable = 0;
-        for (GroupId group = 0; group < choices.groups(); ++group) {
-            if (choices.of(group).size() > 1) {
-                movable += amounts[group];
-                continue;
-            }
-            const auto device = std::ranges::find(devices, choices.of(group).front());
-            if (device != devices.end()) stays[static_cast<std::size_t>(device - devices.begin())] += amounts[group];
-        }
-        const double all = movable + std::accumulate(stays.begin(), stays.end(), 0.0);
-        const double shares = std::accumulate(share.begin(), share.end(), 0.0);
-        std::vector<double> target;
-        for (std::size_t part = 0; part < devices.size(); ++part)
-            target.push_back(std::max(share[part] / shares * all - stays[part], 0.01 * share[part] / shares * std::max(all, 1e-300)));
-        const double sum = std::accumulate(target.begin(), target.end(), 0.0);
-        for (double& part : target) part /= sum;
-        return target;
-    }
-
     std::vector<std::int32_t> parts(const PartitionTrial& trial, std::span<const DeviceId> devices) const {
         std::vector<idx_t> part_of(vertices_.size(), 0);
         if (trial.parts < 2) return part_of;
@@ -147,8 +125,8 @@ private:
         const bool by_memory = options_.memory && needed > 0 && room < static_cast<double>(trial.parts);
 
         idx_t constraints = by_memory ? 2 : 1;
-        const std::vector<double> time_target = targets(devices, speed, partition_.graph().time_s);
-        const std::vector<double> memory_target = targets(devices, memory, partition_.graph().bytes);
+        const std::vector<double> time_target = partition_.targets(devices, speed, partition_.graph().time_s);
+        const std::vector<double> memory_target = partition_.targets(devices, memory, partition_.graph().bytes);
         std::vector<real_t> target;
         for (std::size_t part = 0; part < devices.size(); ++part) {
             target.push_back(static_cast<real_t>(time_target[part]));
@@ -167,7 +145,7 @@ private:
         auto count = static_cast<idx_t>(trial.parts);
         idx_t cut = 0;
         std::vector<idx_t> begin(begin_), neighbour(neighbour_), edge_weight(edge_weight_), sent(sent_);
-        const bool k_way = options_.method == "k-way";
+        const bool k_way = options_.method == "k-way" || (options_.method == "all" && trial.variant == 1);
         const std::lock_guard lock(library());
         const SilentStdout silent;
         METIS_SetDefaultOptions(settings.data());
@@ -183,9 +161,9 @@ private:
 
     MetisOptions options_;
     Partition partition_;
+    std::span<const GroupId> vertices_;  ///< the movable groups
     std::vector<PartitionTrial> trials_;
     std::size_t next_ = 0;
-    std::vector<GroupId> vertices_;
     std::vector<idx_t> begin_, neighbour_, edge_weight_, time_weight_, memory_weight_, sent_;
 };
 

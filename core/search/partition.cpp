@@ -189,12 +189,33 @@ std::vector<DeviceId> Partition::devices(std::size_t parts) const {
     return chosen;
 }
 
-Placement Partition::placement(std::span<const GroupId> vertices, std::span<const std::int32_t> part_of, std::vector<DeviceId> devices,
-                               bool reassign) const {
+std::vector<double> Partition::targets(std::span<const DeviceId> devices, std::span<const double> shares,
+                                       std::span<const double> amounts) const {
+    std::vector<double> stays(devices.size(), 0);
+    double all = 0;
+    for (GroupId group = 0; group < choices_.groups(); ++group) {
+        const bool moves = choices_.of(group).size() > 1;
+        const auto device = std::ranges::find(devices, choices_.of(group).front());
+        if (moves || device != devices.end()) all += amounts[group];
+        if (!moves && device != devices.end()) stays[static_cast<std::size_t>(device - devices.begin())] += amounts[group];
+    }
+    const double whole = std::accumulate(shares.begin(), shares.end(), 0.0);
+    std::vector<double> target;
+    for (std::size_t part = 0; part < devices.size(); ++part) {
+        const double share = shares[part] / whole;
+        target.push_back(all > 0 ? std::max(share - stays[part] / all, 0.01 * share) : share);
+    }
+    const double sum = std::accumulate(target.begin(), target.end(), 0.0);
+    for (double& part : target) part /= sum;
+    return target;
+}
+
+Placement Partition::placement(std::span<const std::int32_t> part_of, std::vector<DeviceId> devices) const {
     // Parts first: exchanging devices looks at what is between them.
     Placement placement(choices_.groups(), kInvalidDevice);
-    for (std::size_t i = 0; i < vertices.size(); ++i) placement[vertices[i]] = static_cast<DeviceId>(part_of[i]);
-    if (reassign) exchange_devices(placement, devices);
+    const std::span<const GroupId> movable = choices_.movable();
+    for (std::size_t i = 0; i < movable.size(); ++i) placement[movable[i]] = static_cast<DeviceId>(part_of[i]);
+    exchange_devices(placement, devices);
     for (GroupId group = 0; group < placement.size(); ++group)
         placement[group] = choices_.of(group).size() == 1 ? choices_.of(group).front() : devices[placement[group]];
     for (const GroupId group : choices_.movable()) {
@@ -213,22 +234,22 @@ double Partition::way_s(GroupId group, DeviceId device, const Placement& placeme
     return sum_s;
 }
 
-/// Exchanges pairs, the first that helps, until none does or everything had its turn often enough. `placement`: the part of each group, or
+/// Exchanges pairs, the first that helps, until none does or everything had its turn often enough. `part_of`: the part of each group, or
 /// kInvalidDevice for those that stay where they are.
-void Partition::exchange_devices(const Placement& placement, std::vector<DeviceId>& devices) const {
+void Partition::exchange_devices(const Placement& part_of, std::vector<DeviceId>& devices) const {
     constexpr int kRounds = 20;
     const std::size_t parts = devices.size();
     if (parts > kMostExchanged) return;
     std::vector<double> between(parts * parts, 0);                         // [part * parts + part]
     std::vector<double> to_device(parts * choices_.problem().devices, 0);  // [part * devices + device], of groups that stay
-    for (GroupId group = 0; group < placement.size(); ++group) {
-        if (placement[group] == kInvalidDevice) continue;
+    for (GroupId group = 0; group < part_of.size(); ++group) {
+        if (part_of[group] == kInvalidDevice) continue;
         for (auto i = graph_.begin[group]; i < graph_.begin[group + 1]; ++i) {
             const GroupId other = graph_.neighbour[i];
-            if (placement[other] != kInvalidDevice) {
-                between[placement[group] * parts + placement[other]] += graph_.traffic[i];
+            if (part_of[other] != kInvalidDevice) {
+                between[part_of[group] * parts + part_of[other]] += graph_.traffic[i];
             } else {
-                to_device[placement[group] * choices_.problem().devices + choices_.of(other).front()] += graph_.traffic[i];
+                to_device[part_of[group] * choices_.problem().devices + choices_.of(other).front()] += graph_.traffic[i];
             }
         }
     }

@@ -37,10 +37,10 @@ WeightedGraph subgraph(const WeightedGraph& graph, std::span<const GroupId> vert
 std::vector<std::int32_t> whole_weights(std::span<const double> amounts, double total);
 
 struct PartitionOptions {
+    std::string edges = "bytes";
     std::size_t parts = 0;
     double imbalance = 0;
     std::uint32_t tries = 2;
-    std::string edges = "bytes";
     bool allow_cpu = false;
 };
 
@@ -85,14 +85,17 @@ public:
     /// So many of DeviceChoices::fastest_first(); where they are taken out of several that are alike, such as lie close to each other.
     std::vector<DeviceId> devices(std::size_t parts) const;
 
-    /// The placement of parts on devices. `part_of`: for each of `vertices` its part, an index of `devices`. Parts on devices that are
-    /// alike change places while that shortens the way of the traffic, if `reassign`. A group that may not be where its part is goes where
-    /// it is next to what it has to do with.
-    Placement placement(std::span<const GroupId> vertices, std::span<const std::int32_t> part_of, std::vector<DeviceId> devices,
-                        bool reassign) const;
+    /// The parts of the movable groups' `amounts` [group] that are due to each device so that together with the groups that stay where they
+    /// are everyone has its share of all; adds up to 1, and none is nothing.
+    std::vector<double> targets(std::span<const DeviceId> devices, std::span<const double> shares, std::span<const double> amounts) const;
+
+    /// The placement of the movable groups' parts, in the order of DeviceChoices::movable(), indices of `devices`. Parts on devices that
+    /// are alike change places while that shortens the way of the traffic. A group that may not be where its part is goes where it is next
+    /// to what it has to do with.
+    Placement placement(std::span<const std::int32_t> part_of, std::vector<DeviceId> devices) const;
 
 private:
-    void exchange_devices(const Placement& placement, std::vector<DeviceId>& devices) const;
+    void exchange_devices(const Placement& part_of, std::vector<DeviceId>& devices) const;
     double way_s(GroupId group, DeviceId device, const Placement& placement) const;
 
     DeviceChoices choices_;

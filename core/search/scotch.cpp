@@ -23,9 +23,11 @@ namespace {
 static_assert(std::is_same_v<SCOTCH_Num, std::int32_t>);
 
 struct ScotchOptions : PartitionOptions {
+    ScotchOptions() = default;  // for GCC 12, which warns of Options{} half made where that is an aggregate
+
     std::string architecture = "machine";
     std::string balance = "all";
-    std::string strategy = "quality";
+    std::string strategy = "balance";
 };
 
 const OptionSchema<ScotchOptions>& schema() {
@@ -35,7 +37,7 @@ const OptionSchema<ScotchOptions>& schema() {
             .add("architecture", &Options::architecture, {"machine", "complete"},
                  "machine: traffic counts as much as its route takes; complete: as if all devices were as near to each other.")
             .add("balance", &Options::balance, {"all", "time", "memory"}, "What parts have their share of; all: time, then memory.")
-            .add("strategy", &Options::strategy, {"quality", "balance", "speed", "default"}, "What Scotch takes pains over.");
+            .add("strategy", &Options::strategy, {"balance", "quality", "speed", "default"}, "What Scotch takes pains over.");
     return schema;
 }
 
@@ -145,32 +147,22 @@ public:
     Scotch(const SearchContext& context, const ScotchOptions& options)
         : options_(options),
           partition_(DeviceChoices(context.problem, options.allow_cpu), options.edges),
-          trials_(partition_trials(partition_.choices(), options, options.balance == "all" ? 2 : 1, context.seed)) {}
+          trials_(partition_trials(partition_.choices(), options, options.balance == "all" && holds_anything() ? 2 : 1, context.seed)) {}
 
     std::optional<Placement> next() {
         if (next_ == trials_.size()) return {};
         const PartitionTrial& trial = trials_[next_++];
         const std::vector<DeviceId> devices = partition_.devices(trial.parts);
-        const bool on_machine = options_.architecture == "machine";
-        // Groups that cannot move hold others near them if the places of the parts are known.
-        std::vector<GroupId> vertices;
-        std::vector<std::int32_t> part_of;
-        for (GroupId group = 0; group < partition_.choices().groups(); ++group) {
-            const std::span<const DeviceId> choices = partition_.choices().of(group);
-            const auto place = std::ranges::find(devices, choices.front());
-            if (choices.size() == 1 && (!on_machine || place == devices.end())) continue;
-            vertices.push_back(group);
-            part_of.push_back(choices.size() > 1 ? -1 : static_cast<std::int32_t>(place - devices.begin()));
-        }
-        if (trial.parts < 2) {
-            part_of.assign(vertices.size(), 0);
-        } else {
-            cut(trial, devices, vertices, part_of);
-        }
-        return partition_.placement(vertices, part_of, devices, !on_machine);
+        std::vector<std::int32_t> part_of(partition_.choices().movable().size(), 0);
+        if (trial.parts > 1) cut(trial, devices, part_of);
+        return partition_.placement(part_of, devices);
     }
 
 private:
+    bool holds_anything() const {
+        return std::ranges::any_of(partition_.graph().bytes, [](double bytes) { return bytes > 0; });
+    }
+
     bool by_memory(const PartitionTrial& trial) const {
         return options_.balance == "memory" || (options_.balance == "all" && trial.variant == 1);
     }
@@ -183,10 +175,12 @@ private:
     }
 
     void build_architecture(std::span<const DeviceId> devices, bool memory, Architecture& architecture) const {
-        std::vector<double> share;
+        std::vector<double> shares;
         for (const DeviceId device : devices)
-            share.push_back(memory ? partition_.choices().problem().memory_limit_bytes[device] : partition_.speed(device));
-        const std::vector<std::int32_t> weights = whole_weights(share, kTotalDeviceWeight);
+            shares.push_back(memory ? partition_.choices().problem().memory_limit_bytes[device] : partition_.speed(device));
+        const WeightedGraph& graph = partition_.graph();
+        const std::vector<std::int32_t> weights =
+            whole_weights(partition_.targets(devices, shares, memory ? graph.bytes : graph.time_s), kTotalDeviceWeight);
         if (options_.architecture == "complete") {
             check(SCOTCH_archCmpltw(architecture.get(), static_cast<SCOTCH_Num>(weights.size()), weights.data()), "build the architecture");
             return;
@@ -197,9 +191,9 @@ private:
         check(SCOTCH_archLoad(architecture.get(), file.get()), "read the architecture");
     }
 
-    void cut(const PartitionTrial& trial, std::span<const DeviceId> devices, std::span<const GroupId> vertices,
-             std::vector<std::int32_t>& part_of) const {
-        const WeightedGraph graph = subgraph(partition_.graph(), vertices);
+    /// Groups that cannot move are left out: Scotch 7.0.3 crashes on fixed vertices in some architectures.
+    void cut(const PartitionTrial& trial, std::span<const DeviceId> devices, std::vector<std::int32_t>& part_of) const {
+        const WeightedGraph graph = subgraph(partition_.graph(), partition_.choices().movable());
         const std::vector<std::int32_t> begin(graph.begin.begin(), graph.begin.end());
         const std::vector<std::int32_t> neighbour(graph.neighbour.begin(), graph.neighbour.end());
         const std::vector<std::int32_t> load = whole_weights(by_memory(trial) ? graph.bytes : graph.time_s, kTotalVertexWeight);
@@ -209,7 +203,7 @@ private:
         Architecture architecture;
         build_architecture(devices, by_memory(trial), architecture);
         ScotchGraph whole;
-        check(SCOTCH_graphBuild(whole.get(), 0, static_cast<SCOTCH_Num>(vertices.size()), begin.data(), nullptr, load.data(), nullptr,
+        check(SCOTCH_graphBuild(whole.get(), 0, static_cast<SCOTCH_Num>(graph.size()), begin.data(), nullptr, load.data(), nullptr,
                                 static_cast<SCOTCH_Num>(neighbour.size()), neighbour.data(), weight.data()),
               "build the graph");
         // A context of its own: one thread, its own random numbers, the same answer whatever ran before.
@@ -224,7 +218,7 @@ private:
         Strategy strategy;
         check(SCOTCH_stratGraphMapBuild(strategy.get(), strategy_flags(), static_cast<SCOTCH_Num>(devices.size()), trial.imbalance),
               "choose a strategy");
-        check(SCOTCH_graphMapFixed(bound.get(), architecture.get(), strategy.get(), part_of.data()), "map the graph");
+        check(SCOTCH_graphMap(bound.get(), architecture.get(), strategy.get(), part_of.data()), "map the graph");
     }
 
     ScotchOptions options_;
