@@ -16,10 +16,10 @@ namespace {
 constexpr std::array<const char*, 3> kOptimizers{"sgd", "momentum", "adam"};
 
 const std::vector<Row> kGroupings{
-    {"  none", "an op with its backward and update, and what the file keeps together"},
-    {"  colocation", "also an op with the one that alone reads it (ColocRL)"},
-    {"  scope[:DEPTH]", "the ops of a module; with DEPTH parts of the scope, 1 unless given"},
-    {"  merge", "the smallest outputs join a neighbour until --groups or --merge-below hold (Placeto)"},
+    {"  none", "An op with its backward and update, and what the file keeps together."},
+    {"  colocation", "An op with the one that alone reads it, too (ColocRL)."},
+    {"  scope[:DEPTH]", "The ops of a module; DEPTH parts of its scope count, 1 unless given."},
+    {"  merge", "The smallest outputs join a neighbour until --groups or --merge-below hold (Placeto)."},
 };
 
 /// A flat placement may spread convolutions over lists of devices.

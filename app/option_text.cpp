@@ -23,7 +23,7 @@ QString groupingText(const GroupingOptions& grouping) {
         case GroupingRule::none:
             return {};
         case GroupingRule::colocation:
-            return tr("ops with their only reader");
+            return tr("colocated ops");
         case GroupingRule::scope:
             return grouping.scope_depth == 1 ? tr("grouped by module") : tr("grouped by module, depth %1").arg(grouping.scope_depth);
         case GroupingRule::merge:

@@ -839,7 +839,8 @@ void TestCli::groups() {
     const auto again = object_of(diamond("simulate", {"--placement", path("grouped.json")}));
     QCOMPARE(again["step_time_s"].toDouble(), found["best"]["step_time_s"].toDouble());
     QCOMPARE(placed({"--group", "merge", "--groups", "3"})["evaluations"].toInt(), 8);
-    QCOMPARE(placed({"--group", "merge", "--merge-below", "2MB"})["evaluations"].toInt(), 4);
+    QCOMPARE(placed({"--group", "merge", "--merge-below", "1MB"})["evaluations"].toInt(), 16);
+    QCOMPARE(placed({"--group", "merge", "--merge-below", "2MB"})["evaluations"].toInt(), 2);
     // Not the other way round.
     const Result apart = run(diamond("simulate", {"--placement", path("apart.json"), "--group", "colocation"}));
     QCOMPARE(apart.status, 3);

@@ -275,7 +275,7 @@ private Q_SLOTS:
         pick(dialog, "grouping", 1);
         finish(shown, dialog);
         QCOMPARE(shown.document.problem()->groups, std::uint32_t{1});
-        QCOMPARE(summary(shown), QStringLiteral("ops with their only reader"));
+        QCOMPARE(summary(shown), QStringLiteral("colocated ops"));
         shown.document.moveOps({shown.op("fc1")}, 2);
         QVERIFY(shown.waitUntilIdle());
         for (const DeviceId device : shown.document.deviceOfOps()) QCOMPARE(device, DeviceId{2});
