@@ -93,7 +93,7 @@ public:
     }
 
 private:
-    /// The tensors of a group that others read: bytes, or seconds where there are none.
+    /// Bytes of a group's tensors that others read.
     double sent_by(GroupId group) const {
         const Problem& problem = partition_.choices().problem();
         double sum = 0;

@@ -163,6 +163,7 @@ Partition::Partition(DeviceChoices choices, const std::string& edges)
         }
         if (own_s > 0) speed_[device] = mean_s / own_s;
     }
+    order_devices();
 }
 
 bool Partition::alike(DeviceId a, DeviceId b) const {
@@ -170,23 +171,18 @@ bool Partition::alike(DeviceId a, DeviceId b) const {
     return speed_[a] == speed_[b] && limits[a] == limits[b];
 }
 
-std::vector<DeviceId> Partition::devices(std::size_t parts) const {
-    const std::vector<DeviceId> order = choices_.fastest_first();
-    std::vector<DeviceId> chosen;
-    std::vector<DeviceId> left(order);
-    while (chosen.size() < std::min(parts, order.size())) {
-        const auto way_s = [&](DeviceId device) {
-            double sum_s = 0;
-            for (const DeviceId other : chosen) sum_s += distance(device, other);
-            return sum_s;
-        };
-        std::vector<DeviceId> candidates;
-        std::ranges::copy_if(left, std::back_inserter(candidates), [&](DeviceId device) { return alike(device, left.front()); });
-        const DeviceId next = *std::ranges::min_element(candidates, {}, way_s);
-        chosen.push_back(next);
+void Partition::order_devices() {
+    std::vector<DeviceId> left = choices_.fastest_first();
+    std::vector<double> way_s(choices_.problem().devices, 0);  // to those that are taken
+    while (!left.empty()) {
+        DeviceId next = left.front();
+        for (const DeviceId device : left) {
+            if (alike(device, left.front()) && way_s[device] < way_s[next]) next = device;
+        }
+        order_.push_back(next);
         std::erase(left, next);
+        for (const DeviceId device : left) way_s[device] += distance(device, next);
     }
-    return chosen;
 }
 
 std::vector<double> Partition::targets(std::span<const DeviceId> devices, std::span<const double> shares,

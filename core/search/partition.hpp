@@ -3,9 +3,8 @@
 // can. They look at no times of ops, only at sums: a chain is cut into stages, but nothing says that stages work at the same time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -82,8 +81,11 @@ public:
     /// Whether two devices can stand for each other: as fast, with as much memory.
     bool alike(DeviceId a, DeviceId b) const;
 
-    /// So many of DeviceChoices::fastest_first(); where they are taken out of several that are alike, such as lie close to each other.
-    std::vector<DeviceId> devices(std::size_t parts) const;
+    /// So many of DeviceChoices::fastest_first(), at most all; where they are taken out of several that are alike, such as lie close to
+    /// each other.
+    std::vector<DeviceId> devices(std::size_t parts) const {
+        return {order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(std::min(parts, order_.size()))};
+    }
 
     /// The parts of the movable groups' `amounts` [group] that are due to each device so that together with the groups that stay where they
     /// are everyone has its share of all; adds up to 1, and none is nothing.
@@ -95,6 +97,7 @@ public:
     Placement placement(std::span<const std::int32_t> part_of, std::vector<DeviceId> devices) const;
 
 private:
+    void order_devices();
     void exchange_devices(const Placement& part_of, std::vector<DeviceId>& devices) const;
     double way_s(GroupId group, DeviceId device, const Placement& placement) const;
 
@@ -102,6 +105,7 @@ private:
     WeightedGraph graph_;
     std::vector<double> distance_;  ///< [from * devices + to]
     std::vector<double> speed_;     ///< [device]
+    std::vector<DeviceId> order_;   ///< in which devices are taken
 };
 
 }  // namespace placewright
