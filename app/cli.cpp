@@ -27,6 +27,7 @@
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
 #include "core/io/score_file.hpp"
+#include "core/search/refinement.hpp"
 #include "core/search/search.hpp"
 #include "core/sim/goals.hpp"
 
@@ -167,6 +168,7 @@ struct OptimizeArguments {
     Budget budget;
     std::uint64_t seed = 1;
     unsigned threads = 0;
+    std::uint64_t refinement = 0;  ///< evaluations
     std::string out;
     std::string scores;
 };
@@ -253,12 +255,22 @@ ScoreFile::Conditions score_conditions(const Job& job, const Goal& goal) {
             {"problem", problem_fingerprint(*job.problem)}};
 }
 
+std::unique_ptr<Evaluator> evaluator_of(const Job& job, const JobArguments& arguments, unsigned threads) {
+    try {
+        return goal_evaluator(job.problem, *find_goal(arguments.objective), job.simulation, job.objective, threads);
+    } catch (const GraphError& error) {
+        throw InputError(arguments.network, "", error.what());
+    } catch (const MachineError& error) {
+        throw InputError(arguments.machine, "", error.what());
+    }
+}
+
 int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
     const InterruptGuard interrupt;
     const AlgorithmInfo& algorithm = chosen_algorithm(search.algorithm);
     const OptionValues options = parse_settings(algorithm, search.settings);
     if (!search.out.empty()) expect_writable(search.out);
-    const Job job = arguments.load();
+    Job job = arguments.load();
 
     std::unique_ptr<Optimizer> optimizer;
     try {
@@ -269,25 +281,28 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
     const Goal& goal = *find_goal(arguments.objective);
     std::optional<ScoreFile> scores;
     if (!search.scores.empty()) scores.emplace(search.scores, score_conditions(job, goal));
-    auto evaluator = [&] {
-        try {
-            return goal_evaluator(job.problem, goal, job.simulation, job.objective, search.threads);
-        } catch (const GraphError& error) {
-            throw InputError(arguments.network, "", error.what());
-        } catch (const MachineError& error) {
-            throw InputError(arguments.machine, "", error.what());
-        }
-    }();
+    auto evaluator = evaluator_of(job, arguments, search.threads);
     if (scores) {
         evaluator = recorded_evaluator(std::move(evaluator), scores->scores(),
                                        [&](std::span<const RecordedScore> added) { scores->append(added); });
     }
     ProgressCallback report;
     const bool terminal = isatty(STDERR_FILENO) != 0;
-    if (terminal) report = [&](const SearchProgress& progress) { print_progress(progress, search.budget); };
-    // Before the search: after a Ctrl+C nobody wants to wait for it.
-    const double lower_bound_s = goal.evaluate == nullptr ? tightest_bound(job).value_s : std::nan("");
+    Budget shown = search.budget;
+    shown.evaluations += search.refinement;
+    if (terminal) report = [&](const SearchProgress& progress) { print_progress(progress, shown); };
+    const std::shared_ptr<const Problem> finest = search.refinement > 0 ? ungrouped(*job.problem) : job.problem;
+    // Before the search: after a Ctrl+C nobody wants to wait for it. Ops apart can be faster than any placement of groups.
+    const double lower_bound_s = goal.evaluate == nullptr ? lower_bounds(*finest, job.simulation).front().value_s : std::nan("");
     SearchResult result = run_search(*optimizer, *evaluator, search.budget, interrupt.token(), report, std::chrono::milliseconds(100));
+    if (search.refinement > 0 && result.end != SearchEnd::cancelled && result.progress.best_placement) {
+        const std::shared_ptr<const Problem> grouped = std::exchange(job.problem, finest);
+        const Placement start = regrouped(*result.progress.best_placement, *grouped, *job.problem);
+        const auto allow_cpu = options.find("allow_cpu");
+        result = refine(std::move(result), job.problem, start, *evaluator_of(job, arguments, search.threads), {search.refinement},
+                        search.seed, allow_cpu != options.end() && std::get<bool>(allow_cpu->second), interrupt.token(), report,
+                        std::chrono::milliseconds(100));
+    }
     if (terminal) std::fputs("\r\x1b[K", stderr);
     if (!result.progress.best_placement) {
         std::cerr << "placewright-cli: cancelled before the first placement was scored\n";
@@ -532,6 +547,9 @@ int run(int argc, char** argv) {
         ->check(usage::whole_number(0, 1'024))
         ->type_name("T")
         ->capture_default_str();
+    optimize_command.add_option("--refine", search.refinement, "Then up to N single moves of ops, whatever the groups")
+        ->check(usage::whole_number(0, kUnlimited))
+        ->type_name("N");
     optimize_command.add_option("--out", search.out, "Write the placement file")->type_name("P");
     optimize_command
         .add_option("--scores", search.scores, "Keep every score in this file; given again, a search that was cut off goes on where it was")

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 
 #include "app/console.hpp"
 #include "core/io/input_error.hpp"
@@ -13,6 +14,13 @@ namespace {
 
 /// Each keeps as many copies of the parameters beside them as stand before it here.
 constexpr std::array<const char*, 3> kOptimizers{"sgd", "momentum", "adam"};
+
+const std::vector<Row> kGroupings{
+    {"  none", "An op with its backward and update, and what the file keeps together."},
+    {"  colocation", "An op with the one that alone reads it, too (ColocRL)."},
+    {"  scope[:DEPTH]", "The ops of a module; DEPTH parts of its scope count, 1 unless given."},
+    {"  merge", "The smallest outputs join a neighbour until --groups or --merge-below hold (Placeto)."},
+};
 
 /// A flat placement may spread convolutions over lists of devices.
 Graph split_as_placed(Graph graph, const std::string& placement_file) {
@@ -64,6 +72,7 @@ void JobArguments::add_to(CLI::App& command, std::span<const Goal> objectives) {
         objective_rows.push_back({"  " + objective_ids.back(), std::string(goal.help)});
     }
     command.footer("Op times:\n" + table("ll", model_rows) + "\nObjectives:\n" + table("ll", objective_rows) +
+                   "\nGroups, whose ops share a device (they are simulated op by op all the same):\n" + table("ll", kGroupings) +
                    "\nA workload of dnn-partitioning is a network with its machine and its times (--cost measured).\n\n" +
                    command.get_parent()->get_footer());
     const auto efficiency = usage::positive_number(1, "a number above 0 and at most 1");
@@ -111,6 +120,15 @@ void JobArguments::add_to(CLI::App& command, std::span<const Goal> objectives) {
         ->check(efficiency)
         ->type_name("E");
     shards.add_to(command);
+    command.add_option("--group", group, "Which ops move together, see below")
+        ->type_name("none|colocation|scope[:DEPTH]|merge")
+        ->capture_default_str();
+    command.add_option("--groups", groups, "Merge down to so many groups [" + std::to_string(GroupingOptions().merge_groups) + "]")
+        ->check(usage::whole_number(1, 1'000'000))
+        ->type_name("N");
+    command.add_option("--merge-below", merge_below_bytes, "Merge groups with smaller outputs (1MB, 64KB)")
+        ->transform(usage::byte_size())
+        ->type_name("BYTES");
     command.add_flag("--json", json, "Print one JSON object");
 }
 
@@ -138,6 +156,31 @@ void JobArguments::check() const {
     }
 }
 
+GroupingOptions JobArguments::grouping() const {
+    GroupingOptions options;
+    const auto colon = group.find(':');
+    const auto rule = grouping_rule_from(group.substr(0, colon));
+    if (!rule) throw UsageError("--group " + group + ": expected none, colocation, scope, scope:DEPTH or merge");
+    options.rule = *rule;
+    if (colon != std::string::npos) {
+        const char* const end = group.data() + group.size();
+        const auto [read, error] = std::from_chars(group.data() + colon + 1, end, options.scope_depth);
+        if (*rule != GroupingRule::scope) throw UsageError("--group " + group + ": only scope has a depth");
+        if (error != std::errc() || read != end || options.scope_depth < 1)
+            throw UsageError("--group " + group + ": expected a depth of 1 or more");
+    }
+    if (*rule != GroupingRule::merge) {
+        const char* const because = " says how --group merge merges, not --group ";
+        if (groups > 0) throw UsageError(std::string("--groups") + because + group);
+        if (merge_below_bytes > 0) throw UsageError(std::string("--merge-below") + because + group);
+    }
+    if (groups > 0 && merge_below_bytes > 0) throw UsageError("--groups, --merge-below: expected one of them");
+    if (groups > 0) options.merge_groups = groups;
+    options.merge_below_bytes =
+        static_cast<std::int64_t>(std::min<std::uint64_t>(merge_below_bytes, std::numeric_limits<std::int64_t>::max()));
+    return options;
+}
+
 JobOptions JobArguments::options() const {
     check();
     JobOptions options;
@@ -154,6 +197,7 @@ JobOptions JobArguments::options() const {
     options.problem.workspace_limit_bytes = static_cast<double>(workspace_bytes);
     options.problem.usable_memory = usable_memory;
     options.problem.crossing = crossing_from(crossing);
+    options.problem.grouping = grouping();
     options.problem.memory = *memory_model_from(memory);
     options.objective.rule = *memory_rule_from(memory_rule);
     return options;

@@ -43,6 +43,9 @@ struct JobArguments {
     double usable_memory = 1;
     double compute_efficiency = 0, channel_efficiency = 0;
     ShardArguments shards;
+    std::string group = "none";
+    std::uint32_t groups = 0;
+    std::uint64_t merge_below_bytes = 0;
     bool json = false;
 
     /// `objectives`: those that the command knows, of goals().
@@ -53,6 +56,8 @@ struct JobArguments {
 
     /// Throws UsageError.
     JobOptions options() const;
+    /// Throws UsageError.
+    GroupingOptions grouping() const;
 
     /// Throws UsageError and InputError.
     Job load(const std::string& placement_file = "") const;

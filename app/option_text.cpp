@@ -18,6 +18,21 @@ QString batchesText(const SimulationOptions& simulation) {
     return text;
 }
 
+QString groupingText(const GroupingOptions& grouping) {
+    switch (grouping.rule) {
+        case GroupingRule::none:
+            return {};
+        case GroupingRule::colocation:
+            return tr("colocated ops");
+        case GroupingRule::scope:
+            return grouping.scope_depth == 1 ? tr("grouped by module") : tr("grouped by module, depth %1").arg(grouping.scope_depth);
+        case GroupingRule::merge:
+            return grouping.merge_below_bytes > 0 ? tr("merged below %1").arg(bytesText(static_cast<double>(grouping.merge_below_bytes)))
+                                                  : tr("merged to %1 groups").arg(grouping.merge_groups);
+    }
+    return {};
+}
+
 }  // namespace
 
 QString orderTitle(Order order) {
@@ -66,6 +81,20 @@ QString memoryRuleTitle(MemoryRule rule) {
     return {};
 }
 
+QString groupingTitle(GroupingRule rule) {
+    switch (rule) {
+        case GroupingRule::none:
+            return tr("Every op by itself");
+        case GroupingRule::colocation:
+            return tr("With their only reader");
+        case GroupingRule::scope:
+            return tr("By module");
+        case GroupingRule::merge:
+            return tr("Small ones merged");
+    }
+    return {};
+}
+
 QString optimizerTitle(double states) {
     return states == 0 ? tr("Plain SGD") : states == 1 ? tr("SGD with momentum") : states == 2 ? tr("Adam") : tr("%1 states").arg(states);
 }
@@ -90,6 +119,7 @@ QStringList changedOptions(const JobOptions& options) {
     if (problem.memory != usual.memory) changes << tr("%1 memory").arg(memoryModelTitle(problem.memory));
     if (options.objective.rule != defaults.objective.rule)
         changes << tr("%1 penalty").arg(memoryRuleTitle(options.objective.rule).section(QLatin1Char(':'), 0, 0));
+    if (problem.grouping.rule != GroupingRule::none) changes << groupingText(problem.grouping);
     if (problem.crossing) changes << crossingTitle(*problem.crossing);
     if (problem.cost.compute_efficiency) changes << tr("computing at %1").arg(percentText(*problem.cost.compute_efficiency));
     if (problem.cost.channel_efficiency) changes << tr("channels at %1").arg(percentText(*problem.cost.channel_efficiency));

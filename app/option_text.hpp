@@ -16,6 +16,7 @@ QString recomputationTitle(Recomputation recomputation);
 QString crossingTitle(Crossing crossing);
 QString memoryModelTitle(MemoryModel model);
 QString memoryRuleTitle(MemoryRule rule);
+QString groupingTitle(GroupingRule rule);
 /// Of ProblemOptions::optimizer_states.
 QString optimizerTitle(double states);
 

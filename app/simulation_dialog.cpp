@@ -93,6 +93,7 @@ SimulationDialog::SimulationDialog(Document* document, QWidget* parent) : QDialo
     left->addStretch();
     auto* right = new QVBoxLayout;
     right->addWidget(makeMemory());
+    right->addWidget(makeGroups());
     right->addStretch();
     columns->addLayout(left, 1);
     columns->addLayout(right, 1);
@@ -265,6 +266,29 @@ QWidget* SimulationDialog::makeMemory() {
     return group;
 }
 
+QWidget* SimulationDialog::makeGroups() {
+    auto* group = new QGroupBox(tr("Groups"));
+    auto* form = new QFormLayout(group);
+    m_grouping = named(new QComboBox, "grouping",
+                       tr("Which ops move together, in searches and by hand. Fewer groups are searched faster but allow fewer placements. "
+                          "The simulation runs every op by itself all the same."));
+    addChoice(m_grouping, GroupingRule::none, groupingTitle(GroupingRule::none),
+              tr("An op with its backward and update, and what the file keeps together"));
+    addChoice(m_grouping, GroupingRule::colocation, groupingTitle(GroupingRule::colocation),
+              tr("An op goes with the one that alone reads it, as in ColocRL"));
+    addChoice(m_grouping, GroupingRule::scope, groupingTitle(GroupingRule::scope), tr("The ops of a module stay together"));
+    addChoice(m_grouping, GroupingRule::merge, groupingTitle(GroupingRule::merge),
+              tr("The group with the smallest outputs joins a neighbour, again and again, as in Placeto"));
+    addRow(form, tr("&Move together"), m_grouping);
+    m_scopeDepth = named(spinBox(1, 20, {}), "scopeDepth",
+                         tr("How deep modules are told apart: 1 for the outermost ones, 2 for those in them. Needs groups by module."));
+    addRow(form, tr("Mo&dule depth"), m_scopeDepth);
+    m_mergeGroups =
+        named(spinBox(1, 100'000, {}), "mergeGroups", tr("Groups are merged until there are so many. Needs small ones to be merged."));
+    addRow(form, tr("Nu&mber of groups"), m_mergeGroups);
+    return group;
+}
+
 void SimulationDialog::show(const JobOptions& options) {
     m_filling = true;
     const ProblemOptions& problem = options.problem;
@@ -286,6 +310,9 @@ void SimulationDialog::show(const JobOptions& options) {
     m_workspace->setValue(static_cast<int>(std::lround(problem.workspace_limit_bytes / kMegabyte)));
     m_usable->setValue(percent(problem.usable_memory));
     choose(m_rule, options.objective.rule);
+    choose(m_grouping, problem.grouping.rule);
+    m_scopeDepth->setValue(static_cast<int>(problem.grouping.scope_depth));
+    m_mergeGroups->setValue(static_cast<int>(problem.grouping.merge_groups));
     m_filling = false;
     change();
 }
@@ -301,6 +328,8 @@ void SimulationDialog::enableControls() {
     m_recomputation->setEnabled(training);
     m_inPlace->setEnabled(whole);
     m_workspace->setEnabled(whole);
+    m_scopeDepth->setEnabled(chosen<GroupingRule>(m_grouping) == GroupingRule::scope);
+    m_mergeGroups->setEnabled(chosen<GroupingRule>(m_grouping) == GroupingRule::merge);
 }
 
 JobOptions SimulationDialog::options() const {
@@ -323,6 +352,9 @@ JobOptions SimulationDialog::options() const {
     if (m_workspace->isEnabled()) problem.workspace_limit_bytes = m_workspace->value() * kMegabyte;
     problem.usable_memory = m_usable->value() / 100.0;
     options.objective.rule = chosen<MemoryRule>(m_rule);
+    problem.grouping.rule = chosen<GroupingRule>(m_grouping);
+    if (m_scopeDepth->isEnabled()) problem.grouping.scope_depth = static_cast<std::uint32_t>(m_scopeDepth->value());
+    if (m_mergeGroups->isEnabled()) problem.grouping.merge_groups = static_cast<std::uint32_t>(m_mergeGroups->value());
     return options;
 }
 

@@ -30,6 +30,7 @@ private:
     QWidget* makeStep();
     QWidget* makeBatches();
     QWidget* makeMemory();
+    QWidget* makeGroups();
     void show(const JobOptions& options);
     void enableControls();
     void change();
@@ -56,6 +57,9 @@ private:
     QSpinBox* m_workspace = nullptr;
     QSpinBox* m_usable = nullptr;
     QComboBox* m_rule = nullptr;
+    QComboBox* m_grouping = nullptr;
+    QSpinBox* m_scopeDepth = nullptr;
+    QSpinBox* m_mergeGroups = nullptr;
     QLabel* m_preview = nullptr;
     QPushButton* m_ok = nullptr;
 };

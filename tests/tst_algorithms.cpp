@@ -115,6 +115,8 @@ const std::map<std::string, Variant>& variants() {
         {"hill equal",
          {"hill-climbing", {{"start", text("random")}, {"accept_equal", true}, {"patience", whole(30)}, {"batch_size", whole(5)}}}},
         {"hill cpu", {"hill-climbing", {{"start", text("cpu")}, {"allow_cpu", true}}}},
+        {"first", {"hill-climbing", {{"neighbourhood", text("first")}}}},
+        {"first four", {"hill-climbing", {{"neighbourhood", text("first")}, {"batch_size", whole(4)}, {"allow_cpu", true}}}},
         {"steepest", {"hill-climbing", {{"neighbourhood", text("steepest")}}}},
         {"steepest random", {"hill-climbing", {{"neighbourhood", text("steepest")}, {"start", text("random")}, {"allow_cpu", true}}}},
         {"genetic", {"genetic", {}}},
@@ -202,7 +204,7 @@ private Q_SLOTS:
         }
         QCOMPARE(ids, (std::vector<std::string>{"single-device", "random", "expert", "linear-search", "hill-climbing",
                                                 "simulated-annealing", "particle-swarm", "genetic", "map-elites", "mcmc", "tabu", "heft",
-                                                "m-topo", "m-etf", "m-sct", "pipedream", "ideals-dp"}));
+                                                "m-topo", "m-etf", "m-sct", "pipedream", "ideals-dp", "scotch", "metis"}));
         for (const AlgorithmInfo& info : algorithms()) QCOMPARE(find_algorithm(info.id), &info);
         QVERIFY(!find_algorithm("Genetic"));
     }

@@ -206,6 +206,8 @@ private Q_SLOTS:
     void alexnetText();
 
     void optimizeJson();
+    void groups();
+    void refinement();
     void sameSeedSameAnswer_data();
     void sameSeedSameAnswer();
     void budgets();
@@ -390,6 +392,14 @@ void TestCli::wrongUsage_data() {
     row("batch of a machine", {"convert", PLACEWRIGHT_SOURCE_MODELS "/machines/1x-v100.json", "out.json", "--batch", "2"},
         "a machine has no batch size");
     row("argument of a list", {"algorithms", "genetic"}, "algorithms: unexpected argument genetic");
+    row("unknown groups", simulate({"--group", "pairs"}), "--group pairs: expected none, colocation, scope, scope:DEPTH or merge");
+    row("depth of nothing", simulate({"--group", "merge:3"}), "--group merge:3: only scope has a depth");
+    row("no depth", simulate({"--group", "scope:"}), "--group scope:: expected a depth of 1 or more");
+    row("depth 0", simulate({"--group", "scope:0"}), "--group scope:0: expected a depth of 1 or more");
+    row("groups of no merge", simulate({"--group", "scope", "--groups", "3"}), "--groups says how --group merge merges, not --group scope");
+    row("merge below without merge", simulate({"--merge-below", "1MB"}), "--merge-below says how --group merge merges, not --group none");
+    row("both ways to merge", simulate({"--group", "merge", "--groups", "3", "--merge-below", "1MB"}),
+        "--groups, --merge-below: expected one of them");
     row("line break", {"fly\nhigh"}, "fly\\x0ahigh: there is no such command");
 }
 
@@ -815,9 +825,59 @@ void TestCli::optimizeJson() {
     QCOMPARE(object_of(QStringList{"simulate"} + problem + QStringList{"--placement", out})["step_time_s"].toDouble(), step_s);
 }
 
+void TestCli::groups() {
+    // Of the diamond "b" and "c" go with their only reader "d".
+    const auto placed = [&](const QStringList& more) {
+        return object_of(diamond("optimize", QStringList{"--algorithm", "linear-search", "--out", path("grouped.json")} + more));
+    };
+    QCOMPARE(placed({})["evaluations"].toInt(), 16);
+    const QJsonObject found = placed({"--group", "colocation"});
+    QCOMPARE(found["evaluations"].toInt(), 4);
+    QCOMPARE(found["placement"].toObject().keys(), (QStringList{"a", "b", "c", "d"}));
+    QCOMPARE(found["placement"]["b"], found["placement"]["d"]);
+    // What groups are placed like is read without them.
+    const auto again = object_of(diamond("simulate", {"--placement", path("grouped.json")}));
+    QCOMPARE(again["step_time_s"].toDouble(), found["best"]["step_time_s"].toDouble());
+    QCOMPARE(placed({"--group", "merge", "--groups", "3"})["evaluations"].toInt(), 8);
+    QCOMPARE(placed({"--group", "merge", "--merge-below", "1MB"})["evaluations"].toInt(), 16);
+    QCOMPARE(placed({"--group", "merge", "--merge-below", "2MB"})["evaluations"].toInt(), 2);
+    // Not the other way round.
+    const Result apart = run(diamond("simulate", {"--placement", path("apart.json"), "--group", "colocation"}));
+    QCOMPARE(apart.status, 3);
+    QVERIFY2(
+        apart.err.contains("ops that belong together on different devices: \"b and c\", \"b and d\"; without grouping they may be apart"),
+        apart.err);
+    // By module.
+    const auto modules =
+        object_of({"optimize", "inception_v3", "--machine", "4x-v100-nvlink", "--algorithm", "expert", "--group", "scope"});
+    QCOMPARE(modules["placement"]["Mixed_5b/branch1x1/conv"], modules["placement"]["Mixed_5b/cat"]);
+}
+
+void TestCli::refinement() {
+    const QStringList search{"optimize",    "alexnet", "--machine", "4x-v100-pcie", "--batches", "4", "--in-flight", "4",
+                             "--algorithm", "expert",  "--group",   "merge",        "--groups",  "4", "--out",       path("refined.json")};
+    const QJsonObject before = object_of(search);
+    const auto refined = [&](int evaluations, int threads) {
+        QJsonObject found =
+            object_of(search + QStringList{"--refine", QString::number(evaluations), "--threads", QString::number(threads)});
+        found.remove("wall_s");
+        found.remove("simulations_per_s");
+        return found;
+    };
+    const QJsonObject after = refined(600, 1);
+    QVERIFY(after["best"]["score_s"].toDouble() < before["best"]["score_s"].toDouble());
+    QVERIFY(after["evaluations"].toInt() > before["evaluations"].toInt() &&
+            after["evaluations"].toInt() <= before["evaluations"].toInt() + 600);
+    QCOMPARE(refined(600, 2), after);
+    const auto again = object_of(
+        {"simulate", "alexnet", "--machine", "4x-v100-pcie", "--batches", "4", "--in-flight", "4", "--placement", path("refined.json")});
+    QCOMPARE(again["step_time_s"].toDouble(), after["best"]["step_time_s"].toDouble());
+    QVERIFY(after["lower_bound_s"].toDouble() <= again["step_time_s"].toDouble());
+}
+
 void TestCli::sameSeedSameAnswer_data() {
     QTest::addColumn<QString>("algorithm");
-    for (const char* algorithm : {"single-device", "random", "expert", "hill-climbing", "genetic", "map-elites"}) {
+    for (const char* algorithm : {"single-device", "random", "expert", "hill-climbing", "genetic", "map-elites", "scotch", "metis"}) {
         QTest::newRow(algorithm) << QString(algorithm);
     }
 }

@@ -148,6 +148,8 @@ private Q_SLOTS:
         type(dialog, "workspaceLimit", "256");
         type(dialog, "usableMemory", "90");
         pick(dialog, "memoryRule", 1);
+        pick(dialog, "grouping", 3);
+        type(dialog, "mergeGroups", "2");
         finish(shown, dialog);
         QCOMPARE(shown.message(), QString());
 
@@ -165,10 +167,13 @@ private Q_SLOTS:
         QCOMPARE(options.problem.workspace_limit_bytes, 256e6);
         QCOMPARE(options.problem.usable_memory, 0.9);
         QCOMPARE(options.objective.rule, MemoryRule::placeto);
+        QCOMPARE(options.problem.grouping.rule, GroupingRule::merge);
+        QCOMPARE(options.problem.grouping.merge_groups, std::uint32_t{2});
 
         const Job& job = shown.document.job();
         const Problem& problem = *job.problem;
         QCOMPARE(problem.forward->batch(), 64);
+        QCOMPARE(problem.groups, std::uint32_t{2});
         QCOMPARE(job.simulation, options.simulation);
         QCOMPARE(job.objective, options.objective);
         QCOMPARE(problem.machine->device(0).efficiency, 0.5);
@@ -185,7 +190,7 @@ private Q_SLOTS:
 
         QVERIFY2(summary(shown).startsWith(QStringLiteral("batch size 64 · ")), qPrintable(summary(shown)));
         const QStringList all = changedOptions(options);
-        QCOMPARE(all.size(), 14);
+        QCOMPARE(all.size(), 15);
         for (const QString& part : all)
             QVERIFY(shown.window.findChild<QToolButton*>("simulationButton")->toolTip().contains(part.toHtmlEscaped()));
 
@@ -218,7 +223,7 @@ private Q_SLOTS:
         }
         for (auto* box : dialog->findChildren<QSpinBox*>()) check(box);
         for (auto* box : dialog->findChildren<QCheckBox*>()) check(box);
-        QCOMPARE(controls, 17);
+        QCOMPARE(controls, 20);
         dialog->reject();
     }
 
@@ -248,9 +253,42 @@ private Q_SLOTS:
         pick(dialog, "pass", 0);
         QVERIFY(dialog->options().problem.accumulate_gradients);
         QCOMPARE(dialog->options().problem.optimizer_states, 2.0);
+        pick(dialog, "grouping", 2);
+        QVERIFY(enabled("scopeDepth") && !enabled("mergeGroups"));
+        type(dialog, "scopeDepth", "3");
+        QCOMPARE(dialog->options().problem.grouping.scope_depth, std::uint32_t{3});
+        pick(dialog, "grouping", 1);
+        QVERIFY(!enabled("scopeDepth") && !enabled("mergeGroups"));
+        QCOMPARE(dialog->options().problem.grouping, GroupingOptions{.rule = GroupingRule::colocation});
         pick(dialog, "memoryModel", 1);
         for (const char* name : {"optimizer", "inPlace", "workspaceLimit"}) QVERIFY2(!enabled(name), name);
         dialog->reject();
+    }
+
+    // --- groups ---
+
+    /// Chosen in the dialog, groups move as one by hand and in a search; back at single ops the placement is what it was.
+    void groupsMoveAsOne() {
+        Shown shown;
+        QVERIFY(shown.open(m_trained, m_machine));
+        SimulationDialog* dialog = openDialog(shown);
+        pick(dialog, "grouping", 1);
+        finish(shown, dialog);
+        QCOMPARE(shown.document.problem()->groups, std::uint32_t{1});
+        QCOMPARE(summary(shown), QStringLiteral("colocated ops"));
+        shown.document.moveOps({shown.op("fc1")}, 2);
+        QVERIFY(shown.waitUntilIdle());
+        for (const DeviceId device : shown.document.deviceOfOps()) QCOMPARE(device, DeviceId{2});
+        QVERIFY(shown.document.timeline()->outcome.device_busy_s[2] > 0);
+
+        dialog = openDialog(shown);
+        pick(dialog, "grouping", 0);
+        finish(shown, dialog);
+        QCOMPARE(shown.document.problem()->groups, std::uint32_t{3});
+        for (const DeviceId device : shown.document.deviceOfOps()) QCOMPARE(device, DeviceId{2});
+        shown.document.moveOps({shown.op("fc1")}, 0);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.deviceOfOps()[shown.op("fc0")], DeviceId{2});
     }
 
     // --- preview, cancel, refusals ---

@@ -267,21 +267,34 @@ void fill_routes(Problem& problem, const Machine& machine) {
     }
 }
 
-void fill_allowed(Problem& problem) {
-    const Graph& graph = *problem.graph;
-    const Machine& machine = *problem.machine;
+/// [op][device]: where each op may be; empty for anywhere.
+std::vector<std::vector<bool>> allowed_by_op(const Problem& problem) {
+    std::vector<std::vector<bool>> allowed(problem.ops);
+    for (OpId op = 0; op < problem.ops; ++op) {
+        const auto& constraints = problem.graph->op(op).devices;
+        if (constraints.empty()) continue;
+        for (DeviceId device = 0; device < problem.devices; ++device) {
+            allowed[op].push_back(
+                std::ranges::any_of(constraints, [&](const std::string& text) { return problem.machine->matches(device, text); }));
+        }
+    }
+    return allowed;
+}
+
+void fill_groups(Problem& problem, const GroupingOptions& options) {
+    const std::vector<std::vector<bool>> allowed = allowed_by_op(problem);
+    problem.grouping = group_ops(*problem.graph, options, allowed);
+    problem.groups = static_cast<std::uint32_t>(problem.grouping.size());
+    problem.allowed.clear();
     problem.allowed_begin.assign(1, 0);
     for (const auto& members : problem.grouping.members) {
         for (DeviceId device = 0; device < problem.devices; ++device) {
-            const bool allowed = std::ranges::all_of(members, [&](OpId op) {
-                const auto& constraints = graph.op(op).devices;
-                return constraints.empty() ||
-                       std::ranges::any_of(constraints, [&](const std::string& text) { return machine.matches(device, text); });
-            });
-            if (allowed) problem.allowed.push_back(device);
+            if (std::ranges::all_of(members, [&](OpId op) { return allowed[op].empty() || allowed[op][device]; }))
+                problem.allowed.push_back(device);
         }
         if (problem.allowed.size() == problem.allowed_begin.back()) {
-            throw PlacementError("op \"" + graph.op(members.front()).name + "\" may not run on any device of machine \"" + machine.name() +
+            throw PlacementError("op \"" + problem.graph->op(members.front()).name + "\" may not run on any device of machine \"" +
+                                 problem.machine->name() +
                                  "\" together with the ops that it shares a device with; loosen its \"devices\" or choose another machine");
         }
         problem.allowed_begin.push_back(static_cast<std::uint32_t>(problem.allowed.size()));
@@ -313,7 +326,6 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph, 
     problem->graph = std::make_shared<const Graph>(options.inference ? inference_graph(*graph)
                                                                      : options.cost.model->training_graph(*graph, options.recomputation));
     problem->machine = std::make_shared<const Machine>(with_options(*machine, options));
-    problem->grouping = group_by_constraints(*problem->graph);
     problem->memory = options.memory;
     problem->inference = options.inference;
 
@@ -321,7 +333,6 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph, 
     problem->ops = static_cast<std::uint32_t>(ops.size());
     problem->devices = static_cast<std::uint32_t>(problem->machine->devices().size());
     problem->channels = static_cast<std::uint32_t>(problem->machine->channels().size());
-    problem->groups = static_cast<std::uint32_t>(problem->grouping.size());
 
     const bool training = std::ranges::any_of(ops.ops(), [](const Op& op) { return op.phase != Phase::forward; });
     const double states = training && options.memory == MemoryModel::training ? options.optimizer_states : 0;
@@ -349,9 +360,21 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph, 
     fill_aliases(*problem, options);
     fill_output_bytes(*problem);
     fill_routes(*problem, *problem->machine);
-    fill_allowed(*problem);
+    fill_groups(*problem, options.grouping);
     round_to_ticks(*problem);
     return problem;
+}
+
+std::shared_ptr<const Problem> ungrouped(const Problem& problem) {
+    auto finest = std::make_shared<Problem>(problem);
+    fill_groups(*finest, {});
+    return finest;
+}
+
+Placement regrouped(std::span<const DeviceId> placement, const Problem& from, const Problem& to) {
+    Placement result;
+    for (const auto& members : to.grouping.members) result.push_back(placement[from.grouping.group_of[members.front()]]);
+    return result;
 }
 
 void check_placement(const Problem& problem, std::span<const DeviceId> placement) {

@@ -49,6 +49,7 @@ struct ProblemOptions {
     /// Share of each device's memory that placements may use; the rest is left for fragmentation and the framework.
     double usable_memory = 1;
     std::optional<Crossing> crossing;  ///< replaces the machine's
+    GroupingOptions grouping;          ///< which ops move together
 
     bool operator==(const ProblemOptions&) const = default;
 };
@@ -122,6 +123,12 @@ struct Problem {
 /// but an update op reads none.
 std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> machine,
                                             const ProblemOptions& options = {});
+
+/// The same problem in which ops move together only where they have to (group_by_constraints).
+std::shared_ptr<const Problem> ungrouped(const Problem& problem);
+
+/// A placement of `from` in `to`, which differ in nothing but their groups, those of `to` being finer or the same.
+Placement regrouped(std::span<const DeviceId> placement, const Problem& from, const Problem& to);
 
 /// Throws PlacementError unless the placement has a known and allowed device for each group.
 void check_placement(const Problem& problem, std::span<const DeviceId> placement);

@@ -2,58 +2,312 @@
 #include "core/graph/grouping.hpp"
 
 #include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
 #include <numeric>
-#include <string_view>
+#include <set>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
+
+#include "core/graph/kinds.hpp"
 
 namespace placewright {
 namespace {
 
-/// Disjoint sets whose representative is their smallest op.
+constexpr std::array<std::string_view, 4> kRules{"none", "colocation", "scope", "merge"};
+
+/// Disjoint sets of ops, called by their first op, with the devices that all of a set allow.
 class OpSets {
 public:
-    explicit OpSets(std::size_t ops) : parent_(ops) { std::iota(parent_.begin(), parent_.end(), OpId{0}); }
+    explicit OpSets(std::size_t ops, std::span<const std::vector<bool>> allowed = {})
+        : parent_(ops), allowed_(allowed.begin(), allowed.end()) {
+        std::iota(parent_.begin(), parent_.end(), OpId{0});
+        allowed_.resize(ops);
+    }
 
     OpId first(OpId op) {
         while (parent_[op] != op) op = parent_[op] = parent_[parent_[op]];
         return op;
     }
 
+    bool may_merge(OpId a, OpId b) {
+        const std::vector<bool>& in_a = allowed_[first(a)];
+        const std::vector<bool>& in_b = allowed_[first(b)];
+        if (in_a.empty() || in_b.empty()) return true;
+        for (std::size_t device = 0; device < in_a.size(); ++device) {
+            if (in_a[device] && in_b[device]) return true;
+        }
+        return false;
+    }
+
     void merge(OpId a, OpId b) {
         a = first(a);
         b = first(b);
-        parent_[std::max(a, b)] = std::min(a, b);
+        if (a == b) return;
+        if (a > b) std::swap(a, b);
+        parent_[b] = a;
+        std::vector<bool>& together = allowed_[a];
+        if (together.empty()) {
+            together = std::move(allowed_[b]);
+        } else {
+            for (std::size_t device = 0; device < allowed_[b].size(); ++device) together[device] = together[device] && allowed_[b][device];
+        }
+    }
+
+    void merge_if_allowed(OpId a, OpId b) {
+        if (may_merge(a, b)) merge(a, b);
+    }
+
+    Grouping grouping() {
+        Grouping grouping;
+        grouping.group_of.resize(parent_.size());
+        for (OpId op = 0; op < parent_.size(); ++op) {
+            if (first(op) == op) {
+                grouping.group_of[op] = static_cast<GroupId>(grouping.members.size());
+                grouping.members.emplace_back();
+            } else {
+                grouping.group_of[op] = grouping.group_of[first(op)];
+            }
+            grouping.members[grouping.group_of[op]].push_back(op);
+        }
+        return grouping;
     }
 
 private:
     std::vector<OpId> parent_;
+    std::vector<std::vector<bool>> allowed_;  ///< by the first op of a set; empty: all
 };
 
-}  // namespace
-
-Grouping group_by_constraints(const Graph& graph) {
-    OpSets sets(graph.size());
+void merge_by_constraints(const Graph& graph, OpSets& sets) {
     std::unordered_map<std::string_view, OpId> first_with_label;
     for (OpId id = 0; id < graph.size(); ++id) {
         const Op& op = graph.op(id);
         if (op.forward_op != kInvalidOp) sets.merge(id, op.forward_op);
         if (!op.colocate.empty()) sets.merge(id, first_with_label.try_emplace(op.colocate, id).first->second);
     }
+}
 
-    Grouping grouping;
-    grouping.group_of.resize(graph.size());
+bool is_derived(const Op& op) {
+    return op.forward_op != kInvalidOp;
+}
+
+void merge_by_readers(const Graph& graph, OpSets& sets) {
     for (OpId id = 0; id < graph.size(); ++id) {
-        const OpId first = sets.first(id);
-        if (first == id) {
-            grouping.group_of[id] = static_cast<GroupId>(grouping.members.size());
-            grouping.members.emplace_back();
-        } else {
-            grouping.group_of[id] = grouping.group_of[first];
+        if (is_derived(graph.op(id))) continue;
+        OpId reader = kInvalidOp;
+        std::size_t readers = 0;
+        for (const OpId consumer : graph.consumers(id)) {
+            if (is_derived(graph.op(consumer))) continue;
+            reader = consumer;
+            ++readers;
         }
-        grouping.members[grouping.group_of[id]].push_back(id);
+        if (readers == 1) sets.merge_if_allowed(id, reader);
+        if (graph.op(id).phase != Phase::update) continue;
+        for (const OpId producer : graph.producers(id)) {
+            if (kind_info(graph.op(producer).kind).parameter) sets.merge_if_allowed(id, producer);
+        }
     }
-    return grouping;
+}
+
+/// The first `depth` parts of a scope.
+std::string_view outer_scope(std::string_view scope, std::uint32_t depth) {
+    std::size_t end = 0;
+    for (std::uint32_t part = 0; part < depth; ++part) {
+        end = scope.find('/', part == 0 ? 0 : end + 1);
+        if (end == std::string_view::npos) return scope;
+    }
+    return scope.substr(0, end);
+}
+
+void merge_by_scope(const Graph& graph, std::uint32_t depth, OpSets& sets) {
+    // Several of a scope where devices keep them apart.
+    std::unordered_map<std::string_view, std::vector<OpId>> of_scope;
+    for (OpId id = 0; id < graph.size(); ++id) {
+        const Op& op = graph.op(id);
+        if (is_derived(op) || op.scope.empty()) continue;
+        std::vector<OpId>& begun = of_scope[outer_scope(op.scope, depth)];
+        const auto found = std::ranges::find_if(begun, [&](OpId other) { return sets.may_merge(id, other); });
+        if (found == begun.end()) {
+            begun.push_back(id);
+        } else {
+            sets.merge(id, *found);
+        }
+    }
+}
+
+/// Groups as they are merged, each called by its first op.
+class Merging {
+public:
+    Merging(const Graph& graph, OpSets& sets) : sets_(sets), nodes_(graph.size()), seen_(graph.size(), 0) {
+        for (OpId id = 0; id < graph.size(); ++id) {
+            const Op& op = graph.op(id);
+            const OpId group = sets.first(id);
+            nodes_[group].alive = true;
+            if (is_derived(op)) continue;
+            for (const Tensor& output : op.outputs) nodes_[group].output_bytes += static_cast<double>(output.bytes);
+            for (const TensorRef& input : op.inputs) {
+                const OpId producer = sets.first(input.op);
+                if (producer == group || is_derived(graph.op(input.op))) continue;
+                const auto bytes = static_cast<double>(graph.op(input.op).outputs[input.output].bytes);
+                nodes_[group].before[producer] += bytes;
+                nodes_[producer].after[group] += bytes;
+            }
+        }
+        for (OpId group = 0; group < nodes_.size(); ++group) {
+            if (nodes_[group].alive) by_cost_.emplace(nodes_[group].output_bytes, group);
+        }
+    }
+
+    std::size_t size() const { return by_cost_.size(); }
+
+    /// The smallest group that can joins a neighbour, if it has less than `below_bytes`.
+    bool merge_smallest(double below_bytes) {
+        for (const auto& [bytes, group] : by_cost_) {
+            if (bytes >= below_bytes) return false;
+            const OpId partner = partner_of(group);
+            if (partner == kInvalidOp) continue;
+            merge(group, partner);
+            return true;
+        }
+        return false;
+    }
+
+private:
+    struct Node {
+        bool alive = false;
+        double output_bytes = 0;
+        std::map<OpId, double> before, after;  ///< groups that it reads from and that read from it, with the bytes
+    };
+
+    OpId partner_of(OpId group) {
+        const Node& node = nodes_[group];
+        if (node.before.empty() && node.after.empty()) return nearest(group);
+        std::map<OpId, double> shared = node.before;
+        for (const auto& [other, bytes] : node.after) shared[other] += bytes;
+        std::vector<std::tuple<double, bool, OpId>> order;
+        for (const auto& [other, bytes] : shared) order.emplace_back(-bytes, !node.before.contains(other), other);
+        std::ranges::sort(order);
+        for (const auto& [bytes, reads, other] : order) {
+            if (sets_.may_merge(group, other) && !closes_cycle(group, other)) return other;
+        }
+        return kInvalidOp;
+    }
+
+    OpId nearest(OpId group) {
+        for (OpId other = group; other-- > 0;) {
+            if (nodes_[other].alive && sets_.may_merge(group, other)) return other;
+        }
+        for (OpId other = group + 1; other < nodes_.size(); ++other) {
+            if (nodes_[other].alive && sets_.may_merge(group, other)) return other;
+        }
+        return kInvalidOp;
+    }
+
+    /// Whether a third group lies on a way from one to the other, without all three being in a cycle already.
+    bool closes_cycle(OpId a, OpId b) {
+        const bool forth = has_detour(a, b);
+        const bool back = has_detour(b, a);
+        return (forth && !back && !nodes_[b].after.contains(a)) || (back && !forth && !nodes_[a].after.contains(b));
+    }
+
+    bool has_detour(OpId from, OpId to) {
+        if (nodes_[to].before.size() <= nodes_[to].before.count(from)) return false;
+        ++search_;
+        std::vector<OpId> open;
+        const auto visit = [&](OpId group) {
+            if (std::exchange(seen_[group], search_) != search_) open.push_back(group);
+        };
+        seen_[from] = search_;
+        for (const auto& [next, bytes] : nodes_[from].after) {
+            if (next != to) visit(next);
+        }
+        while (!open.empty()) {
+            const OpId group = open.back();
+            open.pop_back();
+            if (nodes_[group].after.contains(to)) return true;
+            for (const auto& [next, bytes] : nodes_[group].after) visit(next);
+        }
+        return false;
+    }
+
+    void merge(OpId a, OpId b) {
+        sets_.merge(a, b);
+        if (a > b) std::swap(a, b);
+        by_cost_.erase({nodes_[a].output_bytes, a});
+        by_cost_.erase({nodes_[b].output_bytes, b});
+        Node gone = std::exchange(nodes_[b], {});
+        Node& node = nodes_[a];
+        node.before.erase(b);
+        node.after.erase(b);
+        gone.before.erase(a);
+        gone.after.erase(a);
+        for (const auto& [other, bytes] : gone.before) {
+            node.before[other] += bytes;
+            nodes_[other].after.erase(b);
+            nodes_[other].after[a] += bytes;
+        }
+        for (const auto& [other, bytes] : gone.after) {
+            node.after[other] += bytes;
+            nodes_[other].before.erase(b);
+            nodes_[other].before[a] += bytes;
+        }
+        node.output_bytes += gone.output_bytes;
+        by_cost_.emplace(node.output_bytes, a);
+    }
+
+    OpSets& sets_;
+    std::vector<Node> nodes_;
+    std::set<std::pair<double, OpId>> by_cost_;
+    std::vector<std::uint32_t> seen_;  ///< the last search that met a group
+    std::uint32_t search_ = 0;
+};
+
+void merge_small(const Graph& graph, const GroupingOptions& options, OpSets& sets) {
+    Merging merging(graph, sets);
+    if (options.merge_below_bytes > 0) {
+        while (merging.merge_smallest(static_cast<double>(options.merge_below_bytes))) {
+        }
+        return;
+    }
+    while (merging.size() > options.merge_groups && merging.merge_smallest(std::numeric_limits<double>::infinity())) {
+    }
+}
+
+}  // namespace
+
+std::string_view to_string(GroupingRule rule) {
+    return kRules[static_cast<std::size_t>(rule)];
+}
+
+std::optional<GroupingRule> grouping_rule_from(std::string_view text) {
+    const auto* const found = std::ranges::find(kRules, text);
+    if (found == kRules.end()) return {};
+    return static_cast<GroupingRule>(found - kRules.begin());
+}
+
+Grouping group_by_constraints(const Graph& graph) {
+    return group_ops(graph, {});
+}
+
+Grouping group_ops(const Graph& graph, const GroupingOptions& options, std::span<const std::vector<bool>> allowed) {
+    OpSets sets(graph.size(), allowed);
+    merge_by_constraints(graph, sets);
+    switch (options.rule) {
+        case GroupingRule::none:
+            break;
+        case GroupingRule::colocation:
+            merge_by_readers(graph, sets);
+            break;
+        case GroupingRule::scope:
+            merge_by_scope(graph, options.scope_depth, sets);
+            break;
+        case GroupingRule::merge:
+            merge_small(graph, options, sets);
+            break;
+    }
+    return sets.grouping();
 }
 
 }  // namespace placewright

@@ -69,16 +69,16 @@ struct PlacementFile {
 };
 
 /// Reads placewright.placement, a flat object {"op": device index} or the devices in an Exprimo network for this problem. In a flat object
-/// a list of devices is for the parts of an op that is split. Every group must be placed; ops of one group on different devices, names that
-/// are not in the graph, devices that are not in the machine, or devices that an op does not allow are refused with the list of names.
-/// Graph and machine names are compared with the problem's; the ops decide.
+/// a list of devices is for the parts of an op that is split. Every group must be placed; ops of one group on different devices (such as
+/// single ops in a problem that groups them), names that are not in the graph, devices that are not in the machine, or devices that an op
+/// does not allow are refused with the list of names. Graph and machine names are compared with the problem's; the ops decide.
 Placement read_placement(const Path& file, const Problem& problem);
 /// Into how many parts Exprimo would split ops of `graph` for a flat placement: its convolutions that are placed on a list of devices.
 /// Other ops count for the first device, and other placements name the parts.
 std::vector<ShardRequest> placed_in_parts(const Path& file, const Graph& graph);
 void write_placement(const Placement& placement, const Problem& problem, const PlacementFile& about, const Path& file);
 
-/// Op name -> device name for every forward op (and every op of a group without one), in graph order.
+/// Op name -> device name for every forward op and every op that is bound to none, in graph order: it can be read whatever the grouping.
 std::vector<std::pair<std::string, std::string>> placement_by_name(const Placement& placement, const Problem& problem);
 
 /// The folder with the networks and machines that ship: $PLACEWRIGHT_MODELS, else beside the program or the source tree.

@@ -81,6 +81,8 @@ public:
         for (const auto& [what, names] : faults) {
             if (!names->empty()) problem += (problem.empty() ? "" : "; ") + std::string(what) + names->text();
         }
+        const bool grouped = problem_.groups < group_by_constraints(*problem_.graph).size();
+        if (!apart_.empty() && grouped) problem += "; without grouping they may be apart";
         if (!problem.empty()) file.fail("placement", problem + made_for);
         return std::move(placement_);
     }
@@ -196,14 +198,16 @@ std::vector<ShardRequest> placed_in_parts(const Path& path, const Graph& graph) 
 }
 
 std::vector<std::pair<std::string, std::string>> placement_by_name(const Placement& placement, const Problem& problem) {
-    std::vector<bool> has_forward(problem.groups, false);
+    // What the finest groups need: the file serves whatever the groups.
+    const Grouping finest = group_by_constraints(*problem.graph);
+    std::vector<bool> has_forward(finest.size(), false);
     for (OpId op = 0; op < problem.graph->size(); ++op) {
-        if (problem.graph->op(op).phase == Phase::forward) has_forward[problem.grouping.group_of[op]] = true;
+        if (problem.graph->op(op).phase == Phase::forward) has_forward[finest.group_of[op]] = true;
     }
     std::vector<std::pair<std::string, std::string>> result;
     for (OpId op = 0; op < problem.graph->size(); ++op) {
+        if (problem.graph->op(op).phase != Phase::forward && has_forward[finest.group_of[op]]) continue;
         const GroupId group = problem.grouping.group_of[op];
-        if (problem.graph->op(op).phase != Phase::forward && has_forward[group]) continue;
         result.emplace_back(problem.graph->op(op).name, problem.machine->device(placement[group]).name);
     }
     return result;

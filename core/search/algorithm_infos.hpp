@@ -40,5 +40,9 @@ AlgorithmInfo m_sct_algorithm();
 AlgorithmInfo pipedream_algorithm();
 /// The optimal contiguous split for max load.
 AlgorithmInfo ideals_dp_algorithm();
+/// Static mapping by Scotch.
+AlgorithmInfo scotch_algorithm();
+/// Multi-constraint partitions by METIS.
+AlgorithmInfo metis_algorithm();
 
 }  // namespace placewright

@@ -23,15 +23,16 @@ const OptionSchema<HillClimbingOptions>& schema() {
     using Options = HillClimbingOptions;
     static const auto schema =
         OptionSchema<Options>{}
-            .add("neighbourhood", &Options::neighbourhood, {"random", "steepest"},
-                 "random: a random op to a random other device, taken if better; steepest: of all such moves the best.")
+            .add("neighbourhood", &Options::neighbourhood, {"random", "first", "steepest"},
+                 "random: a random op to a random other device, taken if better; first: all such moves in a random order, each taken if "
+                 "better; steepest: of all the best.")
             .add("start", &Options::start, {"single-device", "random", "cpu"},
                  "Where to start; restarts are random. cpu: everything on the first CPU, if there is one.")
             .add("accept_equal", &Options::accept_equal, "random: also take moves that change nothing.")
             .add("patience", &Options::patience, 0, 1e9, "random: moves in a row without gain after which it is stuck; 0: never.")
             .add("restarts", &Options::restarts, 0, 1e9, "New random starts when stuck; then the search ends.")
             .add("batch_size", &Options::batch_size, 1, 1024,
-                 "random: moves tried at a time, of which the best is taken; more use more cores.")
+                 "random, first: moves tried at a time, of which the best is taken; more use more cores.")
             .add("allow_cpu", &Options::allow_cpu, kAllowCpuHelp);
     return schema;
 }
@@ -151,6 +152,57 @@ private:
     std::size_t without_gain_ = 0;
 };
 
+/// Stuck when it has come round without gain: no single move helps then.
+class FirstClimbing final : public HillClimbing {
+public:
+    using HillClimbing::HillClimbing;
+
+private:
+    void begin() override {
+        if (order_.empty()) {
+            for (const GroupId group : choices_.movable()) {
+                for (const DeviceId device : choices_.of(group)) order_.push_back({group, device});
+            }
+        }
+        random_.shuffle(std::span(order_));
+        next_ = 0;
+        since_gain_ = 0;
+    }
+
+    void propose(std::size_t limit) override {
+        const std::size_t count = std::min(limit, options_.batch_size);
+        for (skip_where_it_is(); moves_.size() < count && !round_is_over(); skip_where_it_is()) {
+            moves_.push_back(order_[next_]);
+            step();
+        }
+    }
+
+    void learn(std::span<const Score> scores) override {
+        const Step best = *best_step(scores);
+        if (best.score.seconds < current_score_->seconds) {
+            take(best);
+            since_gain_ = 0;
+        }
+        skip_where_it_is();
+        stuck_ = round_is_over();
+    }
+
+    bool round_is_over() const { return since_gain_ == order_.size(); }
+
+    void step() {
+        next_ = (next_ + 1) % order_.size();
+        ++since_gain_;
+    }
+
+    void skip_where_it_is() {
+        while (!round_is_over() && order_[next_].device == current_[order_[next_].group]) step();
+    }
+
+    std::vector<Move> order_;
+    std::size_t next_ = 0;
+    std::size_t since_gain_ = 0;  ///< moves in a row without gain
+};
+
 class SteepestClimbing final : public HillClimbing {
 public:
     using HillClimbing::HillClimbing;
@@ -213,6 +265,7 @@ AlgorithmInfo hill_climbing_algorithm() {
             schema().infos(),
             [](const SearchContext& context, const OptionValues& values) -> std::unique_ptr<Optimizer> {
                 const HillClimbingOptions options = schema().parse(values);
+                if (options.neighbourhood == "first") return std::make_unique<FirstClimbing>(context, options);
                 if (options.neighbourhood == "steepest") return std::make_unique<SteepestClimbing>(context, options);
                 return std::make_unique<RandomClimbing>(context, options);
             },

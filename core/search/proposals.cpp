@@ -2,6 +2,7 @@
 #include "core/search/proposals.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace placewright {
 namespace {
@@ -19,6 +20,32 @@ public:
 private:
     std::vector<Placement> placements_;
     std::size_t told_ = 0;
+};
+
+class Distinct final : public Optimizer {
+public:
+    explicit Distinct(std::function<std::optional<Placement>()> build) : build_(std::move(build)) {}
+
+    std::span<const Placement> ask(std::size_t limit) override {
+        while (waiting_.size() < std::min(limit, kBatch)) {
+            std::optional<Placement> placement = build_();
+            if (!placement) break;
+            if (proposed_.insert(*placement).second) waiting_.push_back(*std::move(placement));
+        }
+        return std::span(waiting_).first(std::min(limit, waiting_.size()));
+    }
+
+    void tell(std::span<const Score> scores) override {
+        waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(scores.size()));
+    }
+
+private:
+    /// Enough for some cores; what is built is seen soon.
+    static constexpr std::size_t kBatch = 8;
+
+    std::function<std::optional<Placement>()> build_;
+    std::vector<Placement> waiting_;
+    std::set<Placement> proposed_;
 };
 
 class UntilFits final : public Optimizer {
@@ -54,6 +81,10 @@ private:
 
 std::unique_ptr<Optimizer> propose_in_turn(std::vector<Placement> placements) {
     return std::make_unique<Proposals>(std::move(placements));
+}
+
+std::unique_ptr<Optimizer> propose_distinct(std::function<std::optional<Placement>()> build) {
+    return std::make_unique<Distinct>(std::move(build));
 }
 
 std::unique_ptr<Optimizer> propose_until_fits(std::function<Placement(double memory_share)> build, std::uint32_t attempts) {

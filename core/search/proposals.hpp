@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/search/optimizer.hpp"
@@ -13,6 +14,9 @@ namespace placewright {
 
 /// Proposes the placements in their order, then nothing more.
 std::unique_ptr<Optimizer> propose_in_turn(std::vector<Placement> placements);
+
+/// Proposes what `build` makes, until it makes nothing; placements that were proposed before are left out. It is called as late as can be.
+std::unique_ptr<Optimizer> propose_distinct(std::function<std::optional<Placement>()> build);
 
 /// The help of the option `attempts` of algorithms that use propose_until_fits.
 inline constexpr const char* kAttemptsHelp =
