@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <limits>
 
 #include "app/console.hpp"
 #include "app/interrupt.hpp"
@@ -15,13 +16,12 @@
 namespace placewright {
 namespace {
 
-/// The best of what is found in the time, for solvers to start from.
-std::optional<Placement> quick_incumbent(const Job& job, const Goal& goal, double seconds, std::stop_token stop) {
+/// The value of the best placement that is found in the time, for solvers to start from; infinity if none fits.
+double quick_incumbent_s(const Job& job, const Goal& goal, double seconds, std::stop_token stop) {
     constexpr const char* kSearches[] = {"ideals-dp", "tabu"};
     const auto evaluator = goal_evaluator(job.problem, goal, job.simulation, job.objective);
     std::vector<Placement> seeds = starting_placements(job);
-    Score best{kUndefinedScore};
-    std::optional<Placement> found;
+    double best_s = std::numeric_limits<double>::infinity();
     for (const char* id : kSearches) {
         const AlgorithmInfo& algorithm = *find_algorithm(id);
         OptionValues options;
@@ -30,11 +30,9 @@ std::optional<Placement> quick_incumbent(const Job& job, const Goal& goal, doubl
         const SearchResult result = run_search(*optimizer, *evaluator, {1'000'000'000, seconds / 2}, stop);
         if (!result.progress.best_placement) continue;
         seeds.push_back(*result.progress.best_placement);
-        if (!result.progress.best.fits || result.progress.best.seconds >= best.seconds) continue;
-        best = result.progress.best;
-        found = *result.progress.best_placement;
+        if (result.progress.best.fits) best_s = std::min(best_s, result.progress.best.step_time_s);
     }
-    return found;
+    return best_s;
 }
 
 }  // namespace
@@ -55,7 +53,7 @@ int print_bounds(const BoundArguments& arguments) {
     if (arguments.seconds > 0 && std::isfinite(bounds.front().value_s)) {
         constexpr double kForIncumbent = 0.2;
         BoundEffort effort;
-        effort.incumbent = quick_incumbent(job, goal, kForIncumbent * arguments.seconds, interrupt.token());
+        effort.incumbent_s = quick_incumbent_s(job, goal, kForIncumbent * arguments.seconds, interrupt.token());
         effort.seconds = (1 - kForIncumbent) * arguments.seconds;
         effort.stop = interrupt.token();
         prove_bounds(*job.problem, goal, job.simulation, effort, [&](Bound bound) {

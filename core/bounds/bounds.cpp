@@ -9,6 +9,7 @@
 
 #include "core/bounds/block_latency_bounds.hpp"
 #include "core/bounds/max_load_bounds.hpp"
+#include "core/bounds/step_time_bounds.hpp"
 #include "core/sim/block_latency.hpp"
 #include "core/sim/max_load.hpp"
 
@@ -69,11 +70,7 @@ void prove_max_load(const Problem& problem, const BoundEffort& effort, const std
     if (!cut_s) return;
     tell(cut_bound(std::max(*average_s, *cut_s)));
 
-    double cutoff_s = kNoLimit;
-    if (effort.incumbent) {
-        const Evaluation evaluation = max_load(problem, *effort.incumbent);
-        if (evaluation.fits) cutoff_s = evaluation.seconds;
-    }
+    const double cutoff_s = effort.incumbent_s;
     if (cutoff_s <= std::max(*average_s, *cut_s)) return;
     const auto limits = [&] {
         IntegerLimits result;
@@ -95,13 +92,35 @@ void prove_max_load(const Problem& problem, const BoundEffort& effort, const std
     IntegerLimits exact = limits();
     exact.cutoff = cutoff_s / programme.unit_s();
     const IntegerResult result = solve_integer(programme.programme(), exact);
-    if (std::isfinite(result.bound)) {
-        // The optimum itself is known without the solver's tolerance if the incumbent is one.
+    if (result.bound > -kNoLimit) {
+        // The optimum is known without the solver's tolerance if it is the incumbent.
         const bool optimal = result.finished && result.x.empty();
         tell({"branch-and-bound", optimal ? cutoff_s : std::max(0.0, within_tolerance(result.bound) * programme.unit_s()),
               result.finished ? "all placements were searched, by branch and cut on an integer programme"
                               : "what branch and cut on an integer programme of all placements has left open"});
     }
+}
+
+void prove_step_time(const Problem& problem, const SimulationOptions& options, const BoundEffort& effort,
+                     const std::function<void(Bound)>& found) {
+    const auto begin = Clock::now();
+    const StepProgramme programme(problem, options);
+    const auto relaxation = solve_relaxation(programme.programme(), effort.stop);
+    if (!relaxation) return;
+    found({"linear-programme", within_tolerance(relaxation->value) * programme.unit_s(),
+           "ops shared between the devices in fractions: the work of each device, the longest path on this mix of devices and the parameters "
+           "in their memory at once"});
+    if (!std::isfinite(relaxation->value)) return;
+    IntegerLimits limits;
+    limits.seconds = effort.seconds - std::chrono::duration<double>(Clock::now() - begin).count();
+    limits.stop = effort.stop;
+    if (limits.seconds <= 0) return;
+    limits.cutoff = effort.incumbent_s / programme.unit_s();
+    const IntegerResult result = solve_integer(programme.programme(), limits);
+    if (result.bound == -kNoLimit) return;
+    found({"branch-and-bound", within_tolerance(result.bound) * programme.unit_s(),
+           "whole ops, with a transfer wherever a path changes devices, by branch and cut on an integer programme" +
+               std::string(result.finished ? "" : " (not finished)")});
 }
 
 }  // namespace
@@ -114,14 +133,20 @@ std::vector<Bound> quick_bounds(const Problem& problem, const Goal& goal, const 
         bounds = block_latency_bounds(problem);
     } else {
         bounds = lower_bounds(problem, options);
+        const double split_s = split_path_s(problem, options);
+        bounds.push_back({"split-path", split_s,
+                          std::isfinite(split_s) ? "the critical path, cut into runs on one device whose parameters fit it, with the cheapest "
+                                                   "transfers where they end and around what must be elsewhere"
+                                                 : "no device can hold some op"});
     }
     std::ranges::stable_sort(bounds, std::ranges::greater{}, &Bound::value_s);
     return bounds;
 }
 
-void prove_bounds(const Problem& problem, const Goal& goal, const SimulationOptions&, const BoundEffort& effort,
+void prove_bounds(const Problem& problem, const Goal& goal, const SimulationOptions& options, const BoundEffort& effort,
                   const std::function<void(Bound)>& found) {
     if (goal.evaluate == max_load) prove_max_load(problem, effort, found);
+    if (goal.evaluate == nullptr) prove_step_time(problem, options, effort, found);
 }
 
 }  // namespace placewright

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <functional>
-#include <optional>
+#include <limits>
 #include <stop_token>
 #include <vector>
 
@@ -20,7 +20,8 @@ std::vector<Bound> quick_bounds(const Problem& problem, const Goal& goal, const 
 struct BoundEffort {
     double seconds = 0;
     std::stop_token stop;
-    std::optional<Placement> incumbent;  ///< a good placement: what is no better need not be looked at
+    /// The value of a placement that fits the memory: what is no better need not be looked at.
+    double incumbent_s = std::numeric_limits<double>::infinity();
 };
 
 /// Calls `found`, on any of its threads but one call at a time, with bounds that need more than quick_bounds: as far as `effort` allows,

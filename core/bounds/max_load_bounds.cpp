@@ -320,16 +320,14 @@ double pigeonhole_load_s(const LoadModel& model, std::size_t device_class, const
 LoadProgramme::LoadProgramme(const LoadModel& model, const LeastLoads& least, double cutoff_s)
     : unit_s_(unit_of(model)), choices_(model.groups()) {
     const double bytes = std::max(total_bytes(model), 1.0);
-    const Programme::Column most = programme_.add_column(0, kNoLimit, 1);
+    const Programme::Column most = programme_.add_column(0, cutoff_s / unit_s_, 1);
     std::vector<std::vector<std::vector<Programme::Column>>> x(model.classes.size());  // [class][device of it][group]
     for (std::size_t c = 0; c < model.classes.size(); ++c) {
         const LoadClass& one = model.classes[c];
         x[c].assign(one.devices.size(), std::vector<Programme::Column>(model.groups(), -1));
-        std::size_t candidates = 0;
         for (GroupId group = 0; group < model.groups(); ++group) {
             if (!std::isfinite(least[c][group]) || least[c][group] >= cutoff_s) continue;
-            ++candidates;
-            for (std::size_t i = 0; i < std::min(one.devices.size(), candidates); ++i) {
+            for (std::size_t i = 0; i < one.devices.size(); ++i) {
                 x[c][i][group] = programme_.add_binary();
                 choices_[group].emplace_back(one.devices[i], x[c][i][group]);
             }
@@ -355,17 +353,6 @@ LoadProgramme::LoadProgramme(const LoadModel& model, const LeastLoads& least, do
                 for (GroupId group = 0; group < model.groups(); ++group) {
                     if (here[group] >= 0 && model.group_bytes[group] > 0) programme_.add(here[group], model.group_bytes[group] / bytes);
                 }
-            }
-            if (i == 0) continue;
-            // A group is on this device only if one before it is on the device before.
-            std::vector<Programme::Column> before;
-            for (GroupId group = 0; group < model.groups(); ++group) {
-                if (here[group] >= 0) {
-                    programme_.begin_row(0, kNoLimit);
-                    for (const Programme::Column column : before) programme_.add(column, 1);
-                    programme_.add(here[group], -1);
-                }
-                if (x[c][i - 1][group] >= 0) before.push_back(x[c][i - 1][group]);
             }
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lower bounds on the max load of every placement that fits the memory, contiguous or not. With MODEL = core/sim/max_load.hpp.
+// Lower bounds on the max load of every placement that fits the memory, contiguous or not. See core/sim/max_load.hpp for the model.
 #pragma once
 
 #include <cstddef>
@@ -39,8 +39,7 @@ LeastLoads cut_loads(const LoadModel& model, double floor_s, std::size_t flows =
 /// one. The bound is in seconds.
 double pigeonhole_load_s(const LoadModel& model, std::size_t device_class, const LeastLoads& least, IntegerLimits limits);
 
-/// Max load as an integer programme: which device has which group, exactly. Devices of a class are taken in the order of their first
-/// groups, so that placements that differ by their names alone count once.
+/// Max load as an integer programme: which device has which group, exactly.
 class LoadProgramme {
 public:
     /// Groups that would take a device above `cutoff_s` (infinite if no placement is known) may not be on it.

@@ -37,8 +37,9 @@ struct ProgrammeAccess {
         };
         lp.loadProblem(matrix, finite(p.lower_).data(), finite(p.upper_).data(), p.cost_.data(), finite(p.row_lower_).data(),
                        finite(p.row_upper_).data());
-        for (const Programme::Column column : p.whole_) lp.setInteger(column);
     }
+
+    static const std::vector<Programme::Column>& whole(const Programme& p) { return p.whole_; }
 };
 
 namespace {
@@ -177,6 +178,7 @@ IntegerResult solve_integer(const Programme& programme, const IntegerLimits& lim
     solver.setLogLevel(0);
     solver.messageHandler()->setLogLevel(0);
     ProgrammeAccess::load_into(*solver.getModelPtr(), programme);
+    for (const Programme::Column column : ProgrammeAccess::whole(programme)) solver.setInteger(column);
     solver.setHintParam(OsiDoReducePrint, true, OsiHintTry);
 
     CbcModel model(solver);
