@@ -240,24 +240,32 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
 
     std::unique_ptr<Optimizer> optimizer;
     try {
-        optimizer = algorithm.make({job.problem, search.seed, starting_placements(job)}, options);
+        optimizer = algorithm.make({job.problem, search.seed, starting_placements(job), find_goal(arguments.objective), job.simulation}, options);
     } catch (const OptionError& error) {
         throw UsageError(std::string("--set: ") + error.what());
     }
     const Goal& goal = *find_goal(arguments.objective);
-    const auto evaluator =
-        arguments.blame_input([&] { return goal_evaluator(job.problem, goal, job.simulation, job.objective, search.threads); });
+    const auto evaluator = [&] {
+        try {
+            return goal_evaluator(job.problem, goal, job.simulation, job.objective, search.threads);
+        } catch (const GraphError& error) {
+            throw InputError(arguments.network, "", error.what());
+        } catch (const MachineError& error) {
+            throw InputError(arguments.machine, "", error.what());
+        }
+    }();
     ProgressCallback report;
     const bool terminal = isatty(STDERR_FILENO) != 0;
     if (terminal) report = [&](const SearchProgress& progress) { print_progress(progress, search.budget); };
     // Before the search: after a Ctrl+C nobody wants to wait for it.
-    const double lower_bound_s = quick_bounds(*job.problem, goal, job.simulation).front().value_s;
+    double lower_bound_s = quick_bounds(*job.problem, goal, job.simulation).front().value_s;
     SearchResult result = run_search(*optimizer, *evaluator, search.budget, interrupt.token(), report, std::chrono::milliseconds(100));
     if (terminal) std::fputs("\r\x1b[K", stderr);
     if (!result.progress.best_placement) {
         std::cerr << "placewright-cli: cancelled before the first placement was scored\n";
         return kCancelled;
     }
+    lower_bound_s = std::max(lower_bound_s, result.progress.lower_bound_s);
     const Outcome outcome = Simulator(job.problem, job.simulation).run(*result.progress.best_placement);
     const Found found{algorithm, goal, options, search.seed, std::move(result), outcome, lower_bound_s};
 

@@ -15,7 +15,7 @@ std::span<const AlgorithmInfo> algorithms() {
         particle_swarm_algorithm(), genetic_algorithm(),       map_elites_algorithm(),
         mcmc_algorithm(),           tabu_algorithm(),          heft_algorithm(),
         m_topo_algorithm(),         m_etf_algorithm(),         m_sct_algorithm(),
-        pipedream_algorithm(),      ideals_dp_algorithm(),
+        pipedream_algorithm(),      ideals_dp_algorithm(),     milp_algorithm(),
     };
     return list;
 }

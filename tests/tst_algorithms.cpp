@@ -202,7 +202,7 @@ private Q_SLOTS:
         }
         QCOMPARE(ids, (std::vector<std::string>{"single-device", "random", "expert", "linear-search", "hill-climbing",
                                                 "simulated-annealing", "particle-swarm", "genetic", "map-elites", "mcmc", "tabu", "heft",
-                                                "m-topo", "m-etf", "m-sct", "pipedream", "ideals-dp"}));
+                                                "m-topo", "m-etf", "m-sct", "pipedream", "ideals-dp", "milp"}));
         for (const AlgorithmInfo& info : algorithms()) QCOMPARE(find_algorithm(info.id), &info);
         QVERIFY(!find_algorithm("Genetic"));
     }

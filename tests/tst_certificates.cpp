@@ -6,9 +6,11 @@
 
 #include <QtTest>
 
+#include "core/algorithms.hpp"
 #include "core/base/random.hpp"
 #include "core/bounds/bounds.hpp"
 #include "core/io/files.hpp"
+#include "core/search/search.hpp"
 #include "tests/support/graphs.hpp"
 
 namespace placewright {
@@ -115,6 +117,11 @@ private Q_SLOTS:
     void solversProveTheOptimum();
     void workloads_data();
     void workloads();
+
+    void milpFindsTheLeastMaxLoad();
+    void milpOfStepTime();
+    void milpIsTheSameEveryTime();
+    void milpRefusesBlockLatency();
 };
 
 void TestCertificates::quickBoundsHold_data() {
@@ -201,6 +208,86 @@ void TestCertificates::workloads() {
     const double found_ms = bounds.front().value_s * 1e3;
     QVERIFY2(found_ms > bound_ms - 6e-4, qPrintable(QString("%1 ms by %2").arg(found_ms).arg(bounds.front().name.c_str())));
     QVERIFY2(found_ms < best_ms + 6e-4, qPrintable(QString("%1 ms by %2").arg(found_ms).arg(bounds.front().name.c_str())));
+}
+
+// ---- The algorithm milp ----
+
+namespace {
+
+std::unique_ptr<Optimizer> milp(const std::shared_ptr<const Problem>& problem, const Goal& goal, const OptionValues& values = {}) {
+    return find_algorithm("milp")->make({problem, 1, {}, &goal, {}}, values);
+}
+
+SearchResult milp_search(const std::shared_ptr<const Problem>& problem, const Goal& goal) {
+    const auto optimizer = milp(problem, goal);
+    return run_search(*optimizer, *goal_evaluator(problem, goal, {}, {}, 1), {});
+}
+
+}  // namespace
+
+void TestCertificates::milpFindsTheLeastMaxLoad() {
+    const Goal& goal = *find_goal("max-load");
+    int feasible = 0;
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+        const auto problem = host_case(seed, seed % 2 == 0 ? Training::none : Training::implicit);
+        const double optimum_s = least_value_s(*problem, goal);
+        const SearchProgress found = milp_search(problem, goal).progress;
+        QCOMPARE(found.best.fits, optimum_s < kInfinity);
+        QVERIFY(at_most(found.lower_bound_s, optimum_s));
+        if (!found.best.fits) continue;
+        ++feasible;
+        QVERIFY2(found.best.step_time_s <= optimum_s * (1 + 1e-6), qPrintable(QString("seed %1: %2 > %3").arg(seed).arg(found.best.step_time_s).arg(optimum_s)));
+        QVERIFY(found.lower_bound_s >= optimum_s * (1 - 2e-6));
+    }
+    QVERIFY(feasible > 30);
+}
+
+void TestCertificates::milpOfStepTime() {
+    // Six ops of 1 s with 1 GB of parameters each, in a row: three devices of 2.5 GB, 0.001 s from each to the next. The programme has no
+    // queues, and there are none here.
+    Graph chain = test::chain(6, 1e12, 1'000'000);
+    GraphBuilder builder("row", 1, Training::none);
+    for (Op op : chain.ops()) {
+        op.parameter_bytes = 1'000'000'000;
+        builder.add(std::move(op));
+    }
+    const auto problem = test::problem(builder.build(), test::uniform_machine(3, 2.5e9));
+    const SearchResult result = milp_search(problem, goals().front());
+    QCOMPARE(result.end, SearchEnd::exhausted);
+    QVERIFY(result.progress.best.fits);
+    QCOMPARE(result.progress.best.step_time_s, 6.002);
+    QVERIFY(result.progress.lower_bound_s > 6.0019);
+    QVERIFY(result.progress.lower_bound_s <= 6.002);
+}
+
+void TestCertificates::milpIsTheSameEveryTime() {
+    const auto problem = test::problem(test::random_graph(3, 40, 3), test::uniform_machine(3, 3e7));
+    const auto steps = [&](int count) {
+        const auto optimizer = milp(problem, goals().front(), {{"events_a_step", std::int64_t{5}}});
+        Simulator simulator(problem);
+        std::vector<std::pair<Placement, double>> seen;
+        for (int i = 0; i < count; ++i) {
+            const auto batch = optimizer->ask(3);
+            if (batch.empty()) break;
+            std::vector<Score> scores;
+            for (const Placement& placement : batch) {
+                seen.emplace_back(placement, optimizer->lower_bound_s());
+                scores.push_back(Objective().score(*problem, simulator.run(placement)));
+            }
+            optimizer->tell(scores);
+        }
+        return seen;  // and the solver is ended wherever it is
+    };
+    const auto once = steps(40), again = steps(25);
+    QVERIFY(again.size() >= 25);
+    QVERIFY(once.size() > again.size());
+    QVERIFY(std::ranges::equal(std::span(once).first(again.size()), again));
+    QVERIFY(once.back().second > 0);
+}
+
+void TestCertificates::milpRefusesBlockLatency() {
+    const auto problem = host_case(1, Training::none);
+    QVERIFY_EXCEPTION_THROWN(milp(problem, *find_goal("block-latency")), OptionError);
 }
 
 }  // namespace placewright

@@ -44,22 +44,44 @@ struct ProgrammeAccess {
 
 namespace {
 
-class StopsLp : public ClpEventHandler {
-public:
-    explicit StopsLp(std::stop_token stop) : stop_(std::move(stop)) {}
-    int event(Event event) override { return event == endOfIteration && stop_.stop_requested() ? 1 : -1; }
-    ClpEventHandler* clone() const override { return new StopsLp(*this); }
-
-private:
-    std::stop_token stop_;
-};
-
-/// Shared by the handler that CBC is given and the copies that it makes for the smaller programmes within its heuristics.
+/// Shared by the handlers that Clp and CBC are given and the copies that they make, also for the smaller programmes of heuristics.
 struct Watch {
     const IntegerLimits& limits;
     const CbcModel* model = nullptr;  ///< the programme itself
-    int next_call = 0;
+    int events = 0, steps = 0;
+    double bound = -kNoLimit;
     double reported = kNoLimit;  ///< value of the last solution that was handed on
+    bool ended = false;
+
+    /// `at_node`: the programme itself is between two nodes, else within one.
+    bool goes_on(bool at_node) {
+        ended = ended || limits.stop.stop_requested();
+        if (at_node) bound = std::max(bound, std::min(model->getBestPossibleObjValue(), limits.cutoff));
+        if (ended || !limits.progress) return !ended;
+        if (++events % limits.events_a_call != 0) return true;
+        std::optional<std::span<const double>> found;
+        if (at_node && model->bestSolution() != nullptr && model->getObjValue() < reported) {
+            reported = model->getObjValue();
+            found = std::span(model->bestSolution(), static_cast<std::size_t>(model->getNumCols()));
+        }
+        ended = !limits.progress(bound, found);
+        return !ended;
+    }
+};
+
+class SimplexWatcher : public ClpEventHandler {
+public:
+    explicit SimplexWatcher(Watch& watch) : watch_(watch) {}
+
+    int event(Event event) override {
+        constexpr int kStepsAnEvent = 1000, kGoOn = -1, kStop = 1;
+        if (event != endOfIteration || ++watch_.steps % kStepsAnEvent != 0) return kGoOn;
+        return watch_.goes_on(false) ? kGoOn : kStop;
+    }
+    ClpEventHandler* clone() const override { return new SimplexWatcher(*this); }
+
+private:
+    Watch& watch_;
 };
 
 class Watcher : public CbcEventHandler {
@@ -67,18 +89,7 @@ public:
     explicit Watcher(Watch& watch) : watch_(watch) {}
 
     CbcAction event(CbcEvent event) override {
-        const IntegerLimits& limits = watch_.limits;
-        if (limits.stop.stop_requested()) return stop;
-        if (event != node || getModel() != watch_.model || !limits.progress) return noAction;
-        const CbcModel& model = *watch_.model;
-        if (model.getNodeCount() < watch_.next_call) return noAction;
-        watch_.next_call = model.getNodeCount() + limits.nodes_a_call;
-        std::optional<std::span<const double>> found;
-        if (model.bestSolution() != nullptr && model.getObjValue() < watch_.reported) {
-            watch_.reported = model.getObjValue();
-            found = std::span(model.bestSolution(), static_cast<std::size_t>(model.getNumCols()));
-        }
-        return limits.progress(std::min(model.getBestPossibleObjValue(), limits.cutoff), found) ? noAction : stop;
+        return watch_.goes_on(event == node && getModel() == watch_.model) ? noAction : stop;
     }
 
     CbcEventHandler* clone() const override { return new Watcher(*this); }
@@ -159,31 +170,38 @@ void Programme::add(Column column, double factor) {
     entry_.push_back(factor);
 }
 
-std::optional<Relaxation> solve_relaxation(const Programme& programme, std::stop_token stop, int max_iterations) {
+std::optional<Relaxation> solve_relaxation(const Programme& programme, std::stop_token stop) {
     ClpSimplex lp;
     lp.setLogLevel(0);
     ProgrammeAccess::load_into(lp, programme);
-    const StopsLp handler(stop);
-    lp.passInEventHandler(&handler);
-    lp.setMaximumIterations(max_iterations);
+    IntegerLimits limits;
+    limits.stop = std::move(stop);
+    Watch watch{limits};
+    const SimplexWatcher watcher(watch);
+    lp.passInEventHandler(&watcher);
     lp.dual();
-    if (stop.stop_requested()) return {};
+    if (watch.ended) return {};
     if (lp.isProvenPrimalInfeasible()) return Relaxation{kNoLimit, {}};
     if (!lp.isProvenOptimal()) return {};
     return Relaxation{lp.objectiveValue(), {lp.primalColumnSolution(), lp.primalColumnSolution() + programme.columns()}};
 }
 
 IntegerResult solve_integer(const Programme& programme, const IntegerLimits& limits) {
+    Watch watch{limits};
+    const SimplexWatcher simplex_watcher(watch);
+    const Watcher watcher(watch);
+
     OsiClpSolverInterface solver;
     solver.setLogLevel(0);
     solver.messageHandler()->setLogLevel(0);
     ProgrammeAccess::load_into(*solver.getModelPtr(), programme);
     for (const Programme::Column column : ProgrammeAccess::whole(programme)) solver.setInteger(column);
+    solver.getModelPtr()->passInEventHandler(&simplex_watcher);
     solver.setHintParam(OsiDoReducePrint, true, OsiHintTry);
 
     CbcModel model(solver);
+    watch.model = &model;
     model.setLogLevel(0);
-    model.solver()->setHintParam(OsiDoReducePrint, true, OsiHintTry);
     model.solver()->messageHandler()->setLogLevel(0);
     add_cuts(model);
     add_heuristics(model);
@@ -195,22 +213,27 @@ IntegerResult solve_integer(const Programme& programme, const IntegerLimits& lim
     model.setNumberStrong(20);
     model.setNumberBeforeTrust(10);
     model.setCutoffIncrement(1e-9);
-    Watch watch{limits, &model};
-    const Watcher watcher(watch);
     model.passInEventHandler(&watcher);
 
     IntegerResult result;
     model.initialSolve();
-    if (limits.stop.stop_requested()) return result;
-    if (model.isProvenOptimal()) result.bound = model.getObjValue();
-    if (std::isfinite(limits.cutoff)) model.setCutoff(limits.cutoff);
-    model.branchAndBound();
-    result.finished = model.status() == 0;
+    if (!watch.ended) {
+        if (model.isProvenOptimal()) watch.bound = model.getObjValue();
+        if (std::isfinite(limits.cutoff)) model.setCutoff(limits.cutoff);
+        model.branchAndBound();
+        result.finished = !watch.ended && model.status() == 0;
+    }
     if (model.bestSolution() != nullptr) {
         result.value = model.getObjValue();
         result.x.assign(model.bestSolution(), model.bestSolution() + programme.columns());
     }
-    result.bound = result.finished ? result.value : std::max(result.bound, model.getBestPossibleObjValue());
+    // What was being solved when it was ended may have left anything behind: only what was said before counts.
+    result.bound = watch.bound;
+    if (result.finished) {
+        result.bound = result.value;
+    } else if (!watch.ended) {
+        result.bound = std::max(result.bound, model.getBestPossibleObjValue());
+    }
     result.bound = std::min(result.bound, limits.cutoff);
     return result;
 }

@@ -46,8 +46,8 @@ struct Relaxation {
     std::vector<double> x;  ///< by column; empty without a solution
 };
 
-/// The programme with whole columns allowed to be fractions; nothing if `stop` was requested or `max_iterations` were not enough.
-std::optional<Relaxation> solve_relaxation(const Programme& programme, std::stop_token stop = {}, int max_iterations = 1'000'000);
+/// The programme with whole columns allowed to be fractions; nothing if `stop` was requested.
+std::optional<Relaxation> solve_relaxation(const Programme& programme, std::stop_token stop = {});
 
 struct IntegerLimits {
     double seconds = kNoLimit;  ///< results depend on the computer once this ends it
@@ -55,8 +55,9 @@ struct IntegerLimits {
     /// Only solutions below are looked for.
     double cutoff = kNoLimit;
     std::stop_token stop;
-    /// Called every so many nodes, with the bound at hand and the best solution found since the last call (or none); false ends it.
-    int nodes_a_call = 0;
+    /// Called every so many events (nodes, rounds of cuts, heuristics, thousands of steps of the simplex method), with the bound at hand and the best solution found since the last
+    /// call (or none); false ends it.
+    int events_a_call = 1;
     std::function<bool(double bound, std::optional<std::span<const double>> found)> progress;
 };
 

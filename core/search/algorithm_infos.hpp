@@ -40,5 +40,7 @@ AlgorithmInfo m_sct_algorithm();
 AlgorithmInfo pipedream_algorithm();
 /// The optimal contiguous split for max load.
 AlgorithmInfo ideals_dp_algorithm();
+/// Branch and cut on an integer programme.
+AlgorithmInfo milp_algorithm();
 
 }  // namespace placewright
