@@ -917,7 +917,6 @@ void TestDnnPartitioning::commandLineRefusals() {
     QVERIFY(refused(2, {"simulate", workload, "--machine", "2x-v100-pcie"}, "is a workload and brings its own machine"));
     QVERIFY(refused(2, {"simulate", workload, "--cost", "roofline"}, "is a workload, whose times are measured"));
     QVERIFY(refused(3, {"simulate", workload, "--batch", "2"}, "expected no batch size but 1"));
-    QVERIFY(refused(2, {"bound", workload, "--objective", "max-load"}, "expected step-time"));
     QVERIFY(refused(2, {"simulate", "alexnet", "--objective", "max-load"}, "--machine is required"));
 
     const QString crossed = write("crossed.json", text_of({{{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {4, 1, 1}}, {{1, 2, 1}, {3, 4, 1}}}));

@@ -41,7 +41,8 @@ std::pair<OpId, OpId> ends_of_longest_path(const Problem& problem, std::span<con
 std::vector<bool> between(const Problem& problem, OpId first, OpId last) {
     std::vector<bool> behind(problem.ops, false), before(problem.ops, false);
     behind[first] = true;
-    for (OpId op = first + 1; op < problem.ops; ++op) for_each_producer(problem, op, [&](OpId producer) { behind[op] = behind[op] || behind[producer]; });
+    for (OpId op = first + 1; op < problem.ops; ++op)
+        for_each_producer(problem, op, [&](OpId producer) { behind[op] = behind[op] || behind[producer]; });
     before[last] = true;
     for (OpId op = last; op-- > 0;) for_each_reader(problem, op, [&](OpId reader) { before[op] = before[op] || before[reader]; });
     for (OpId op = 0; op < problem.ops; ++op) behind[op] = behind[op] && before[op];
@@ -53,7 +54,8 @@ std::vector<bool> between(const Problem& problem, OpId first, OpId last) {
 std::vector<double> fastest_times_s(const Problem& problem) {
     std::vector<double> seconds(problem.ops, std::numeric_limits<double>::infinity());
     for (OpId op = 0; op < problem.ops; ++op) {
-        for (const DeviceId device : problem.allowed_devices(problem.grouping.group_of[op])) seconds[op] = std::min(seconds[op], problem.time_s(op, device));
+        for (const DeviceId device : problem.allowed_devices(problem.grouping.group_of[op]))
+            seconds[op] = std::min(seconds[op], problem.time_s(op, device));
     }
     return seconds;
 }
@@ -67,8 +69,8 @@ Backbone::Backbone(const Problem& problem, std::span<const double> seconds) : pl
     std::vector<std::size_t> index(problem.ops, kNowhere);
     for (std::size_t i = 0; i < ops.size(); ++i) index[ops[i]] = i;
 
-    // All behind op i come after it unless the last that one of them reads is before i; all before it come before unless the first reader of
-    // one of them is behind i. [i]: how many such pairs reach over i, as differences.
+    // All behind op i come after it unless the last that one of them reads is before i; all before it come before unless the first reader
+    // of one of them is behind i. [i]: how many such pairs reach over i, as differences.
     std::vector<int> over(ops.size() + 1, 0);
     const auto reaches_over = [&](std::size_t from, std::size_t to) {
         ++over[from + 1];

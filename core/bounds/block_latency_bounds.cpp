@@ -20,7 +20,8 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 
 class BackboneProgram {
 public:
-    explicit BackboneProgram(const Problem& problem) : problem_(problem), host_(problem), fastest_s_(fastest_times_s(problem)), spine_(problem, fastest_s_) {
+    explicit BackboneProgram(const Problem& problem)
+        : problem_(problem), host_(problem), fastest_s_(fastest_times_s(problem)), spine_(problem, fastest_s_) {
         const std::size_t length = spine_.backbone.size();
         group_bytes_.assign(problem.groups, 0);
         for (OpId op = 0; op < problem.ops; ++op) {
@@ -78,7 +79,8 @@ private:
                 if (time_s(op, a) != time_s(op, b)) return false;
             }
             for (TensorId tensor = 0; tensor < problem_.tensors; ++tensor) {
-                if (host_.read_s(tensor, a) != host_.read_s(tensor, b) || host_.write_s(tensor, a) != host_.write_s(tensor, b)) return false;
+                if (host_.read_s(tensor, a) != host_.read_s(tensor, b) || host_.write_s(tensor, a) != host_.write_s(tensor, b))
+                    return false;
             }
             return true;
         };
@@ -233,7 +235,7 @@ private:
     std::vector<Backbone::Path> paths_;  ///< [segment]
     std::vector<double> group_bytes_;
     std::vector<std::size_t> last_reader_;  ///< [tensor]: the place of the last, of what is made and read between the ends
-    std::vector<double> best_s_;                           ///< [op of the backbone]: when it can be there
+    std::vector<double> best_s_;            ///< [op of the backbone]: when it can be there
 };
 
 }  // namespace

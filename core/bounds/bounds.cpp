@@ -45,11 +45,12 @@ std::vector<Bound> max_load_bounds(const Problem& problem) {
 
 std::vector<Bound> block_latency_bounds(const Problem& problem) {
     const double backbone_s = backbone_latency_s(problem);
-    return {{"backbone", backbone_s,
-             std::isfinite(backbone_s)
-                 ? "the cheapest way to cut the ops that all others come before or after into blocks that fit an accelerator, and ops on CPUs"
-                 : "no device can hold some op"},
-            {"critical-path", critical_path_s(problem), "the longest chain of ops, each on its fastest device, transfers free"}};
+    return {
+        {"backbone", backbone_s,
+         std::isfinite(backbone_s)
+             ? "the cheapest way to cut the ops that all others come before or after into blocks that fit an accelerator, and ops on CPUs"
+             : "no device can hold some op"},
+        {"critical-path", critical_path_s(problem), "the longest chain of ops, each on its fastest device, transfers free"}};
 }
 
 void prove_max_load(const Problem& problem, const BoundEffort& effort, const std::function<void(Bound)>& found) {
@@ -79,7 +80,8 @@ void prove_max_load(const Problem& problem, const BoundEffort& effort, const std
         result.stop = stop.get_token();
         return result;
     };
-    std::jthread pigeonhole([&] {
+    const std::jthread pigeonhole([&] {
+        if (!std::isfinite(cutoff_s)) return;
         double best_s = 0;
         for (std::size_t c = 0; c < model.classes.size(); ++c) {
             if (!model.classes[c].is_cpu) best_s = std::max(best_s, pigeonhole_load_s(model, c, least, limits()));
@@ -107,9 +109,10 @@ void prove_step_time(const Problem& problem, const SimulationOptions& options, c
     const StepProgramme programme(problem, options);
     const auto relaxation = solve_relaxation(programme.programme(), effort.stop);
     if (!relaxation) return;
-    found({"linear-programme", within_tolerance(relaxation->value) * programme.unit_s(),
-           "ops shared between the devices in fractions: the work of each device, the longest path on this mix of devices and the parameters "
-           "in their memory at once"});
+    found(
+        {"linear-programme", within_tolerance(relaxation->value) * programme.unit_s(),
+         "ops shared between the devices in fractions: the work of each device, the longest path on this mix of devices and the parameters "
+         "in their memory at once"});
     if (!std::isfinite(relaxation->value)) return;
     IntegerLimits limits;
     limits.seconds = effort.seconds - std::chrono::duration<double>(Clock::now() - begin).count();
@@ -135,9 +138,10 @@ std::vector<Bound> quick_bounds(const Problem& problem, const Goal& goal, const 
         bounds = lower_bounds(problem, options);
         const double split_s = split_path_s(problem, options);
         bounds.push_back({"split-path", split_s,
-                          std::isfinite(split_s) ? "the critical path, cut into runs on one device whose parameters fit it, with the cheapest "
-                                                   "transfers where they end and around what must be elsewhere"
-                                                 : "no device can hold some op"});
+                          std::isfinite(split_s)
+                              ? "the critical path, cut into runs on one device whose parameters fit it, with the cheapest "
+                                "transfers where they end and around what must be elsewhere"
+                              : "no device can hold some op"});
     }
     std::ranges::stable_sort(bounds, std::ranges::greater{}, &Bound::value_s);
     return bounds;

@@ -64,8 +64,8 @@ LoadModel load_model(const Problem& problem) {
             one.write_s.push_back(write_s);
         }
         const auto alike = std::ranges::find_if(model.classes, [&](const LoadClass& other) {
-            return other.is_cpu == one.is_cpu && other.group_s == one.group_s && other.read_s == one.read_s && other.write_s == one.write_s &&
-                   other.limit_bytes == one.limit_bytes;
+            return other.is_cpu == one.is_cpu && other.group_s == one.group_s && other.read_s == one.read_s &&
+                   other.write_s == one.write_s && other.limit_bytes == one.limit_bytes;
         });
         if (alike == model.classes.end()) {
             model.classes.push_back(std::move(one));

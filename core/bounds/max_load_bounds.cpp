@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include <tbb/enumerable_thread_specific.h>
@@ -134,50 +135,42 @@ std::vector<double> lone_loads(const LoadModel& model, const LoadClass& one) {
     return load_s;
 }
 
-/// How often a transfer of each bundle is paid by a device: 0 or 1 for writing and for reading. Columns of a programme, for `x` (by group)
-/// on the device, added to the row at hand by add_to_load.
-class BorderColumns {
-public:
-    /// `x`: a column a group, or -1 where it is never on the device.
-    BorderColumns(Programme& programme, const LoadModel& model, const LoadClass& one, const std::vector<Programme::Column>& x) {
-        if (one.is_cpu) return;
-        for (std::size_t b = 0; b < model.bundles.size(); ++b) {
-            const TensorBundle& bundle = model.bundles[b];
-            const Programme::Column producer = x[bundle.producer];
-            // A device writes a tensor or reads it, never both: one column will do if both take as long.
-            const bool same = one.read_s[b] == one.write_s[b];
-            Programme::Column written = -1;
-            if (one.write_s[b] > 0 && producer >= 0) written = add(programme, one.write_s[b]);
-            Programme::Column read = same ? written : -1;
-            if (one.read_s[b] > 0 && read < 0 && std::ranges::any_of(bundle.readers, [&](GroupId reader) { return x[reader] >= 0; }))
-                read = add(programme, one.read_s[b]);
-            for (const GroupId reader : bundle.readers) {
-                if (written >= 0) exceed(programme, written, producer, x[reader]);
-                if (read >= 0 && x[reader] >= 0) exceed(programme, read, x[reader], producer);
-            }
-        }
-    }
-
-    void add_to_load(Programme& programme, double unit_s) const {
-        for (const auto& [column, seconds] : paid_) programme.add(column, -seconds / unit_s);
-    }
-
-private:
-    Programme::Column add(Programme& programme, double seconds) {
-        paid_.emplace_back(programme.add_column(0, 1), seconds);
-        return paid_.back().first;
-    }
-
-    /// paid >= inside - outside
-    static void exceed(Programme& programme, Programme::Column paid, Programme::Column inside, Programme::Column outside) {
+/// Columns and rows for the transfers of a device that has the groups of `x` (by group; -1 where it never has one). `add_paid` makes a
+/// column for what takes so many seconds if it is 1.
+void add_borders(Programme& programme, const LoadModel& model, const LoadClass& one, const std::vector<Programme::Column>& x,
+                 const std::function<Programme::Column(double seconds)>& add_paid) {
+    if (one.is_cpu) return;
+    // paid >= inside - outside
+    const auto exceed = [&](Programme::Column paid, Programme::Column inside, Programme::Column outside) {
         programme.begin_row(0, kNoLimit);
         programme.add(paid, 1);
         programme.add(inside, -1);
         if (outside >= 0) programme.add(outside, 1);
+    };
+    for (std::size_t b = 0; b < model.bundles.size(); ++b) {
+        const TensorBundle& bundle = model.bundles[b];
+        const Programme::Column producer = x[bundle.producer];
+        Programme::Column written = -1, read = -1;
+        if (one.write_s[b] > 0 && producer >= 0) written = add_paid(one.write_s[b]);
+        // A device writes a tensor or reads it, never both: one column will do if both take as long.
+        if (one.read_s[b] == one.write_s[b]) read = written;
+        if (one.read_s[b] > 0 && read < 0 && std::ranges::any_of(bundle.readers, [&](GroupId reader) { return x[reader] >= 0; }))
+            read = add_paid(one.read_s[b]);
+        for (const GroupId reader : bundle.readers) {
+            if (written >= 0) exceed(written, producer, x[reader]);
+            if (read >= 0 && x[reader] >= 0) exceed(read, x[reader], producer);
+        }
     }
+}
 
-    std::vector<std::pair<Programme::Column, double>> paid_;
-};
+void add_memory(Programme& programme, const LoadModel& model, const LoadClass& one, const std::vector<Programme::Column>& x) {
+    const double bytes = total_bytes(model);
+    if (bytes <= one.limit_bytes) return;
+    programme.begin_row(-kNoLimit, one.limit_bytes / bytes);
+    for (GroupId group = 0; group < model.groups(); ++group) {
+        if (x[group] >= 0 && model.group_bytes[group] > 0) programme.add(x[group], model.group_bytes[group] / bytes);
+    }
+}
 
 }  // namespace
 
@@ -257,69 +250,59 @@ double pigeonhole_load_s(const LoadModel& model, std::size_t device_class, const
     const auto may_have = [&](std::size_t c, GroupId group) { return std::isfinite(least[c][group]) && least[c][group] < cutoff_s; };
     const double bytes = std::max(total_bytes(model), 1.0);
 
-    Programme programme;
-    const Programme::Column most = programme.add_column(0, kNoLimit, 1);
-    std::vector<Programme::Column> x(model.groups(), -1);
+    // The most that the other classes take over, in fractions of groups, of what the devices of this one could do.
+    Programme others;
     std::vector<std::vector<std::pair<GroupId, Programme::Column>>> elsewhere(model.classes.size());
+    double all_s = 0;
     for (GroupId group = 0; group < model.groups(); ++group) {
-        std::vector<Programme::Column> others;
+        const bool here = may_have(device_class, group);
+        const double own_s = here ? one.group_s[group] : 0;
+        all_s += own_s;
+        std::vector<Programme::Column> columns;
         for (std::size_t c = 0; c < model.classes.size(); ++c) {
             if (c == device_class || !may_have(c, group)) continue;
-            others.push_back(programme.add_column(0, 1));
-            elsewhere[c].emplace_back(group, others.back());
+            columns.push_back(others.add_column(0, 1, -own_s / unit_s));
+            elsewhere[c].emplace_back(group, columns.back());
         }
-        const bool here = may_have(device_class, group);
-        if (!here && others.empty()) return cutoff_s;
-        if (here) x[group] = programme.add_binary();
-        if (others.empty()) continue;
-        programme.begin_row(here ? 0 : 1, 1);
-        if (here) programme.add(x[group], 1);
-        for (const Programme::Column other : others) programme.add(other, 1);
-    }
-    const BorderColumns border(programme, model, one, x);
-
-    programme.begin_row(0, kNoLimit);
-    programme.add(most, 1);
-    for (GroupId group = 0; group < model.groups(); ++group) {
-        if (x[group] >= 0 && one.group_s[group] > 0) programme.add(x[group], -one.group_s[group] / unit_s);
-    }
-    border.add_to_load(programme, unit_s);
-
-    // count * (ops here) + (what the other classes have taken) >= all that is not for them anyway
-    double all_s = 0;
-    for (GroupId group = 0; group < model.groups(); ++group) all_s += x[group] >= 0 ? one.group_s[group] : 0;
-    programme.begin_row(all_s / unit_s, kNoLimit);
-    for (GroupId group = 0; group < model.groups(); ++group) {
-        if (x[group] >= 0 && one.group_s[group] > 0) programme.add(x[group], one.count() * one.group_s[group] / unit_s);
-    }
-    for (const auto& shares : elsewhere) {
-        for (const auto& [group, column] : shares) {
-            if (x[group] >= 0 && one.group_s[group] > 0) programme.add(column, one.group_s[group] / unit_s);
-        }
-    }
-    if (bytes > one.limit_bytes) {
-        programme.begin_row(-kNoLimit, one.limit_bytes / bytes);
-        for (GroupId group = 0; group < model.groups(); ++group) {
-            if (x[group] >= 0 && model.group_bytes[group] > 0) programme.add(x[group], model.group_bytes[group] / bytes);
-        }
+        if (!here && columns.empty()) return cutoff_s;
+        if (columns.empty()) continue;
+        others.begin_row(here ? 0 : 1, 1);
+        for (const Programme::Column column : columns) others.add(column, 1);
     }
     for (std::size_t c = 0; c < model.classes.size(); ++c) {
         const LoadClass& other = model.classes[c];
         if (elsewhere[c].empty()) continue;
-        programme.begin_row(0, kNoLimit);
-        programme.add(most, other.count());
-        for (const auto& [group, column] : elsewhere[c]) programme.add(column, -other.group_s[group] / unit_s);
+        others.begin_row(-kNoLimit, other.count() * cutoff_s / unit_s);
+        for (const auto& [group, column] : elsewhere[c]) others.add(column, other.group_s[group] / unit_s);
         if (bytes <= other.count() * other.limit_bytes) continue;
-        programme.begin_row(-kNoLimit, other.count() * other.limit_bytes / bytes);
-        for (const auto& [group, column] : elsewhere[c]) programme.add(column, model.group_bytes[group] / bytes);
+        others.begin_row(-kNoLimit, other.count() * other.limit_bytes / bytes);
+        for (const auto& [group, column] : elsewhere[c]) others.add(column, model.group_bytes[group] / bytes);
     }
+    double taken_s = 0;
+    if (others.columns() > 0) {
+        const auto relaxation = solve_relaxation(others, limits.stop);
+        if (!relaxation) return 0;
+        if (!std::isfinite(relaxation->value)) return cutoff_s;
+        taken_s = -relaxation->value * unit_s * (1 + 1e-6);
+    }
+
+    Programme programme;
+    std::vector<Programme::Column> x(model.groups(), -1);
+    for (GroupId group = 0; group < model.groups(); ++group) {
+        if (may_have(device_class, group)) x[group] = programme.add_binary(one.group_s[group] / unit_s);
+    }
+    add_borders(programme, model, one, x, [&](double seconds) { return programme.add_column(0, 1, seconds / unit_s); });
+    programme.begin_row((all_s - taken_s) / one.count() / unit_s * (1 - 1e-9), kNoLimit);
+    for (GroupId group = 0; group < model.groups(); ++group) {
+        if (x[group] >= 0 && one.group_s[group] > 0) programme.add(x[group], one.group_s[group] / unit_s);
+    }
+    add_memory(programme, model, one, x);
     limits.cutoff = cutoff_s / unit_s;
     return std::max(0.0, within_tolerance(solve_integer(programme, limits).bound) * unit_s);
 }
 
 LoadProgramme::LoadProgramme(const LoadModel& model, const LeastLoads& least, double cutoff_s)
     : unit_s_(unit_of(model)), choices_(model.groups()) {
-    const double bytes = std::max(total_bytes(model), 1.0);
     const Programme::Column most = programme_.add_column(0, cutoff_s / unit_s_, 1);
     std::vector<std::vector<std::vector<Programme::Column>>> x(model.classes.size());  // [class][device of it][group]
     for (std::size_t c = 0; c < model.classes.size(); ++c) {
@@ -341,19 +324,18 @@ LoadProgramme::LoadProgramme(const LoadModel& model, const LeastLoads& least, do
         const LoadClass& one = model.classes[c];
         for (std::size_t i = 0; i < one.devices.size(); ++i) {
             const std::vector<Programme::Column>& here = x[c][i];
-            const BorderColumns border(programme_, model, one, here);
+            std::vector<std::pair<Programme::Column, double>> load;
+            for (GroupId group = 0; group < model.groups(); ++group) {
+                if (here[group] >= 0 && one.group_s[group] > 0) load.emplace_back(here[group], one.group_s[group] / unit_s_);
+            }
+            add_borders(programme_, model, one, here, [&](double seconds) {
+                load.emplace_back(programme_.add_column(0, 1), seconds / unit_s_);
+                return load.back().first;
+            });
             programme_.begin_row(0, kNoLimit);
             programme_.add(most, 1);
-            for (GroupId group = 0; group < model.groups(); ++group) {
-                if (here[group] >= 0 && one.group_s[group] > 0) programme_.add(here[group], -one.group_s[group] / unit_s_);
-            }
-            border.add_to_load(programme_, unit_s_);
-            if (bytes > one.limit_bytes) {
-                programme_.begin_row(-kNoLimit, one.limit_bytes / bytes);
-                for (GroupId group = 0; group < model.groups(); ++group) {
-                    if (here[group] >= 0 && model.group_bytes[group] > 0) programme_.add(here[group], model.group_bytes[group] / bytes);
-                }
-            }
+            for (const auto& [column, seconds] : load) programme_.add(column, -seconds);
+            add_memory(programme_, model, one, here);
         }
     }
 }
@@ -361,7 +343,8 @@ LoadProgramme::LoadProgramme(const LoadModel& model, const LeastLoads& least, do
 Placement LoadProgramme::placement(std::span<const double> x) const {
     Placement placement;
     for (const auto& choices : choices_) {
-        placement.push_back(std::ranges::max(choices, {}, [&](const auto& choice) { return x[static_cast<std::size_t>(choice.second)]; }).first);
+        placement.push_back(
+            std::ranges::max(choices, {}, [&](const auto& choice) { return x[static_cast<std::size_t>(choice.second)]; }).first);
     }
     return placement;
 }

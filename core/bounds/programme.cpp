@@ -88,9 +88,7 @@ class Watcher : public CbcEventHandler {
 public:
     explicit Watcher(Watch& watch) : watch_(watch) {}
 
-    CbcAction event(CbcEvent event) override {
-        return watch_.goes_on(event == node && getModel() == watch_.model) ? noAction : stop;
-    }
+    CbcAction event(CbcEvent event) override { return watch_.goes_on(event == node && getModel() == watch_.model) ? noAction : stop; }
 
     CbcEventHandler* clone() const override { return new Watcher(*this); }
 

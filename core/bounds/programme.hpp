@@ -55,8 +55,8 @@ struct IntegerLimits {
     /// Only solutions below are looked for.
     double cutoff = kNoLimit;
     std::stop_token stop;
-    /// Called every so many events (nodes, rounds of cuts, heuristics, thousands of steps of the simplex method), with the bound at hand and the best solution found since the last
-    /// call (or none); false ends it.
+    /// Called every so many events (nodes, rounds of cuts, heuristics, thousands of steps of the simplex method), with the bound at hand
+    /// and the best solution found since the last call (or none); false ends it.
     int events_a_call = 1;
     std::function<bool(double bound, std::optional<std::span<const double>> found)> progress;
 };

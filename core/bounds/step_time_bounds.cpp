@@ -72,8 +72,9 @@ public:
         std::vector<double> bytes(problem_.groups, 0);
         for (OpId op = 0; op < problem_.ops; ++op) bytes[problem_.grouping.group_of[op]] += problem_.resident_bytes[op];
         // Seconds that a device full of parameters is worth, so many of them are tried.
-        const double all_s = std::accumulate(segments_.begin(), segments_.end(), 0.0, [](double sum, const Segment& s) { return sum + s.path_s; }) +
-                             std::accumulate(spine.backbone.begin(), spine.backbone.end(), 0.0, [&](double sum, OpId op) { return sum + fastest_s_[op]; });
+        const double all_s =
+            std::accumulate(segments_.begin(), segments_.end(), 0.0, [](double sum, const Segment& s) { return sum + s.path_s; }) +
+            std::accumulate(spine.backbone.begin(), spine.backbone.end(), 0.0, [&](double sum, OpId op) { return sum + fastest_s_[op]; });
         for (std::size_t i = 0; i < prices_.size(); ++i) prices_[i] = i == 0 ? 0 : all_s * std::exp2(static_cast<double>(i) - 6);
 
         for (std::size_t first = 0; first < length; ++first) {
@@ -156,7 +157,8 @@ private:
                 }
             }
             for (auto i = problem_.input_begin[end]; i < problem_.input_begin[end + 1]; ++i) {
-                if (problem_.producer[problem_.input[i]] == begin) segment.split_s = std::max(segment.split_s, transfer_s_[problem_.input[i]]);
+                if (problem_.producer[problem_.input[i]] == begin)
+                    segment.split_s = std::max(segment.split_s, transfer_s_[problem_.input[i]]);
             }
             std::ranges::stable_sort(segment.branches, {}, &Branch::away_s);
         }
@@ -305,7 +307,8 @@ StepProgramme::StepProgramme(const Problem& problem, const SimulationOptions& op
                 begin_end_row(op);
                 programme_.add(end[producer], -1);
                 if (crossing > 0) programme_.add(from_column, -crossing);
-                for (const auto& [device, column] : choices_[group]) programme_.add(column, -time(op, device) + (device == from ? crossing : 0));
+                for (const auto& [device, column] : choices_[group])
+                    programme_.add(column, -time(op, device) + (device == from ? crossing : 0));
             }
         }
     }
@@ -314,7 +317,8 @@ StepProgramme::StepProgramme(const Problem& problem, const SimulationOptions& op
 Placement StepProgramme::placement(std::span<const double> x) const {
     Placement placement;
     for (const auto& choices : choices_)
-        placement.push_back(std::ranges::max(choices, {}, [&](const auto& choice) { return x[static_cast<std::size_t>(choice.second)]; }).first);
+        placement.push_back(
+            std::ranges::max(choices, {}, [&](const auto& choice) { return x[static_cast<std::size_t>(choice.second)]; }).first);
     return placement;
 }
 

@@ -20,14 +20,14 @@ std::vector<double> least_transfers_s(const Problem& problem);
 /// The critical path when memory forces it to change devices. Infinity: nothing fits.
 ///
 /// The backbone (core/bounds/backbone.hpp) is cut into runs on one device. Within a run ops between two of the backbone can be elsewhere,
-/// which takes the longest path through them and the cheapest transfer on their way there and back; the parameters of all others must fit the
-/// device. That is bounded run by run with a price for memory (Lagrange). Where a run ends, each path to the next one has a transfer. By
-/// dynamic programming over the runs; rounds of batches follow each other as for the critical path. O(backbone * groups * devices).
+/// which takes the longest path through them and the cheapest transfer on their way there and back; the parameters of all others must fit
+/// the device. That is bounded run by run with a price for memory (Lagrange). Where a run ends, each path to the next one has a transfer.
+/// By dynamic programming over the runs; rounds of batches follow each other as for the critical path. O(backbone * groups * devices).
 double split_path_s(const Problem& problem, const SimulationOptions& options);
 
-/// Step time as an integer programme: which device has which group; a step takes at least the work of each device, and the longest path with
-/// a transfer, the cheapest from that device, wherever producer and reader are apart; parameters fit. A relaxation: it knows nothing of queues
-/// of devices and channels nor of the memory of tensors, and times of batches overlap as they can at best.
+/// Step time as an integer programme: which device has which group; a step takes at least the work of each device, and the longest path
+/// with a transfer, the cheapest from that device, wherever producer and reader are apart; parameters fit. A relaxation: it knows nothing
+/// of queues of devices and channels nor of the memory of tensors, and times of batches overlap as they can at best.
 class StepProgramme {
 public:
     StepProgramme(const Problem& problem, const SimulationOptions& options);

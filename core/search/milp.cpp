@@ -27,7 +27,8 @@ const OptionSchema<MilpOptions>& schema() {
             .add("nodes", &Options::nodes, 1, 2'000'000'000, "Nodes of the tree of branch and cut at most.")
             .add("seconds", &Options::seconds, 0, 1e9, "Time for the solver at most; results then depend on the computer. 0: no limit.")
             .add("events_a_step", &Options::events_a_step, 1, 1'000'000,
-                 "Events of the solver (nodes, rounds of cuts and heuristics) between two looks at it: the best placement is proposed again at each.");
+                 "Events of the solver (nodes, rounds of cuts and heuristics) between two looks at it: the best placement is proposed "
+                 "again at each.");
     return schema;
 }
 
