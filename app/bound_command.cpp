@@ -39,7 +39,7 @@ double quick_incumbent_s(const Job& job, const Goal& goal, double seconds, std::
 
 void BoundArguments::add_to(CLI::App& command) {
     job.add_to(command, goals());
-    command.add_option("--seconds", seconds, "Time for solvers to prove more than what is quick; results then depend on the computer")
+    command.add_option("--seconds", seconds, "Time for solvers to prove more; results depend on the computer")
         ->check(usage::positive_number(1e9, "a number above 0"))
         ->type_name("S");
     command.footer("A bound that shows that no placement fits the memory is null in JSON.\n\n" + command.get_footer());
