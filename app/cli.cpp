@@ -10,6 +10,7 @@
 #include <new>
 #include <unistd.h>
 
+#include "app/bound_command.hpp"
 #include "app/codesign_command.hpp"
 #include "app/compare_command.hpp"
 #include "app/console.hpp"
@@ -21,6 +22,7 @@
 #include "app/usage.hpp"
 #include "core/algorithms.hpp"
 #include "core/base/units.hpp"
+#include "core/bounds/bounds.hpp"
 #include "core/graph/networks.hpp"
 #include "core/io/chrome_trace.hpp"
 #include "core/io/files.hpp"
@@ -44,13 +46,9 @@ std::optional<Evaluation> evaluate(const Job& job, const Placement& placement, c
     const Goal& goal = *find_goal(arguments.objective);
     if (goal.evaluate == nullptr) return {};
     try {
-        return goal.evaluate(*job.problem, placement);
+        return arguments.blame_input([&] { return goal.evaluate(*job.problem, placement); });
     } catch (const PlacementError& error) {
         throw InputError(placement_file.empty() ? arguments.network : placement_file, "", error.what());
-    } catch (const GraphError& error) {
-        throw InputError(arguments.network, "", error.what());
-    } catch (const MachineError& error) {
-        throw InputError(arguments.machine, "", error.what());
     }
 }
 
@@ -180,7 +178,7 @@ struct Found {
     std::uint64_t seed;
     SearchResult result;
     Outcome outcome;
-    double lower_bound_s;  ///< on the step time; not a number with another goal
+    double lower_bound_s;  ///< on what is minimised
 
     const SearchProgress& progress() const { return result.progress; }
     const Placement& placement() const { return *result.progress.best_placement; }
@@ -233,7 +231,7 @@ void print_found(const Job& job, const Found& found) {
 
 void write_found(const Job& job, const Found& found, const Path& file) {
     PlacementFile about;
-    about.predicted = prediction(job, found.outcome, found.lower_bound_s);
+    about.predicted = prediction(job, found.outcome, found.goal.evaluate == nullptr ? found.lower_bound_s : 0);
     about.produced_by = {found.algorithm.id, found.seed, found.progress().evaluations, found.options};
     write_placement(found.placement(), *job.problem, about, file);
 }
@@ -274,7 +272,8 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
 
     std::unique_ptr<Optimizer> optimizer;
     try {
-        optimizer = algorithm.make({job.problem, search.seed, starting_placements(job)}, options);
+        optimizer =
+            algorithm.make({job.problem, search.seed, starting_placements(job), find_goal(arguments.objective), job.simulation}, options);
     } catch (const OptionError& error) {
         throw UsageError(std::string("--set: ") + error.what());
     }
@@ -293,7 +292,7 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
     if (terminal) report = [&](const SearchProgress& progress) { print_progress(progress, shown); };
     const std::shared_ptr<const Problem> finest = search.refinement > 0 ? ungrouped(*job.problem) : job.problem;
     // Before the search: after a Ctrl+C nobody wants to wait for it. Ops apart can be faster than any placement of groups.
-    const double lower_bound_s = goal.evaluate == nullptr ? lower_bounds(*finest, job.simulation).front().value_s : std::nan("");
+    double lower_bound_s = quick_bounds(*finest, goal, job.simulation).front().value_s;
     SearchResult result = run_search(*optimizer, *evaluator, search.budget, interrupt.token(), report, std::chrono::milliseconds(100));
     if (search.refinement > 0 && result.end != SearchEnd::cancelled && result.progress.best_placement) {
         const std::shared_ptr<const Problem> grouped = std::exchange(job.problem, finest);
@@ -308,6 +307,8 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
         std::cerr << "placewright-cli: cancelled before the first placement was scored\n";
         return kCancelled;
     }
+    // What an algorithm has proven holds for its groups alone.
+    if (search.refinement == 0) lower_bound_s = std::max(lower_bound_s, result.progress.lower_bound_s);
     const Outcome outcome = Simulator(job.problem, job.simulation).run(*result.progress.best_placement);
     const Found found{algorithm, goal, options, search.seed, std::move(result), outcome, lower_bound_s};
 
@@ -325,26 +326,6 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
     if (found.progress().best.fits) return kDone;
     std::cerr << "placewright-cli: no placement that fits the memory was found\n";
     return kNothingFits;
-}
-
-int bound(const JobArguments& arguments) {
-    const Job job = arguments.load();
-    const auto bounds = lower_bounds(*job.problem, job.simulation);
-    const double tightest_s = bounds.front().value_s;
-    if (arguments.json) {
-        Json list = Json::array();
-        for (const Bound& item : bounds)
-            list.push_back({{"name", item.name}, {"value_s", finite_or_null(item.value_s)}, {"proof", item.proof}});
-        print({{"lower_bound_s", finite_or_null(tightest_s)}, {"bounds", std::move(list)}});
-        return kDone;
-    }
-    std::cout << "no placement of " << job.problem->graph->name() << " on " << job.problem->machine->name()
-              << (std::isfinite(tightest_s) ? " takes less than " + format_seconds(tightest_s) : " fits the memory") << "\n\n";
-    std::vector<Row> rows;
-    for (const Bound& item : bounds)
-        rows.push_back({item.name, std::isfinite(item.value_s) ? format_seconds(item.value_s) : "none fits", item.proof});
-    std::cout << table("lrl", rows);
-    return kDone;
 }
 
 struct ConvertArguments {
@@ -574,10 +555,10 @@ int run(int argc, char** argv) {
     experiment.add_to(experiment_command);
     experiment_command.callback([&] { status = run_experiment(experiment); });
 
-    CLI::App& bound_command = *app.add_subcommand("bound", "Lower bounds on the step time, and how each is proven");
-    job.add_to(bound_command, goals().first(1));
-    bound_command.footer("A bound that shows that no placement fits the memory is null in JSON.\n\n" + bound_command.get_footer());
-    bound_command.callback([&] { status = bound(job); });
+    BoundArguments bounds;
+    CLI::App& bound_command = *app.add_subcommand("bound", "Lower bounds on what is minimised, and how each is proven");
+    bounds.add_to(bound_command);
+    bound_command.callback([&] { status = print_bounds(bounds); });
 
     ConvertArguments conversion;
     CLI::App& convert_command = *app.add_subcommand("convert", "convert IN OUT between formats, or --network NAME OUT");

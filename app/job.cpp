@@ -73,7 +73,7 @@ PlacementFile::Prediction prediction(const Job& job, const Outcome& outcome, dou
 }
 
 Bound tightest_bound(const Job& job) {
-    return lower_bounds(*job.problem, job.simulation).front();
+    return quick_bounds(*job.problem, goals().front(), job.simulation).front();
 }
 
 }  // namespace placewright

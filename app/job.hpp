@@ -9,7 +9,7 @@
 #include "core/cost/problem.hpp"
 #include "core/io/files.hpp"
 #include "core/search/optimizer.hpp"
-#include "core/sim/bounds.hpp"
+#include "core/bounds/bounds.hpp"
 #include "core/sim/objective.hpp"
 #include "core/sim/simulator.hpp"
 
@@ -54,7 +54,7 @@ std::vector<Placement> starting_placements(const Job& job);
 /// What a placement file says of a simulated placement; a lower bound that is not finite and positive is left out.
 PlacementFile::Prediction prediction(const Job& job, const Outcome& outcome, double lower_bound_s);
 
-/// The tightest bound of lower_bounds().
+/// The tightest of quick_bounds() on the step time.
 Bound tightest_bound(const Job& job);
 
 }  // namespace placewright

@@ -9,6 +9,7 @@
 
 #include "app/job.hpp"
 #include "app/usage.hpp"
+#include "core/io/input_error.hpp"
 #include "core/sim/goals.hpp"
 
 namespace placewright {
@@ -61,6 +62,17 @@ struct JobArguments {
 
     /// Throws UsageError and InputError.
     Job load(const std::string& placement_file = "") const;
+
+    /// What `call` returns. A graph or machine that it is not defined for (GraphError, MachineError) is the fault of the file: InputError.
+    auto blame_input(const auto& call) const {
+        try {
+            return call();
+        } catch (const GraphError& error) {
+            throw InputError(network, "", error.what());
+        } catch (const MachineError& error) {
+            throw InputError(machine, "", error.what());
+        }
+    }
 };
 
 }  // namespace placewright

@@ -16,7 +16,7 @@ std::span<const AlgorithmInfo> algorithms() {
         mcmc_algorithm(),           tabu_algorithm(),          heft_algorithm(),
         m_topo_algorithm(),         m_etf_algorithm(),         m_sct_algorithm(),
         pipedream_algorithm(),      ideals_dp_algorithm(),     scotch_algorithm(),
-        metis_algorithm(),
+        metis_algorithm(),          milp_algorithm(),
     };
     return list;
 }

@@ -202,9 +202,11 @@ private Q_SLOTS:
                 QVERIFY(checked_option(option, option.default_value) == option.default_value);
             }
         }
-        QCOMPARE(ids, (std::vector<std::string>{"single-device", "random", "expert", "linear-search", "hill-climbing",
-                                                "simulated-annealing", "particle-swarm", "genetic", "map-elites", "mcmc", "tabu", "heft",
-                                                "m-topo", "m-etf", "m-sct", "pipedream", "ideals-dp", "scotch", "metis"}));
+        QCOMPARE(ids, (std::vector<std::string>{
+                          "single-device",  "random",  "expert",     "linear-search", "hill-climbing", "simulated-annealing",
+                          "particle-swarm", "genetic", "map-elites", "mcmc",          "tabu",          "heft",
+                          "m-topo",         "m-etf",   "m-sct",      "pipedream",     "ideals-dp",     "scotch",
+                          "metis",          "milp"}));
         for (const AlgorithmInfo& info : algorithms()) QCOMPARE(find_algorithm(info.id), &info);
         QVERIFY(!find_algorithm("Genetic"));
     }

@@ -8,7 +8,7 @@
 #include <QtTest>
 
 #include "core/base/random.hpp"
-#include "core/sim/bounds.hpp"
+#include "core/bounds/bounds.hpp"
 #include "core/sim/simulator.hpp"
 #include "tests/support/graphs.hpp"
 
@@ -147,6 +147,8 @@ constexpr std::uint64_t kCases = 150;
 class TestBounds : public QObject {
     Q_OBJECT
 
+    int m_feasible = 0, m_better = 0, m_split_better = 0, m_optimal = 0;
+
 private Q_SLOTS:
     void chain();
     void fork_join();
@@ -162,6 +164,7 @@ private Q_SLOTS:
     void tightest_first();
     void hold_for_every_placement_data();
     void hold_for_every_placement();
+    void tighter_than_without_a_solver();
     void cases_are_of_all_kinds_data();
     void cases_are_of_all_kinds();
 };
@@ -369,10 +372,37 @@ void TestBounds::hold_for_every_placement() {
         if (within_limits(*c.problem, outcome.peak_bytes)) best_s = std::min(best_s, outcome.step_time_s);
         parameters_fit = parameters_fit || within_limits(*c.problem, outcome.resident_bytes);
     });
-    for (const Bound& b : lower_bounds(*c.problem, c.options)) {
+    const Goal& goal = goals().front();
+    std::vector<Bound> bounds = quick_bounds(*c.problem, goal, c.options);
+    QCOMPARE(bounds.size(), std::size_t{4});
+    BoundEffort effort;
+    effort.seconds = 60;
+    if (seed % 2 == 0) effort.incumbent_s = 1.3 * best_s;
+    prove_bounds(*c.problem, goal, c.options, effort, [&](const Bound& b) { bounds.push_back(b); });
+    for (const Bound& b : bounds) {
         QVERIFY2(b.value_s <= best_s * (1 + 1e-9), (b.name + " " + std::to_string(b.value_s) + " > " + std::to_string(best_s)).c_str());
         if (b.name == "memory") QCOMPARE(b.value_s == kInfinity, !parameters_fit);
     }
+    // Each knows all that the one before it does, but for the tolerances of the solvers.
+    const auto as_tight = [&](const char* a, const char* b) { return bound(bounds, a) >= bound(bounds, b) * (1 - 1e-5); };
+    QVERIFY(as_tight("split-path", "critical-path"));
+    if (best_s < kInfinity) QVERIFY(as_tight("linear-programme", "critical-path") && as_tight("linear-programme", "memory"));
+    if (best_s < kInfinity && seed % 2 == 1) QVERIFY(as_tight("branch-and-bound", "linear-programme"));
+    const double proven_s = std::ranges::max(bounds, {}, &Bound::value_s).value_s,
+                 simple_s = lower_bounds(*c.problem, c.options)[0].value_s;
+    if (best_s == kInfinity) return;
+    ++m_feasible;
+    m_better += proven_s > simple_s * (1 + 1e-3);
+    m_split_better += bound(bounds, "split-path") > simple_s * (1 + 1e-3);
+    m_optimal += proven_s > best_s * (1 - 1e-4);
+}
+
+void TestBounds::tighter_than_without_a_solver() {
+    qInfo("of %d: %d tighter, %d by the split path, %d optimal", m_feasible, m_better, m_split_better, m_optimal);
+    if (m_feasible < 100) QSKIP("counts what the test before has found");
+    QVERIFY(m_better * 3 > m_feasible);
+    QVERIFY(m_split_better > 0);
+    QVERIFY(m_optimal > 0);
 }
 
 void TestBounds::cases_are_of_all_kinds_data() {

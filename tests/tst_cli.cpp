@@ -1220,7 +1220,7 @@ void TestCli::bounds() {
         if (i > 0) QVERIFY(list[i]["value_s"].toDouble() <= list[i - 1]["value_s"].toDouble());
         names << list[i]["name"].toString();
     }
-    QCOMPARE(sorted(names), QStringList({"critical-path", "load", "memory"}));
+    QCOMPARE(sorted(names), QStringList({"critical-path", "load", "memory", "split-path"}));
 
     // All 16 placements.
     double optimum_s = std::numeric_limits<double>::infinity();

@@ -917,7 +917,6 @@ void TestDnnPartitioning::commandLineRefusals() {
     QVERIFY(refused(2, {"simulate", workload, "--machine", "2x-v100-pcie"}, "is a workload and brings its own machine"));
     QVERIFY(refused(2, {"simulate", workload, "--cost", "roofline"}, "is a workload, whose times are measured"));
     QVERIFY(refused(3, {"simulate", workload, "--batch", "2"}, "expected no batch size but 1"));
-    QVERIFY(refused(2, {"bound", workload, "--objective", "max-load"}, "expected step-time"));
     QVERIFY(refused(2, {"simulate", "alexnet", "--objective", "max-load"}, "--machine is required"));
 
     const QString crossed = write("crossed.json", text_of({{{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {4, 1, 1}}, {{1, 2, 1}, {3, 4, 1}}}));
@@ -971,6 +970,21 @@ void TestDnnPartitioning::commandLineSearches() {
     COMPARE_MS(best_s, 9);
     QCOMPARE(run({"simulate", workload, "--placement", found, "--json"}).json()["step_time_s"].toDouble(), best_s);
     QCOMPARE(run({"bound", workload}).status, 0);
+
+    // Bounds on the other objectives, and what solvers add: of three nodes they search everything.
+    for (const QString objective : {"max-load", "block-latency"}) {
+        const QStringList arguments{workload, "--objective", objective, "--json"};
+        const QJsonObject search =
+            run(QStringList{"optimize"} + arguments + QStringList{"--algorithm", "random", "--evaluations", "200"}).json();
+        const double least_s = search["best"]["objective_s"].toDouble();
+        QVERIFY(least_s > 0);
+        QVERIFY(search["lower_bound_s"].toDouble() > 0 && search["lower_bound_s"].toDouble() <= least_s);
+        QCOMPARE(run(QStringList{"bound"} + arguments).json()["lower_bound_s"], search["lower_bound_s"]);
+        const QJsonObject proven = run(QStringList{"bound"} + arguments + QStringList{"--seconds", "1"}).json();
+        QVERIFY(proven["lower_bound_s"].toDouble() >= search["lower_bound_s"].toDouble());
+        QVERIFY(proven["lower_bound_s"].toDouble() <= least_s * (1 + 1e-12));
+        if (objective == "max-load") QVERIFY(near(proven["lower_bound_s"].toDouble(), least_s, 1e-5));
+    }
 }
 
 QTEST_GUILESS_MAIN(TestDnnPartitioning)

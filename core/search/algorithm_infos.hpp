@@ -44,5 +44,7 @@ AlgorithmInfo ideals_dp_algorithm();
 AlgorithmInfo scotch_algorithm();
 /// Multi-constraint partitions by METIS.
 AlgorithmInfo metis_algorithm();
+/// Branch and cut on an integer programme.
+AlgorithmInfo milp_algorithm();
 
 }  // namespace placewright

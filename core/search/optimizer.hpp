@@ -13,7 +13,9 @@
 
 #include "core/cost/problem.hpp"
 #include "core/search/options.hpp"
+#include "core/sim/goals.hpp"
 #include "core/sim/objective.hpp"
+#include "core/sim/simulator.hpp"
 
 namespace placewright {
 
@@ -49,6 +51,9 @@ public:
 
     /// The archive, for algorithms that keep one; nullptr for the others.
     virtual std::shared_ptr<const ArchiveView> archive() const { return nullptr; }
+
+    /// What no placement that fits is below, as far as the algorithm has proven it; 0 if it proves nothing.
+    virtual double lower_bound_s() const { return 0; }
 };
 
 /// What an optimizer is made for.
@@ -57,6 +62,9 @@ struct SearchContext {
     std::uint64_t seed = 1;
     /// Placements to start from, for the algorithms that can.
     std::vector<Placement> seeds;
+    /// What scores are told of, for algorithms that have a model of it; null: the step time.
+    const Goal* goal = nullptr;
+    SimulationOptions simulation = {};
 };
 
 /// Description and factory of an algorithm.

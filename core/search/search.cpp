@@ -125,6 +125,7 @@ private:
         progress.elapsed_s = elapsed_s();
         progress.eta_s = eta_s(progress.elapsed_s);
         progress.latest_mean_s = latest_mean_s_;
+        progress.lower_bound_s = optimizer_.lower_bound_s();
         progress.best = best_;
         progress.best_placement = best_placement_;
         progress.curve = shared_curve_;

@@ -41,6 +41,7 @@ struct SearchProgress {
     double elapsed_s = 0;
     double eta_s = 0;          ///< until the budget is used up
     double latest_mean_s = 0;  ///< mean step time of the last batch
+    double lower_bound_s = 0;  ///< proven by the optimizer; 0: nothing
     Score best;
     std::shared_ptr<const Placement> best_placement;  ///< null before the first score
     std::shared_ptr<const std::vector<CurvePoint>> curve;

@@ -8,58 +8,12 @@
 #include <numeric>
 
 #include "core/base/units.hpp"
+#include "core/sim/op_loads.hpp"
 
 namespace placewright {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-/// Seconds of an op in one batch.
-struct OpSeconds {
-    double least_s = 0;
-    double mean_s = 0;  ///< over all batches
-};
-
-/// Updates that accumulate add a gradient in all batches but the first, and update in one.
-OpSeconds op_seconds(const Problem& problem, OpId op, DeviceId device, std::uint32_t batches) {
-    const double time_s = problem.time_s(op, device);
-    if (!problem.accumulates || batches == 1 || problem.graph->op(op).phase != Phase::update) return {time_s, time_s};
-    const double added_s = problem.accumulate_s[std::size_t{op} * problem.devices + device] * (batches - 1);
-    return {0, (added_s + time_s) / batches};
-}
-
-/// What is never more than a whole device, added up over the ops that run on it at a time.
-enum class Part : std::uint8_t {
-    share,   ///< of the device that the op keeps busy
-    stream,  ///< one of its streams
-};
-
-double part_of_device(const Problem& problem, OpId op, DeviceId device, Part part) {
-    const std::uint32_t streams = problem.machine->device(device).streams;
-    if (streams == 1) return 1;
-    return part == Part::stream ? 1.0 / streams : problem.op_share[std::size_t{op} * problem.devices + device];
-}
-
-struct GroupLoads {
-    std::vector<double> time_s;          ///< [group * devices + device]: of the whole device, a batch; infinity where the group may not be
-    std::vector<double> resident_bytes;  ///< [group]
-};
-
-GroupLoads group_loads(const Problem& problem, std::uint32_t batches, Part part) {
-    GroupLoads loads;
-    loads.time_s.assign(std::size_t{problem.groups} * problem.devices, kInfinity);
-    loads.resident_bytes.assign(problem.groups, 0);
-    for (GroupId group = 0; group < problem.groups; ++group) {
-        for (const DeviceId device : problem.allowed_devices(group)) {
-            double& sum_s = loads.time_s[std::size_t{group} * problem.devices + device] = 0;
-            for (const OpId op : problem.grouping.members[group]) {
-                sum_s += op_seconds(problem, op, device, batches).mean_s * part_of_device(problem, op, device, part);
-            }
-        }
-        for (const OpId op : problem.grouping.members[group]) loads.resident_bytes[group] += problem.resident_bytes[op];
-    }
-    return loads;
-}
 
 /// Lagrangian dual of the fractional assignment problem: minimise T so that every group is assigned, the work of each device is at
 /// most T and its resident bytes are at most its memory. For any weights y (summing to 1) and prices z >= 0,
@@ -241,12 +195,12 @@ double critical_path_s(const Problem& problem, std::uint32_t batches) {
 }
 
 std::vector<Bound> lower_bounds(const Problem& problem, const SimulationOptions& options) {
-    GroupLoads loads = group_loads(problem, options.batches, Part::share);
+    GroupLoads loads = group_loads(problem, options.batches, DevicePart::share);
     // A tenth of a second or so for each ascent.
     const auto steps = static_cast<int>(std::clamp<std::size_t>(50'000'000 / loads.time_s.size(), 100, 2000));
     double load_s = LoadDual(problem, loads, false).ascend(steps);
     if (!problem.op_share.empty()) {
-        GroupLoads by_stream = group_loads(problem, options.batches, Part::stream);
+        GroupLoads by_stream = group_loads(problem, options.batches, DevicePart::stream);
         const double by_stream_s = LoadDual(problem, by_stream, false).ascend(steps);
         if (by_stream_s > load_s) {
             load_s = by_stream_s;

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include "core/bounds/bounds.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <mutex>
+#include <thread>
+
+#include "core/bounds/block_latency_bounds.hpp"
+#include "core/bounds/max_load_bounds.hpp"
+#include "core/bounds/step_time_bounds.hpp"
+#include "core/sim/block_latency.hpp"
+#include "core/sim/max_load.hpp"
+
+namespace placewright {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Flows that quick_bounds may spend, in arcs.
+constexpr std::size_t kQuickArcs = 50'000'000;
+
+Bound average_bound(double value_s) {
+    return {"average", value_s,
+            "work shared between the devices at best, within their memory, when no device has a part of what it could not do alone in "
+            "this time (linear programme)"};
+}
+
+Bound cut_bound(double value_s) {
+    return {"min-cut", value_s,
+            "the same when no accelerator has a group whose best neighbourhood, with the transfers across its border, takes longer (a "
+            "minimum cut for each group)"};
+}
+
+std::vector<Bound> max_load_bounds(const Problem& problem) {
+    const LoadModel model = load_model(problem);
+    const LeastLoads own = own_loads(model);
+    const double average_s = balanced_load_s(model, own).value_or(0);
+    std::size_t arcs = model.groups() + 1;
+    for (const TensorBundle& bundle : model.bundles) arcs += 2 * bundle.readers.size() + 2;
+    const LeastLoads cut = cut_loads(model, average_s, std::max<std::size_t>(kQuickArcs / arcs, 16));
+    return {average_bound(average_s), cut_bound(std::max(average_s, balanced_load_s(model, cut).value_or(0)))};
+}
+
+std::vector<Bound> block_latency_bounds(const Problem& problem) {
+    const double backbone_s = backbone_latency_s(problem);
+    return {
+        {"backbone", backbone_s,
+         std::isfinite(backbone_s)
+             ? "the cheapest way to cut the ops that all others come before or after into blocks that fit an accelerator, and ops on CPUs"
+             : "no device can hold some op"},
+        {"critical-path", critical_path_s(problem), "the longest chain of ops, each on its fastest device, transfers free"}};
+}
+
+void prove_max_load(const Problem& problem, const BoundEffort& effort, const std::function<void(Bound)>& found) {
+    const auto end = Clock::now() + std::chrono::duration<double>(effort.seconds);
+    std::mutex one_at_a_time;
+    const auto tell = [&](Bound bound) {
+        const std::scoped_lock lock(one_at_a_time);
+        found(std::move(bound));
+    };
+    std::stop_source stop;
+    const std::stop_callback forward(effort.stop, [&] { stop.request_stop(); });
+
+    const LoadModel model = load_model(problem);
+    const auto average_s = balanced_load_s(model, own_loads(model), stop.get_token());
+    if (!average_s) return;
+    const LeastLoads least = cut_loads(model, *average_s, std::numeric_limits<std::size_t>::max(), stop.get_token());
+    const auto cut_s = balanced_load_s(model, least, stop.get_token());
+    if (!cut_s) return;
+    tell(cut_bound(std::max(*average_s, *cut_s)));
+
+    const double cutoff_s = effort.incumbent_s;
+    if (cutoff_s <= std::max(*average_s, *cut_s)) return;
+    const auto limits = [&] {
+        IntegerLimits result;
+        result.cutoff = cutoff_s;
+        result.seconds = std::max(0.0, std::chrono::duration<double>(end - Clock::now()).count());
+        result.stop = stop.get_token();
+        return result;
+    };
+    const std::jthread pigeonhole([&] {
+        if (!std::isfinite(cutoff_s)) return;
+        double best_s = 0;
+        for (std::size_t c = 0; c < model.classes.size(); ++c) {
+            if (!model.classes[c].is_cpu) best_s = std::max(best_s, pigeonhole_load_s(model, c, least, limits()));
+        }
+        tell({"pigeonhole", best_s,
+              "one accelerator does at least the average of what CPUs leave: the least load of such a set of groups, transfers included "
+              "(integer programme)"});
+    });
+    const LoadProgramme programme(model, least, cutoff_s);
+    IntegerLimits exact = limits();
+    exact.cutoff = cutoff_s / programme.unit_s();
+    const IntegerResult result = solve_integer(programme.programme(), exact);
+    if (result.bound > -kNoLimit) {
+        // The optimum is known without the solver's tolerance if it is the incumbent.
+        const bool optimal = result.finished && result.x.empty();
+        tell({"branch-and-bound", optimal ? cutoff_s : std::max(0.0, within_tolerance(result.bound) * programme.unit_s()),
+              result.finished ? "all placements were searched, by branch and cut on an integer programme"
+                              : "what branch and cut on an integer programme of all placements has left open"});
+    }
+}
+
+void prove_step_time(const Problem& problem, const SimulationOptions& options, const BoundEffort& effort,
+                     const std::function<void(Bound)>& found) {
+    const auto begin = Clock::now();
+    const StepProgramme programme(problem, options);
+    const auto relaxation = solve_relaxation(programme.programme(), effort.stop);
+    if (!relaxation) return;
+    found(
+        {"linear-programme", within_tolerance(relaxation->value) * programme.unit_s(),
+         "ops shared between the devices in fractions: the work of each device, the longest path on this mix of devices and the parameters "
+         "in their memory at once"});
+    if (!std::isfinite(relaxation->value)) return;
+    IntegerLimits limits;
+    limits.seconds = effort.seconds - std::chrono::duration<double>(Clock::now() - begin).count();
+    limits.stop = effort.stop;
+    if (limits.seconds <= 0) return;
+    limits.cutoff = effort.incumbent_s / programme.unit_s();
+    const IntegerResult result = solve_integer(programme.programme(), limits);
+    if (result.bound == -kNoLimit) return;
+    found({"branch-and-bound", within_tolerance(result.bound) * programme.unit_s(),
+           "whole ops, with a transfer wherever a path changes devices, by branch and cut on an integer programme" +
+               std::string(result.finished ? "" : " (not finished)")});
+}
+
+}  // namespace
+
+std::vector<Bound> quick_bounds(const Problem& problem, const Goal& goal, const SimulationOptions& options) {
+    std::vector<Bound> bounds;
+    if (goal.evaluate == max_load) {
+        bounds = max_load_bounds(problem);
+    } else if (goal.evaluate == block_latency) {
+        bounds = block_latency_bounds(problem);
+    } else {
+        bounds = lower_bounds(problem, options);
+        const double split_s = split_path_s(problem, options);
+        bounds.push_back({"split-path", split_s,
+                          std::isfinite(split_s)
+                              ? "the critical path, cut into runs on one device whose parameters fit it, with the cheapest "
+                                "transfers where they end and around what must be elsewhere"
+                              : "no device can hold some op"});
+    }
+    std::ranges::stable_sort(bounds, std::ranges::greater{}, &Bound::value_s);
+    return bounds;
+}
+
+void prove_bounds(const Problem& problem, const Goal& goal, const SimulationOptions& options, const BoundEffort& effort,
+                  const std::function<void(Bound)>& found) {
+    if (goal.evaluate == max_load) prove_max_load(problem, effort, found);
+    if (goal.evaluate == nullptr) prove_step_time(problem, options, effort, found);
+}
+
+}  // namespace placewright

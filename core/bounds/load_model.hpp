@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// Max load (core/sim/max_load.hpp) by groups: what bounds and exact programmes need of a problem.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/cost/problem.hpp"
+
+namespace placewright {
+
+/// Tensors of one group that the same other groups read: they cross the border of a device together.
+struct TensorBundle {
+    GroupId producer = 0;
+    std::vector<GroupId> readers;  ///< ascending, without the producer, not empty
+    std::vector<TensorId> tensors;
+};
+
+/// Devices that are alike in all that matters to the load.
+struct LoadClass {
+    std::vector<DeviceId> devices;
+    bool is_cpu = false;
+    std::vector<double> group_s;  ///< [group]; infinite where it may not be
+    std::vector<double> read_s;   ///< [bundle]; 0 for CPUs
+    std::vector<double> write_s;  ///< [bundle]; 0 for CPUs
+    double limit_bytes = 0;
+
+    double count() const { return static_cast<double>(devices.size()); }
+};
+
+struct LoadModel {
+    std::vector<TensorBundle> bundles;
+    std::vector<LoadClass> classes;
+    std::vector<double> group_bytes;  ///< [group], as evaluate_memory counts them
+    double tick_s = 0;                ///< all times are multiples of it (Problem::tick_s)
+
+    std::size_t groups() const { return group_bytes.size(); }
+};
+
+/// Throws MachineError if the machine has no CPU. O((ops + edges) * devices).
+LoadModel load_model(const Problem& problem);
+
+}  // namespace placewright

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+// Bounds that need more than a formula, against all placements of small problems and against the figures of the published workloads.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <QtTest>
+
+#include "core/algorithms.hpp"
+#include "core/base/random.hpp"
+#include "core/bounds/bounds.hpp"
+#include "core/io/files.hpp"
+#include "core/search/search.hpp"
+#include "tests/support/graphs.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// CPUs first, then accelerators; all of one kind alike, or all different. Everything passes through the memory of the first CPU.
+Machine host_machine(Random& random, std::size_t cpus, std::size_t accelerators, double memory_bytes) {
+    const bool alike = random.chance(0.7);
+    std::vector<Device> devices;
+    std::vector<Channel> channels;
+    std::vector<Route> routes;
+    for (std::size_t i = 0; i < cpus + accelerators; ++i) {
+        Device device;
+        device.name = "device:" + std::to_string(i);
+        device.kind = i < cpus ? DeviceKind::cpu : DeviceKind::accelerator;
+        device.model = "test";
+        device.peak_flops = i < cpus ? 2e11 : 1e12;
+        if (!alike) device.peak_flops *= random.uniform(0.3, 2);
+        device.memory_bandwidth = 1e12;
+        device.memory_bytes = i < cpus && random.chance(0.7) ? 1e12 : std::floor(memory_bytes * (alike ? 1 : random.uniform(0.5, 1.5))) + 1;
+        devices.push_back(device);
+    }
+    for (std::size_t from = 0; from < devices.size(); ++from) {
+        for (std::size_t to = 0; to < devices.size(); ++to) {
+            if (from == to) continue;
+            Channel channel;
+            channel.name = std::to_string(from) + "-" + std::to_string(to);
+            channel.bandwidth = alike ? 1e9 : random.uniform(3e8, 3e9);
+            routes.push_back({static_cast<DeviceId>(from), static_cast<DeviceId>(to), {static_cast<ChannelId>(channels.size())}});
+            channels.push_back(channel);
+        }
+    }
+    return Machine("host", std::move(devices), std::move(channels), std::move(routes));
+}
+
+/// A few ops in a few groups on a host and accelerators; colour classes, ops that may not be everywhere, tight memory.
+std::shared_ptr<const Problem> host_case(std::uint64_t seed, Training training) {
+    Random random(seed * 31 + 5);
+    const std::size_t ops = 3 + random.index(training == Training::none ? 5 : 4);
+    const Graph base = test::random_graph(seed + 900, ops, 2, training);
+    const std::size_t accelerators = 1 + random.index(2), cpus = 1 + random.index(2);
+    double bytes = 0;
+    GraphBuilder builder(base.name(), 1, training);
+    const double colours = random.chance(0.5) ? 0.4 : 0, bound = random.chance(0.3) ? 0.3 : 0;
+    const bool in_line = random.chance(0.5);
+    for (Op op : base.ops()) {
+        bytes += 2 * static_cast<double>(op.parameter_bytes) + static_cast<double>(op.outputs[0].bytes);
+        if (random.chance(colours)) op.colocate = random.chance(0.5) ? "red" : "blue";
+        if (random.chance(bound) && op.colocate.empty()) op.devices = {random.chance(0.5) ? "cpu" : "accelerator"};
+        std::vector<std::string> inputs;
+        for (const TensorRef& input : op.inputs) inputs.push_back(base.op(input.op).name + ":" + std::to_string(input.output));
+        // Else few ops come before or after all others.
+        if (in_line && builder.size() > 0 && random.chance(0.7)) inputs.push_back("op" + std::to_string(builder.size() - 1));
+        op.inputs.clear();
+        builder.add(std::move(op), std::move(inputs));
+    }
+    const double share = random.uniform(0.4, 1.5) / static_cast<double>(accelerators);
+    return test::problem(builder.build(), host_machine(random, cpus, accelerators, bytes * share));
+}
+
+/// Of all placements that fit the memory. Infinity: none fits.
+double least_value_s(const Problem& problem, const Goal& goal) {
+    std::vector<std::size_t> choice(problem.groups, 0);
+    Placement placement(problem.groups);
+    double best_s = kInfinity;
+    while (true) {
+        for (GroupId group = 0; group < problem.groups; ++group) placement[group] = problem.allowed_devices(group)[choice[group]];
+        try {
+            const Evaluation evaluation = goal.evaluate(problem, placement);
+            if (evaluation.fits) best_s = std::min(best_s, evaluation.seconds);
+        } catch (const PlacementError&) {  // blocks that wait for each other
+        }
+        GroupId group = 0;
+        while (group < problem.groups && ++choice[group] == problem.allowed_devices(group).size()) choice[group++] = 0;
+        if (group == problem.groups) return best_s;
+    }
+}
+
+bool at_most(double bound_s, double optimum_s) {
+    return bound_s <= optimum_s * (1 + 1e-12);
+}
+
+const Path kReference = Path(PLACEWRIGHT_TEST_DATA).parent_path().parent_path().parent_path() / "shared" / "reference" / "dnn-partitioning";
+
+std::shared_ptr<const Problem> workload(const QString& name) {
+    const char* folder = name[0] == 'T' ? "throughput-inputs" : "latency-inputs";
+    const char* graphs = name[1] == 'L' ? "LayerGraphs" : "OperatorGraphs";
+    NetworkFile read = read_network(kReference / folder / graphs / (name.mid(3).toStdString() + ".json"));
+    ProblemOptions options;
+    options.cost.model = find_cost_model("measured");
+    return test::problem(std::move(read.graph), *std::move(read.machine), options);
+}
+
+}  // namespace
+
+class TestCertificates : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void quickBoundsHold_data();
+    void quickBoundsHold();
+    void solversProveTheOptimum();
+    void workloads_data();
+    void workloads();
+
+    void milpFindsTheLeastMaxLoad();
+    void milpOfStepTime();
+    void milpIsTheSameEveryTime();
+    void milpRefusesBlockLatency();
+};
+
+void TestCertificates::quickBoundsHold_data() {
+    QTest::addColumn<QString>("goal");
+    QTest::newRow("max load") << "max-load";
+    QTest::newRow("block latency") << "block-latency";
+}
+
+void TestCertificates::quickBoundsHold() {
+    QFETCH(QString, goal);
+    const Goal& asked = *find_goal(goal.toStdString());
+    int tight = 0, above_all_others = 0, unfit = 0;
+    for (std::uint64_t seed = 0; seed < 600; ++seed) {
+        const bool inference = goal == "block-latency" || seed % 2 == 0;
+        const auto problem = host_case(seed, inference ? Training::none : Training::implicit);
+        const double optimum_s = least_value_s(*problem, asked);
+        const auto bounds = quick_bounds(*problem, asked);
+        for (const Bound& bound : bounds) {
+            QVERIFY2(at_most(bound.value_s, optimum_s),
+                     qPrintable(QString("seed %1: %2 %3 > %4").arg(seed).arg(bound.name.c_str()).arg(bound.value_s).arg(optimum_s)));
+            QVERIFY(!bound.proof.empty());
+        }
+        QVERIFY(std::ranges::is_sorted(bounds, std::ranges::greater{}, &Bound::value_s));
+        tight += optimum_s < kInfinity && bounds.front().value_s > optimum_s * (1 - 2e-6);
+        above_all_others += bounds[0].value_s > bounds[1].value_s * (1 + 1e-5);
+        unfit += optimum_s == kInfinity;
+    }
+    qInfo("%d of 600 tight, %d above the next, %d where nothing fits", tight, above_all_others, unfit);
+    QVERIFY(tight > 60);
+    QVERIFY(above_all_others > 60);
+    QVERIFY(unfit > 10 && unfit < 300);
+}
+
+void TestCertificates::solversProveTheOptimum() {
+    const Goal& goal = *find_goal("max-load");
+    int pigeonhole_tighter = 0;
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+        const auto problem = host_case(seed, seed % 2 == 0 ? Training::none : Training::implicit);
+        const double optimum_s = least_value_s(*problem, goal);
+        // Without a placement that is known, with a fair one, with the best.
+        for (const double incumbent : {kInfinity, 1.3, 1.0}) {
+            BoundEffort effort;
+            effort.seconds = 60;
+            effort.incumbent_s = incumbent * optimum_s;
+            const double quick_s = quick_bounds(*problem, goal).front().value_s;
+            double proven_s = quick_s;
+            prove_bounds(*problem, goal, {}, effort, [&](const Bound& bound) {
+                QVERIFY2(at_most(bound.value_s, optimum_s),
+                         qPrintable(QString("seed %1: %2 %3 > %4").arg(seed).arg(bound.name.c_str()).arg(bound.value_s).arg(optimum_s)));
+                proven_s = std::max(proven_s, bound.value_s);
+                pigeonhole_tighter += bound.name == "pigeonhole" && bound.value_s > quick_s * (1 + 1e-5);
+            });
+            QVERIFY2(proven_s >= optimum_s * (1 - 2e-6) || proven_s == optimum_s,
+                     qPrintable(QString("seed %1: %2 < %3").arg(seed).arg(proven_s).arg(optimum_s)));
+        }
+    }
+    QVERIFY(pigeonhole_tighter > 10);
+}
+
+void TestCertificates::workloads_data() {
+    QTest::addColumn<double>("bound_ms");  // to be reached by the quick ones
+    QTest::addColumn<double>("best_ms");
+    const auto row = [](const char* name, double bound_ms, double best_ms) { QTest::newRow(name) << bound_ms << best_ms; };
+    row("TL-bert24_inference", 15.148, 17.715);
+    row("TL-bert24_training", 35.639, 39.790);
+    row("TL-gnmt_inference", 29.899, 31.687);
+    row("TL-inceptionv3_inference", 50.967, 51.552);
+    row("TL-inceptionv3_training", 116.489, 118.046);
+    row("TL-resnet50_training", 75.784, 76.744);
+    row("TO-bert_L-12_training", 312.116, 437.998);
+    row("TO-bert_l-12_inference", 106.101, 141.947);
+    row("TO-bert_l-3_inference", 21.908, 21.908);
+    row("TO-bert_l-3_training", 54.207, 54.207);
+    row("TO-resnet50_inference", 124.349, 124.349);
+    row("TO-resnet50_training", 253.587, 255.194);
+    row("LL-bert24_inference", 100.219, 100.219);
+    row("LL-gnmt_inference", 219.544, 225.648);
+    row("LL-inceptionv3_inference", 754.364, 1238.286);
+    row("LO-bert_l-12_inference", 639.266, 729.567);
+    row("LO-bert_l-3_inference", 398.130, 408.474);
+    row("LO-resnet50_inference", 453.928, 651.121);
+}
+
+void TestCertificates::workloads() {
+    if (!std::filesystem::exists(kReference)) QSKIP("the reference workloads are not beside this checkout");
+    QFETCH(double, bound_ms);
+    QFETCH(double, best_ms);
+    const QString name = QTest::currentDataTag();
+    const auto problem = workload(name);
+    const auto bounds = quick_bounds(*problem, *find_goal(name[0] == 'T' ? "max-load" : "block-latency"));
+    const double found_ms = bounds.front().value_s * 1e3;
+    QVERIFY2(found_ms > bound_ms - 6e-4, qPrintable(QString("%1 ms by %2").arg(found_ms).arg(bounds.front().name.c_str())));
+    QVERIFY2(found_ms < best_ms + 6e-4, qPrintable(QString("%1 ms by %2").arg(found_ms).arg(bounds.front().name.c_str())));
+}
+
+// ---- The algorithm milp ----
+
+namespace {
+
+std::unique_ptr<Optimizer> milp(const std::shared_ptr<const Problem>& problem, const Goal& goal, const OptionValues& values = {}) {
+    return find_algorithm("milp")->make({problem, 1, {}, &goal, {}}, values);
+}
+
+SearchResult milp_search(const std::shared_ptr<const Problem>& problem, const Goal& goal) {
+    const auto optimizer = milp(problem, goal);
+    return run_search(*optimizer, *goal_evaluator(problem, goal, {}, {}, 1), {});
+}
+
+}  // namespace
+
+void TestCertificates::milpFindsTheLeastMaxLoad() {
+    const Goal& goal = *find_goal("max-load");
+    int feasible = 0;
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+        const auto problem = host_case(seed, seed % 2 == 0 ? Training::none : Training::implicit);
+        const double optimum_s = least_value_s(*problem, goal);
+        const SearchProgress found = milp_search(problem, goal).progress;
+        QCOMPARE(found.best.fits, optimum_s < kInfinity);
+        QVERIFY(at_most(found.lower_bound_s, optimum_s));
+        if (!found.best.fits) continue;
+        ++feasible;
+        QVERIFY2(found.best.step_time_s <= optimum_s * (1 + 1e-6),
+                 qPrintable(QString("seed %1: %2 > %3").arg(seed).arg(found.best.step_time_s).arg(optimum_s)));
+        QVERIFY(found.lower_bound_s >= optimum_s * (1 - 2e-6));
+    }
+    QVERIFY(feasible > 30);
+}
+
+void TestCertificates::milpOfStepTime() {
+    // Six ops of 1 s with 1 GB of parameters each, in a row: three devices of 2.5 GB, 0.001 s from each to the next. The programme has no
+    // queues, and there are none here.
+    Graph chain = test::chain(6, 1e12, 1'000'000);
+    GraphBuilder builder("row", 1, Training::none);
+    for (Op op : chain.ops()) {
+        op.parameter_bytes = 1'000'000'000;
+        builder.add(std::move(op));
+    }
+    const auto problem = test::problem(builder.build(), test::uniform_machine(3, 2.5e9));
+    const SearchResult result = milp_search(problem, goals().front());
+    QCOMPARE(result.end, SearchEnd::exhausted);
+    QVERIFY(result.progress.best.fits);
+    QCOMPARE(result.progress.best.step_time_s, 6.002);
+    QVERIFY(result.progress.lower_bound_s > 6.0019);
+    QVERIFY(result.progress.lower_bound_s <= 6.002);
+}
+
+void TestCertificates::milpIsTheSameEveryTime() {
+    const auto problem = test::problem(test::random_graph(3, 40, 3), test::uniform_machine(3, 3e7));
+    const auto steps = [&](int count) {
+        const auto optimizer = milp(problem, goals().front(), {{"events_a_step", std::int64_t{5}}});
+        Simulator simulator(problem);
+        std::vector<std::pair<Placement, double>> seen;
+        for (int i = 0; i < count; ++i) {
+            const auto batch = optimizer->ask(3);
+            if (batch.empty()) break;
+            std::vector<Score> scores;
+            for (const Placement& placement : batch) {
+                seen.emplace_back(placement, optimizer->lower_bound_s());
+                scores.push_back(Objective().score(*problem, simulator.run(placement)));
+            }
+            optimizer->tell(scores);
+        }
+        return seen;  // and the solver is ended wherever it is
+    };
+    const auto once = steps(40), again = steps(25);
+    QVERIFY(again.size() >= 25);
+    QVERIFY(once.size() > again.size());
+    QVERIFY(std::ranges::equal(std::span(once).first(again.size()), again));
+    QVERIFY(once.back().second > 0);
+}
+
+void TestCertificates::milpRefusesBlockLatency() {
+    const auto problem = host_case(1, Training::none);
+    QVERIFY_EXCEPTION_THROWN(milp(problem, *find_goal("block-latency")), OptionError);
+}
+
+}  // namespace placewright
+
+QTEST_GUILESS_MAIN(placewright::TestCertificates)
+#include "tst_certificates.moc"
