@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <new>
@@ -23,6 +24,8 @@
 #include "core/algorithms.hpp"
 #include "core/base/units.hpp"
 #include "core/bounds/bounds.hpp"
+#include "core/distributed/launch.hpp"
+#include "core/distributed/ranks.hpp"
 #include "core/graph/networks.hpp"
 #include "core/io/chrome_trace.hpp"
 #include "core/io/files.hpp"
@@ -263,8 +266,29 @@ std::unique_ptr<Evaluator> evaluator_of(const Job& job, const JobArguments& argu
     }
 }
 
+std::string to_text(const ScoreFile::Conditions& conditions) {
+    std::string text;
+    for (const auto& [name, value] : conditions) text += name + ' ' + value + '\n';
+    return text;
+}
+
+/// What the ranks that mpirun started beside the first do. That one tells of all that goes wrong, and says when it is over.
+int serve(const JobArguments& arguments, unsigned threads) {
+    std::signal(SIGINT, SIG_IGN);
+    std::signal(SIGTERM, SIG_IGN);
+    serve_rank([&] {
+        const Job job = arguments.load();
+        return RankWork{evaluator_of(job, arguments, threads), to_text(score_conditions(job, *find_goal(arguments.objective)))};
+    });
+    return kDone;
+}
+
 int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
+    const std::optional<Launch> launched = launch();
+    if (launched && launched->rank > 0) return serve(arguments, search.threads);
     const InterruptGuard interrupt;
+    std::optional<LeadingRank> ranks;
+    if (launched) ranks.emplace(interrupt.source());
     const AlgorithmInfo& algorithm = chosen_algorithm(search.algorithm);
     const OptionValues options = parse_settings(algorithm, search.settings);
     if (!search.out.empty()) expect_writable(search.out);
@@ -280,7 +304,14 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
     const Goal& goal = *find_goal(arguments.objective);
     std::optional<ScoreFile> scores;
     if (!search.scores.empty()) scores.emplace(search.scores, score_conditions(job, goal));
-    auto evaluator = evaluator_of(job, arguments, search.threads);
+    std::unique_ptr<Evaluator> evaluator = evaluator_of(job, arguments, search.threads);
+    if (ranks) {
+        try {
+            evaluator = ranks->evaluator({std::move(evaluator), to_text(score_conditions(job, goal))});
+        } catch (const RankError& error) {
+            throw InputError(error.rank(), "", error.what());
+        }
+    }
     if (scores) {
         evaluator = recorded_evaluator(std::move(evaluator), scores->scores(),
                                        [&](std::span<const RecordedScore> added) { scores->append(added); });
@@ -303,7 +334,13 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
                         std::chrono::milliseconds(100));
     }
     if (terminal) std::fputs("\r\x1b[K", stderr);
+    const auto end_ranks = [&] {
+        if (!ranks || !ranks->end()) return false;
+        std::cerr << printable("placewright-cli: " + ranks->end()->rank() + ' ' + ranks->end()->what(), 8192) << "; the search ends here\n";
+        return true;
+    };
     if (!result.progress.best_placement) {
+        if (end_ranks()) return kInternalError;
         std::cerr << "placewright-cli: cancelled before the first placement was scored\n";
         return kCancelled;
     }
@@ -312,16 +349,27 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
     const Outcome outcome = Simulator(job.problem, job.simulation).run(*result.progress.best_placement);
     const Found found{algorithm, goal, options, search.seed, std::move(result), outcome, lower_bound_s};
 
-    // The result comes before the file: it is not lost if that cannot be written.
-    if (arguments.json) {
-        print(found_json(job, found));
-    } else {
-        print_found(job, found);
+    const auto show = [&] {
+        if (arguments.json) {
+            print(found_json(job, found));
+        } else {
+            print_found(job, found);
+        }
+    };
+    // The result comes before the file: it is not lost if that cannot be written. With ranks it is the other way round: while mpirun ends
+    // them it passes on little of what they print.
+    std::exception_ptr unwritten;
+    if (!ranks) show();
+    try {
+        if (!search.out.empty()) write_found(job, found, search.out);
+    } catch (const InputError&) {
+        unwritten = std::current_exception();
     }
-    if (!search.out.empty()) {
-        write_found(job, found, search.out);
-        if (!arguments.json) std::cout << "\nwritten to " << search.out << '\n';
-    }
+    const bool rank_lost = end_ranks();
+    if (ranks) show();
+    if (unwritten) std::rethrow_exception(unwritten);
+    if (!search.out.empty() && !arguments.json) std::cout << "\nwritten to " << search.out << std::endl;
+    if (rank_lost) return kInternalError;
     if (found.cancelled()) return kCancelled;
     if (found.progress().best.fits) return kDone;
     std::cerr << "placewright-cli: no placement that fits the memory was found\n";
@@ -504,6 +552,7 @@ int run(int argc, char** argv) {
     simulate_command.callback([&] { status = simulate(job, placement_file, trace_file, explained); });
 
     OptimizeArguments search;
+    if (launch()) search.threads = 1;  // a rank a core is what mpirun expects
     CLI::App& optimize_command = *app.add_subcommand("optimize", "One search for a good placement");
     job.add_to(optimize_command, goals());
     optimize_command.add_option("--algorithm", search.algorithm, "What searches (see algorithms)")->required()->type_name("A");
@@ -589,6 +638,13 @@ int run(int argc, char** argv) {
     add_list("networks", "The networks that ship", list_networks);
     add_list("machines", "The machines that ship", list_machines);
 
+    if (launch()) {
+        for (CLI::App* command : app.get_subcommands([&](const CLI::App* item) { return item != &optimize_command; })) {
+            command->preparse_callback([command](std::size_t) {
+                throw UsageError(command->get_name() + ": mpirun can spread optimize over ranks, but nothing else");
+            });
+        }
+    }
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -604,7 +660,10 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     using namespace placewright;
-    const auto complain = [](const std::string& text, ExitStatus status) {
+    // What goes wrong on all ranks is told by one, whose exit status counts.
+    const bool silent = launch() && launch()->rank > 0;
+    const auto complain = [silent](const std::string& text, ExitStatus status) {
+        if (silent) return kDone;
         // Names from files and arguments may hold anything; the message stays one line.
         std::cerr << printable(text, 8192) << '\n';
         return status;

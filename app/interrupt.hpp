@@ -27,6 +27,8 @@ public:
         });
     }
     std::stop_token token() const { return stop_.get_token(); }
+    /// For what else may end the work.
+    std::stop_source source() const { return stop_; }
 
 private:
     static void interrupted(int) {

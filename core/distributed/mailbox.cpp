@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#include "core/distributed/mailbox.hpp"
+
+#include <array>
+#include <list>
+#include <stdexcept>
+
+// The C++ bindings of old need symbols of a library of their own.
+#define OMPI_SKIP_MPICXX 1
+#include <mpi.h>
+
+namespace placewright {
+
+struct Mailbox::Traffic {
+    struct Outgoing {
+        std::vector<std::byte> bytes;
+        MPI_Request request = MPI_REQUEST_NULL;
+    };
+    struct Incoming {
+        Message message;
+        MPI_Request request = MPI_REQUEST_NULL;
+    };
+    std::list<Outgoing> outgoing;  ///< a list: MPI holds on to the requests
+    std::optional<Incoming> incoming;
+};
+
+Mailbox::Mailbox() : traffic_(std::make_unique<Traffic>()) {
+    int provided = 0;
+    // Other threads simulate, and leave MPI to this one.
+    if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS || provided < MPI_THREAD_FUNNELED)
+        throw std::runtime_error("MPI cannot be started");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &size_);
+    std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
+    int length = 0;
+    if (MPI_Get_processor_name(name.data(), &length) == MPI_SUCCESS) host_.assign(name.data(), static_cast<std::size_t>(length));
+}
+
+Mailbox::~Mailbox() {
+    if (!closed_) MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Finalize();
+}
+
+bool Mailbox::works(int code) {
+    if (code == MPI_SUCCESS) return true;
+    std::array<char, MPI_MAX_ERROR_STRING> text{};
+    int length = 0;
+    MPI_Error_string(code, text.data(), &length);
+    if (error_.empty()) error_.assign(text.data(), static_cast<std::size_t>(length));
+    return false;
+}
+
+void Mailbox::post(int rank, int tag, std::vector<std::byte> bytes) {
+    Traffic::Outgoing& out = traffic_->outgoing.emplace_back(std::move(bytes));
+    if (!works(MPI_Isend(out.bytes.data(), static_cast<int>(out.bytes.size()), MPI_BYTE, rank, tag, MPI_COMM_WORLD, &out.request)))
+        traffic_->outgoing.pop_back();
+}
+
+bool Mailbox::sent() {
+    std::erase_if(traffic_->outgoing, [this](Traffic::Outgoing& out) {
+        int done = 0;
+        return works(MPI_Test(&out.request, &done, MPI_STATUS_IGNORE)) && done != 0;
+    });
+    return traffic_->outgoing.empty();
+}
+
+std::optional<Message> Mailbox::next() {
+    auto& incoming = traffic_->incoming;
+    if (!incoming) {
+        int found = 0;
+        MPI_Message handle = MPI_MESSAGE_NULL;
+        MPI_Status status;
+        if (!works(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &found, &handle, &status)) || found == 0) return {};
+        int bytes = 0;
+        MPI_Get_count(&status, MPI_BYTE, &bytes);
+        incoming.emplace();
+        incoming->message = {status.MPI_SOURCE, status.MPI_TAG, std::vector<std::byte>(static_cast<std::size_t>(bytes))};
+        if (!works(MPI_Imrecv(incoming->message.bytes.data(), bytes, MPI_BYTE, &handle, &incoming->request))) {
+            incoming.reset();
+            return {};
+        }
+    }
+    int done = 0;
+    if (!works(MPI_Test(&incoming->request, &done, MPI_STATUS_IGNORE)) || done == 0) return {};
+    std::optional<Message> message = std::move(incoming->message);
+    incoming.reset();
+    return message;
+}
+
+}  // namespace placewright
