@@ -160,7 +160,7 @@ void print_progress(const SearchProgress& progress, const Budget& budget) {
 }
 
 struct OptimizeArguments {
-    std::string algorithm;
+    std::string algorithm = "auto";
     std::vector<std::string> settings;
     Budget budget;
     std::uint64_t seed = 1;
@@ -242,7 +242,7 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
 
     std::unique_ptr<Optimizer> optimizer;
     try {
-        optimizer = algorithm.make({job.problem, search.seed, starting_placements(job)}, options);
+        optimizer = algorithm.make({job.problem, search.seed, starting_placements(job), planned_evaluations(search.budget)}, options);
     } catch (const OptionError& error) {
         throw UsageError(std::string("--set: ") + error.what());
     }
@@ -472,7 +472,7 @@ int run(int argc, char** argv) {
     OptimizeArguments search;
     CLI::App& optimize_command = *app.add_subcommand("optimize", "One search for a good placement");
     job.add_to(optimize_command, goals());
-    optimize_command.add_option("--algorithm", search.algorithm, "What searches (see algorithms)")->required()->type_name("A");
+    optimize_command.add_option("--algorithm", search.algorithm, "What searches (see algorithms)")->type_name("A")->capture_default_str();
     optimize_command.add_option("--set", search.settings, "Option of the algorithm; may be repeated")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
-#include <cstring>
 #include <optional>
 #include <stdexcept>
 #include <unordered_map>
@@ -14,41 +12,11 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include "core/search/placement_key.hpp"
 #include "core/sim/delta.hpp"
 
 namespace placewright {
 namespace {
-
-/// Two independent 64-bit hashes of a placement: among 2^40 placements a collision has a chance below 2^-48.
-struct Key {
-    std::uint64_t first = 0, second = 0;
-
-    bool operator==(const Key&) const = default;
-};
-
-struct KeyHash {
-    std::size_t operator()(const Key& key) const { return static_cast<std::size_t>(key.first); }
-};
-
-/// The finaliser of splitmix64: every bit of the argument reaches every bit of the result.
-std::uint64_t mixed(std::uint64_t bits) {
-    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebULL;
-    return bits ^ (bits >> 31);
-}
-
-Key key_of(const Placement& placement) {
-    static constexpr std::size_t kGenesPerWord = sizeof(std::uint64_t) / sizeof(DeviceId);
-    Key key{placement.size(), ~std::uint64_t{placement.size()}};
-    for (std::size_t at = 0; at < placement.size(); at += kGenesPerWord) {
-        std::uint64_t word = 0;
-        std::memcpy(&word, placement.data() + at, std::min(kGenesPerWord, placement.size() - at) * sizeof(DeviceId));
-        key.first = mixed(key.first ^ word);
-        key.second = (std::rotl(key.second, 29) ^ mixed(word + 0x9e3779b97f4a7c15ULL)) * 0xd6e8feb86659fd93ULL;
-    }
-    key.second = mixed(key.second);
-    return key;
-}
 
 class SimulationEvaluator final : public Evaluator {
 public:
@@ -90,7 +58,7 @@ private:
         repeats_.clear();
         first_of_.clear();
         for (std::size_t i = 0; i < placements.size(); ++i) {
-            const Key key = key_of(placements[i]);
+            const PlacementKey key = key_of(placements[i]);
             if (const auto known = cache_.find(key); known != cache_.end()) {
                 scores[i] = known->second;
             } else if (const auto [first, added] = first_of_.try_emplace(key, i); !added) {
@@ -134,20 +102,24 @@ private:
     }
 
     bool simulate(std::span<const Placement> placements, std::span<Score> scores, const std::stop_token& stop) {
-        std::atomic<std::uint64_t> done = 0;
-        const auto simulate_one = [&](std::size_t slot, std::size_t fresh) {
-            if (stop.stop_requested()) return;
-            const std::size_t index = fresh_[fresh];
-            scores[index] = score(slot, placements[index]);
-            done.fetch_add(1, std::memory_order_relaxed);
+        std::atomic<std::size_t> next = 0, done = 0;
+        // Placements take unlike times, so a thread that is through with one takes the next, whoever it was meant for.
+        const auto simulate_some = [&](std::size_t slot) {
+            std::size_t mine = 0;
+            for (std::size_t i = next++; i < fresh_.size() && !stop.stop_requested(); i = next++) {
+                scores[fresh_[i]] = score(slot, placements[fresh_[i]]);
+                ++mine;
+            }
+            done += mine;
         };
         if (!arena_ || fresh_.size() < 2) {
-            for (std::size_t i = 0; i < fresh_.size(); ++i) simulate_one(0, i);
+            simulate_some(0);
         } else {
             arena_->execute([&] {
-                tbb::parallel_for(std::size_t{0}, fresh_.size(), [&](std::size_t i) {
-                    simulate_one(static_cast<std::size_t>(tbb::this_task_arena::current_thread_index()), i);
-                });
+                tbb::parallel_for(
+                    std::size_t{0}, std::min(simulators_.size(), fresh_.size()),
+                    [&](std::size_t) { simulate_some(static_cast<std::size_t>(tbb::this_task_arena::current_thread_index())); },
+                    tbb::simple_partitioner());
             });
         }
         runs_ += done;
@@ -170,14 +142,14 @@ private:
     Placement base_;
     std::size_t base_uses_ = 0;  ///< placements to simulate since it is the base
     bool by_delta_ = false;
-    std::unordered_map<Key, Score, KeyHash> cache_;
+    std::unordered_map<PlacementKey, Score, PlacementKeyHash> cache_;
     std::uint64_t runs_ = 0;
 
     // Of the batch at hand; kept between batches for their memory.
     std::vector<std::size_t> fresh_;
-    std::vector<Key> fresh_keys_;
+    std::vector<PlacementKey> fresh_keys_;
     std::vector<Repeat> repeats_;
-    std::unordered_map<Key, std::size_t, KeyHash> first_of_;
+    std::unordered_map<PlacementKey, std::size_t, PlacementKeyHash> first_of_;
 };
 
 unsigned usable_threads(unsigned threads) {

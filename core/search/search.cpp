@@ -2,6 +2,7 @@
 #include "core/search/search.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 namespace placewright {
@@ -161,6 +162,11 @@ private:
 };
 
 }  // namespace
+
+std::optional<std::uint64_t> planned_evaluations(const Budget& budget) {
+    if (std::isfinite(budget.seconds)) return {};
+    return budget.evaluations;
+}
 
 SearchResult run_search(Optimizer& optimizer, Evaluator& evaluator, const Budget& budget, std::stop_token stop,
                         const ProgressCallback& report, std::chrono::milliseconds interval) {
