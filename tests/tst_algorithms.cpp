@@ -106,7 +106,13 @@ struct Variant {
 const std::map<std::string, Variant>& variants() {
     static const std::map<std::string, Variant> all{
         {"auto", {"auto", {}}},
-        {"auto quick turns", {"auto", {{"turn", whole(5)}, {"annealing_share", 0.1}, {"least_share", 0.3}, {"credit_memory", 0.5}}}},
+        {"auto quick turns",
+         {"auto",
+          {{"turn", whole(5)},
+           {"least_annealing_share", 0.1},
+           {"most_annealing_share", 0.2},
+           {"least_share", 0.3},
+           {"credit_memory", 0.5}}}},
         {"single-device", {"single-device", {}}},
         {"single-device cpu", {"single-device", {{"allow_cpu", true}}}},
         {"random", {"random", {}}},
@@ -369,8 +375,8 @@ private Q_SLOTS:
 
     void optimum_of_small_graphs_is_found_data() {
         QTest::addColumn<QString>("variant");
-        for (const char* name : {"auto", "auto quick turns", "steepest", "steepest random", "hill equal", "genetic", "genetic odd", "genetic tournament",
-                                 "genetic exponential", "map-elites", "map-elites random"}) {
+        for (const char* name : {"auto", "auto quick turns", "steepest", "steepest random", "hill equal", "genetic", "genetic odd",
+                                 "genetic tournament", "genetic exponential", "map-elites", "map-elites random"}) {
             QTest::newRow(name) << name;
         }
     }

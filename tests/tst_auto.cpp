@@ -2,7 +2,7 @@
 // The portfolio and what its members learn from each other.
 #include <algorithm>
 #include <array>
-#include <set>
+#include <numeric>
 
 #include <QtTest>
 
@@ -74,7 +74,8 @@ private Q_SLOTS:
         QFETCH(int, ops);
         for (std::uint64_t seed = 1; seed <= 6; ++seed) {
             const auto machine = seed % 2 == 0 ? test::random_machine(seed) : test::uniform_machine(3);
-            const ProblemPtr problem = test::problem(test::random_graph(seed, static_cast<std::size_t>(ops), 2, Training::implicit), machine);
+            const ProblemPtr problem =
+                test::problem(test::random_graph(seed, static_cast<std::size_t>(ops), 2, Training::implicit), machine);
             const SearchResult result = search("auto", problem, 6000, seed);
             QCOMPARE(result.progress.best.seconds, optimum_s(problem));
             QCOMPARE(score_of(problem, *result.progress.best_placement), result.progress.best);
@@ -108,18 +109,6 @@ private Q_SLOTS:
         }
     }
 
-    // With as many evaluations as it may give each of them.
-    void never_worse_than_its_searches() {
-        for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-            const ProblemPtr problem = test::problem(test::random_graph(seed, 30, 3, Training::implicit), test::uniform_machine(3));
-            const double found_s = search("auto", problem, 4000, seed).progress.best.seconds;
-            for (const char* id : {"simulated-annealing", "tabu", "map-elites", "mcmc"}) {
-                const double alone_s = search(id, problem, 1000, seed).progress.best.seconds;
-                QVERIFY2(found_s <= alone_s, qPrintable(QString("%1, seed %2: %3 > %4").arg(id).arg(seed).arg(found_s).arg(alone_s)));
-            }
-        }
-    }
-
     void threads_change_nothing() {
         const ProblemPtr problem = test::problem(test::random_graph(7, 60, 3, Training::implicit), test::uniform_machine(4));
         const SearchResult one = search("auto", problem, 2500, 3, {}, 1), two = search("auto", problem, 2500, 3, {}, 2);
@@ -145,7 +134,7 @@ private Q_SLOTS:
     void cpus_only_where_needed() {
         const Graph graph = test::chain(10, 1e9, 1'000'000, Training::implicit);
         const ProblemPtr roomy = test::problem(graph, small_gpus(1e12));
-        const ProblemPtr tight = test::problem(graph, small_gpus(4e6));
+        const ProblemPtr tight = test::problem(graph, small_gpus(2e6));
         QVERIFY(!uses_cpu(*search("auto", roomy, 1500).progress.best_placement));
         const SearchResult needed = search("auto", tight, 1500);
         QVERIFY(needed.progress.best.fits);
@@ -191,8 +180,9 @@ private Q_SLOTS:
     // Annealing goes on with its cooling and takes up what it learned at the next one.
     void annealing_reheats_from_what_it_learns() {
         const ProblemPtr problem = test::problem(test::chain(12), test::uniform_machine(3));
-        const auto annealing = find_algorithm("simulated-annealing")
-                                   ->make({problem, 1, {}, {}}, {{"steps", std::int64_t{50}}, {"block_moves", 0.0}, {"fresh_starts", false}});
+        const auto annealing =
+            find_algorithm("simulated-annealing")
+                ->make({problem, 1, {}, {}}, {{"steps", std::int64_t{50}}, {"block_moves", 0.0}, {"fresh_starts", false}});
         std::size_t starts = 0;
         while (annealing->base() == nullptr) {
             const auto batch = annealing->ask(100);

@@ -13,8 +13,9 @@ namespace placewright {
 namespace {
 
 struct AutoOptions {
-    std::size_t turn = 128;
-    double annealing_share = 0.4;
+    std::size_t turn = 0;
+    double least_annealing_share = 0.4;
+    double most_annealing_share = 0.9;
     double least_share = 0.1;
     double credit_memory = 0.8;
     std::string cpus = "if-needed";
@@ -24,12 +25,17 @@ const OptionSchema<AutoOptions>& schema() {
     using Options = AutoOptions;
     static const auto schema =
         OptionSchema<Options>{}
-            .add("turn", &Options::turn, 1, 1e6, "Evaluations that a search gets at a time.")
-            .add("annealing_share", &Options::annealing_share, 0, 1,
-                 "Share of the evaluations for simulated annealing, which finds little before it has cooled; the other searches compete for the "
-                 "rest.")
+            .add("turn", &Options::turn, 0, 1e6,
+                 "Evaluations that a search gets at a time; 0: a fortieth of all, at most 512, which it is as well where their number is "
+                 "not known.")
+            .add("least_annealing_share", &Options::least_annealing_share, 0, 1,
+                 "Share of the evaluations for simulated annealing, which finds little before it has cooled; the other searches compete "
+                 "for the rest.")
+            .add("most_annealing_share", &Options::most_annealing_share, 0, 1,
+                 "The same where there are few evaluations for each op, so that all of them are better spent on one slow cooling.")
             .add("least_share", &Options::least_share, 0, 1,
-                 "Share of that rest that each gets however little it finds, at most an equal one; what is left is shared out by what they find.")
+                 "Share of that rest that each gets however little it finds, at most an equal one; what is left is shared out by what they "
+                 "find.")
             .add("credit_memory", &Options::credit_memory, 0, 1, "What is left after each turn of the credit for earlier finds.")
             .add("cpus", &Options::cpus, {"if-needed", "always", "never"},
                  "Let ops move to CPUs as well. if-needed: where nothing is found without them that fits the memory.");
@@ -38,9 +44,16 @@ const OptionSchema<AutoOptions>& schema() {
 
 /// So few placements are all tried.
 constexpr double kMostToTryAll = 2000;
+/// Evaluations of the first cooling for each group that may move.
+constexpr double kCoolingByGroup = 12;
+/// Evaluations for each such group up to which a search counts as short.
+constexpr double kShortSearch = 25;
+constexpr std::size_t kTurns = 40;
+constexpr std::size_t kLongestTurn = 512;
 /// Ops from which on an algorithm that solves a linear program would keep the search waiting.
 constexpr OpId kMostOpsForPrograms = 1500;
 constexpr std::int64_t kMostIdeals = 2000;
+constexpr std::int64_t kShortestCooling = 100;
 /// Batches in which a search repeats only what has been scored, after which it loses its turn.
 constexpr std::size_t kMostRepeats = 256;
 constexpr std::size_t kMostFruitlessTurns = 32;
@@ -53,6 +66,10 @@ class Auto final : public Optimizer {
 public:
     Auto(const SearchContext& context, const AutoOptions& options)
         : context_(context), options_(options), random_(context.seed), seeds_(checked_seeds(context)) {
+        if (options_.turn == 0) {
+            const std::uint64_t share = context.evaluations.value_or(kTurns * kLongestTurn) / kTurns;
+            options_.turn = static_cast<std::size_t>(std::clamp<std::uint64_t>(share, 1, kLongestTurn));
+        }
         begin_building(options_.cpus == "always");
     }
 
@@ -179,6 +196,7 @@ private:
                                                heft_algorithm(), expert_algorithm()}) {
             builders_.push_back(std::move(info));
         }
+        movable_ = choices.movable().size();
         placements_ = 1;
         for (const GroupId group : choices.movable()) placements_ *= static_cast<double>(choices.of(group).size());
     }
@@ -191,12 +209,21 @@ private:
             builder_ = made(info, info.id == "ideals-dp" ? OptionValues{{"max_ideals", kMostIdeals}} : OptionValues{});
             return;
         }
-        const bool fits = std::ranges::any_of(built_, [](const Built& built) { return built.score.fits; });
-        if (!fits && !cpus_ && options_.cpus == "if-needed") {
+        if (!cpus_ && options_.cpus == "if-needed" && !fits_without_cpus()) {
             begin_building(true);
         } else {
             begin_searching();
         }
+    }
+
+    bool fits_without_cpus() const {
+        const DeviceChoices choices(context_.problem, false);
+        return std::ranges::any_of(built_, [&](const Built& built) {
+            for (GroupId group = 0; group < built.placement.size(); ++group) {
+                if (!choices.allows(group, built.placement[group])) return false;
+            }
+            return built.score.fits;
+        });
     }
 
     void begin_searching() {
@@ -212,14 +239,19 @@ private:
             add(linear_search_algorithm(), {});
             return;
         }
-        OptionValues annealing{{"fresh_starts", false}};
+        const double groups = static_cast<double>(movable_);
+        double share = options_.least_annealing_share;
+        double steps = kCoolingByGroup * groups;
         if (context_.evaluations) {
-            const double steps = options_.annealing_share * static_cast<double>(*context_.evaluations);
-            annealing["steps"] = std::clamp<std::int64_t>(static_cast<std::int64_t>(steps), 100, kLongestFirstCooling);
+            const auto evaluations = static_cast<double>(*context_.evaluations);
+            const double length = evaluations / groups / kShortSearch;
+            share += std::max(options_.most_annealing_share - share, 0.0) / (1 + length * length);
+            steps = std::min(steps, share * evaluations);
         }
-        add(simulated_annealing_algorithm(), std::move(annealing), options_.annealing_share);
+        add(simulated_annealing_algorithm(),
+            {{"start_acceptance", 0.1}, {"steps", std::max<std::int64_t>(static_cast<std::int64_t>(steps), kShortestCooling)}}, share);
         add(tabu_algorithm(), {});
-        add(map_elites_algorithm(), {{"block_moves", 0.5}});
+        add(map_elites_algorithm(), {});
         add(mcmc_algorithm(), {});
     }
 
@@ -253,13 +285,12 @@ private:
         return found;
     }
 
-    static constexpr std::int64_t kLongestFirstCooling = 5000;
-
     SearchContext context_;
     AutoOptions options_;
     Random random_;
     std::vector<Placement> seeds_;
     bool cpus_ = false;
+    std::size_t movable_ = 0;
     double placements_ = 1;
 
     std::vector<AlgorithmInfo> builders_;  ///< still to come, the next one last

@@ -4,7 +4,6 @@
 
 #include "core/search/algorithm_infos.hpp"
 #include "core/search/choices.hpp"
-#include "core/search/neighbourhood.hpp"
 #include "core/search/niches.hpp"
 #include "core/search/variation.hpp"
 
@@ -26,7 +25,6 @@ struct MapElitesOptions {
     double crossover_rate = 0.4;
     std::string crossover_type = "one-point";
     std::size_t crossover_points = 2;
-    double block_moves = 0;
     std::string selection = "tournament";
     std::size_t tournament_size = 10;
     bool include_trivial_solutions = true;
@@ -52,7 +50,6 @@ const OptionSchema<MapElitesOptions>& schema() {
             .add("crossover_rate", &Options::crossover_rate, 0, 1, "Chance that a placement has two parents.")
             .add("crossover_type", &Options::crossover_type, kCrossoverNames, "How ops are taken from two parents.")
             .add("crossover_points", &Options::crossover_points, 1, 1000, "Cuts of the n-point crossover.")
-            .add("block_moves", &Options::block_moves, 0, 1, kBlockMovesHelp + std::string(" Exprimo: 0."))
             .add("selection", &Options::selection, {"random", "tournament"}, "How parents are taken from the archive.")
             .add("tournament_size", &Options::tournament_size, 1, 1000, "Elites from which a tournament takes the best.")
             .add("include_trivial_solutions", &Options::include_trivial_solutions,
@@ -79,7 +76,6 @@ public:
           options_(options),
           crossover_(crossover_from(options.crossover_type)),
           random_(context.seed),
-          neighbourhood_(choices_, options.block_moves > 0 ? 0.7 : 0),
           first_(checked_seeds(context)) {
         if (options_.include_trivial_solutions) {
             for (Placement& placement : choices_.on_each_device()) first_.push_back(std::move(placement));
@@ -135,9 +131,7 @@ private:
             mate_ = parent();
             cross(crossover_, options_.crossover_points, child, mate_, random_);
         }
-        if (options_.block_moves > 0 && random_.chance(options_.block_moves) && !choices_.movable().empty()) {
-            neighbourhood_.move(child, random_);
-        } else if (random_.chance(options_.replace_mutation_rate)) {
+        if (random_.chance(options_.replace_mutation_rate)) {
             mutate_replace(child, choices_, random_);
         } else if (random_.chance(options_.zone_mutation_rate)) {
             mutate_zone(child, choices_, random_);
@@ -151,7 +145,6 @@ private:
     MapElitesOptions options_;
     CrossoverType crossover_;
     Random random_;
-    Neighbourhood neighbourhood_;
 
     std::vector<Placement> first_;  ///< proposed before there is an archive to breed from
     std::size_t first_told_ = 0;
