@@ -134,7 +134,7 @@ private Q_SLOTS:
     void cpus_only_where_needed() {
         const Graph graph = test::chain(10, 1e9, 1'000'000, Training::implicit);
         const ProblemPtr roomy = test::problem(graph, small_gpus(1e12));
-        const ProblemPtr tight = test::problem(graph, small_gpus(2e6));
+        const ProblemPtr tight = test::problem(graph, small_gpus(1.5e6));
         QVERIFY(!uses_cpu(*search("auto", roomy, 1500).progress.best_placement));
         const SearchResult needed = search("auto", tight, 1500);
         QVERIFY(needed.progress.best.fits);
