@@ -26,7 +26,7 @@ double quick_incumbent_s(const Job& job, const Goal& goal, double seconds, std::
         const AlgorithmInfo& algorithm = *find_algorithm(id);
         OptionValues options;
         if (algorithm.id == "ideals-dp") options["max_ideals"] = std::int64_t{5'000};
-        const auto optimizer = algorithm.make({job.problem, 1, seeds, &goal, job.simulation}, options);
+        const auto optimizer = algorithm.make({job.problem, 1, seeds, {}, &goal, job.simulation}, options);
         const SearchResult result = run_search(*optimizer, *evaluator, {1'000'000'000, seconds / 2}, stop);
         if (!result.progress.best_placement) continue;
         seeds.push_back(*result.progress.best_placement);

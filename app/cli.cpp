@@ -164,7 +164,7 @@ void print_progress(const SearchProgress& progress, const Budget& budget) {
 }
 
 struct OptimizeArguments {
-    std::string algorithm;
+    std::string algorithm = "auto";
     std::vector<std::string> settings;
     Budget budget;
     std::uint64_t seed = 1;
@@ -296,8 +296,9 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
 
     std::unique_ptr<Optimizer> optimizer;
     try {
-        optimizer =
-            algorithm.make({job.problem, search.seed, starting_placements(job), find_goal(arguments.objective), job.simulation}, options);
+        optimizer = algorithm.make({job.problem, search.seed, starting_placements(job), planned_evaluations(search.budget),
+                                    find_goal(arguments.objective), job.simulation},
+                                   options);
     } catch (const OptionError& error) {
         throw UsageError(std::string("--set: ") + error.what());
     }
@@ -555,7 +556,7 @@ int run(int argc, char** argv) {
     if (launch()) search.threads = 1;  // a rank a core is what mpirun expects
     CLI::App& optimize_command = *app.add_subcommand("optimize", "One search for a good placement");
     job.add_to(optimize_command, goals());
-    optimize_command.add_option("--algorithm", search.algorithm, "What searches (see algorithms)")->required()->type_name("A");
+    optimize_command.add_option("--algorithm", search.algorithm, "What searches (see algorithms)")->type_name("A")->capture_default_str();
     optimize_command.add_option("--set", search.settings, "Option of the algorithm; may be repeated")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)

@@ -54,7 +54,7 @@ namespace placewright {
 namespace {
 
 constexpr int kMostRecent = 9;
-constexpr auto kDefaultAlgorithm = "map-elites";
+constexpr auto kDefaultAlgorithm = "auto";
 
 QString text(const std::string& utf8) {
     return QString::fromStdString(utf8);

@@ -10,13 +10,27 @@ namespace placewright {
 
 std::span<const AlgorithmInfo> algorithms() {
     static const std::array list{
-        single_device_algorithm(),  random_algorithm(),        expert_algorithm(),
-        linear_search_algorithm(),  hill_climbing_algorithm(), simulated_annealing_algorithm(),
-        particle_swarm_algorithm(), genetic_algorithm(),       map_elites_algorithm(),
-        mcmc_algorithm(),           tabu_algorithm(),          heft_algorithm(),
-        m_topo_algorithm(),         m_etf_algorithm(),         m_sct_algorithm(),
-        pipedream_algorithm(),      ideals_dp_algorithm(),     scotch_algorithm(),
-        metis_algorithm(),          milp_algorithm(),
+        auto_algorithm(),
+        single_device_algorithm(),
+        random_algorithm(),
+        expert_algorithm(),
+        linear_search_algorithm(),
+        hill_climbing_algorithm(),
+        simulated_annealing_algorithm(),
+        particle_swarm_algorithm(),
+        genetic_algorithm(),
+        map_elites_algorithm(),
+        mcmc_algorithm(),
+        tabu_algorithm(),
+        heft_algorithm(),
+        m_topo_algorithm(),
+        m_etf_algorithm(),
+        m_sct_algorithm(),
+        pipedream_algorithm(),
+        ideals_dp_algorithm(),
+        scotch_algorithm(),
+        metis_algorithm(),
+        milp_algorithm(),
     };
     return list;
 }

@@ -16,12 +16,12 @@ bin=$root/build/release/bin
 
 job=(inception_v3 --machine 4x-v100-nvlink)
 search=(--evaluations 50000 --seed 1)
-[ -z "${DISPLAY:-}" ] || exec "$bin/placewright" "${job[@]}" --optimize map-elites "${search[@]}"
+[ -z "${DISPLAY:-}" ] || exec "$bin/placewright" "${job[@]}" --optimize auto "${search[@]}"
 
 say "no display: running in the terminal"
 out=$PWD/placewright-out
 mkdir -p "$out"
-"$bin/placewright-cli" optimize "${job[@]}" --algorithm map-elites "${search[@]}" --out "$out/inception_v3.placement.json"
-"$bin/placewright" "${job[@]}" --optimize map-elites "${search[@]}" --size 1400x900 --screenshot "$out/window.png" --screenshot "$out/window.svg" --quit
+"$bin/placewright-cli" optimize "${job[@]}" "${search[@]}" --out "$out/inception_v3.placement.json"
+"$bin/placewright" "${job[@]}" --optimize auto "${search[@]}" --size 1400x900 --screenshot "$out/window.png" --screenshot "$out/window.svg" --quit
 say "written to $out:"
 ls -l "$out" >&2

@@ -105,6 +105,14 @@ struct Variant {
 
 const std::map<std::string, Variant>& variants() {
     static const std::map<std::string, Variant> all{
+        {"auto", {"auto", {}}},
+        {"auto quick turns",
+         {"auto",
+          {{"turn", whole(5)},
+           {"least_annealing_share", 0.1},
+           {"most_annealing_share", 0.2},
+           {"least_share", 0.3},
+           {"credit_memory", 0.5}}}},
         {"single-device", {"single-device", {}}},
         {"single-device cpu", {"single-device", {{"allow_cpu", true}}}},
         {"random", {"random", {}}},
@@ -202,11 +210,11 @@ private Q_SLOTS:
                 QVERIFY(checked_option(option, option.default_value) == option.default_value);
             }
         }
-        QCOMPARE(ids, (std::vector<std::string>{
-                          "single-device",  "random",  "expert",     "linear-search", "hill-climbing", "simulated-annealing",
-                          "particle-swarm", "genetic", "map-elites", "mcmc",          "tabu",          "heft",
-                          "m-topo",         "m-etf",   "m-sct",      "pipedream",     "ideals-dp",     "scotch",
-                          "metis",          "milp"}));
+        QCOMPARE(ids,
+                 (std::vector<std::string>{
+                     "auto",           "single-device", "random",     "expert",    "linear-search", "hill-climbing", "simulated-annealing",
+                     "particle-swarm", "genetic",       "map-elites", "mcmc",      "tabu",          "heft",          "m-topo",
+                     "m-etf",          "m-sct",         "pipedream",  "ideals-dp", "scotch",        "metis",         "milp"}));
         for (const AlgorithmInfo& info : algorithms()) QCOMPARE(find_algorithm(info.id), &info);
         QVERIFY(!find_algorithm("Genetic"));
     }
@@ -371,8 +379,8 @@ private Q_SLOTS:
 
     void optimum_of_small_graphs_is_found_data() {
         QTest::addColumn<QString>("variant");
-        for (const char* name : {"steepest", "steepest random", "hill equal", "genetic", "genetic odd", "genetic tournament",
-                                 "genetic exponential", "map-elites", "map-elites random"}) {
+        for (const char* name : {"auto", "auto quick turns", "steepest", "steepest random", "hill equal", "genetic", "genetic odd",
+                                 "genetic tournament", "genetic exponential", "map-elites", "map-elites random"}) {
             QTest::newRow(name) << name;
         }
     }

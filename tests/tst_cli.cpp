@@ -349,9 +349,8 @@ void TestCli::wrongUsage_data() {
     row("optimizer as Exprimo", simulate({"--memory", "exprimo", "--optimizer", "sgd"}), "--optimizer: --memory exprimo counts parameters");
     row("in place as Exprimo", simulate({"--memory", "exprimo", "--in-place"}), "--in-place: --memory exprimo counts parameters");
     row("workspace as Exprimo", simulate({"--memory", "exprimo", "--workspace", "1MB"}), "--workspace: --memory exprimo counts parameters");
-    row("no algorithm", {"optimize", "alexnet", "--machine", "1x-v100"}, "optimize: --algorithm is required");
     row("unknown algorithm", {"optimize", "alexnet", "--machine", "1x-v100", "--algorithm", "magic"},
-        "there is no such algorithm; there are single-device");
+        "there is no such algorithm; there are auto, single-device");
     row("setting without value", optimize({"--set", "elite_size"}),
         "--set elite_size: expected option=value; genetic has population_size, ");
     row("unknown setting", optimize({"--set", "nope=1"}), "unknown option \"nope\", known are population_size, ");
@@ -771,6 +770,7 @@ void TestCli::alexnetText() {
                  .hasMatch(),
              text.out);
 
+    QCOMPARE(object_of({"optimize", "alexnet", "--machine", "1x-v100", "--evaluations", "20"})["algorithm"].toString(), "auto");
     const Result search = run({"optimize", "alexnet", "--machine", "1x-v100", "--algorithm", "single-device"});
     QCOMPARE(search.status, 0);
     QCOMPARE(search.err, QByteArray());

@@ -6,6 +6,8 @@
 
 namespace placewright {
 
+/// A portfolio of the others.
+AlgorithmInfo auto_algorithm();
 /// Each device alone, fastest first.
 AlgorithmInfo single_device_algorithm();
 /// Every group on a random device.

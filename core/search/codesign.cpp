@@ -186,7 +186,7 @@ private:
         point.machine = std::make_shared<const Machine>(build_machine(candidate.design, catalogue_));
         point.problem = make_problem(task_.graph, point.machine, task_.problem);
         const Problem& problem = *point.problem;
-        SearchContext context{point.problem, task_.seed, {single_device_placement(problem)}, nullptr, task_.simulation};
+        SearchContext context{point.problem, task_.seed, {single_device_placement(problem)}, task_.evaluations, nullptr, task_.simulation};
         if (candidate.parent != nullptr) {
             Placement carried = candidate.parent->placement;
             for (GroupId group = 0; group < problem.groups; ++group) {

@@ -55,8 +55,8 @@ private:
         const std::size_t seed = turn / task_.contestants.size();
         const std::size_t index = contestant * task_.seeds.size() + seed;
         const Contestant& who = task_.contestants[contestant];
-        const auto optimizer =
-            who.algorithm->make({task_.problem, task_.seeds[seed], task_.starts, nullptr, task_.simulation}, who.options);
+        const auto optimizer = who.algorithm->make(
+            {task_.problem, task_.seeds[seed], task_.starts, task_.evaluations, nullptr, task_.simulation}, who.options);
         const auto evaluator = simulation_evaluator(task_.problem, task_.simulation, task_.objective, 1);
         Budget budget;
         budget.evaluations = task_.evaluations;

@@ -102,20 +102,24 @@ private:
     }
 
     bool simulate(std::span<const Placement> placements, std::span<Score> scores, const std::stop_token& stop) {
-        std::atomic<std::uint64_t> done = 0;
-        const auto simulate_one = [&](std::size_t slot, std::size_t fresh) {
-            if (stop.stop_requested()) return;
-            const std::size_t index = fresh_[fresh];
-            scores[index] = score(slot, placements[index]);
-            done.fetch_add(1, std::memory_order_relaxed);
+        std::atomic<std::size_t> next = 0, done = 0;
+        // Placements take unlike times, so a thread that is through with one takes the next, whoever it was meant for.
+        const auto simulate_some = [&](std::size_t slot) {
+            std::size_t mine = 0;
+            for (std::size_t i = next++; i < fresh_.size() && !stop.stop_requested(); i = next++) {
+                scores[fresh_[i]] = score(slot, placements[fresh_[i]]);
+                ++mine;
+            }
+            done += mine;
         };
         if (!arena_ || fresh_.size() < 2) {
-            for (std::size_t i = 0; i < fresh_.size(); ++i) simulate_one(0, i);
+            simulate_some(0);
         } else {
             arena_->execute([&] {
-                tbb::parallel_for(std::size_t{0}, fresh_.size(), [&](std::size_t i) {
-                    simulate_one(static_cast<std::size_t>(tbb::this_task_arena::current_thread_index()), i);
-                });
+                tbb::parallel_for(
+                    std::size_t{0}, std::min(simulators_.size(), fresh_.size()),
+                    [&](std::size_t) { simulate_some(static_cast<std::size_t>(tbb::this_task_arena::current_thread_index())); },
+                    tbb::simple_partitioner());
             });
         }
         runs_ += done;

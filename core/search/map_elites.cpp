@@ -97,6 +97,10 @@ public:
         if (first_told_ < first_.size()) first_told_ += scores.size();
     }
 
+    void learn(std::span<const Placement> placements, std::span<const Score> scores) override {
+        for (std::size_t i = 0; i < scores.size(); ++i) enter(placements[i], scores[i]);
+    }
+
     std::shared_ptr<const ArchiveView> archive() const override {
         auto view = std::make_shared<ArchiveView>(ArchiveView{niches_.dimensions(), elites_});
         std::sort(view->elites.begin(), view->elites.end(), [](const auto& a, const auto& b) { return a.cell < b.cell; });

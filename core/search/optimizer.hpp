@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,6 +50,9 @@ public:
     /// Scores of the placements of the last ask(), in its order.
     virtual void tell(std::span<const Score> scores) = 0;
 
+    /// Scores of placements that others have proposed, between a tell() and the next ask(): what a search may go on from.
+    virtual void learn(std::span<const Placement> /*placements*/, std::span<const Score> /*scores*/) {}
+
     /// The archive, for algorithms that keep one; nullptr for the others.
     virtual std::shared_ptr<const ArchiveView> archive() const { return nullptr; }
 
@@ -62,6 +66,8 @@ struct SearchContext {
     std::uint64_t seed = 1;
     /// Placements to start from, for the algorithms that can.
     std::vector<Placement> seeds;
+    /// How many placements are going to be scored, where that is known: for algorithms that plan ahead.
+    std::optional<std::uint64_t> evaluations = {};
     /// What scores are told of, for algorithms that have a model of it; null: the step time.
     const Goal* goal = nullptr;
     SimulationOptions simulation = {};

@@ -2,6 +2,7 @@
 #include "core/search/search.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 namespace placewright {
@@ -186,6 +187,11 @@ double Pause::wait(std::stop_token stop) {
     const auto begin = Clock::now();
     changed_.wait(lock, std::move(stop), [this] { return !paused_; });
     return seconds_between(begin, Clock::now());
+}
+
+std::optional<std::uint64_t> planned_evaluations(const Budget& budget) {
+    if (std::isfinite(budget.seconds)) return {};
+    return budget.evaluations;
 }
 
 SearchResult run_search(Optimizer& optimizer, Evaluator& evaluator, const Budget& budget, std::stop_token stop,

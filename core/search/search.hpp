@@ -9,6 +9,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct Budget {
     std::uint64_t evaluations = 20'000;
     double seconds = std::numeric_limits<double>::infinity();
 };
+
+/// What an optimizer may be told of the budget (SearchContext::evaluations): nothing where the time may end the search first.
+std::optional<std::uint64_t> planned_evaluations(const Budget& budget);
 
 /// A point of the learning curve: the best score after so many evaluations.
 struct CurvePoint {

@@ -75,6 +75,17 @@ public:
         if (scored_ == neighbours_.size()) step();
     }
 
+    void learn(std::span<const Placement> placements, std::span<const Score> scores) override {
+        for (std::size_t i = 0; i < scores.size(); ++i) {
+            if (scores[i].seconds >= best_s_) continue;
+            current_ = placements[i];
+            current_s_ = scores[i].seconds;
+            neighbours_.clear();
+            scored_ = 0;
+            note_best();
+        }
+    }
+
 private:
     void tell_starts(std::span<const Score> scores) {
         for (std::size_t i = 0; i < scores.size(); ++i) {

@@ -61,6 +61,14 @@ public:
         }
     }
 
+    void learn(std::span<const Placement> placements, std::span<const Score> scores) override {
+        for (std::size_t i = 0; i < scores.size(); ++i) {
+            if (scores[i].seconds >= best_score_.seconds) continue;
+            best_ = placements[i];
+            best_score_ = scores[i];
+        }
+    }
+
 protected:
     /// Whether to go from a placement to a neighbour; asked in the order of proposals.
     virtual bool accepts(const Score& from, const Score& to) = 0;

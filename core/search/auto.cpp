@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+#include "core/cost/placement_key.hpp"
+#include "core/search/algorithm_infos.hpp"
+#include "core/search/choices.hpp"
+#include "core/search/neighbourhood.hpp"
+#include "core/search/proposals.hpp"
+
+namespace placewright {
+namespace {
+
+struct AutoOptions {
+    std::size_t turn = 0;
+    double least_annealing_share = 0.4;
+    double most_annealing_share = 0.9;
+    double least_share = 0.1;
+    double credit_memory = 0.8;
+    std::string cpus = "if-needed";
+};
+
+const OptionSchema<AutoOptions>& schema() {
+    using Options = AutoOptions;
+    static const auto schema =
+        OptionSchema<Options>{}
+            .add("turn", &Options::turn, 0, 1e6,
+                 "Evaluations that a search gets at a time; 0: a fortieth of all, at most 512, which it is as well where their number is "
+                 "not known.")
+            .add("least_annealing_share", &Options::least_annealing_share, 0, 1,
+                 "Share of the evaluations for simulated annealing, which finds little before it has cooled; the other searches compete "
+                 "for the rest.")
+            .add("most_annealing_share", &Options::most_annealing_share, 0, 1,
+                 "The same where there are few evaluations for each op, so that all of them are better spent on one slow cooling.")
+            .add("least_share", &Options::least_share, 0, 1,
+                 "Share of that rest that each gets however little it finds, at most an equal one; what is left is shared out by what they "
+                 "find.")
+            .add("credit_memory", &Options::credit_memory, 0, 1, "What is left after each turn of the credit for earlier finds.")
+            .add("cpus", &Options::cpus, {"if-needed", "always", "never"},
+                 "Let ops move to CPUs as well. if-needed: where nothing is found without them that fits the memory.");
+    return schema;
+}
+
+/// So few placements are all tried.
+constexpr double kMostToTryAll = 2000;
+/// Evaluations of the first cooling for each group that may move.
+constexpr double kCoolingByGroup = 12;
+/// Evaluations for each such group up to which a search counts as short.
+constexpr double kShortSearch = 25;
+constexpr std::size_t kTurns = 40;
+constexpr std::size_t kLongestTurn = 512;
+/// Ops from which on an algorithm that solves a linear program would keep the search waiting.
+constexpr OpId kMostOpsForPrograms = 1500;
+constexpr std::int64_t kMostIdeals = 2000;
+constexpr std::int64_t kShortestCooling = 100;
+/// Batches in which a search repeats only what has been scored, after which it loses its turn.
+constexpr std::size_t kMostRepeats = 256;
+constexpr std::size_t kMostFruitlessTurns = 32;
+constexpr std::size_t kMostScores = std::size_t{1} << 20;
+
+/// Every algorithm that builds a placement quickly proposes it; then searches, which begin with what these built, take turns and learn of
+/// each other's placements. What has been scored is not scored again, but answered from memory, whoever proposes it.
+/// An algorithm portfolio (Gomes and Selman, 2001) with shares by probability matching (Thierens, 2005).
+class Auto final : public Optimizer {
+public:
+    Auto(const SearchContext& context, const AutoOptions& options)
+        : context_(context), options_(options), random_(context.seed), seeds_(checked_seeds(context)) {
+        if (options_.turn == 0) {
+            const std::uint64_t share = context.evaluations.value_or(kTurns * kLongestTurn) / kTurns;
+            options_.turn = static_cast<std::size_t>(std::clamp<std::uint64_t>(share, 1, kLongestTurn));
+        }
+        begin_building(options_.cpus == "always");
+    }
+
+    std::span<const Placement> ask(std::size_t limit) override {
+        while (true) {
+            if (builder_) {
+                if (propose(*builder_, limit)) return open_;
+                next_builder();
+                continue;
+            }
+            if (left_ == 0 && !next_search()) return {};
+            if (propose(*searches_[turn_].optimizer, std::min(limit, left_))) {
+                fruitless_turns_ = 0;
+                return open_;
+            }
+            left_ = 0;
+            // What searches that forget nothing repeat turn after turn is all that there is.
+            if (++fruitless_turns_ == kMostFruitlessTurns) return {};
+        }
+    }
+
+    const Placement* base() const override { return builder_ ? nullptr : searches_[turn_].optimizer->base(); }
+
+    void tell(std::span<const Score> scores) override {
+        const double before_s = best_s_;
+        for (std::size_t i = 0; i < scores.size(); ++i) {
+            if (scores_.size() == kMostScores) scores_.clear();
+            scores_.insert_or_assign(open_keys_[i], scores[i]);
+            best_s_ = std::min(best_s_, scores[i].seconds);
+            if (builder_) built_.push_back({open_[i], scores[i]});
+        }
+        for (Answer& answer : answers_) {
+            if (answer.open < scores.size()) answer.score = scores[answer.open];
+        }
+        if (builder_) {
+            pass_on(*builder_);
+            return;
+        }
+        for (std::size_t i = 0; i < searches_.size(); ++i) {
+            if (i != turn_) searches_[i].optimizer->learn(open_, scores);
+        }
+        pass_on(*searches_[turn_].optimizer);
+        if (best_s_ < before_s) searches_[turn_].credit += 1 - best_s_ / before_s;
+        left_ -= std::min(left_, scores.size());
+    }
+
+    std::shared_ptr<const ArchiveView> archive() const override {
+        for (const Search& search : searches_) {
+            if (auto archive = search.optimizer->archive()) return archive;
+        }
+        return nullptr;
+    }
+
+private:
+    static constexpr std::size_t kNotOpen = std::numeric_limits<std::size_t>::max();
+
+    /// Where the score of a proposed placement comes from.
+    struct Answer {
+        Score score;
+        std::size_t open = kNotOpen;  ///< of open_, until it is told
+    };
+    struct Built {
+        Placement placement;
+        Score score;
+    };
+    struct Search {
+        std::unique_ptr<Optimizer> optimizer;
+        double fixed_share = 0;  ///< of the turns; 0 for those that compete
+        double credit = 0;
+        bool ended = false;
+    };
+
+    /// Lets the optimizer propose until there is something that has no score, which then is in open_. False when it has nothing more to
+    /// propose or has long been repeating itself.
+    bool propose(Optimizer& optimizer, std::size_t limit) {
+        for (std::size_t i = 0; i < kMostRepeats; ++i) {
+            const std::span<const Placement> proposed = optimizer.ask(limit);
+            if (proposed.empty()) {
+                exhausted_ = true;
+                return false;
+            }
+            open_.clear();
+            open_keys_.clear();
+            answers_.assign(proposed.size(), {});
+            for (std::size_t k = 0; k < proposed.size(); ++k) {
+                const PlacementKey key = key_of(proposed[k]);
+                if (const auto known = scores_.find(key); known != scores_.end()) {
+                    answers_[k].score = known->second;
+                    continue;
+                }
+                const auto twin = std::ranges::find(open_keys_, key);
+                answers_[k].open = static_cast<std::size_t>(twin - open_keys_.begin());
+                if (twin != open_keys_.end()) continue;
+                open_.push_back(proposed[k]);
+                open_keys_.push_back(key);
+            }
+            if (!open_.empty()) return true;
+            pass_on(optimizer);
+        }
+        exhausted_ = false;
+        return false;
+    }
+
+    void pass_on(Optimizer& optimizer) {
+        told_.clear();
+        for (const Answer& answer : answers_) told_.push_back(answer.score);
+        optimizer.tell(told_);
+    }
+
+    std::unique_ptr<Optimizer> made(const AlgorithmInfo& info, OptionValues values, std::vector<Placement> seeds = {}) {
+        values["allow_cpu"] = cpus_;
+        return info.make({context_.problem, random_.bits(), std::move(seeds), {}}, values);
+    }
+
+    void begin_building(bool cpus) {
+        cpus_ = cpus;
+        const DeviceChoices choices(context_.problem, cpus);
+        std::vector<Placement> first = first_placements(choices, seeds_, "best", random_);
+        for (Placement& alone : choices.on_each_device()) first.push_back(std::move(alone));
+        builder_ = propose_in_turn(std::move(first));
+        // The last one comes first.
+        if (context_.problem->ops <= kMostOpsForPrograms) builders_.push_back(m_sct_algorithm());
+        for (AlgorithmInfo& info : std::vector{ideals_dp_algorithm(), pipedream_algorithm(), m_etf_algorithm(), m_topo_algorithm(),
+                                               heft_algorithm(), expert_algorithm()}) {
+            builders_.push_back(std::move(info));
+        }
+        movable_ = choices.movable().size();
+        placements_ = 1;
+        for (const GroupId group : choices.movable()) placements_ *= static_cast<double>(choices.of(group).size());
+    }
+
+    void next_builder() {
+        builder_ = nullptr;
+        if (!builders_.empty()) {
+            const AlgorithmInfo info = std::move(builders_.back());
+            builders_.pop_back();
+            builder_ = made(info, info.id == "ideals-dp" ? OptionValues{{"max_ideals", kMostIdeals}} : OptionValues{});
+            return;
+        }
+        if (!cpus_ && options_.cpus == "if-needed" && !fits_without_cpus()) {
+            begin_building(true);
+        } else {
+            begin_searching();
+        }
+    }
+
+    bool fits_without_cpus() const {
+        const DeviceChoices choices(context_.problem, false);
+        return std::ranges::any_of(built_, [&](const Built& built) {
+            for (GroupId group = 0; group < built.placement.size(); ++group) {
+                if (!choices.allows(group, built.placement[group])) return false;
+            }
+            return built.score.fits;
+        });
+    }
+
+    void begin_searching() {
+        std::ranges::stable_sort(built_, {}, [](const Built& built) { return built.score.seconds; });
+        std::vector<Placement> seeds;
+        for (Built& built : built_) seeds.push_back(std::move(built.placement));
+        built_.clear();
+        exhausted_ = false;
+        const auto add = [&](const AlgorithmInfo& info, OptionValues values, double fixed_share = 0) {
+            searches_.push_back({made(info, std::move(values), seeds), fixed_share});
+        };
+        if (placements_ <= kMostToTryAll) {
+            add(linear_search_algorithm(), {});
+            return;
+        }
+        const double groups = static_cast<double>(movable_);
+        double share = options_.least_annealing_share;
+        double steps = kCoolingByGroup * groups;
+        if (context_.evaluations) {
+            const auto evaluations = static_cast<double>(*context_.evaluations);
+            const double length = evaluations / groups / kShortSearch;
+            share += std::max(options_.most_annealing_share - share, 0.0) / (1 + length * length);
+            steps = std::min(steps, share * evaluations);
+        }
+        add(simulated_annealing_algorithm(),
+            {{"start_acceptance", 0.1}, {"steps", std::max<std::int64_t>(static_cast<std::int64_t>(steps), kShortestCooling)}}, share);
+        add(tabu_algorithm(), {});
+        add(map_elites_algorithm(), {});
+        add(mcmc_algorithm(), {});
+    }
+
+    /// Draws whose turn it is; false when all have ended.
+    bool next_search() {
+        if (!searches_.empty() && exhausted_) {
+            searches_[turn_].ended = true;
+            exhausted_ = false;
+        }
+        double fixed = 0, credits = 0, competing = 0;
+        for (Search& search : searches_) {
+            if (search.ended) continue;
+            fixed += search.fixed_share;
+            if (search.fixed_share > 0) continue;
+            search.credit *= options_.credit_memory;
+            credits += search.credit;
+            ++competing;
+        }
+        const double least = competing > 0 ? std::min(options_.least_share, 1 / competing) : 0;
+        double draw = random_.uniform() * (competing > 0 ? 1 : fixed);
+        bool found = false;
+        for (std::size_t i = 0; i < searches_.size() && draw >= 0; ++i) {
+            const Search& search = searches_[i];
+            if (search.ended) continue;
+            const double matched = credits > 0 ? search.credit / credits : 1 / competing;
+            draw -= search.fixed_share > 0 ? search.fixed_share : (1 - fixed) * (least + (1 - least * competing) * matched);
+            turn_ = i;
+            found = true;
+        }
+        left_ = options_.turn;
+        return found;
+    }
+
+    SearchContext context_;
+    AutoOptions options_;
+    Random random_;
+    std::vector<Placement> seeds_;
+    bool cpus_ = false;
+    std::size_t movable_ = 0;
+    double placements_ = 1;
+
+    std::vector<AlgorithmInfo> builders_;  ///< still to come, the next one last
+    std::unique_ptr<Optimizer> builder_;   ///< null when all are through
+    std::vector<Built> built_;
+
+    std::vector<Search> searches_;
+    std::size_t turn_ = 0;    ///< whose turn it is
+    std::size_t left_ = 0;    ///< evaluations in it
+    bool exhausted_ = false;  ///< it has nothing more to propose
+    std::size_t fruitless_turns_ = 0;
+
+    std::unordered_map<PlacementKey, Score, PlacementKey::Hash> scores_;
+    double best_s_ = std::numeric_limits<double>::infinity();
+
+    // Of the batch at hand.
+    std::vector<Placement> open_;  ///< without a score
+    std::vector<PlacementKey> open_keys_;
+    std::vector<Answer> answers_;  ///< to all that was proposed
+    std::vector<Score> told_;
+};
+
+}  // namespace
+
+AlgorithmInfo auto_algorithm() {
+    return {"auto", "Auto", "Builds placements by every quick rule; then several searches improve on each other's, the best ones most.",
+            schema().infos(), [](const SearchContext& context, const OptionValues& values) -> std::unique_ptr<Optimizer> {
+                return std::make_unique<Auto>(context, schema().parse(values));
+            }};
+}
+
+}  // namespace placewright

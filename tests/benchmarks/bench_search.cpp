@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// What a search costs beside the simulations: one thread, CPU time, the algorithms with their defaults.
+#include <ctime>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "core/algorithms.hpp"
+#include "core/graph/networks.hpp"
+#include "core/io/files.hpp"
+#include "core/search/search.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr std::uint64_t kEvaluations = 20'000;
+
+double cpu_s() {
+    return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
+
+/// Limited memory as in the thesis on Exprimo: its op times and memory model, four GPUs that hold a share of what one would need.
+std::shared_ptr<const Problem> limited_problem(std::string_view network, double share) {
+    const auto graph = std::make_shared<const Graph>(find_network(network)->build(128));
+    ProblemOptions options;
+    options.cost.model = find_cost_model("exprimo");
+    options.cost.compute_efficiency = 0.9;
+    options.cost.channel_efficiency = 0.25;
+    options.memory = MemoryModel::exprimo;
+    const Machine machine = read_machine(find_machine_file("4x-v100-pcie"));
+    const auto roomy = make_problem(graph, std::make_shared<const Machine>(machine), options);
+    const double peak_bytes = Simulator(roomy).run(single_device_placement(*roomy, DeviceId{1})).peak_bytes[1];
+    std::vector<Device> devices(machine.devices().begin(), machine.devices().end());
+    for (Device& device : devices) {
+        if (device.kind == DeviceKind::gpu) device.memory_bytes = share * peak_bytes;
+    }
+    const Machine limited("limited", devices, {machine.channels().begin(), machine.channels().end()},
+                          {machine.routes().begin(), machine.routes().end()});
+    return make_problem(graph, std::make_shared<const Machine>(limited), options);
+}
+
+/// Passes on to an evaluator, notes what it takes and what it is asked for.
+class Observer final : public Evaluator {
+public:
+    explicit Observer(std::unique_ptr<Evaluator> observed) : observed_(std::move(observed)) {}
+
+    bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop, const Placement*) override {
+        const double before_s = cpu_s();
+        const bool done = observed_->evaluate(placements, scores, std::move(stop));
+        spent_s += cpu_s() - before_s;
+        seen.insert(placements.begin(), placements.end());
+        return done;
+    }
+
+    std::uint64_t runs() const override { return observed_->runs(); }
+
+    double spent_s = 0;
+    std::set<Placement> seen;
+
+private:
+    std::unique_ptr<Evaluator> observed_;
+};
+
+/// Three parts of a search: proposing and learning, looking up and keeping scores, simulating what no score is known of.
+void split(benchmark::State& state, const std::string& algorithm, const std::shared_ptr<const Problem>& problem) {
+    double all_s = 0, evaluator_s = 0, simulator_s = 0;
+    for (auto _ : state) {
+        // Once alone, for the whole, and once watched, for the parts.
+        const auto search = [&](Evaluator& evaluator) {
+            const auto optimizer = find_algorithm(algorithm)->make({problem, 1, {}, kEvaluations}, {});
+            const double before_s = cpu_s();
+            run_search(*optimizer, evaluator, {kEvaluations});
+            return cpu_s() - before_s;
+        };
+        all_s += search(*simulation_evaluator(problem, {}, {}, 1));
+        Observer observer(simulation_evaluator(problem, {}, {}, 1));
+        search(observer);
+        evaluator_s += observer.spent_s;
+        Simulator simulator(problem);
+        const double before_s = cpu_s();
+        for (const Placement& placement : observer.seen) benchmark::DoNotOptimize(simulator.run(placement).step_time_s);
+        simulator_s += cpu_s() - before_s;
+    }
+    const double searches = static_cast<double>(state.iterations());
+    state.counters["search_s"] = all_s / searches;
+    state.counters["us/evaluation"] = all_s / searches / kEvaluations * 1e6;
+    state.counters["us_optimizer"] = (all_s - evaluator_s) / searches / kEvaluations * 1e6;
+    state.counters["us_look_up"] = (evaluator_s - simulator_s) / searches / kEvaluations * 1e6;
+    state.counters["us_simulator"] = simulator_s / searches / kEvaluations * 1e6;
+    state.counters["overhead"] = all_s / simulator_s - 1;
+}
+
+}  // namespace
+}  // namespace placewright
+
+int main(int argc, char** argv) {
+    using namespace placewright;
+    for (const auto& [network, share] : {std::pair{"resnet50", 2.5 / 8.4027}, {"inception_v3", 2.5 / 7.5209}}) {
+        const auto problem = limited_problem(network, share);
+        for (const std::string algorithm : {"genetic", "map-elites"}) {
+            benchmark::RegisterBenchmark((algorithm + "/" + network).c_str(), split, algorithm, problem)->Unit(benchmark::kMillisecond);
+        }
+    }
+    benchmark::Initialize(&argc, argv);
+    benchmark::RunSpecifiedBenchmarks();
+    benchmark::Shutdown();
+}
