@@ -222,7 +222,7 @@ void TestCertificates::workloads() {
 namespace {
 
 std::unique_ptr<Optimizer> milp(const std::shared_ptr<const Problem>& problem, const Goal& goal, const OptionValues& values = {}) {
-    return find_algorithm("milp")->make({problem, 1, {}, &goal, {}}, values);
+    return find_algorithm("milp")->make({problem, 1, {}, {}, &goal, {}}, values);
 }
 
 SearchResult milp_search(const std::shared_ptr<const Problem>& problem, const Goal& goal) {

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
 
+#include "core/base/uint128.hpp"
 #include "core/cost/placement.hpp"
 
 namespace placewright {
@@ -31,16 +32,23 @@ inline std::uint64_t mixed_bits(std::uint64_t bits) {
     return bits ^ (bits >> 31);
 }
 
+/// For each half one multiplication for 16 bytes, of which both halves of the product are kept, one over the other (wyhash, Wang Yi, 2019):
+/// a search has no other thread for this.
 inline PlacementKey key_of(std::span<const DeviceId> placement) {
-    static constexpr std::size_t kGenesPerWord = sizeof(std::uint64_t) / sizeof(DeviceId);
+    constexpr std::size_t kGenes = 2 * sizeof(std::uint64_t) / sizeof(DeviceId);
+    constexpr std::array<std::uint64_t, 4> kSecrets{0xa0761d6478bd642fULL, 0xe7037ed1a0b428dbULL, 0x8ebc6af09c88c6e3ULL,
+                                                    0x589965cc75374cc3ULL};
+    const auto folded = [](std::uint64_t a, std::uint64_t b) {
+        const uint128 product = static_cast<uint128>(a) * b;
+        return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+    };
     PlacementKey key{placement.size(), ~std::uint64_t{placement.size()}};
-    for (std::size_t at = 0; at < placement.size(); at += kGenesPerWord) {
-        std::uint64_t word = 0;
-        std::memcpy(&word, placement.data() + at, std::min(kGenesPerWord, placement.size() - at) * sizeof(DeviceId));
-        key.first = mixed_bits(key.first ^ word);
-        key.second = (std::rotl(key.second, 29) ^ mixed_bits(word + 0x9e3779b97f4a7c15ULL)) * 0xd6e8feb86659fd93ULL;
+    for (std::size_t at = 0; at < placement.size(); at += kGenes) {
+        std::array<std::uint64_t, 2> words{};
+        std::memcpy(words.data(), placement.data() + at, std::min(kGenes, placement.size() - at) * sizeof(DeviceId));
+        key.first = folded(key.first ^ words[0] ^ kSecrets[0], words[1] ^ kSecrets[1]);
+        key.second = folded(key.second ^ words[1] ^ kSecrets[2], words[0] ^ kSecrets[3]);
     }
-    key.second = mixed_bits(key.second);
     return key;
 }
 

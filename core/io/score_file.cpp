@@ -2,6 +2,7 @@
 #include "core/io/score_file.hpp"
 
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
