@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What tst_distributed starts with mpirun: a search's evaluator on several ranks, with scores and failures that are known.
 #include <algorithm>
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <iterator>
 #include <numeric>
 #include <thread>
 
@@ -71,7 +73,7 @@ void spread(LeadingRank& ranks, int size) {
 
     // What was scored once, here or elsewhere, is not scored again, nor is a repetition.
     std::vector<Placement> repeats = batch(181, 301);
-    repeats.insert(repeats.end(), repeats.begin(), repeats.end());
+    std::ranges::copy(batch(181, 301), std::back_inserter(repeats));
     check_scores(*evaluator, repeats, nullptr);
     expect(evaluator->runs() == 301, "a placement is scored once");
 
