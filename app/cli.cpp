@@ -582,8 +582,7 @@ int run(int argc, char** argv) {
         ->check(usage::whole_number(0, kUnlimited))
         ->type_name("N");
     optimize_command.add_option("--out", search.out, "Write the placement file")->type_name("P");
-    optimize_command
-        .add_option("--scores", search.scores, "Keep every score in this file; given again, a search that was cut off goes on where it was")
+    optimize_command.add_option("--scores", search.scores, "Keep all scores; given again, a search that was cut off goes on")
         ->type_name("FILE");
     optimize_command.callback([&] {
         if (seconds->count() > 0 && evaluations->count() == 0) search.budget.evaluations = kUnlimited;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What tst_distributed starts with mpirun: a search's evaluator on several ranks, with scores and failures that are known.
 #include <algorithm>
-#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <iterator>
