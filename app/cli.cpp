@@ -459,7 +459,7 @@ int list_algorithms(bool json) {
         print(list);
         return kDone;
     }
-    std::cout << "Options are given to optimize as --set option=value; here with their defaults. A preset sets several.\n";
+    std::cout << "Options are given to optimize as --set option=value; here with their defaults. A preset sets\nseveral.\n";
     for (const AlgorithmInfo& info : algorithms()) {
         std::cout << '\n' << info.id << " - " << info.title << "\n  " << wrapped(info.help, 2);
         for (const OptionInfo& option : info.options) {

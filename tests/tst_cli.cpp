@@ -303,7 +303,7 @@ void TestCli::wrongUsage_data() {
     };
     row("nothing", {}, "a command is required; see placewright-cli --help");
     row("unknown command", {"fly"},
-        "fly: there is no such command; there are simulate, optimize, compare, experiment, bound, convert, algorithms, networks, machines");
+        "fly: there is no such command; there are simulate, optimize, compare, codesign, experiment, bound, convert, algorithms, networks, machines");
     row("unknown option of the program", {"--fast"}, "unknown option --fast");
     row("no network", {"simulate"}, "simulate: GRAPH is required; see placewright-cli simulate --help");
     row("no machine", {"simulate", "alexnet"}, "simulate: --machine is required");

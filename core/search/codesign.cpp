@@ -16,7 +16,7 @@ namespace {
 
 /// Machines that are tried from the same state of the front: enough for the cores of a workstation.
 constexpr std::size_t kGeneration = 16;
-constexpr int kTries = 200;  ///< to find a machine that was not tried yet
+constexpr int kTries = 2'000;  ///< to find a machine that was not tried yet
 
 /// A machine to try, and the point that it came from.
 struct Candidate {
