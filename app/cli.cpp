@@ -304,6 +304,7 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
     }
     const Goal& goal = *find_goal(arguments.objective);
     std::optional<ScoreFile> scores;
+    std::exception_ptr unwritten;  // that a file could not be
     if (!search.scores.empty()) scores.emplace(search.scores, score_conditions(job, goal));
     std::unique_ptr<Evaluator> evaluator = evaluator_of(job, arguments, search.threads);
     if (ranks) {
@@ -314,8 +315,16 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
         }
     }
     if (scores) {
-        evaluator = recorded_evaluator(std::move(evaluator), scores->scores(),
-                                       [&](std::span<const RecordedScore> added) { scores->append(added); });
+        evaluator = recorded_evaluator(std::move(evaluator), scores->scores(), [&](std::span<const RecordedScore> added) {
+            if (unwritten) return;
+            try {
+                scores->append(added);
+            } catch (const InputError&) {
+                // What has been found is still told.
+                unwritten = std::current_exception();
+                interrupt.source().request_stop();
+            }
+        });
     }
     ProgressCallback report;
     const bool terminal = isatty(STDERR_FILENO) != 0;
@@ -359,7 +368,6 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
     };
     // The result comes before the file: it is not lost if that cannot be written. With ranks it is the other way round: while mpirun ends
     // them it passes on little of what they print.
-    std::exception_ptr unwritten;
     if (!ranks) show();
     try {
         if (!search.out.empty()) write_found(job, found, search.out);

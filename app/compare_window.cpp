@@ -18,6 +18,7 @@
 #include <QProgressBar>
 #include <QPushButton>
 #include <QScreen>
+#include <QScrollBar>
 #include <QSettings>
 #include <QShortcut>
 #include <QSpinBox>
@@ -30,6 +31,7 @@
 #include "core/algorithms.hpp"
 #include "core/graph/networks.hpp"
 #include "core/io/input_error.hpp"
+#include "core/io/score_file.hpp"
 #include "widgets/quantities.hpp"
 #include "widgets/standing_plot.hpp"
 
@@ -338,7 +340,8 @@ void CompareWindow::startOrStop() {
     m_run = std::make_unique<ComparisonRun>(request());
     connect(m_run.get(), &ComparisonRun::progressed, this, [this] {
         showProgress();
-        showRows();
+        // Else the table would lose its place several times a second.
+        if (m_run->cases() != m_shownCases) showRows();
     });
     connect(m_run.get(), &ComparisonRun::ended, this, [this] {
         m_start->setEnabled(true);
@@ -380,8 +383,10 @@ void CompareWindow::showProgress() {
     m_status->setText(status);
 }
 
-/// Rebuilds the table; which row is current and which cases are folded stays.
+/// Rebuilds the table; which row is current, which cases are folded and how far it is scrolled stays.
 void CompareWindow::showRows() {
+    m_shownCases = m_run ? m_run->cases() : std::vector<std::shared_ptr<const CaseOnItsWay>>();
+    const int scrolled = m_table->verticalScrollBar()->value();
     const auto current = currentEntry();
     const QSignalBlocker blocker(m_table);
     const bool same = m_run && static_cast<std::size_t>(m_table->topLevelItemCount()) <= m_run->cases().size();
@@ -429,6 +434,7 @@ void CompareWindow::showRows() {
         }
     }
     if (chosen != nullptr) m_table->setCurrentItem(chosen);
+    m_table->verticalScrollBar()->setValue(scrolled);
     m_exportRuns->setEnabled(exportable);
     m_exportCurves->setEnabled(exportable);
     showCase();
@@ -448,11 +454,8 @@ const CaseOnItsWay* CompareWindow::currentCase() const {
 const ComparedRun* CompareWindow::showable() const {
     const CaseOnItsWay* item = currentCase();
     if (item == nullptr || !m_document->isOpen()) return nullptr;
-    const Problem &compared = *item->job->problem, &open = *m_document->problem();
-    if (compared.graph->name() != open.graph->name() || item->job->machine->name() != m_document->job().machine->name() ||
-        compared.groups != open.groups || compared.devices != open.devices || !(m_run->request().options == m_document->options())) {
+    if (!(m_run->request().options == m_document->options()) || item->fingerprint != problem_fingerprint(*m_document->problem()))
         return nullptr;
-    }
     const ComparedRun* best = nullptr;
     for (const ComparedRun& run : item->compared.runs) {
         if (run.contestant != currentEntry()->contestant) continue;
@@ -466,27 +469,35 @@ void CompareWindow::showCase() {
     m_show->setEnabled(showable() != nullptr);
     const CaseOnItsWay* item = currentCase();
     std::vector<StandingBar> bars;
-    m_first->clear();
-    m_second->clear();
+    std::vector<std::size_t> choices;
     if (item != nullptr) {
         for (const Standing& standing : item->compared.all_standings()) {
             const QString title = text(item->compared.contestants[standing.contestant].algorithm->title);
             StandingBar bar{title, standing.score_s.mean, standing.score_s.half_width_95, {}, standing.fitting == standing.runs.size()};
             for (const ComparedRun* run : standing.runs) bar.scores_s.push_back(run->progress.best.seconds);
             bars.push_back(std::move(bar));
-            for (QComboBox* box : {m_first, m_second}) box->addItem(title, static_cast<qulonglong>(standing.contestant));
+            choices.push_back(standing.contestant);
         }
-        const auto choose = [](QComboBox* box, const QVariant& chosen, int otherwise) {
-            const int index = chosen.isValid() ? box->findData(chosen) : -1;
-            box->setCurrentIndex(index >= 0 ? index : otherwise);
-        };
-        choose(m_first, m_firstChosen, 0);
-        choose(m_second, m_secondChosen, m_second->count() - 1);
     }
+    fillChoice(m_first, choices, m_firstChosen, 0);
+    fillChoice(m_second, choices, m_secondChosen, static_cast<int>(choices.size()) - 1);
     m_first->setEnabled(m_first->count() > 1);
     m_second->setEnabled(m_second->count() > 1);
     m_plot->setBars(std::move(bars), item != nullptr ? item->compared.one_device_s : std::nullopt);
     showTest();
+}
+
+/// `contestants` of the current case. A list that somebody may have open is left alone where nothing has changed.
+void CompareWindow::fillChoice(QComboBox* box, const std::vector<std::size_t>& contestants, const QVariant& chosen, int otherwise) {
+    bool same = box->count() == static_cast<int>(contestants.size());
+    for (int i = 0; same && i < box->count(); ++i) same = box->itemData(i).toULongLong() == contestants[static_cast<std::size_t>(i)];
+    if (!same) {
+        box->clear();
+        for (const std::size_t contestant : contestants)
+            box->addItem(text(currentCase()->compared.contestants[contestant].algorithm->title), static_cast<qulonglong>(contestant));
+    }
+    const int index = chosen.isValid() ? box->findData(chosen) : -1;
+    box->setCurrentIndex(index >= 0 ? index : otherwise);
 }
 
 void CompareWindow::showTest() {

@@ -57,6 +57,7 @@ private:
     void showProgress();
     void showRows();
     void showCase();
+    void fillChoice(QComboBox* box, const std::vector<std::size_t>& contestants, const QVariant& chosen, int otherwise);
     void showTest();
     void showBest();
     void exportTable(const QString& suggestion, const std::function<std::string(const std::vector<ComparedCase>&)>& write);
@@ -79,7 +80,8 @@ private:
     QTreeWidget* m_table = nullptr;
     StandingPlot* m_plot = nullptr;
     QComboBox *m_first = nullptr, *m_second = nullptr;
-    QVariant m_firstChosen, m_secondChosen;  ///< by the person; the first and the last algorithm until then
+    std::vector<std::shared_ptr<const CaseOnItsWay>> m_shownCases;  ///< that the table shows
+    QVariant m_firstChosen, m_secondChosen;                         ///< by the person; the first and the last algorithm until then
     QLabel* m_test = nullptr;
     QPushButton *m_show = nullptr, *m_exportRuns = nullptr, *m_exportCurves = nullptr;
 };

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/io/score_file.hpp"
+
 namespace placewright {
 namespace {
 
@@ -67,6 +69,7 @@ void ComparisonRun::compareCase(const std::string& network, const std::string& m
     // A workload brings its machine.
     item.compared.labels = {job.problem->graph->name(), job.machine->name()};
     item.compared.title = item.compared.labels[0] + " on " + item.compared.labels[1];
+    item.fingerprint = problem_fingerprint(*job.problem);
     if (job.single_device_fits) item.compared.one_device_s = job.single_device_s;
     show();
     publish(update);

@@ -30,7 +30,8 @@ struct ComparisonRequest {
 struct CaseOnItsWay {
     std::shared_ptr<const Job> job;  ///< null where there was a failure
     ComparedCase compared;
-    QString failure;  ///< why this network cannot be compared on this machine
+    std::string fingerprint;  ///< of the problem
+    QString failure;          ///< why this network cannot be compared on this machine
 };
 
 /// A comparison off the window's thread, case after case. Ends in exactly one of finished, cancelled or failed; what had ended before

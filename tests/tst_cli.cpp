@@ -208,6 +208,8 @@ private Q_SLOTS:
     void optimizeJson();
     void groups();
     void refinement();
+    void scoresOnAFullDisk();
+    void scoresGoOn();
     void sameSeedSameAnswer_data();
     void sameSeedSameAnswer();
     void budgets();
@@ -303,7 +305,8 @@ void TestCli::wrongUsage_data() {
     };
     row("nothing", {}, "a command is required; see placewright-cli --help");
     row("unknown command", {"fly"},
-        "fly: there is no such command; there are simulate, optimize, compare, codesign, experiment, bound, convert, algorithms, networks, machines");
+        "fly: there is no such command; there are simulate, optimize, compare, codesign, experiment, bound, convert, algorithms, networks, "
+        "machines");
     row("unknown option of the program", {"--fast"}, "unknown option --fast");
     row("no network", {"simulate"}, "simulate: GRAPH is required; see placewright-cli simulate --help");
     row("no machine", {"simulate", "alexnet"}, "simulate: --machine is required");
@@ -875,6 +878,43 @@ void TestCli::refinement() {
     QVERIFY(after["lower_bound_s"].toDouble() <= again["step_time_s"].toDouble());
 }
 
+void TestCli::scoresGoOn() {
+    const QStringList search{"optimize", "alexnet", "--machine", "4x-v100-nvlink", "--algorithm", "genetic", "--evaluations", "600"};
+    const QJsonObject whole = object_of(search);
+    const QString scores = path("scores.jsonl");
+    const QStringList kept = search + QStringList{"--scores", scores};
+    object_of(QStringList(kept).replaceInStrings(QRegularExpression("^600$"), "200"));
+    // As a kill in the middle of a line leaves it.
+    QFile file(scores);
+    QVERIFY(file.resize(file.size() - 20));
+    const QJsonObject resumed = object_of(kept);
+    QCOMPARE(resumed["best"], whole["best"]);
+    QCOMPARE(resumed["curve"], whole["curve"]);
+    QCOMPARE(resumed["placement"], whole["placement"]);
+    // Nothing is left to simulate the third time.
+    QCOMPARE(object_of(kept)["simulations_per_s"].toDouble(), 0.0);
+    const Result other = run(QStringList(kept).replaceInStrings("alexnet", "resnet50"));
+    QCOMPARE(other.status, 3);
+    QVERIFY2(other.err.contains("holds the scores of another search: its network is alexnet, not resnet50"), other.err);
+}
+
+void TestCli::scoresOnAFullDisk() {
+    const QString scores = path("scores.jsonl");
+    const Result result = run({"optimize", "alexnet", "--machine", "4x-v100-nvlink", "--algorithm", "genetic", "--evaluations", "5000",
+                               "--json", "--scores", scores},
+                              [] {
+                                  std::signal(SIGXFSZ, SIG_IGN);
+                                  const rlimit small{4000, 4000};
+                                  setrlimit(RLIMIT_FSIZE, &small);
+                              });
+    QCOMPARE(result.status, 3);
+    QVERIFY2(result.err.contains(scores.toUtf8() + ": cannot be written: File too large"), result.err);
+    // What was found until then is told.
+    const QJsonObject found = json_of(result, 3).object();
+    QVERIFY(found["best"]["step_time_s"].toDouble() > 0);
+    QVERIFY(found["evaluations"].toInt() < 5000);
+}
+
 void TestCli::sameSeedSameAnswer_data() {
     QTest::addColumn<QString>("algorithm");
     for (const char* algorithm : {"single-device", "random", "expert", "hill-climbing", "genetic", "map-elites", "scotch", "metis"}) {
@@ -1434,7 +1474,7 @@ void TestCli::listAlgorithms() {
     QVERIFY2(widest_line(text.out) <= 100, text.out);
     QStringList ids;
     for (const QJsonValue& algorithm : list) {
-        QCOMPARE(algorithm.toObject().keys(), sorted({"id", "title", "help", "options"}));
+        QCOMPARE(algorithm.toObject().keys(), sorted({"id", "title", "help", "options", "presets"}));
         const QString id = algorithm["id"].toString();
         QVERIFY2(text.out.contains(("\n" + id + " - " + algorithm["title"].toString() + "\n").toUtf8()), qPrintable(id));
         QVERIFY(!algorithm["help"].toString().isEmpty());

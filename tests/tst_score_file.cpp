@@ -109,6 +109,14 @@ private Q_SLOTS:
         }
     }
 
+    void one_search_at_a_time() {
+        {
+            const ScoreFile first(file(), kConditions);
+            QVERIFY(error_of(file()).find("is being written by another search") != std::string::npos);
+        }
+        QCOMPARE(error_of(file()), std::string());
+    }
+
     void other_files_are_left_alone() {
         const auto refused = [&](const std::string& content, const char* reason) {
             write(file(), content);
@@ -146,6 +154,24 @@ private Q_SLOTS:
         ProblemOptions options;
         options.inference = true;
         QVERIFY(of(graph, test::uniform_machine(2), options) != print);
+        // The same times, but another order of pipelined batches, or other messages.
+        const auto explicit_graph = [](Phase phase, bool together) {
+            GraphBuilder builder("explicit", 1, Training::explicit_);
+            Op op;
+            op.kind = "matmul";
+            op.flops = 1e9;
+            op.outputs = {make_tensor({10}), make_tensor({10})};
+            for (const char* name : {"a", "b"}) {
+                op.name = name;
+                op.phase = op.name == "b" ? phase : Phase::forward;
+                op.sends_together = together;
+                builder.add(op, op.name == "b" ? std::vector<std::string>{"a"} : std::vector<std::string>());
+            }
+            return builder.build();
+        };
+        const std::string plain = of(explicit_graph(Phase::forward, false), test::uniform_machine(2));
+        QVERIFY(of(explicit_graph(Phase::backward, false), test::uniform_machine(2)) != plain);
+        QVERIFY(of(explicit_graph(Phase::forward, true), test::uniform_machine(2)) != plain);
         options = {};
         options.crossing = Crossing::cut_through;
         QVERIFY(of(graph, test::uniform_machine(2), options) != print);
@@ -162,9 +188,11 @@ private Q_SLOTS:
         const AlgorithmInfo& algorithm = *find_algorithm(id.toStdString());
         const auto problem = test::problem(test::random_graph(7, 40, 3, Training::implicit), test::uniform_machine(3));
         const SearchContext context{problem, 5, {single_device_placement(*problem)}};
+        // The solver would go on for minutes.
+        const OptionValues options = algorithm.id == "milp" ? OptionValues{{"nodes", std::int64_t{5}}} : OptionValues();
         const auto simulate = [&] { return simulation_evaluator(problem, {}, {}, 2); };
 
-        const auto whole_optimizer = algorithm.make(context, {});
+        const auto whole_optimizer = algorithm.make(context, options);
         const auto whole_evaluator = simulate();
         const SearchResult whole = run_search(*whole_optimizer, *whole_evaluator, {kEvaluations});
         for (const std::size_t cut : {std::size_t{1}, std::size_t{150}, std::size_t{400}}) {
@@ -174,14 +202,14 @@ private Q_SLOTS:
                 std::stop_source stop;
                 const auto evaluator = recorded_evaluator(std::make_unique<Interrupted>(simulate(), cut, stop), scores.scores(),
                                                           [&](std::span<const RecordedScore> added) { scores.append(added); });
-                const auto optimizer = algorithm.make(context, {});
+                const auto optimizer = algorithm.make(context, options);
                 run_search(*optimizer, *evaluator, {kEvaluations}, stop.get_token());
             }
             ScoreFile scores(file(), kConditions);
             const std::size_t known = scores.scores().size();
             const auto evaluator =
                 recorded_evaluator(simulate(), scores.scores(), [&](std::span<const RecordedScore> added) { scores.append(added); });
-            const auto optimizer = algorithm.make(context, {});
+            const auto optimizer = algorithm.make(context, options);
             const SearchResult resumed = run_search(*optimizer, *evaluator, {kEvaluations});
             QCOMPARE(resumed.end, whole.end);
             QCOMPARE(resumed.progress.evaluations, whole.progress.evaluations);

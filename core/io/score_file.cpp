@@ -8,6 +8,8 @@
 #include <cstring>
 #include <fstream>
 
+#include <sys/file.h>
+
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
 
@@ -88,13 +90,15 @@ ScoreFile::ScoreFile(const Path& file, const Conditions& conditions) : file_(fil
     errno = 0;
     stream_.reset(std::fopen(file.c_str(), "ab"));
     if (!stream_) fail_to_write();
+    if (flock(fileno(stream_.get()), LOCK_EX | LOCK_NB) != 0)
+        throw InputError(file.string(), "", "is being written by another search; give another file, or wait for its end");
 }
 
 void ScoreFile::read(const Conditions& conditions) {
     std::ifstream stream(file_, std::ios::binary);
     if (!stream) throw InputError(file_.string(), "", "cannot be read: " + std::string(std::strerror(errno)));
     std::string line;
-    // A header that was cut off is as good as no file; anything else is not ours to overwrite.
+    // Nothing but the end of the header may be missing: half of one might be the begin of anything, which is not ours to overwrite.
     if (!std::getline(stream, line)) return;
     const bool whole = !stream.eof();
     const Json found = Json::parse(line, nullptr, false);
@@ -123,6 +127,8 @@ void ScoreFile::read(const Conditions& conditions) {
         scores_.push_back(record);
         whole_bytes_ += line.size() + 1;
     }
+    // Not the end of the file, after which it would be cut.
+    if (stream.bad()) throw InputError(file_.string(), "", "cannot be read: " + std::string(std::strerror(errno != 0 ? errno : EIO)));
 }
 
 void ScoreFile::append(std::span<const RecordedScore> scores) {
@@ -144,7 +150,12 @@ void ScoreFile::fail_to_write() const {
 
 std::string problem_fingerprint(const Problem& problem) {
     Fingerprint print;
-    for (const Op& op : problem.graph->ops()) print.add(op.name);
+    for (const Op& op : problem.graph->ops()) {
+        print.add(op.name);
+        // The orders of pipelined batches and accumulation go by the phase.
+        print.add_bits(static_cast<std::uint64_t>(op.phase));
+    }
+    for (const bool together : problem.sends_together) print.add_bits(together ? 1 : 0);
     for (const Device& device : problem.machine->devices()) {
         print.add(device.name);
         print.add_bits(device.streams);

@@ -22,8 +22,9 @@ public:
     /// What the scores hold for, as names with values: network, machine, objective and the like. All must be the same.
     using Conditions = std::vector<std::pair<std::string, std::string>>;
 
-    /// Reads what is there, or begins a new file. Throws InputError for a file that cannot be read or written, is something else, or was
-    /// written under other conditions (the message names the first that differs); it is left as it was then.
+    /// Reads what is there, or begins a new file; nobody else can open it as long as this is there. Throws InputError for a file that
+    /// cannot be read or written, is something else, or was written under other conditions (the message names the first that differs); it
+    /// is left as it was then.
     ScoreFile(const Path& file, const Conditions& conditions);
 
     const std::vector<RecordedScore>& scores() const { return scores_; }
