@@ -59,7 +59,10 @@ Layout::Layout(std::shared_ptr<const Problem> p, const SimulationOptions& o)
 
     const auto devices = problem.machine->devices();
     link_room.assign(problem.channels, 1);
-    for (const Device& device : devices) link_room.push_back(device.copy_engines);
+    for (const Device& device : devices) {
+        link_room.push_back(device.copy_engines);
+        has_roomy_links = has_roomy_links || device.copy_engines > 1;
+    }
     route_leg.assign(1, 0);
     leg_begin.assign(1, 0);
     speed_begin.assign(1, 0);

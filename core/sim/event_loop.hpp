@@ -226,6 +226,7 @@ struct Layout {
     std::vector<std::uint32_t> leg_begin;     ///< [legs + 1]
     std::vector<std::uint32_t> leg_link;      ///< channels in the order of the route, then engines
     std::vector<std::uint32_t> link_room;     ///< [link]: messages at a time
+    bool has_roomy_links = false;             ///< whether some link has room for several messages
     int leg_bits = 0;                         ///< for the positions in the longest leg
     std::vector<double> leg_latency_s;        ///< [leg]: of all channels
     std::vector<std::uint32_t> speed_begin;   ///< [legs + 1]
@@ -805,7 +806,8 @@ private:
             } else {
                 s_.heap.push(event);
             }
-            touch(leg);
+            // What comes next at these links may start beside this one only where there is room for both.
+            if (l_.has_roomy_links) touch(leg);
         }
         s_.touched.clear();
         return handled;
