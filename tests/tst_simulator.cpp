@@ -224,7 +224,8 @@ struct Setting {
     const char* name = "";
     Order order = Order::fifo;
     test::MachineFeatures machine = {};
-    bool network = false;  ///< graphs with views, workspaces and the like
+    bool network = false;     ///< graphs with views, workspaces and the like
+    bool own_phases = false;  ///< graphs that give their backward and update ops themselves
     bool accumulates = false;
     bool memory_margin = false;
     MemoryModel memory = MemoryModel::training;
@@ -245,6 +246,9 @@ const std::array kSettings{
     Setting{.name = "GPipe", .order = Order::gpipe},
     Setting{.name = "1F1B", .order = Order::one_forward_one_backward},
     Setting{.name = "accumulation", .accumulates = true},
+    Setting{.name = "own phases", .network = true, .own_phases = true, .accumulates = true},
+    Setting{.name = "own phases, GPipe", .order = Order::gpipe, .own_phases = true, .accumulates = true},
+    Setting{.name = "own phases, 1F1B", .order = Order::one_forward_one_backward, .own_phases = true, .accumulates = true},
     Setting{.name = "all, fifo", .machine = kAll, .network = true, .accumulates = true},
     Setting{.name = "all, critical path", .order = Order::critical_path, .machine = kAll, .network = true, .accumulates = true},
     Setting{.name = "all, GPipe", .order = Order::gpipe, .machine = kAll, .network = true, .accumulates = true},
@@ -279,14 +283,14 @@ Case random_case(const Setting& setting, std::uint64_t seed) {
     const std::size_t inputs = 1 + random.index(4);
     const Training training = random.chance(0.5) ? Training::implicit : Training::none;
     ProblemOptions options;
-    options.inference = training == Training::none;
+    options.inference = training == Training::none && !setting.own_phases;
     options.memory = setting.memory;
     options.accumulate_gradients = setting.accumulates;
     if (setting.memory_margin) options.usable_memory = random.uniform(0.05, 1);
-    const auto graph = setting.network ? test::random_network : test::random_graph;
+    Graph graph = (setting.network ? test::random_network : test::random_graph)(seed, ops, inputs, training);
+    if (setting.own_phases) graph = test::with_phases(graph, seed);
     Case c;
-    c.problem =
-        test::problem(graph(seed, ops, inputs, training), test::with_features(test::random_machine(seed), seed, setting.machine), options);
+    c.problem = test::problem(std::move(graph), test::with_features(test::random_machine(seed), seed, setting.machine), options);
     if (seed % 4 == 0) c.problem = with_whole_seconds(*c.problem, random);
     c.placement = random_placement(*c.problem, random);
     c.options.order = setting.order;

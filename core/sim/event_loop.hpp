@@ -234,7 +234,7 @@ struct Layout {
     std::vector<DeviceId> stream_device;
     std::vector<std::uint32_t> share;  ///< [op * devices + device] in 1 / kWholeDevice; empty where there is one stream
     std::vector<std::uint32_t> rank;   ///< [op]: 0 for the highest upward rank; critical_path only
-    std::vector<Phase> phase;          ///< [op]: forward is all that a forward op depends on; general only
+    std::vector<Phase> phase;          ///< [op]: for the order: forward is all that a forward op depends on; general only
     static constexpr std::uint32_t kWholeDevice = 1U << 20;
 
     std::uint32_t streams() const { return stream_begin.back(); }
@@ -534,7 +534,7 @@ private:
 
     double general_duration_s(OpId op, DeviceId device) {
         const double duration_s = plan_.ops[op].duration_s;
-        if (!p_.accumulates || l_.phase[op] != Phase::update) return duration_s;
+        if (!p_.accumulates || p_.graph->op(op).phase != Phase::update) return duration_s;
         const std::uint32_t start = ++s_.updates[op];
         const double added_s = start == 1 ? 0 : p_.accumulate_s[std::size_t{op} * p_.devices + device];
         return added_s + (start == l_.options.batches ? duration_s : 0);
