@@ -456,6 +456,7 @@ private Q_SLOTS:
     void fork_join_over_two_devices();
     void remote_tensor_is_sent_once();
     void outputs_go_separately();
+    void outputs_go_together();
     void two_hops();
     void route_over_one_channel_twice();
     void shared_channel_is_half_duplex();
@@ -616,6 +617,22 @@ void TestSimulator::outputs_go_separately() {
                                    op_span(*problem, "right", 1, 4, 4, 5),
                                    op_span(*problem, "both", 1, 4, 5, 6),
                                });
+}
+
+/// A message is named after the first of its tensors, even if that has no bytes.
+void TestSimulator::outputs_go_together() {
+    GraphBuilder builder("together", 1, Training::none);
+    Op split = op_of("split", 1, {0, 1, 2});
+    split.sends_together = true;
+    builder.add(split, {});
+    builder.add(op_of("all", 1, {1}), {"split:2", "split:1", "split:0"});
+    const auto problem = test::problem(builder.build(), test::uniform_machine(2));
+    Simulator simulator(problem);
+    Trace trace;
+    simulator.run(Placement{0, 1}, trace);
+    Span message = hop_span(*problem, "split", 0, 0, 1, 1, 1, 4);
+    message.bytes = 3 * kGB;
+    COMPARE_SPANS(trace.spans, {op_span(*problem, "split", 0, 0, 0, 1), message, op_span(*problem, "all", 1, 4, 4, 5)});
 }
 
 void TestSimulator::two_hops() {

@@ -858,8 +858,9 @@ private:
         span.from = transfer.from;
         span.to = transfer.to;
         span.op = p_.producer[transfer.tensor];
+        bool first = true;
         for_each_tensor(transfer, [&](TensorId tensor) {
-            if (span.bytes == 0) span.tensor = tensor;
+            if (std::exchange(first, false)) span.tensor = tensor;
             span.bytes += l_.tensors[tensor].bytes;
         });
         span.batch = s_.batch_of[transfer.slot];
