@@ -279,13 +279,18 @@ private:
 
 /// Where a run stands.
 struct Progress {
-    explicit Progress(const Layout& layout);
+    explicit Progress(const Layout& layout) : Progress(layout, layout.most_transfers) {}
+    /// With room for fewer messages.
+    Progress(const Layout& layout, std::size_t most_transfers);
+
+    void make_room(const Layout& layout, std::size_t most_transfers);
 
     void reset(const Layout& layout, const Plan& plan);
 
     std::vector<Waiting> waiting;        ///< [item]
     std::vector<std::uint32_t> next_op;  ///< [item]: link of the device queues
-    /// [(slot * tensors + tensor) * devices + device]: readers and outgoing transfers of the copy there. All zero between runs.
+    /// [(slot * tensors + tensor) * devices + device]: readers and outgoing transfers of the copy there. All zero after a run,
+    /// unless nothing is freed by its readers (MemoryModel::exprimo in inference).
     std::vector<std::uint32_t> references;
     std::vector<Transfer> transfers;
     std::vector<std::uint32_t> next_transfer;  ///< [transfer << leg_bits | position]: link of the link queues, of free ones by transfer
