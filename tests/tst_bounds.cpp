@@ -110,6 +110,11 @@ Case real_case(std::uint64_t seed) {
     ProblemOptions options;
     options.accumulate_gradients = random.chance(0.4);
     options.recomputation = static_cast<Recomputation>(random.index(3));
+    if (seed % 3 == 0) {
+        graph = test::with_phases(graph, seed);
+        options.accumulate_gradients = true;
+        options.recomputation = Recomputation::none;
+    }
     options.in_place = random.chance(0.5);
     options.optimizer_states = static_cast<double>(random.index(3));
     if (random.chance(0.5)) options.usable_memory = random.uniform(0.5, 1);
@@ -157,6 +162,7 @@ private Q_SLOTS:
     void constraints();
     void streams();
     void accumulation();
+    void accumulation_that_forward_ops_read();
     void usable_memory();
     void memory_shifts_work();
     void parameters_that_do_not_fit_data();
@@ -274,6 +280,35 @@ void TestBounds::accumulation() {
     QCOMPARE(bound_s("load", 4), 2 + (3 * each_s + once_s) / 4);
     QCOMPARE(bound_s("critical-path", 1), 2 + once_s);
     QCOMPARE(bound_s("critical-path", 4), 2.0);
+}
+
+/// An update op that a forward op reads adds up gradients as any other does: 1 s of adding for each batch but the first, 2 s of its own.
+void TestBounds::accumulation_that_forward_ops_read() {
+    GraphBuilder builder("late", 1, Training::explicit_);
+    const auto add = [&](const std::string& name, Phase phase, std::int64_t bytes, const std::vector<std::string>& inputs) {
+        Op op;
+        op.name = name;
+        op.kind = "matmul";
+        op.phase = phase;
+        op.flops = phase == Phase::update ? 2 * kSecond : 0;
+        op.outputs.resize(1);
+        op.outputs[0].bytes = bytes;
+        builder.add(op, inputs);
+    };
+    add("in", Phase::forward, 0, {});
+    add("gradient", Phase::backward, 1'000'000'000, {"in"});
+    add("update", Phase::update, 0, {"gradient"});
+    add("next", Phase::forward, 0, {"update"});
+    Problem late = *test::problem(builder.build(), test::uniform_machine(1));
+    late.accumulates = true;
+    late.op_time_s = {0, 0, 2, 0};
+    late.accumulate_s = {0, 0, 1, 0};
+    const auto problem = std::make_shared<const Problem>(late);
+    for (const Order order : {Order::fifo, Order::critical_path, Order::gpipe, Order::one_forward_one_backward}) {
+        const SimulationOptions options{.batches = 4, .in_flight = 2, .order = order};
+        QCOMPARE(Simulator(problem, options).run(Placement(problem->groups, 0)).total_time_s, 3.0 + 2);
+        QCOMPARE(bound(lower_bounds(*problem, options), "load"), (3.0 + 2) / 4);
+    }
 }
 
 void TestBounds::usable_memory() {

@@ -115,6 +115,7 @@ private Q_SLOTS:
     void views_keep_what_they_view();
     void workspace_is_held_while_its_op_runs();
     void resident_parts();
+    void gradients_of_own_updates();
     void peaks_are_those_of_the_simulation_data() { seeds(); }
     void peaks_are_those_of_the_simulation();
 
@@ -276,6 +277,37 @@ void TestExplain::resident_parts() {
     QCOMPARE(peak.optimizer_bytes, 2 * kGB);
     QCOMPARE(peak.accumulated_gradient_bytes, kGB);
     QCOMPARE(peak.other_resident_bytes, 5 * kGB);
+
+    // Exprimo counts parameters alone, whatever is added up.
+    options.memory = MemoryModel::exprimo;
+    const Traced exprimo(test::problem(*run.problem->forward, test::uniform_machine(1), options), {0});
+    const MemoryPeak alone = memory_peaks(*exprimo.problem, exprimo.trace).front();
+    QCOMPARE(alone.parameter_bytes, kGB);
+    QCOMPARE(alone.optimizer_bytes, 0.0);
+    QCOMPARE(alone.accumulated_gradient_bytes, 0.0);
+}
+
+/// A graph that gives its update ops itself: what they read from backward ops is added up.
+void TestExplain::gradients_of_own_updates() {
+    GraphBuilder builder("own updates", 1, Training::explicit_);
+    Op forward = op_of("a", 1);
+    forward.parameter_bytes = kTensor;
+    builder.add(forward, {});
+    Op backward = op_of("a/backward", 1);
+    backward.phase = Phase::backward;
+    builder.add(backward, {"a"});
+    Op update = op_of("a/update", 1);
+    update.phase = Phase::update;
+    update.outputs.clear();
+    builder.add(update, {"a/backward"});
+    ProblemOptions options;
+    options.optimizer_states = 0;
+    options.accumulate_gradients = true;
+    const Traced run(test::problem(builder.build(), test::uniform_machine(1), options), {0, 0, 0});
+    const MemoryPeak peak = memory_peaks(*run.problem, run.trace).front();
+    QCOMPARE(peak.parameter_bytes, kGB);
+    QCOMPARE(peak.optimizer_bytes, 0.0);
+    QCOMPARE(peak.accumulated_gradient_bytes, kGB);
 }
 
 void TestExplain::peaks_are_those_of_the_simulation() {
@@ -286,6 +318,8 @@ void TestExplain::peaks_are_those_of_the_simulation() {
         for (const MemoryPeak& peak : memory_peaks(*run.problem, run.trace)) {
             QVERIFY(peak.bytes == run.outcome.peak_bytes[peak.device]);
             QVERIFY(held_bytes(peak) == peak.bytes);
+            QVERIFY(peak.parameter_bytes >= 0 && peak.optimizer_bytes >= 0);
+            QVERIFY(peak.accumulated_gradient_bytes >= 0 && peak.other_resident_bytes >= 0);
             const auto first = std::ranges::find_if(
                 run.trace.memory, [&](const MemorySample& sample) { return sample.device == peak.device && sample.bytes == peak.bytes; });
             QVERIFY(first != run.trace.memory.end());

@@ -324,6 +324,7 @@ private Q_SLOTS:
     void attentionHeads();
     void recurrentCells();
     void gradientsOfSlices();
+    void sameNames();
     void sameSlices();
     void idealMachine_data();
     void idealMachine();
@@ -893,6 +894,20 @@ void TestSharding::gradientsOfSlices() {
     QCOMPARE(problem->output_bytes[problem->output_begin[narrow]], 0.0);
     QCOMPARE(op_traffic(step, *step.find("conv/weight_gradient")).read_bytes,
              op_traffic(whole, *whole.find("conv/weight_gradient")).read_bytes);
+}
+
+/// The second output of "cell" and the only one of "cell_1" are both called "cell_1" in names.
+void TestSharding::sameNames() {
+    Op cell = make_op("cell", "lstm_cell", {2, 8});
+    cell.outputs.push_back(cell.outputs.front());
+    const Graph graph = make_graph({{make_op("x", "input", {2, 8})},
+                                    {cell, {"x"}},
+                                    {make_op("cell_1", "linear", {2, 8}), {"x"}},
+                                    {make_op("r", "add", {2, 8}), {"cell:1", "cell_1"}}});
+    const Graph split = shard(graph, Requests{{"cell", 2}, {"cell_1", 2}});
+    QCOMPARE(inputs_of(split, "r"), QStringLiteral("r_conc_cell_1 r_conc_cell_1'"));
+    QCOMPARE(inputs_of(split, "r_conc_cell_1"), QStringLiteral("cell_shard0:1 cell_shard1:1"));
+    QCOMPARE(inputs_of(split, "r_conc_cell_1'"), QStringLiteral("cell_1_shard0 cell_1_shard1"));
 }
 
 void TestSharding::sameSlices() {

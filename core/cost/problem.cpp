@@ -346,12 +346,11 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph, 
             }
             problem->op_time_s.push_back(time_s);
         }
+        // The sum of the gradients stays from batch to batch.
+        const bool sums = options.accumulate_gradients && options.memory == MemoryModel::training && ops.op(op).phase == Phase::update;
+        problem->accumulated_bytes.push_back(sums ? gradient_of_update(ops, ops.op(op)).bytes : 0);
         problem->resident_bytes.push_back(static_cast<double>(ops.op(op).parameter_bytes) * (1 + states) +
-                                          static_cast<double>(ops.op(op).resident_bytes));
-        if (options.accumulate_gradients && options.memory == MemoryModel::training && ops.op(op).phase == Phase::update) {
-            // The sum of the gradients stays from batch to batch.
-            problem->resident_bytes.back() += gradient_of_update(ops, ops.op(op)).bytes;
-        }
+                                          static_cast<double>(ops.op(op).resident_bytes) + problem->accumulated_bytes.back());
         problem->workspace_bytes.push_back(workspace_bytes(ops, ops.op(op), options));
         problem->sends_together.push_back(ops.op(op).sends_together);
     }

@@ -71,14 +71,16 @@ struct Problem {
     std::uint32_t ops = 0, tensors = 0, devices = 0, channels = 0, groups = 0;
 
     /// Seconds of ops and transfers are multiples of this power of two, so that sums up to 2^53 ticks are exact and the order of adding
-    /// does not matter. At most 2^-44 of the time that all ops take, each on its fastest device. 0: all times are.
+    /// does not matter. At most 2^-44 of the sum over all ops of their least time on any device of the machine, wherever they may be; if
+    /// that is 0, of the sum of transfer_s. If that is 0 too, so is this, and nothing is rounded.
     double tick_s = 0;
 
-    std::vector<double> op_time_s;        ///< [op * devices + device]
-    std::vector<double> resident_bytes;   ///< [op]: parameters, optimizer state and the like, held for the whole step
-    std::vector<TensorId> output_begin;   ///< [ops + 1]: outputs of op o are tensors output_begin[o] .. output_begin[o + 1]
-    std::vector<double> workspace_bytes;  ///< [op]
-    std::vector<double> tensor_bytes;     ///< [tensor]
+    std::vector<double> op_time_s;          ///< [op * devices + device]
+    std::vector<double> resident_bytes;     ///< [op]: parameters, optimizer state and the like, held for the whole step
+    std::vector<double> accumulated_bytes;  ///< [op]: the part of resident_bytes that is the sum of gradients over the batches
+    std::vector<TensorId> output_begin;     ///< [ops + 1]: outputs of op o are tensors output_begin[o] .. output_begin[o + 1]
+    std::vector<double> workspace_bytes;    ///< [op]
+    std::vector<double> tensor_bytes;       ///< [tensor]
     /// [tensor]: the input of its producer that it shares its memory with on the device of its producer (views, in-place ops), or
     /// kNoTensor.
     std::vector<TensorId> alias_of;

@@ -122,10 +122,11 @@ private:
         const Split* const split = split_of(input.op);
         if (split == nullptr) return {new_id_[input.op], input.output};
         Op cat;
-        cat.name = reader.name + "_conc_" + tensor_name(input);
         // What a reader reads twice is joined once.
-        const auto [known, first] = joined_.try_emplace(cat.name, static_cast<OpId>(ops_.size()));
+        const auto key = std::tuple(reader.name, input.op, input.output);
+        const auto [known, first] = joined_.try_emplace(key, static_cast<OpId>(ops_.size()));
         if (!first) return {known->second, 0};
+        cat.name = fresh(made_names_, reader.name + "_conc_" + tensor_name(input));  // output 1 of "f" is named as output 0 of "f_1"
         cat.kind = "cat";
         cat.scope = reader.scope;
         cat.devices = reader.devices;
@@ -148,7 +149,7 @@ private:
         if (!first) return {known->second, 0};
         Op& producer = ops_[whole.op];
         Op narrow;
-        narrow.name = fresh(narrow_names_, name);  // there may be one of the same bounds in another dimension
+        narrow.name = fresh(made_names_, name);  // there may be one of the same bounds in another dimension
         narrow.kind = "narrow";
         narrow.scope = producer.scope;
         narrow.devices = producer.devices;
@@ -220,12 +221,13 @@ private:
     const Graph& graph_;
     ChannelMap channels_;
     std::vector<Op> ops_;
-    std::vector<OpId> new_id_;      ///< by id in the old graph; of ops that are not split
-    std::map<OpId, Split> splits_;  ///< by id in the old graph
-    std::set<std::string> narrow_names_;
+    std::vector<OpId> new_id_;                                     ///< by id in the old graph; of ops that are not split
+    std::map<OpId, Split> splits_;                                 ///< by id in the old graph
+    std::set<std::string> made_names_;                             ///< of slices and concatenations
     std::set<std::string> labels_;                                 ///< all colocation labels
     std::map<std::string, std::vector<std::string>> part_labels_;  ///< of labels whose ops are all split into as many parts
-    std::map<std::string, OpId> joined_;                           ///< concatenations by name
+    /// Concatenations by reader, and op and output in the old graph.
+    std::map<std::tuple<std::string, OpId, std::uint32_t>, OpId> joined_;
     /// By op and output in the new graph, dimension, begin and end.
     std::map<std::tuple<OpId, std::uint32_t, std::size_t, std::int64_t, std::int64_t>, OpId> slices_;
 };

@@ -50,7 +50,8 @@ std::string shard_name(std::string_view op, std::size_t part);
 /// A range of an input comes straight from the part of the producer that computes it, where there is one; else from a
 /// "producer_narrow_begin_end" (kind narrow, placed with the producer, so that only the slice travels). What others read: each reader r of
 /// a split op f reads a "r_conc_f" (kind cat, no FLOPs; "r_conc_f_k" of output k), which is placed with r. So does each part of a reader
-/// that is split itself; what it wants a range of, it then cuts as "r_narrow_f_begin_end".
+/// that is split itself; what it wants a range of, it then cuts as "r_narrow_f_begin_end". Where two of these names are the same (output 1
+/// of f, and f_1), the later one gets an apostrophe.
 ///
 /// Outputs, FLOPs, parameters, resident bytes and measured times of the parts add up to those of the op; the workspace is divided for ops
 /// whose parts read a range of the first input, and whole for the others, which unfold all of it. Parts keep scope, devices and attributes

@@ -85,9 +85,10 @@ private:
 
 class Machine {
 public:
-    /// Throws MachineError unless: there are 1 to 1024 devices; names are unique and not empty; speeds, bandwidths and memory are
-    /// finite and positive; efficiencies lie in (0, 1]; latencies and overheads are finite and not negative; tables ascend; every ordered
-    /// pair of different devices has exactly one route of at least one known channel; a cut-through route crosses no channel twice.
+    /// Throws MachineError unless: there are 1 to 1024 devices and at most 65536 channels; names are unique and not empty; speeds,
+    /// bandwidths and memory are finite and positive; efficiencies lie in (0, 1]; latencies and overheads are finite and not negative; a
+    /// device has 1 to 64 streams and 0 to 64 copy engines; tables ascend; every ordered pair of different devices has exactly one route of
+    /// at least one known channel; a cut-through route crosses no channel twice.
     Machine(std::string name, std::vector<Device> devices, std::vector<Channel> channels, std::vector<Route> routes,
             Crossing crossing = Crossing::store_and_forward);
 

@@ -19,7 +19,8 @@ constexpr std::size_t kMostMoves = 16;                         ///< groups that 
 
 /// The base run just after one of its events.
 struct Snapshot {
-    explicit Snapshot(const Layout& layout) : progress(layout) {}
+    /// Of all messages that there may be few are under way together: room is made for those that are.
+    explicit Snapshot(const Layout& layout) : progress(layout, 0) {}
 
     std::uint32_t event = 0;
     Progress progress;
@@ -154,6 +155,7 @@ struct Saver {
             Snapshot& snapshot = snapshots.front();
             close_part(snapshot.peak_of_part);
             snapshot.peak_before = peak;
+            snapshot.progress.make_room(layout, progress.fresh_transfer);
             copy(layout, progress, snapshot.progress);
             snapshot.progress.now_s = now_s;
             snapshot.progress.references = progress.references;
@@ -312,7 +314,9 @@ struct DeltaSimulator::State {
     /// Ends of ops spread over the run; of those in a stretch the one after which the least is pending, because there the runs are most
     /// likely to meet.
     void choose_snapshots() {
-        const std::size_t bytes = progress.references.size() * sizeof(std::uint32_t) + progress.waiting.size() * 3 * sizeof(std::uint32_t);
+        const std::size_t transfer_bytes = sizeof(Transfer) + (sizeof(std::uint32_t) << layout.leg_bits);
+        const std::size_t bytes = progress.references.size() * sizeof(std::uint32_t) + progress.waiting.size() * 3 * sizeof(std::uint32_t) +
+                                  progress.fresh_transfer * transfer_bytes;
         const std::size_t room = std::clamp(kSnapshotBytes / std::max<std::size_t>(bytes, 1), std::size_t{4}, kMostSnapshots);
         const std::size_t count = std::clamp(events / kLeastEvents, std::size_t{4}, room);
         const std::size_t stretch = std::max<std::size_t>(events / (count + 1), 1);

@@ -186,14 +186,13 @@ void Plan::count_ops(const Layout& layout) {
     }
 }
 
-Progress::Progress(const Layout& layout) {
+Progress::Progress(const Layout& layout, std::size_t most_transfers) {
     const Problem& problem = layout.problem;
     const std::size_t items = std::size_t{layout.slots} << layout.op_bits;
     waiting.resize(items);
     next_op.resize(items);
     references.assign(std::size_t{problem.tensors} * problem.devices * layout.slots, 0);
-    transfers.resize(layout.most_transfers);
-    next_transfer.resize(layout.most_transfers << layout.leg_bits);
+    make_room(layout, most_transfers);
     devices.resize(problem.devices);
     links.resize(layout.link_room.size());
     heap.reserve(layout.streams() + problem.channels);
@@ -212,6 +211,12 @@ Progress::Progress(const Layout& layout) {
     forward_left.resize(problem.devices);
     if (layout.options.order == Order::one_forward_one_backward) left.resize(std::size_t{layout.options.batches} * problem.devices);
     if (problem.accumulates) updates.resize(problem.ops);
+}
+
+void Progress::make_room(const Layout& layout, std::size_t most_transfers) {
+    if (transfers.size() >= most_transfers) return;
+    transfers.resize(most_transfers);
+    next_transfer.resize(most_transfers << layout.leg_bits);
 }
 
 void Progress::reset(const Layout& layout, const Plan& plan) {

@@ -235,7 +235,7 @@ struct Layout {
     std::vector<DeviceId> stream_device;
     std::vector<std::uint32_t> share;  ///< [op * devices + device] in 1 / kWholeDevice; empty where there is one stream
     std::vector<std::uint32_t> rank;   ///< [op]: 0 for the highest upward rank; critical_path only
-    std::vector<Phase> phase;          ///< [op]: forward is all that a forward op depends on; general only
+    std::vector<Phase> phase;          ///< [op]: for the order: forward is all that a forward op depends on; general only
     static constexpr std::uint32_t kWholeDevice = 1U << 20;
 
     std::uint32_t streams() const { return stream_begin.back(); }
@@ -280,13 +280,18 @@ private:
 
 /// Where a run stands.
 struct Progress {
-    explicit Progress(const Layout& layout);
+    explicit Progress(const Layout& layout) : Progress(layout, layout.most_transfers) {}
+    /// With room for fewer messages.
+    Progress(const Layout& layout, std::size_t most_transfers);
+
+    void make_room(const Layout& layout, std::size_t most_transfers);
 
     void reset(const Layout& layout, const Plan& plan);
 
     std::vector<Waiting> waiting;        ///< [item]
     std::vector<std::uint32_t> next_op;  ///< [item]: link of the device queues
-    /// [(slot * tensors + tensor) * devices + device]: readers and outgoing transfers of the copy there. All zero between runs.
+    /// [(slot * tensors + tensor) * devices + device]: readers and outgoing transfers of the copy there. All zero after a run,
+    /// unless nothing is freed by its readers (MemoryModel::exprimo in inference).
     std::vector<std::uint32_t> references;
     std::vector<Transfer> transfers;
     std::vector<std::uint32_t> next_transfer;  ///< [transfer << leg_bits | position]: link of the link queues, of free ones by transfer
@@ -535,7 +540,7 @@ private:
 
     double general_duration_s(OpId op, DeviceId device) {
         const double duration_s = plan_.ops[op].duration_s;
-        if (!p_.accumulates || l_.phase[op] != Phase::update) return duration_s;
+        if (!p_.accumulates || p_.graph->op(op).phase != Phase::update) return duration_s;
         const std::uint32_t start = ++s_.updates[op];
         const double added_s = start == 1 ? 0 : p_.accumulate_s[std::size_t{op} * p_.devices + device];
         return added_s + (start == l_.options.batches ? duration_s : 0);
@@ -860,8 +865,9 @@ private:
         span.from = transfer.from;
         span.to = transfer.to;
         span.op = p_.producer[transfer.tensor];
+        bool first = true;
         for_each_tensor(transfer, [&](TensorId tensor) {
-            if (span.bytes == 0) span.tensor = tensor;
+            if (std::exchange(first, false)) span.tensor = tensor;
             span.bytes += l_.tensors[tensor].bytes;
         });
         span.batch = s_.batch_of[transfer.slot];

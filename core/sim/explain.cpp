@@ -243,8 +243,7 @@ private:
         const Op& op = problem_.graph->op(id);
         const auto parameters = static_cast<double>(op.parameter_bytes);
         const auto other = static_cast<double>(op.resident_bytes);
-        const bool sums = problem_.accumulates && op.phase == Phase::update && op.forward_op != kInvalidOp;
-        const double gradients = sums ? static_cast<double>(problem_.graph->op(op.forward_op).parameter_bytes) : 0;
+        const double gradients = problem_.accumulated_bytes[id];
         peak.parameter_bytes += parameters;
         peak.other_resident_bytes += other;
         peak.accumulated_gradient_bytes += gradients;

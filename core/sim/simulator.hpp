@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Event-based simulation of a training (or inference) step under a placement, as in Placeto (section 4.2 and appendix) and
-// Exprimo: a device runs one op at a time and a channel one transfer at a time, each from its own first-in-first-out
-// queue; computing and transferring overlap.
+// Exprimo: computing and transferring overlap, and ops and transfers wait in the queues of the devices and channels that they need. There a
+// device runs one op at a time and a channel one transfer at a time, first come, first served; here a device may have several streams, a
+// transfer may need several channels at once, and the queues may have other orders.
 #pragma once
 
 #include <cstdint>

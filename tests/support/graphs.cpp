@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tests/support/graphs.hpp"
 
+#include <algorithm>
+
 #include "core/base/random.hpp"
 
 namespace placewright::test {
@@ -109,6 +111,21 @@ Graph random_network(std::uint64_t seed, std::size_t ops, std::size_t max_inputs
         op.sends_together = random.chance(0.3);
         outputs.push_back(op.outputs);
         builder.add(std::move(op), std::move(inputs));
+    }
+    return builder.build();
+}
+
+Graph with_phases(const Graph& graph, std::uint64_t seed) {
+    Random random(seed ^ 0x706861ULL);
+    GraphBuilder builder(graph.name(), graph.batch(), Training::explicit_);
+    std::vector<Phase> phases;
+    for (Op op : graph.ops()) {
+        const bool reads_gradient = std::ranges::any_of(op.inputs, [&](const TensorRef& input) {
+            return phases[input.op] == Phase::backward && graph.op(input.op).outputs[input.output].bytes > 0;
+        });
+        op.phase = reads_gradient && random.chance(0.5) ? Phase::update : random.chance(0.4) ? Phase::backward : Phase::forward;
+        phases.push_back(op.phase);
+        builder.add(std::move(op));
     }
     return builder.build();
 }

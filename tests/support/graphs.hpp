@@ -24,6 +24,10 @@ Graph random_graph(std::uint64_t seed, std::size_t ops, std::size_t max_inputs =
 /// workspaces, outputs that travel together, ops that share a device. Beside each other and in chains.
 Graph random_network(std::uint64_t seed, std::size_t ops, std::size_t max_inputs = 3, Training training = Training::none);
 
+/// The same ops as a step that gives its backward and update ops itself, drawn at random: forward ops may read what any of them make.
+/// Every update op reads a gradient. The same for the same seed.
+Graph with_phases(const Graph& graph, std::uint64_t seed);
+
 /// A deep network as Inception-V3 and ResNet are: a chain of modules, each of one to five parallel branches of one to four ops, joined and
 /// added to what went in. A training step of about `ops` ops; sizes and costs vary. The same for the same seed.
 Graph modular_network(std::uint64_t seed, std::size_t ops);
