@@ -31,7 +31,6 @@
 #include "core/algorithms.hpp"
 #include "core/graph/networks.hpp"
 #include "core/io/input_error.hpp"
-#include "core/io/score_file.hpp"
 #include "widgets/quantities.hpp"
 #include "widgets/standing_plot.hpp"
 
@@ -454,8 +453,7 @@ const CaseOnItsWay* CompareWindow::currentCase() const {
 const ComparedRun* CompareWindow::showable() const {
     const CaseOnItsWay* item = currentCase();
     if (item == nullptr || !m_document->isOpen()) return nullptr;
-    if (!(m_run->request().options == m_document->options()) || item->fingerprint != problem_fingerprint(*m_document->problem()))
-        return nullptr;
+    if (!(m_run->request().options == m_document->options()) || item->fingerprint != m_document->fingerprint()) return nullptr;
     const ComparedRun* best = nullptr;
     for (const ComparedRun& run : item->compared.runs) {
         if (run.contestant != currentEntry()->contestant) continue;

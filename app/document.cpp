@@ -15,6 +15,7 @@
 #include "app/option_text.hpp"
 #include "core/algorithms.hpp"
 #include "core/io/input_error.hpp"
+#include "core/io/score_file.hpp"
 #include "widgets/quantities.hpp"
 
 namespace placewright {
@@ -55,18 +56,7 @@ private:
     std::size_t m_hash = 0;
 };
 
-/// Of problems for which placements and step times do not mean the same.
-std::size_t fingerprint(const Problem& problem) {
-    Fingerprint print;
-    for (const Op& op : problem.graph->ops()) print.add(op.name);
-    print.add(problem.grouping.group_of);
-    print.add(problem.op_time_s);
-    print.add(problem.transfer_s);
-    print.add(problem.allowed);
-    return print.value();
-}
-
-std::size_t fingerprint(const Graph& graph) {
+std::size_t graphFingerprint(const Graph& graph) {
     Fingerprint print;
     for (const Op& op : graph.ops()) {
         print.add(op.name);
@@ -224,8 +214,8 @@ Scenario Document::changed(const Request& request, const Scenario& open) {
     next.job = make_job(std::move(graph), std::move(machine), used);
     next.job.own_machine = open.job.own_machine;
     next.job.batch_is_open = open.job.batch_is_open;
-    next.fingerprint = fingerprint(*next.job.problem);
-    next.graphFingerprint = fingerprint(*next.job.problem->forward);
+    next.fingerprint = problem_fingerprint(*next.job.problem);
+    next.graphFingerprint = graphFingerprint(*next.job.problem->forward);
     return next;
 }
 
@@ -261,8 +251,8 @@ Document::Reading Document::read(const Request& request, const Scenario& open) {
         throw std::runtime_error(std::string(error.what()) + "; the options in use are " +
                                  options.join(QStringLiteral(", ")).toStdString());
     }
-    next.fingerprint = fingerprint(*next.job.problem);
-    next.graphFingerprint = fingerprint(*next.job.problem->forward);
+    next.fingerprint = problem_fingerprint(*next.job.problem);
+    next.graphFingerprint = graphFingerprint(*next.job.problem->forward);
     return {std::make_shared<const Scenario>(std::move(next)), false, {}};
 }
 

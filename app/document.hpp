@@ -27,7 +27,7 @@ struct Scenario {
     Job job;
     QString networkFile, machineFile;
     JobOptions options;
-    std::size_t fingerprint = 0;  ///< of the problem; that of the graph alone tells files apart that have changed
+    std::string fingerprint;  ///< of the problem; that of the graph alone tells files apart that have changed
     std::size_t graphFingerprint = 0;
 };
 
@@ -55,6 +55,8 @@ public:
     const QString& networkFile() const { return m_scenario->networkFile; }
     const QString& machineFile() const { return m_scenario->machineFile; }
     const JobOptions& options() const { return m_scenario->options; }
+    /// problem_fingerprint() of the problem.
+    const std::string& fingerprint() const { return m_scenario->fingerprint; }
     const std::shared_ptr<const GraphScene>& scene() const { return m_scene; }
     const Placement& placement() const { return m_placement; }
     /// Device of each op of the problem's graph.
