@@ -219,6 +219,7 @@ QWidget* CompareWindow::makeResults() {
     m_second = new QComboBox;
     m_first->setObjectName(QStringLiteral("first"));
     m_second->setObjectName(QStringLiteral("second"));
+    for (QComboBox* box : {m_first, m_second}) box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     m_first->setAccessibleName(tr("First algorithm of the test"));
     m_second->setAccessibleName(tr("Second algorithm of the test"));
     m_test = new QLabel;

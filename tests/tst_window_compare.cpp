@@ -132,6 +132,15 @@ private Q_SLOTS:
         auto* bars = qobject_cast<QCPBars*>(plot->plottable(0));
         QVERIFY(bars != nullptr);
         QCOMPARE(bars->data()->size(), 2);
+        auto* intervals = qobject_cast<QCPErrorBars*>(plot->plottable(1));
+        QVERIFY(intervals != nullptr);
+        const double unit = bars->data()->at(1)->value / all[0].score_s.mean;  // the first is drawn on top
+        for (int i = 0; i < 2; ++i) {
+            const SampleStatistics& score_s = all[static_cast<std::size_t>(1 - i)].score_s;
+            QCOMPARE(bars->data()->at(i)->value, score_s.mean * unit);
+            QCOMPARE(intervals->data()->at(i).errorPlus, score_s.half_width_95.value_or(0) * unit);
+        }
+        QVERIFY(all[0].score_s.half_width_95 != all[1].score_s.half_width_95);
         const auto test = welch_test(all[0].score_s, all[1].score_s);
         const QString said = control<QLabel>(compare, "test")->text();
         if (test) {

@@ -60,7 +60,8 @@ void StandingPlot::draw() {
     auto* bars = new QCPBars(names, times);
     auto* intervals = new QCPErrorBars(names, times);
     auto* dots = new QCPGraph(names, times);
-    for (std::size_t i = 0; i < m_bars.size(); ++i) {
+    // By ascending place: the intervals go by the order of the bars in their sorted data.
+    for (std::size_t i = m_bars.size(); i-- > 0;) {
         const StandingBar& bar = m_bars[i];
         const double place = count - static_cast<double>(i);
         ticker->addTick(place, bar.fits ? bar.title : tr("%1 (over memory)").arg(bar.title));
