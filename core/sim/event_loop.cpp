@@ -19,7 +19,7 @@ std::vector<std::uint32_t> upward_ranks(const Layout& layout) {
         double longest_s = 0;
         for (TensorId tensor = p.output_begin[op]; tensor < p.output_begin[op + 1]; ++tensor) {
             double transfer_s = 0;
-            for (std::uint32_t leg = 0; leg + 1 < layout.leg_begin.size(); ++leg) transfer_s += layout.leg_time_s(leg, tensor);
+            for (std::uint32_t leg = 0; leg < layout.leg_table.size(); ++leg) transfer_s += layout.leg_time_s(leg, tensor);
             if (pairs > 0) transfer_s /= static_cast<double>(pairs);
             for (auto i = p.consumer_begin[tensor]; i < p.consumer_begin[tensor + 1]; ++i) {
                 longest_s = std::max(longest_s, transfer_s + rank[p.consumer[i]]);
@@ -64,8 +64,6 @@ Layout::Layout(std::shared_ptr<const Problem> p, const SimulationOptions& o)
         has_roomy_links = has_roomy_links || device.copy_engines > 1;
     }
     route_leg.assign(1, 0);
-    leg_begin.assign(1, 0);
-    speed_begin.assign(1, 0);
     for (DeviceId from = 0; from < problem.devices; ++from) {
         for (DeviceId to = 0; to < problem.devices; ++to) add_route(from, to);
     }
@@ -94,6 +92,7 @@ void Layout::add_route(DeviceId from, DeviceId to) {
     const std::size_t route = std::size_t{from} * problem.devices + to;
     const std::uint32_t first = problem.route_begin[route];
     const std::uint32_t end = problem.route_begin[route + 1];
+    auto first_link = static_cast<std::uint32_t>(leg_link.size());
     const bool cut_through = problem.crossing == Crossing::cut_through;
     for (std::uint32_t i = first; i < end; ++i) {
         leg_link.push_back(problem.route_channel[i]);
@@ -104,24 +103,25 @@ void Layout::add_route(DeviceId from, DeviceId to) {
         };
         if (cut_through || i == first) add_engine(from);
         if (i + 1 == end) add_engine(to);
-        leg_begin.push_back(static_cast<std::uint32_t>(leg_link.size()));
-        const auto leg = static_cast<std::uint32_t>(leg_begin.size() - 2);
-        leg_bits = std::max(leg_bits, static_cast<int>(std::bit_width(links_of(leg).size() - 1)));
-        add_speeds(leg);
+        add_leg(std::exchange(first_link, static_cast<std::uint32_t>(leg_link.size())));
     }
-    route_leg.push_back(static_cast<std::uint32_t>(leg_begin.size() - 1));
+    route_leg.push_back(static_cast<std::uint32_t>(leg_table.size()));
 }
 
-void Layout::add_speeds(std::uint32_t leg) {
-    double latency_s = 0;
-    for (const std::uint32_t link : links_of(leg)) {
+/// Of the links from `first_link` on.
+void Layout::add_leg(std::uint32_t first_link) {
+    Leg leg{first_link, static_cast<std::uint32_t>(leg_link.size()) - first_link, static_cast<std::uint32_t>(speeds.size())};
+    leg_bits = std::max(leg_bits, static_cast<int>(std::bit_width(leg.links - 1)));
+    for (const std::uint32_t link : std::span(leg_link).subspan(first_link)) {
         if (link >= problem.channels) break;
         const Speed speed{problem.channel_class[link], problem.channel_latency_s[link]};
-        latency_s += speed.latency_s;
-        if (std::find(speeds.begin() + speed_begin.back(), speeds.end(), speed) == speeds.end()) speeds.push_back(speed);
+        leg.latency_s += speed.latency_s;
+        if (std::find(speeds.begin() + leg.first_speed, speeds.end(), speed) == speeds.end()) speeds.push_back(speed);
     }
-    leg_latency_s.push_back(latency_s);
-    speed_begin.push_back(static_cast<std::uint32_t>(speeds.size()));
+    leg.speeds = static_cast<std::uint32_t>(speeds.size()) - leg.first_speed;
+    leg.channel_class = speeds.back().channel_class;
+    leg.more_s = leg.latency_s - speeds.back().latency_s;
+    leg_table.push_back(leg);
 }
 
 Plan::Plan(const Layout& layout) {
@@ -201,7 +201,7 @@ Progress::Progress(const Layout& layout, std::size_t most_transfers) {
     free_slots.reserve(layout.slots);
     batch_end_s.reserve(layout.options.batches);
     departures.resize(layout.most_departures);
-    touched.reserve((layout.most_departures + 2) << (layout.leg_bits + 1));
+    unblocked.reserve((layout.most_departures + 2) << (layout.leg_bits + 1));
     if (!layout.general) return;
     stream_item.resize(layout.streams());
     stream_start_s.resize(layout.streams());
@@ -221,7 +221,10 @@ void Progress::make_room(const Layout& layout, std::size_t most_transfers) {
 
 void Progress::reset(const Layout& layout, const Plan& plan) {
     std::ranges::fill(devices, DeviceState{});
-    std::ranges::fill(links, LinkState{});
+    for (std::size_t link = 0; link < links.size(); ++link) {
+        links[link] = {};
+        links[link].room = layout.link_room[link];
+    }
     for (std::size_t device = 0; device < devices.size(); ++device) {
         devices[device].memory_bytes = devices[device].peak_bytes = plan.resident_bytes[device];
     }

@@ -97,7 +97,7 @@ struct Queue {
 
     bool empty() const { return head == kNone; }
 
-    void append(std::uint32_t item, std::vector<std::uint32_t>& next) {
+    void append(std::uint32_t item, std::uint32_t* next) {
         next[item] = kNone;
         if (head == kNone) {
             head = item;
@@ -109,7 +109,7 @@ struct Queue {
 
     /// Behind all items whose key is not larger.
     template <class Key>
-    void insert(std::uint32_t item, std::vector<std::uint32_t>& next, const Key& key) {
+    void insert(std::uint32_t item, std::uint32_t* next, const Key& key) {
         const auto own = key(item);
         if (head == kNone || key(tail) <= own) {
             append(item, next);
@@ -124,7 +124,7 @@ struct Queue {
         }
     }
 
-    std::uint32_t take(const std::vector<std::uint32_t>& next) {
+    std::uint32_t take(const std::uint32_t* next) {
         const std::uint32_t item = head;
         head = next[item];
         return item;
@@ -145,7 +145,7 @@ struct DeviceState {
 struct LinkState {
     Queue queue;
     std::uint32_t running = kNone;  ///< of a channel: the message whose leg begins with it
-    std::uint32_t at_work = 0;      ///< messages; only where Layout::legs
+    std::uint32_t room = 1;         ///< for so many messages beside those at work; only where Layout::legs
     double busy_s = 0;
     double bytes = 0;
     std::uint64_t crossings = 0;
@@ -179,12 +179,27 @@ struct Waiting {
 struct Transfer {
     TensorId tensor = 0, tensor_end = 0;
     std::uint32_t slot = 0;
-    std::uint32_t leg = 0;  ///< index into Layout::leg_begin
+    std::uint32_t leg = 0;  ///< index into Layout::leg_table
     std::uint32_t last_leg = 0;
     DeviceId from = 0, to = 0;
-    bool left = false;          ///< whether its first leg is done
+    bool left = false;  ///< whether its first leg is done
+    /// Of the links of its leg those where others go before it or there is no room; kStarted once it has started. Only where Layout::legs.
+    std::uint16_t blocked = 0;
+    double bytes = 0;           ///< of all its tensors
+    double duration_s = 0;      ///< of its leg
     std::uint64_t arrival = 0;  ///< counts up with each queueing; only where Layout::legs
     std::uint64_t key = 0;      ///< order in the queues; only where Layout::general
+
+    static constexpr std::uint16_t kStarted = std::numeric_limits<std::uint16_t>::max();
+};
+
+/// What a message holds at the same time, on its way along a route.
+struct Leg {
+    std::uint32_t first_link = 0, links = 0;    ///< in Layout::leg_link: channels in the order of the route, then engines
+    std::uint32_t first_speed = 0, speeds = 0;  ///< in Layout::speeds: of its channels, each once
+    double latency_s = 0;                       ///< of all its channels
+    std::uint32_t channel_class = 0;            ///< where all its channels are of one speed
+    double more_s = 0;                          ///< there: latencies of all but one
 };
 
 /// Of the leg that a message waits for or is on.
@@ -223,14 +238,12 @@ struct Layout {
 
     // Links are the channels and, after them, the devices' copy engines.
     std::vector<std::uint32_t> route_leg;     ///< [devices * devices + 1]: legs of the route from * devices + to
-    std::vector<std::uint32_t> leg_begin;     ///< [legs + 1]
-    std::vector<std::uint32_t> leg_link;      ///< channels in the order of the route, then engines
+    std::vector<Leg> leg_table;
+    std::vector<std::uint32_t> leg_link;
     std::vector<std::uint32_t> link_room;     ///< [link]: messages at a time
     bool has_roomy_links = false;             ///< whether some link has room for several messages
     int leg_bits = 0;                         ///< for the positions in the longest leg
-    std::vector<double> leg_latency_s;        ///< [leg]: of all channels
-    std::vector<std::uint32_t> speed_begin;   ///< [legs + 1]
-    std::vector<Speed> speeds;                ///< of the channels of a leg, each once
+    std::vector<Speed> speeds;
     std::vector<std::uint32_t> stream_begin;  ///< [devices + 1]
     std::vector<DeviceId> stream_device;
     std::vector<std::uint32_t> share;  ///< [op * devices + device] in 1 / kWholeDevice; empty where there is one stream
@@ -239,22 +252,25 @@ struct Layout {
     static constexpr std::uint32_t kWholeDevice = 1U << 20;
 
     std::uint32_t streams() const { return stream_begin.back(); }
-    std::span<const std::uint32_t> links_of(std::uint32_t leg) const {
-        return std::span(leg_link).subspan(leg_begin[leg], leg_begin[leg + 1] - leg_begin[leg]);
-    }
     /// Seconds of a tensor on a leg: the latencies of its channels, and what the slowest needs beyond its own.
     double leg_time_s(std::uint32_t leg, TensorId tensor) const {
-        double longest_s = -std::numeric_limits<double>::infinity();
-        for (std::uint32_t i = speed_begin[leg]; i < speed_begin[leg + 1]; ++i) {
-            const double time_s = problem.transfer_s[std::size_t{tensor} * problem.channel_classes + speeds[i].channel_class];
-            longest_s = std::max(longest_s, time_s - speeds[i].latency_s);
-        }
-        return leg_latency_s[leg] + longest_s;
+        const Leg& record = leg_table[leg];
+        const double* const times_s = &problem.transfer_s[std::size_t{tensor} * problem.channel_classes];
+        if (record.speeds == 1) [[likely]] return times_s[record.channel_class] + record.more_s;
+        return record.latency_s + longest_s(record, times_s);
     }
 
 private:
+    /// Of the channels of a leg the longest time without its latency.
+    [[gnu::noinline]] double longest_s(const Leg& leg, const double* times_s) const {
+        double longest_s = -std::numeric_limits<double>::infinity();
+        for (const Speed& speed : std::span(&speeds[leg.first_speed], leg.speeds)) {
+            longest_s = std::max(longest_s, times_s[speed.channel_class] - speed.latency_s);
+        }
+        return longest_s;
+    }
     void add_route(DeviceId from, DeviceId to);
-    void add_speeds(std::uint32_t leg);
+    void add_leg(std::uint32_t first_link);
 };
 
 /// What depends on the placement only.
@@ -323,7 +339,7 @@ struct Progress {
 
     // Scratch of one event.
     std::vector<std::pair<TensorId, DeviceId>> departures;
-    std::vector<std::uint32_t> touched;  ///< links
+    std::vector<std::uint32_t> unblocked;  ///< messages that have come to be free to start, some more than once; only where Layout::legs
 
     // Traced runs only.
     std::vector<double> queued_s;     ///< [item]
@@ -343,7 +359,31 @@ class Loop {
 
 public:
     Loop(const Layout& layout, const Plan& plan, Progress& progress, Trace* trace = nullptr, Hook* hook = nullptr)
-        : l_(layout), p_(layout.problem), plan_(plan), s_(progress), trace_(trace), hook_(hook), now_s_(progress.now_s) {}
+        : l_(layout),
+          p_(layout.problem),
+          plan_(plan),
+          s_(progress),
+          trace_(trace),
+          hook_(hook),
+          now_s_(progress.now_s),
+          batches_(layout.options.batches),
+          device_count_(layout.problem.devices),
+          slot_references_(std::size_t{layout.problem.tensors} * layout.problem.devices),
+          op_bits_(layout.op_bits),
+          leg_bits_(layout.leg_bits),
+          ops_(plan.ops.data()),
+          tensors_(layout.tensors.data()),
+          consumer_(layout.problem.consumer.data()),
+          input_(layout.problem.input.data()),
+          legs_(layout.leg_table.data()),
+          leg_link_(layout.leg_link.data()),
+          waiting_(progress.waiting.data()),
+          next_op_(progress.next_op.data()),
+          references_(progress.references.data()),
+          transfers_(progress.transfers.data()),
+          next_transfer_(progress.next_transfer.data()),
+          devices_(progress.devices.data()),
+          links_(progress.links.data()) {}
 
     void start() { admit(); }
 
@@ -354,12 +394,12 @@ public:
             now_s_ = event.time_s();
             OpId ended = kInvalidOp;
             std::uint32_t transfer = kNone;
-            if (event.resource() < l_.streams()) {
+            if (event.resource() < stream_count()) {
                 ended = end_op(event.resource());
                 // Only the end of an op can make room for a batch or leave a device idle.
-                if (s_.admitted < l_.options.batches) admit();
+                if (s_.admitted < batches_) admit();
             } else {
-                transfer = end_leg(event.resource() - l_.streams());
+                transfer = end_leg(event.resource() - stream_count());
             }
             if constexpr (Hook::kActive) {
                 if (hook_->after(ended, transfer, now_s_)) return;
@@ -369,19 +409,22 @@ public:
     }
 
 private:
+    std::uint32_t stream_count() const { return kGeneral ? l_.streams() : device_count_; }
+
+    std::span<const std::uint32_t> links_of(std::uint32_t leg) const { return {leg_link_ + legs_[leg].first_link, legs_[leg].links}; }
+
     bool readers_release() const { return Memory::kInferenceFrees || !p_.inference; }
 
-    OpId op_of(std::uint32_t item) const { return item & ((1U << l_.op_bits) - 1); }
+    OpId op_of(std::uint32_t item) const { return item & ((1U << op_bits_) - 1); }
 
     /// Of the copies of a tensor, by device.
-    std::uint32_t* references(std::uint32_t slot, TensorId tensor) {
-        return &s_.references[(std::size_t{slot} * p_.tensors + tensor) * p_.devices];
-    }
+    std::uint32_t* references(std::uint32_t slot, TensorId tensor) { return references_of(slot) + std::size_t{tensor} * device_count_; }
+    std::uint32_t* references_of(std::uint32_t slot) { return references_ + slot * slot_references_; }
 
     // --- Memory
 
     void allocate(DeviceId device, double bytes) {
-        DeviceState& state = s_.devices[device];
+        DeviceState& state = devices_[device];
         state.memory_bytes += bytes;
         if constexpr (Memory::kCountsWithinEvents) {
             state.peak_bytes = std::max(state.peak_bytes, state.memory_bytes);
@@ -390,14 +433,14 @@ private:
     }
 
     void release(DeviceId device, double bytes) {
-        s_.devices[device].memory_bytes -= bytes;
+        devices_[device].memory_bytes -= bytes;
         if constexpr (Memory::kCountsWithinEvents) sample(device, false);
     }
 
     /// The event has been handled as far as the memory of this device goes.
     void settle(DeviceId device) {
         if constexpr (!Memory::kCountsWithinEvents) {
-            DeviceState& state = s_.devices[device];
+            DeviceState& state = devices_[device];
             state.peak_bytes = std::max(state.peak_bytes, state.memory_bytes);
             if constexpr (kTraced) {
                 const MemorySample& last = trace_->memory.back();
@@ -413,17 +456,20 @@ private:
             auto& samples = trace_->memory;
             const bool repeated = samples.back().device == device && samples.back().time_s == now_s_;
             if (repeated && (rose || !rose_)) {
-                samples.back().bytes = s_.devices[device].memory_bytes;
+                samples.back().bytes = devices_[device].memory_bytes;
             } else {
-                samples.push_back({device, now_s_, s_.devices[device].memory_bytes});
+                samples.push_back({device, now_s_, devices_[device].memory_bytes});
             }
             rose_ = rose;
         }
     }
 
-    void drop_reference(std::uint32_t slot, TensorId tensor, DeviceId device) {
-        if (--references(slot, tensor)[device] != 0) return;
-        const TensorRecord& record = l_.tensors[tensor];
+    void drop_reference(std::uint32_t slot, TensorId tensor, DeviceId device) { drop(references_of(slot) + device, slot, tensor, device); }
+
+    /// `counts` are the references of the slot's first tensor on the device.
+    void drop(std::uint32_t* counts, std::uint32_t slot, TensorId tensor, DeviceId device) {
+        if (--counts[std::size_t{tensor} * device_count_] != 0) return;
+        const TensorRecord& record = tensors_[tensor];
         if (record.shares == kNone) [[likely]] {
             release(device, record.bytes);
         } else {
@@ -434,7 +480,7 @@ private:
     /// Nobody needs the copy of a tensor that shares another's memory; where it does, that one is kept no longer either.
     [[gnu::noinline]] void free_view(std::uint32_t slot, TensorId tensor, DeviceId device) {
         while (true) {
-            const TensorRecord& record = l_.tensors[tensor];
+            const TensorRecord& record = tensors_[tensor];
             if (record.shares == kNone || plan_.fresh[p_.producer[tensor]].device != device) return release(device, record.bytes);
             if (record.shares == tensor) return;
             tensor = record.shares;
@@ -455,7 +501,7 @@ private:
 
     std::uint64_t op_key(std::uint32_t item) const {
         const OpId op = op_of(item);
-        const std::uint64_t batch = s_.batch_of[item >> l_.op_bits];
+        const std::uint64_t batch = s_.batch_of[item >> op_bits_];
         switch (l_.options.order) {
             case Order::fifo:
                 break;
@@ -471,7 +517,7 @@ private:
 
     void enqueue_op(std::uint32_t item, OpId op, DeviceId device) {
         if constexpr (kTraced) s_.queued_s[item] = now_s_;
-        DeviceState& state = s_.devices[device];
+        DeviceState& state = devices_[device];
         if constexpr (kGeneral) {
             if (is_held(item, device)) {
                 s_.held[device].push_back(item);
@@ -481,12 +527,12 @@ private:
         } else if (state.running == kNone) {
             s_.heap.push(start_op(state, device, item, op));
         } else {
-            state.queue.append(item, s_.next_op);
+            state.queue.append(item, next_op_);
         }
     }
 
     Event start_op(DeviceState& state, DeviceId device, std::uint32_t item, OpId op) {
-        const OpRecord& record = plan_.ops[op];
+        const OpRecord& record = ops_[op];
         state.running = item;
         if constexpr (kTraced) note_start(state.start_s, state.started_by);
         state.busy_s += record.duration_s;
@@ -498,23 +544,23 @@ private:
     bool is_held(std::uint32_t item, DeviceId device) const {
         if (l_.options.order == Order::gpipe) return l_.phase[op_of(item)] != Phase::forward && s_.forward_left[device] > 0;
         if (l_.options.order != Order::one_forward_one_backward) return false;
-        const std::uint32_t batch = s_.batch_of[item >> l_.op_bits];
+        const std::uint32_t batch = s_.batch_of[item >> op_bits_];
         std::uint32_t unfinished = 0;
         for (std::uint32_t slot = 0; slot < l_.slots; ++slot) {
             const bool earlier = s_.remaining[slot] > 0 && s_.batch_of[slot] < batch;
-            if (earlier && s_.left[s_.batch_of[slot] * p_.devices + device] > 0) ++unfinished;
+            if (earlier && s_.left[s_.batch_of[slot] * device_count_ + device] > 0) ++unfinished;
         }
         return unfinished >= plan_.limit[device];
     }
 
     /// What an event makes ready starts when all of it is in the queues; first come, first served it would start at once as well.
     void queue_op(std::uint32_t item, DeviceId device) {
-        s_.devices[device].queue.insert(item, s_.next_op, [this](std::uint32_t other) { return op_key(other); });
+        devices_[device].queue.insert(item, next_op_, [this](std::uint32_t other) { return op_key(other); });
     }
 
     /// Starts ops from the head of the queue while they fit.
     void start_ops(DeviceId device) {
-        DeviceState& state = s_.devices[device];
+        DeviceState& state = devices_[device];
         while (!state.queue.empty()) {
             const OpId op = op_of(state.queue.head);
             const bool idle = state.running == kNone;
@@ -524,25 +570,25 @@ private:
                 if (stream == l_.stream_begin[device + 1]) return;
                 if (s_.share_taken[device] + share(op, device) > Layout::kWholeDevice) return;
             }
-            const std::uint32_t item = state.queue.take(s_.next_op);
+            const std::uint32_t item = state.queue.take(next_op_);
             state.running = idle ? 1 : state.running + 1;
             s_.stream_item[stream] = item;
             if constexpr (kTraced) note_start(s_.stream_start_s[stream], s_.stream_started_by[stream]);
             s_.share_taken[device] += share(op, device);
             const double duration_s = general_duration_s(op, device);
             state.busy_s += duration_s;
-            if constexpr (Memory::kAllocatesAtStart) allocate(device, plan_.ops[op].start_bytes);
+            if constexpr (Memory::kAllocatesAtStart) allocate(device, ops_[op].start_bytes);
             s_.heap.push(completion(duration_s, stream));
         }
     }
 
-    std::uint32_t share(OpId op, DeviceId device) const { return l_.share.empty() ? 0 : l_.share[std::size_t{op} * p_.devices + device]; }
+    std::uint32_t share(OpId op, DeviceId device) const { return l_.share.empty() ? 0 : l_.share[std::size_t{op} * device_count_ + device]; }
 
     double general_duration_s(OpId op, DeviceId device) {
-        const double duration_s = plan_.ops[op].duration_s;
+        const double duration_s = ops_[op].duration_s;
         if (!p_.accumulates || p_.graph->op(op).phase != Phase::update) return duration_s;
         const std::uint32_t start = ++s_.updates[op];
-        const double added_s = start == 1 ? 0 : p_.accumulate_s[std::size_t{op} * p_.devices + device];
+        const double added_s = start == 1 ? 0 : p_.accumulate_s[std::size_t{op} * device_count_ + device];
         return added_s + (start == l_.options.batches ? duration_s : 0);
     }
 
@@ -552,7 +598,7 @@ private:
         if (l_.options.order == Order::gpipe) {
             freed = l_.phase[op] == Phase::forward && --s_.forward_left[device] == 0;
         } else if (l_.options.order == Order::one_forward_one_backward) {
-            freed = --s_.left[batch * p_.devices + device] == 0;
+            freed = --s_.left[batch * device_count_ + device] == 0;
         }
         if (!freed) return;
         std::erase_if(s_.held[device], [&](std::uint32_t item) {
@@ -564,10 +610,10 @@ private:
 
     OpId end_op(std::uint32_t stream) {
         const DeviceId device = kGeneral ? l_.stream_device[stream] : static_cast<DeviceId>(stream);
-        DeviceState& state = s_.devices[device];
+        DeviceState& state = devices_[device];
         const std::uint32_t item = kGeneral ? s_.stream_item[stream] : state.running;
-        const std::uint32_t slot = item >> l_.op_bits;
-        const std::uint32_t base = slot << l_.op_bits;
+        const std::uint32_t slot = item >> op_bits_;
+        const std::uint32_t base = slot << op_bits_;
         const OpId op = item - base;
         if constexpr (kTraced) {
             Span span;
@@ -589,16 +635,17 @@ private:
             release_held(device, op, s_.batch_of[slot]);
         }
 
-        const OpRecord* const record = &plan_.ops[op];
-        auto& departures = s_.departures;
+        const OpRecord* const record = &ops_[op];
+        Waiting* const batch = waiting_ + base;
+        auto* const departures = s_.departures.data();
         std::size_t departing = 0;
         for (TensorId tensor = record[0].first_output; tensor < record[1].first_output; ++tensor) {
-            const TensorRecord* const output = &l_.tensors[tensor];
+            const TensorRecord* const output = &tensors_[tensor];
             std::uint32_t* const readers = references(slot, tensor);
             std::uint32_t copies = 0;
             for (std::uint32_t i = output[0].first_consumer; i < output[1].first_consumer; ++i) {
-                const OpId consumer = p_.consumer[i];
-                Waiting& waiting = s_.waiting[base + consumer];
+                const OpId consumer = consumer_[i];
+                Waiting& waiting = batch[consumer];
                 if (waiting.device == device) {
                     ++copies;
                     if (--waiting.missing == 0) enqueue_op(base + consumer, consumer, device);
@@ -628,7 +675,8 @@ private:
         }
         if constexpr (kGeneral) start_legs(false);
         if (readers_release()) {
-            for (std::uint32_t i = record[0].first_input; i < record[1].first_input; ++i) drop_reference(slot, p_.input[i], device);
+            std::uint32_t* const counts = references_of(slot) + device;
+            for (std::uint32_t i = record[0].first_input; i < record[1].first_input; ++i) drop(counts, slot, input_[i], device);
         }
         settle(device);
 
@@ -642,7 +690,7 @@ private:
             state.running = kNone;
             s_.heap.pop();
         } else {
-            const std::uint32_t next = state.queue.take(s_.next_op);
+            const std::uint32_t next = state.queue.take(next_op_);
             s_.heap.replace_top(start_op(state, device, next, op_of(next)));
         }
         if (--s_.remaining[slot] == 0) {
@@ -669,17 +717,19 @@ private:
     void depart(std::uint32_t slot, TensorId tensor, TensorId tensor_end, DeviceId from, DeviceId to) {
         const bool reuse = s_.free_transfer != kNone;
         const std::uint32_t index = reuse ? s_.free_transfer : s_.fresh_transfer++;
-        if (reuse) s_.free_transfer = s_.next_transfer[index << l_.leg_bits];
-        Transfer& transfer = s_.transfers[index];
+        if (reuse) s_.free_transfer = next_transfer_[index << leg_bits_];
+        Transfer& transfer = transfers_[index];
         transfer.tensor = tensor;
         transfer.tensor_end = tensor_end;
         transfer.slot = slot;
         transfer.from = from;
         transfer.to = to;
         transfer.left = false;
-        const std::uint32_t route = static_cast<std::uint32_t>(from) * p_.devices + to;
+        const std::uint32_t route = static_cast<std::uint32_t>(from) * device_count_ + to;
         transfer.leg = l_.route_leg[route];
         transfer.last_leg = l_.route_leg[route + 1] - 1;
+        transfer.bytes = 0;
+        for_each_tensor(transfer, [&](TensorId each) { transfer.bytes += tensors_[each].bytes; });
         if constexpr (kGeneral) transfer.key = transfer_key(transfer);
         ++s_.transfers_sent;
         enqueue_leg(index);
@@ -701,127 +751,129 @@ private:
         if (l_.options.order != Order::critical_path) return 0;
         std::uint32_t best = kNone;
         for_each_tensor(transfer, [&](TensorId tensor) {
-            for (auto i = l_.tensors[tensor].first_consumer; i < l_.tensors[tensor + 1].first_consumer; ++i) {
-                if (plan_.fresh[p_.consumer[i]].device == transfer.to) best = std::min(best, l_.rank[p_.consumer[i]]);
+            for (auto i = tensors_[tensor].first_consumer; i < tensors_[tensor + 1].first_consumer; ++i) {
+                if (plan_.fresh[consumer_[i]].device == transfer.to) best = std::min(best, l_.rank[consumer_[i]]);
             }
         });
         return std::uint64_t{s_.batch_of[transfer.slot]} << 32 | best;
     }
 
     void enqueue_leg(std::uint32_t index) {
-        Transfer& transfer = s_.transfers[index];
+        Transfer& transfer = transfers_[index];
+        transfer.duration_s = 0;
+        for_each_tensor(transfer, [&](TensorId tensor) { transfer.duration_s += l_.leg_time_s(transfer.leg, tensor); });
         if constexpr (kTraced) s_.leg_times[index].queued_s = now_s_;
         if constexpr (kLegs) {
+            const auto links = links_of(transfer.leg);
             if constexpr (!kGeneral) {
                 // First come, first served: what waits has been looked at before, so that nothing that starts now comes between.
-                if (is_free(transfer.leg)) return s_.heap.push(start_leg(index));
+                const auto is_free = [this](std::uint32_t link) { return links_[link].queue.empty() && has_room(link); };
+                if (std::ranges::all_of(links, is_free)) return s_.heap.push(start_leg(index));
             }
             transfer.arrival = s_.arrivals++;
-            std::uint32_t node = index << l_.leg_bits;
-            for (const std::uint32_t link : l_.links_of(transfer.leg)) {
-                Queue& queue = s_.links[link].queue;
-                if constexpr (kGeneral) {
-                    queue.insert(node++, s_.next_transfer, [this](std::uint32_t other) { return s_.transfers[other >> l_.leg_bits].key; });
-                } else {
-                    queue.append(node++, s_.next_transfer);
-                }
+            transfer.blocked = 0;
+            std::uint32_t node = index << leg_bits_;
+            for (const std::uint32_t link : links) {
+                if (!append_to(link, node++)) ++transfer.blocked;
             }
-            if constexpr (kGeneral) touch(transfer.leg);
+            if constexpr (kGeneral) {
+                if (transfer.blocked == 0) s_.unblocked.push_back(index);
+            }
         } else {
-            LinkState& state = s_.links[l_.leg_link[transfer.leg]];
+            LinkState& state = links_[links_of(transfer.leg)[0]];
             if (state.running == kNone) {
                 s_.heap.push(start_leg(index));
             } else {
-                state.queue.append(index, s_.next_transfer);
+                state.queue.append(index, next_transfer_);
             }
         }
     }
 
+    bool has_room(std::uint32_t link) const { return links_[link].room > 0; }
+
+    /// Puts a message into the queue of a link; says whether it could start as far as this one goes.
+    bool append_to(std::uint32_t link, std::uint32_t node) {
+        Queue& queue = links_[link].queue;
+        if constexpr (kGeneral) {
+            const std::uint32_t overtaken = queue.head;
+            queue.insert(node, next_transfer_, [this](std::uint32_t other) { return transfers_[other >> leg_bits_].key; });
+            if (queue.head != node || !has_room(link)) return false;
+            if (overtaken != kNone) ++transfers_[overtaken >> leg_bits_].blocked;
+            return true;
+        } else {
+            const bool first = queue.empty();
+            queue.append(node, next_transfer_);
+            return first && has_room(link);
+        }
+    }
+
+    /// The first in the queue of a link has got there, or the link has got room.
+    void unblock_first(std::uint32_t link) {
+        const std::uint32_t node = links_[link].queue.head;
+        if (node == kNone) return;
+        const std::uint32_t index = node >> leg_bits_;
+        if (--transfers_[index].blocked == 0) s_.unblocked.push_back(index);
+    }
+
     Event start_leg(std::uint32_t index) {
-        const Transfer& transfer = s_.transfers[index];
-        const auto links = kLegs ? l_.links_of(transfer.leg) : std::span(&l_.leg_link[transfer.leg], 1);
-        double duration_s = 0;
-        double bytes = 0;
-        for_each_tensor(transfer, [&](TensorId tensor) {
-            duration_s += kLegs ? l_.leg_time_s(transfer.leg, tensor)
-                                : p_.transfer_s[std::size_t{tensor} * p_.channel_classes + p_.channel_class[links[0]]];
-            bytes += l_.tensors[tensor].bytes;
-        });
+        const Transfer& transfer = transfers_[index];
         if constexpr (kTraced) note_start(s_.leg_times[index].start_s, s_.leg_times[index].started_by);
-        s_.links[links[0]].running = index;
+        const auto links = kLegs ? links_of(transfer.leg) : links_of(transfer.leg).first(1);
+        links_[links[0]].running = index;
         for (const std::uint32_t link : links) {
-            LinkState& state = s_.links[link];
-            if constexpr (kLegs) ++state.at_work;
-            state.busy_s += duration_s;
-            state.bytes += bytes;
+            LinkState& state = links_[link];
+            if constexpr (kLegs) --state.room;
+            state.busy_s += transfer.duration_s;
+            state.bytes += transfer.bytes;
             ++state.crossings;
         }
         if constexpr (Memory::kAllocatesAtStart) {
-            if (transfer.leg == transfer.last_leg) allocate(transfer.to, bytes);
+            if (transfer.leg == transfer.last_leg) allocate(transfer.to, transfer.bytes);
         }
-        return completion(duration_s, l_.streams() + links[0]);
-    }
-
-    /// Whether nothing waits for the links of a leg and each has room.
-    bool is_free(std::uint32_t leg) const {
-        return std::ranges::all_of(l_.links_of(leg), [this](std::uint32_t link) {
-            return s_.links[link].queue.empty() && s_.links[link].at_work < l_.link_room[link];
-        });
-    }
-
-    /// Whether the message is first in the queue of every link of its leg and each has room.
-    bool can_start(std::uint32_t index) const {
-        std::uint32_t node = index << l_.leg_bits;
-        return std::ranges::all_of(l_.links_of(s_.transfers[index].leg), [&](std::uint32_t link) {
-            return s_.links[link].queue.head == node++ && s_.links[link].at_work < l_.link_room[link];
-        });
-    }
-
-    /// Something may start at the links of a leg.
-    void touch(std::uint32_t leg) {
-        for (const std::uint32_t link : l_.links_of(leg)) s_.touched.push_back(link);
+        return completion(transfer.duration_s, stream_count() + links[0]);
     }
 
     bool goes_before(std::uint32_t index, std::uint32_t other) const {
-        const Transfer& a = s_.transfers[index];
-        const Transfer& b = s_.transfers[other];
+        const Transfer& a = transfers_[index];
+        const Transfer& b = transfers_[other];
         if constexpr (kGeneral) {
             if (a.key != b.key) return a.key < b.key;
         }
         return a.arrival < b.arrival;
     }
 
-    /// Starts what waits first at the touched links, and what that lets start, in the order of the queues. The first replaces the event
-    /// at the root of the heap if that one has been handled; says whether it is still there.
+    /// Starts the messages that are free to, and those that this lets start, in the order of the queues. The first replaces the event at
+    /// the root of the heap if that one has been handled; says whether it is still there.
     bool start_legs(bool handled) {
         while (true) {
             std::uint32_t first = kNone;
-            for (const std::uint32_t link : s_.touched) {
-                const LinkState& state = s_.links[link];
-                if (state.queue.empty() || state.at_work >= l_.link_room[link]) continue;
-                const std::uint32_t index = state.queue.head >> l_.leg_bits;
-                if (index != first && can_start(index) && (first == kNone || goes_before(index, first))) first = index;
+            for (const std::uint32_t index : s_.unblocked) {
+                if (transfers_[index].blocked == 0 && (first == kNone || goes_before(index, first))) first = index;
             }
             if (first == kNone) break;
-            const std::uint32_t leg = s_.transfers[first].leg;
-            for (const std::uint32_t link : l_.links_of(leg)) s_.links[link].queue.take(s_.next_transfer);
+            Transfer& transfer = transfers_[first];
+            transfer.blocked = Transfer::kStarted;
+            const auto links = links_of(transfer.leg);
+            for (const std::uint32_t link : links) links_[link].queue.take(next_transfer_);
             const Event event = start_leg(first);
             if (std::exchange(handled, false)) {
                 s_.heap.replace_top(event);
             } else {
                 s_.heap.push(event);
             }
-            // What comes next at these links may start beside this one only where there is room for both.
-            if (l_.has_roomy_links) touch(leg);
+            if (!l_.has_roomy_links) continue;
+            for (const std::uint32_t link : links) {
+                if (has_room(link)) unblock_first(link);
+            }
         }
-        s_.touched.clear();
+        s_.unblocked.clear();
         return handled;
     }
 
     /// Returns the index of its message.
     std::uint32_t end_leg(std::uint32_t channel) {
-        const std::uint32_t index = s_.links[channel].running;
-        Transfer& transfer = s_.transfers[index];
+        const std::uint32_t index = links_[channel].running;
+        Transfer& transfer = transfers_[index];
         const std::uint32_t leg = transfer.leg;
         if constexpr (kTraced) trace_leg(transfer, s_.leg_times[index]);
         if (!transfer.left) {
@@ -833,7 +885,7 @@ private:
         if (leg == transfer.last_leg) {
             for_each_tensor(transfer, [&](TensorId tensor) { arrive(transfer, tensor); });
             if constexpr (kGeneral) start_ops(to);
-            s_.next_transfer[index << l_.leg_bits] = s_.free_transfer;
+            next_transfer_[index << leg_bits_] = s_.free_transfer;
             s_.free_transfer = index;
         } else {
             ++transfer.leg;
@@ -843,17 +895,18 @@ private:
         settle(from);
         settle(to);
         if constexpr (kLegs) {
-            for (const std::uint32_t link : l_.links_of(leg)) --s_.links[link].at_work;
-            touch(leg);
+            for (const std::uint32_t link : links_of(leg)) {
+                if (links_[link].room++ == 0) unblock_first(link);
+            }
             if (start_legs(true)) s_.heap.pop();
         } else {
             // A route may cross one channel twice; then this very message can be at the head of the queue by now.
-            LinkState& state = s_.links[channel];
+            LinkState& state = links_[channel];
             if (state.queue.empty()) {
                 state.running = kNone;
                 s_.heap.pop();
             } else {
-                s_.heap.replace_top(start_leg(state.queue.take(s_.next_transfer)));
+                s_.heap.replace_top(start_leg(state.queue.take(next_transfer_)));
             }
         }
         return index;
@@ -868,13 +921,13 @@ private:
         bool first = true;
         for_each_tensor(transfer, [&](TensorId tensor) {
             if (std::exchange(first, false)) span.tensor = tensor;
-            span.bytes += l_.tensors[tensor].bytes;
         });
+        span.bytes = transfer.bytes;
         span.batch = s_.batch_of[transfer.slot];
         span.queued_s = times.queued_s;
         span.start_s = times.start_s;
         span.end_s = now_s_;
-        for (const std::uint32_t link : l_.links_of(transfer.leg)) {
+        for (const std::uint32_t link : links_of(transfer.leg)) {
             if (link >= p_.channels) break;
             span.resource = static_cast<std::uint16_t>(link);
             trace_->spans.push_back(span);
@@ -883,12 +936,13 @@ private:
     }
 
     void arrive(const Transfer& transfer, TensorId tensor) {
-        const std::uint32_t base = transfer.slot << l_.op_bits;
-        const TensorRecord* const record = &l_.tensors[tensor];
+        const std::uint32_t base = transfer.slot << op_bits_;
+        Waiting* const batch = waiting_ + base;
+        const TensorRecord* const record = &tensors_[tensor];
         if constexpr (!Memory::kAllocatesAtStart) allocate(transfer.to, record[0].bytes);
         for (std::uint32_t i = record[0].first_consumer; i < record[1].first_consumer; ++i) {
-            const OpId consumer = p_.consumer[i];
-            Waiting& waiting = s_.waiting[base + consumer];
+            const OpId consumer = consumer_[i];
+            Waiting& waiting = batch[consumer];
             if (waiting.device == transfer.to && --waiting.missing == 0) enqueue_op(base + consumer, consumer, transfer.to);
         }
     }
@@ -901,14 +955,14 @@ private:
         if (l_.options.order == Order::fifo) {
             if (s_.free_slots.empty()) return;
             for (const DeviceId device : plan_.source_devices) {
-                if (s_.devices[device].running != kNone) return;
+                if (devices_[device].running != kNone) return;
             }
             admit_batch();
             if constexpr (kGeneral) start_all();
         } else if (l_.options.order != Order::gpipe || s_.free_slots.size() == l_.slots) {
             const auto count = std::min<std::size_t>(s_.free_slots.size(), l_.options.batches - s_.admitted);
             if (l_.options.order == Order::gpipe) {
-                for (DeviceId device = 0; device < p_.devices; ++device) {
+                for (DeviceId device = 0; device < device_count_; ++device) {
                     s_.forward_left[device] = plan_.forward_on[device] * static_cast<std::uint32_t>(count);
                 }
             }
@@ -918,7 +972,7 @@ private:
     }
 
     void start_all() {
-        for (DeviceId device = 0; device < p_.devices; ++device) start_ops(device);
+        for (DeviceId device = 0; device < device_count_; ++device) start_ops(device);
     }
 
     void admit_batch() {
@@ -927,11 +981,10 @@ private:
         s_.batch_of[slot] = s_.admitted++;
         s_.remaining[slot] = p_.ops;
         if (!readers_release()) {
-            const std::size_t count = std::size_t{p_.tensors} * p_.devices;
-            std::fill_n(s_.references.begin() + static_cast<std::ptrdiff_t>(slot * count), count, 0);
+            std::fill_n(references_of(slot), slot_references_, 0);
         }
-        const std::uint32_t base = slot << l_.op_bits;
-        std::ranges::copy(plan_.fresh, s_.waiting.begin() + base);
+        const std::uint32_t base = slot << op_bits_;
+        std::ranges::copy(plan_.fresh, waiting_ + base);
         for (const OpId op : plan_.sources) enqueue_op(base + op, op, plan_.fresh[op].device);
     }
 
@@ -942,6 +995,25 @@ private:
     Trace* trace_;
     Hook* hook_;
     double now_s_;
+
+    // The tables themselves: a load less each time than through their owners, which never give them another size during a run.
+    const std::uint32_t batches_, device_count_;
+    const std::size_t slot_references_;
+    const int op_bits_, leg_bits_;
+    const OpRecord* const ops_;
+    const TensorRecord* const tensors_;
+    const OpId* const consumer_;
+    const TensorId* const input_;
+    const Leg* const legs_;
+    const std::uint32_t* const leg_link_;
+    Waiting* const waiting_;
+    std::uint32_t* const next_op_;
+    std::uint32_t* const references_;
+    Transfer* const transfers_;
+    std::uint32_t* const next_transfer_;
+    DeviceState* const devices_;
+    LinkState* const links_;
+
     bool rose_ = false;  ///< whether the last memory sample was an allocation
 };
 
