@@ -139,10 +139,22 @@ Value NetworkBuilder::adaptive_avg_pool2d(const std::string& name, const Value& 
 }
 
 Value NetworkBuilder::add(const std::string& name, const Value& a, const Value& b) {
+    return combined(name, "add", a, b);
+}
+
+Value NetworkBuilder::sub(const std::string& name, const Value& a, const Value& b) {
+    return combined(name, "sub", a, b);
+}
+
+Value NetworkBuilder::mul(const std::string& name, const Value& a, const Value& b) {
+    return combined(name, "mul", a, b);
+}
+
+Value NetworkBuilder::combined(const std::string& name, const char* kind, const Value& a, const Value& b) {
     const auto fits = [](std::int64_t extent, std::int64_t whole) { return extent == whole || extent == 1; };
     require(b.shape.size() <= a.shape.size() && std::equal(b.shape.rbegin(), b.shape.rend(), a.shape.rbegin(), fits), name,
             "expected two inputs of the same shape");
-    Op op = make_op(name, "add");
+    Op op = make_op(name, kind);
     op.flops = elements(a.shape);
     const std::vector<Value> inputs{a, b};
     return append(std::move(op), a.shape, inputs);
@@ -241,6 +253,23 @@ Value NetworkBuilder::gelu(const std::string& name, const Value& from) {
 
 Value NetworkBuilder::tanh(const std::string& name, const Value& from) {
     return elementwise(name, "tanh", from, 1);
+}
+
+Value NetworkBuilder::sigmoid(const std::string& name, const Value& from) {
+    return elementwise(name, "sigmoid", from, 1);
+}
+
+Value NetworkBuilder::div(const std::string& name, const Value& from) {
+    return elementwise(name, "div", from, 1);
+}
+
+std::array<Value, 2> NetworkBuilder::halves(const std::string& name, const Value& from) {
+    require(from.shape.size() == 2 && from.shape[1] % 2 == 0, name, "expected rows with an even number of features");
+    const std::vector<std::int64_t> shape{from.shape[0], from.shape[1] / 2};
+    Op op = make_op(name, "chunk");
+    op.outputs.assign(2, make_tensor(shape));
+    const Value first = append(std::move(op), shape, {&from, 1});
+    return {first, {first.op, first.shape, 1}};
 }
 
 Value NetworkBuilder::softmax(const std::string& name, const Value& from) {

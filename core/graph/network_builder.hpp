@@ -3,6 +3,7 @@
 // Tensors are float32 in the order batch, channels, height, width or batch, positions, features. Parameters are float32 too.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -76,6 +77,9 @@ public:
     Value shift(const std::string& name, const Value& from);
     /// `b` has the extents of `a`, or 1 instead; the first may be missing.
     Value add(const std::string& name, const Value& a, const Value& b);
+    /// The same with a difference and a product of elements.
+    Value sub(const std::string& name, const Value& a, const Value& b);
+    Value mul(const std::string& name, const Value& a, const Value& b);
     /// Joined along the channels.
     Value cat(const std::string& name, std::span<const Value> parts);
     Value flatten(const std::string& name, const Value& from);
@@ -98,6 +102,11 @@ public:
     Value layer_norm(const std::string& name, const Value& from);
     Value gelu(const std::string& name, const Value& from);
     Value tanh(const std::string& name, const Value& from);
+    Value sigmoid(const std::string& name, const Value& from);
+    /// By a number.
+    Value div(const std::string& name, const Value& from);
+    /// Rows of features, cut into two halves.
+    std::array<Value, 2> halves(const std::string& name, const Value& from);
     Value softmax(const std::string& name, const Value& from);
     /// (batch x m x n) times (batch x n x p).
     Value bmm(const std::string& name, const Value& a, const Value& b);
@@ -122,6 +131,7 @@ public:
 private:
     Value append(Op op, std::vector<std::int64_t> shape, std::span<const Value> inputs);
     Value elementwise(const std::string& name, const char* kind, const Value& from, double flops_per_element);
+    Value combined(const std::string& name, const char* kind, const Value& a, const Value& b);
     Value pool(const std::string& name, const char* kind, const Value& from, const Window& window);
 
     std::int64_t batch_;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "core/graph/graph.hpp"
@@ -48,6 +49,8 @@ Graph rnnlm(std::int64_t batch);
 Graph nmt2(std::int64_t batch);
 Graph nmt4(std::int64_t batch);
 Graph nmt8(std::int64_t batch);
+/// The same with another number of layers, at least 2, and of steps.
+Graph nmt(const std::string& name, std::int64_t batch, int layers, std::int64_t steps);
 
 /// The base model of 6 + 6 layers with one table of 37,000 words for both languages and the logits: 63,082,496 parameters; 128 positions.
 Graph transformer(std::int64_t batch);

@@ -11,7 +11,7 @@
 namespace placewright {
 namespace {
 
-constexpr std::int64_t kVocabulary = 32'000, kHidden = 1'024, kSteps = 32;
+constexpr std::int64_t kVocabulary = 32'000, kHidden = 1'024;
 
 using Steps = std::vector<Value>;
 
@@ -19,8 +19,8 @@ std::string numbered(const std::string& scope, std::size_t step) {
     return scope + "step" + std::to_string(step) + '/';
 }
 
-Steps embed(NetworkBuilder& net, const std::string& name) {
-    const Value tokens = net.tokens(name + "/tokens", kSteps);
+Steps embed(NetworkBuilder& net, const std::string& name, std::int64_t steps) {
+    const Value tokens = net.tokens(name + "/tokens", steps);
     return net.unbind(name + "/steps", net.embedding(name + "/table", tokens, kVocabulary, kHidden));
 }
 
@@ -60,16 +60,18 @@ Value context(NetworkBuilder& net, const std::string& scope, const Attention& at
     const Value query = net.linear(scope + "query", state, attention.query_weights);
     Value x = net.add(scope + "sum", attention.keys, net.reshape(scope + "row", query, {state.shape[0], 1, kHidden}));
     x = net.linear(scope + "scores", net.tanh(scope + "tanh", x), attention.score_weights);
-    x = net.softmax(scope + "weights", net.reshape(scope + "scores_row", x, {state.shape[0], 1, kSteps}));
+    x = net.softmax(scope + "weights", net.reshape(scope + "scores_row", x, {state.shape[0], 1, attention.memory.shape[1]}));
     x = net.bmm(scope + "context", x, attention.memory);
     x = net.reshape(scope + "context_row", x, {state.shape[0], kHidden});
     net.colocate({});
     return x;
 }
 
-Graph nmt(const std::string& name, std::int64_t batch, int layers) {
+}  // namespace
+
+Graph nmt(const std::string& name, std::int64_t batch, int layers, std::int64_t steps) {
     NetworkBuilder net(name, batch);
-    const Steps source = embed(net, "source");
+    const Steps source = embed(net, "source", steps);
     const Steps forwards = lstm_layer(net, "encoder1/forwards/", {source}, false, false);
     const Steps backwards = lstm_layer(net, "encoder1/backwards/", {source}, true, false);
     Steps encoded = lstm_layer(net, "encoder2/", {forwards, backwards}, false, false);
@@ -78,7 +80,7 @@ Graph nmt(const std::string& name, std::int64_t batch, int layers) {
     }
     const Attention attention = make_attention(net, encoded);
 
-    const Steps target = embed(net, "target");
+    const Steps target = embed(net, "target", steps);
     const Value weights = net.lstm_weights("decoder1/weights", 2 * kHidden, kHidden);
     Steps decoded, contexts;
     std::optional<LstmState> state;
@@ -98,18 +100,16 @@ Graph nmt(const std::string& name, std::int64_t batch, int layers) {
     return net.build();
 }
 
-}  // namespace
-
 Graph nmt2(std::int64_t batch) {
-    return nmt("nmt2", batch, 2);
+    return nmt("nmt2", batch, 2, 32);
 }
 
 Graph nmt4(std::int64_t batch) {
-    return nmt("nmt4", batch, 4);
+    return nmt("nmt4", batch, 4, 32);
 }
 
 Graph nmt8(std::int64_t batch) {
-    return nmt("nmt8", batch, 8);
+    return nmt("nmt8", batch, 8, 32);
 }
 
 }  // namespace placewright
