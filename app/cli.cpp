@@ -128,6 +128,7 @@ void print_evaluation(const Job& job, const Evaluation& evaluation, const Goal& 
 int simulate(const JobArguments& arguments, const std::string& placement_file, const std::string& trace_file, bool explained) {
     const Job job = arguments.load(placement_file);
     const Placement placement = placement_file.empty() ? job.single_device : read_placement(placement_file, *job.problem);
+    const Goal& goal = *find_goal(arguments.objective);
     const std::optional<Evaluation> evaluation = evaluate(job, placement, arguments, placement_file);
     Simulator simulator(job.problem, job.simulation);
     Trace trace;
@@ -136,19 +137,19 @@ int simulate(const JobArguments& arguments, const std::string& placement_file, c
     std::optional<Explanation> explanation;
     if (explained) {
         const InterruptGuard interrupt;
-        explanation = explain(job, placement, trace, interrupt.token());
+        explanation = explain(job, goal, placement, trace, interrupt.token());
     }
     if (arguments.json) {
         Json json = outcome_json(job, outcome, evaluation, arguments);
         if (explanation) json["explain"] = explanation_json(job, placement, trace, *explanation);
         print(json);
     } else {
-        if (evaluation) print_evaluation(job, *evaluation, *find_goal(arguments.objective));
+        if (evaluation) print_evaluation(job, *evaluation, goal);
         print_outcome(job, outcome);
-        if (explanation) print_explanation(job, placement, trace, *explanation);
+        if (explanation) print_explanation(job, goal, placement, trace, *explanation);
     }
     if (!explanation || explanation->moves) return kDone;
-    std::cerr << "placewright-cli: cancelled before all moves were simulated\n";
+    std::cerr << "placewright-cli: cancelled before all moves were evaluated\n";
     return kCancelled;
 }
 

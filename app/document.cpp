@@ -454,13 +454,13 @@ void Document::tryMoves() {
         [this, job = job(), placement = m_placement](std::stop_token stop) {
             // A core stays free for the window.
             const unsigned threads = std::max(1U, std::thread::hardware_concurrency() - 1);
-            return single_moves(job.problem, job.simulation, job.objective, placement, threads, stop,
-                                [this, stop](std::size_t done, std::size_t total) {
-                                    const auto tell = [this, stop, done, total] {
-                                        if (!stop.stop_requested()) Q_EMIT movesProgressed(done, total);
-                                    };
-                                    QMetaObject::invokeMethod(this, tell, Qt::QueuedConnection);
-                                });
+            const auto evaluator = simulation_evaluator(job.problem, job.simulation, job.objective, threads);
+            return single_moves(*evaluator, *job.problem, placement, stop, [this, stop](std::size_t done, std::size_t total) {
+                const auto tell = [this, stop, done, total] {
+                    if (!stop.stop_requested()) Q_EMIT movesProgressed(done, total);
+                };
+                QMetaObject::invokeMethod(this, tell, Qt::QueuedConnection);
+            });
         },
         [this](std::optional<SingleMoves> moves) {
             m_moves = std::make_shared<const SingleMoves>(*std::move(moves));
