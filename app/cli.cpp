@@ -566,10 +566,7 @@ int run(int argc, char** argv) {
     CLI::App& optimize_command = *app.add_subcommand("optimize", "One search for a good placement");
     job.add_to(optimize_command, goals());
     optimize_command.add_option("--algorithm", search.algorithm, "What searches (see algorithms)")->type_name("A")->capture_default_str();
-    optimize_command.add_option("--set", search.settings, "Option of the algorithm; may be repeated")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->type_name("OPTION=VALUE");
+    usage::add_repeated(optimize_command, "--set", search.settings, "Option of the algorithm", "OPTION=VALUE");
     const CLI::Option* evaluations =
         optimize_command.add_option("--evaluations", search.budget.evaluations, "Placements to score; no limit if only --seconds is given")
             ->check(usage::whole_number(1, kUnlimited))
@@ -583,10 +580,7 @@ int run(int argc, char** argv) {
         ->check(usage::whole_number(0))
         ->type_name("K")
         ->capture_default_str();
-    optimize_command.add_option("--threads", search.threads, "Threads, 0 for all cores; the result is the same")
-        ->check(usage::whole_number(0, 1'024))
-        ->type_name("T")
-        ->capture_default_str();
+    usage::add_threads(optimize_command, search.threads, "Threads, 0 for all cores; the result is the same");
     optimize_command.add_option("--refine", search.refinement, "Then up to N single moves of ops, whatever the groups")
         ->check(usage::whole_number(0, kUnlimited))
         ->type_name("N");
