@@ -708,8 +708,8 @@ void TestCli::explainByObjective() {
     })");
     const QStringList command{"simulate", row, "--machine", host, "--explain", "--objective"};
     const auto best = [&](const char* objective) {
-        const QJsonArray moves = object_of(command + QStringList{objective})["explain"]["moves"].toArray();
-        return moves.isEmpty() ? QJsonObject() : moves[0].toObject();
+        const QJsonObject explain = object_of(command + QStringList{objective})["explain"].toObject();
+        return explain["moves"].toArray().first().toObject();
     };
     QCOMPARE(best("step-time")["objective_s"].toDouble(), 0.0021);
     QCOMPARE(best("step-time")["delta_s"].toDouble(), 0.0001);

@@ -12,7 +12,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kReportInterval{33};
 
 /// Enough that all cores have something to do, few enough that reports come often.
-constexpr std::size_t kBatch = 256;
+constexpr std::size_t kBatch = 128;
 
 std::vector<SingleMove> all_moves(const Problem& problem, const Placement& placement) {
     std::vector<SingleMove> moves;
