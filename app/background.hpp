@@ -37,7 +37,8 @@ public:
         std::stop_source m_stop;
     };
 
-    explicit Background(QObject* parent = nullptr) : QObject(parent) { m_pool.setMaxThreadCount(4); }
+    /// With at most so many threads, which lanes share; what finds none waits for one.
+    explicit Background(int threads) { m_pool.setMaxThreadCount(threads); }
     ~Background() override { m_pool.waitForDone(); }
 
     /// `work(stop_token)` runs on another thread and returns a value; then `done(value)` or `failed(text)` is called here.

@@ -60,7 +60,7 @@ int print_bounds(const BoundArguments& arguments) {
             const auto same = std::ranges::find(bounds, bound.name, &Bound::name);
             if (same == bounds.end()) {
                 bounds.push_back(std::move(bound));
-            } else if (bound.value_s > same->value_s) {
+            } else if (bound.value_s >= same->value_s) {
                 *same = std::move(bound);
             }
         });

@@ -128,6 +128,7 @@ void print_evaluation(const Job& job, const Evaluation& evaluation, const Goal& 
 int simulate(const JobArguments& arguments, const std::string& placement_file, const std::string& trace_file, bool explained) {
     const Job job = arguments.load(placement_file);
     const Placement placement = placement_file.empty() ? job.single_device : read_placement(placement_file, *job.problem);
+    const Goal& goal = *find_goal(arguments.objective);
     const std::optional<Evaluation> evaluation = evaluate(job, placement, arguments, placement_file);
     Simulator simulator(job.problem, job.simulation);
     Trace trace;
@@ -136,19 +137,19 @@ int simulate(const JobArguments& arguments, const std::string& placement_file, c
     std::optional<Explanation> explanation;
     if (explained) {
         const InterruptGuard interrupt;
-        explanation = explain(job, placement, trace, interrupt.token());
+        explanation = explain(job, goal, placement, trace, interrupt.token());
     }
     if (arguments.json) {
         Json json = outcome_json(job, outcome, evaluation, arguments);
         if (explanation) json["explain"] = explanation_json(job, placement, trace, *explanation);
         print(json);
     } else {
-        if (evaluation) print_evaluation(job, *evaluation, *find_goal(arguments.objective));
+        if (evaluation) print_evaluation(job, *evaluation, goal);
         print_outcome(job, outcome);
-        if (explanation) print_explanation(job, placement, trace, *explanation);
+        if (explanation) print_explanation(job, goal, placement, trace, *explanation);
     }
     if (!explanation || explanation->moves) return kDone;
-    std::cerr << "placewright-cli: cancelled before all moves were simulated\n";
+    std::cerr << "placewright-cli: cancelled before all moves were evaluated\n";
     return kCancelled;
 }
 
@@ -565,10 +566,7 @@ int run(int argc, char** argv) {
     CLI::App& optimize_command = *app.add_subcommand("optimize", "One search for a good placement");
     job.add_to(optimize_command, goals());
     optimize_command.add_option("--algorithm", search.algorithm, "What searches (see algorithms)")->type_name("A")->capture_default_str();
-    optimize_command.add_option("--set", search.settings, "Option of the algorithm; may be repeated")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->type_name("OPTION=VALUE");
+    usage::add_repeated(optimize_command, "--set", search.settings, "Option of the algorithm", "OPTION=VALUE");
     const CLI::Option* evaluations =
         optimize_command.add_option("--evaluations", search.budget.evaluations, "Placements to score; no limit if only --seconds is given")
             ->check(usage::whole_number(1, kUnlimited))
@@ -582,10 +580,7 @@ int run(int argc, char** argv) {
         ->check(usage::whole_number(0))
         ->type_name("K")
         ->capture_default_str();
-    optimize_command.add_option("--threads", search.threads, "Threads, 0 for all cores; the result is the same")
-        ->check(usage::whole_number(0, 1'024))
-        ->type_name("T")
-        ->capture_default_str();
+    usage::add_threads(optimize_command, search.threads, "Threads, 0 for all cores; the result is the same");
     optimize_command.add_option("--refine", search.refinement, "Then up to N single moves of ops, whatever the groups")
         ->check(usage::whole_number(0, kUnlimited))
         ->type_name("N");

@@ -76,10 +76,7 @@ void CodesignArguments::add_to(CLI::App& command) {
         ->check(usage::positive_number(1e12, "a price above 0"))
         ->type_name("PRICE");
     command.add_option("--algorithm", algorithm, "Places the network on each machine")->type_name("A")->capture_default_str();
-    command.add_option("--set", settings, "Option of the algorithm; may be repeated")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->type_name("OPTION=VALUE");
+    usage::add_repeated(command, "--set", settings, "Option of the algorithm", "OPTION=VALUE");
     command.add_option("--evaluations", evaluations, "Placements scored for each machine")
         ->check(usage::whole_number(1, 1'000'000'000))
         ->type_name("N")
@@ -89,21 +86,14 @@ void CodesignArguments::add_to(CLI::App& command) {
         ->type_name("N")
         ->capture_default_str();
     command.add_option("--seed", seed, "Seed of the random numbers")->check(usage::whole_number(0))->type_name("K")->capture_default_str();
-    command.add_option("--threads", threads, "Machines at a time, 0 for all cores; the result is the same")
-        ->check(usage::whole_number(0, 1'024))
-        ->type_name("T")
-        ->capture_default_str();
+    usage::add_threads(command, threads, "Machines at a time, 0 for all cores; the result is the same");
     command.add_option("--out", out, "Folder for the machine and the placement of each point")->type_name("DIR");
 }
 
 int codesign_machine(const CodesignArguments& arguments) {
     const InterruptGuard interrupt;
     const CodesignTask task = task_of(arguments);
-    if (!arguments.out.empty()) {
-        std::error_code error;
-        std::filesystem::create_directories(arguments.out, error);
-        if (error) throw InputError(arguments.out, "", "cannot be made a folder: " + error.message());
-    }
+    if (!arguments.out.empty()) make_folder(arguments.out);
     const bool terminal = isatty(STDERR_FILENO) != 0;
     CodesignCallback report;
     if (terminal) {

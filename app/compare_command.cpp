@@ -158,10 +158,7 @@ void CompareArguments::add_to(CLI::App& command) {
     command.get_option("GRAPH")->description("Network file, or name of a shipped one; or several with commas");
     command.get_option("--machine")->description("Machine file, or shipped one; or several with commas");
     command.add_option("--algorithms", algorithms, "What is compared (see algorithms), with commas")->required()->type_name("A,B,...");
-    command.add_option("--set", settings, "Option of one of them; may be repeated")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->type_name("ALGORITHM.OPTION=VALUE");
+    usage::add_repeated(command, "--set", settings, "Option of one of them", "ALGORITHM.OPTION=VALUE");
     command.add_option("--seeds", seeds, "Searches of each algorithm, with seeds 1 to N")
         ->check(usage::whole_number(1, 10'000))
         ->type_name("N")
@@ -173,10 +170,7 @@ void CompareArguments::add_to(CLI::App& command) {
     command.add_option("--best-known", best_known_s, "Seconds that \"within 5 %\" refers to, in place of the best of all")
         ->check(usage::positive_number(1e9, "a number above 0"))
         ->type_name("S");
-    command.add_option("--threads", threads, "Searches at a time, 0 for all cores; the results are the same")
-        ->check(usage::whole_number(0, 1'024))
-        ->type_name("T")
-        ->capture_default_str();
+    usage::add_threads(command, threads, "Searches at a time, 0 for all cores; the results are the same");
     command.add_option("--csv", csv, "Write a table with a line a search")->type_name("OUT");
     command.add_option("--curves", curves, "Write the learning curves as a table")->type_name("OUT");
 }

@@ -5,12 +5,14 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <string_view>
 #include <thread>
 #include <utility>
 
 #include <QFileInfo>
 #include <QUndoCommand>
+#include <sys/resource.h>
 
 #include "app/option_text.hpp"
 #include "core/algorithms.hpp"
@@ -22,6 +24,16 @@ namespace placewright {
 namespace {
 
 constexpr auto kDefaultMachine = "4x-v100-nvlink";
+
+/// For solvers to raise the lower bound.
+constexpr double kProofSeconds = 60;
+
+/// Of the calling thread, as long as it lives: other threads get about ten times its time where they want the same core. (On Linux this is
+/// a matter of the thread, and Qt's priorities of threads have no effect but the idle one, with which nothing would be left for it.)
+void giveWay() {
+    constexpr int kNiceness = 10;
+    setpriority(PRIO_PROCESS, 0, kNiceness);
+}
 
 std::shared_ptr<const TimelineData> simulateTraced(const Job& job, const Placement& placement) {
     Simulator simulator(job.problem, job.simulation);
@@ -135,15 +147,16 @@ Document::Document(QObject* parent) : QObject(parent) {
     m_scenario = std::make_shared<const Scenario>(std::move(first));
     // Each step keeps the timeline that it left.
     m_undo.setUndoLimit(200);
-    connect(&m_background, &Background::settled, this, &Document::settled);
+    for (const Background* background : {&m_background, &m_prover}) connect(background, &Background::settled, this, &Document::settled);
 }
 
 Document::~Document() {
     // No signal of a dying part may reach a half-destroyed document.
     m_background.disconnect(this);
+    m_prover.disconnect(this);
     for (const auto& run : m_runs) run->disconnect(this);
     for (Background::Lane* lane : {&m_openLane, &m_layoutLane, &m_simulateLane, &m_whyLane, &m_movesLane, &m_prepareLane, &m_previewLane,
-                                   &m_optionsLane, &m_boundLane})
+                                   &m_optionsLane, &m_boundLane, &m_proofLane})
         lane->cancel();
 }
 
@@ -337,7 +350,7 @@ void Document::adopt(Reading reading) {
 void Document::enter(std::shared_ptr<const Scenario> scenario, Placement placement) {
     for (const auto& run : m_runs) run->cancel();
     stopFollowing();
-    for (Background::Lane* lane : {&m_openLane, &m_simulateLane, &m_whyLane, &m_prepareLane, &m_previewLane, &m_optionsLane})
+    for (Background::Lane* lane : {&m_openLane, &m_simulateLane, &m_whyLane, &m_prepareLane, &m_previewLane, &m_optionsLane, &m_proofLane})
         lane->cancel();
     const std::shared_ptr<const Scenario> before = std::exchange(m_scenario, std::move(scenario));
     OpList selection;
@@ -371,9 +384,8 @@ void Document::startBoundAndLayout() {
     m_background.run(
         m_boundLane, [job = job()](std::stop_token) { return tightest_bound(job); },
         [this](Bound bound) {
-            m_bound = std::move(bound);
-            Q_EMIT boundChanged();
-            Q_EMIT runsChanged();
+            tighten(std::move(bound));
+            prove();
         },
         [this](const QString& error) { Q_EMIT message(true, error); });
     if (m_scene) return;
@@ -388,6 +400,58 @@ void Document::startBoundAndLayout() {
             Q_EMIT loadingChanged();
             Q_EMIT message(true, error);
         });
+}
+
+void Document::setProofWanted(bool wanted) {
+    m_proofWanted = wanted;
+    if (wanted) return prove();
+    m_proofLane.cancel();
+    Q_EMIT boundChanged();
+    Q_EMIT settled();
+}
+
+/// Of the placements that are known to fit; infinity if there is none.
+double Document::leastKnown_s() const {
+    double least_s = job().single_device_fits ? job().single_device_s : std::numeric_limits<double>::infinity();
+    if (m_timeline && m_timeline->outcome.fits) least_s = std::min(least_s, m_timeline->outcome.step_time_s);
+    for (const auto& run : m_runs) {
+        const SearchProgress& progress = run->progress();
+        if (!progress.best_placement || !progress.best.fits || !sameScenario(*m_scenarioOf.at(run->id()), *m_scenario)) continue;
+        least_s = std::min(least_s, progress.best.step_time_s);
+    }
+    return least_s;
+}
+
+void Document::prove() {
+    if (!m_proofWanted || !m_bound || m_proofLane.busy()) return;
+    const double known_s = leastKnown_s();
+    if (m_bound->value_s >= known_s) return;
+    m_prover.run(
+        m_proofLane,
+        [this, job = job(), known_s](std::stop_token stop) {
+            giveWay();
+            prove_bounds(*job.problem, goals().front(), job.simulation, {kProofSeconds, stop, known_s}, [this, stop](Bound bound) {
+                const auto tell = [this, stop, bound = std::move(bound)] {
+                    if (!stop.stop_requested()) tighten(bound);
+                };
+                QMetaObject::invokeMethod(this, tell, Qt::QueuedConnection);
+            });
+            return true;
+        },
+        [this](bool) { Q_EMIT boundChanged(); },
+        [this](const QString& error) {
+            Q_EMIT boundChanged();
+            Q_EMIT message(true, error);
+        });
+    Q_EMIT boundChanged();
+}
+
+void Document::tighten(Bound bound) {
+    // One that says the same later says more of how it was proven.
+    if (m_bound && bound.value_s < m_bound->value_s) return;
+    m_bound = std::move(bound);
+    Q_EMIT boundChanged();
+    Q_EMIT runsChanged();
 }
 
 Document::Screen Document::screen() const {
@@ -454,13 +518,13 @@ void Document::tryMoves() {
         [this, job = job(), placement = m_placement](std::stop_token stop) {
             // A core stays free for the window.
             const unsigned threads = std::max(1U, std::thread::hardware_concurrency() - 1);
-            return single_moves(job.problem, job.simulation, job.objective, placement, threads, stop,
-                                [this, stop](std::size_t done, std::size_t total) {
-                                    const auto tell = [this, stop, done, total] {
-                                        if (!stop.stop_requested()) Q_EMIT movesProgressed(done, total);
-                                    };
-                                    QMetaObject::invokeMethod(this, tell, Qt::QueuedConnection);
-                                });
+            const auto evaluator = simulation_evaluator(job.problem, job.simulation, job.objective, threads);
+            return single_moves(*evaluator, *job.problem, placement, stop, [this, stop](std::size_t done, std::size_t total) {
+                const auto tell = [this, stop, done, total] {
+                    if (!stop.stop_requested()) Q_EMIT movesProgressed(done, total);
+                };
+                QMetaObject::invokeMethod(this, tell, Qt::QueuedConnection);
+            });
         },
         [this](std::optional<SingleMoves> moves) {
             m_moves = std::make_shared<const SingleMoves>(*std::move(moves));

@@ -67,12 +67,17 @@ public:
     const std::shared_ptr<const TimelineWhy>& why() const { return m_why; }
     /// Step time before the last step that was done (and not undone), if it is known.
     std::optional<double> stepTimeBefore() const;
+    /// The tightest lower bound on the step time that has been proven so far.
     const std::optional<Bound>& bound() const { return m_bound; }
+    /// Whether a tighter one is being looked for, which ends by itself.
+    bool isProving() const { return m_proofLane.busy(); }
+    /// Whether tighter bounds shall be looked for; they are unless this says otherwise. What has been proven stays.
+    void setProofWanted(bool wanted);
     const OpList& selection() const { return m_selection; }
     QUndoStack* undoStack() { return &m_undo; }
     /// Whether a file is being read or a graph laid out.
     bool isLoading() const { return m_openLane.busy() || m_layoutLane.busy(); }
-    /// Whether anything is under way at all.
+    /// Whether anything is under way at all but the proof of a tighter bound.
     bool isBusy() const;
 
     /// Reads a network (file or name of a shipped one) for the present machine. What is open stays until the new one is there, and if
@@ -130,7 +135,7 @@ Q_SIGNALS:
     void whyChanged();
     void movesChanged();
     void movesProgressed(std::size_t done, std::size_t total);
-    void boundChanged();
+    void boundChanged();  ///< the bound, or whether a tighter one is being looked for
     void selectionChanged();
     void runsChanged();
     void previewReady(const placewright::DropPreviews& previews);
@@ -178,6 +183,9 @@ private:
     void tryMoves();
     void dropMoves();
     void startBoundAndLayout();
+    double leastKnown_s() const;
+    void prove();
+    void tighten(Bound bound);
     void follow(Run& run);
     void stopFollowing();
     void endOf(Run& run);
@@ -192,6 +200,7 @@ private:
     std::shared_ptr<const SingleMoves> m_moves;
     bool m_movesWanted = false;
     std::optional<Bound> m_bound;
+    bool m_proofWanted = true;
     OpList m_selection;
     QUndoStack m_undo;
 
@@ -205,8 +214,9 @@ private:
     DropTrials m_trials;
 
     Background::Lane m_openLane, m_layoutLane, m_simulateLane, m_whyLane, m_movesLane, m_prepareLane, m_previewLane, m_optionsLane,
-        m_boundLane;
-    Background m_background;  ///< last: its destructor waits for the work in the lanes
+        m_boundLane, m_proofLane;
+    Background m_background{4};  ///< last: its destructor waits for the work in the lanes
+    Background m_prover{1};      ///< the same; what it does takes long and leaves the cores to everything else
 };
 
 }  // namespace placewright

@@ -12,7 +12,6 @@
 #include "app/progress_line.hpp"
 #include "app/search_arguments.hpp"
 #include "core/base/units.hpp"
-#include "core/io/input_error.hpp"
 
 namespace placewright {
 namespace {
@@ -129,18 +128,9 @@ void ExperimentArguments::add_to(CLI::App& command) {
         ->check(usage::whole_number(1, 1'000'000'000'000))
         ->type_name("N")
         ->capture_default_str();
-    command.add_option("--threads", threads, "Searches at a time, 0 for all cores; the results are the same")
-        ->check(usage::whole_number(0, 1'024))
-        ->type_name("T")
-        ->capture_default_str();
-    command.add_option("--network", networks, "Read a network from a file (Exprimo's, say); may be repeated")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->type_name("NAME=FILE");
-    command.add_option("--set", settings, "Change an option of an algorithm; may be repeated")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->type_name("ALGORITHM.OPTION=VALUE");
+    usage::add_threads(command, threads, "Searches at a time, 0 for all cores; the results are the same");
+    usage::add_repeated(command, "--network", networks, "Read a network from a file (Exprimo's, say)", "NAME=FILE");
+    usage::add_repeated(command, "--set", settings, "Change an option of an algorithm", "ALGORITHM.OPTION=VALUE");
 }
 
 int run_experiment(const ExperimentArguments& arguments) {
@@ -148,11 +138,7 @@ int run_experiment(const ExperimentArguments& arguments) {
     std::vector<Contestant> contestants = e3::contestants();
     apply_settings(contestants, arguments.settings);
     const auto files = network_files(arguments.networks);
-    if (!arguments.out.empty()) {
-        std::error_code error;
-        std::filesystem::create_directories(arguments.out, error);
-        if (error) throw InputError(arguments.out, "", "cannot be made a folder: " + error.message());
-    }
+    if (!arguments.out.empty()) make_folder(arguments.out);
     std::vector<e3::Case> cases = e3::cases(files);
     for (std::size_t i = 0; i < cases.size() && !interrupt.token().stop_requested(); ++i) {
         e3::Case& item = cases[i];

@@ -102,11 +102,12 @@ Json moves_json(const Problem& problem, const Placement& placement, const Single
     const Names names(problem);
     Json list = Json::array();
     for (const SingleMove& move : moves.moves) {
+        const bool defined = move.score != kUndefinedScore;
         list.push_back({{"op", names.group(move.group)},
                         {"from", names.device(placement[move.group])},
                         {"to", names.device(move.device)},
-                        {"step_time_s", move.score.step_time_s},
-                        {"delta_s", move.delta_s},
+                        {"objective_s", defined ? Json(move.score.step_time_s) : Json(nullptr)},
+                        {"delta_s", defined ? Json(move.delta_s) : Json(nullptr)},
                         {"score_s", move.score.seconds},
                         {"fits", move.score.fits}});
     }
@@ -179,7 +180,7 @@ void print_peaks(const Problem& problem, const std::vector<MemoryPeak>& peaks) {
     std::cout << table("lrrl", rows);
 }
 
-void print_moves(const Problem& problem, const Placement& placement, const SingleMoves& moves) {
+void print_moves(const Problem& problem, const Goal& goal, const Placement& placement, const SingleMoves& moves) {
     if (moves.moves.empty()) {
         std::cout << "\nNothing can be moved.\n";
         return;
@@ -187,8 +188,9 @@ void print_moves(const Problem& problem, const Placement& placement, const Singl
     const Names names(problem);
     const auto better = std::ranges::count_if(moves.moves, [&](const SingleMove& move) { return move.score.seconds < moves.now.seconds; });
     std::cout << "\nThe best of " << moves.moves.size() << " single moves (better than now: " << better << ")\n";
-    std::vector<Row> rows{{"step time", "change", "memory", "from", "to", "what"}};
+    std::vector<Row> rows{{std::string(goal.id), "change", "memory", "from", "to", "what"}};
     for (const SingleMove& move : std::span(moves.moves).first(std::min(moves.moves.size(), kMoves))) {
+        if (move.score == kUndefinedScore) continue;
         rows.push_back({format_seconds(move.score.step_time_s),
                         std::string(move.delta_s < 0 ? "-" : "+") + format_seconds(std::abs(move.delta_s)),
                         move.score.fits ? "fits" : "too much", names.device(placement[move.group]), names.device(move.device),
@@ -199,13 +201,14 @@ void print_moves(const Problem& problem, const Placement& placement, const Singl
 
 }  // namespace
 
-Explanation explain(const Job& job, const Placement& placement, const Trace& trace, std::stop_token stop) {
+Explanation explain(const Job& job, const Goal& goal, const Placement& placement, const Trace& trace, std::stop_token stop) {
     const bool terminal = isatty(STDERR_FILENO) != 0;
     MovesCallback report;
     if (terminal)
-        report = [](std::size_t done, std::size_t total) { std::fprintf(stderr, "\r\x1b[K%zu of %zu moves simulated", done, total); };
+        report = [](std::size_t done, std::size_t total) { std::fprintf(stderr, "\r\x1b[K%zu of %zu moves evaluated", done, total); };
+    const auto evaluator = goal_evaluator(job.problem, goal, job.simulation, job.objective);
     Explanation explanation{critical_path(*job.problem, trace), memory_peaks(*job.problem, trace),
-                            single_moves(job.problem, job.simulation, job.objective, placement, 0, std::move(stop), report)};
+                            single_moves(*evaluator, *job.problem, placement, std::move(stop), report)};
     if (terminal) std::fputs("\r\x1b[K", stderr);
     return explanation;
 }
@@ -216,10 +219,10 @@ Json explanation_json(const Job& job, const Placement& placement, const Trace& t
             {"moves", explanation.moves ? moves_json(*job.problem, placement, *explanation.moves) : Json(nullptr)}};
 }
 
-void print_explanation(const Job& job, const Placement& placement, const Trace& trace, const Explanation& explanation) {
+void print_explanation(const Job& job, const Goal& goal, const Placement& placement, const Trace& trace, const Explanation& explanation) {
     print_path(*job.problem, trace, explanation.path);
     print_peaks(*job.problem, explanation.peaks);
-    if (explanation.moves) print_moves(*job.problem, placement, *explanation.moves);
+    if (explanation.moves) print_moves(*job.problem, goal, placement, *explanation.moves);
 }
 
 }  // namespace placewright

@@ -35,10 +35,7 @@ Graph split_as_placed(Graph graph, const std::string& placement_file) {
 }  // namespace
 
 void ShardArguments::add_to(CLI::App& command) {
-    command.add_option("--shard", texts, "Split an op into N parts along its channels; may be repeated")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->type_name("OP=N");
+    usage::add_repeated(command, "--shard", texts, "Split an op into N parts along its channels", "OP=N");
 }
 
 Graph ShardArguments::split(Graph graph) const {

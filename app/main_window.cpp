@@ -280,6 +280,13 @@ void MainWindow::makeActions() {
     m_simulation = add(run, tr("&Simulation…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S),
                        tr("How a step is simulated: batches, training or inference, times, memory"), [this] { editSimulation(); });
 
+    m_proof = add(
+        run, tr("&Tighten the lower bound"), {},
+        tr("Prove with linear and integer programmes, for a minute in the background, how far from optimal a placement is at most"), [] {});
+    m_proof->setCheckable(true);
+    m_proof->setChecked(true);
+    connect(m_proof, &QAction::toggled, m_document.get(), &Document::setProofWanted);
+
     run->addSeparator();
     add(run, tr("&Compare algorithms…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C),
         tr("Run algorithms against each other, on several networks, machines and seeds"), [this] { openCompare(); });
@@ -800,20 +807,7 @@ void MainWindow::showStatus() {
                                  ? tr("Time of a batch over the whole run, and of a batch once the pipeline is full and before it drains")
                                  : tr("Simulated time of a step"));
     m_stepStatus->setText(step + (outcome.fits ? tr(" · fits") : tr(" · does not fit the memory")));
-    if (const auto& bound = m_document->bound()) {
-        if (bound->value_s <= 0) {
-            m_boundStatus->clear();
-        } else if (!std::isfinite(bound->value_s)) {
-            m_boundStatus->setText(tr("no placement fits"));
-        } else {
-            m_boundStatus->setText(tr("bound %1 (at most %2 % above optimal)")
-                                       .arg(secondsText(bound->value_s))
-                                       .arg(std::max(0.0, std::ceil((outcome.step_time_s / bound->value_s - 1) * 100 - 1e-6)), 0, 'f', 0));
-        }
-        m_boundStatus->setToolTip(tr("Proven by %1: %2").arg(text(bound->name), text(bound->proof)));
-    } else {
-        m_boundStatus->clear();
-    }
+    showBound(outcome);
     const Run* running = nullptr;
     for (const auto& run : m_document->runs()) {
         if (run->state() == Run::State::running) running = run.get();
@@ -837,6 +831,29 @@ void MainWindow::showStatus() {
                                                   static_cast<double>(running->request().budget.evaluations)));
         }
     }
+}
+
+void MainWindow::showBound(const Outcome& outcome) {
+    const auto& bound = m_document->bound();
+    if (!bound || bound->value_s <= 0) return m_boundStatus->clear();
+    QString tip = tr("Proven by %1: %2.").arg(text(bound->name), text(bound->proof)).toHtmlEscaped();
+    if (!std::isfinite(bound->value_s)) {
+        m_boundStatus->setText(tr("no placement fits"));
+    } else {
+        QString status = tr("bound %1").arg(secondsText(bound->value_s));
+        if (m_document->isProving()) {
+            status += QStringLiteral(" ↑");  // little room is left beside a search
+            tip +=
+                tr("<br>↑ It is being tightened, for a minute at most; Run ▸ %1 ends that.").arg(m_proof->text().remove(QLatin1Char('&')));
+        }
+        // It says nothing of placements that do not fit.
+        if (outcome.fits) {
+            const double percent = std::ceil((outcome.step_time_s / bound->value_s - 1) * 100 - 1e-6);
+            status += percent > 0 ? tr(" (at most %1 % above optimal)").arg(percent, 0, 'f', 0) : tr(" (optimal)");
+        }
+        m_boundStatus->setText(status);
+    }
+    m_boundStatus->setToolTip(QStringLiteral("<qt>%1</qt>").arg(tip));
 }
 
 void MainWindow::showLoading() {
@@ -953,6 +970,7 @@ void MainWindow::restoreSettings() {
     restoreState(settings.value(QStringLiteral("layout")).toByteArray());
     chooseAlgorithm(settings.value(QStringLiteral("algorithm"), QString::fromLatin1(kDefaultAlgorithm)).toString());
     m_evaluations->setValue(settings.value(QStringLiteral("evaluations"), 20'000).toInt());
+    m_proof->setChecked(settings.value(QStringLiteral("tightenBound"), true).toBool());
 }
 
 void MainWindow::saveSettings() {
@@ -961,6 +979,7 @@ void MainWindow::saveSettings() {
     settings.setValue(QStringLiteral("layout"), m_panelsShown ? saveState() : m_layout);
     settings.setValue(QStringLiteral("algorithm"), m_algorithm->currentData());
     settings.setValue(QStringLiteral("evaluations"), m_evaluations->value());
+    settings.setValue(QStringLiteral("tightenBound"), m_proof->isChecked());
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

@@ -90,6 +90,7 @@ private:
     void showMoves();
     void raisePanel(QWidget* panel);
     void showStatus();
+    void showBound(const Outcome& outcome);
     void showLoading();
     void findOps(const QString& text);
     void stepMatch(int direction);
@@ -138,6 +139,7 @@ private:
     QAction* m_startPage = nullptr;
     QAction* m_path = nullptr;        ///< the critical path over the timeline
     QAction* m_pathColour = nullptr;  ///< and in the graph
+    QAction* m_proof = nullptr;       ///< whether tighter bounds are looked for
     QToolButton* m_simulationButton = nullptr;
     QMenu* m_recentMenu = nullptr;
     QMenu* m_exportMenu = nullptr;

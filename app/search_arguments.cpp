@@ -62,6 +62,12 @@ void apply_settings(std::vector<Contestant>& contestants, const std::vector<std:
     }
 }
 
+void make_folder(const Path& folder) {
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error) throw InputError(folder.string(), "", "cannot be made a folder: " + error.message());
+}
+
 void expect_writable(const Path& file) {
     std::error_code error;
     const bool folder = std::filesystem::is_directory(file, error);

@@ -20,6 +20,9 @@ OptionValues parse_settings(const AlgorithmInfo& algorithm, const std::vector<st
 /// Gives every contestant its options of `settings`: "algorithm.option=value". Options that are not among them stay. Throws UsageError.
 void apply_settings(std::vector<Contestant>& contestants, const std::vector<std::string>& settings);
 
+/// With all folders above it, where they are missing. Throws InputError.
+void make_folder(const Path& folder);
+
 /// Tells of a mistyped folder before the search, not after it. Throws InputError.
 void expect_writable(const Path& file);
 

@@ -99,6 +99,19 @@ inline CLI::Option* add_choice(CLI::App& command, const std::string& name, std::
     return command.add_option(name, value, help)->check(one_of(names))->type_name(joined(names, "|"))->capture_default_str();
 }
 
+/// An option that may be given several times, with one value each.
+inline void add_repeated(CLI::App& command, const std::string& name, std::vector<std::string>& values, const std::string& help,
+                         const std::string& type) {
+    command.add_option(name, values, help + "; may be repeated")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->type_name(type);
+}
+
+inline void add_threads(CLI::App& command, unsigned& threads, const std::string& help) {
+    command.add_option("--threads", threads, help)->check(whole_number(0, 1'024))->type_name("T")->capture_default_str();
+}
+
 /// Help with the plain type of each option beside its name, and its default behind its description.
 class HelpText : public CLI::Formatter {
 public:

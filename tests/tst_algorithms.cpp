@@ -13,12 +13,12 @@
 #include "core/search/search.hpp"
 #include "core/search/variation.hpp"
 #include "tests/support/graphs.hpp"
+#include "tests/support/optimizers.hpp"
 
 using namespace placewright;
+using test::error_of, test::make, test::ProblemPtr, test::search, test::text, test::Variant, test::whole;
 
 namespace {
-
-using ProblemPtr = std::shared_ptr<const Problem>;
 
 /// uniform_machine with "cpu:0" of a tenth of a GPU's speed before the GPUs.
 Machine machine_with_cpu(std::size_t gpus) {
@@ -51,17 +51,6 @@ ProblemPtr constrained_problem(std::uint64_t seed) {
         machine_with_cpu(3));
 }
 
-std::unique_ptr<Optimizer> make(std::string_view id, const ProblemPtr& problem, const OptionValues& values = {}, std::uint64_t seed = 1,
-                                std::vector<Placement> seeds = {}) {
-    return find_algorithm(id)->make({problem, seed, std::move(seeds)}, values);
-}
-
-SearchResult search(std::string_view id, const ProblemPtr& problem, std::uint64_t evaluations, const OptionValues& values = {},
-                    std::uint64_t seed = 1, unsigned threads = 1) {
-    const auto evaluator = simulation_evaluator(problem, {}, {}, threads);
-    return run_search(*make(id, problem, values, seed), *evaluator, {evaluations});
-}
-
 double seconds_of(const ProblemPtr& problem, const Placement& placement) {
     Simulator simulator(problem);
     return Objective().score(*problem, simulator.run(placement)).seconds;
@@ -79,29 +68,6 @@ double optimum_s(const ProblemPtr& problem) {
         if (gene == placement.size()) return best_s;
     }
 }
-
-OptionValue text(const char* value) {
-    return std::string(value);
-}
-OptionValue whole(std::int64_t value) {
-    return value;
-}
-
-template <class Error, class Callable>
-QString error_of(Callable&& callable) {
-    try {
-        callable();
-    } catch (const Error& error) {
-        return QString::fromStdString(error.what());
-    }
-    return {};
-}
-
-/// Every setting of an algorithm that takes another path through its code.
-struct Variant {
-    std::string id;
-    OptionValues values;
-};
 
 const std::map<std::string, Variant>& variants() {
     static const std::map<std::string, Variant> all{

@@ -152,7 +152,7 @@ constexpr std::uint64_t kCases = 150;
 class TestBounds : public QObject {
     Q_OBJECT
 
-    int m_feasible = 0, m_better = 0, m_split_better = 0, m_optimal = 0;
+    int m_feasible = 0, m_better = 0, m_split_better = 0, m_optimal = 0, m_exactly_optimal = 0;
 
 private Q_SLOTS:
     void chain();
@@ -171,6 +171,8 @@ private Q_SLOTS:
     void hold_for_every_placement_data();
     void hold_for_every_placement();
     void tighter_than_without_a_solver();
+    void nothing_is_proven_in_no_time();
+    void branch_and_bound_is_told_while_it_grows();
     void cases_are_of_all_kinds_data();
     void cases_are_of_all_kinds();
 };
@@ -412,7 +414,7 @@ void TestBounds::hold_for_every_placement() {
     QCOMPARE(bounds.size(), std::size_t{4});
     BoundEffort effort;
     effort.seconds = 60;
-    if (seed % 2 == 0) effort.incumbent_s = 1.3 * best_s;
+    if (seed % 2 == 0) effort.incumbent_s = (seed % 4 == 0 ? 1.3 : 1.0) * best_s;
     prove_bounds(*c.problem, goal, c.options, effort, [&](const Bound& b) { bounds.push_back(b); });
     for (const Bound& b : bounds) {
         QVERIFY2(b.value_s <= best_s * (1 + 1e-9), (b.name + " " + std::to_string(b.value_s) + " > " + std::to_string(best_s)).c_str());
@@ -430,14 +432,50 @@ void TestBounds::hold_for_every_placement() {
     m_better += proven_s > simple_s * (1 + 1e-3);
     m_split_better += bound(bounds, "split-path") > simple_s * (1 + 1e-3);
     m_optimal += proven_s > best_s * (1 - 1e-4);
+    m_exactly_optimal += proven_s == best_s;
 }
 
 void TestBounds::tighter_than_without_a_solver() {
-    qInfo("of %d: %d tighter, %d by the split path, %d optimal", m_feasible, m_better, m_split_better, m_optimal);
+    qInfo("of %d: %d tighter, %d by the split path, %d optimal, %d to the last bit", m_feasible, m_better, m_split_better, m_optimal,
+          m_exactly_optimal);
     if (m_feasible < 100) QSKIP("counts what the test before has found");
     QVERIFY(m_better * 3 > m_feasible);
     QVERIFY(m_split_better > 0);
     QVERIFY(m_optimal > 0);
+    QVERIFY(m_exactly_optimal > 10);
+}
+
+void TestBounds::nothing_is_proven_in_no_time() {
+    const auto problem = test::problem(test::random_graph(2, 40), test::uniform_machine(4));
+    std::vector<Bound> bounds;
+    prove_bounds(*problem, goals().front(), {}, {}, [&](const Bound& b) { bounds.push_back(b); });
+    QVERIFY(bounds.empty());
+}
+
+void TestBounds::branch_and_bound_is_told_while_it_grows() {
+    // Three ops of 1 GB fit each of four devices: where a row of twelve changes devices is not plain to the relaxation.
+    Random random(1);
+    GraphBuilder builder("row", 1, Training::none);
+    for (int i = 0; i < 12; ++i) {
+        Op op;
+        op.name = "op" + std::to_string(i);
+        op.kind = "matmul";
+        op.flops = kSecond;
+        op.parameter_bytes = 1'000'000'000;
+        op.outputs.resize(1);
+        op.outputs[0].bytes = static_cast<std::int64_t>(random.uniform(1e8, 5e9));
+        builder.add(op, i > 0 ? std::vector{"op" + std::to_string(i - 1)} : std::vector<std::string>());
+    }
+    const auto problem = test::problem(builder.build(), test::uniform_machine(4, 3.5e9));
+    BoundEffort effort;
+    effort.seconds = 120;
+    std::vector<double> told_s;
+    prove_bounds(*problem, goals().front(), {}, effort, [&](const Bound& b) {
+        if (b.name == "branch-and-bound") told_s.push_back(b.value_s);
+    });
+    QVERIFY2(told_s.size() > 1, qPrintable(QString::number(told_s.size())));
+    QVERIFY(std::ranges::is_sorted(told_s));
+    QVERIFY(told_s.back() > told_s.front() * 1.001);
 }
 
 void TestBounds::cases_are_of_all_kinds_data() {

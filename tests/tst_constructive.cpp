@@ -20,21 +20,17 @@
 #include "core/search/search.hpp"
 #include "core/sim/max_load.hpp"
 #include "tests/support/graphs.hpp"
+#include "tests/support/optimizers.hpp"
 
 using namespace placewright;
+using test::ProblemPtr, test::text;
 
 namespace {
-
-using ProblemPtr = std::shared_ptr<const Problem>;
 
 const QString kReference = QString::fromStdString(
     (Path(PLACEWRIGHT_TEST_DATA).parent_path().parent_path().parent_path() / "shared" / "reference" / "dnn-partitioning").string());
 
 constexpr std::array kIds{"heft", "m-topo", "m-etf", "m-sct", "pipedream"};
-
-OptionValue text(const char* value) {
-    return std::string(value);
-}
 
 std::vector<Placement> proposals(std::string_view id, const ProblemPtr& problem, const OptionValues& values = {}, bool fits = true) {
     const auto optimizer = find_algorithm(id)->make({problem, 1, {}}, values);

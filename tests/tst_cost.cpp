@@ -122,6 +122,7 @@ private Q_SLOTS:
     void roofline();
     void paleo();
     void paleo_padding();
+    void optimizer_traffic();
     void measured();
     void transfer_data();
     void transfer();
@@ -256,6 +257,38 @@ void TestCost::paleo_padding() {
     QCOMPARE(roofline_time_s(graph, *graph.find("conv"), device), 2.0 + 2000.0 / 500.0);
 }
 
+void TestCost::optimizer_traffic() {
+    // 600 bytes of parameters: gradient, parameters and states in, parameters and states out.
+    const Graph graph = training_graph(small_network());
+    const OpId update = *graph.find("conv/update");
+    for (const double states : {0.0, 1.0, 2.0}) {
+        const OpTraffic traffic = op_traffic(graph, update, states);
+        QCOMPARE(traffic.read_bytes, 1200 + 600 * states);
+        QCOMPARE(traffic.written_bytes, 600 + 600 * states);
+    }
+    const Device device = device_of(1e6, 1e3, 0.5, 2);
+    QCOMPARE(roofline_time_s(graph, update, device, 2), 2.0 + 4200 / 500.0);
+    QCOMPARE(measured_time_s(graph, update, device, 2), 2.0 + 4200 / 500.0);
+    QCOMPARE(paleo_time_s(graph, update, device, 2), 300 / 5e5 + 4200 / 500.0);
+    QCOMPARE(find_cost_model("exprimo")->op_time_s(graph, update, device, 2), 0.0);
+    QCOMPARE(device_share(graph, update, device, 2), 8.4 / 10.4);
+    for (const char* other : {"conv", "conv/weight_gradient"})
+        QCOMPARE(roofline_time_s(graph, *graph.find(other), device, 2), roofline_time_s(graph, *graph.find(other), device));
+
+    const auto update_s = [&](ProblemOptions options) {
+        const auto problem = test::problem(small_network(), machine_of({device}, {}, {}), options);
+        return problem->time_s(*problem->graph->find("conv/update"), 0);
+    };
+    const auto close = [](double a, double b) { return std::abs(a - b) < 1e-9; };
+    QVERIFY(close(update_s(with_states(0)), 2 + 1800 / 500.0));
+    QVERIFY(close(update_s({}), 2 + 3000 / 500.0));  // momentum
+    QVERIFY(close(update_s(with_states(2)), 2 + 4200 / 500.0));
+    // Its memory holds no states, so none are moved.
+    ProblemOptions without = with_states(2);
+    without.memory = MemoryModel::exprimo;
+    QVERIFY(close(update_s(without), 2 + 1800 / 500.0));
+}
+
 void TestCost::measured() {
     const Graph graph = training_graph(small_network());
     const Device device = device_of(1e6, 1e6, 0.5, 2);
@@ -359,7 +392,7 @@ void TestCost::problem_times() {
         QCOMPARE(problem->op_time_s.size(), std::size_t{problem->ops} * problem->devices);
         for (OpId op = 0; op < problem->ops; ++op) {
             for (DeviceId device = 0; device < problem->devices; ++device) {
-                const double time_s = model.op_time_s(*problem->graph, op, machine.device(device));
+                const double time_s = model.op_time_s(*problem->graph, op, machine.device(device), 1);
                 QVERIFY(std::abs(problem->time_s(op, device) - time_s) <= problem->tick_s / 2);
             }
         }
@@ -663,7 +696,7 @@ void TestCost::problem_shares() {
     for (OpId op = 0; op < problem->ops; ++op) {
         for (DeviceId device = 0; device < problem->devices; ++device) {
             const double share = problem->op_share[std::size_t{op} * problem->devices + device];
-            const double exact = device_share(*problem->graph, op, devices[device]);
+            const double exact = device_share(*problem->graph, op, devices[device], 1);
             QVERIFY(share >= exact && share <= 1 && share - exact < 0x1p-20);
         }
     }

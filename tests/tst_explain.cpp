@@ -334,7 +334,8 @@ void TestExplain::moves_are_simulations() {
     QFETCH(quint64, seed);
     const RandomCase random(seed);
     const Objective objective;
-    const auto result = single_moves(random.problem, random.options, objective, random.placement);
+    const auto evaluator = simulation_evaluator(random.problem, random.options, objective);
+    const auto result = single_moves(*evaluator, *random.problem, random.placement);
     QVERIFY(result.has_value());
     Simulator simulator(random.problem, random.options);
     const auto score = [&](const Placement& placement) { return objective.score(*random.problem, simulator.run(placement)); };
@@ -356,14 +357,15 @@ void TestExplain::moves_are_simulations() {
 void TestExplain::moves_do_not_depend_on_threads() {
     const auto problem = test::problem(test::random_graph(5, 60), test::uniform_machine(3));
     const Placement placement(problem->groups, 0);
-    const auto one = single_moves(problem, {}, {}, placement, 1);
+    const auto one = single_moves(*simulation_evaluator(problem, {}, {}, 1), *problem, placement);
     std::size_t last_done = 0;
     std::size_t last_total = 0;
-    const auto many = single_moves(problem, {}, {}, placement, 0, {}, [&](std::size_t done, std::size_t total) {
-        QVERIFY(done >= last_done);
-        last_done = done;
-        last_total = total;
-    });
+    const auto many =
+        single_moves(*simulation_evaluator(problem, {}, {}), *problem, placement, {}, [&](std::size_t done, std::size_t total) {
+            QVERIFY(done >= last_done);
+            last_done = done;
+            last_total = total;
+        });
     QVERIFY(one->moves == many->moves);
     QCOMPARE(last_total, 120U);
     QCOMPARE(last_done, last_total);
@@ -373,7 +375,7 @@ void TestExplain::moves_can_be_cancelled() {
     const auto problem = test::problem(test::chain(20), test::uniform_machine(2));
     std::stop_source stop;
     stop.request_stop();
-    QVERIFY(!single_moves(problem, {}, {}, Placement(20, 0), 0, stop.get_token()).has_value());
+    QVERIFY(!single_moves(*simulation_evaluator(problem, {}, {}), *problem, Placement(20, 0), stop.get_token()).has_value());
 }
 
 }  // namespace placewright

@@ -474,7 +474,7 @@ private Q_SLOTS:
             const SearchResult refined = refine(found, fine, start, *evaluator, {100'000}, seed);
             QCOMPARE(refined.end, SearchEnd::exhausted);
             QVERIFY(refined.progress.best.seconds < found.progress.best.seconds);
-            const auto moves = single_moves(fine, {}, {}, *refined.progress.best_placement, 1);
+            const auto moves = single_moves(*simulation_evaluator(fine, {}, {}, 1), *fine, *refined.progress.best_placement);
             QVERIFY(moves->moves.front().score.seconds >= refined.progress.best.seconds);
             QCOMPARE(Simulator(fine).run(*refined.progress.best_placement).step_time_s, refined.progress.best.step_time_s);
 

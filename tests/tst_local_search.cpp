@@ -13,24 +13,12 @@
 #include "core/search/neighbourhood.hpp"
 #include "core/search/search.hpp"
 #include "tests/support/graphs.hpp"
+#include "tests/support/optimizers.hpp"
 
 using namespace placewright;
+using test::error_of, test::make, test::ProblemPtr, test::search, test::text, test::Variant, test::whole;
 
 namespace {
-
-using ProblemPtr = std::shared_ptr<const Problem>;
-
-OptionValue text(const char* value) {
-    return std::string(value);
-}
-OptionValue whole(std::int64_t value) {
-    return value;
-}
-
-struct Variant {
-    std::string id;
-    OptionValues values;
-};
 
 const std::map<std::string, Variant>& variants() {
     static const std::map<std::string, Variant> all{
@@ -61,17 +49,6 @@ const std::map<std::string, Variant>& variants() {
 void add_variants() {
     QTest::addColumn<QString>("variant");
     for (const auto& [name, variant] : variants()) QTest::newRow(name.c_str()) << QString::fromStdString(name);
-}
-
-std::unique_ptr<Optimizer> make(std::string_view id, const ProblemPtr& problem, const OptionValues& values = {}, std::uint64_t seed = 1,
-                                std::vector<Placement> seeds = {}) {
-    return find_algorithm(id)->make({problem, seed, std::move(seeds)}, values);
-}
-
-SearchResult search(std::string_view id, const ProblemPtr& problem, std::uint64_t evaluations, const OptionValues& values = {},
-                    std::uint64_t seed = 1, unsigned threads = 1) {
-    const auto evaluator = simulation_evaluator(problem, {}, {}, threads);
-    return run_search(*make(id, problem, values, seed), *evaluator, {evaluations});
 }
 
 Score score_of(const ProblemPtr& problem, const Placement& placement) {
@@ -132,16 +109,6 @@ ProblemPtr limited(double share) {
     Simulator simulator(roomy);
     const double peak_bytes = simulator.run(Placement(roomy->groups, 0)).peak_bytes[0];
     return on(test::uniform_machine(4, share * peak_bytes));
-}
-
-template <class Error, class Callable>
-QString error_of(Callable&& callable) {
-    try {
-        callable();
-    } catch (const Error& error) {
-        return QString::fromStdString(error.what());
-    }
-    return {};
 }
 
 /// Tells an optimizer the same score for all proposals until it has made `count`; returns them.

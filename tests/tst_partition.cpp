@@ -15,21 +15,14 @@
 #include "core/search/partition.hpp"
 #include "core/search/search.hpp"
 #include "tests/support/graphs.hpp"
+#include "tests/support/optimizers.hpp"
 
 using namespace placewright;
+using test::ProblemPtr, test::text, test::whole;
 
 namespace {
 
-using ProblemPtr = std::shared_ptr<const Problem>;
 constexpr std::array kIds{"scotch", "metis"};
-
-OptionValue whole(std::int64_t value) {
-    return value;
-}
-
-OptionValue text(const char* value) {
-    return std::string(value);
-}
 
 /// So many parts at one tolerance, by what keeps to it.
 OptionValues cut_into(const QString& id, std::int64_t parts, double imbalance) {

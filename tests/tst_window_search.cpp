@@ -11,6 +11,7 @@
 #include <QDockWidget>
 #include <QDoubleSpinBox>
 #include <QLabel>
+#include <QMenu>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSignalSpy>
@@ -28,6 +29,7 @@
 #include "widgets/curve_plot.hpp"
 #include "widgets/graph_view.hpp"
 #include "widgets/qcustomplot_header.hpp"
+#include "widgets/quantities.hpp"
 #include "widgets/runs_view.hpp"
 
 using namespace placewright;
@@ -36,16 +38,33 @@ using test::Shown;
 namespace {
 
 constexpr int kEndless = 1'000'000'000;
+constexpr QChar kTightening(0x2191);  ///< an arrow upwards
 
 void clickOptimize(const Shown& shown) {
     QTest::mouseClick(shown.window.findChild<QToolButton*>("optimizeButton"), Qt::LeftButton);
 }
 
-QString statusText(const Shown& shown, const char* name) {
+const QLabel* statusLabel(const Shown& shown, const char* name) {
     for (const QLabel* label : shown.window.statusBar()->findChildren<QLabel*>()) {
-        if (label->accessibleName() == QLatin1String(name)) return label->text();
+        if (label->accessibleName() == QLatin1String(name)) return label;
     }
-    return {};
+    qFatal("no %s in the status bar", name);
+}
+
+QString statusText(const Shown& shown, const char* name) {
+    return statusLabel(shown, name)->text();
+}
+
+/// Opens the menu that the action is in and clicks it there.
+void pressInMenu(Shown& shown, QAction* action) {
+    for (QMenu* menu : shown.window.findChildren<QMenu*>()) {
+        if (!menu->actions().contains(action)) continue;
+        menu->popup(shown.window.mapToGlobal(QPoint(20, 20)));
+        if (!QTest::qWaitForWindowExposed(menu)) qFatal("the menu does not open");
+        QTest::mouseClick(menu, Qt::LeftButton, {}, menu->actionGeometry(action).center());
+        return;
+    }
+    qFatal("no menu has the action");
 }
 
 const std::vector<RunRow>& rows(const Shown& shown) {
@@ -159,6 +178,71 @@ private Q_SLOTS:
         QTest::keyClick(&shown.window, Qt::Key_Y, Qt::ControlModifier);
         QCOMPARE(shown.document.placement(), found);
         QVERIFY(rows(shown).front().shown);
+    }
+
+    // --- the lower bound ---
+
+    void theBoundIsTightenedInTheBackground() {
+        Shown shown;
+        QSignalSpy changes(&shown.document, &Document::boundChanged);
+        QVERIFY(shown.open(m_wide, m_machine));
+        QTRY_VERIFY_WITH_TIMEOUT(!shown.document.isProving(), 90'000);
+
+        const double quick_s = quick_bounds(*shown.document.problem(), goals().front()).front().value_s;
+        const Bound bound = *shown.document.bound();
+        QCOMPARE(bound.name, std::string("branch-and-bound"));
+        QVERIFY2(bound.value_s > 1.01 * quick_s, qPrintable(QString("%1 after %2").arg(bound.value_s).arg(quick_s)));
+        const QLabel* label = statusLabel(shown, "Lower bound");
+        QVERIFY2(label->text().startsWith(QLatin1String("bound ") + secondsText(bound.value_s)), qPrintable(label->text()));
+        QVERIFY(!label->text().contains(kTightening));
+        QVERIFY2(label->toolTip().contains(QLatin1String("branch-and-bound")), qPrintable(label->toolTip()));
+        QVERIFY(changes.count() >= 3);  // the quick one, that more is tried, and what came of it
+
+        // Runs are measured against it.
+        shown.window.chooseAlgorithm("genetic");
+        shown.window.chooseEvaluations(2'000);
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(bound.value_s <= shown.stepTime());
+        QCOMPARE(rows(shown).front().gap, rows(shown).front().step_time_s / bound.value_s - 1);
+    }
+
+    void theBoundBelongsToTheMachineAndTheOptions() {
+        const QString two = m_place->write("two.json", test::uniform_machine(2));
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        QTRY_VERIFY_WITH_TIMEOUT(!shown.document.isProving(), 90'000);
+        const double three_s = shown.document.bound()->value_s;
+        shown.document.setMachine(two);
+        QVERIFY(shown.waitUntilIdle());
+        QTRY_VERIFY_WITH_TIMEOUT(!shown.document.isProving(), 90'000);
+        QVERIFY(shown.document.bound()->value_s > 1.2 * three_s);
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        QVERIFY(shown.waitUntilIdle());
+        QTRY_VERIFY_WITH_TIMEOUT(!shown.document.isProving(), 90'000);
+        QCOMPARE(shown.document.bound()->value_s, three_s);
+    }
+
+    void tighteningCanBeStopped() {
+        Shown shown;
+        QVERIFY(shown.open("resnet50", "4x-v100-pcie"));
+        QVERIFY(shown.document.isProving());  // with this a minute is too short
+        QVERIFY(statusText(shown, "Lower bound").contains(kTightening));
+        QAction* tighten = shown.action("Tighten the lower bound");
+        QVERIFY(tighten->isChecked());
+        const Bound before = *shown.document.bound();
+        pressInMenu(shown, tighten);
+        QVERIFY(!shown.document.isProving());
+        QVERIFY(!statusText(shown, "Lower bound").contains(kTightening));
+        QVERIFY(shown.document.bound()->value_s >= before.value_s);
+        // Nor is it begun for another machine, until it is wanted again.
+        QVERIFY(shown.open("resnet50", "2x-v100-pcie"));
+        QVERIFY(shown.document.bound());
+        QVERIFY(!shown.document.isProving());
+        pressInMenu(shown, tighten);
+        QVERIFY(shown.document.isProving());
+        QVERIFY(statusText(shown, "Lower bound").contains(kTightening));
+        // The window closes while it goes on.
     }
 
     void theSameSeedGivesTheSameBest() {

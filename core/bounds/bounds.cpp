@@ -105,25 +105,41 @@ void prove_max_load(const Problem& problem, const BoundEffort& effort, const std
 
 void prove_step_time(const Problem& problem, const SimulationOptions& options, const BoundEffort& effort,
                      const std::function<void(Bound)>& found) {
-    const auto begin = Clock::now();
+    const auto end = Clock::now() + std::chrono::duration<double>(effort.seconds);
+    const auto left_s = [&] { return std::max(0.0, std::chrono::duration<double>(end - Clock::now()).count()); };
     const StepProgramme programme(problem, options);
-    const auto relaxation = solve_relaxation(programme.programme(), effort.stop);
+    const auto relaxation = solve_relaxation(programme.programme(), left_s(), effort.stop);
     if (!relaxation) return;
     found(
         {"linear-programme", within_tolerance(relaxation->value) * programme.unit_s(),
          "ops shared between the devices in fractions: the work of each device, the longest path on this mix of devices and the parameters "
          "in their memory at once"});
     if (!std::isfinite(relaxation->value)) return;
+    const auto tell = [&](double value_s, const char* how_far) {
+        found({"branch-and-bound", value_s,
+               std::string("whole ops, with a transfer wherever a path changes devices, by branch and cut on an integer programme") +
+                   how_far});
+    };
+    constexpr auto kUnfinished = " (not finished)";
+    constexpr double kWorthTelling = 1.001;
+    double told_s = within_tolerance(relaxation->value) * programme.unit_s();
     IntegerLimits limits;
-    limits.seconds = effort.seconds - std::chrono::duration<double>(Clock::now() - begin).count();
+    limits.seconds = left_s();
     limits.stop = effort.stop;
-    if (limits.seconds <= 0) return;
     limits.cutoff = effort.incumbent_s / programme.unit_s();
+    limits.progress = [&](double bound, const auto&) {
+        const double bound_s = within_tolerance(bound) * programme.unit_s();
+        if (bound_s > told_s * kWorthTelling) {
+            told_s = bound_s;
+            tell(bound_s, kUnfinished);
+        }
+        return true;
+    };
     const IntegerResult result = solve_integer(programme.programme(), limits);
     if (result.bound == -kNoLimit) return;
-    found({"branch-and-bound", within_tolerance(result.bound) * programme.unit_s(),
-           "whole ops, with a transfer wherever a path changes devices, by branch and cut on an integer programme" +
-               std::string(result.finished ? "" : " (not finished)")});
+    // The optimum is known without the solver's tolerance if it is the incumbent.
+    const bool optimal = result.finished && result.x.empty();
+    tell(optimal ? effort.incumbent_s : within_tolerance(result.bound) * programme.unit_s(), result.finished ? "" : kUnfinished);
 }
 
 }  // namespace

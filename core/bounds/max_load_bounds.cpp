@@ -66,7 +66,7 @@ std::optional<double> shared_load_s(const LoadModel& model, const LeastLoads& le
         lp.begin_row(-kNoLimit, one.count() * one.limit_bytes / bytes);
         for (const auto& [group, column] : shares[c]) lp.add(column, model.group_bytes[group] / bytes);
     }
-    const auto solution = solve_relaxation(lp, stop);
+    const auto solution = solve_relaxation(lp, kNoLimit, stop);
     if (!solution) return {};
     return std::isfinite(solution->value) ? within_tolerance(solution->value) * unit_s : kNoLimit;
 }
@@ -280,7 +280,7 @@ double pigeonhole_load_s(const LoadModel& model, std::size_t device_class, const
     }
     double taken_s = 0;
     if (others.columns() > 0) {
-        const auto relaxation = solve_relaxation(others, limits.stop);
+        const auto relaxation = solve_relaxation(others, limits.seconds, limits.stop);
         if (!relaxation) return 0;
         if (!std::isfinite(relaxation->value)) return cutoff_s;
         taken_s = -relaxation->value * unit_s * (1 + 1e-6);

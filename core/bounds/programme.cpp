@@ -2,6 +2,7 @@
 #include "core/bounds/programme.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include <coin/CbcEventHandler.hpp>
@@ -51,13 +52,21 @@ struct Watch {
     int events = 0, steps = 0;
     double bound = -kNoLimit;
     double reported = kNoLimit;  ///< value of the last solution that was handed on
+    bool first = true;           ///< the first relaxation is being solved, when CBC itself does not look at the clock
     bool ended = false;
+    std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+
+    bool has_ended() {
+        const std::chrono::duration<double> gone = std::chrono::steady_clock::now() - begin;
+        ended = ended || limits.stop.stop_requested() || (first && gone.count() > limits.seconds);
+        return ended;
+    }
 
     /// `at_node`: the programme itself is between two nodes, else within one.
     bool goes_on(bool at_node) {
-        ended = ended || limits.stop.stop_requested();
+        if (has_ended()) return false;
         if (at_node) bound = std::max(bound, std::min(model->getBestPossibleObjValue(), limits.cutoff));
-        if (ended || !limits.progress) return !ended;
+        if (!limits.progress) return true;
         if (++events % limits.events_a_call != 0) return true;
         std::optional<std::span<const double>> found;
         if (at_node && model->bestSolution() != nullptr && model->getObjValue() < reported) {
@@ -75,8 +84,10 @@ public:
 
     int event(Event event) override {
         constexpr int kStepsAnEvent = 1000, kGoOn = -1, kStop = 1;
-        if (event != endOfIteration || ++watch_.steps % kStepsAnEvent != 0) return kGoOn;
-        return watch_.goes_on(false) ? kGoOn : kStop;
+        if (event != endOfIteration) return kGoOn;
+        // A thousand steps of a large programme take seconds.
+        if (watch_.has_ended()) return kStop;
+        return ++watch_.steps % kStepsAnEvent != 0 || watch_.goes_on(false) ? kGoOn : kStop;
     }
     ClpEventHandler* clone() const override { return new SimplexWatcher(*this); }
 
@@ -168,11 +179,12 @@ void Programme::add(Column column, double factor) {
     entry_.push_back(factor);
 }
 
-std::optional<Relaxation> solve_relaxation(const Programme& programme, std::stop_token stop) {
+std::optional<Relaxation> solve_relaxation(const Programme& programme, double seconds, std::stop_token stop) {
     ClpSimplex lp;
     lp.setLogLevel(0);
     ProgrammeAccess::load_into(lp, programme);
     IntegerLimits limits;
+    limits.seconds = seconds;
     limits.stop = std::move(stop);
     Watch watch{limits};
     const SimplexWatcher watcher(watch);
@@ -215,6 +227,7 @@ IntegerResult solve_integer(const Programme& programme, const IntegerLimits& lim
 
     IntegerResult result;
     model.initialSolve();
+    watch.first = false;
     if (!watch.ended) {
         if (model.isProvenOptimal()) watch.bound = model.getObjValue();
         if (std::isfinite(limits.cutoff)) model.setCutoff(limits.cutoff);

@@ -46,8 +46,8 @@ struct Relaxation {
     std::vector<double> x;  ///< by column; empty without a solution
 };
 
-/// The programme with whole columns allowed to be fractions; nothing if `stop` was requested.
-std::optional<Relaxation> solve_relaxation(const Programme& programme, std::stop_token stop = {});
+/// The programme with whole columns allowed to be fractions; nothing if that takes more than `seconds` or `stop` was requested.
+std::optional<Relaxation> solve_relaxation(const Programme& programme, double seconds = kNoLimit, std::stop_token stop = {});
 
 struct IntegerLimits {
     double seconds = kNoLimit;  ///< results depend on the computer once this ends it

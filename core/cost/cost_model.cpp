@@ -54,10 +54,10 @@ struct Ceilings {
     double memory_s = 0;
 };
 
-Ceilings at_ceilings(const Graph& graph, OpId id, const Device& device) {
+Ceilings at_ceilings(const Graph& graph, OpId id, const Device& device, double optimizer_states) {
     const Op& op = graph.op(id);
     const auto by_kind = device.efficiency_by_kind.find(op.kind);
-    const OpTraffic traffic = op_traffic(graph, id);
+    const OpTraffic traffic = op_traffic(graph, id, optimizer_states);
     Ceilings result;
     result.flops_per_s = device.peak_flops * (by_kind != device.efficiency_by_kind.end() ? by_kind->second : device.efficiency);
     result.compute_s = op.flops / result.flops_per_s;
@@ -87,7 +87,7 @@ const CostModel* find_cost_model(std::string_view id) {
     return found == kModels.end() ? nullptr : found;
 }
 
-OpTraffic op_traffic(const Graph& graph, OpId id) {
+OpTraffic op_traffic(const Graph& graph, OpId id, double optimizer_states) {
     const Op& op = graph.op(id);
     OpTraffic traffic;
     if (op.kind == "embedding" && runs_forward(op)) return lookup_traffic(graph, op);
@@ -101,44 +101,44 @@ OpTraffic op_traffic(const Graph& graph, OpId id) {
     const bool derived = op.forward_op != kInvalidOp;
     const double parameters = static_cast<double>(derived ? graph.op(op.forward_op).parameter_bytes : op.parameter_bytes);
     if (op.phase == Phase::update) {
-        // Gradient and parameters in, parameters out: Paleo's three passes over the weights.
-        traffic.read_bytes += parameters;
-        traffic.written_bytes += parameters;
+        // Gradient and parameters in, parameters out: Paleo's three passes over the weights. Each state takes two more.
+        traffic.read_bytes += parameters * (1 + optimizer_states);
+        traffic.written_bytes += parameters * (1 + optimizer_states);
     } else if (!derived || !is_weight_gradient(graph, id)) {
         traffic.read_bytes += parameters;
     }
     return traffic;
 }
 
-double roofline_time_s(const Graph& graph, OpId id, const Device& device) {
+double roofline_time_s(const Graph& graph, OpId id, const Device& device, double optimizer_states) {
     if (!computes(graph.op(id))) return 0;
-    const Ceilings ceilings = at_ceilings(graph, id, device);
+    const Ceilings ceilings = at_ceilings(graph, id, device, optimizer_states);
     const double saturation_s = device.half_efficiency_flops / ceilings.flops_per_s;
     return device.launch_overhead_s + std::max(graph.op(id).flops > 0 ? ceilings.compute_s + saturation_s : 0.0, ceilings.memory_s);
 }
 
-double device_share(const Graph& graph, OpId id, const Device& device) {
+double device_share(const Graph& graph, OpId id, const Device& device, double optimizer_states) {
     if (!computes(graph.op(id))) return 0;
-    const Ceilings ceilings = at_ceilings(graph, id, device);
+    const Ceilings ceilings = at_ceilings(graph, id, device, optimizer_states);
     const double busy_s = std::max(ceilings.compute_s, ceilings.memory_s);
-    return busy_s > 0 ? busy_s / roofline_time_s(graph, id, device) : 1;
+    return busy_s > 0 ? busy_s / roofline_time_s(graph, id, device, optimizer_states) : 1;
 }
 
-double paleo_time_s(const Graph& graph, OpId id, const Device& device) {
+double paleo_time_s(const Graph& graph, OpId id, const Device& device, double optimizer_states) {
     const Op& op = graph.op(id);
     if (!computes(op)) return 0;
-    const OpTraffic traffic = op_traffic(graph, id);
+    const OpTraffic traffic = op_traffic(graph, id, optimizer_states);
     const double bytes = traffic.read_bytes + traffic.written_bytes + padding_bytes(graph, op);
     return op.flops / (device.peak_flops * device.efficiency) + bytes / (device.memory_bandwidth * device.efficiency);
 }
 
-double measured_time_s(const Graph& graph, OpId id, const Device& device) {
+double measured_time_s(const Graph& graph, OpId id, const Device& device, double optimizer_states) {
     const Op& op = graph.op(id);
     if (const auto entry = op.time_s.find(device.model); entry != op.time_s.end()) {
         const auto& time = op.phase == Phase::forward ? entry->second.forward_s : entry->second.backward_s;
         if (time && op.phase != Phase::update) return *time;
     }
-    return roofline_time_s(graph, id, device);
+    return roofline_time_s(graph, id, device, optimizer_states);
 }
 
 double transfer_time_s(const Channel& channel, double bytes) {

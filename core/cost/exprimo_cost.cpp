@@ -119,7 +119,7 @@ double window_s(const Op& op, const Tensor& input, const Tensor& output, const C
 
 }  // namespace
 
-double exprimo_time_s(const Graph& graph, OpId id, const Device& device) {
+double exprimo_time_s(const Graph& graph, OpId id, const Device& device, double /*optimizer_states*/) {
     const Op& op = graph.op(id);
     if (op.phase == Phase::update) return 0;
     const bool backward = op.phase == Phase::backward;

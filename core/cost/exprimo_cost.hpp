@@ -11,6 +11,6 @@ namespace placewright {
 /// pooling and dropout; bias, activation, batch norm, weight gradients, updates and all other kinds are free, and so is the backward of
 /// what reads an op named "data". SAME padding may be negative, which makes strided convolutions read less than their input. Wrong in these
 /// respects, but what its published figures are made with.
-double exprimo_time_s(const Graph& graph, OpId op, const Device& device);
+double exprimo_time_s(const Graph& graph, OpId op, const Device& device, double optimizer_states = 0);
 
 }  // namespace placewright

@@ -180,8 +180,8 @@ void round_to_ticks(Problem& problem) {
     }
 }
 
-/// What a device gives beyond the seconds of its ops.
-void fill_devices(Problem& problem, const ProblemOptions& options) {
+/// What a device gives beyond the seconds of its ops. `states`: numbers that the optimizer keeps beside each parameter.
+void fill_devices(Problem& problem, const ProblemOptions& options, double states) {
     const auto devices = problem.machine->devices();
     for (const Device& device : devices) problem.memory_limit_bytes.push_back(device.memory_bytes * options.usable_memory);
     const bool streams = std::ranges::any_of(devices, [](const Device& device) { return device.streams > 1; });
@@ -189,7 +189,8 @@ void fill_devices(Problem& problem, const ProblemOptions& options) {
     for (OpId op = 0; op < problem.ops; ++op) {
         for (const Device& device : devices) {
             // Rounded up to parts that add up exactly.
-            if (streams) problem.op_share.push_back(std::ldexp(std::ceil(std::ldexp(device_share(*problem.graph, op, device), 20)), -20));
+            if (streams)
+                problem.op_share.push_back(std::ldexp(std::ceil(std::ldexp(device_share(*problem.graph, op, device, states), 20)), -20));
             if (problem.accumulates) problem.accumulate_s.push_back(accumulation_s(problem.graph->op(op), *problem.graph, device));
         }
     }
@@ -339,7 +340,7 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph, 
     problem->op_time_s.reserve(std::size_t{problem->ops} * problem->devices);
     for (OpId op = 0; op < problem->ops; ++op) {
         for (const Device& device : problem->machine->devices()) {
-            const double time_s = options.cost.model->op_time_s(ops, op, device);
+            const double time_s = options.cost.model->op_time_s(ops, op, device, states);
             if (!std::isfinite(time_s)) {
                 throw PlacementError("op \"" + ops.op(op).name + "\" would take longer than can be counted on device \"" + device.name +
                                      "\"; its FLOPs or bytes are too many, or the device is too slow");
@@ -354,7 +355,7 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph, 
         problem->workspace_bytes.push_back(workspace_bytes(ops, ops.op(op), options));
         problem->sends_together.push_back(ops.op(op).sends_together);
     }
-    fill_devices(*problem, options);
+    fill_devices(*problem, options, states);
     fill_tensors(*problem);
     fill_aliases(*problem, options);
     fill_output_bytes(*problem);

@@ -36,7 +36,8 @@ std::optional<MemoryModel> memory_model_from(std::string_view text);
 struct ProblemOptions {
     CostOptions cost;
     bool inference = false;
-    /// Copies of the parameters that the training optimizer keeps beside them (0 for plain SGD, 1 with momentum, 2 for Adam).
+    /// Copies of the parameters that the training optimizer keeps beside them (0 for plain SGD, 1 with momentum, 2 for Adam). With
+    /// MemoryModel::exprimo there are none.
     double optimizer_states = 1;
     MemoryModel memory = MemoryModel::training;
     Recomputation recomputation = Recomputation::none;

@@ -8,9 +8,8 @@
 #include <span>
 #include <thread>
 #include <type_traits>
-#include <unordered_map>
 
-#include "core/cost/placement_key.hpp"
+#include "core/search/score_cache.hpp"
 
 namespace placewright {
 namespace {
@@ -43,7 +42,6 @@ constexpr auto kPatienceWhenStopped = 400ms;
 
 /// The least work to give a rank, so that messages take a small part of the time.
 constexpr double kSmallestShareSeconds = 1e-3;
-constexpr std::size_t kCacheEntries = std::size_t{1} << 18;
 
 static_assert(std::is_trivially_copyable_v<Score>);
 
@@ -189,9 +187,11 @@ public:
 
     bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop, const Placement* base) override {
         if (placements.size() != scores.size()) throw std::invalid_argument("evaluate: as many scores as placements are needed");
-        look_up(placements, scores);
+        fresh_ = cache_.look_up(placements, scores);
+        fresh_scores_.resize(fresh_.size());
         if (stop.stop_requested() || !score_fresh(placements, std::move(stop), base)) return false;
-        keep(scores);
+        for (std::size_t i = 0; i < fresh_.size(); ++i) scores[fresh_[i].index] = fresh_scores_[i];
+        cache_.keep(scores);
         return true;
     }
 
@@ -203,33 +203,6 @@ public:
 
 private:
     using Peer = LeadingRank::Peer;
-
-    /// A placement is scored once, whichever rank did it: it is not always the same one that gets it.
-    void look_up(std::span<const Placement> placements, std::span<Score> scores) {
-        fresh_.clear();
-        repeats_.clear();
-        first_of_.clear();
-        for (std::size_t i = 0; i < placements.size(); ++i) {
-            const PlacementKey key = key_of(placements[i]);
-            if (const auto known = known_.find(key); known != known_.end()) {
-                scores[i] = known->second;
-            } else if (const auto [first, added] = first_of_.try_emplace(key, i); added) {
-                fresh_.push_back({i, key});
-            } else {
-                repeats_.push_back({i, first->second});
-            }
-        }
-        fresh_scores_.resize(fresh_.size());
-    }
-
-    void keep(std::span<Score> scores) {
-        if (known_.size() + fresh_.size() > kCacheEntries) known_.clear();
-        for (std::size_t i = 0; i < fresh_.size(); ++i) {
-            scores[fresh_[i].index] = fresh_scores_[i];
-            known_.emplace(fresh_[i].key, fresh_scores_[i]);
-        }
-        for (const auto& [index, first] : repeats_) scores[index] = scores[first];
-    }
 
     /// Every rank gets as many as the others, give or take one; this one the first of them. How many take part depends on the time that a
     /// placement took before; the scores do not depend on who does.
@@ -287,19 +260,13 @@ private:
 
     LeadingRank& ranks_;
     std::unique_ptr<Evaluator> own_;
-    std::unordered_map<PlacementKey, Score, PlacementKey::Hash> known_;
+    ScoreCache cache_;         ///< whichever rank did it: it is not always the same one that gets a placement
     double each_s_ = 0;        ///< that a placement took this rank last
     bool unfinished_ = false;  ///< a batch was cut off, and answers to it may be under way: the others get no more
 
     // Of the batch at hand; kept between batches for their memory.
-    struct Fresh {
-        std::size_t index;
-        PlacementKey key;
-    };
-    std::vector<Fresh> fresh_;
+    std::span<const ScoreCache::Fresh> fresh_;
     std::vector<Score> fresh_scores_;
-    std::vector<std::pair<std::size_t, std::size_t>> repeats_;  ///< index, and that of the first one like it
-    std::unordered_map<PlacementKey, std::size_t, PlacementKey::Hash> first_of_;
     std::vector<Placement> mine_;
 };
 

@@ -5,14 +5,13 @@
 #include <atomic>
 #include <optional>
 #include <stdexcept>
-#include <unordered_map>
 #include <vector>
 
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
-#include "core/cost/placement_key.hpp"
+#include "core/search/score_cache.hpp"
 #include "core/sim/delta.hpp"
 
 namespace placewright {
@@ -34,10 +33,10 @@ public:
 
     bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop, const Placement* base) override {
         if (placements.size() != scores.size()) throw std::invalid_argument("evaluate: as many scores as placements are needed");
-        look_up(placements, scores);
+        fresh_ = cache_.look_up(placements, scores);
         consider_base(base);
         if (!simulate(placements, scores, stop)) return false;
-        keep(scores);
+        cache_.keep(scores);
         return true;
     }
 
@@ -45,30 +44,6 @@ public:
 
 private:
     static constexpr std::size_t kUsesOfBase = 8;
-    static constexpr std::size_t kCacheEntries = std::size_t{1} << 18;
-
-    struct Repeat {
-        std::size_t index, first;
-    };
-
-    /// Answers what the cache knows and sorts the rest into placements to simulate and repetitions of those.
-    void look_up(std::span<const Placement> placements, std::span<Score> scores) {
-        fresh_.clear();
-        fresh_keys_.clear();
-        repeats_.clear();
-        first_of_.clear();
-        for (std::size_t i = 0; i < placements.size(); ++i) {
-            const PlacementKey key = key_of(placements[i]);
-            if (const auto known = cache_.find(key); known != cache_.end()) {
-                scores[i] = known->second;
-            } else if (const auto [first, added] = first_of_.try_emplace(key, i); !added) {
-                repeats_.push_back({i, first->second});
-            } else {
-                fresh_.push_back(i);
-                fresh_keys_.push_back(key);
-            }
-        }
-    }
 
     /// To know a base costs about four simulations a thread, which the placements that it serves must be worth.
     void consider_base(const Placement* base) {
@@ -107,7 +82,7 @@ private:
         const auto simulate_some = [&](std::size_t slot) {
             std::size_t mine = 0;
             for (std::size_t i = next++; i < fresh_.size() && !stop.stop_requested(); i = next++) {
-                scores[fresh_[i]] = score(slot, placements[fresh_[i]]);
+                scores[fresh_[i].index] = score(slot, placements[fresh_[i].index]);
                 ++mine;
             }
             done += mine;
@@ -126,12 +101,6 @@ private:
         return done == fresh_.size();
     }
 
-    void keep(std::span<Score> scores) {
-        if (cache_.size() + fresh_.size() > kCacheEntries) cache_.clear();
-        for (std::size_t i = 0; i < fresh_.size(); ++i) cache_.emplace(fresh_keys_[i], scores[fresh_[i]]);
-        for (const Repeat& repeat : repeats_) scores[repeat.index] = scores[repeat.first];
-    }
-
     std::shared_ptr<const Problem> problem_;
     decltype(Goal::evaluate) goal_;
     SimulationOptions options_;
@@ -142,14 +111,9 @@ private:
     Placement base_;
     std::size_t base_uses_ = 0;  ///< placements to simulate since it is the base
     bool by_delta_ = false;
-    std::unordered_map<PlacementKey, Score, PlacementKey::Hash> cache_;
+    ScoreCache cache_;
+    std::span<const ScoreCache::Fresh> fresh_;  ///< of the batch at hand: what to simulate
     std::uint64_t runs_ = 0;
-
-    // Of the batch at hand; kept between batches for their memory.
-    std::vector<std::size_t> fresh_;
-    std::vector<PlacementKey> fresh_keys_;
-    std::vector<Repeat> repeats_;
-    std::unordered_map<PlacementKey, std::size_t, PlacementKey::Hash> first_of_;
 };
 
 unsigned usable_threads(unsigned threads) {

@@ -72,6 +72,7 @@ void drop_to_numbers(benchmark::State& state, const char* network) {
 void drag_to_previews(benchmark::State& state, const QString& network) {
     MainWindow window;
     Document& document = *window.document();
+    document.setProofWanted(false);
     QSignalSpy timeline(&document, &Document::timelineChanged);
     document.openNetwork(network);
     if (!timeline.wait(kPatience_ms)) {

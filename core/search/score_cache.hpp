@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "core/cost/placement_key.hpp"
+#include "core/sim/objective.hpp"
+
+namespace placewright {
+
+/// Scores that are known, so that no placement is scored twice. For one batch after the other: look_up(), then keep() once what it left is
+/// scored; a batch that was not scored to the end is not kept.
+class ScoreCache {
+public:
+    struct Fresh {
+        std::size_t index;  ///< in the batch
+        PlacementKey key;
+    };
+
+    /// Scores the placements that are known. Returns the others, those that stand in the batch several times once; valid until the next
+    /// call.
+    std::span<const Fresh> look_up(std::span<const Placement> placements, std::span<Score> scores) {
+        fresh_.clear();
+        repeats_.clear();
+        first_of_.clear();
+        for (std::size_t i = 0; i < placements.size(); ++i) {
+            const PlacementKey key = key_of(placements[i]);
+            if (const auto known = known_.find(key); known != known_.end()) {
+                scores[i] = known->second;
+            } else if (const auto [first, added] = first_of_.try_emplace(key, i); added) {
+                fresh_.push_back({i, key});
+            } else {
+                repeats_.push_back({i, first->second});
+            }
+        }
+        return fresh_;
+    }
+
+    /// Takes the scores of the placements that look_up() returned, and fills in those of their repetitions.
+    void keep(std::span<Score> scores) {
+        if (known_.size() + fresh_.size() > kEntries) known_.clear();
+        for (const Fresh& fresh : fresh_) known_.emplace(fresh.key, scores[fresh.index]);
+        for (const Repeat& repeat : repeats_) scores[repeat.index] = scores[repeat.first];
+    }
+
+private:
+    static constexpr std::size_t kEntries = std::size_t{1} << 18;
+
+    struct Repeat {
+        std::size_t index, first;
+    };
+
+    std::unordered_map<PlacementKey, Score, PlacementKey::Hash> known_;
+
+    // Of the batch at hand; kept between batches for their memory.
+    std::vector<Fresh> fresh_;
+    std::vector<Repeat> repeats_;
+    std::unordered_map<PlacementKey, std::size_t, PlacementKey::Hash> first_of_;
+};
+
+}  // namespace placewright
