@@ -17,6 +17,7 @@
 #include "app/console.hpp"
 #include "app/experiment_command.hpp"
 #include "app/explain.hpp"
+#include "app/family_command.hpp"
 #include "app/interrupt.hpp"
 #include "app/job_arguments.hpp"
 #include "app/search_arguments.hpp"
@@ -630,6 +631,11 @@ int run(int argc, char** argv) {
     convert_command.add_option("--machine", conversion.machine_out, "Write the machine of a workload")->type_name("OUT");
     conversion.shards.add_to(convert_command);
     convert_command.callback([&] { status = convert(conversion); });
+
+    FamilyArguments family;
+    CLI::App& family_command = *app.add_subcommand("family", "Networks of one kind that differ, to train and test a policy on");
+    family.add_to(family_command);
+    family_command.callback([&] { status = make_family(family); });
 
     bool json = false;
     const auto add_list = [&](const char* name, const char* help, int (*list)(bool)) {

@@ -231,6 +231,7 @@ private Q_SLOTS:
     void bounds();
     void boundOfWhatDoesNotFit();
 
+    void families();
     void convertNetworks_data();
     void convertNetworks();
     void convertExprimo();
@@ -306,8 +307,8 @@ void TestCli::wrongUsage_data() {
     };
     row("nothing", {}, "a command is required; see placewright-cli --help");
     row("unknown command", {"fly"},
-        "fly: there is no such command; there are simulate, optimize, compare, codesign, experiment, bound, convert, algorithms, networks, "
-        "machines");
+        "fly: there is no such command; there are simulate, optimize, compare, codesign, experiment, bound, convert, family, algorithms, "
+        "networks, machines");
     row("unknown option of the program", {"--fast"}, "unknown option --fast");
     row("no network", {"simulate"}, "simulate: GRAPH is required; see placewright-cli simulate --help");
     row("no machine", {"simulate", "alexnet"}, "simulate: --machine is required");
@@ -1339,6 +1340,38 @@ void TestCli::boundOfWhatDoesNotFit() {
     const QJsonObject search =
         object_of(QStringList{"optimize"} + bound.mid(1) + QStringList{"--algorithm", "random", "--evaluations", "9"}, 4);
     QVERIFY(search["lower_bound_s"].isNull());
+}
+
+void TestCli::families() {
+    const QString folder = m_folder.filePath("family");
+    const QJsonObject family = object_of({"family", "nmt", "--count", "5", "--seed", "7", "--out", folder});
+    QCOMPARE(family.keys(), sorted({"family", "seed", "groups", "networks"}));
+    QCOMPARE(family["groups"].toInt(), 160);
+    const QJsonArray networks = family["networks"].toArray();
+    QCOMPARE(networks.size(), qsizetype{5});
+    QMap<QString, int> halves;
+    for (const auto& value : networks) {
+        const QJsonObject network = value.toObject();
+        QCOMPARE(network.keys(), sorted({"name", "half", "ops", "depth", "width", "mean_in_degree", "batch", "parameters",
+                                         "forward_flops", "file"}));
+        const QString half = network["half"].toString();
+        ++halves[half];
+        QCOMPARE(network["file"].toString(), folder + '/' + half + '/' + network["name"].toString() + ".json");
+        // What was written is what was told of, and can be read.
+        QFile file(network["file"].toString());
+        QVERIFY(file.open(QFile::ReadOnly));
+        QCOMPARE(QJsonDocument::fromJson(file.readAll())["ops"].toArray().size(), qsizetype{network["ops"].toInt()});
+        QVERIFY(object_of({"simulate", file.fileName(), "--machine", "4x-v100-pcie"})["step_time_s"].toDouble() > 0);
+        QVERIFY(network["depth"].toInt() * network["width"].toDouble() > 0.999 * network["ops"].toInt());
+    }
+    QCOMPARE(halves, (QMap<QString, int>{{"train", 3}, {"test", 2}}));
+
+    const Result unknown = run({"family", "cifar100"});
+    QCOMPARE(unknown.status, 2);
+    QVERIFY2(unknown.err.contains("NAME cifar100: there is no such family; there are cifar10, ptb, nmt"), unknown.err);
+    const Result blocked = run({"family", "nmt", "--count", "1", "--out", networks[0]["file"].toString()});
+    QCOMPARE(blocked.status, 3);
+    QVERIFY2(blocked.err.contains("cannot be made a folder"), blocked.err);
 }
 
 void TestCli::convertNetworks_data() {
