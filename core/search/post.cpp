@@ -69,8 +69,7 @@ Schema with_cross_entropy(Schema schema) {
         .add("elite_share", &Options::elite_share, 0, 1, "Share of these that are the best (rho); at least one placement.")
         .add("exploration", &Options::exploration, 0, 1,
              "Share of the uniform distribution that is mixed in then (epsilon); it falls to 0 linearly until the search ends.")
-        .add("exploration_samples", &Options::exploration_samples, 1, 1e15,
-             "Placements in which it does so where the search ends by time.");
+        .add("exploration_samples", &Options::exploration_samples, 1, 1e9, "Placements in which it does so where the search ends by time.");
 }
 
 Schema with_devices(Schema schema) {
