@@ -116,4 +116,17 @@ std::string curves_csv(const std::vector<std::string>& label_names, const std::v
     return text;
 }
 
+std::string means_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases) {
+    std::string text = csv_line(label_names, {"algorithm", "seed", "evaluations", "mean_s"});
+    for (const ComparedCase& compared : cases) {
+        for (const ComparedRun& run : compared.runs) {
+            for (const SeriesPoint& point : run.progress.means) {
+                text += csv_line(compared.labels, {compared.contestants[run.contestant].algorithm->id, std::to_string(run.seed),
+                                                   std::to_string(point.evaluations), number(point.value)});
+            }
+        }
+    }
+    return text;
+}
+
 }  // namespace placewright

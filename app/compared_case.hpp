@@ -36,6 +36,8 @@ inline constexpr std::string_view kStandingAlignment = "lrrrlrr";
 std::string runs_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases);
 /// A line a point of each learning curve.
 std::string curves_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases);
+/// A line a point of the mean step time of the placements that a search has scored, in stretches of evaluations.
+std::string means_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases);
 
 /// "0.034", "<0.001"
 std::string p_text(double p);

@@ -1,18 +1,40 @@
 // SPDX-License-Identifier: MIT
-#include "app/e3.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <functional>
 
+#include "app/experiment.hpp"
 #include "core/algorithms.hpp"
 #include "core/base/units.hpp"
-#include "core/graph/networks.hpp"
 
-namespace placewright::e3 {
+namespace placewright {
 namespace {
 
+enum class Setting : std::uint8_t {
+    normal,     ///< two GPUs with room for everything
+    limited,    ///< four GPUs, none with room for everything
+    pipelined,  ///< four GPUs, ten batches, four of them in flight
+};
+constexpr std::array kSettings{Setting::normal, Setting::limited, Setting::pipelined};
+
+std::string to_string(Setting setting) {
+    static constexpr std::array<const char*, 3> names{"normal", "limited", "pipelined"};
+    return names[static_cast<std::size_t>(setting)];
+}
+
+struct Network {
+    std::string_view name;      ///< of known_networks()
+    double thesis_limit_bytes;  ///< memory of a GPU in the limited setting
+    /// Peak on one GPU of the network that the thesis has, by Exprimo. The limit here is the same share of the peak here: these networks
+    /// have batch normalisations and activations as ops of their own, which that memory model counts.
+    double thesis_peak_bytes;
+};
+constexpr std::array kNetworks{Network{"alexnet", 200e6, 564.3e6}, Network{"resnet50", 2.5e9, 8.4027e9},
+                               Network{"inception_v3", 2.5e9, 7.5209e9}};
+
 constexpr std::int64_t kBatch = 128;
+constexpr DeviceId kFirstGpu = 1;
 constexpr std::string_view kHill = "hill-climbing", kAnnealing = "simulated-annealing", kGenetic = "genetic", kElites = "map-elites";
 
 JobOptions job_options(Setting setting) {
@@ -29,7 +51,7 @@ JobOptions job_options(Setting setting) {
 /// What the claims are about: one network in one setting.
 class View {
 public:
-    explicit View(const Case& item) : case_(item), standings_(item.compared.all_standings()) {}
+    explicit View(const ExperimentCase& item) : case_(item), standings_(item.compared.all_standings()) {}
 
     /// nullptr where the algorithm has not run.
     const SampleStatistics* find(std::string_view algorithm) const {
@@ -50,7 +72,7 @@ public:
     }
 
 private:
-    const Case& case_;
+    const ExperimentCase& case_;
     std::vector<Standing> standings_;
 };
 
@@ -157,8 +179,8 @@ const std::vector<Claim>& claims() {
 }
 
 /// "resnet50: genetic 250 ms, map-elites 203 ms, one GPU 203 ms"
-std::string figures(const Case& item, const View& view, const Claim& claim) {
-    std::string text = item.network + ": ";
+std::string figures(const std::string& network, const ExperimentCase& item, const View& view, const Claim& claim) {
+    std::string text = network + ": ";
     for (const std::string_view algorithm : claim.algorithms) {
         const SampleStatistics* const score_s = view.find(algorithm);
         text += std::string(algorithm) + ' ' + (score_s != nullptr ? format_seconds(score_s->mean) : "not run") + ", ";
@@ -177,18 +199,8 @@ std::string test_text(const View& view, const Claim& claim) {
     return text.data();
 }
 
-}  // namespace
-
-std::string_view to_string(Setting setting) {
-    static constexpr std::array<std::string_view, 3> names{"normal", "limited", "pipelined"};
-    return names[static_cast<std::size_t>(setting)];
-}
-
-std::string_view to_string(Verdict verdict) {
-    static constexpr std::array<std::string_view, 3> names{"holds", "differs", "not run"};
-    return names[static_cast<std::size_t>(verdict)];
-}
-
+/// The server Malvik: two Xeon Gold 6132 as one device and V100s, each on a PCIe 3 x16 of its own that both directions share, as the
+/// thesis models it. Memory bandwidths and clocks are those of Exprimo's description of it.
 Machine malvik(unsigned gpus, double gpu_memory_bytes) {
     // Exprimo counts bytes of transfers and of memory traffic in powers of 2.
     constexpr double kExprimoGiga = 0x1.0p30;
@@ -214,68 +226,65 @@ Machine malvik(unsigned gpus, double gpu_memory_bytes) {
     return {"Malvik with " + std::to_string(gpus) + " GPUs", std::move(devices), std::move(channels), std::move(routes)};
 }
 
+/// The algorithms with the parameters of the thesis (tables 4.3 and 4.4).
 std::vector<Contestant> contestants() {
     std::vector<Contestant> all;
     for (const std::string_view id : {kHill, kAnnealing, kGenetic, kElites}) {
-        if (const AlgorithmInfo* algorithm = find_algorithm(id))
-            all.push_back({algorithm, find_preset(algorithm->presets, "thesis").values});
+        const AlgorithmInfo* algorithm = find_algorithm(id);
+        all.push_back({algorithm, find_preset(algorithm->presets, "thesis").values});
     }
     return all;
 }
 
-std::size_t thesis_repeats(Setting setting) {
-    return setting == Setting::pipelined ? 10 : 50;
-}
-
-std::vector<Case> cases(const std::map<std::string, std::string>& files) {
+std::vector<ExperimentCase> cases(const ExperimentInputs& inputs) {
     constexpr double kRoom = 32e9;
-    std::vector<Case> all;
+    std::vector<ExperimentCase> all;
     for (const Setting setting : kSettings) {
         for (const Network& network : kNetworks) {
             const std::string name(network.name);
-            const auto file = files.find(name);
-            const auto graph = std::make_shared<const Graph>(file == files.end() ? find_network(name)->build(kBatch)
-                                                                                 : read_network(file->second, kBatch).graph);
-            const JobOptions options = job_options(setting);
-            const auto make = [&](double gpu_memory_bytes) {
-                return make_job(graph, std::make_shared<const Machine>(malvik(setting == Setting::normal ? 2 : 4, gpu_memory_bytes)),
-                                options);
+            const auto graph = inputs.network(name, kBatch);
+            JobOptions options = job_options(setting);
+            options.problem.grouping = inputs.grouping;
+            ExperimentCase item;
+            const auto give = [&](double gpu_memory_bytes) {
+                item.gpu_memory_bytes = gpu_memory_bytes;
+                item.job =
+                    make_job(graph, std::make_shared<const Machine>(malvik(setting == Setting::normal ? 2 : 4, gpu_memory_bytes)), options);
             };
-            const auto on_one_gpu = [&](const Job& job) {
-                return Simulator(job.problem, job.simulation).run(single_device_placement(*job.problem, DeviceId{1}));
-            };
-            Case item{setting, name, make(kRoom), kRoom, 0, true, {}};
-            Outcome one_gpu = on_one_gpu(item.job);
+            give(kRoom);
             if (setting == Setting::limited) {
-                item.gpu_memory_bytes = one_gpu.peak_bytes[1] * (network.thesis_limit_bytes / network.thesis_peak_bytes);
-                item.job = make(item.gpu_memory_bytes);
-                one_gpu = on_one_gpu(item.job);
+                const double peak_bytes = Simulator(item.job.problem, item.job.simulation)
+                                              .run(single_device_placement(*item.job.problem, kFirstGpu))
+                                              .peak_bytes[kFirstGpu];
+                give(peak_bytes * (network.thesis_limit_bytes / network.thesis_peak_bytes));
             }
-            item.one_gpu_s = one_gpu.step_time_s;
-            item.one_gpu_fits = one_gpu.fits;
-            item.compared.title = std::string(to_string(setting)) + ", " + name + ": " + item.job.machine->name() + " of " +
-                                  format_bytes(item.gpu_memory_bytes);
-            item.compared.labels = {std::string(to_string(setting)), name};
-            if (one_gpu.fits) item.compared.one_device_s = one_gpu.step_time_s;
+            measure_one_gpu(item);
+            item.repeats = setting == Setting::pipelined ? 10 : 50;
+            item.compared.title =
+                to_string(setting) + ", " + name + ": " + item.job.machine->name() + " of " + format_bytes(item.gpu_memory_bytes);
+            item.compared.labels = {to_string(setting), name};
+            item.compared.contestants = contestants();
             all.push_back(std::move(item));
         }
     }
     return all;
 }
 
-std::vector<Finding> findings(const std::vector<Case>& cases) {
+std::vector<Finding> findings(const std::vector<ExperimentCase>& cases) {
     std::vector<Finding> all;
     for (const Claim& claim : claims()) {
-        Finding finding{claim.setting, std::string(claim.text), Verdict::holds, {}};
+        Finding finding{to_string(claim.setting), std::string(claim.text), Verdict::holds, {}};
         for (const std::string_view network : claim.networks) {
-            const auto item = std::ranges::find_if(
-                cases, [&](const Case& candidate) { return candidate.setting == claim.setting && candidate.network == network; });
+            const std::vector labels{to_string(claim.setting), std::string(network)};
+            const auto item =
+                std::ranges::find_if(cases, [&](const ExperimentCase& candidate) { return candidate.compared.labels == labels; });
             const View view(*item);
             const bool ran = std::ranges::all_of(claim.algorithms, [&](auto algorithm) { return view.find(algorithm) != nullptr; });
             const bool holds = ran && claim.holds(view);
             if (!ran && finding.verdict == Verdict::holds) finding.verdict = Verdict::not_run;
             if (ran && !holds) finding.verdict = Verdict::differs;
-            finding.data += (finding.data.empty() ? "" : "; ") + figures(*item, view, claim) + (ran ? test_text(view, claim) : "");
+            finding.data +=
+                (finding.data.empty() ? "" : "; ") + figures(labels[1], *item, view, claim) + (ran ? test_text(view, claim) : "");
             if (ran && !holds && claim.networks.size() > 1) finding.data += " (differs)";
         }
         all.push_back(std::move(finding));
@@ -283,4 +292,21 @@ std::vector<Finding> findings(const std::vector<Case>& cases) {
     return all;
 }
 
-}  // namespace placewright::e3
+}  // namespace
+
+const Experiment& e3() {
+    static const Experiment experiment{"e3",
+                                       "Experiment E3: comparison of optimization algorithms",
+                                       "The comparison of algorithms in Lagostra's thesis on Exprimo, section 4.3.3.",
+                                       "the thesis",
+                                       "Batch size 128, efficiency of devices 0.9, of channels 0.25; op times and memory as in Exprimo "
+                                       "(`--cost exprimo --memory exprimo`).",
+                                       {"setting", "network"},
+                                       {"alexnet", "resnet50", "inception_v3"},
+                                       20'000,
+                                       cases,
+                                       findings};
+    return experiment;
+}
+
+}  // namespace placewright

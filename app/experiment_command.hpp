@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/job_arguments.hpp"
 #include "app/usage.hpp"
 
 namespace placewright {
@@ -13,15 +14,16 @@ struct ExperimentArguments {
     std::string name;
     std::string out;
     std::uint64_t seeds = 0;  ///< 0: as many as in the paper
-    std::uint64_t evaluations = 20'000;
+    std::uint64_t evaluations = 0;  ///< 0: as many as in the paper
     unsigned threads = 0;
     std::vector<std::string> networks;  ///< "name=file"
+    GroupingArguments grouping;
     std::vector<std::string> settings;
 
     void add_to(CLI::App& command);
 };
 
 /// placewright-cli experiment. Returns the exit status.
-int run_experiment(const ExperimentArguments& arguments);
+int run_experiment(ExperimentArguments arguments);
 
 }  // namespace placewright

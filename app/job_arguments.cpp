@@ -117,15 +117,7 @@ void JobArguments::add_to(CLI::App& command, std::span<const Goal> objectives) {
         ->check(efficiency)
         ->type_name("E");
     shards.add_to(command);
-    command.add_option("--group", group, "Which ops move together, see below")
-        ->type_name("none|colocation|scope[:DEPTH]|merge")
-        ->capture_default_str();
-    command.add_option("--groups", groups, "Merge down to so many groups [" + std::to_string(GroupingOptions().merge_groups) + "]")
-        ->check(usage::whole_number(1, 1'000'000))
-        ->type_name("N");
-    command.add_option("--merge-below", merge_below_bytes, "Merge groups with smaller outputs (1MB, 64KB)")
-        ->transform(usage::byte_size())
-        ->type_name("BYTES");
+    grouping.add_to(command);
     command.add_flag("--json", json, "Print one JSON object");
 }
 
@@ -153,7 +145,17 @@ void JobArguments::check() const {
     }
 }
 
-GroupingOptions JobArguments::grouping() const {
+void GroupingArguments::add_to(CLI::App& command, const std::string& help) {
+    command.add_option("--group", group, help)->type_name("none|colocation|scope[:DEPTH]|merge")->capture_default_str();
+    command.add_option("--groups", groups, "Merge down to so many groups [" + std::to_string(GroupingOptions().merge_groups) + "]")
+        ->check(usage::whole_number(1, 1'000'000))
+        ->type_name("N");
+    command.add_option("--merge-below", merge_below_bytes, "Merge groups with smaller outputs (1MB, 64KB)")
+        ->transform(usage::byte_size())
+        ->type_name("BYTES");
+}
+
+GroupingOptions GroupingArguments::options() const {
     GroupingOptions options;
     const auto colon = group.find(':');
     const auto rule = grouping_rule_from(group.substr(0, colon));
@@ -194,7 +196,7 @@ JobOptions JobArguments::options() const {
     options.problem.workspace_limit_bytes = static_cast<double>(workspace_bytes);
     options.problem.usable_memory = usable_memory;
     options.problem.crossing = crossing_from(crossing);
-    options.problem.grouping = grouping();
+    options.problem.grouping = grouping.options();
     options.problem.memory = *memory_model_from(memory);
     options.objective.rule = *memory_rule_from(memory_rule);
     return options;

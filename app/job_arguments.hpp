@@ -23,6 +23,17 @@ struct ShardArguments {
     Graph split(Graph graph) const;
 };
 
+/// Which ops move together.
+struct GroupingArguments {
+    std::string group = "none";
+    std::uint32_t groups = 0;
+    std::uint64_t merge_below_bytes = 0;
+
+    void add_to(CLI::App& command, const std::string& help = "Which ops move together, see below");
+    /// Throws UsageError.
+    GroupingOptions options() const;
+};
+
 /// What simulate, optimize and bound have in common.
 struct JobArguments {
     std::string network;
@@ -44,9 +55,7 @@ struct JobArguments {
     double usable_memory = 1;
     double compute_efficiency = 0, channel_efficiency = 0;
     ShardArguments shards;
-    std::string group = "none";
-    std::uint32_t groups = 0;
-    std::uint64_t merge_below_bytes = 0;
+    GroupingArguments grouping;
     bool json = false;
 
     /// `objectives`: those that the command knows, of goals().
@@ -57,9 +66,6 @@ struct JobArguments {
 
     /// Throws UsageError.
     JobOptions options() const;
-    /// Throws UsageError.
-    GroupingOptions grouping() const;
-
     /// Throws UsageError and InputError.
     Job load(const std::string& placement_file = "") const;
 

@@ -40,6 +40,7 @@
 #include "widgets/archive_view.hpp"
 #include "widgets/curve_plot.hpp"
 #include "widgets/device_panel.hpp"
+#include "widgets/distribution_view.hpp"
 #include "widgets/find_bar.hpp"
 #include "widgets/graph_view.hpp"
 #include "widgets/message_bar.hpp"
@@ -124,6 +125,7 @@ void MainWindow::makeWidgets() {
     m_runs = new RunsView;
     m_curve = new CurvePlot;
     m_archive = new ArchiveMap;
+    m_distribution = new DistributionMap;
     m_why = new WhyPanel;
     m_suggestions = new SuggestionsPanel;
 
@@ -160,6 +162,7 @@ void MainWindow::makeWidgets() {
     addDock(tr("Timeline"), QStringLiteral("timelineDock"), m_timeline, Qt::BottomDockWidgetArea);
     auto* why = addDock(tr("Why"), QStringLiteral("whyDock"), m_why, Qt::RightDockWidgetArea);
     auto* suggestions = addDock(tr("Suggestions"), QStringLiteral("suggestionsDock"), m_suggestions, Qt::RightDockWidgetArea);
+    auto* distribution = addDock(tr("Distribution"), QStringLiteral("distributionDock"), m_distribution, Qt::RightDockWidgetArea);
     // Behind another tab a panel counts as visible, its dock does not.
     connect(why, &QDockWidget::visibilityChanged, m_document.get(), [this](bool visible) {
         m_whySeen = visible;
@@ -170,7 +173,8 @@ void MainWindow::makeWidgets() {
         if (visible) showMoves();
     });
     tabifyDockWidget(curve, archive);
-    tabifyDockWidget(archive, why);
+    tabifyDockWidget(archive, distribution);
+    tabifyDockWidget(distribution, why);
     tabifyDockWidget(why, suggestions);
     curve->raise();
     sizePanels();
@@ -220,6 +224,10 @@ void MainWindow::makeActions() {
     m_needProblem << add(m_exportMenu, tr("Picture of the &archive…"), {}, tr("Write the archive as PNG or SVG"), [this] {
         exportView(QStringLiteral("archive"), m_archive->size(),
                    [this](QPainter& painter, const QRectF& target) { m_archive->renderWhole(painter, target.toRect()); });
+    });
+    m_needProblem << add(m_exportMenu, tr("Picture of the &distribution…"), {}, tr("Write the distribution as PNG or SVG"), [this] {
+        exportView(QStringLiteral("distribution"), m_distribution->size(),
+                   [this](QPainter& painter, const QRectF& target) { m_distribution->renderWhole(painter, target.toRect()); });
     });
     file->addSeparator();
     add(file, tr("&Quit"), QKeySequence::Quit, tr("Close the window"), [this] { close(); });
@@ -487,7 +495,8 @@ void MainWindow::connectViews() {
     connect(m_runs, &RunsView::cancelRequested, m_document.get(), &Document::cancelRun);
     connect(m_runs, &RunsView::pauseRequested, m_document.get(), &Document::pauseRun);
     connect(m_runs, &RunsView::removeRequested, m_document.get(), &Document::removeRun);
-    connect(m_runs->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &MainWindow::showArchive);
+    connect(m_runs->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &MainWindow::showLearnt);
+    connect(m_distribution, &DistributionMap::groupActivated, m_document.get(), &Document::setSelection);
     connect(m_archive, &ArchiveMap::eliteActivated, this, [this](const std::shared_ptr<const Placement>& placement, double stepTime) {
         if (m_document->isOpen() && placement->size() == m_document->problem()->groups) {
             m_document->showPlacement(*placement, tr("Show elite with %1").arg(secondsText(stepTime)));
@@ -657,6 +666,7 @@ void MainWindow::showProblem() {
     m_timeline->setData(nullptr);
     m_devices->setMachine(problem.machine, problem.memory_limit_bytes);
     m_archive->setArchive(nullptr);
+    m_distribution->setDistribution(nullptr, nullptr);
     m_curve->setLowerBound(0);
     rememberFile(m_document->networkFile());
     showStatus();
@@ -735,7 +745,7 @@ void MainWindow::showRuns() {
         }
     }
     m_curve->setSeries(std::move(series));
-    showArchive();
+    showLearnt();
 
     const bool searching = m_document->isSearching();
     m_optimize->setText(searching ? tr("&Stop") : tr("&Optimize"));
@@ -744,17 +754,26 @@ void MainWindow::showRuns() {
     showStatus();
 }
 
-/// The archive of the chosen run; without one that of the latest run that has any.
-void MainWindow::showArchive() {
-    std::shared_ptr<const ArchiveView> archive;
+/// Of the runs of what is open the chosen one, if it has it; else the latest that has.
+const Run* MainWindow::runWith(const std::function<bool(const SearchProgress&)>& has) const {
+    const Run* latest = nullptr;
     for (const RunRow& row : m_document->runRows()) {
         for (const auto& run : m_document->runs()) {
-            if (run->id() != row.id || !run->progress().archive || !row.elsewhere.isEmpty()) continue;
-            archive = run->progress().archive;
-            if (m_runs->currentRun() == row.id) return m_archive->setArchive(archive);
+            if (run->id() != row.id || !has(run->progress()) || !row.elsewhere.isEmpty()) continue;
+            latest = run.get();
+            if (m_runs->currentRun() == row.id) return latest;
         }
     }
-    m_archive->setArchive(archive);
+    return latest;
+}
+
+/// What searches know beside their best placement.
+void MainWindow::showLearnt() {
+    const Run* const archived = runWith([](const SearchProgress& progress) { return progress.archive != nullptr; });
+    m_archive->setArchive(archived != nullptr ? archived->progress().archive : nullptr);
+    const Run* const drawn = runWith([](const SearchProgress& progress) { return progress.distribution != nullptr; });
+    m_distribution->setDistribution(drawn != nullptr ? drawn->progress().distribution : nullptr,
+                                    drawn != nullptr ? drawn->job().problem : nullptr);
 }
 
 void MainWindow::showWhy() {

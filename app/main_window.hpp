@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -24,6 +25,7 @@ class ArchiveMap;
 class CompareWindow;
 class CurvePlot;
 class DevicePanel;
+class DistributionMap;
 class FindBar;
 class GraphView;
 class MessageBar;
@@ -47,6 +49,7 @@ public:
     DevicePanel* devicePanel() const { return m_devices; }
     RunsView* runsView() const { return m_runs; }
     ArchiveMap* archiveMap() const { return m_archive; }
+    DistributionMap* distributionMap() const { return m_distribution; }
     WhyPanel* whyPanel() const { return m_why; }
     SuggestionsPanel* suggestionsPanel() const { return m_suggestions; }
     MessageBar* messageBar() const { return m_message; }
@@ -85,7 +88,8 @@ private:
     void showPlacement();
     void showTimeline();
     void showRuns();
-    void showArchive();
+    const Run* runWith(const std::function<bool(const SearchProgress&)>& has) const;
+    void showLearnt();
     void showWhy();
     void showMoves();
     void raisePanel(QWidget* panel);
@@ -121,6 +125,7 @@ private:
     RunsView* m_runs = nullptr;
     CurvePlot* m_curve = nullptr;
     ArchiveMap* m_archive = nullptr;
+    DistributionMap* m_distribution = nullptr;
     WhyPanel* m_why = nullptr;
     bool m_whySeen = false;  ///< otherwise it need not be filled
     SuggestionsPanel* m_suggestions = nullptr;

@@ -31,6 +31,10 @@ std::span<const AlgorithmInfo> algorithms() {
         scotch_algorithm(),
         metis_algorithm(),
         milp_algorithm(),
+        cross_entropy_algorithm(),
+        policy_gradient_algorithm(),
+        ppo_algorithm(),
+        post_algorithm(),
     };
     return list;
 }

@@ -117,6 +117,14 @@ const std::map<std::string, Variant>& variants() {
            {"include_trivial_solutions", false},
            {"allow_cpu", true},
            {"crossover_type", text("uniform")}}}},
+        {"cross-entropy", {"cross-entropy", {}}},
+        {"cross-entropy cpu", {"cross-entropy", {{"allow_cpu", true}, {"minimize_every", whole(7)}, {"elite_share", 0.3}}}},
+        {"policy-gradient", {"policy-gradient", {}}},
+        {"policy-gradient square roots", {"policy-gradient", {{"reward", text("square-root")}, {"batch_size", whole(5)}}}},
+        {"ppo", {"ppo", {}}},
+        {"ppo seconds", {"ppo", {{"reward", text("seconds")}, {"advantage_limit", 0.0}, {"baseline_decay", 1.0}}}},
+        {"post", {"post", {}}},
+        {"post odd", {"post", {{"batch_size", whole(7)}, {"minimize_every", whole(20)}, {"allow_cpu", true}}}},
     };
     return all;
 }
@@ -176,11 +184,13 @@ private Q_SLOTS:
                 QVERIFY(checked_option(option, option.default_value) == option.default_value);
             }
         }
-        QCOMPARE(ids,
-                 (std::vector<std::string>{
-                     "auto",           "single-device", "random",     "expert",    "linear-search", "hill-climbing", "simulated-annealing",
-                     "particle-swarm", "genetic",       "map-elites", "mcmc",      "tabu",          "heft",          "m-topo",
-                     "m-etf",          "m-sct",         "pipedream",  "ideals-dp", "scotch",        "metis",         "milp"}));
+        QCOMPARE(
+            ids,
+            (std::vector<std::string>{
+                "auto",           "single-device",   "random",     "expert",    "linear-search", "hill-climbing", "simulated-annealing",
+                "particle-swarm", "genetic",         "map-elites", "mcmc",      "tabu",          "heft",          "m-topo",
+                "m-etf",          "m-sct",           "pipedream",  "ideals-dp", "scotch",        "metis",         "milp",
+                "cross-entropy",  "policy-gradient", "ppo",        "post"}));
         for (const AlgorithmInfo& info : algorithms()) QCOMPARE(find_algorithm(info.id), &info);
         QVERIFY(!find_algorithm("Genetic"));
     }

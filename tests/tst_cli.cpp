@@ -226,6 +226,7 @@ private Q_SLOTS:
     void compareNothingFits();
     void compareInterrupted();
     void experiment();
+    void postExperiment();
     void experimentInterrupted();
 
     void bounds();
@@ -271,7 +272,7 @@ void TestCli::help_data() {
     QTest::newRow("simulate") << QStringList{"simulate"} << QByteArray("--trace");
     QTest::newRow("optimize") << QStringList{"optimize"} << QByteArray("--set OPTION=VALUE");
     QTest::newRow("compare") << QStringList{"compare"} << QByteArray("--set ALGORITHM.OPTION=VALUE");
-    QTest::newRow("experiment") << QStringList{"experiment"} << QByteArray("(e3.md)");
+    QTest::newRow("experiment") << QStringList{"experiment"} << QByteArray("(NAME.md)");
     QTest::newRow("bound") << QStringList{"bound"} << QByteArray("null in JSON");
     QTest::newRow("convert") << QStringList{"convert"} << QByteArray("--network");
     QTest::newRow("algorithms") << QStringList{"algorithms"} << QByteArray("--json");
@@ -384,7 +385,7 @@ void TestCli::wrongUsage_data() {
         "--set genetic.nope=1: unknown option \"nope\", known are population_size, ");
     row("settings of one at odds", compare({"--algorithms", "genetic", "--set", "genetic.elite_size=70"}),
         "--set: elite_size = 70 is out of range, expected less than population_size = 50");
-    row("unknown experiment", {"experiment", "e9"}, "NAME: expected e3; not e9");
+    row("unknown experiment", {"experiment", "e9"}, "NAME: expected e3, post; not e9");
     row("unknown network of an experiment", {"experiment", "e3", "--network", "vgg16=a.json"},
         "--network vgg16=a.json: expected NAME=FILE with one of alexnet, resnet50, inception_v3");
     row("convert nothing", {"convert"}, "convert takes an input and an output file");
@@ -1272,6 +1273,29 @@ void TestCli::experiment() {
     QVERIFY(lines_of(content_of(folder + "/curves.csv")).size() > runs.size());
 }
 
+void TestCli::postExperiment() {
+    const QString folder = path("post");
+    const Result result = run({"experiment", "post", "--seeds", "1", "--evaluations", "60", "--threads", "1", "--out", folder});
+    QCOMPARE(result.status, 0);
+    QCOMPARE(result.err, QByteArray());
+    QVERIFY2(result.out.startsWith("rnnlm4 on 2x K80; one GPU "), result.out.left(200));
+    QVERIFY2(result.out.contains("\nnmt8 on 8x K80; one GPU does not fit\n"), result.out);
+
+    const QByteArray report = content_of(folder + "/post.md");
+    for (const char* row :
+         {"\nEvaluations of each search: 60; groups: none. Batch size 32", "| post | reward | seconds |", "| expert | devices | 1 |",
+          "| metis | parts | 8 |", "| resnet200, 2 | ", "| inception_v3, 4 | 1.75 s | 1.75 s | 6.07 s | 1.82 s | 1.19 s | 34.6 % |",
+          "| nmt8, 8 | OOM | 5.11 s | 12.7 s | 5.35 s | 2.20 s | 58.9 % |", "| ResNet | One GPU is the best that anyone"})
+        QVERIFY2(report.contains(row), row);
+    const QByteArrayList runs = lines_of(content_of(folder + "/runs.csv"));
+    QCOMPARE(runs.size(), 1 + 11 * 7);
+    QVERIFY2(runs[1].startsWith("rnnlm4,2,single-device,1,"), runs[1]);
+    // One mean of 60 placements at a time by cross-entropy, of 12 by the others.
+    const QByteArray means = content_of(folder + "/means.csv");
+    QCOMPARE(means.count("\nnmt2,2,cross-entropy,1,"), 1);
+    for (const char* id : {"policy-gradient", "ppo", "post"}) QCOMPARE(means.count("\nnmt2,2," + QByteArray(id) + ",1,"), 5);
+}
+
 void TestCli::experimentInterrupted() {
     const QString folder = path("e3-cancelled");
     Terminal terminal;
@@ -1377,7 +1401,7 @@ void TestCli::families() {
 void TestCli::convertNetworks_data() {
     QTest::addColumn<QString>("network");
     for (const char* network : {"alexnet", "vgg16", "resnet50", "resnet101", "resnet152", "resnet200", "inception_v3", "nasnet", "rnnlm",
-                                "nmt2", "nmt4", "nmt8", "transformer", "bert_base", "gpt2"}) {
+                                "rnnlm4", "nmt2", "nmt4", "nmt8", "transformer", "bert_base", "gpt2"}) {
         QTest::newRow(network) << QString(network);
     }
 }

@@ -94,7 +94,7 @@ void TestNetworks::known() {
         QVERIFY(graph.training() == Training::implicit);
     }
     QCOMPARE(names, (std::set<std::string_view>{"alexnet", "vgg16", "resnet50", "resnet101", "resnet152", "resnet200", "inception_v3",
-                                                "nasnet", "rnnlm", "nmt2", "nmt4", "nmt8", "transformer", "bert_base", "gpt2"}));
+                                                "nasnet", "rnnlm", "rnnlm4", "nmt2", "nmt4", "nmt8", "transformer", "bert_base", "gpt2"}));
     QVERIFY(!find_network("vgg"));
 }
 
@@ -290,6 +290,7 @@ void TestNetworks::sequenceTotals_data() {
     QTest::addColumn<double>("multiplyAdds");
     // LSTM cells of 4 h (i + h); the words.
     QTest::newRow("rnnlm") << "rnnlm" << qint64{66'022'000} << 35.0 * (2 * 4 * 1500 * 3000 + 1500 * 10'000);
+    QTest::newRow("rnnlm4") << "rnnlm4" << qint64{102'034'000} << 35.0 * (4 * 4 * 1500 * 3000 + 1500 * 10'000);
     // In units of h^2: the first two layers of the encoder 8 + 8 and 12, others 8; decoder layers 12; keys and query. In h: scores and
     // context of 32 steps, the words.
     const auto nmt = [](int layers, qint64 parameters) {

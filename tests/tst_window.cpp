@@ -32,6 +32,7 @@
 #include "widgets/archive_view.hpp"
 #include "widgets/curve_plot.hpp"
 #include "widgets/device_panel.hpp"
+#include "widgets/distribution_view.hpp"
 #include "widgets/graph_view.hpp"
 #include "widgets/runs_view.hpp"
 #include "widgets/start_page.hpp"
@@ -557,7 +558,7 @@ private Q_SLOTS:
     void everyViewIsExported_data() {
         QTest::addColumn<QString>("view");
         QTest::addColumn<QString>("suffix");
-        for (const char* view : {"graph", "timeline", "curve", "archive"}) {
+        for (const char* view : {"graph", "timeline", "curve", "archive", "distribution"}) {
             for (const char* suffix : {"png", "svg"}) QTest::addRow("%s as %s", view, suffix) << view << suffix;
         }
     }
@@ -566,15 +567,19 @@ private Q_SLOTS:
         QFETCH(QString, suffix);
         Shown shown;
         QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph()), m_machine));
-        shown.document.startSearch(request("map-elites", 300));
-        QVERIFY(shown.waitUntilIdle());
+        for (const char* algorithm : {"map-elites", "post"}) {
+            shown.document.startSearch(request(algorithm, 300));
+            QVERIFY(shown.waitUntilIdle());
+        }
         const MainWindow& window = shown.window;
         auto* curve = window.findChild<CurvePlot*>();
         const std::map<QString, std::pair<QSizeF, Paint>> views{
             {"graph", {window.graphView()->wholeSize(), [&](QPainter& p, const QRectF& r) { window.graphView()->renderWhole(p, r); }}},
             {"timeline", {window.timelineView()->size(), [&](QPainter& p, const QRectF&) { window.timelineView()->render(&p); }}},
             {"curve", {curve->size(), [&](QPainter& p, const QRectF& r) { curve->renderWhole(p, r.toRect()); }}},
-            {"archive", {QSizeF(500, 400), [&](QPainter& p, const QRectF& r) { window.archiveMap()->renderWhole(p, r.toRect()); }}}};
+            {"archive", {QSizeF(500, 400), [&](QPainter& p, const QRectF& r) { window.archiveMap()->renderWhole(p, r.toRect()); }}},
+            {"distribution",
+             {QSizeF(500, 400), [&](QPainter& p, const QRectF& r) { window.distributionMap()->renderWhole(p, r.toRect()); }}}};
         const auto& [size, paint] = views.at(view);
         const QString file = m_place->file("picture." + suffix);
         exportPicture(file, size, paint);

@@ -27,6 +27,7 @@
 #include "tests/support/window.hpp"
 #include "widgets/archive_view.hpp"
 #include "widgets/curve_plot.hpp"
+#include "widgets/distribution_view.hpp"
 #include "widgets/graph_view.hpp"
 #include "widgets/qcustomplot_header.hpp"
 #include "widgets/quantities.hpp"
@@ -508,6 +509,44 @@ private Q_SLOTS:
         QVERIFY2(header().startsWith(count(1) + " "), qPrintable(header()));  // the latest
         QTest::mouseClick(shown.window.runsView()->viewport(), Qt::LeftButton, {}, rowOf(shown, rows(shown)[0].id));
         QVERIFY2(header().startsWith(count(0) + " "), qPrintable(header()));
+    }
+
+    // --- distribution ---
+
+    void theDistributionSharpensAndSelectsOps() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.window.findChild<QDockWidget*>("distributionDock")->raise();
+        QCustomPlot* plot = shown.window.distributionMap()->plot();
+        QVERIFY(!plot->isVisible());
+        shown.window.chooseAlgorithm("post");
+        shown.window.chooseEvaluations(kEndless);
+        clickOptimize(shown);
+        QTRY_VERIFY_WITH_TIMEOUT(plot->isVisible() && running(shown), 10'000);
+        const auto entropy = [&] {
+            const auto& distribution = shown.document.runs().back()->progress().distribution;
+            return distribution ? distribution->entropy / distribution->largest_entropy : 1;
+        };
+        // What is mixed in keeps it from falling to nothing.
+        QTRY_VERIFY_WITH_TIMEOUT(entropy() < 0.6, 10'000);
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+        auto* header = shown.window.distributionMap()->findChild<QLabel*>("header");
+        QVERIFY2(header->text().contains("groups at least 90 %") && header->text().contains("nats"), qPrintable(header->text()));
+
+        const Problem& problem = *shown.document.problem();
+        const GroupId group = problem.grouping.group_of[shown.op("branch2")];
+        plot->replot();
+        QTest::mouseClick(plot, Qt::LeftButton, {}, QPoint(qRound(plot->xAxis->coordToPixel(group)), qRound(plot->yAxis->coordToPixel(0))));
+        QCOMPARE(shown.document.selection(), OpList{shown.op("branch2")});
+
+        // A run of another algorithm has none: that of the latest with one stays, and is back when that is chosen.
+        shown.window.chooseAlgorithm("random");
+        shown.window.chooseEvaluations(50);
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(plot->isVisible());
+        QVERIFY(shown.document.runs().back()->progress().distribution == nullptr);
     }
 
     // --- options ---

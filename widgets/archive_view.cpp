@@ -16,6 +16,7 @@
 #include <QVBoxLayout>
 
 #include "core/base/units.hpp"
+#include "widgets/heat_map.hpp"
 #include "widgets/palette.hpp"
 #include "widgets/qcustomplot_header.hpp"
 
@@ -23,45 +24,6 @@ namespace placewright {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-/// Cividis (Nuñez, Anderton and Renslow 2018): even in lightness and the same to colour-blind readers. Turned round, so that short times
-/// are bright.
-QCPColorGradient timeGradient() {
-    static constexpr std::array<QRgb, 9> kStops{0xfffee838, 0xffe1cc55, 0xffc3b369, 0xffa59c74, 0xff8a8678,
-                                                0xff707173, 0xff575d6d, 0xff3b496c, 0xff123570};
-    QCPColorGradient gradient;
-    gradient.clearColorStops();
-    for (std::size_t i = 0; i < kStops.size(); ++i)
-        gradient.setColorStopAt(static_cast<double>(i) / (kStops.size() - 1), QColor(kStops[i]));
-    gradient.setNanHandling(QCPColorGradient::nhTransparent);
-    return gradient;
-}
-
-/// Labels as many cells as there is room for.
-class CellTicker : public QCPAxisTicker {
-public:
-    CellTicker(const QCPAxis& axis, QStringList labels) : m_axis(axis), m_labels(std::move(labels)) {
-        const QFontMetrics metrics(axis.tickLabelFont());
-        m_extent = metrics.height();
-        if (axis.orientation() == Qt::Vertical) return;
-        for (const QString& label : m_labels) m_extent = std::max(m_extent, metrics.horizontalAdvance(label) + metrics.averageCharWidth());
-    }
-
-protected:
-    double getTickStep(const QCPRange& range) override {
-        // Of the plot, not of the axis: ticks are made before the axes are laid out. The constants are about what stands beside the axis.
-        const QRect area = m_axis.parentPlot()->viewport();
-        const double length = m_axis.orientation() == Qt::Horizontal ? area.width() - 150 : area.height() - 50;
-        return std::max(1.0, std::ceil(range.size() * m_extent / std::max(1.0, length)));
-    }
-    int getSubTickCount(double) override { return 0; }
-    QString getTickLabel(double tick, const QLocale&, QChar, int) override { return m_labels.value(static_cast<int>(std::lround(tick))); }
-
-private:
-    const QCPAxis& m_axis;
-    QStringList m_labels;
-    int m_extent = 1;
-};
 
 bool betterThan(const Score& a, const Score& b) {
     return a.fits != b.fits ? a.fits : a.seconds < b.seconds;
@@ -132,11 +94,11 @@ ArchiveMap::ArchiveMap(QWidget* parent) : QWidget(parent) {
     }
     m_map = new QCPColorMap(m_plot->xAxis, m_plot->yAxis);
     m_map->setInterpolate(false);
-    m_map->setGradient(timeGradient());
+    m_map->setGradient(cividis().inverted());
     m_scale = new QCPColorScale(m_plot);
     m_scale->setRangeDrag(false);
     m_scale->setRangeZoom(false);
-    m_scale->setGradient(timeGradient());
+    m_scale->setGradient(cividis().inverted());
     m_scale->setBarWidth(12);
     m_plot->plotLayout()->addElement(0, 1, m_scale);
     m_map->setColorScale(m_scale);

@@ -8,6 +8,7 @@ namespace placewright {
 namespace {
 
 constexpr std::string_view kResNet = "He, Zhang, Ren, Sun: Deep Residual Learning for Image Recognition (2016)";
+constexpr std::string_view kRnnlm = "Zaremba, Sutskever, Vinyals: Recurrent Neural Network Regularization (2014)";
 constexpr std::string_view kNmt = "Wu, Schuster, Chen, Le, Norouzi and others: Google's Neural Machine Translation System (2016)";
 
 constexpr std::array kNetworks{
@@ -21,7 +22,8 @@ constexpr std::array kNetworks{
                 "Szegedy, Vanhoucke, Ioffe, Shlens, Wojna: Rethinking the Inception Architecture for Computer Vision (2016)", inception_v3},
     NetworkInfo{"nasnet", "NASNet-A Large",
                 "Zoph, Vasudevan, Shlens, Le: Learning Transferable Architectures for Scalable Image Recognition (2018)", nasnet},
-    NetworkInfo{"rnnlm", "RNNLM", "Zaremba, Sutskever, Vinyals: Recurrent Neural Network Regularization (2014)", rnnlm},
+    NetworkInfo{"rnnlm", "RNNLM", kRnnlm, rnnlm},
+    NetworkInfo{"rnnlm4", "RNNLM, 4 layers", kRnnlm, rnnlm4},
     NetworkInfo{"nmt2", "NMT, 2 layers", kNmt, nmt2},
     NetworkInfo{"nmt4", "NMT, 4 layers", kNmt, nmt4},
     NetworkInfo{"nmt8", "NMT, 8 layers", kNmt, nmt8},

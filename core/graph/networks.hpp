@@ -44,6 +44,8 @@ Graph nasnet(std::int64_t batch);
 
 /// The large language model with two LSTM layers of 1500, 35 steps and 10,000 words: 66,022,000 parameters.
 Graph rnnlm(std::int64_t batch);
+/// The same with four layers, as Post has it: 102,034,000 parameters.
+Graph rnnlm4(std::int64_t batch);
 /// Encoder and decoder of 2, 4 or 8 LSTM layers of 1024, the first of the encoder in both directions, with attention whose context goes
 /// to all layers of the decoder; 32 steps each, 32,000 words: 154,980,608, 196,940,032 or 280,858,880 parameters.
 Graph nmt2(std::int64_t batch);

@@ -8,17 +8,18 @@
 #include "core/graph/networks.hpp"
 
 namespace placewright {
+namespace {
 
 // The large model of the paper. Layer after layer, so that a layer's steps follow each other in the list; they may run in any order that
 // the data allows.
-Graph rnnlm(std::int64_t batch) {
+Graph language_model(const std::string& name, std::int64_t batch, int layers) {
     constexpr std::int64_t kVocabulary = 10'000, kHidden = 1'500, kSteps = 35;
-    NetworkBuilder net("rnnlm", batch);
+    NetworkBuilder net(name, batch);
     Value x = net.tokens("words", kSteps);
     x = net.embedding("embedding/table", x, kVocabulary, kHidden);
     x = net.dropout("embedding/dropout", x);
     std::vector<Value> steps = net.unbind("embedding/steps", x);
-    for (int layer = 1; layer <= 2; ++layer) {
+    for (int layer = 1; layer <= layers; ++layer) {
         const std::string scope = "layer" + std::to_string(layer) + '/';
         const Value weights = net.lstm_weights(scope + "weights", kHidden, kHidden);
         std::optional<LstmState> state;
@@ -32,6 +33,16 @@ Graph rnnlm(std::int64_t batch) {
     x = net.linear("output/projection", x, kVocabulary);
     net.cross_entropy("loss", x);
     return net.build();
+}
+
+}  // namespace
+
+Graph rnnlm(std::int64_t batch) {
+    return language_model("rnnlm", batch, 2);
+}
+
+Graph rnnlm4(std::int64_t batch) {
+    return language_model("rnnlm4", batch, 4);
 }
 
 }  // namespace placewright

@@ -30,6 +30,14 @@ AlgorithmInfo particle_swarm_algorithm();
 AlgorithmInfo genetic_algorithm();
 /// The MAP-Elites of Exprimo, section 3.2.3.
 AlgorithmInfo map_elites_algorithm();
+/// A distribution that follows the best placements drawn from it.
+AlgorithmInfo cross_entropy_algorithm();
+/// REINFORCE on that distribution.
+AlgorithmInfo policy_gradient_algorithm();
+/// Proximal policy optimization of it.
+AlgorithmInfo ppo_algorithm();
+/// Cross-entropy minimization and proximal policy optimization together.
+AlgorithmInfo post_algorithm();
 /// Heterogeneous earliest finish time.
 AlgorithmInfo heft_algorithm();
 /// Baechi's fill in topological order.

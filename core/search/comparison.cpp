@@ -65,6 +65,7 @@ private:
         SearchResult result = run_search(*optimizer, *evaluator, budget, stop_.get_token(), report, interval_);
         if (result.end == SearchEnd::cancelled || !result.progress.best_placement) return;
         result.progress.archive = nullptr;
+        result.progress.distribution = nullptr;
         end(index, {contestant, task_.seeds[seed], std::move(result.progress)});
     }
 

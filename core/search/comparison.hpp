@@ -36,7 +36,7 @@ struct ComparisonTask {
 struct ComparedRun {
     std::size_t contestant = 0;
     std::uint64_t seed = 0;
-    SearchProgress progress;  ///< at the end; without the archive
+    SearchProgress progress;  ///< at the end; without archive and distribution
 };
 
 struct ComparisonProgress {

@@ -14,6 +14,7 @@
 
 #include "core/cost/problem.hpp"
 #include "core/search/options.hpp"
+#include "core/search/series.hpp"
 #include "core/sim/goals.hpp"
 #include "core/sim/objective.hpp"
 #include "core/sim/simulator.hpp"
@@ -36,6 +37,15 @@ struct ArchiveView {
     std::vector<Elite> elites;  ///< ascending in cell
 };
 
+/// The distribution that an algorithm draws placements from as others see it: groups do not depend on each other.
+struct DistributionView {
+    std::vector<DeviceId> devices;       ///< that some group may be on, ascending
+    std::vector<double> probability;     ///< [group * devices.size() + index in devices]
+    double entropy = 0;                  ///< nats, the mean over the groups that have a choice
+    double largest_entropy = 0;          ///< what it was while nothing was known
+    std::vector<SeriesPoint> entropies;  ///< all through the search
+};
+
 class Optimizer {
 public:
     virtual ~Optimizer() = default;
@@ -55,6 +65,9 @@ public:
 
     /// The archive, for algorithms that keep one; nullptr for the others.
     virtual std::shared_ptr<const ArchiveView> archive() const { return nullptr; }
+
+    /// What placements are drawn from, for algorithms that have one distribution for that; nullptr for the others.
+    virtual std::shared_ptr<const DistributionView> distribution() const { return nullptr; }
 
     /// What no placement that fits is below, as far as the algorithm has proven it; 0 if it proves nothing.
     virtual double lower_bound_s() const { return 0; }

@@ -20,10 +20,14 @@ SearchProgress joined(const SearchProgress& before, SearchProgress climb, const 
         if (point.best_s < curve->back().best_s || i + 1 == climb.curve->size()) curve->push_back(point);
     }
     climb.curve = std::move(curve);
+    std::vector<SeriesPoint> means = before.means;
+    for (const SeriesPoint& point : climb.means) means.push_back({point.evaluations + before.evaluations, point.value});
+    climb.means = std::move(means);
     climb.evaluations += before.evaluations;
     climb.simulations += before.simulations;
     climb.elapsed_s += before.elapsed_s;
     climb.archive = before.archive;
+    climb.distribution = before.distribution;
     if (!climb.best_placement) {
         climb.best = before.best;
         climb.best_placement = std::make_shared<const Placement>(start);

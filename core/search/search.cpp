@@ -92,6 +92,7 @@ private:
         double sum_s = 0;
         for (std::size_t i = 0; i < scored.size(); ++i) sum_s += scores_[i].step_time_s;
         latest_mean_s_ = sum_s / static_cast<double>(scored.size());
+        means_.add(scored.size(), latest_mean_s_);
 
         const double now_s = elapsed_s();
         std::size_t best = scored.size();
@@ -130,7 +131,9 @@ private:
         progress.best = best_;
         progress.best_placement = best_placement_;
         progress.curve = shared_curve_;
+        progress.means = means_.points();
         progress.archive = optimizer_.archive();
+        progress.distribution = optimizer_.distribution();
         return progress;
     }
 
@@ -160,6 +163,7 @@ private:
     std::size_t slice_ = kSmallestSlice;
     std::vector<Score> scores_;
     double latest_mean_s_ = 0;
+    Series means_;
     Score best_;
     std::shared_ptr<const Placement> best_placement_;
     std::vector<CurvePoint> curve_;

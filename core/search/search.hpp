@@ -49,7 +49,9 @@ struct SearchProgress {
     Score best;
     std::shared_ptr<const Placement> best_placement;  ///< null before the first score
     std::shared_ptr<const std::vector<CurvePoint>> curve;
+    std::vector<SeriesPoint> means;  ///< mean step time of the placements scored, whether they fit or not
     std::shared_ptr<const ArchiveView> archive;
+    std::shared_ptr<const DistributionView> distribution;
 };
 
 struct SearchResult {

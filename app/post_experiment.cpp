@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <optional>
+
+#include "app/experiment.hpp"
+#include "core/algorithms.hpp"
+#include "core/base/units.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr std::string_view kSingle = "single-device", kExpert = "expert", kMetis = "metis", kGradient = "policy-gradient",
+                           kProximal = "ppo", kCrossEntropy = "cross-entropy", kPost = "post";
+constexpr std::array kColumns{kSingle, kExpert, kMetis, kGradient, kProximal, kCrossEntropy, kPost};
+
+/// What becomes of a network when several GPUs share it.
+enum class Kind : std::uint8_t { residual, branches, language_model, translator };
+
+/// A row of table 1: seconds a step on K80s of Google's cloud. What the paper does not list, or where memory overflowed, is 0.
+struct PaperRow {
+    std::string_view network;  ///< of known_networks()
+    Kind kind;
+    unsigned gpus;
+    double single_s, expert_s, metis_s, gradient_s, post_s;
+};
+constexpr std::array kPaper{
+    PaperRow{"rnnlm4", Kind::language_model, 2, 0.44, 0.89, 1.81, 0.66, 0.44},
+    PaperRow{"resnet50", Kind::residual, 2, 0.86, 0.86, 4.47, 1.49, 0.86},
+    PaperRow{"resnet200", Kind::residual, 2, 2.75, 2.75, 11.63, 3.62, 2.75},
+    PaperRow{"resnet50", Kind::residual, 4, 0.86, 0.86, 4.21, 2.37, 0.86},
+    PaperRow{"resnet101", Kind::residual, 8, 1.59, 1.59, 7.31, 2.90, 1.59},
+    PaperRow{"inception_v3", Kind::branches, 2, 1.79, 1.79, 6.76, 2.15, 1.30},
+    PaperRow{"inception_v3", Kind::branches, 4, 1.75, 1.75, 6.07, 1.82, 1.19},
+    PaperRow{"inception_v3", Kind::branches, 8, 1.78, 1.78, 7.35, 2.67, 1.29},
+    PaperRow{"nmt2", Kind::translator, 2, 0, 2.05, 7.47, 2.30, 1.22},
+    PaperRow{"nmt4", Kind::translator, 4, 0, 3.43, 11.04, 4.08, 2.13},
+    PaperRow{"nmt8", Kind::translator, 8, 0, 5.11, 12.74, 5.35, 2.20},
+};
+
+bool recurrent(Kind kind) {
+    return kind == Kind::language_model || kind == Kind::translator;
+}
+
+/// A machine of the paper: a Broadwell CPU of 8 cores with 26 GB and K80s (one of a board's two dies) of 11 GB. Peaks are those of the base
+/// clock. The efficiency is the one with which ResNet-50 on one GPU takes what the paper measured. Virtual machines of that cloud give GPUs
+/// no access to each other: tensors are stored in the host's memory on their way; PyTorch reaches a quarter of PCIe 3 x16 (Lagostra, 2020).
+Machine k80_server(unsigned gpus) {
+    constexpr double kEfficiency = 0.43;
+    std::vector<Device> devices(1 + gpus);
+    devices[0] = {"cpu:0", DeviceKind::cpu, "Broadwell, 8 cores", 0.28e12, 38e9, 26e9, kEfficiency};
+    std::vector<Channel> channels;
+    std::vector<Route> routes;
+    for (unsigned i = 0; i < gpus; ++i) {
+        const std::string number = std::to_string(i);
+        devices[1 + i] = {"gpu:" + number, DeviceKind::gpu, "NVIDIA K80", 2.8e12, 240e9, 11e9, kEfficiency, 1e-5};
+        for (const char* direction : {"/up", "/down"}) channels.push_back({"pcie" + number + direction, 16e9, 1e-5, 0.25, {}});
+    }
+    const auto up = [](std::size_t device) { return static_cast<ChannelId>(2 * (device - 1)); };
+    const auto down = [](std::size_t device) { return static_cast<ChannelId>(2 * (device - 1) + 1); };
+    for (std::size_t from = 0; from < devices.size(); ++from) {
+        for (std::size_t to = 0; to < devices.size(); ++to) {
+            if (to == from) continue;
+            Route route{static_cast<DeviceId>(from), static_cast<DeviceId>(to), {}};
+            if (from > 0) route.channels.push_back(up(from));
+            if (to > 0) route.channels.push_back(down(to));
+            routes.push_back(std::move(route));
+        }
+    }
+    return {std::to_string(gpus) + "x K80", std::move(devices), std::move(channels), std::move(routes)};
+}
+
+std::vector<Contestant> contestants(const PaperRow& row) {
+    std::vector<Contestant> all;
+    for (const std::string_view id : kColumns) {
+        const AlgorithmInfo* algorithm = find_algorithm(id);
+        Contestant contestant{algorithm, {}};
+        if (!algorithm->presets.empty()) contestant.options = find_preset(algorithm->presets, "paper").values;
+        // The paper's expert leaves convolutional networks on one GPU.
+        if (id == kExpert && !recurrent(row.kind)) contestant.options["devices"] = std::int64_t{1};
+        // One part for each GPU, once.
+        if (id == kMetis) {
+            contestant.options = {
+                {"parts", std::int64_t{row.gpus}}, {"method", std::string("recursive")}, {"imbalance", 0.03}, {"tries", std::int64_t{1}}};
+        }
+        all.push_back(std::move(contestant));
+    }
+    return all;
+}
+
+std::vector<ExperimentCase> cases(const ExperimentInputs& inputs) {
+    std::vector<ExperimentCase> all;
+    for (const PaperRow& row : kPaper) {
+        const std::string name(row.network);
+        const std::int64_t batch = recurrent(row.kind) ? 64 : 32;
+        auto graph = inputs.network(name, batch);
+        JobOptions options;
+        options.batch = batch;
+        options.objective.rule = MemoryRule::post;
+        options.problem.grouping = inputs.grouping;
+        ExperimentCase item;
+        item.job = make_job(std::move(graph), std::make_shared<const Machine>(k80_server(row.gpus)), options);
+        item.gpu_memory_bytes = item.job.machine->device(1).memory_bytes;
+        item.repeats = 3;
+        measure_one_gpu(item);
+        item.compared.title = name + " on " + item.job.machine->name();
+        item.compared.labels = {name, std::to_string(row.gpus)};
+        item.compared.contestants = contestants(row);
+        all.push_back(std::move(item));
+    }
+    return all;
+}
+
+double median(std::vector<double> values) {
+    std::ranges::sort(values);
+    const std::size_t half = values.size() / 2;
+    return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+/// What came of one row of the table.
+class View {
+public:
+    View(const ExperimentCase& item, const PaperRow& row) : item_(item), row_(row) {}
+
+    const PaperRow& row() const { return row_; }
+    std::string name() const { return item_.compared.labels[0] + " on " + item_.compared.labels[1]; }
+    std::optional<double> one_gpu_s() const { return item_.compared.one_device_s; }
+
+    /// Median of the best scores; nothing if the algorithm has not run.
+    std::optional<double> score_s(std::string_view algorithm) const {
+        std::vector<double> scores_s;
+        for (const ComparedRun& run : item_.compared.runs) {
+            if (is(run, algorithm)) scores_s.push_back(run.progress.best.seconds);
+        }
+        if (scores_s.empty()) return {};
+        return median(std::move(scores_s));
+    }
+
+    /// Median over the searches of the mean step time of their placements from `begin` to `end`, shares of their evaluations.
+    std::optional<double> mean_s(std::string_view algorithm, double begin, double end) const {
+        std::vector<double> means_s;
+        for (const ComparedRun& run : item_.compared.runs) {
+            if (!is(run, algorithm)) continue;
+            const auto last = static_cast<double>(run.progress.evaluations);
+            double sum_s = 0, count = 0, before = 0;
+            for (const SeriesPoint& point : run.progress.means) {
+                const auto at = static_cast<double>(point.evaluations);
+                const double part = std::max(0.0, std::min(at, end * last) - std::max(before, begin * last));
+                sum_s += part * point.value;
+                count += part;
+                before = at;
+            }
+            means_s.push_back(sum_s / count);
+        }
+        if (means_s.empty()) return {};
+        return median(std::move(means_s));
+    }
+
+private:
+    bool is(const ComparedRun& run, std::string_view algorithm) const {
+        return item_.compared.contestants[run.contestant].algorithm->id == algorithm;
+    }
+
+    const ExperimentCase& item_;
+    const PaperRow& row_;
+};
+
+std::vector<View> views(const std::vector<ExperimentCase>& cases) {
+    std::vector<View> all;
+    for (std::size_t i = 0; i < cases.size(); ++i) all.emplace_back(cases[i], kPaper[i]);
+    return all;
+}
+
+/// Scores up to this much longer are the same: the paper's times are within 2 %.
+constexpr double kSame = 1.005;
+
+struct Claim {
+    std::vector<Kind> kinds;
+    std::string_view text;
+    std::vector<std::string_view> algorithms;  ///< that it is about
+    bool (*holds)(const View&);
+};
+
+const std::vector<Claim>& claims() {
+    using enum Kind;
+    static const std::vector<Kind> all{residual, branches, language_model, translator};
+    static const std::vector<Claim> list{
+        {all,
+         "Post is at least as good as policy gradient, proximal policy optimization and cross-entropy alone.",
+         {kGradient, kProximal, kCrossEntropy, kPost},
+         [](const View& view) {
+             return std::ranges::all_of(std::array{kGradient, kProximal, kCrossEntropy},
+                                        [&](auto other) { return *view.score_s(kPost) <= kSame * *view.score_s(other); });
+         }},
+        {all,
+         "Post finds placements with which a step takes at least 20 % less time than with those of policy gradient (the paper: 24 to 64 "
+         "%).",
+         {kGradient, kPost},
+         [](const View& view) { return *view.score_s(kPost) <= 0.8 * *view.score_s(kGradient); }},
+        {{residual, language_model},
+         "One GPU is the best that anyone finds, and Post finds it.",
+         {kGradient, kPost},
+         [](const View& view) {
+             const auto one_gpu_s = view.one_gpu_s();
+             return one_gpu_s && *view.score_s(kPost) <= kSame * *one_gpu_s && *one_gpu_s <= kSame * *view.score_s(kPost);
+         }},
+        {{branches},
+         "Post is faster than one GPU by at least a tenth.",
+         {kPost},
+         [](const View& view) { return view.one_gpu_s() && *view.score_s(kPost) <= 0.9 * *view.one_gpu_s(); }},
+        {{translator}, "One GPU has too little memory.", {kSingle}, [](const View& view) { return !view.one_gpu_s(); }},
+        {{translator},
+         "Post is faster than the expert, who gives each layer a GPU; policy gradient is not.",
+         {kExpert, kGradient, kPost},
+         [](const View& view) {
+             return *view.score_s(kPost) < *view.score_s(kExpert) && *view.score_s(kGradient) >= *view.score_s(kExpert);
+         }},
+        {all,
+         "Parts of equal work (METIS) are slower than everything else.",
+         {kExpert, kMetis, kGradient, kPost},
+         [](const View& view) {
+             return std::ranges::all_of(std::array{kExpert, kGradient, kPost},
+                                        [&](auto other) { return *view.score_s(kMetis) > *view.score_s(other); });
+         }},
+    };
+    return list;
+}
+
+std::string time_text(std::optional<double> seconds, double out_of_memory_s) {
+    if (!seconds) return "-";
+    return *seconds >= out_of_memory_s ? "OOM" : format_seconds(*seconds);
+}
+
+std::vector<Finding> findings(const std::vector<ExperimentCase>& cases) {
+    static constexpr std::array<const char*, 4> kNames{"ResNet", "Inception-V3", "RNNLM", "NMT"};
+    const std::vector<View> rows = views(cases);
+    std::vector<Finding> all;
+    for (const Claim& claim : claims()) {
+        for (const Kind kind : claim.kinds) {
+            Finding finding{kNames[static_cast<std::size_t>(kind)], std::string(claim.text), Verdict::holds, {}};
+            for (const View& row : rows) {
+                if (row.row().kind != kind) continue;
+                const bool ran = std::ranges::all_of(claim.algorithms, [&](auto algorithm) { return row.score_s(algorithm).has_value(); });
+                const bool holds = ran && claim.holds(row);
+                if (!ran && finding.verdict == Verdict::holds) finding.verdict = Verdict::not_run;
+                if (ran && !holds) finding.verdict = Verdict::differs;
+                finding.data += (finding.data.empty() ? "" : "; ") + row.name() + ": ";
+                for (const std::string_view algorithm : claim.algorithms)
+                    finding.data += std::string(algorithm) + ' ' + time_text(row.score_s(algorithm), Objective().out_of_memory_s) + ", ";
+                finding.data += "one GPU " + (row.one_gpu_s() ? format_seconds(*row.one_gpu_s()) : "does not fit");
+                if (ran && !holds) finding.data += " (differs)";
+            }
+            all.push_back(std::move(finding));
+        }
+    }
+    return all;
+}
+
+std::string reduction_text(std::optional<double> from_s, std::optional<double> to_s) {
+    if (!from_s || !to_s) return "-";
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.1f %%", 100 * (1 - *to_s / *from_s));
+    return text.data();
+}
+
+std::vector<ReportTable> tables(const std::vector<ExperimentCase>& cases) {
+    const double out_of_memory_s = Objective().out_of_memory_s;
+    ReportTable best{"Table 1: step time of the best placements (medians)", {{"network, GPUs"}}};
+    ReportTable paper{"Table 1 in the paper",
+                      {{"network, GPUs", "single-device", "expert", "metis", "policy-gradient", "post", "reduction"}}};
+    ReportTable means{"Figure 2: mean step time of the placements drawn, in the first tenth, at half time and in the last tenth (medians)",
+                      {{"network, GPUs"}}};
+    for (const std::string_view column : kColumns) best.rows.front().emplace_back(column);
+    best.rows.front().emplace_back("reduction");
+    static constexpr std::array kLearning{kGradient, kProximal, kCrossEntropy, kPost};
+    for (const std::string_view column : kLearning) means.rows.front().emplace_back(column);
+
+    for (const View& view : views(cases)) {
+        const PaperRow& row = view.row();
+        const std::string name = std::string(row.network) + ", " + std::to_string(row.gpus);
+        const auto in_paper = [&](double seconds) { return seconds > 0 ? format_seconds(seconds) : std::string("OOM"); };
+        paper.rows.push_back({name, in_paper(row.single_s), in_paper(row.expert_s), in_paper(row.metis_s), in_paper(row.gradient_s),
+                              in_paper(row.post_s), reduction_text(row.gradient_s, row.post_s)});
+        if (!view.score_s(kPost)) continue;
+        best.rows.push_back({name});
+        for (const std::string_view column : kColumns) best.rows.back().push_back(time_text(view.score_s(column), out_of_memory_s));
+        best.rows.back().push_back(reduction_text(view.score_s(kGradient), view.score_s(kPost)));
+        means.rows.push_back({name});
+        for (const std::string_view column : kLearning) {
+            std::string text;
+            for (const auto& [begin, end] : {std::pair(0.0, 0.1), std::pair(0.45, 0.55), std::pair(0.9, 1.0)})
+                text += (text.empty() ? "" : ", ") + time_text(view.mean_s(column, begin, end), out_of_memory_s);
+            means.rows.back().push_back(text);
+        }
+    }
+    return {best, paper, means};
+}
+
+}  // namespace
+
+const Experiment& post_experiment() {
+    static const Experiment experiment{
+        "post",
+        "Post: cross-entropy minimization and proximal policy optimization",
+        "Figure 2 and table 1 of Post: its algorithm and the parts of it on eight networks.",
+        "the paper",
+        "Batch size 32, of recurrent networks 64; K80s of 11 GB whose efficiency (0.43) gives ResNet-50 on one GPU the paper's time, on "
+        "PCIe 3 with efficiency 0.25 and through the host's memory; roofline times, SGD with momentum; a placement that does not fit "
+        "scores 100 s (`--memory-rule post`).",
+        {"network", "GPUs"},
+        {"rnnlm4", "resnet50", "resnet101", "resnet200", "inception_v3", "nmt2", "nmt4", "nmt8"},
+        2'400,
+        cases,
+        findings,
+        tables};
+    return experiment;
+}
+
+}  // namespace placewright

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Something that is measured all through a search, in few points however long the search is.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace placewright {
+
+struct SeriesPoint {
+    std::uint64_t evaluations = 0;  ///< up to which it is the mean, from those of the point before on
+    double value = 0;
+
+    bool operator==(const SeriesPoint&) const = default;
+};
+
+/// Means over stretches of equally many evaluations, which double in length where there would be more than kMost of them.
+class Series {
+public:
+    static constexpr std::size_t kMost = 512;
+
+    /// The `value` held for so many more `evaluations` (positive). Amortised O(1).
+    void add(std::uint64_t evaluations, double value) {
+        total_ += evaluations;
+        open_evaluations_ += evaluations;
+        open_sum_ += value * static_cast<double>(evaluations);
+        if (open_evaluations_ < stretch_) return;
+        closed_.push_back({total_, open_sum_ / static_cast<double>(open_evaluations_)});
+        open_evaluations_ = 0;
+        open_sum_ = 0;
+        if (closed_.size() == kMost) halve();
+    }
+
+    /// Ascending in evaluations; the last may be of a shorter stretch.
+    std::vector<SeriesPoint> points() const {
+        std::vector<SeriesPoint> points = closed_;
+        if (open_evaluations_ > 0) points.push_back({total_, open_sum_ / static_cast<double>(open_evaluations_)});
+        return points;
+    }
+
+private:
+    void halve() {
+        std::uint64_t before = 0;
+        for (std::size_t i = 0; i < closed_.size() / 2; ++i) {
+            const SeriesPoint first = closed_[2 * i], second = closed_[2 * i + 1];
+            const auto weight = static_cast<double>(first.evaluations - before);
+            const auto other = static_cast<double>(second.evaluations - first.evaluations);
+            before = second.evaluations;
+            closed_[i] = {second.evaluations, (first.value * weight + second.value * other) / (weight + other)};
+        }
+        closed_.resize(closed_.size() / 2);
+        stretch_ *= 2;
+    }
+
+    std::uint64_t stretch_ = 1, total_ = 0, open_evaluations_ = 0;
+    double open_sum_ = 0;
+    std::vector<SeriesPoint> closed_;
+};
+
+}  // namespace placewright
