@@ -99,7 +99,8 @@ void print_outcome(const Job& job, const Outcome& outcome) {
     for (std::size_t i = 0; i < machine.devices().size(); ++i) {
         rows.push_back(
             {machine.devices()[i].name, format_seconds(outcome.device_busy_s[i]),
-             percent(outcome.total_time_s > 0 ? outcome.device_busy_s[i] / (outcome.total_time_s * machine.devices()[i].streams) : 0),
+             percent(outcome.total_time_s > 0 ? outcome.device_busy_s[i] / (outcome.total_time_s * machine.devices()[i].streams) : 0) +
+                 (machine.devices()[i].streams > 1 ? " of " + std::to_string(machine.devices()[i].streams) + " streams" : ""),
              format_bytes(outcome.peak_bytes[i]), format_bytes(job.problem->memory_limit_bytes[i])});
     }
     std::cout << table("lrrrr", rows);
@@ -191,6 +192,14 @@ struct Found {
     double simulations_per_s() const { return static_cast<double>(progress().simulations) / std::max(progress().elapsed_s, 1e-9); }
 };
 
+/// The single device that a placement is compared with.
+std::string alone(const Job& job) {
+    const Machine& machine = *job.problem->machine;
+    const DeviceId device = job.single_device.front();
+    const bool one = std::ranges::all_of(job.single_device, [&](DeviceId other) { return other == device; });
+    return one ? machine.device(device).name + " alone" : "one device";
+}
+
 Json found_json(const Job& job, const Found& found) {
     const SearchProgress& progress = found.progress();
     Json curve = Json::array();
@@ -228,7 +237,7 @@ void print_found(const Job& job, const Found& found) {
     if (found.goal.evaluate == nullptr && best.fits && job.single_device_fits && best.step_time_s > 0) {
         std::array<char, 32> speedup{};
         std::snprintf(speedup.data(), speedup.size(), "%.2f", job.single_device_s / best.step_time_s);
-        std::cout << ", " << speedup.data() << " times as fast as one device";
+        std::cout << ", " << speedup.data() << " times as fast as " << alone(job);
     }
     std::cout << "\n\n";
     print_outcome(job, found.outcome);

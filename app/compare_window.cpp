@@ -38,7 +38,7 @@ namespace placewright {
 namespace {
 
 /// What a first comparison is about; the others are a click away.
-constexpr std::array kFirstAlgorithms{"expert", "hill-climbing", "simulated-annealing", "genetic", "map-elites"};
+constexpr std::array kFirstAlgorithms{"auto", "expert", "hill-climbing", "simulated-annealing", "genetic", "map-elites"};
 
 constexpr int kValueRole = Qt::UserRole;  ///< of the lists: id of an algorithm, file or name of a network or machine
 constexpr int kCaseRole = Qt::UserRole;   ///< of the table's first column: index of the case

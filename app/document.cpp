@@ -123,6 +123,7 @@ public:
     void redo() override { change(m_before, m_after); }
 
     const std::shared_ptr<const TimelineData>& timelineBefore() const { return m_before.timeline; }
+    bool changesMachine() const { return m_before.scenario->job.machine != m_after.scenario->job.machine; }
 
     /// Goes on to a better state without a step of its own.
     void improve(Screen after) {
@@ -162,7 +163,7 @@ Document::~Document() {
 
 std::optional<double> Document::stepTimeBefore() const {
     const auto* last = dynamic_cast<const ScreenCommand*>(m_undo.command(m_undo.index() - 1));
-    if (last == nullptr || !last->timelineBefore()) return {};
+    if (last == nullptr || !last->timelineBefore() || last->changesMachine()) return {};
     return last->timelineBefore()->outcome.step_time_s;
 }
 
@@ -275,6 +276,7 @@ void Document::load(Request request) {
         [this, file = request.file](Reading reading) {
             if (!reading.placement) return adopt(std::move(reading));
             Q_EMIT loadingChanged();
+            m_kept = *reading.placement;
             showPlacement(*reading.placement, tr("Open %1").arg(QFileInfo(file).fileName()));
             Q_EMIT machineChanged();
         },
@@ -336,6 +338,7 @@ void Document::adopt(Reading reading) {
     if (!reading.sameNetwork) {
         m_undo.clear();
         m_selection.clear();
+        m_kept = next.single_device;
         enter(reading.scenario, next.single_device);
         simulatePlacement();
         return;
@@ -553,6 +556,7 @@ int Document::startSearch(RunRequest request) {
         setScreen({m_scenario, m_placement, simulateTraced(job(), m_placement), m_shown});
     }
     request.starts.push_back(m_placement);
+    request.start_s = m_timeline->outcome.step_time_s;
     auto run = std::make_unique<Run>(m_nextRun++, job(), std::move(request));
     Run* started = run.get();
     m_scenarioOf[started->id()] = m_scenario;
@@ -675,6 +679,7 @@ std::vector<RunRow> Document::runRows() const {
         row.title = runTitle(*run);
         if (!sameScenario(scenario, *m_scenario)) row.elsewhere = differenceText(scenario, *m_scenario);
         row.options = tr("%1, seed %2").arg(QString::fromStdString(run->request().algorithm)).arg(run->request().seed);
+        if (run->request().start_s > 0) row.options += tr("\nfrom the placement then on screen, %1").arg(secondsText(run->request().start_s));
         for (const auto& [name, value] : run->request().options) {
             row.options += QLatin1Char('\n') + QString::fromStdString(name + " = " + to_string(value));
         }
@@ -733,7 +738,7 @@ void Document::setSelection(const OpList& ops) {
     Q_EMIT selectionChanged();
 }
 
-void Document::exportPlacement(const QString& file) const {
+void Document::exportPlacement(const QString& file) {
     Simulator simulator(job().problem, job().simulation);
     const bool current = m_timeline && !m_simulateLane.busy();
     const Outcome& outcome = current ? m_timeline->outcome : simulator.run(m_placement);
@@ -743,6 +748,7 @@ void Document::exportPlacement(const QString& file) const {
         about.produced_by = {run->request().algorithm, run->request().seed, run->progress().evaluations, run->request().options};
     }
     write_placement(m_placement, *problem(), about, file.toStdString());
+    m_kept = m_placement;
 }
 
 }  // namespace placewright

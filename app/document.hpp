@@ -65,7 +65,7 @@ public:
     const std::shared_ptr<const TimelineData>& timeline() const { return m_timeline; }
     /// Why the timeline is as it is; null or that of an earlier timeline until that has been worked out.
     const std::shared_ptr<const TimelineWhy>& why() const { return m_why; }
-    /// Step time before the last step that was done (and not undone), if it is known.
+    /// Step time before the last step that was done (and not undone), if it is known and was on the same machine.
     std::optional<double> stepTimeBefore() const;
     /// The tightest lower bound on the step time that has been proven so far.
     const std::optional<Bound>& bound() const { return m_bound; }
@@ -123,7 +123,9 @@ public:
     const std::shared_ptr<const SingleMoves>& moves() const { return m_moves; }
 
     /// Writes the placement on screen. Throws InputError.
-    void exportPlacement(const QString& file) const;
+    void exportPlacement(const QString& file);
+    /// Whether the placement on screen has come about here and is in no file.
+    bool hasUnsavedPlacement() const { return isOpen() && m_undo.index() > 0 && m_placement != m_kept; }
 
 Q_SIGNALS:
     void loadingChanged();
@@ -195,6 +197,7 @@ private:
     Request m_loading;                           ///< while m_openLane is busy
     std::shared_ptr<const GraphScene> m_scene;
     Placement m_placement;
+    Placement m_kept;  ///< in a file, or what a network opens with
     std::shared_ptr<const TimelineData> m_timeline;
     std::shared_ptr<const TimelineWhy> m_why;
     std::shared_ptr<const SingleMoves> m_moves;

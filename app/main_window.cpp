@@ -272,6 +272,7 @@ void MainWindow::makeActions() {
                              tr("Leave only the ops of the critical path in full colour"));
     m_timeline->addAction(m_path);
     m_timeline->setContextMenuPolicy(Qt::ActionsContextMenu);
+    m_graph->addAction(moveTo->menuAction());
     m_graph->addAction(m_pathColour);
     m_graph->setContextMenuPolicy(Qt::ActionsContextMenu);
     view->addSeparator();
@@ -281,6 +282,9 @@ void MainWindow::makeActions() {
 
     QMenu* run = menuBar()->addMenu(tr("&Run"));
     m_optimize = add(run, tr("&Optimize"), QKeySequence(Qt::Key_F5), tr("Search for a better placement"), [this] { optimizeOrStop(); });
+    m_pause = add(run, tr("&Pause"), QKeySequence(Qt::Key_F6), tr("Hold the search; it goes on as if it had not been held"),
+                  [this] { pauseOrGoOn(); });
+    m_pause->setEnabled(false);
     m_options = add(run, tr("&Algorithm options…"), QKeySequence(Qt::CTRL | Qt::Key_Comma), tr("Options of the chosen algorithm"),
                     [this] { editOptions(); });
     m_needProblem << m_optimize;
@@ -307,7 +311,7 @@ void MainWindow::makeActions() {
                "Shift+drag for a rectangle. Drag ops onto a device or a lane of the timeline, or press 1 to 9.<br><br>"
                "<b>Timeline</b><br>Ctrl+wheel or W and S to zoom, A and D to pan, F to fit, Shift+drag to measure. Ctrl+Shift+P draws the "
                "critical path, Ctrl+Shift+K shows it in the graph; the Why panel tells what it is made of.<br><br>"
-               "<b>Anywhere</b><br>Ctrl+F finds, F5 optimizes and stops, Ctrl+Z undoes, Ctrl+S exports the placement, "
+               "<b>Anywhere</b><br>Ctrl+F finds, F5 optimizes and stops, F6 pauses, Ctrl+Z undoes, Ctrl+S exports the placement, "
                "Ctrl+Shift+S sets how a step is simulated, Ctrl+Shift+C compares algorithms, Ctrl+Shift+H goes to the start page and back. "
                "Double-click a run to see its placement."));
     });
@@ -448,6 +452,7 @@ void MainWindow::connectDocument() {
     });
     connect(document, &Document::selectionChanged, this, [this] {
         m_graph->setSelection(m_document->selection());
+        m_graph->reveal(m_document->selection());
         m_timeline->setSelection(m_document->selection());
         if (m_document->isOpen()) {
             m_selection->show(m_document->problem(), m_document->deviceOfOps(), m_document->selection(), m_document->timeline());
@@ -455,6 +460,8 @@ void MainWindow::connectDocument() {
     });
     connect(document, &Document::runsChanged, this, &MainWindow::showRuns);
     connect(document, &Document::loadingChanged, this, &MainWindow::showLoading);
+    // What the step time is compared with is known once undo or redo is over.
+    connect(document->undoStack(), &QUndoStack::indexChanged, this, &MainWindow::showStatus);
     connect(document, &Document::message, this, [this](bool error, const QString& what) {
         m_message->showMessage(error ? MessageBar::Kind::error : MessageBar::Kind::information, what);
     });
@@ -537,6 +544,19 @@ void MainWindow::optimizeOrStop() {
     request.budget.evaluations = static_cast<std::uint64_t>(m_evaluations->value());
     request.seed = static_cast<std::uint64_t>(m_seed->value());
     m_document->startSearch(std::move(request));
+    // From the toolbar on, keys are for what the search changes.
+    if (m_stack->currentIndex() == 1) m_graph->setFocus();
+}
+
+void MainWindow::pauseOrGoOn() {
+    const bool pause = !allPaused();
+    for (const auto& run : m_document->runs()) {
+        if (run->state() == Run::State::running) m_document->pauseRun(run->id(), pause);
+    }
+}
+
+bool MainWindow::allPaused() const {
+    return std::ranges::all_of(m_document->runs(), [](const auto& run) { return run->state() != Run::State::running || run->isPaused(); });
 }
 
 void MainWindow::editOptions() {
@@ -750,6 +770,8 @@ void MainWindow::showRuns() {
     const bool searching = m_document->isSearching();
     m_optimize->setText(searching ? tr("&Stop") : tr("&Optimize"));
     m_optimize->setIcon(style()->standardIcon(searching ? QStyle::SP_MediaStop : QStyle::SP_MediaPlay));
+    m_pause->setEnabled(searching);
+    m_pause->setText(searching && allPaused() ? tr("&Go on") : tr("&Pause"));
     m_optimize->setToolTip(searching ? tr("Stop the search; the best so far stays (F5)") : tr("Search for a better placement (F5)"));
     showStatus();
 }
@@ -1001,7 +1023,23 @@ void MainWindow::saveSettings() {
     settings.setValue(QStringLiteral("tightenBound"), m_proof->isChecked());
 }
 
+bool MainWindow::mayLeave() {
+    if (!m_document->hasUnsavedPlacement()) return true;
+    QMessageBox question(QMessageBox::Question, tr("Close Placewright"),
+                         tr("The placement of %1 (%2) is in no file.")
+                             .arg(text(m_document->problem()->graph->name()),
+                                  m_document->timeline() ? secondsText(m_document->timeline()->outcome.step_time_s) : tr("not simulated yet")),
+                         QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
+    question.setInformativeText(tr("Runs and undo steps end with the window."));
+    question.button(QMessageBox::Save)->setText(tr("&Export…"));
+    question.setDefaultButton(QMessageBox::Save);
+    const int answer = question.exec();
+    if (answer == QMessageBox::Save) exportPlacement();
+    return answer == QMessageBox::Discard || (answer == QMessageBox::Save && !m_document->hasUnsavedPlacement());
+}
+
 void MainWindow::closeEvent(QCloseEvent* event) {
+    if (!mayLeave()) return event->ignore();
     saveSettings();
     event->accept();
 }

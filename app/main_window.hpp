@@ -60,12 +60,17 @@ public:
     void chooseSeed(int seed);
     /// Starts a search with what the toolbar shows, or stops the one that runs.
     void optimizeOrStop();
+    void pauseOrGoOn();
+    /// Whether no search is at work.
+    bool allPaused() const;
 
 protected:
     void resizeEvent(QResizeEvent*) override;
     void dragEnterEvent(QDragEnterEvent*) override;
     void dropEvent(QDropEvent*) override;
     void closeEvent(QCloseEvent*) override;
+    /// Asks what shall become of a placement that is in no file.
+    bool mayLeave();
 
 private:
     QDockWidget* addDock(const QString& title, const QString& name, QWidget* widget, Qt::DockWidgetArea area);
@@ -139,6 +144,7 @@ private:
     QSpinBox* m_evaluations = nullptr;
     QSpinBox* m_seed = nullptr;
     QAction* m_optimize = nullptr;
+    QAction* m_pause = nullptr;
     QAction* m_options = nullptr;
     QAction* m_simulation = nullptr;
     QAction* m_startPage = nullptr;

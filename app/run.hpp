@@ -21,6 +21,7 @@ struct RunRequest {
     Budget budget;
     std::uint64_t seed = 1;
     std::vector<Placement> starts;  ///< beside starting_placements()
+    double start_s = 0;             ///< step time of the last of them
 };
 
 /// One search on a thread of its own. Progress reaches the owner's thread at most 30 times a second; a slow receiver gets fewer, never a

@@ -824,7 +824,7 @@ void TestCli::alexnetText() {
     QVERIFY2(search.out.startsWith("Single device, seed 1: 1 evaluation in "), search.out);
     QVERIFY2(search.out.contains("\nbest " + step + ", at most "), search.out);
     QVERIFY2(search.out.contains(" % above optimal (bound "), search.out);
-    QVERIFY2(search.out.contains("), 1.00 times as fast as one device\n\nalexnet on 1x V100\nstep time " + step), search.out);
+    QVERIFY2(search.out.contains("), 1.00 times as fast as gpu:0 alone\n\nalexnet on 1x V100\nstep time " + step), search.out);
 }
 
 void TestCli::optimizeJson() {

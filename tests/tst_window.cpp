@@ -14,6 +14,7 @@
 #include <QImage>
 #include <QLineEdit>
 #include <QMenu>
+#include <QMessageBox>
 #include <QPainter>
 #include <QSignalSpy>
 #include <QSpinBox>
@@ -432,6 +433,7 @@ private Q_SLOTS:
             const QPoint row = shown->rowOf(2);
             shown->drag(shown->window.graphView(), shown->opInGraph("branch1"), shown->window.devicePanel(), row, false);
         }
+        shown->document.undoStack()->undo();  // what a search may have found is not what this is about
         QElapsedTimer time;
         time.start();
         QVERIFY(shown->window.close());
@@ -439,6 +441,43 @@ private Q_SLOTS:
         shown.reset();
         QVERIFY2(time.elapsed() < kQuickMs, qPrintable(QString::number(time.elapsed())));
         QCoreApplication::processEvents();
+    }
+
+    void closingAsksForAPlacementThatIsInNoFile() {
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph()), m_machine));
+        QStringList asked;
+        const auto closeAndAnswer = [&](QMessageBox::StandardButton answer) {
+            QTimer::singleShot(50, this, [&asked, answer] {
+                auto* question = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+                if (question == nullptr) return;
+                asked << question->text();
+                question->button(answer)->click();
+            });
+            const bool closed = shown.window.close();
+            QTest::qWait(60);  // an answer that was not asked for
+            return closed;
+        };
+        QVERIFY(closeAndAnswer(QMessageBox::Cancel));  // as it was opened
+        QVERIFY(asked.isEmpty());
+        shown.window.show();
+
+        shown.document.moveOps({shown.op("branch1")}, 1);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(!closeAndAnswer(QMessageBox::Cancel));
+        QVERIFY(shown.window.isVisible());
+        QCOMPARE(asked.size(), 1);
+        QVERIFY2(asked.front().contains("is in no file"), qPrintable(asked.front()));
+
+        shown.document.exportPlacement(m_place->file("kept.json"));
+        QVERIFY(closeAndAnswer(QMessageBox::Cancel));
+        QCOMPARE(asked.size(), 1);
+        shown.window.show();
+
+        shown.document.moveOps({shown.op("branch2")}, 1);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(closeAndAnswer(QMessageBox::Discard));
+        QCOMPARE(asked.size(), 2);
     }
 
     // --- machines ---

@@ -291,6 +291,46 @@ private Q_SLOTS:
         QCOMPARE(shown.document.placement(), edited);
     }
 
+    void theStepTimeIsComparedWithTheStepBefore() {
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph()), m_machine));
+        const auto status = [&] {
+            for (const QLabel* label : shown.window.statusBar()->findChildren<QLabel*>()) {
+                if (label->accessibleName() == QLatin1String("Step time")) return label->text();
+            }
+            return QString();
+        };
+        shown.document.moveOps({shown.op("branch1")}, 1);
+        QVERIFY(shown.waitUntilIdle());
+        shown.document.moveOps({shown.op("branch2")}, 1);
+        QVERIFY(shown.waitUntilIdle());
+        const QString done = status();
+        QVERIFY2(done.contains(QStringLiteral("→")), qPrintable(done));
+        shown.document.undoStack()->undo();
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(status() != done);
+        shown.document.undoStack()->redo();
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(status(), done);
+    }
+
+    void theContextMenuOfAnOpSelectsAndMovesIt() {
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph()), m_machine));
+        QTest::mouseClick(shown.window.graphView(), Qt::RightButton, {}, shown.opInGraph("branch2"));
+        QCOMPARE(shown.document.selection(), OpList{shown.op("branch2")});
+        QMenu* moveTo = nullptr;
+        for (const QAction* action : shown.window.graphView()->actions()) {
+            if (action->menu() != nullptr) moveTo = action->menu();
+        }
+        QVERIFY(moveTo);
+        Q_EMIT moveTo->aboutToShow();
+        const DeviceId to = shown.deviceOf("branch2") == 1 ? 2 : 1;
+        moveTo->actions().at(to)->trigger();
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.deviceOf("branch2"), to);
+    }
+
     void undoWhileASearchRunsReturnsToWhereItBegan() {
         Shown shown;
         QVERIFY(shown.open(m_wide, m_machine));

@@ -269,6 +269,18 @@ void GraphView::zoomTo(const OpList& ops) {
     setView(scale, room(scale).center() - area.center() * scale);
 }
 
+void GraphView::reveal(const OpList& ops) {
+    if (!m_scene) return;
+    int first = -1;
+    for (const OpId op : ops) {
+        const int node = nodeOf(op);
+        if (node < 0) continue;
+        if (QRectF(rect()).intersects(rectInView(static_cast<std::uint32_t>(node), m_view))) return;
+        if (first < 0) first = node;
+    }
+    if (first >= 0) panToShow(static_cast<std::uint32_t>(first));
+}
+
 void GraphView::zoomBy(double factor, QPointF at) {
     if (!m_scene) return;
     const double smallest = std::min(fittingScale(m_scene->bounds.size(), size()) / 2, 0.25);
@@ -376,6 +388,12 @@ QRectF GraphView::band() const {
 }
 
 void GraphView::mousePressEvent(QMouseEvent* event) {
+    if (m_scene && m_gesture == Gesture::none && event->button() == Qt::RightButton) {
+        // The menu that follows is about the op under the pointer.
+        const int node = nodeUnder(event->position());
+        if (node >= 0 && !std::ranges::binary_search(m_selection, m_scene->nodes[static_cast<std::size_t>(node)].op))
+            click(node, Qt::NoModifier);
+    }
     const bool pans = event->button() == Qt::MiddleButton;
     if (!m_scene || m_gesture != Gesture::none || (!pans && event->button() != Qt::LeftButton)) return event->ignore();
     m_pressed = m_last = event->position();

@@ -36,6 +36,8 @@ public:
 
     void fit();
     void zoomTo(const OpList& ops);
+    /// Pans to the first of the ops if none of them is in view.
+    void reveal(const OpList& ops);
     void zoomBy(double factor, QPointF at);
     double scale() const { return m_view.m11(); }
     QPointF toView(QPointF scenePoint) const { return m_view.map(scenePoint); }
