@@ -73,12 +73,7 @@ const std::map<std::string, Variant>& variants() {
     static const std::map<std::string, Variant> all{
         {"auto", {"auto", {}}},
         {"auto quick turns",
-         {"auto",
-          {{"turn", whole(5)},
-           {"least_annealing_share", 0.1},
-           {"most_annealing_share", 0.2},
-           {"least_share", 0.3},
-           {"credit_memory", 0.5}}}},
+         {"auto", {{"turn", whole(5)}, {"slow_share", 0.1}, {"most_slow_share", 0.2}, {"least_share", 0.3}, {"credit_memory", 0.5}}}},
         {"single-device", {"single-device", {}}},
         {"single-device cpu", {"single-device", {{"allow_cpu", true}}}},
         {"random", {"random", {}}},

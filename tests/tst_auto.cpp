@@ -97,6 +97,14 @@ private Q_SLOTS:
         QCOMPARE(all.progress.best.seconds, optimum_s(small));
     }
 
+    // A search with a right to half of the turns that repeats itself does not keep them from the others, which find nearly all.
+    void repetitions_use_up_turns() {
+        const ProblemPtr small = test::problem(test::random_graph(4, 12, 2, Training::implicit), test::uniform_machine(2));
+        const SearchResult all = search("auto", small, 100'000, 1, {{"slow_share", 0.5}, {"most_slow_share", 0.5}});
+        QCOMPARE(all.end, SearchEnd::exhausted);
+        QVERIFY2(all.progress.evaluations > 3900, qPrintable(QString::number(all.progress.evaluations)));
+    }
+
     void never_worse_than_what_is_built() {
         for (std::uint64_t seed = 1; seed <= 4; ++seed) {
             const ProblemPtr problem = test::problem(test::random_graph(seed, 40, 3, Training::implicit), test::random_machine(seed));

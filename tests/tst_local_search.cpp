@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Linear search, simulated annealing, MCMC, tabu search and particle swarm.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -24,6 +25,7 @@ const std::map<std::string, Variant>& variants() {
     static const std::map<std::string, Variant> all{
         {"linear", {"linear-search", {}}},
         {"annealing", {"simulated-annealing", {{"steps", whole(1000)}}}},
+        {"annealing that learns", {"simulated-annealing", {{"learn_moves", true}, {"batch_size", whole(3)}, {"steps", whole(800)}}}},
         {"annealing of Exprimo",
          {"simulated-annealing",
           {{"acceptance", text("logistic")},
@@ -571,6 +573,51 @@ private Q_SLOTS:
             }
             QVERIFY(block_moves == 0 ? largest == 1 : largest > 10);
         }
+    }
+
+    void chances_of_moves_follow_what_improves() {
+        Random random(1);
+        const auto shares = [&](const MoveChances& chances) {
+            std::array<double, kMoveKinds> drawn{};
+            for (int i = 0; i < 20'000; ++i) drawn[static_cast<std::size_t>(chances.draw(random))] += 1.0 / 20'000;
+            return drawn;
+        };
+        // Four standard deviations of 20 000 draws are 0.015 at most.
+        MoveChances chances;
+        for (const double share : shares(chances)) QVERIFY(std::abs(share - 1.0 / kMoveKinds) < 0.015);
+        // Without any success there is nothing to learn.
+        for (int i = 0; i < 100; ++i) chances.learn(MoveKind::single, false);
+        for (const double share : shares(chances)) QVERIFY(std::abs(share - 1.0 / kMoveKinds) < 0.015);
+        // Boundaries improve every other time, all others never.
+        for (int i = 0; i < 600; ++i) chances.learn(static_cast<MoveKind>(i % kMoveKinds), i % 12 == static_cast<int>(MoveKind::boundary));
+        const auto learned = shares(chances);
+        const double boundary = learned[static_cast<std::size_t>(MoveKind::boundary)];
+        QVERIFY(boundary > 0.25);
+        for (std::size_t kind = 0; kind < kMoveKinds; ++kind) {
+            QVERIFY(learned[kind] > 0.08);
+            QVERIFY(learned[kind] <= boundary);
+        }
+        // It turns round when stages improve in their place.
+        for (int i = 0; i < 1200; ++i) chances.learn(static_cast<MoveKind>(i % kMoveKinds), i % 12 == static_cast<int>(MoveKind::stage));
+        const auto turned = shares(chances);
+        QVERIFY(turned[static_cast<std::size_t>(MoveKind::stage)] > turned[static_cast<std::size_t>(MoveKind::boundary)] + 0.1);
+    }
+
+    void moves_of_learned_kinds_change_something() {
+        const ProblemPtr problem = constrained(2);
+        const DeviceChoices choices(problem, false);
+        const Neighbourhood neighbourhood(choices, 1);
+        const MoveChances chances;
+        Random random(3);
+        Placement placement = choices.on_one_device(0);
+        std::set<MoveKind> kinds;
+        for (int i = 0; i < 3000; ++i) {
+            const Placement before = placement;
+            kinds.insert(neighbourhood.move(placement, chances, random));
+            QVERIFY(placement != before);
+            for (GroupId group = 0; group < placement.size(); ++group) QVERIFY(choices.allows(group, placement[group]));
+        }
+        QCOMPARE(kinds.size(), kMoveKinds);
     }
 };
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
+#include <utility>
 
 #include "core/cost/placement_key.hpp"
 #include "core/search/algorithm_infos.hpp"
@@ -14,8 +15,9 @@ namespace {
 
 struct AutoOptions {
     std::size_t turn = 0;
-    double least_annealing_share = 0.4;
-    double most_annealing_share = 0.9;
+    double slow_share = 0.4;
+    double most_slow_share = 0.9;
+    double reheated_share = 0.3;
     double least_share = 0.1;
     double credit_memory = 0.8;
     std::string cpus = "if-needed";
@@ -28,11 +30,15 @@ const OptionSchema<AutoOptions>& schema() {
             .add("turn", &Options::turn, 0, 1e6,
                  "Evaluations that a search gets at a time; 0: a fortieth of all, at most 512, which it is as well where their number is "
                  "not known.")
-            .add("least_annealing_share", &Options::least_annealing_share, 0, 1,
-                 "Share of the evaluations for simulated annealing, which finds little before it has cooled; the other searches compete "
-                 "for the rest.")
-            .add("most_annealing_share", &Options::most_annealing_share, 0, 1,
+            .add("slow_share", &Options::slow_share, 0, 1,
+                 "Share of the evaluations for an annealing that cools once and takes the whole search for it. Without effect where their "
+                 "number is not known.")
+            .add("most_slow_share", &Options::most_slow_share, 0, 1,
                  "The same where there are few evaluations for each op, so that all of them are better spent on one slow cooling.")
+            .add("reheated_share", &Options::reheated_share, 0, 1,
+                 "Share for an annealing that cools quickly, again and again, from the best placement and from random ones; less where "
+                 "there "
+                 "are few evaluations for each op. The other searches compete for the rest.")
             .add("least_share", &Options::least_share, 0, 1,
                  "Share of that rest that each gets however little it finds, at most an equal one; what is left is shared out by what they "
                  "find.")
@@ -44,10 +50,10 @@ const OptionSchema<AutoOptions>& schema() {
 
 /// So few placements are all tried.
 constexpr double kMostToTryAll = 2000;
-/// Evaluations of the first cooling for each group that may move.
+/// Evaluations of the first quick cooling for each group that may move.
 constexpr double kCoolingByGroup = 12;
 /// Evaluations for each such group up to which a search counts as short.
-constexpr double kShortSearch = 25;
+constexpr double kShortSearch = 50;
 constexpr std::size_t kTurns = 40;
 constexpr std::size_t kLongestTurn = 512;
 /// Ops from which on an algorithm that solves a linear program would keep the search waiting.
@@ -61,7 +67,7 @@ constexpr std::size_t kMostScores = std::size_t{1} << 20;
 
 /// Every algorithm that builds a placement quickly proposes it; then searches, which begin with what these built, take turns and learn of
 /// each other's placements. What has been scored is not scored again, but answered from memory, whoever proposes it.
-/// An algorithm portfolio (Gomes and Selman, 2001) with shares by probability matching (Thierens, 2005).
+/// An algorithm portfolio (Gomes and Selman, 2001) with shares in part fixed, in part by probability matching (Thierens, 2005).
 class Auto final : public Optimizer {
 public:
     Auto(const SearchContext& context, const AutoOptions& options)
@@ -85,7 +91,8 @@ public:
                 fruitless_turns_ = 0;
                 return open_;
             }
-            left_ = 0;
+            // Else one with a fixed share could have it again and again.
+            searches_[turn_].evaluations += static_cast<double>(std::exchange(left_, 0));
             // What searches that forget nothing repeat turn after turn is all that there is.
             if (++fruitless_turns_ == kMostFruitlessTurns) return {};
         }
@@ -113,6 +120,7 @@ public:
         }
         pass_on(*searches_[turn_].optimizer);
         if (best_s_ < before_s) searches_[turn_].credit += 1 - best_s_ / before_s;
+        searches_[turn_].evaluations += static_cast<double>(scores.size());
         left_ -= std::min(left_, scores.size());
     }
 
@@ -137,9 +145,13 @@ private:
     };
     struct Search {
         std::unique_ptr<Optimizer> optimizer;
-        double fixed_share = 0;  ///< of the turns; 0 for those that compete
+        double fixed_share = 0;  ///< of the evaluations; 0 for those that compete
         double credit = 0;
+        double evaluations = 0;
         bool ended = false;
+
+        /// What it has had beyond its share of all evaluations of searches.
+        double lead(double spent) const { return evaluations - fixed_share * spent; }
     };
 
     /// Lets the optimizer propose until there is something that has no score, which then is in open_. False when it has nothing more to
@@ -228,6 +240,7 @@ private:
 
     void begin_searching() {
         std::ranges::stable_sort(built_, {}, [](const Built& built) { return built.score.seconds; });
+        const double building = static_cast<double>(built_.size());
         std::vector<Placement> seeds;
         for (Built& built : built_) seeds.push_back(std::move(built.placement));
         built_.clear();
@@ -240,49 +253,64 @@ private:
             return;
         }
         const double groups = static_cast<double>(movable_);
-        double share = options_.least_annealing_share;
-        double steps = kCoolingByGroup * groups;
+        double reheated_share = options_.reheated_share;
+        double quick_steps = kCoolingByGroup * groups;
+        const auto add_annealing = [&](double steps, double share) {
+            const std::int64_t whole_steps = std::max(static_cast<std::int64_t>(steps), kShortestCooling);
+            add(simulated_annealing_algorithm(), {{"learn_moves", true}, {"steps", whole_steps}}, share);
+        };
         if (context_.evaluations) {
-            const auto evaluations = static_cast<double>(*context_.evaluations);
+            const double evaluations = std::max(static_cast<double>(*context_.evaluations) - building, 1.0);
             const double length = evaluations / groups / kShortSearch;
-            share += std::max(options_.most_annealing_share - share, 0.0) / (1 + length * length);
-            steps = std::min(steps, share * evaluations);
+            const double shortness = 1 / (1 + length * length);
+            const double slow_share = options_.slow_share + std::max(options_.most_slow_share - options_.slow_share, 0.0) * shortness;
+            reheated_share = std::min(reheated_share, 1 - slow_share) * (1 - shortness);
+            quick_steps = std::min(quick_steps, reheated_share * evaluations);
+            if (slow_share > 0) add_annealing(slow_share * evaluations, slow_share);
         }
-        add(simulated_annealing_algorithm(),
-            {{"start_acceptance", 0.1}, {"steps", std::max<std::int64_t>(static_cast<std::int64_t>(steps), kShortestCooling)}}, share);
+        if (reheated_share > 0) add_annealing(quick_steps, reheated_share);
         add(tabu_algorithm(), {});
         add(map_elites_algorithm(), {});
         add(mcmc_algorithm(), {});
     }
 
-    /// Draws whose turn it is; false when all have ended.
+    /// Decides whose turn it is: that of a search with a fixed share that has had less than this, else one of the others is drawn. False
+    /// when all have ended.
     bool next_search() {
         if (!searches_.empty() && exhausted_) {
             searches_[turn_].ended = true;
             exhausted_ = false;
         }
-        double fixed = 0, credits = 0, competing = 0;
-        for (Search& search : searches_) {
+        left_ = options_.turn;
+        const std::size_t none = searches_.size();
+        std::size_t fixed = none;
+        double spent = 0, credits = 0, competing = 0;
+        for (const Search& search : searches_) spent += search.evaluations;
+        for (std::size_t i = 0; i < searches_.size(); ++i) {
+            Search& search = searches_[i];
             if (search.ended) continue;
-            fixed += search.fixed_share;
-            if (search.fixed_share > 0) continue;
+            if (search.fixed_share > 0) {
+                if (fixed == none || search.lead(spent) < searches_[fixed].lead(spent)) fixed = i;
+                continue;
+            }
             search.credit *= options_.credit_memory;
             credits += search.credit;
             ++competing;
         }
+        if (fixed != none && (competing == 0 || searches_[fixed].lead(spent) <= 0)) {
+            turn_ = fixed;
+            return true;
+        }
         const double least = competing > 0 ? std::min(options_.least_share, 1 / competing) : 0;
-        double draw = random_.uniform() * (competing > 0 ? 1 : fixed);
-        bool found = false;
+        double draw = random_.uniform();
         for (std::size_t i = 0; i < searches_.size() && draw >= 0; ++i) {
             const Search& search = searches_[i];
-            if (search.ended) continue;
+            if (search.ended || search.fixed_share > 0) continue;
             const double matched = credits > 0 ? search.credit / credits : 1 / competing;
-            draw -= search.fixed_share > 0 ? search.fixed_share : (1 - fixed) * (least + (1 - least * competing) * matched);
+            draw -= least + (1 - least * competing) * matched;
             turn_ = i;
-            found = true;
         }
-        left_ = options_.turn;
-        return found;
+        return competing > 0;
     }
 
     SearchContext context_;

@@ -46,7 +46,7 @@ const OptionSchema<McmcOptions>& schema() {
 class Mcmc final : public Walk {
 public:
     Mcmc(const SearchContext& context, const McmcOptions& options)
-        : Walk(context, options.allow_cpu, options.start, options.block_moves, options.batch_size), options_(options) {}
+        : Walk(context, options.allow_cpu, options.start, options.block_moves, false, options.batch_size), options_(options) {}
 
 private:
     static constexpr double kUsualRise = 0.01;  ///< relative, accepted with chance 1/e

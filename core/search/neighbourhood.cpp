@@ -68,6 +68,15 @@ Placement split(const DeviceChoices& choices, std::span<const GroupId> order, st
     return placement;
 }
 
+/// Draws of a move that changes nothing before a single one is made.
+constexpr std::size_t kMostTries = 16;
+/// Share of the moves that are of a kind drawn evenly, so that none is forgotten.
+constexpr double kEvenShare = 0.6;
+/// What is left of a record at each further move of its kind.
+constexpr double kRecordMemory = 0.98;
+/// So many moves of each kind are taken to have been as good as the mean.
+constexpr double kPriorMoves = 20;
+
 }  // namespace
 
 std::vector<GroupId> depth_first_order(const Problem& problem) {
@@ -167,27 +176,44 @@ Neighbourhood::Neighbourhood(const DeviceChoices& choices, double block_moves) :
 }
 
 void Neighbourhood::move(std::span<DeviceId> placement, Random& random) const {
-    if (order_.size() > 1 && random.chance(block_moves_) && block_move(placement, random)) return;
-    const Move move = random_move(placement, choices_, random);
-    placement[move.group] = move.device;
+    if (order_.size() > 1 && random.chance(block_moves_)) {
+        const std::size_t blocks = kMoveKinds - (pieces_.empty() ? 2 : 1);
+        if (move(static_cast<MoveKind>(1 + random.index(blocks)), placement, random)) return;
+    }
+    move(MoveKind::single, placement, random);
 }
 
-bool Neighbourhood::block_move(std::span<DeviceId> placement, Random& random) const {
+MoveKind Neighbourhood::move(std::span<DeviceId> placement, const MoveChances& chances, Random& random) const {
+    for (std::size_t i = 0; i < kMostTries; ++i) {
+        const MoveKind kind = chances.draw(random);
+        if (move(kind, placement, random)) return kind;
+    }
+    move(MoveKind::single, placement, random);
+    return MoveKind::single;
+}
+
+bool Neighbourhood::move(MoveKind kind, std::span<DeviceId> placement, Random& random) const {
     const auto run_to_device = [&](Run run) { return put(groups(run), device_for(run, placement, random), placement); };
-    switch (random.index(pieces_.empty() ? 4 : 5)) {
-        case 0:
+    switch (kind) {
+        case MoveKind::run:
             return run_to_device(random_run(random));
-        case 1:
+        case MoveKind::stage:
             return run_to_device(random_stage(placement, random));
-        case 2:
+        case MoveKind::boundary:
             return shift_boundary(placement, random);
-        case 3:
+        case MoveKind::swap:
             return swap_devices(placement, random);
-        default: {
+        case MoveKind::piece: {
+            if (pieces_.empty()) return false;
             const std::vector<GroupId>& piece = pieces_[random.index(pieces_.size())];
             return put(piece, choices_.random_device(random.pick(std::span(piece)), random), placement);
         }
+        case MoveKind::single:
+            break;
     }
+    const Move move = random_move(placement, choices_, random);
+    placement[move.group] = move.device;
+    return true;
 }
 
 bool Neighbourhood::shift_boundary(std::span<DeviceId> placement, Random& random) const {
@@ -250,6 +276,38 @@ bool Neighbourhood::put(std::span<const GroupId> groups, DeviceId device, std::s
         changed = true;
     }
     return changed;
+}
+
+std::array<double, kMoveKinds> MoveChances::even() {
+    std::array<double, kMoveKinds> chances;
+    chances.fill(1.0 / kMoveKinds);
+    return chances;
+}
+
+MoveKind MoveChances::draw(Random& random) const {
+    double draw = random.uniform();
+    std::size_t kind = 0;
+    while (kind + 1 < kMoveKinds && (draw -= chances_[kind]) >= 0) ++kind;
+    return static_cast<MoveKind>(kind);
+}
+
+void MoveChances::learn(MoveKind kind, bool improved) {
+    Record& record = records_[static_cast<std::size_t>(kind)];
+    record.moves = kRecordMemory * record.moves + 1;
+    record.improved = kRecordMemory * record.improved + (improved ? 1 : 0);
+    Record all;
+    for (const Record& each : records_) {
+        all.moves += each.moves;
+        all.improved += each.improved;
+    }
+    if (all.improved == 0) return;
+    const double mean = all.improved / all.moves;
+    std::array<double, kMoveKinds> rates;
+    for (std::size_t i = 0; i < kMoveKinds; ++i) {
+        rates[i] = (records_[i].improved + kPriorMoves * mean) / (records_[i].moves + kPriorMoves);
+    }
+    const double sum = std::accumulate(rates.begin(), rates.end(), 0.0);
+    for (std::size_t i = 0; i < kMoveKinds; ++i) chances_[i] = kEvenShare / kMoveKinds + (1 - kEvenShare) * rates[i] / sum;
 }
 
 }  // namespace placewright

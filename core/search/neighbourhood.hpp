@@ -2,6 +2,9 @@
 // Neighbours of a placement: what the searches propose that walk from one placement to the next, and where they begin.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,6 +38,34 @@ std::vector<Placement> first_placements(const DeviceChoices& choices, std::vecto
 /// The device of each movable group as its index among the group's choices (0 for a device that is none), for searches among real numbers.
 std::vector<double> device_numbers(const DeviceChoices& choices, std::span<const DeviceId> placement);
 
+/// Kinds of moves. The length of a run is of any scale with the same chance, from one group to all.
+enum class MoveKind : std::uint8_t {
+    single,    ///< a group to a random device
+    run,       ///< neighbours in depth-first order to one device
+    stage,     ///< such a run that is on one device, as long as can be
+    boundary,  ///< groups next to the end of a stage to the device of the other side
+    swap,      ///< a run, in which two devices change places
+    piece,     ///< a parallel branch or scope to a random device
+};
+inline constexpr std::size_t kMoveKinds = 6;
+
+/// Chances of the kinds of moves by what they have led to: adaptive operator selection by probability matching (Thierens, 2005).
+class MoveChances {
+public:
+    MoveKind draw(Random& random) const;
+    /// A move of that kind was scored.
+    void learn(MoveKind kind, bool improved);
+
+private:
+    struct Record {
+        double moves = 0, improved = 0;  ///< later ones count more
+    };
+    std::array<Record, kMoveKinds> records_;
+    std::array<double, kMoveKinds> chances_ = even();
+
+    static std::array<double, kMoveKinds> even();
+};
+
 /// Random moves of one group or, with chance `block_moves`, of many. All keep to the choices, which must outlive this.
 class Neighbourhood {
 public:
@@ -43,13 +74,17 @@ public:
     /// Changes the placement. choices.movable() must not be empty.
     void move(std::span<DeviceId> placement, Random& random) const;
 
+    /// The same with kinds drawn by `chances` in place of `block_moves`, which must have been positive. Returns the kind.
+    MoveKind move(std::span<DeviceId> placement, const MoveChances& chances, Random& random) const;
+
 private:
     /// [begin, end) in order_.
     struct Run {
         std::size_t begin = 0, end = 0;
     };
 
-    bool block_move(std::span<DeviceId> placement, Random& random) const;
+    /// A move of that kind; whether it changes anything.
+    bool move(MoveKind kind, std::span<DeviceId> placement, Random& random) const;
     bool shift_boundary(std::span<DeviceId> placement, Random& random) const;
     bool swap_devices(std::span<DeviceId> placement, Random& random) const;
 

@@ -13,6 +13,7 @@ struct AnnealingOptions {
     std::string acceptance = "metropolis";
     std::string start = "best";
     double block_moves = 0.7;
+    bool learn_moves = false;
     double start_temperature_ms = 0;
     double start_acceptance = 0.03;
     double end_temperature_ratio = 0.001;
@@ -39,6 +40,8 @@ const OptionSchema<AnnealingOptions>& schema() {
                  "moves: chance to accept a rise of d at temperature T. metropolis: exp(-d/T); logistic: 1/(1+exp(d/T)), as in Exprimo.")
             .add("start", &Options::start, kStartNames, kStartHelp + std::string(" scipy: random."))
             .add("block_moves", &Options::block_moves, 0, 1, kBlockMovesHelp + std::string(" Exprimo: 0."))
+            .add("learn_moves", &Options::learn_moves,
+                 "moves: make moves of those kinds more often that lately led to faster placements; block_moves is then without effect.")
             .add("start_temperature_ms", &Options::start_temperature_ms, 0, 1e12,
                  "moves: first temperature in ms of step time; 0: from start_acceptance. Exprimo: 40.")
             .add("start_acceptance", &Options::start_acceptance, 0.001, 0.999,
@@ -74,7 +77,7 @@ void check(const AnnealingOptions& options) {
 class Annealing final : public Walk {
 public:
     Annealing(const SearchContext& context, const AnnealingOptions& options)
-        : Walk(context, options.allow_cpu, options.start, options.block_moves, options.batch_size),
+        : Walk(context, options.allow_cpu, options.start, options.block_moves, options.learn_moves, options.batch_size),
           options_(options),
           start_s_(options.start_temperature_ms / 1000),
           steps_(static_cast<double>(options.steps)) {}

@@ -17,20 +17,28 @@ namespace placewright {
 /// accepted; those behind it were not neighbours of where it then is, and are dropped.
 class Walk : public Optimizer {
 public:
-    Walk(const SearchContext& context, bool allow_cpu, const std::string& start, double block_moves, std::size_t batch_size)
+    Walk(const SearchContext& context, bool allow_cpu, const std::string& start, double block_moves, bool learn_moves,
+         std::size_t batch_size)
         : choices_(context.problem, allow_cpu),
           random_(context.seed),
-          neighbourhood_(choices_, block_moves),
+          neighbourhood_(choices_, learn_moves ? 1 : block_moves),
           batch_size_(batch_size),
-          starts_(first_placements(choices_, checked_seeds(context), start, random_)) {}
+          starts_(first_placements(choices_, checked_seeds(context), start, random_)) {
+        if (learn_moves) chances_.emplace();
+    }
 
     std::span<const Placement> ask(std::size_t limit) override {
         if (!starts_.empty()) return std::span(starts_).first(std::min(limit, starts_.size()));
         if (ended_ || choices_.movable().empty()) return {};
         batch_.resize(std::min(limit, batch_size_));
+        kinds_.clear();
         for (Placement& placement : batch_) {
             placement = current_;
-            neighbourhood_.move(placement, random_);
+            if (chances_) {
+                kinds_.push_back(neighbourhood_.move(placement, *chances_, random_));
+            } else {
+                neighbourhood_.move(placement, random_);
+            }
         }
         return batch_;
     }
@@ -39,6 +47,7 @@ public:
 
     void tell(std::span<const Score> scores) override {
         const bool starting = !starts_.empty();
+        const double from_s = current_score_.seconds;
         bool moved = false;
         for (std::size_t i = 0; i < scores.size(); ++i) {
             const Placement& placement = starting ? starts_[i] : batch_[i];
@@ -46,6 +55,7 @@ public:
                 best_ = placement;
                 best_score_ = scores[i];
             }
+            if (!starting && chances_) chances_->learn(kinds_[i], scores[i].seconds < from_s);
             if (moved) continue;
             const bool take = starting ? scores[i].seconds < current_score_.seconds : accepts(current_score_, scores[i]);
             if (take) {
@@ -103,6 +113,8 @@ private:
     Score current_score_ = kNone, best_score_ = kNone;
     bool ended_ = false;
     std::vector<Placement> batch_;
+    std::optional<MoveChances> chances_;
+    std::vector<MoveKind> kinds_;  ///< of the moves in batch_, if chances_ are learned
 };
 
 }  // namespace placewright
