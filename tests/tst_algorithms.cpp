@@ -214,7 +214,8 @@ private Q_SLOTS:
                  (std::vector<std::string>{
                      "auto",           "single-device", "random",     "expert",    "linear-search", "hill-climbing", "simulated-annealing",
                      "particle-swarm", "genetic",       "map-elites", "mcmc",      "tabu",          "heft",          "m-topo",
-                     "m-etf",          "m-sct",         "pipedream",  "ideals-dp", "scotch",        "metis",         "milp"}));
+                     "m-etf",          "m-sct",         "pipedream",  "ideals-dp", "scotch",        "metis",         "milp",
+                     "load-annealing"}));
         for (const AlgorithmInfo& info : algorithms()) QCOMPARE(find_algorithm(info.id), &info);
         QVERIFY(!find_algorithm("Genetic"));
     }
