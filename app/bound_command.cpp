@@ -18,7 +18,7 @@ namespace {
 
 /// The value of the best placement that is found in the time, for solvers to start from; infinity if none fits.
 double quick_incumbent_s(const Job& job, const Goal& goal, double seconds, std::stop_token stop) {
-    constexpr const char* kSearches[] = {"ideals-dp", "tabu"};
+    constexpr const char* kSearches[] = {"ideals-dp", "load-annealing"};
     const auto evaluator = goal_evaluator(job.problem, goal, job.simulation, job.objective);
     std::vector<Placement> seeds = starting_placements(job);
     double best_s = std::numeric_limits<double>::infinity();

@@ -31,6 +31,7 @@ std::span<const AlgorithmInfo> algorithms() {
         scotch_algorithm(),
         metis_algorithm(),
         milp_algorithm(),
+        load_annealing_algorithm(),
         cross_entropy_algorithm(),
         policy_gradient_algorithm(),
         ppo_algorithm(),

@@ -182,10 +182,10 @@ private Q_SLOTS:
         QCOMPARE(
             ids,
             (std::vector<std::string>{
-                "auto",           "single-device",   "random",     "expert",    "linear-search", "hill-climbing", "simulated-annealing",
-                "particle-swarm", "genetic",         "map-elites", "mcmc",      "tabu",          "heft",          "m-topo",
-                "m-etf",          "m-sct",           "pipedream",  "ideals-dp", "scotch",        "metis",         "milp",
-                "cross-entropy",  "policy-gradient", "ppo",        "post"}));
+                "auto",           "single-device",  "random",          "expert",    "linear-search", "hill-climbing", "simulated-annealing",
+                "particle-swarm", "genetic",        "map-elites",      "mcmc",      "tabu",          "heft",          "m-topo",
+                "m-etf",          "m-sct",          "pipedream",       "ideals-dp", "scotch",        "metis",         "milp",
+                "load-annealing", "cross-entropy",  "policy-gradient", "ppo",       "post"}));
         for (const AlgorithmInfo& info : algorithms()) QCOMPARE(find_algorithm(info.id), &info);
         QVERIFY(!find_algorithm("Genetic"));
     }

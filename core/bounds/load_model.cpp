@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "core/sim/host_memory.hpp"
@@ -31,8 +32,9 @@ std::vector<TensorBundle> bundles_of(const Problem& problem) {
 
 }  // namespace
 
-LoadModel load_model(const Problem& problem) {
-    const HostMemory host(problem);
+LoadModel load_model(const Problem& problem, std::span<const double> transfer_s) {
+    std::optional<HostMemory> host;
+    if (transfer_s.empty()) host.emplace(problem);
     LoadModel model;
     model.bundles = bundles_of(problem);
     model.tick_s = problem.tick_s;
@@ -46,7 +48,7 @@ LoadModel load_model(const Problem& problem) {
     for (DeviceId device = 0; device < problem.devices; ++device) {
         LoadClass one;
         one.devices = {device};
-        one.is_cpu = host.is_cpu(device);
+        one.is_cpu = host && host->is_cpu(device);
         one.limit_bytes = problem.memory_limit_bytes[device];
         one.group_s.assign(problem.groups, std::numeric_limits<double>::infinity());
         for (GroupId group = 0; group < problem.groups; ++group) {
@@ -57,8 +59,8 @@ LoadModel load_model(const Problem& problem) {
             double read_s = 0;
             double write_s = 0;
             for (const TensorId tensor : bundle.tensors) {
-                read_s += host.read_s(tensor, device);
-                write_s += host.write_s(tensor, device);
+                read_s += host ? host->read_s(tensor, device) : transfer_s[tensor];
+                write_s += host ? host->write_s(tensor, device) : transfer_s[tensor];
             }
             one.read_s.push_back(read_s);
             one.write_s.push_back(write_s);

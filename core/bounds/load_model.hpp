@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/cost/problem.hpp"
@@ -37,7 +38,8 @@ struct LoadModel {
     std::size_t groups() const { return group_bytes.size(); }
 };
 
-/// Throws MachineError if the machine has no CPU. O((ops + edges) * devices).
-LoadModel load_model(const Problem& problem);
+/// `transfer_s`: seconds to write or read each tensor on any device, for machines without a CPU; empty: through the memory of the CPU.
+/// Throws MachineError if the machine has none then. O((ops + edges) * devices).
+LoadModel load_model(const Problem& problem, std::span<const double> transfer_s = {});
 
 }  // namespace placewright

@@ -56,5 +56,7 @@ AlgorithmInfo scotch_algorithm();
 AlgorithmInfo metis_algorithm();
 /// Branch and cut on an integer programme.
 AlgorithmInfo milp_algorithm();
+/// Annealing of max load and block latency.
+AlgorithmInfo load_annealing_algorithm();
 
 }  // namespace placewright

@@ -9,6 +9,7 @@
 #include "core/search/choices.hpp"
 #include "core/search/neighbourhood.hpp"
 #include "core/search/proposals.hpp"
+#include "core/sim/max_load.hpp"
 
 namespace placewright {
 namespace {
@@ -44,7 +45,9 @@ const OptionSchema<AutoOptions>& schema() {
                  "find.")
             .add("credit_memory", &Options::credit_memory, 0, 1, "What is left after each turn of the credit for earlier finds.")
             .add("cpus", &Options::cpus, {"if-needed", "always", "never"},
-                 "Let ops move to CPUs as well. if-needed: where nothing is found without them that fits the memory.");
+                 "Let ops move to CPUs as well. if-needed: where nothing is found without them that fits the memory, and always for max "
+                 "load "
+                 "and block latency.");
     return schema;
 }
 
@@ -59,7 +62,11 @@ constexpr std::size_t kLongestTurn = 512;
 /// Ops from which on an algorithm that solves a linear program would keep the search waiting.
 constexpr OpId kMostOpsForPrograms = 1500;
 constexpr std::int64_t kMostIdeals = 2000;
+/// The same where it is exact, or nearly.
+constexpr std::int64_t kMostIdealsForLoad = 40'000, kMostIdealsForLatency = 20'000;
 constexpr std::int64_t kShortestCooling = 100;
+/// Share of the evaluations for the annealing that follows the goal's formula, each of which stands for many moves.
+constexpr double kLoadAnnealingShare = 0.8;
 /// Batches in which a search repeats only what has been scored, after which it loses its turn.
 constexpr std::size_t kMostRepeats = 256;
 constexpr std::size_t kMostFruitlessTurns = 32;
@@ -76,7 +83,7 @@ public:
             const std::uint64_t share = context.evaluations.value_or(kTurns * kLongestTurn) / kTurns;
             options_.turn = static_cast<std::size_t>(std::clamp<std::uint64_t>(share, 1, kLongestTurn));
         }
-        begin_building(options_.cpus == "always");
+        begin_building(options_.cpus == "always" || (options_.cpus == "if-needed" && by_formula()));
     }
 
     std::span<const Placement> ask(std::size_t limit) override {
@@ -193,7 +200,14 @@ private:
 
     std::unique_ptr<Optimizer> made(const AlgorithmInfo& info, OptionValues values, std::vector<Placement> seeds = {}) {
         values["allow_cpu"] = cpus_;
-        return info.make({context_.problem, random_.bits(), std::move(seeds), {}}, values);
+        return info.make({context_.problem, random_.bits(), std::move(seeds), {}, context_.goal, context_.simulation}, values);
+    }
+
+    bool by_formula() const { return context_.goal != nullptr && context_.goal->evaluate != nullptr; }
+
+    std::int64_t most_ideals() const {
+        if (!by_formula()) return kMostIdeals;
+        return context_.goal->evaluate == max_load ? kMostIdealsForLoad : kMostIdealsForLatency;
     }
 
     void begin_building(bool cpus) {
@@ -218,7 +232,7 @@ private:
         if (!builders_.empty()) {
             const AlgorithmInfo info = std::move(builders_.back());
             builders_.pop_back();
-            builder_ = made(info, info.id == "ideals-dp" ? OptionValues{{"max_ideals", kMostIdeals}} : OptionValues{});
+            builder_ = made(info, info.id == "ideals-dp" ? OptionValues{{"max_ideals", most_ideals()}} : OptionValues{});
             return;
         }
         if (!cpus_ && options_.cpus == "if-needed" && !fits_without_cpus()) {
@@ -250,6 +264,11 @@ private:
         };
         if (placements_ <= kMostToTryAll) {
             add(linear_search_algorithm(), {});
+            return;
+        }
+        if (by_formula()) {
+            add(load_annealing_algorithm(), {}, kLoadAnnealingShare);
+            add(tabu_algorithm(), {});
             return;
         }
         const double groups = static_cast<double>(movable_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The optimal contiguous split for max load by dynamic programming over ideals: Tarnawski, Phanishayee, Devanur, Mahajan, Nina Paravecino:
-// Efficient Algorithms for Device Placement of DNN Graph Operators (NeurIPS 2020), section 4.
+// Efficient Algorithms for Device Placement of DNN Graph Operators (NeurIPS 2020), section 4. The same for block latency, where times of
+// blocks add up, is our own.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,6 +15,7 @@
 #include "core/search/contraction.hpp"
 #include "core/search/proposals.hpp"
 #include "core/search/schedule.hpp"
+#include "core/sim/block_latency.hpp"
 #include "core/sim/host_memory.hpp"
 
 namespace placewright {
@@ -43,6 +45,7 @@ struct DeviceClass {
     std::vector<double> read_s;   ///< [tensor bundle]
     std::vector<double> write_s;  ///< the same
     double limit_bytes = 0;
+    bool never_short = false;    ///< as many as anyone wants: CPUs for block latency
     double most_absorbed_s = 0;  ///< of reference time within the threshold
 };
 
@@ -56,10 +59,16 @@ struct Bundle {
 /// are tried, in the order of ascending parts, so that each is met once. Only loads up to a threshold count, and states from which the rest
 /// can still be done within it by the devices that are left; the threshold starts just above the average load and its distance from it
 /// doubles until there is a solution, which then is optimal.
+/// For block latency, a state's value is when its ops end if one block comes after the other, and so do parts on CPUs, of which there are
+/// enough; the rest takes at least its longest path. Exact where nothing is worth doing at the same time.
 class IdealsProgram {
 public:
-    IdealsProgram(const DeviceChoices& choices, const IdealsOptions& options)
-        : choices_(choices), problem_(choices.problem()), parts_(contract(choices)), lattice_(ideals(parts_, options.max_ideals)) {
+    IdealsProgram(const DeviceChoices& choices, const IdealsOptions& options, bool for_latency)
+        : choices_(choices),
+          problem_(choices.problem()),
+          for_latency_(for_latency),
+          parts_(contract(choices)),
+          lattice_(ideals(parts_, options.max_ideals)) {
         find_bundles();
         find_classes();
         for (std::size_t part = 0; part < parts_.size(); ++part) {
@@ -81,19 +90,20 @@ public:
         for (std::uint32_t ideal = 0; ideal < lattice_.size(); ++ideal) {
             for (const auto& [part, next] : lattice_.above(ideal)) left_s_[next] = left_s_[ideal] - reference_s_[part];
         }
+        find_paths();
         inside_.assign(bundles_.size(), 0);
         has_producer_.assign(bundles_.size(), false);
     }
 
     Placement placement() {
-        const double average_s = least_average();
-        double most_s = average_s;
+        const double least_s = for_latency_ ? path_s_.front() : least_average();
+        double most_s = least_s;
         for (const DeviceClass& device : classes_) {
-            for (std::size_t i = 0; i < bundles_.size(); ++i) most_s += device.read_s[i] + device.write_s[i];
+            for (std::size_t i = 0; i < bundles_.size(); ++i) most_s += bundles_[i].readers * device.read_s[i] + device.write_s[i];
             for (const double part_s : device.part_s) most_s += std::isfinite(part_s) ? part_s : 0;
         }
-        for (double share = 0.02; average_s * (1 + share) < most_s; share *= 2) {
-            if (solve(average_s * (1 + share))) return read_off();
+        for (double share = 0.02; least_s * (1 + share) < most_s; share *= 2) {
+            if (solve(least_s * (1 + share))) return read_off();
         }
         if (solve(most_s)) return read_off();
         // Nothing fits the memory.
@@ -103,7 +113,7 @@ public:
 
 private:
     struct Entry {
-        double load_s = kNever;
+        double value_s = kNever;  ///< the largest load so far, or the latency
         std::uint32_t from = 0;
         std::uint32_t state = 0;
         std::uint32_t device_class = 0;
@@ -137,6 +147,7 @@ private:
             DeviceClass device;
             device.devices = {id};
             device.limit_bytes = problem_.memory_limit_bytes[id];
+            device.never_short = for_latency_ && problem_.machine->device(id).kind == DeviceKind::cpu;
             for (const std::vector<GroupId>& groups : parts_.groups) {
                 double part_s = 0;
                 for (const GroupId group : groups) part_s += choices_.allows(group, id) ? problem_.group_time_s(group, id) : kNever;
@@ -154,7 +165,7 @@ private:
             }
             const auto alike = std::ranges::find_if(classes_, [&](const DeviceClass& other) {
                 return other.part_s == device.part_s && other.read_s == device.read_s && other.write_s == device.write_s &&
-                       other.limit_bytes == device.limit_bytes;
+                       other.limit_bytes == device.limit_bytes && other.never_short == device.never_short;
             });
             if (alike == classes_.end()) {
                 classes_.push_back(std::move(device));
@@ -163,13 +174,29 @@ private:
             }
         }
         for (const DeviceClass& device : classes_) {
-            stride_.push_back(states_);
-            states_ *= device.devices.size() + 1;
+            stride_.push_back(device.never_short ? 0 : states_);
+            if (!device.never_short) states_ *= device.devices.size() + 1;
         }
     }
 
+    void find_paths() {
+        std::vector<double> after_s(parts_.size(), 0);
+        for (std::size_t part = parts_.size(); part-- > 0;) {
+            for (const std::uint32_t before : parts_.before[part])
+                after_s[before] = std::max(after_s[before], after_s[part] + reference_s_[part]);
+        }
+        path_s_.assign(lattice_.size(), 0);
+        for (std::uint32_t ideal = 0; ideal < lattice_.size(); ++ideal) {
+            for (const auto& [part, next] : lattice_.above(ideal))
+                path_s_[ideal] = std::max(path_s_[ideal], after_s[part] + reference_s_[part]);
+        }
+    }
+
+    /// What the parts outside of an ideal add at least to its value.
+    double least_left_s(std::uint32_t ideal) const { return for_latency_ ? path_s_[ideal] : 0; }
+
     std::size_t used(std::size_t state, std::size_t device_class) const {
-        return state / stride_[device_class] % (classes_[device_class].devices.size() + 1);
+        return stride_[device_class] == 0 ? 0 : state / stride_[device_class] % (classes_[device_class].devices.size() + 1);
     }
 
     /// The most reference time that a device of the class can take over within `threshold_s`, transfers and memory aside: as a knapsack of
@@ -210,29 +237,37 @@ private:
         threshold_s_ = threshold_s;
         for (DeviceClass& device : classes_) device.most_absorbed_s = absorbed_s(device, threshold_s);
         table_.assign(lattice_.size() * states_, {});
-        table_[0].load_s = 0;
+        table_[0].value_s = 0;
         for (std::uint32_t ideal = 0; ideal + 1 < lattice_.size(); ++ideal) {
             find_alive(ideal);
             if (alive_.empty()) continue;
             source_ = ideal;
+            for (const std::size_t c : open_classes_) {
+                if (!classes_[c].never_short) continue;
+                for (const auto& [part, next] : lattice_.above(ideal)) put(next, c, classes_[c].part_s[part]);
+            }
+            std::erase_if(open_classes_, [&](std::size_t c) { return classes_[c].never_short; });
             loads_.resize((parts_.size() + 1) * open_classes_.size());
             std::fill_n(loads_.begin(), open_classes_.size(), Load{});
             extend(ideal, -1, loads_.data());
         }
         const auto ends = std::span(table_).last(states_);
-        return std::ranges::min(ends, {}, &Entry::load_s).load_s < kNever;
+        return std::ranges::min(ends, {}, &Entry::value_s).value_s < kNever;
     }
 
     /// The states of the ideal from which the rest can be done, and the classes that have devices left in any of them.
     void find_alive(std::uint32_t ideal) {
         alive_.clear();
+        least_value_s_ = kNever;
         open_classes_.clear();
         for (std::size_t state = 0; state < states_; ++state) {
-            if (table_[ideal * states_ + state].load_s > threshold_s_) continue;
-            double capacity_s = 0;
+            if (table_[ideal * states_ + state].value_s > threshold_s_ - least_left_s(ideal)) continue;
+            double capacity_s = for_latency_ ? kNever : 0;
             for (std::size_t c = 0; c < classes_.size(); ++c)
                 capacity_s += static_cast<double>(classes_[c].devices.size() - used(state, c)) * classes_[c].most_absorbed_s;
-            if (capacity_s >= left_s_[ideal] - 1e-9 * total_s_) alive_.push_back(state);
+            if (capacity_s < left_s_[ideal] - 1e-9 * total_s_) continue;
+            alive_.push_back(state);
+            least_value_s_ = std::min(least_value_s_, for_latency_ ? table_[ideal * states_ + state].value_s : 0);
         }
         for (std::size_t c = 0; c < classes_.size(); ++c) {
             const auto has_left = [&](std::size_t state) { return used(state, c) < classes_[c].devices.size(); };
@@ -279,9 +314,10 @@ private:
             for (std::size_t i = 0; i < classes; ++i) {
                 const std::size_t c = open_classes_[i];
                 for (const auto& touched : touched_[part]) more[i].transfers_s += crossing_s(classes_[c], touched.first);
-                if (more[i].ops_s > threshold_s_ || more[i].bytes > classes_[c].limit_bytes) continue;
+                if (least_value_s_ + more[i].ops_s > threshold_s_ - least_left_s(next) || more[i].bytes > classes_[c].limit_bytes) continue;
                 goes_on = true;
-                if (more[i].ops_s + more[i].transfers_s <= threshold_s_) put(next, c, more[i].ops_s + more[i].transfers_s);
+                if (least_value_s_ + more[i].ops_s + more[i].transfers_s <= threshold_s_ - least_left_s(next))
+                    put(next, c, more[i].ops_s + more[i].transfers_s);
             }
             if (goes_on) extend(next, part, more);
             count(part, -1);
@@ -291,11 +327,12 @@ private:
     void put(std::uint32_t ideal, std::size_t c, double load_s) {
         for (const std::size_t state : alive_) {
             if (used(state, c) == classes_[c].devices.size()) continue;
-            const double most_s = std::max(load_s, table_[source_ * states_ + state].load_s);
+            const double before_s = table_[source_ * states_ + state].value_s;
+            const double value_s = for_latency_ ? before_s + load_s : std::max(before_s, load_s);
             Entry& entry = table_[ideal * states_ + state + stride_[c]];
-            if (most_s >= entry.load_s) continue;
-            entry = {most_s, source_, static_cast<std::uint32_t>(state), static_cast<std::uint32_t>(c)};
-            if (ideal + 1 == lattice_.size()) threshold_s_ = std::min(threshold_s_, most_s);
+            if (value_s >= entry.value_s || value_s > threshold_s_ - least_left_s(ideal)) continue;
+            entry = {value_s, source_, static_cast<std::uint32_t>(state), static_cast<std::uint32_t>(c)};
+            if (ideal + 1 == lattice_.size()) threshold_s_ = std::min(threshold_s_, value_s);
         }
     }
 
@@ -304,12 +341,12 @@ private:
         std::vector<std::size_t> next_device(classes_.size(), 0);
         auto ideal = static_cast<std::uint32_t>(lattice_.size() - 1);
         const auto ends = std::span(table_).last(states_);
-        auto state = static_cast<std::size_t>(std::ranges::min_element(ends, {}, &Entry::load_s) - ends.begin());
+        auto state = static_cast<std::size_t>(std::ranges::min_element(ends, {}, &Entry::value_s) - ends.begin());
         while (ideal != 0) {
             const Entry& entry = table_[ideal * states_ + state];
             // From the end: the last device of the class comes last.
             const std::vector<DeviceId>& devices = classes_[entry.device_class].devices;
-            const DeviceId device = devices[used(state, entry.device_class) - 1];
+            const DeviceId device = devices[std::max<std::size_t>(used(state, entry.device_class), 1) - 1];
             for (std::uint32_t part = 0; part < parts_.size(); ++part) {
                 if (!lattice_.contains(ideal, part) || lattice_.contains(entry.from, part)) continue;
                 for (const GroupId group : parts_.groups[part]) placement[group] = device;
@@ -322,6 +359,7 @@ private:
 
     const DeviceChoices& choices_;
     const Problem& problem_;
+    bool for_latency_;
     Contraction parts_;
     IdealLattice lattice_;
     std::vector<DeviceClass> classes_;
@@ -333,11 +371,13 @@ private:
     std::vector<double> bytes_;                                       ///< [part]
     std::vector<double> left_s_;                                      ///< [ideal]: reference time of what is not in it
     double total_s_ = 0;
+    std::vector<double> path_s_;  ///< [ideal]: reference time of the longest path outside of it
 
     double threshold_s_ = 0;
     std::vector<Entry> table_;  ///< [ideal * states + state]
     std::uint32_t source_ = 0;
     std::vector<std::size_t> alive_, open_classes_;
+    double least_value_s_ = 0;           ///< for latency, of the states alive
     std::vector<Load> loads_;            ///< [depth * open classes + open class]
     std::vector<std::uint32_t> inside_;  ///< [bundle]: readers in the set at hand
     std::vector<bool> has_producer_;     ///< [bundle]
@@ -346,11 +386,13 @@ private:
 }  // namespace
 
 AlgorithmInfo ideals_dp_algorithm() {
-    return {"ideals-dp", "Ideals DP", "The contiguous split with the smallest max load, by dynamic programming over ideals of the graph.",
+    return {"ideals-dp", "Ideals DP",
+            "The contiguous split with the smallest max load, or block latency, by dynamic programming over ideals of the graph.",
             schema().infos(), [](const SearchContext& context, const OptionValues& values) {
                 const IdealsOptions options = schema().parse(values);
-                return propose_until_fits([options, choices = DeviceChoices(context.problem, options.allow_cpu)](
-                                              double) { return IdealsProgram(choices, options).placement(); },
+                const bool for_latency = context.goal != nullptr && context.goal->evaluate == block_latency;
+                return propose_until_fits([options, for_latency, choices = DeviceChoices(context.problem, options.allow_cpu)](
+                                              double) { return IdealsProgram(choices, options, for_latency).placement(); },
                                           1);
             }};
 }

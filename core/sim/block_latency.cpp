@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
+#include <stdexcept>
 
 #include "core/base/text.hpp"
 
@@ -11,82 +11,162 @@ namespace placewright {
 namespace {
 
 using BlockId = std::uint32_t;
+constexpr BlockId kNoBlock = std::numeric_limits<BlockId>::max();
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
-struct Blocks {
-    std::vector<BlockId> of;           ///< [op]
-    std::vector<DeviceId> device;      ///< [block]
-    std::vector<std::uint32_t> begin;  ///< [blocks + 1]: a block's ops in `ops`
-    std::vector<OpId> ops;
+}  // namespace
 
-    std::size_t size() const { return device.size(); }
-    std::span<const OpId> members(BlockId block) const { return std::span(ops).subspan(begin[block], begin[block + 1] - begin[block]); }
-};
-
-/// The piece, counted from 1, of each op within its device. Follows for every device how often the longest way to an op has come back to
-/// it.
-std::vector<std::uint32_t> pieces(const Problem& problem, const std::vector<DeviceId>& device_of) {
-    const std::size_t devices = problem.devices;
-    std::vector<std::uint32_t> levels(problem.ops * devices, 0);
-    std::vector<std::uint32_t> piece(problem.ops);
-    for (OpId op = 0; op < problem.ops; ++op) {
-        std::uint32_t* const level = &levels[op * devices];
-        const DeviceId own = device_of[op];
-        for (auto i = problem.input_begin[op]; i < problem.input_begin[op + 1]; ++i) {
-            const OpId producer = problem.producer[problem.input[i]];
-            const std::uint32_t* const before = &levels[producer * devices];
-            for (std::size_t device = 0; device < devices; ++device) level[device] = std::max(level[device], before[device]);
-            if (device_of[producer] != own) level[own] = std::max(level[own], before[own] + 1);
-        }
-        level[own] = std::max(level[own], 1U);
-        piece[op] = level[own];
+BlockLatency::BlockLatency(const Problem& problem) : problem_(problem), host_(problem), lane_(problem.devices, kNoLane) {
+    if (problem.graph->training() != Training::none) {
+        throw GraphError("", "block latency is not defined for training graphs; simulate the inference");
     }
-    return piece;
-}
-
-Blocks make_blocks(const Problem& problem, const HostMemory& host, const std::vector<DeviceId>& device_of) {
-    const std::vector<std::uint32_t> piece = pieces(problem, device_of);
-    std::vector<std::uint32_t> pieces_on(problem.devices, 0);
-    for (OpId op = 0; op < problem.ops; ++op) {
-        if (!host.is_cpu(device_of[op])) pieces_on[device_of[op]] = std::max(pieces_on[device_of[op]], piece[op]);
-    }
-    Blocks blocks;
-    std::vector<BlockId> first(problem.devices);
     for (DeviceId device = 0; device < problem.devices; ++device) {
-        first[device] = static_cast<BlockId>(blocks.size());
-        blocks.device.insert(blocks.device.end(), pieces_on[device], device);
+        if (!host_.is_cpu(device)) lane_[device] = lanes_++;
     }
-    for (OpId op = 0; op < problem.ops; ++op) {
-        const bool alone = host.is_cpu(device_of[op]);
-        blocks.of.push_back(alone ? static_cast<BlockId>(blocks.size()) : first[device_of[op]] + piece[op] - 1);
-        if (alone) blocks.device.push_back(device_of[op]);
+    vectors_ = (lanes_ + kVector - 1) / kVector;
+    levels_.resize(problem.ops * vectors_);
+    pieces_on_.resize(lanes_);
+    first_block_.resize(lanes_);
+    device_of_.resize(problem.ops, kInvalidDevice);
+    piece_.resize(problem.ops);
+    block_of_.resize(problem.ops);
+    block_op_.resize(problem.ops);
+    last_reader_.resize(problem.tensors);
+    rest_s_.resize(problem.ops);
+    for (OpId op = problem.ops; op-- > 0;) {
+        for (TensorId tensor = problem.output_begin[op]; tensor < problem.output_begin[op + 1]; ++tensor) {
+            for (auto i = problem.consumer_begin[tensor]; i < problem.consumer_begin[tensor + 1]; ++i)
+                rest_s_[op] = std::max(rest_s_[op], rest_s_[problem.consumer[i]]);
+        }
+        double least_s = kNever;
+        for (DeviceId device = 0; device < problem.devices; ++device) least_s = std::min(least_s, problem.time_s(op, device));
+        rest_s_[op] += least_s;
     }
-    blocks.begin.assign(blocks.size() + 1, 0);
-    for (const BlockId block : blocks.of) ++blocks.begin[block + 1];
-    std::partial_sum(blocks.begin.begin(), blocks.begin.end(), blocks.begin.begin());
-    std::vector<std::uint32_t> next(blocks.begin.begin(), blocks.begin.end() - 1);
-    blocks.ops.resize(problem.ops);
-    for (OpId op = 0; op < problem.ops; ++op) blocks.ops[next[blocks.of[op]]++] = op;
-    return blocks;
 }
 
-/// Blocks in `open` wait for other blocks in `open`; follows them until one comes again.
-[[noreturn]] void fail_with_cycle(const Problem& problem, const Blocks& blocks, const std::vector<bool>& open) {
+/// Follows for every accelerator how often the longest way to an op has come back to it. What comes before the first op that has another
+/// device than the last time has the same pieces.
+void BlockLatency::find_pieces(std::span<const DeviceId> placement) {
+    OpId first = 0;
+    while (first < problem_.ops && device_of_[first] == placement[problem_.grouping.group_of[first]]) ++first;
+    for (OpId op = first; op < problem_.ops; ++op) {
+        Levels* const levels = &levels_[op * vectors_];
+        const DeviceId device = device_of_[op] = placement[problem_.grouping.group_of[op]];
+        const std::uint32_t lane = lane_[device];
+        std::fill_n(levels, vectors_, Levels{});
+        Level own = 1;
+        for (auto i = problem_.input_begin[op]; i < problem_.input_begin[op + 1]; ++i) {
+            const OpId producer = problem_.producer[problem_.input[i]];
+            const Levels* const before = &levels_[producer * vectors_];
+            for (std::size_t k = 0; k < vectors_; ++k) {
+                for (std::size_t j = 0; j < kVector; ++j) levels[k][j] = std::max(levels[k][j], before[k][j]);
+            }
+            if (lane != kNoLane && device_of_[producer] != device) own = std::max(own, before[lane / kVector][lane % kVector] + 1);
+        }
+        if (lane == kNoLane) continue;
+        Level& level = levels[lane / kVector][lane % kVector];
+        piece_[op] = level = std::max(level, own);
+    }
+}
+
+void BlockLatency::find_blocks(std::span<const DeviceId> placement) {
+    find_pieces(placement);
+    std::ranges::fill(pieces_on_, 0);
+    for (OpId op = 0; op < problem_.ops; ++op) {
+        const std::uint32_t lane = lane_[device_of_[op]];
+        if (lane != kNoLane) pieces_on_[lane] = std::max(pieces_on_[lane], piece_[op]);
+    }
+    blocks_.clear();
+    for (DeviceId device = 0; device < problem_.devices; ++device) {
+        if (lane_[device] == kNoLane) continue;
+        first_block_[lane_[device]] = static_cast<BlockId>(blocks_.size());
+        blocks_.insert(blocks_.end(), static_cast<std::size_t>(pieces_on_[lane_[device]]), {device});
+    }
+    for (OpId op = 0; op < problem_.ops; ++op) {
+        const DeviceId device = device_of_[op];
+        const bool alone = lane_[device] == kNoLane;
+        const BlockId id =
+            alone ? static_cast<BlockId>(blocks_.size()) : first_block_[lane_[device]] + static_cast<BlockId>(piece_[op]) - 1;
+        if (alone) blocks_.push_back({device});
+        block_of_[op] = id;
+        ++blocks_[id].size;
+        for (auto i = problem_.input_begin[op]; i < problem_.input_begin[op + 1]; ++i) {
+            if (block_of_[problem_.producer[problem_.input[i]]] != id) ++blocks_[id].missing;
+        }
+    }
+    std::uint32_t begin = 0;
+    for (Block& block : blocks_) {
+        block.begin = begin;
+        begin += block.size;
+        block.size = 0;
+    }
+    for (OpId op = 0; op < problem_.ops; ++op) {
+        Block& block = blocks_[block_of_[op]];
+        block_op_[block.begin + block.size++] = op;
+    }
+}
+
+double BlockLatency::seconds(std::span<const DeviceId> placement, double limit_s) {
+    find_blocks(placement);
+    ready_.clear();
+    for (BlockId block = 0; block < blocks_.size(); ++block) {
+        if (blocks_[block].missing == 0) ready_.push_back(block);
+    }
+    std::ranges::fill(last_reader_, kNoBlock);
+    double latency_s = 0;
+    for (std::size_t done = 0; done < ready_.size(); ++done) {
+        const BlockId id = ready_[done];
+        Block& block = blocks_[id];
+        double start_s = 0;
+        double rest_s = 0;
+        for (const OpId op : members(block)) {
+            for (auto i = problem_.input_begin[op]; i < problem_.input_begin[op + 1]; ++i) {
+                const TensorId tensor = problem_.input[i];
+                const BlockId source = block_of_[problem_.producer[tensor]];
+                if (source == id || last_reader_[tensor] == id) continue;
+                last_reader_[tensor] = id;
+                start_s = std::max(start_s, blocks_[source].end_s);
+                block.seconds += host_.read_s(tensor, block.device);
+            }
+            block.seconds += problem_.time_s(op, block.device);
+            for (TensorId tensor = problem_.output_begin[op]; tensor < problem_.output_begin[op + 1]; ++tensor) {
+                bool leaves = false;
+                for (auto i = problem_.consumer_begin[tensor]; i < problem_.consumer_begin[tensor + 1]; ++i) {
+                    const OpId reader = problem_.consumer[i];
+                    if (block_of_[reader] == id) continue;
+                    leaves = true;
+                    rest_s = std::max(rest_s, rest_s_[reader]);
+                    if (--blocks_[block_of_[reader]].missing == 0) ready_.push_back(block_of_[reader]);
+                }
+                if (leaves) block.seconds += host_.write_s(tensor, block.device);
+            }
+        }
+        block.end_s = start_s + block.seconds;
+        latency_s = std::max(latency_s, block.end_s + rest_s);
+        if (latency_s > limit_s) return kNever;
+    }
+    return ready_.size() == blocks_.size() ? latency_s : kNever;
+}
+
+/// Blocks that miss something wait for others that do; follows them until one comes again.
+void BlockLatency::fail_with_cycle() const {
     struct Wait {
         BlockId block, other;
         OpId reader, producer;
     };
     const auto wait_of = [&](BlockId block) {
-        for (const OpId op : blocks.members(block)) {
-            for (auto i = problem.input_begin[op]; i < problem.input_begin[op + 1]; ++i) {
-                const OpId producer = problem.producer[problem.input[i]];
-                const BlockId other = blocks.of[producer];
-                if (other != block && open[other]) return Wait{block, other, op, producer};
+        for (const OpId op : members(blocks_[block])) {
+            for (auto i = problem_.input_begin[op]; i < problem_.input_begin[op + 1]; ++i) {
+                const OpId producer = problem_.producer[problem_.input[i]];
+                const BlockId other = block_of_[producer];
+                if (other != block && blocks_[other].missing > 0) return Wait{block, other, op, producer};
             }
         }
         throw std::logic_error("an open block waits for none");
     };
     std::vector<Wait> waits;
-    auto block = static_cast<BlockId>(std::ranges::find(open, true) - open.begin());
+    const auto open = std::ranges::find_if(blocks_, [](const Block& block) { return block.missing > 0; });
+    auto block = static_cast<BlockId>(open - blocks_.begin());
     const auto begin_of = [&](BlockId id) { return std::ranges::find(waits, id, &Wait::block); };
     while (begin_of(block) == waits.end()) {
         waits.push_back(wait_of(block));
@@ -97,74 +177,24 @@ Blocks make_blocks(const Problem& problem, const HostMemory& host, const std::ve
     constexpr std::size_t kShown = 3;
     std::string text;
     for (const Wait& wait : std::span(waits).first(std::min(kShown, waits.size()))) {
-        const auto device = [&](BlockId id) { return quoted(problem.machine->device(blocks.device[id]).name); };
+        const auto device = [&](BlockId id) { return quoted(problem_.machine->device(blocks_[id].device).name); };
         text += (text.empty() ? "" : ", ") + device(wait.block) + " waits for " + device(wait.other) + " (op " +
-                quoted(problem.graph->op(wait.reader).name) + " reads " + quoted(problem.graph->op(wait.producer).name) + ')';
+                quoted(problem_.graph->op(wait.reader).name) + " reads " + quoted(problem_.graph->op(wait.producer).name) + ')';
     }
     throw PlacementError("the placement contracts to a cycle of " + std::to_string(waits.size()) +
                          " blocks, so none of them can begin: " + text + (waits.size() > kShown ? " and so on" : ""));
 }
 
-}  // namespace
+Evaluation BlockLatency::evaluate(std::span<const DeviceId> placement) {
+    Evaluation result = evaluate_memory(problem_, placement);
+    result.seconds = seconds(placement);
+    if (result.seconds == kNever) fail_with_cycle();
+    for (const Block& block : blocks_) result.device_s[block.device] += block.seconds;
+    return result;
+}
 
 Evaluation block_latency(const Problem& problem, std::span<const DeviceId> placement) {
-    if (problem.graph->training() != Training::none) {
-        throw GraphError("", "block latency is not defined for training graphs; simulate the inference");
-    }
-    const HostMemory host(problem);
-    Evaluation result = evaluate_memory(problem, placement);
-    std::vector<DeviceId> device_of(problem.ops);
-    for (OpId op = 0; op < problem.ops; ++op) device_of[op] = placement[problem.grouping.group_of[op]];
-    const Blocks blocks = make_blocks(problem, host, device_of);
-
-    std::vector<std::uint32_t> missing(blocks.size(), 0);  // edges into the block from blocks that have not ended
-    for (OpId op = 0; op < problem.ops; ++op) {
-        for (auto i = problem.input_begin[op]; i < problem.input_begin[op + 1]; ++i) {
-            if (blocks.of[problem.producer[problem.input[i]]] != blocks.of[op]) ++missing[blocks.of[op]];
-        }
-    }
-    std::vector<BlockId> ready;
-    std::vector<bool> open(blocks.size(), true);
-    for (BlockId block = 0; block < blocks.size(); ++block) {
-        if (missing[block] == 0) ready.push_back(block);
-    }
-
-    constexpr BlockId kNoBlock = std::numeric_limits<BlockId>::max();
-    std::vector<BlockId> last_reader(problem.tensors, kNoBlock);
-    std::vector<double> end_s(blocks.size(), 0);
-    for (std::size_t done = 0; done < ready.size(); ++done) {
-        const BlockId block = ready[done];
-        const DeviceId device = blocks.device[block];
-        double start_s = 0;
-        double seconds = 0;
-        for (const OpId op : blocks.members(block)) {
-            for (auto i = problem.input_begin[op]; i < problem.input_begin[op + 1]; ++i) {
-                const TensorId tensor = problem.input[i];
-                const BlockId source = blocks.of[problem.producer[tensor]];
-                if (source == block || last_reader[tensor] == block) continue;
-                last_reader[tensor] = block;
-                start_s = std::max(start_s, end_s[source]);
-                seconds += host.read_s(tensor, device);
-            }
-            seconds += problem.time_s(op, device);
-            for (TensorId tensor = problem.output_begin[op]; tensor < problem.output_begin[op + 1]; ++tensor) {
-                bool leaves = false;
-                for (auto i = problem.consumer_begin[tensor]; i < problem.consumer_begin[tensor + 1]; ++i) {
-                    const BlockId reader = blocks.of[problem.consumer[i]];
-                    if (reader == block) continue;
-                    leaves = true;
-                    if (--missing[reader] == 0) ready.push_back(reader);
-                }
-                if (leaves) seconds += host.write_s(tensor, device);
-            }
-        }
-        open[block] = false;
-        end_s[block] = start_s + seconds;
-        result.device_s[device] += seconds;
-        result.seconds = std::max(result.seconds, end_s[block]);
-    }
-    if (ready.size() < blocks.size()) fail_with_cycle(problem, blocks, open);
-    return result;
+    return BlockLatency(problem).evaluate(placement);
 }
 
 }  // namespace placewright
