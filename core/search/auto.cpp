@@ -45,9 +45,8 @@ const OptionSchema<AutoOptions>& schema() {
                  "find.")
             .add("credit_memory", &Options::credit_memory, 0, 1, "What is left after each turn of the credit for earlier finds.")
             .add("cpus", &Options::cpus, {"if-needed", "always", "never"},
-                 "Let ops move to CPUs as well. if-needed: where nothing is found without them that fits the memory, and always for max "
-                 "load "
-                 "and block latency.");
+                 "Let ops move to CPUs as well. if-needed: where nothing is found without them that fits the memory, and always for max load and "
+                 "block latency.");
     return schema;
 }
 
