@@ -33,7 +33,7 @@ const OptionSchema<LoadAnnealingOptions>& schema() {
             .add("swaps", &Options::swaps, 0, 1, "Share of the moves that exchange an op for one of the device that it goes to.")
             .add("start_temperature", &Options::start_temperature, 1e-9, 1e3, "First temperature, by the best value found.")
             .add("end_temperature", &Options::end_temperature, 1e-9, 1e3, "The same of the last temperature.")
-            .add("cooling", &Options::cooling, 1, 1e15, "Moves of the first cooling.")
+            .add("cooling", &Options::cooling, 1, 1e9, "Moves of the first cooling.")
             .add("growth", &Options::growth, 1, 100, "How many times as long each further cooling is.")
             .add("fresh_starts", &Options::fresh_starts,
                  "Every other cooling starts at a random placement with the first temperature, not at the best one with a random "
