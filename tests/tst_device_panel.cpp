@@ -37,7 +37,7 @@ struct Panel : DevicePanel {
         std::vector<OpList> opsOf(gpus);
         opsOf[0] = {0, 2, 4};
         opsOf[1] = {1, 3};
-        setOutcome(outcome, opsOf);
+        setOutcome(outcome, outcome.device_busy_s, opsOf);
         resize(sizeHint());
     }
     void expose() {
@@ -307,7 +307,7 @@ private Q_SLOTS:
         outcome.channel_bytes.assign(6, 0);
         outcome.channel_transfers.assign(6, 0);
         panel.setMachine(std::make_shared<const Machine>(test::uniform_machine(3, 8e9)), {3e9, 8e9, 8e9});
-        panel.setOutcome(outcome, std::vector<OpList>(3));
+        panel.setOutcome(outcome, outcome.device_busy_s, std::vector<OpList>(3));
         QVERIFY(warned());
         const QString text = toolTip();
         QVERIFY2(text.contains(tr("Placements may use %1 of it").arg(bytesText(3e9))), qPrintable(text));

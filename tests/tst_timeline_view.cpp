@@ -824,6 +824,8 @@ private Q_SLOTS:
         QCOMPARE(data->lanesOf(0)[0].spans, (std::vector<std::uint32_t>{1, 2}));
         QCOMPARE(data->lanesOf(0)[1].spans, std::vector<std::uint32_t>{0});
         QCOMPARE(data->lanesOf(0)[0].busy_s.back(), 1.0);
+        // What overlaps counts once.
+        QCOMPARE(data->active_s, (std::vector<double>{1, 1}));
 
         View view(data);
         const QRectF first = view.spanRect(spanOf(*data, 0)), second = view.spanRect(spanOf(*data, 1)),

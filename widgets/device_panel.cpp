@@ -58,8 +58,9 @@ void DevicePanel::setMachine(std::shared_ptr<const Machine> machine, std::vector
     update();
 }
 
-void DevicePanel::setOutcome(const Outcome& outcome, std::vector<OpList> opsOf) {
+void DevicePanel::setOutcome(const Outcome& outcome, std::vector<double> active_s, std::vector<OpList> opsOf) {
     m_outcome = outcome;
+    m_active_s = std::move(active_s);
     m_opsOf = std::move(opsOf);
     m_why.reset();
     listChannels();
@@ -253,8 +254,7 @@ void DevicePanel::paintDevice(QPainter& painter, DeviceId device) const {
     }
 
     // Second line: two meters under their figures, busy share and memory.
-    const double stream_s = m_outcome ? m_outcome->total_time_s * of.streams : 0;
-    const double busy = stream_s > 0 ? m_outcome->device_busy_s[device] / stream_s : 0;
+    const double busy = m_outcome && m_outcome->total_time_s > 0 ? m_active_s[device] / m_outcome->total_time_s : 0;
     const double limit_bytes = m_limits_bytes[device];
     const double peak_bytes = m_outcome ? m_outcome->peak_bytes[device] : 0;
     const bool over = peak_bytes > limit_bytes;
@@ -267,8 +267,7 @@ void DevicePanel::paintDevice(QPainter& painter, DeviceId device) const {
         drawMeter(painter, QRect(figures.left(), figures.bottom() + 2, figures.width(), kMeter), share, brush, palette());
     };
     const QColor color = deviceColor(*m_machine, device);
-    const QString use = of.streams == 1 ? tr("%1 busy").arg(percentText(busy)) : tr("%1 of %2 streams").arg(percentText(busy)).arg(of.streams);
-    meter(QRect(first, second, split - first - 10, line), use, busy, color, m_outcome ? text : muted);
+    meter(QRect(first, second, split - first - 10, line), tr("%1 busy").arg(percentText(busy)), busy, color, m_outcome ? text : muted);
     meter(QRect(split, second, right - split, line), m_outcome ? shareOfBytesText(peak_bytes, limit_bytes) : bytesText(limit_bytes),
           peak_bytes / limit_bytes, over ? QBrush(warningColor(palette())) : QBrush(color),
           over        ? warningColor(palette())
@@ -363,10 +362,9 @@ QString DevicePanel::toolTipAt(QPoint position) const {
             tr("%1/s, memory %2 at %3/s").arg(flopsText(of.peak_flops), bytesText(of.memory_bytes), bytesText(of.memory_bandwidth))};
         if (m_limits_bytes[*device] != of.memory_bytes) lines << tr("Placements may use %1 of it").arg(bytesText(m_limits_bytes[*device]));
         if (m_outcome) {
-            const QString busy = secondsText(m_outcome->device_busy_s[*device]), whole = secondsText(m_outcome->total_time_s);
-            lines << (of.streams == 1 ? tr("Busy for %1 of %2").arg(busy, whole)
-                                      : tr("Its %1 streams are busy for %2 together, in %3").arg(of.streams).arg(busy, whole))
-                  << tr("At most %1 in use, %2 of it for the whole step")
+            lines << tr("Busy for %1 of %2").arg(secondsText(m_active_s[*device]), secondsText(m_outcome->total_time_s));
+            if (of.streams > 1) lines << tr("Its %1 streams: %2 together").arg(of.streams).arg(secondsText(m_outcome->device_busy_s[*device]));
+            lines << tr("At most %1 in use, %2 of it for the whole step")
                          .arg(bytesText(m_outcome->peak_bytes[*device]), bytesText(m_outcome->resident_bytes[*device]));
             if (m_why) lines << peakText(*m_why, *device, kHeldThings, false);
         }

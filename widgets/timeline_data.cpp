@@ -55,6 +55,20 @@ void finish(TimelineData::Lane& lane, const std::vector<Span>& spans) {
     for (const std::uint32_t span : lane.spans) lane.busy_s.push_back(lane.busy_s.back() + spans[span].end_s - spans[span].start_s);
 }
 
+/// Seconds in which any of the lanes has a span.
+double activeSeconds(std::span<const TimelineData::Lane> lanes, const std::vector<Span>& spans) {
+    if (lanes.size() == 1) return lanes.front().busy_s.back();
+    std::vector<std::uint32_t> all;
+    for (const TimelineData::Lane& lane : lanes) all.insert(all.end(), lane.spans.begin(), lane.spans.end());
+    std::ranges::sort(all, {}, [&](std::uint32_t span) { return spans[span].start_s; });
+    double active_s = 0, end_s = 0;
+    for (const std::uint32_t span : all) {
+        active_s += std::max(0.0, spans[span].end_s - std::max(spans[span].start_s, end_s));
+        end_s = std::max(end_s, spans[span].end_s);
+    }
+    return active_s;
+}
+
 }  // namespace
 
 std::shared_ptr<const TimelineData> TimelineData::build(std::shared_ptr<const Problem> problem, Trace trace, Outcome outcome) {
@@ -75,6 +89,7 @@ std::shared_ptr<const TimelineData> TimelineData::build(std::shared_ptr<const Pr
         data->op_spans[data->forwardOf(spans[i])].push_back(i);
     }
     for (Lane& lane : data->lanes) finish(lane, spans);
+    for (DeviceId device = 0; device < of.devices; ++device) data->active_s.push_back(activeSeconds(data->lanesOf(device), spans));
     for (const MemorySample& sample : data->trace.memory) {
         auto& samples = data->memory[sample.device];
         auto& peaks = data->memory_peaks[sample.device];

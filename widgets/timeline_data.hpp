@@ -33,6 +33,7 @@ struct TimelineData {
     Outcome outcome;
     std::vector<Lane> lanes;                           ///< the streams in use of each device, at least one; then the channels
     std::vector<std::size_t> first_lane;               ///< [devices + channels + 1]
+    std::vector<double> active_s;                      ///< [device]: seconds in which something runs on it, on however many streams
     std::vector<std::vector<MemorySample>> memory;     ///< by device, ascending in time
     std::vector<std::vector<std::uint32_t>> op_spans;  ///< by forward op: its own, its backward's and update's spans and its transfers
     std::vector<std::vector<double>> memory_peaks;     ///< by device: the highest of each kPeakBlock samples
