@@ -276,7 +276,7 @@ void Document::load(Request request) {
         [this, file = request.file](Reading reading) {
             if (!reading.placement) return adopt(std::move(reading));
             Q_EMIT loadingChanged();
-            m_kept = *reading.placement;
+            keep(*reading.placement, m_scenario);
             showPlacement(*reading.placement, tr("Open %1").arg(QFileInfo(file).fileName()));
             Q_EMIT machineChanged();
         },
@@ -327,6 +327,18 @@ void Document::cancelLoading() {
     Q_EMIT settled();
 }
 
+void Document::keep(Placement placement, std::shared_ptr<const Scenario> scenario) {
+    m_kept = std::move(placement);
+    m_keptIn = std::move(scenario);
+}
+
+/// Other options and machines carry a placement along; that alone makes none that is worth keeping.
+bool Document::hasUnsavedPlacement() const {
+    if (!isOpen() || m_undo.index() == 0) return false;
+    if (m_keptIn == m_scenario) return m_placement != m_kept;
+    return m_placement != carried(m_kept, *m_keptIn->job.problem, *problem(), job().single_device);
+}
+
 void Document::adopt(Reading reading) {
     if (!reading.scenario->job.problem) {
         m_scenario = std::move(reading.scenario);
@@ -336,9 +348,15 @@ void Document::adopt(Reading reading) {
     }
     const Job& next = reading.scenario->job;
     if (!reading.sameNetwork) {
+        // What a run has found is there again with its network.
+        if (hasUnsavedPlacement() && shownRun() == nullptr && m_mayLeave && !m_mayLeave()) {
+            Q_EMIT loadingChanged();
+            Q_EMIT machineChanged();
+            return;
+        }
         m_undo.clear();
         m_selection.clear();
-        m_kept = next.single_device;
+        keep(next.single_device, reading.scenario);
         enter(reading.scenario, next.single_device);
         simulatePlacement();
         return;
@@ -748,7 +766,7 @@ void Document::exportPlacement(const QString& file) {
         about.produced_by = {run->request().algorithm, run->request().seed, run->progress().evaluations, run->request().options};
     }
     write_placement(m_placement, *problem(), about, file.toStdString());
-    m_kept = m_placement;
+    keep(m_placement, m_scenario);
 }
 
 }  // namespace placewright

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -93,6 +94,9 @@ public:
     /// Opens whatever the file is: a network, a machine, or a placement of what is open.
     void openFile(const QString& file);
     void cancelLoading();
+    /// Asked on the window's thread before another network takes the place of a placement that is in no file and no run; false keeps what
+    /// is open.
+    void setLeaveQuestion(std::function<bool()> mayLeave) { m_mayLeave = std::move(mayLeave); }
 
     /// Starts a search; returns the run's id. Its best placement is followed on screen as long as it improves on what is shown.
     int startSearch(RunRequest request);
@@ -125,7 +129,7 @@ public:
     /// Writes the placement on screen. Throws InputError.
     void exportPlacement(const QString& file);
     /// Whether the placement on screen has come about here and is in no file.
-    bool hasUnsavedPlacement() const { return isOpen() && m_undo.index() > 0 && m_placement != m_kept; }
+    bool hasUnsavedPlacement() const;
 
 Q_SIGNALS:
     void loadingChanged();
@@ -174,6 +178,7 @@ private:
     Request unfinished() const { return m_openLane.busy() ? m_loading : Request(); }
     void load(Request request);
     void adopt(Reading reading);
+    void keep(Placement placement, std::shared_ptr<const Scenario> scenario);
     void enter(std::shared_ptr<const Scenario> scenario, Placement placement);
     void setScreen(const Screen& screen);
     Screen screen() const;
@@ -198,6 +203,8 @@ private:
     std::shared_ptr<const GraphScene> m_scene;
     Placement m_placement;
     Placement m_kept;  ///< in a file, or what a network opens with
+    std::shared_ptr<const Scenario> m_keptIn;
+    std::function<bool()> m_mayLeave;
     std::shared_ptr<const TimelineData> m_timeline;
     std::shared_ptr<const TimelineWhy> m_why;
     std::shared_ptr<const SingleMoves> m_moves;

@@ -432,6 +432,8 @@ void MainWindow::makeStatusBar() {
 
 void MainWindow::connectDocument() {
     Document* document = m_document.get();
+    document->setLeaveQuestion(
+        [this] { return mayLeave(tr("Open another network"), tr("Opening another network ends the undo steps of this one.")); });
     connect(document, &Document::problemChanged, this, &MainWindow::showProblem);
     connect(document, &Document::machineChanged, this, &MainWindow::showMachine);
     connect(document, &Document::sceneChanged, this, [this] {
@@ -1023,14 +1025,14 @@ void MainWindow::saveSettings() {
     settings.setValue(QStringLiteral("tightenBound"), m_proof->isChecked());
 }
 
-bool MainWindow::mayLeave() {
+bool MainWindow::mayLeave(const QString& title, const QString& consequence) {
     if (!m_document->hasUnsavedPlacement()) return true;
-    QMessageBox question(QMessageBox::Question, tr("Close Placewright"),
+    QMessageBox question(QMessageBox::Question, title,
                          tr("The placement of %1 (%2) is in no file.")
                              .arg(text(m_document->problem()->graph->name()),
                                   m_document->timeline() ? secondsText(m_document->timeline()->outcome.step_time_s) : tr("not simulated yet")),
                          QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
-    question.setInformativeText(tr("Runs and undo steps end with the window."));
+    question.setInformativeText(consequence);
     question.button(QMessageBox::Save)->setText(tr("&Export…"));
     question.setDefaultButton(QMessageBox::Save);
     const int answer = question.exec();
@@ -1039,7 +1041,7 @@ bool MainWindow::mayLeave() {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-    if (!mayLeave()) return event->ignore();
+    if (!mayLeave(tr("Close Placewright"), tr("Runs and undo steps end with the window."))) return event->ignore();
     saveSettings();
     event->accept();
 }

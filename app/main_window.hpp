@@ -70,7 +70,7 @@ protected:
     void dropEvent(QDropEvent*) override;
     void closeEvent(QCloseEvent*) override;
     /// Asks what shall become of a placement that is in no file.
-    bool mayLeave();
+    bool mayLeave(const QString& title, const QString& consequence);
 
 private:
     QDockWidget* addDock(const QString& title, const QString& name, QWidget* widget, Qt::DockWidgetArea area);

@@ -95,7 +95,7 @@ void TestFamilies::membersDiffer() {
 /// Nothing is computed for nobody, and every parameter gets a gradient.
 void TestFamilies::everythingLeadsToTheLoss() {
     QFETCH(QString, name);
-    for (std::uint32_t number = 0; number < 8; ++number) {
+    for (std::uint32_t number = 0; number < kFamilySize; ++number) {
         const Graph graph = family_member(family(name), kSeed, number);
         std::vector<bool> read(graph.ops().size());
         for (OpId op = 0; op < graph.ops().size(); ++op) {

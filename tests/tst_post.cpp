@@ -296,15 +296,15 @@ private Q_SLOTS:
         const ProblemPtr problem = test::problem(test::chain(12), test::uniform_machine(3));
         const auto sizes = [&](const char* id) {
             const auto optimizer = make(id, problem);
-            std::vector<std::size_t> sizes;
+            std::vector<std::size_t> asked;
             for (int round = 0; round < 6; ++round) {
                 const auto batch = optimizer->ask(1000);
-                sizes.push_back(batch.size());
+                asked.push_back(batch.size());
                 std::vector<Score> scores;
                 for (const Placement& placement : batch) scores.push_back(away_from_one(placement));
                 optimizer->tell(scores);
             }
-            return sizes;
+            return asked;
         };
         QCOMPARE(sizes("post"), (std::vector<std::size_t>{12, 12, 12, 12, 12, 12}));
         QCOMPARE(sizes("cross-entropy"), (std::vector<std::size_t>{60, 60, 60, 60, 60, 60}));
@@ -327,7 +327,8 @@ private Q_SLOTS:
     void the_known_optimum_is_found_data() { add_algorithms(); }
     void the_known_optimum_is_found() {
         QFETCH(QString, id);
-        // A chain gains nothing from a second device, and both are the same: the optimum is either of them.
+        // A chain gains nothing from a second device, and both are the same: the optimum is either of them. Few placements: that a search
+        // learns is tested below.
         const ProblemPtr problem = test::problem(test::chain(6), test::uniform_machine(2));
         const double chain_s = Simulator(problem).run(Placement(6, 0)).step_time_s;
         QCOMPARE(search(id.toStdString(), problem).progress.best.seconds, chain_s);

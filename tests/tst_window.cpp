@@ -480,6 +480,63 @@ private Q_SLOTS:
         QCOMPARE(asked.size(), 2);
     }
 
+    void anotherNetworkAsksForAPlacementThatIsInNoFile() {
+        Shown shown;
+        const QString file = m_place->write("wide.json", test::wide_graph()), other = m_place->write("other.json", test::wide_graph(3));
+        QVERIFY(shown.open(file, m_machine));
+        shown.document.moveOps({shown.op("branch1")}, 1);
+        QVERIFY(shown.waitUntilIdle());
+        const Placement moved = shown.document.placement();
+        QMessageBox::StandardButton answer = QMessageBox::Cancel;
+        int asked = 0;
+        QTimer answerer;
+        connect(&answerer, &QTimer::timeout, this, [&] {
+            auto* question = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+            if (question == nullptr) return;
+            ++asked;
+            question->button(answer)->click();
+        });
+        answerer.start(20);
+        shown.document.openFile(other);
+        QTRY_COMPARE(asked, 1);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.networkFile(), file);
+        QCOMPARE(shown.document.placement(), moved);
+        QVERIFY(shown.document.undoStack()->canUndo());
+
+        answer = QMessageBox::Discard;
+        shown.document.openFile(other);
+        QTRY_COMPARE(shown.document.networkFile(), other);
+        QCOMPARE(asked, 2);
+        QVERIFY(shown.waitUntilIdle());
+        shown.document.openFile(file);  // nothing was done to this one
+        QTRY_COMPARE(shown.document.networkFile(), file);
+        QCOMPARE(asked, 2);
+    }
+
+    /// They carry a placement along, which is not an edit.
+    void otherOptionsAndMachinesMakeNoPlacementWorthKeeping() {
+        Shown shown;
+        QVERIFY(shown.open("alexnet", "2x-v100-pcie"));
+        JobOptions options = shown.document.options();
+        options.problem.grouping = {.rule = GroupingRule::scope, .scope_depth = 1};
+        shown.document.setOptions(options);
+        QVERIFY(shown.waitUntilIdle());
+        shown.document.setMachine("4x-v100-pcie");
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.undoStack()->count(), 2);
+        QVERIFY(!shown.document.hasUnsavedPlacement());
+        shown.document.moveOps({0}, 2);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(shown.document.hasUnsavedPlacement());
+        shown.document.exportPlacement(m_place->file("kept.json"));
+        QVERIFY(!shown.document.hasUnsavedPlacement());
+        options.problem.grouping = {};
+        shown.document.setOptions(options);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(!shown.document.hasUnsavedPlacement());
+    }
+
     // --- machines ---
 
     void anotherMachineKeepsNetworkAndSelection() {

@@ -95,7 +95,7 @@ void prove_max_load(const Problem& problem, const BoundEffort& effort, const std
     exact.cutoff = cutoff_s / programme.unit_s();
     const IntegerResult result = solve_integer(programme.programme(), exact);
     if (result.bound > -kNoLimit) {
-        // The optimum is known without the solver's tolerance if it is the incumbent.
+        // The optimum is the incumbent, as exactly as the solver tells solutions apart.
         const bool optimal = result.finished && result.x.empty();
         tell({"branch-and-bound", optimal ? cutoff_s : std::max(0.0, within_tolerance(result.bound) * programme.unit_s()),
               result.finished ? "all placements were searched, by branch and cut on an integer programme"
@@ -137,7 +137,7 @@ void prove_step_time(const Problem& problem, const SimulationOptions& options, c
     };
     const IntegerResult result = solve_integer(programme.programme(), limits);
     if (result.bound == -kNoLimit) return;
-    // The optimum is known without the solver's tolerance if it is the incumbent.
+    // The optimum is the incumbent, as exactly as the solver tells solutions apart.
     const bool optimal = result.finished && result.x.empty();
     tell(optimal ? effort.incumbent_s : within_tolerance(result.bound) * programme.unit_s(), result.finished ? "" : kUnfinished);
 }

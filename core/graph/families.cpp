@@ -83,17 +83,19 @@ Value branch_value(NetworkBuilder& net, const std::string& at, const Value& from
     return stride == 1 ? from : factorized_reduction(net, at, from, channels);
 }
 
-/// The nodes that no other reads, side by side. In a reduction cell what reads the cell's inputs takes every second pixel.
+/// Nodes and inputs that no node reads, side by side. In a reduction cell what comes from the cell's inputs takes every second pixel.
 Value add_cell(NetworkBuilder& net, const std::string& scope, const Cell& cell, const std::array<Value, 2>& inputs, std::int64_t channels,
                bool reduction) {
-    std::vector<Value> values(inputs.begin(), inputs.end());
-    if (reads(cell, 0)) {
-        const bool larger = inputs[0].shape[2] != inputs[1].shape[2];
-        values[0] = larger ? factorized_reduction(net, scope + "previous/", inputs[0], channels)
-                           : squeeze(net, scope + "previous/", inputs[0], channels);
-    }
-    if (reads(cell, 1)) values[1] = squeeze(net, scope + "last/", inputs[1], channels);
+    const bool larger = inputs[0].shape[2] != inputs[1].shape[2];
+    std::vector<Value> values{larger ? factorized_reduction(net, scope + "previous/", inputs[0], channels)
+                                     : squeeze(net, scope + "previous/", inputs[0], channels)};
+    values.push_back(squeeze(net, scope + "last/", inputs[1], channels));
     std::vector<Value> loose;
+    for (std::size_t input = 0; input < inputs.size(); ++input) {
+        if (reads(cell, input)) continue;
+        const std::string at = scope_of((scope + "unread").c_str(), input + 1);
+        loose.push_back(branch_value(net, at, values[input], CellOp::identity, channels, reduction ? 2 : 1));
+    }
     for (std::size_t node = 0; node < cell.size(); ++node) {
         const std::string at = scope_of((scope + "node").c_str(), node + 1);
         std::vector<Value> parts;

@@ -28,7 +28,7 @@ const OptionSchema<LoadAnnealingOptions>& schema() {
     using Options = LoadAnnealingOptions;
     static const auto schema =
         OptionSchema<Options>{}
-            .add("moves", &Options::moves, 1, 1e9, "Moves between two proposals, each of which is the best placement among these.")
+            .add("moves", &Options::moves, 1, 1e5, "Moves between two proposals, each of which is the best placement among these.")
             .add("block_moves", &Options::block_moves, 0, 1, kBlockMovesHelp)
             .add("swaps", &Options::swaps, 0, 1, "Share of the moves that exchange an op for one of the device that it goes to.")
             .add("start_temperature", &Options::start_temperature, 1e-9, 1e3, "First temperature, by the best value found.")

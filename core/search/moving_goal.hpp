@@ -9,7 +9,8 @@
 
 namespace placewright {
 
-/// A placement with its value. A move can be undone by moving back; all is then exactly as before.
+/// A placement with its value. A move can be undone by moving back; all is then as before, but for rounding where a machine without a CPU
+/// has transfers of different speeds.
 class MovingGoal {
 public:
     virtual ~MovingGoal() = default;

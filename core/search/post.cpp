@@ -45,7 +45,7 @@ Schema with_gradient(Schema schema) {
         .add("reward", &Options::reward, {"standardized", "seconds", "square-root"},
              "The advantage of a score over the moving average of all: in standard deviations of the scores, so that it does not matter "
              "how long a step takes; in seconds (Post, equation 11); or of their square roots (ColocRL).")
-        .add("baseline_decay", &Options::baseline_decay, 0, 1,
+        .add("baseline_decay", &Options::baseline_decay, 0.01, 1,
              "Weight of a score in the moving average against that of the next one; 1: all weigh the same.")
         .add("advantage_limit", &Options::advantage_limit, 0, 1e9,
              "Largest advantage of a placement in standard deviations of the scores, so that few that do not fit the memory do not drown "
