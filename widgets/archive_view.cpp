@@ -38,19 +38,6 @@ bool sameDimensions(const ArchiveView* a, const ArchiveView* b) {
 
 }  // namespace
 
-/// What a colour map cannot show: cells that do not fit, lines between cells, the current cell.
-class ArchiveMap::Overlay : public QCPAbstractItem {
-public:
-    explicit Overlay(ArchiveMap& map) : QCPAbstractItem(map.plot()), m_map(map) {}
-    double selectTest(const QPointF&, bool, QVariant*) const override { return -1; }
-
-protected:
-    void draw(QCPPainter* painter) override { m_map.paintOverlay(*painter); }
-
-private:
-    ArchiveMap& m_map;
-};
-
 ArchiveMap::ArchiveMap(QWidget* parent) : QWidget(parent) {
     m_header = new QLabel(this);
     m_header->setObjectName("header");
@@ -105,7 +92,7 @@ ArchiveMap::ArchiveMap(QWidget* parent) : QWidget(parent) {
     auto* margins = new QCPMarginGroup(m_plot);
     m_plot->axisRect()->setMarginGroup(QCP::msTop | QCP::msBottom, margins);
     m_scale->setMarginGroup(QCP::msTop | QCP::msBottom, margins);
-    (new Overlay(*this))->setLayer("overlay");
+    addOverlay(m_plot, [this](QCPPainter& painter) { paintOverlay(painter); });
 
     m_empty = makeEmptyLabel(tr("Run MAP-Elites to fill this archive: it keeps the best placement of each kind, one a cell."), this);
     m_pages = new QStackedWidget(this);

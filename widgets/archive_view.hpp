@@ -48,7 +48,6 @@ private:
         int x = 0, y = 0;
         bool operator==(const Cell&) const = default;
     };
-    class Overlay;
 
     bool hasDimensions() const { return m_archive && !m_archive->dimensions.empty(); }
     /// Cells along x (0) or y (1); 1 for a y that a one-dimensional archive does not have.

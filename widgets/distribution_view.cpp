@@ -28,19 +28,6 @@ QString percentText(double share) {
 
 }  // namespace
 
-/// What a colour map cannot show: the current group.
-class DistributionMap::Overlay : public QCPAbstractItem {
-public:
-    explicit Overlay(DistributionMap& map) : QCPAbstractItem(map.plot()), m_map(map) {}
-    double selectTest(const QPointF&, bool, QVariant*) const override { return -1; }
-
-protected:
-    void draw(QCPPainter* painter) override { m_map.paintOverlay(*painter); }
-
-private:
-    DistributionMap& m_map;
-};
-
 DistributionMap::DistributionMap(QWidget* parent) : QWidget(parent) {
     m_header = new QLabel(this);
     m_header->setObjectName("header");
@@ -92,7 +79,7 @@ DistributionMap::DistributionMap(QWidget* parent) : QWidget(parent) {
     m_scale->setMarginGroup(QCP::msTop | QCP::msBottom, beside);
     m_plot->axisRect()->setMarginGroup(QCP::msLeft, across);
     m_below->setMarginGroup(QCP::msLeft, across);
-    (new Overlay(*this))->setLayer("overlay");
+    addOverlay(m_plot, [this](QCPPainter& painter) { paintOverlay(painter); });
 
     m_empty = makeEmptyLabel(
         tr("Run Post, cross-entropy, policy gradient or proximal policy optimization to see here how likely each op is on each device."),

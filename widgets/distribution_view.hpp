@@ -44,8 +44,6 @@ protected:
     bool eventFilter(QObject*, QEvent*) override;
 
 private:
-    class Overlay;
-
     int groups() const {
         return m_distribution ? static_cast<int>(m_distribution->probability.size() / m_distribution->devices.size()) : 0;
     }

@@ -4,10 +4,28 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include <QFontMetrics>
 
 namespace placewright {
+namespace {
+
+class Overlay : public QCPAbstractItem {
+public:
+    Overlay(QCustomPlot* plot, std::function<void(QCPPainter&)> paint) : QCPAbstractItem(plot), m_paint(std::move(paint)) {
+        setLayer(QStringLiteral("overlay"));
+    }
+    double selectTest(const QPointF&, bool, QVariant*) const override { return -1; }
+
+protected:
+    void draw(QCPPainter* painter) override { m_paint(*painter); }
+
+private:
+    std::function<void(QCPPainter&)> m_paint;
+};
+
+}  // namespace
 
 QCPColorGradient cividis() {
     static constexpr std::array<QRgb, 9> kStops{0xff123570, 0xff3b496c, 0xff575d6d, 0xff707173, 0xff8a8678,
@@ -36,6 +54,10 @@ double CellTicker::getTickStep(const QCPRange& range) {
 
 QString CellTicker::getTickLabel(double tick, const QLocale&, QChar, int) {
     return m_labels.value(static_cast<int>(std::lround(tick)));
+}
+
+void addOverlay(QCustomPlot* plot, std::function<void(QCPPainter&)> paint) {
+    new Overlay(plot, std::move(paint));
 }
 
 }  // namespace placewright

@@ -2,6 +2,8 @@
 // What heat maps have in common. For .cpp files only, as qcustomplot_header.hpp is.
 #pragma once
 
+#include <functional>
+
 #include <QStringList>
 
 #include "widgets/qcustomplot_header.hpp"
@@ -27,5 +29,8 @@ private:
     QStringList m_labels;
     int m_extent = 1;
 };
+
+/// Adds to the plot's overlay what a colour map cannot show; the plot owns it.
+void addOverlay(QCustomPlot* plot, std::function<void(QCPPainter&)> paint);
 
 }  // namespace placewright
