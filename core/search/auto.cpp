@@ -38,8 +38,7 @@ const OptionSchema<AutoOptions>& schema() {
                  "The same where there are few evaluations for each op, so that all of them are better spent on one slow cooling.")
             .add("reheated_share", &Options::reheated_share, 0, 1,
                  "Share for an annealing that cools quickly, again and again, from the best placement and from random ones; less where "
-                 "there "
-                 "are few evaluations for each op. The other searches compete for the rest.")
+                 "there are few evaluations for each op. The other searches compete for the rest.")
             .add("least_share", &Options::least_share, 0, 1,
                  "Share of that rest that each gets however little it finds, at most an equal one; what is left is shared out by what they "
                  "find.")
