@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// The shape of Placeto's network, and what it is shown of a placement.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/learn/policy.hpp"
+
+namespace placewright {
+
+/// How the network gathers what it knows of the nodes.
+enum class PlacetoAggregation : std::uint8_t {
+    messages,  ///< k rounds of messages along the edges, each way; then pooling
+    pooling,   ///< pooling of the nodes' own features ("simple partitioner")
+    flat,      ///< the features of all nodes side by side into one layer ("simple aggregator"): for one graph alone
+};
+
+/// How it tells devices apart.
+enum class PlacetoDevices : std::uint8_t {
+    one_hot,   ///< by number: each has a feature and an output of its own. For one machine alone
+    features,  ///< by speed, memory, links and what is on them: one output, asked of every device. For any machine
+};
+
+/// The shape of the network. Its weights lie in the order of parameters().
+struct PlacetoNetwork {
+    PlacetoAggregation aggregation = PlacetoAggregation::messages;
+    PlacetoDevices device_rule = PlacetoDevices::one_hot;
+    std::uint32_t devices = 0;     ///< one_hot: how many there are
+    std::uint32_t flat_nodes = 0;  ///< flat: how many nodes the graph has
+    std::uint32_t width = 16;      ///< of a node's embedding, each way; at most kMostWidth
+    std::uint32_t layers = 1;      ///< of f and of g
+    std::uint32_t rounds = 8;      ///< k
+    std::uint32_t hidden = 64;     ///< of the head
+
+    static constexpr std::size_t kMostWidth = 256;
+    /// Of a node: time, bytes, times decided on, whether it is the one to be placed, and its device.
+    static constexpr std::size_t kPlainFeatures = 4;
+    /// Of its device, where devices are told apart by features: time on it, speed, memory.
+    static constexpr std::size_t kOwnDeviceFeatures = 3;
+    /// Of a device that may be chosen: see device_features().
+    static constexpr std::size_t kDeviceFeatures = 9;
+    /// From the node to be placed all others are ancestors, descendants or neither; each kind is pooled by itself.
+    static constexpr std::size_t kSets = 3;
+
+    bool one_hot() const { return device_rule == PlacetoDevices::one_hot; }
+    std::size_t node_features() const { return kPlainFeatures + (one_hot() ? devices : kOwnDeviceFeatures); }
+    /// Of what is pooled: both directions.
+    std::size_t embedding() const { return aggregation == PlacetoAggregation::messages ? 2 * width : node_features(); }
+    std::size_t head_inputs() const;
+    std::size_t head_outputs() const { return one_hot() ? devices : 1; }
+    std::vector<PolicyParameter> parameters() const;
+
+    /// Which set `other` belongs to as seen from `node`: 0 ancestors, 1 descendants, 2 neither.
+    static std::size_t set_of(const PolicyGraph& graph, GroupId node, GroupId other) {
+        return graph.ancestors[node].contains(other) ? 0 : graph.descendants[node].contains(other) ? 1 : 2;
+    }
+};
+
+/// A placement that is being decided on, as the network sees it.
+class PlacetoState {
+public:
+    PlacetoState(const PolicyGraph& graph, const Placement& start);
+
+    /// Index of the device that a node is on, or graph.devices.
+    std::uint16_t device(GroupId node) const { return device_[node]; }
+    /// `node` is to be decided on next.
+    void turn_to(GroupId node) { current_ = node; }
+    GroupId current() const { return current_; }
+    void decide(std::uint16_t device);
+
+    /// Writes node_features() numbers.
+    void node_features(const PlacetoNetwork& network, GroupId node, float* features) const;
+    /// Writes kDeviceFeatures numbers of a device for the current node: speed, memory, time of the node, its memory, time and memory of
+    /// what else is there, shares of the bytes from parents and to children that would stay there (those that cross a link count by its
+    /// speed, up to half), whether it is there now.
+    void device_features(std::size_t device, float* features) const;
+
+private:
+    const PolicyGraph& graph_;
+    std::vector<std::uint16_t> device_;
+    std::vector<float> decided_;  ///< how many times
+    GroupId current_ = 0;
+    std::vector<double> load_, fill_;  ///< [device]: time of what is there as a share of the total on the best device; memory as a share
+    double total_time_ = 0;
+};
+
+}  // namespace placewright

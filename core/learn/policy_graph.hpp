@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// A problem as a placement policy sees it: a node for each group, with numbers that do not depend on the network's or the machine's scale.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/search/choices.hpp"
+
+namespace placewright {
+
+/// A set of nodes, 64 a word.
+class NodeSet {
+public:
+    explicit NodeSet(std::size_t nodes) : words_((nodes + 63) / 64) {}
+
+    bool contains(std::size_t node) const { return (words_[node / 64] >> (node % 64) & 1U) != 0; }
+    void insert(std::size_t node) { words_[node / 64] |= std::uint64_t{1} << (node % 64); }
+    void erase(std::size_t node) { words_[node / 64] &= ~(std::uint64_t{1} << (node % 64)); }
+    /// Returns whether that added a node.
+    bool insert(const NodeSet& other) {
+        bool grown = false;
+        for (std::size_t i = 0; i < words_.size(); ++i) {
+            const std::uint64_t together = words_[i] | other.words_[i];
+            grown = grown || together != words_[i];
+            words_[i] = together;
+        }
+        return grown;
+    }
+
+private:
+    std::vector<std::uint64_t> words_;
+};
+
+/// Immutable, and all in plain tables, so that what is built on LibTorch needs nothing else of a problem. Neighbours are groups that read
+/// or write a tensor of each other in the network as it was read: gradients flow back along the same edges.
+struct PolicyGraph {
+    /// O(ops + groups * (groups + edges) / 64).
+    PolicyGraph(std::shared_ptr<const Problem> problem, bool allow_cpu);
+
+    DeviceChoices choices;
+    std::uint32_t nodes = 0;    ///< groups
+    std::uint32_t devices = 0;  ///< that some group may be on: an action is an index among choices.devices()
+
+    std::vector<GroupId> order;         ///< [nodes]: topological as far as groups are in no cycle, of equals the one with the first op
+    std::vector<std::uint8_t> allowed;  ///< [node * devices + device]: 0 or 1
+    std::vector<std::uint32_t> parent_begin;  ///< [nodes + 1]
+    std::vector<GroupId> parent;              ///< distinct, ascending
+    std::vector<double> parent_bytes;         ///< [edge]: of the tensors along it
+    std::vector<std::uint32_t> child_begin;   ///< [nodes + 1]
+    std::vector<GroupId> child;               ///< distinct, ascending
+    std::vector<double> child_bytes;          ///< [edge]
+    std::vector<NodeSet> ancestors;           ///< [node]: from which it can be reached, without itself
+    std::vector<NodeSet> descendants;         ///< [node]: that can be reached from it, without itself
+
+    // Shares of the largest value in the graph, in [0, 1].
+    std::vector<float> time;    ///< [node]: of all ops of the group, the mean over the devices
+    std::vector<float> bytes;   ///< [node]: of the outputs of its ops as the network was read
+    std::vector<float> memory;  ///< [node]: what it holds all through the step, and its outputs
+
+    // What devices are like, against the best of them, in (0, 1] or [0, 1].
+    std::vector<float> speed;     ///< [device]: of all groups that may be there
+    std::vector<float> capacity;  ///< [device]: memory
+    std::vector<float> link;      ///< [from * devices + to]: inverse time for the network's mean tensor; 1 on the diagonal
+    std::vector<float> time_on;   ///< [node * devices + device]: against the mean over the graph's nodes and devices, so of any size
+    std::vector<float> need;      ///< [node * devices + device]: memory of the node as a share of the device's
+
+    // What a network is written with, for policies that read it op by op.
+    std::uint32_t kind_count = 0;
+    std::vector<float> kinds;  ///< [node * kind_count]: share of its ops of each kind of known_kinds(), unknown ones last
+    std::vector<float> shape;  ///< [node * 4]: log(1 + extent) of the first four extents of its largest output; 0 where there are none
+
+    std::span<const GroupId> parents(GroupId node) const {
+        return std::span(parent).subspan(parent_begin[node], parent_begin[node + 1] - parent_begin[node]);
+    }
+    std::span<const GroupId> children(GroupId node) const {
+        return std::span(child).subspan(child_begin[node], child_begin[node + 1] - child_begin[node]);
+    }
+
+    /// Index of a device among choices.devices(), or the number of those: a group may stay on a device that no group may move to.
+    std::uint16_t index_of(DeviceId device) const {
+        const auto all = choices.devices();
+        const auto found = std::ranges::lower_bound(all, device);
+        return static_cast<std::uint16_t>((found != all.end() && *found == device ? found : all.end()) - all.begin());
+    }
+};
+
+}  // namespace placewright

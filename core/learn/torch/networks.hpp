@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// Networks as LibTorch differentiates them. The only folder whose sources include LibTorch; what they use of other rooms is inline.
+#pragma once
+
+#include "core/learn/placeto_network.hpp"
+#include "core/learn/torch_module.hpp"
+
+namespace placewright {
+
+GradientSummary placeto_gradient(const PlacetoNetwork& network, const std::vector<PolicyParameter>& parameters, const GradientTask& task,
+                                 std::span<float> gradient);
+
+}  // namespace placewright

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// Networks that are differentiated by LibTorch, which takes half a second to load: they are in a library of their own, placewright_torch,
+// that is loaded when one of them is first asked for. Nothing outside of torch/ includes LibTorch.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <stdexcept>
+
+#include "core/learn/policy.hpp"
+
+namespace placewright {
+
+struct PlacetoNetwork;
+
+/// What the library has; all of it may be used by any number of threads.
+struct TorchModule {
+    GradientSummary (*placeto_gradient)(const PlacetoNetwork& network, const std::vector<PolicyParameter>& parameters,
+                                        const GradientTask& task, std::span<float> gradient);
+};
+
+class TorchMissing : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// Throws TorchMissing if it cannot be loaded.
+const TorchModule& torch_module();
+
+/// What placewright_torch exports under this name.
+inline constexpr const char* kTorchModuleSymbol = "placewright_torch_module";
+using TorchModuleFunction = const TorchModule* (*)();
+
+}  // namespace placewright
