@@ -19,6 +19,11 @@ Random stream(std::uint64_t seed, std::uint64_t update, std::uint64_t worker) {
     return Random(seed + update * 0x9fb21c651e98df25ULL + (worker + 1) * 0xd6e8feb86659fd93ULL);
 }
 
+unsigned usable_threads(unsigned threads) {
+    const auto cores = static_cast<unsigned>(tbb::info::default_concurrency());
+    return threads == 0 ? cores : std::min(threads, cores);
+}
+
 /// Bytes that peers exchange.
 class Writer {
 public:
@@ -83,7 +88,7 @@ Trainer::Trainer(std::shared_ptr<const Policy> policy, TrainingOptions options, 
       graphs_(std::move(graphs)),
       seed_(seed),
       planned_(std::max<std::uint64_t>(planned_updates.value_or(options_.updates), 1)),
-      threads_(threads == 0 ? static_cast<unsigned>(tbb::info::default_concurrency()) : threads),
+      threads_(usable_threads(threads)),
       peers_(peers) {
     state_.weights = policy_->initial_weights(seed);
     state_.first_moments.resize(state_.weights.size());
