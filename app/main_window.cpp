@@ -38,6 +38,7 @@
 #include "core/graph/networks.hpp"
 #include "core/io/input_error.hpp"
 #include "widgets/archive_view.hpp"
+#include "widgets/cdf_plot.hpp"
 #include "widgets/curve_plot.hpp"
 #include "widgets/device_panel.hpp"
 #include "widgets/distribution_view.hpp"
@@ -124,6 +125,7 @@ void MainWindow::makeWidgets() {
     m_timeline = new TimelineView;
     m_runs = new RunsView;
     m_curve = new CurvePlot;
+    m_cdf = new CdfPlot;
     m_archive = new ArchiveMap;
     m_distribution = new DistributionMap;
     m_why = new WhyPanel;
@@ -163,6 +165,7 @@ void MainWindow::makeWidgets() {
     auto* why = addDock(tr("Why"), QStringLiteral("whyDock"), m_why, Qt::RightDockWidgetArea);
     auto* suggestions = addDock(tr("Suggestions"), QStringLiteral("suggestionsDock"), m_suggestions, Qt::RightDockWidgetArea);
     auto* distribution = addDock(tr("Distribution"), QStringLiteral("distributionDock"), m_distribution, Qt::RightDockWidgetArea);
+    auto* cdf = addDock(tr("CDF"), QStringLiteral("cdfDock"), m_cdf, Qt::RightDockWidgetArea);
     // Behind another tab a panel counts as visible, its dock does not.
     connect(why, &QDockWidget::visibilityChanged, m_document.get(), [this](bool visible) {
         m_whySeen = visible;
@@ -172,7 +175,8 @@ void MainWindow::makeWidgets() {
         m_document->setMovesWanted(visible);
         if (visible) showMoves();
     });
-    tabifyDockWidget(curve, archive);
+    tabifyDockWidget(curve, cdf);
+    tabifyDockWidget(cdf, archive);
     tabifyDockWidget(archive, distribution);
     tabifyDockWidget(distribution, why);
     tabifyDockWidget(why, suggestions);
@@ -217,18 +221,17 @@ void MainWindow::makeActions() {
         exportView(QStringLiteral("timeline"), m_timeline->size(),
                    [this](QPainter& painter, const QRectF&) { m_timeline->render(&painter); });
     });
-    m_needProblem << add(m_exportMenu, tr("Picture of the &curve…"), {}, tr("Write the learning curves as PNG or SVG"), [this] {
-        exportView(QStringLiteral("curve"), m_curve->size(),
-                   [this](QPainter& painter, const QRectF& target) { m_curve->renderWhole(painter, target.toRect()); });
-    });
-    m_needProblem << add(m_exportMenu, tr("Picture of the &archive…"), {}, tr("Write the archive as PNG or SVG"), [this] {
-        exportView(QStringLiteral("archive"), m_archive->size(),
-                   [this](QPainter& painter, const QRectF& target) { m_archive->renderWhole(painter, target.toRect()); });
-    });
-    m_needProblem << add(m_exportMenu, tr("Picture of the &distribution…"), {}, tr("Write the distribution as PNG or SVG"), [this] {
-        exportView(QStringLiteral("distribution"), m_distribution->size(),
-                   [this](QPainter& painter, const QRectF& target) { m_distribution->renderWhole(painter, target.toRect()); });
-    });
+    const auto addPlot = [&](const QString& title, const QString& tip, const QString& name, auto* plot) {
+        m_needProblem << add(m_exportMenu, title, {}, tip, [this, name, plot] {
+            exportView(name, plot->size(),
+                       [plot](QPainter& painter, const QRectF& target) { plot->renderWhole(painter, target.toRect()); });
+        });
+    };
+    addPlot(tr("Picture of the &curve…"), tr("Write the learning curves as PNG or SVG"), QStringLiteral("curve"), m_curve);
+    addPlot(tr("Picture of the C&DF…"), tr("Write the distribution of step times as PNG or SVG"), QStringLiteral("cdf"), m_cdf);
+    addPlot(tr("Picture of the &archive…"), tr("Write the archive as PNG or SVG"), QStringLiteral("archive"), m_archive);
+    addPlot(tr("Picture of the d&istribution…"), tr("Write the distribution as PNG or SVG"), QStringLiteral("distribution"),
+            m_distribution);
     file->addSeparator();
     add(file, tr("&Quit"), QKeySequence::Quit, tr("Close the window"), [this] { close(); });
 
@@ -574,11 +577,11 @@ void MainWindow::editSimulation() {
     dialog->open();
 }
 
-/// What is not as usual is said in the toolbar, so that nobody wonders about the figures.
 void MainWindow::openCompare() {
     if (m_compare == nullptr) {
         m_compare = new CompareWindow(m_document.get(), m_optionsOf, this);
         connect(m_compare, &CompareWindow::placementChosen, m_document.get(), &Document::showPlacement);
+        connect(m_compare, &CompareWindow::resultsChanged, this, [this] { m_cdf->setData(m_compare->cdf()); });
     }
     m_compare->show();
     m_compare->prepare(m_evaluations->value());
@@ -586,6 +589,7 @@ void MainWindow::openCompare() {
     m_compare->activateWindow();
 }
 
+/// What is not as usual is said in the toolbar, so that nobody wonders about the figures.
 void MainWindow::showOptions() {
     const QStringList changes = changedOptions(m_document->options());
     const QString all = changes.join(QStringLiteral(" · "));
@@ -715,7 +719,7 @@ void MainWindow::showMachine() {
 /// The sizes of panels that nobody has moved yet. A small window keeps room for the graph; narrower than this the panels would be cut off.
 void MainWindow::sizePanels() {
     QDockWidget *devices = m_docks[0], *selection = m_docks[1], *runs = m_docks[2], *curve = m_docks[3], *timeline = m_docks[5];
-    resizeDocks({devices, runs}, {std::clamp(width() * 21 / 100, 230, 300), std::clamp(width() * 29 / 100, 230, 420)}, Qt::Horizontal);
+    resizeDocks({devices, runs}, {std::clamp(width() * 21 / 100, 230, 300), std::clamp(width() * 32 / 100, 230, 460)}, Qt::Horizontal);
     resizeDocks({devices, selection}, {380, 200}, Qt::Vertical);
     resizeDocks({runs, curve}, {200, 380}, Qt::Vertical);
     resizeDocks({timeline}, {std::min(300, height() / 3)}, Qt::Vertical);

@@ -2,7 +2,6 @@
 #include "widgets/curve_plot.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -23,20 +22,6 @@ namespace placewright {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-/// Series colours repeat after eight; then the line pattern tells the runs apart.
-QPen seriesPen(int run, const QColor& background) {
-    static constexpr std::array kPatterns{Qt::SolidLine, Qt::DashLine, Qt::DotLine, Qt::DashDotLine};
-    return {runColor(run, background), 2, kPatterns[static_cast<std::size_t>(std::max(run, 0)) / 8 % kPatterns.size()]};
-}
-
-/// A log axis labels whole decades, which leaves a narrow range without any; that gets the ticks of a linear one.
-void updateTicker(QCPAxis& axis) {
-    constexpr double kNarrow = 30;
-    const bool decades = axis.scaleType() == QCPAxis::stLogarithmic && axis.range().upper > kNarrow * axis.range().lower;
-    if (decades == !axis.ticker().dynamicCast<QCPAxisTickerLog>().isNull()) return;
-    axis.setTicker(decades ? QSharedPointer<QCPAxisTicker>(new QCPAxisTickerLog) : QSharedPointer<QCPAxisTicker>::create());
-}
 
 }  // namespace
 
@@ -71,7 +56,7 @@ CurvePlot::CurvePlot(QWidget* parent) : QWidget(parent), m_unit(timeUnitFor(1e-3
     for (QCPAxis* axis : {m_plot->xAxis, m_plot->yAxis}) {
         axis->setNumberFormat("gb");
         axis->setNumberPrecision(5);
-        connect(axis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, [axis] { updateTicker(*axis); });
+        connect(axis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, [axis] { updateLogTicker(*axis); });
     }
 
     m_bound = new QCPItemStraightLine(m_plot);
@@ -210,7 +195,7 @@ void CurvePlot::updateBound() {
 void CurvePlot::updateAxes() {
     m_plot->xAxis->setScaleType(m_logX->isChecked() ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
     m_plot->yAxis->setScaleType(m_logY->isChecked() ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
-    for (QCPAxis* axis : {m_plot->xAxis, m_plot->yAxis}) updateTicker(*axis);
+    for (QCPAxis* axis : {m_plot->xAxis, m_plot->yAxis}) updateLogTicker(*axis);
     m_plot->xAxis->setLabel(againstSeconds() ? tr("Time [s]") : tr("Evaluations"));
     m_plot->yAxis->setLabel(tr("Best step time [%1]").arg(m_unit.name));
     if (m_following) fit();
