@@ -138,7 +138,13 @@ QWidget* CompareWindow::makeForm() {
     }
     m_machines = makeList("machines", tr("Machines"), tr("Each network is placed on every machine"));
     for (const ShippedFile& shipped : shipped_machines()) {
-        addEntry(m_machines, text(shipped.name), text(shipped.name), false)->setToolTip(text(shipped.file.string()));
+        QString title = text(shipped.name);
+        try {
+            title = text(read_machine(shipped.file).name());
+        } catch (const InputError&) {
+            // The comparison says what is wrong with it.
+        }
+        addEntry(m_machines, title, text(shipped.name), false)->setToolTip(text(shipped.file.string()));
     }
 
     m_seeds = new QSpinBox;
@@ -249,6 +255,11 @@ QWidget* CompareWindow::makeResults() {
     buttons->addStretch(1);
     buttons->addWidget(m_exportRuns);
     buttons->addWidget(m_exportCurves);
+    auto* close = new QPushButton(tr("C&lose"));
+    close->setObjectName(QStringLiteral("close"));
+    close->setToolTip(tr("Close the window; a comparison that runs goes on"));
+    connect(close, &QPushButton::clicked, this, &QWidget::close);
+    buttons->addWidget(close);
 
     auto* means = new QWidget;
     auto* meansLayout = new QVBoxLayout(means);

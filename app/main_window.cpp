@@ -767,7 +767,8 @@ void MainWindow::showRuns() {
         for (const auto& run : m_document->runs()) {
             if (run->id() != row.id || !run->progress().curve || !row.elsewhere.isEmpty()) continue;
             const SearchProgress& progress = run->progress();
-            series.push_back({run->id(), row.title, progress.curve, static_cast<double>(progress.evaluations), progress.elapsed_s});
+            series.push_back(
+                {run->id(), row.title, progress.curve, static_cast<double>(progress.evaluations), progress.elapsed_s, progress.means});
         }
     }
     m_curve->setSeries(std::move(series));

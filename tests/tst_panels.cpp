@@ -71,8 +71,8 @@ qsizetype otherThan(const QImage& image, const QColor& color) {
 }
 
 CurveSeries series(int id, std::vector<CurvePoint> points, double evaluations, double seconds) {
-    return {id, QStringLiteral("Run #%1").arg(id), std::make_shared<const std::vector<CurvePoint>>(std::move(points)), evaluations,
-            seconds};
+    return {id, QStringLiteral("Run #%1").arg(id), std::make_shared<const std::vector<CurvePoint>>(std::move(points)), evaluations, seconds,
+            {}};
 }
 
 /// From 90 ms after a penalty to 41 ms.
@@ -438,6 +438,38 @@ private Q_SLOTS:
         QCOMPARE(dataOf(*curves.plot(), 0), QList<QPointF>({{0.1, 5e8}, {0.2, 90}, {3, 50}, {8, 41}, {10, 41}}));
         QCOMPARE(curves.plot()->xAxis->range().upper, 10.0);
         QCOMPARE(curves.plot()->xAxis->label(), QStringLiteral("Time [s]"));
+    }
+
+    void meansAreDrawnOnDemand() {
+        CurvePlot curves;
+        showAt(curves, {500, 400});
+        CurveSeries one = usualSeries();
+        one.means = {{500, 0.120}, {1000, 0.060}};
+        curves.setSeries({one});
+        QCOMPARE(curves.plot()->graphCount(), 1);
+        auto* means = curves.findChild<QCheckBox*>("means");
+        QTest::mouseClick(means, Qt::LeftButton);
+        QCOMPARE(curves.plot()->graphCount(), 2);
+        // Each mean is that of the evaluations since the one before.
+        QCOMPARE(dataOf(*curves.plot(), 1), QList<QPointF>({{0, 120}, {500, 60}, {1000, 60}}));
+        QVERIFY(curves.plot()->yAxis->range().upper > 120);
+        QVERIFY(curves.plot()->graph(1)->pen().color() != curves.plot()->graph(0)->pen().color());
+        QVERIFY(curves.plot()->graph(1)->pen().widthF() < curves.plot()->graph(0)->pen().widthF());
+        QCOMPARE(curves.plot()->legend->itemCount(), 1);
+        const QPointF at(curves.plot()->xAxis->coordToPixel(250), curves.plot()->yAxis->coordToPixel(119));
+        QMouseEvent move(QEvent::MouseMove, at, curves.plot()->mapToGlobal(at), Qt::NoButton, Qt::NoButton, {});
+        QApplication::sendEvent(curves.plot(), &move);
+        QVERIFY2(QToolTip::text().startsWith(u"Run #1, mean\n120 ms after 2"), qPrintable(QToolTip::text()));
+        // Nothing is known of the seconds at which they were reached.
+        curves.findChild<QComboBox*>("against")->setFocus();
+        QTest::keyClick(curves.findChild<QComboBox*>("against"), Qt::Key_Down);
+        QCOMPARE(curves.plot()->graphCount(), 1);
+        QVERIFY(!means->isEnabled());
+        QTest::keyClick(curves.findChild<QComboBox*>("against"), Qt::Key_Up);
+        QCOMPARE(curves.plot()->graphCount(), 2);
+        QTest::mouseClick(means, Qt::LeftButton);
+        QCOMPARE(curves.plot()->graphCount(), 1);
+        QVERIFY(curves.plot()->yAxis->range().upper < 110);
     }
 
     void rangesLeavePenaltiesOut() {

@@ -276,6 +276,14 @@ private Q_SLOTS:
         QCOMPARE(table->topLevelItem(1)->child(0)->text(0), cases[1]->failure);
     }
 
+    void machinesGoByTheirNames() {
+        Shown shown;
+        auto* machines = control<QListWidget>(openCompare(shown), "machines");
+        QStringList titles;
+        for (int row = 0; row < machines->count(); ++row) titles << machines->item(row)->text();
+        QVERIFY2(titles.contains("4x V100, NVLink"), qPrintable(titles.join(u'|')));
+    }
+
     void nothingCheckedCannotStart() {
         Shown shown;
         CompareWindow* compare = openCompare(shown);
@@ -293,7 +301,8 @@ private Q_SLOTS:
         clickStart(compare);
         QVERIFY(QTest::qWaitFor([&] { return !compare->run()->cases().empty(); }, kPatience_ms));
         // A closed window goes on and is as it was when it is opened again.
-        compare->close();
+        QTest::mouseClick(control<QPushButton>(compare, "close"), Qt::LeftButton);
+        QVERIFY(!compare->isVisible());
         QCOMPARE(compare->run()->state(), ComparisonRun::State::running);
         shown->window.activateWindow();
         QVERIFY(QTest::qWaitForWindowActive(&shown->window));
