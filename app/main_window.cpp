@@ -75,6 +75,26 @@ QLabel* statusLabel(const QString& name) {
     return label;
 }
 
+/// "gpu:0 lacks 1.20 GB", of the device that lacks most.
+QString missingText(const Problem& problem, const Outcome& outcome) {
+    DeviceId worst = 0;
+    double most_bytes = 0;
+    int lacking = 0;
+    for (DeviceId device = 0; device < problem.devices; ++device) {
+        const double missing_bytes = outcome.peak_bytes[device] - problem.memory_limit_bytes[device];
+        if (missing_bytes <= 0) continue;
+        ++lacking;
+        if (missing_bytes <= most_bytes) continue;
+        most_bytes = missing_bytes;
+        worst = device;
+    }
+    // Devices may share a limit.
+    if (lacking == 0) return MainWindow::tr("does not fit the memory");
+    const QString missing =
+        MainWindow::tr("does not fit: %1 lacks %2").arg(text(problem.machine->device(worst).name), bytesText(most_bytes));
+    return lacking == 1 ? missing : MainWindow::tr("%1, %2 more lack some").arg(missing).arg(lacking - 1);
+}
+
 }  // namespace
 
 MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::make_unique<Document>()) {
@@ -854,7 +874,7 @@ void MainWindow::showStatus() {
     m_stepStatus->setToolTip(outcome.steady_step_time_s
                                  ? tr("Time of a batch over the whole run, and of a batch once the pipeline is full and before it drains")
                                  : tr("Simulated time of a step"));
-    m_stepStatus->setText(step + (outcome.fits ? tr(" · fits") : tr(" · does not fit the memory")));
+    m_stepStatus->setText(step + (outcome.fits ? tr(" · fits") : tr(" · %1").arg(missingText(*m_document->problem(), outcome))));
     showBound(outcome);
     const Run* running = nullptr;
     for (const auto& run : m_document->runs()) {
