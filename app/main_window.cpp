@@ -355,6 +355,11 @@ void MainWindow::makeToolBar() {
     open->setToolTip(
         tr("Open a network, machine or placement file (%1)").arg(QKeySequence(QKeySequence::Open).toString(QKeySequence::NativeText)));
 
+    // What a small window cuts off goes behind an arrow at the right end: never this.
+    m_optimize->setIcon(style()->standardIcon(QStyle::SP_MediaPlay));
+    bar->addAction(m_optimize);
+    if (QWidget* button = bar->widgetForAction(m_optimize)) button->setObjectName(QStringLiteral("optimizeButton"));
+
     const auto labelled = [bar](const QString& label, QWidget* widget, const QString& tip) {
         auto* title = new QLabel(label);
         title->setContentsMargins(10, 0, 4, 0);
@@ -394,14 +399,6 @@ void MainWindow::makeToolBar() {
     options->setToolTip(m_options->toolTip());
     connect(options, &QToolButton::clicked, m_options, &QAction::trigger);
     bar->addWidget(options);
-
-    // What a small window cuts off goes behind an arrow at the right end: not these two.
-    auto* space = new QWidget;
-    space->setFixedWidth(10);
-    bar->addWidget(space);
-    m_optimize->setIcon(style()->standardIcon(QStyle::SP_MediaPlay));
-    bar->addAction(m_optimize);
-    if (QWidget* button = bar->widgetForAction(m_optimize)) button->setObjectName(QStringLiteral("optimizeButton"));
 
     auto* exportButton = new QToolButton;
     exportButton->setText(tr("Export"));
