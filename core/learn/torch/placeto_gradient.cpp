@@ -188,8 +188,7 @@ GradientSummary placeto_gradient(const PlacetoNetwork& network, const std::vecto
     std::optional<Network> before;
     if (proximal) before.emplace(network, task.graph, parameters, task.weights_before, false);
 
-    double entropy = 0, divergence = 0;
-    std::size_t decisions = 0;
+    Climb climb;
     std::optional<Batch> batch;
     const auto flush = [&] {
         if (!batch || batch->size() == 0) return;
@@ -200,11 +199,7 @@ GradientSummary placeto_gradient(const PlacetoNetwork& network, const std::vecto
             const torch::NoGradGuard none;
             logits_before = before->logits(*batch);
         }
-        const DecisionTerms terms =
-            decision_terms(now.logits(*batch), choices, advantages, logits_before, task.entropy_weight, task.divergence_weight);
-        terms.objective.backward();
-        entropy += terms.entropy.item<double>();
-        if (proximal) divergence += terms.divergence.item<double>();
+        climb.add(decision_terms(now.logits(*batch), choices, advantages, logits_before, task.entropy_weight, task.divergence_weight));
         batch.reset();
     };
     const std::size_t most = batch_size(network, task.graph);
@@ -215,15 +210,13 @@ GradientSummary placeto_gradient(const PlacetoNetwork& network, const std::vecto
             if (!batch) batch.emplace(network, task.graph);
             state.turn_to(rollout.nodes[step]);
             batch->add(state, rollout.devices[step], task.advantages[i][step]);
-            ++decisions;
             state.decide(rollout.devices[step]);
             if (static_cast<std::size_t>(batch->size()) >= most) flush();
         }
     }
     flush();
     add_gradients(now.weights(), gradient);
-    const double each = decisions > 0 ? 1 / static_cast<double>(decisions) : 0;
-    return {entropy * each, divergence * each};
+    return climb.summary();
 }
 
 }  // namespace placewright
