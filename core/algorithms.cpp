@@ -2,41 +2,46 @@
 #include "core/algorithms.hpp"
 
 #include <algorithm>
-#include <array>
+#include <vector>
 
+#include "core/learn/policies.hpp"
 #include "core/search/algorithm_infos.hpp"
 
 namespace placewright {
 
 std::span<const AlgorithmInfo> algorithms() {
-    static const std::array list{
-        auto_algorithm(),
-        single_device_algorithm(),
-        random_algorithm(),
-        expert_algorithm(),
-        linear_search_algorithm(),
-        hill_climbing_algorithm(),
-        simulated_annealing_algorithm(),
-        particle_swarm_algorithm(),
-        genetic_algorithm(),
-        map_elites_algorithm(),
-        mcmc_algorithm(),
-        tabu_algorithm(),
-        heft_algorithm(),
-        m_topo_algorithm(),
-        m_etf_algorithm(),
-        m_sct_algorithm(),
-        pipedream_algorithm(),
-        ideals_dp_algorithm(),
-        scotch_algorithm(),
-        metis_algorithm(),
-        milp_algorithm(),
-        load_annealing_algorithm(),
-        cross_entropy_algorithm(),
-        policy_gradient_algorithm(),
-        ppo_algorithm(),
-        post_algorithm(),
-    };
+    static const std::vector<AlgorithmInfo> list = [] {
+        std::vector<AlgorithmInfo> all{
+            auto_algorithm(),
+            single_device_algorithm(),
+            random_algorithm(),
+            expert_algorithm(),
+            linear_search_algorithm(),
+            hill_climbing_algorithm(),
+            simulated_annealing_algorithm(),
+            particle_swarm_algorithm(),
+            genetic_algorithm(),
+            map_elites_algorithm(),
+            mcmc_algorithm(),
+            tabu_algorithm(),
+            heft_algorithm(),
+            m_topo_algorithm(),
+            m_etf_algorithm(),
+            m_sct_algorithm(),
+            pipedream_algorithm(),
+            ideals_dp_algorithm(),
+            scotch_algorithm(),
+            metis_algorithm(),
+            milp_algorithm(),
+            load_annealing_algorithm(),
+            cross_entropy_algorithm(),
+            policy_gradient_algorithm(),
+            ppo_algorithm(),
+            post_algorithm(),
+        };
+        for (AlgorithmInfo& learned : learned_algorithms()) all.push_back(std::move(learned));
+        return all;
+    }();
     return list;
 }
 

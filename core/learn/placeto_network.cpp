@@ -407,7 +407,7 @@ std::vector<PolicyParameter> PlacetoNetwork::parameters() const {
         all.push_back(PolicyParameter::linear(name + ".weight", out, in, gain));
         all.push_back(PolicyParameter::bias(name + ".bias", out));
     };
-    const auto number = [](std::size_t i) { return "." + std::to_string(i); };
+    const auto number = [](std::size_t i) { return std::to_string(i).insert(0, 1, '.'); };
     if (aggregation == PlacetoAggregation::messages) {
         for (std::size_t i = 0; i <= layers; ++i) add("transform" + number(i), width, i == 0 ? node_features() : width);
         for (const std::string way : kDirections) {

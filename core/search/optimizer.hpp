@@ -46,6 +46,21 @@ struct DistributionView {
     std::vector<SeriesPoint> entropies;  ///< all through the search
 };
 
+/// What a policy that is being trained had learned after an update.
+struct TrainingPoint {
+    std::uint64_t updates = 0;
+    std::uint64_t evaluations = 0;
+    double cost = 0;         ///< shares of the step time on one device: of the episodes' last placements, the mean over the workers
+    double cost_spread = 0;  ///< their standard deviation
+    double best_cost = 0;    ///< of the best placements of all graphs so far, the mean over those that have one
+    double entropy = 0;      ///< nats, the mean over the decisions
+    double divergence = 0;   ///< that the update covered; 0 without proximal steps
+    double learning_rate = 0;
+    double entropy_weight = 0;
+
+    bool operator==(const TrainingPoint&) const = default;
+};
+
 class Optimizer {
 public:
     virtual ~Optimizer() = default;
@@ -68,6 +83,9 @@ public:
 
     /// What placements are drawn from, for algorithms that have one distribution for that; nullptr for the others.
     virtual std::shared_ptr<const DistributionView> distribution() const { return nullptr; }
+
+    /// A point an update, for algorithms that train a policy; nullptr for the others.
+    virtual std::shared_ptr<const std::vector<TrainingPoint>> training() const { return nullptr; }
 
     /// What no placement that fits is below, as far as the algorithm has proven it; 0 if it proves nothing.
     virtual double lower_bound_s() const { return 0; }

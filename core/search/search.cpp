@@ -134,6 +134,7 @@ private:
         progress.means = means_.points();
         progress.archive = optimizer_.archive();
         progress.distribution = optimizer_.distribution();
+        progress.training = optimizer_.training();
         return progress;
     }
 

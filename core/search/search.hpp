@@ -52,6 +52,7 @@ struct SearchProgress {
     std::vector<SeriesPoint> means;  ///< mean step time of the placements scored, whether they fit or not
     std::shared_ptr<const ArchiveView> archive;
     std::shared_ptr<const DistributionView> distribution;
+    std::shared_ptr<const std::vector<TrainingPoint>> training;
 };
 
 struct SearchResult {

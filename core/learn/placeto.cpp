@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Placeto: Addanki, Bojja Venkatakrishnan, Gupta, Mao, Alizadeh: Learning Generalizable Device Placement Algorithms for Distributed Machine
+// Learning (2019). Its code has another network than its text in places; where they differ the text counts.
+#include "core/learn/placeto_network.hpp"
+#include "core/learn/policies.hpp"
+#include "core/learn/training_schema.hpp"
+
+namespace placewright {
+namespace {
+
+struct Options : PolicyOptions {
+    std::string aggregation = "messages";
+    std::string devices = "features";
+    std::uint32_t width = 16;
+    std::uint32_t layers = 1;
+    std::uint32_t rounds = 8;
+    std::uint32_t hidden = 64;
+};
+
+const OptionSchema<Options>& schema() {
+    static const auto schema = [] {
+        OptionSchema<Options> all;
+        all.add("aggregation", &Options::aggregation, {"messages", "pooling", "flat"},
+                "What a decision knows of the graph: nodes that have heard of others along the edges; nodes by themselves, pooled (the "
+                "paper's "
+                "simple partitioner); or all nodes side by side (its simple aggregator), for this graph alone.")
+            .add("devices", &Options::devices, {"features", "one-hot"},
+                 "Devices by speed, memory, links and what is on them, for any machine; or by their number, as in the paper, for machines "
+                 "with as many of them.")
+            .add("rounds", &Options::rounds, 0, 1000, "Rounds of messages (k): how far nodes hear.")
+            .add("width", &Options::width, 1, PlacetoNetwork::kMostWidth, "Numbers that describe a node, each way.")
+            .add("layers", &Options::layers, 1, 8, "Layers of the networks at either end of a message.")
+            .add("hidden", &Options::hidden, 1, 4096, "Width of the layer before the choice of a device.");
+        add_improvement(all);
+        add_training(all);
+        return all;
+    }();
+    return schema;
+}
+
+PolicyDesign make(const OptionValues& values, const PolicySize& size) {
+    const Options options = schema().parse(values);
+    PlacetoNetwork network;
+    network.aggregation = options.aggregation == "messages"  ? PlacetoAggregation::messages
+                          : options.aggregation == "pooling" ? PlacetoAggregation::pooling
+                                                             : PlacetoAggregation::flat;
+    network.device_rule = options.devices == "one-hot" ? PlacetoDevices::one_hot : PlacetoDevices::features;
+    const bool flat = network.aggregation == PlacetoAggregation::flat;
+    network.devices = network.one_hot() ? size.devices : 0;
+    network.flat_nodes = flat ? size.nodes : 0;
+    network.width = options.width;
+    network.layers = options.layers;
+    network.rounds = options.rounds;
+    network.hidden = options.hidden;
+    return {.policy = std::make_shared<PlacetoPolicy>(network),
+            .training = options,
+            .allow_cpu = options.allow_cpu,
+            .any_devices = !network.one_hot(),
+            .any_nodes = !flat};
+}
+
+}  // namespace
+
+PolicyInfo placeto_policy() {
+    return {"placeto",
+            "Placeto",
+            "A graph neural network goes over the groups and moves one after the other; trained by how much each move helps.",
+            schema().infos(),
+            make,
+            {}};
+}
+
+}  // namespace placewright

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "core/learn/policies.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace placewright {
+namespace {
+
+/// Trains a policy on one graph: hands out the placements of an update in slices, and moves the weights when all have their scores.
+class PolicySearch final : public Optimizer {
+public:
+    PolicySearch(const SearchContext& context, const PolicyInfo& info, const OptionValues& values)
+        : trainer_(make_trainer(context, info, values)) {}
+
+    std::span<const Placement> ask(std::size_t limit) override {
+        if (next_ == asked_.size()) {
+            if (trainer_.state().updates > 0 && trainer_.graphs().front().graph->choices.movable().empty()) return {};
+            draw();
+        }
+        count_ = std::min(limit, asked_.size() - next_);
+        return std::span(asked_).subspan(next_, count_);
+    }
+
+    void tell(std::span<const Score> scores) override {
+        std::ranges::copy(scores, scores_.begin() + static_cast<std::ptrdiff_t>(next_));
+        next_ += scores.size();
+        if (next_ < asked_.size()) return;
+        std::vector<std::vector<Score>> by_episode;
+        std::size_t from = 0;
+        for (const Episode& episode : trainer_.begin()) {
+            const auto first = scores_.begin() + static_cast<std::ptrdiff_t>(from);
+            by_episode.emplace_back(first, first + static_cast<std::ptrdiff_t>(episode.placements.size()));
+            from += episode.placements.size();
+        }
+        trainer_.finish(by_episode);
+    }
+
+    std::shared_ptr<const std::vector<TrainingPoint>> training() const override {
+        return std::make_shared<const std::vector<TrainingPoint>>(trainer_.state().curve);
+    }
+
+private:
+    static Trainer make_trainer(const SearchContext& context, const PolicyInfo& info, const OptionValues& values) {
+        auto graph = std::make_shared<const PolicyGraph>(context.problem, allows_cpu(info, values));
+        const PolicyDesign design = info.make(values, {graph->devices, graph->nodes});
+        TrainingGraph item{context.problem->forward->name(), graph, reference_s(*context.problem)};
+        std::optional<std::uint64_t> updates;
+        if (context.evaluations) {
+            const Trainer probe(design.policy, design.training, {item}, context.seed);
+            updates = std::max<std::uint64_t>(1, *context.evaluations / probe.evaluations_per_update());
+        }
+        return {design.policy, design.training, {std::move(item)}, context.seed, updates};
+    }
+
+    void draw() {
+        asked_.clear();
+        for (const Episode& episode : trainer_.begin()) asked_.insert(asked_.end(), episode.placements.begin(), episode.placements.end());
+        scores_.assign(asked_.size(), {});
+        next_ = 0;
+    }
+
+    Trainer trainer_;
+    std::vector<Placement> asked_;
+    std::vector<Score> scores_;
+    std::size_t next_ = 0, count_ = 0;
+};
+
+}  // namespace
+
+std::span<const PolicyInfo> policies() {
+    static const std::array list{placeto_policy()};
+    return list;
+}
+
+const PolicyInfo* find_policy(std::string_view id) {
+    const auto list = policies();
+    const auto found = std::ranges::find(list, id, &PolicyInfo::id);
+    return found == list.end() ? nullptr : &*found;
+}
+
+bool allows_cpu(const PolicyInfo& policy, const OptionValues& values) {
+    const auto given = values.find("allow_cpu");
+    const OptionValue value = given != values.end() ? given->second : policy.options[position(policy.options, "allow_cpu")].default_value;
+    return std::get<bool>(value);
+}
+
+double reference_s(const Problem& problem) {
+    const Placement placement = single_device_placement(problem);
+    double sum_s = 0;
+    for (GroupId group = 0; group < problem.groups; ++group) sum_s += problem.group_time_s(group, placement[group]);
+    return sum_s > 0 ? sum_s : 1;
+}
+
+std::vector<AlgorithmInfo> learned_algorithms() {
+    std::vector<AlgorithmInfo> all;
+    for (const PolicyInfo& info : policies()) {
+        all.push_back({info.id, info.title, info.help, info.options,
+                       [&info](const SearchContext& context, const OptionValues& values) -> std::unique_ptr<Optimizer> {
+                           return std::make_unique<PolicySearch>(context, info, values);
+                       },
+                       info.presets});
+    }
+    return all;
+}
+
+}  // namespace placewright

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: MIT
+#include "core/learn/trainer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <stdexcept>
+
+#include <tbb/info.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+namespace placewright {
+namespace {
+
+/// A stream of random numbers of its own for everything that is drawn, so that it does not matter who draws it, and when.
+Random stream(std::uint64_t seed, std::uint64_t update, std::uint64_t worker) {
+    return Random(seed + update * 0x9fb21c651e98df25ULL + (worker + 1) * 0xd6e8feb86659fd93ULL);
+}
+
+unsigned usable_threads(unsigned threads) {
+    const auto cores = static_cast<unsigned>(tbb::info::default_concurrency());
+    return threads == 0 ? cores : std::min(threads, cores);
+}
+
+/// Bytes that peers exchange.
+class Writer {
+public:
+    template <class T>
+    void put(const T& value) {
+        static_assert(std::is_trivially_copyable_v<T>);
+        const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+        bytes_.insert(bytes_.end(), bytes, bytes + sizeof(T));
+    }
+    template <class T>
+    void put(const std::vector<T>& values) {
+        put(values.size());
+        const auto* bytes = reinterpret_cast<const std::byte*>(values.data());
+        bytes_.insert(bytes_.end(), bytes, bytes + values.size() * sizeof(T));
+    }
+    std::vector<std::byte> take() { return std::move(bytes_); }
+
+private:
+    std::vector<std::byte> bytes_;
+};
+
+class Reader {
+public:
+    explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+    bool done() const { return bytes_.empty(); }
+    template <class T>
+    T get() {
+        T value;
+        copy(&value, sizeof(T));
+        return value;
+    }
+    template <class T>
+    std::vector<T> get_all() {
+        std::vector<T> values(get<std::size_t>());
+        copy(values.data(), values.size() * sizeof(T));
+        return values;
+    }
+
+private:
+    void copy(void* to, std::size_t size) {
+        if (size > bytes_.size()) throw std::runtime_error("a process of the training sent less than it announced");
+        if (size > 0) std::memcpy(to, bytes_.data(), size);
+        bytes_ = bytes_.subspan(size);
+    }
+
+    std::span<const std::byte> bytes_;
+};
+
+}  // namespace
+
+double policy_cost(const Score& score, double reference_s) {
+    constexpr double kLinear = 10;
+    const double cost = score.seconds / reference_s;
+    return cost <= kLinear ? cost : kLinear + std::log(cost / kLinear);
+}
+
+Trainer::Trainer(std::shared_ptr<const Policy> policy, TrainingOptions options, std::vector<TrainingGraph> graphs, std::uint64_t seed,
+                 std::optional<std::uint64_t> planned_updates, unsigned threads, TrainingPeers* peers)
+    : policy_(std::move(policy)),
+      options_(std::move(options)),
+      graphs_(std::move(graphs)),
+      seed_(seed),
+      planned_(std::max<std::uint64_t>(planned_updates.value_or(options_.updates), 1)),
+      threads_(usable_threads(threads)),
+      peers_(peers) {
+    state_.weights = policy_->initial_weights(seed);
+    state_.first_moments.resize(state_.weights.size());
+    state_.second_moments.resize(state_.weights.size());
+    state_.returns.resize(graphs_.size());
+    state_.averages.resize(graphs_.size());
+    state_.best.resize(graphs_.size());
+}
+
+void Trainer::restore(TrainingState state) {
+    if (state.weights.size() != policy_->size() || state.first_moments.size() != policy_->size() ||
+        state.second_moments.size() != policy_->size())
+        throw std::invalid_argument("the state has " + std::to_string(state.weights.size()) + " weights, the policy " +
+                                    std::to_string(policy_->size()));
+    if (state.returns.size() != graphs_.size() || state.averages.size() != graphs_.size() || state.best.size() != graphs_.size())
+        throw std::invalid_argument("the state is of " + std::to_string(state.best.size()) + " graphs, this training has " +
+                                    std::to_string(graphs_.size()));
+    state_ = std::move(state);
+    drawn_ = false;
+}
+
+double Trainer::schedule(double first, double last) const {
+    const double done = std::min(1.0, static_cast<double>(state_.updates) / static_cast<double>(planned_));
+    return first + (last - first) * done;
+}
+
+Placement Trainer::start(std::size_t graph, Random& random) const {
+    const DeviceChoices& choices = graphs_[graph].graph->choices;
+    if (options_.start == "random") return choices.random_placement(random);
+    if (options_.start == "fixed") {
+        Random fixed = stream(seed_, ~std::uint64_t{0}, graph);
+        return choices.random_placement(fixed);
+    }
+    if (options_.start == "best" && !state_.best[graph].placement.empty()) return state_.best[graph].placement;
+    return choices.on_one_device(choices.fastest_first().front());
+}
+
+Episode Trainer::draw(std::uint32_t worker) const {
+    // All graphs in turn, in an order of their own each time.
+    const std::uint64_t number = state_.updates * options_.workers + worker;
+    std::vector<std::size_t> turns(graphs_.size());
+    std::iota(turns.begin(), turns.end(), std::size_t{0});
+    Random turn = stream(seed_, number / graphs_.size(), ~std::uint64_t{0} - 1);
+    turn.shuffle(std::span(turns));
+
+    Episode episode{.worker = worker, .graph = turns[number % graphs_.size()], .rollout = {}, .placements = {}};
+    const PolicyGraph& graph = *graphs_[episode.graph].graph;
+    Random random = stream(seed_, state_.updates, worker);
+    const Placement first = start(episode.graph, random);
+    std::vector<GroupId> order;
+    std::vector<GroupId> pass;
+    for (const GroupId node : graph.order) {
+        if (graph.choices.of(node).size() > 1) pass.push_back(node);
+    }
+    for (std::uint32_t i = 0; i < options_.passes; ++i) {
+        if (options_.order == "shuffled") random.shuffle(std::span(pass));
+        order.insert(order.end(), pass.begin(), pass.end());
+    }
+    episode.rollout = policy_->roll_out(graph, state_.weights, first, order, random, false);
+    if (policy_->improves() && options_.reward != "terminal") {
+        episode.placements = placements_along(graph, episode.rollout);
+    } else {
+        episode.placements = {last_placement(graph, episode.rollout)};
+    }
+    return episode;
+}
+
+std::span<const Episode> Trainer::begin() {
+    if (drawn_) return episodes_;
+    const std::uint32_t ranks = peers_ != nullptr ? peers_->size() : 1, rank = peers_ != nullptr ? peers_->rank() : 0;
+    std::vector<std::uint32_t> workers;
+    for (std::uint32_t worker = rank; worker < options_.workers; worker += ranks) workers.push_back(worker);
+    episodes_.assign(workers.size(), {});
+    tbb::task_arena(static_cast<int>(threads_)).execute([&] {
+        tbb::parallel_for(std::size_t{0}, workers.size(), [&](std::size_t i) { episodes_[i] = draw(workers[i]); });
+    });
+    drawn_ = true;
+    return episodes_;
+}
+
+std::uint64_t Trainer::evaluations_per_update() const {
+    if (!policy_->improves() || options_.reward == "terminal") return options_.workers;
+    double mean = 0;
+    for (const TrainingGraph& item : graphs_)
+        mean += static_cast<double>(item.graph->choices.movable().size()) / static_cast<double>(graphs_.size());
+    return options_.workers * (1 + static_cast<std::uint64_t>(mean * options_.passes));
+}
+
+/// By decision. Only the last placement was scored for rewards at the end.
+std::vector<double> Trainer::returns(std::span<const double> costs) const {
+    if (costs.size() == 1) return {-costs.front()};
+    const std::size_t decisions = costs.size() - 1;
+    std::vector<double> values(decisions);
+    double later = 0, least = costs.back();
+    for (std::size_t i = decisions; i-- > 0;) {
+        least = std::min(least, costs[i + 1]);
+        later = costs[i] - costs[i + 1] + options_.discount * later;
+        values[i] = options_.reward == "best" ? costs[i] - least : later;
+    }
+    return values;
+}
+
+/// Every rank learns the costs of all workers; ordered by worker.
+std::vector<Trainer::Outcome> Trainer::gather(std::vector<Outcome> own) {
+    if (peers_ == nullptr) return own;
+    Writer writer;
+    for (const Outcome& outcome : own) {
+        writer.put(outcome.worker);
+        writer.put(outcome.graph);
+        writer.put(outcome.costs);
+        writer.put(outcome.last_cost);
+        writer.put(outcome.best.placement);
+        writer.put(outcome.best.score);
+    }
+    std::vector<Outcome> all;
+    for (const auto& bytes : peers_->exchange(writer.take())) {
+        Reader reader(bytes);
+        while (!reader.done()) {
+            Outcome outcome;
+            outcome.worker = reader.get<std::uint32_t>();
+            outcome.graph = reader.get<std::size_t>();
+            outcome.costs = reader.get_all<double>();
+            outcome.last_cost = reader.get<double>();
+            outcome.best.placement = reader.get_all<DeviceId>();
+            outcome.best.score = reader.get<Score>();
+            all.push_back(std::move(outcome));
+        }
+    }
+    std::ranges::sort(all, {}, &Outcome::worker);
+    return all;
+}
+
+std::vector<std::vector<double>> Trainer::advantages(std::span<const Outcome> outcomes) {
+    std::vector<std::vector<double>> values;
+    for (const Outcome& outcome : outcomes) values.push_back(returns(outcome.costs));
+
+    // The newest episodes count for the baseline as well.
+    if (options_.baseline == "steps") {
+        for (std::size_t i = 0; i < outcomes.size(); ++i) {
+            auto& kept = state_.returns[outcomes[i].graph];
+            kept.push_back(values[i]);
+        }
+        for (auto& kept : state_.returns) {
+            const std::size_t most = std::max(options_.baseline_episodes, std::uint32_t{1});
+            if (kept.size() > most) kept.erase(kept.begin(), kept.end() - static_cast<std::ptrdiff_t>(most));
+        }
+        for (std::size_t i = 0; i < outcomes.size(); ++i) {
+            const auto& kept = state_.returns[outcomes[i].graph];
+            for (std::size_t step = 0; step < values[i].size(); ++step) {
+                double sum = 0;
+                for (const auto& episode : kept) sum += episode[step];
+                values[i][step] -= sum / static_cast<double>(kept.size());
+            }
+        }
+    } else if (options_.baseline == "moving-average") {
+        for (std::size_t i = 0; i < outcomes.size(); ++i) {
+            TrainingState::Average& average = state_.averages[outcomes[i].graph];
+            const double mean = std::accumulate(values[i].begin(), values[i].end(), 0.0) / static_cast<double>(values[i].size());
+            average.value = average.episodes == 0 ? mean : options_.baseline_decay * average.value + (1 - options_.baseline_decay) * mean;
+            ++average.episodes;
+        }
+        for (std::size_t i = 0; i < outcomes.size(); ++i) {
+            for (double& value : values[i]) value -= state_.averages[outcomes[i].graph].value;
+        }
+    } else {
+        double sum = 0, count = 0;
+        for (const auto& episode : values) {
+            for (const double value : episode) sum += value, ++count;
+        }
+        for (auto& episode : values) {
+            for (double& value : episode) value -= sum / count;
+        }
+    }
+
+    if (options_.standardize) {
+        double squares = 0, count = 0;
+        for (const auto& episode : values) {
+            for (const double value : episode) squares += value * value, ++count;
+        }
+        const double deviation = std::sqrt(squares / std::max(count, 1.0));
+        for (auto& episode : values) {
+            for (double& value : episode) value = deviation > 1e-12 ? value / deviation : 0;
+        }
+    }
+    return values;
+}
+
+/// Into `gradient` the sum over all workers, always added up in their order.
+GradientSummary Trainer::gather_gradient(std::span<const std::vector<double>> advantages, std::span<const float> before,
+                                         double entropy_weight, std::vector<float>& gradient) {
+    struct Part {
+        std::uint32_t worker = 0;
+        GradientSummary summary;
+        std::vector<float> gradient;
+    };
+    std::vector<Part> parts(episodes_.size());
+    tbb::task_arena(static_cast<int>(threads_)).execute([&] {
+        tbb::parallel_for(std::size_t{0}, episodes_.size(), [&](std::size_t i) {
+            const Episode& episode = episodes_[i];
+            Part& part = parts[i];
+            part.worker = episode.worker;
+            part.gradient.resize(state_.weights.size());
+            // A worker's decisions weigh the same whatever the length of its episode.
+            const auto decisions = static_cast<double>(std::max<std::size_t>(episode.rollout.nodes.size(), 1));
+            std::vector<double> own = advantages[episode.worker];
+            own.resize(episode.rollout.nodes.size(), own.empty() ? 0 : own.back());
+            for (double& advantage : own) advantage /= decisions;
+            const GradientTask task{*graphs_[episode.graph].graph,       state_.weights,     before,
+                                    std::span(&episode.rollout, 1),      std::span(&own, 1), entropy_weight / decisions,
+                                    state_.divergence_weight / decisions};
+            part.summary = policy_->add_gradient(task, part.gradient);
+        });
+    });
+    if (peers_ != nullptr) {
+        Writer writer;
+        for (const Part& part : parts) {
+            writer.put(part.worker);
+            writer.put(part.summary);
+            writer.put(part.gradient);
+        }
+        parts.clear();
+        for (const auto& bytes : peers_->exchange(writer.take())) {
+            Reader reader(bytes);
+            while (!reader.done()) {
+                Part part;
+                part.worker = reader.get<std::uint32_t>();
+                part.summary = reader.get<GradientSummary>();
+                part.gradient = reader.get_all<float>();
+                parts.push_back(std::move(part));
+            }
+        }
+        std::ranges::sort(parts, {}, &Part::worker);
+    }
+    GradientSummary mean;
+    gradient.assign(state_.weights.size(), 0);
+    const auto count = static_cast<double>(parts.size());
+    for (const Part& part : parts) {
+        mean.entropy += part.summary.entropy / count;
+        mean.divergence += part.summary.divergence / count;
+        for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += part.gradient[i] / static_cast<float>(parts.size());
+    }
+    return mean;
+}
+
+/// Adam (Kingma and Ba, 2015, algorithm 1), upwards. Written here because its moments travel with the weights through checkpoints and must
+/// be the same on every rank.
+void Trainer::step(std::vector<float> gradient, double rate) {
+    if (options_.gradient_clip > 0) {
+        double squares = 0;
+        for (const float value : gradient) squares += static_cast<double>(value) * static_cast<double>(value);
+        const double length = std::sqrt(squares);
+        if (length > options_.gradient_clip) {
+            for (float& value : gradient) value *= static_cast<float>(options_.gradient_clip / length);
+        }
+    }
+    constexpr double kFirst = 0.9, kSecond = 0.999, kEpsilon = 1e-8;
+    ++state_.steps;
+    const double first_left = 1 - std::pow(kFirst, static_cast<double>(state_.steps));
+    const double second_left = 1 - std::pow(kSecond, static_cast<double>(state_.steps));
+    for (std::size_t i = 0; i < gradient.size(); ++i) {
+        const double slope = gradient[i];
+        const double first = kFirst * static_cast<double>(state_.first_moments[i]) + (1 - kFirst) * slope;
+        const double second = kSecond * static_cast<double>(state_.second_moments[i]) + (1 - kSecond) * slope * slope;
+        state_.first_moments[i] = static_cast<float>(first);
+        state_.second_moments[i] = static_cast<float>(second);
+        state_.weights[i] += static_cast<float>(rate * (first / first_left) / (std::sqrt(second / second_left) + kEpsilon));
+    }
+}
+
+void Trainer::finish(std::span<const std::vector<Score>> scores) {
+    if (!drawn_ || scores.size() != episodes_.size()) throw std::invalid_argument("finish: as many lists of scores as episodes are needed");
+    std::vector<Outcome> own;
+    for (std::size_t i = 0; i < episodes_.size(); ++i) {
+        const Episode& episode = episodes_[i];
+        if (scores[i].size() != episode.placements.size()) throw std::invalid_argument("finish: as many scores as placements are needed");
+        Outcome outcome{.worker = episode.worker, .graph = episode.graph, .costs = {}, .last_cost = 0, .best = {}};
+        std::size_t best = 0;
+        for (std::size_t j = 0; j < scores[i].size(); ++j) {
+            const double cost = policy_cost(scores[i][j], graphs_[episode.graph].reference_s);
+            outcome.costs.push_back(options_.measure == "square-root" ? std::sqrt(cost)
+                                    : options_.measure == "logarithm" ? std::log1p(cost)
+                                                                      : cost);
+            if (scores[i][j].seconds < scores[i][best].seconds) best = j;
+        }
+        outcome.last_cost = policy_cost(scores[i].back(), graphs_[episode.graph].reference_s);
+        outcome.best = {episode.placements[best], scores[i][best]};
+        own.push_back(std::move(outcome));
+    }
+    const std::vector<Outcome> outcomes = gather(std::move(own));
+
+    TrainingPoint point;
+    const auto workers = static_cast<double>(outcomes.size());
+    for (const Outcome& outcome : outcomes) {
+        state_.evaluations += outcome.costs.size();
+        point.cost += outcome.last_cost / workers;
+        BestPlacement& best = state_.best[outcome.graph];
+        if (best.placement.empty() || outcome.best.score.seconds < best.score.seconds) best = outcome.best;
+    }
+    for (const Outcome& outcome : outcomes) {
+        const double beside = outcome.last_cost - point.cost;
+        point.cost_spread += beside * beside / workers;
+    }
+    point.cost_spread = std::sqrt(point.cost_spread);
+    double known = 0;
+    for (std::size_t i = 0; i < graphs_.size(); ++i) {
+        if (state_.best[i].placement.empty()) continue;
+        point.best_cost += policy_cost(state_.best[i].score, graphs_[i].reference_s);
+        ++known;
+    }
+    point.best_cost /= std::max(known, 1.0);
+
+    const std::vector<std::vector<double>> worth = advantages(outcomes);
+    point.learning_rate = schedule(options_.learning_rate, options_.final_learning_rate);
+    point.entropy_weight = schedule(options_.entropy_weight, options_.final_entropy_weight);
+    std::vector<float> gradient;
+    if (options_.proximal_steps == 0) {
+        point.entropy = gather_gradient(worth, {}, point.entropy_weight, gradient).entropy;
+        step(std::move(gradient), point.learning_rate);
+    } else {
+        const std::vector<float> before = state_.weights;
+        for (std::uint32_t i = 0; i < options_.proximal_steps; ++i) {
+            const GradientSummary summary = gather_gradient(worth, before, point.entropy_weight, gradient);
+            point.entropy = summary.entropy;
+            point.divergence = summary.divergence;
+            step(std::move(gradient), point.learning_rate);
+        }
+        // Schulman, Wolski, Dhariwal, Radford, Klimov: Proximal Policy Optimization Algorithms (2017), section 4. What the last of the
+        // steps covers is not measured again.
+        constexpr double kLeast = 1e-4, kMost = 1e4;
+        if (point.divergence < options_.divergence_target / 1.5) state_.divergence_weight = std::max(state_.divergence_weight / 2, kLeast);
+        if (point.divergence > options_.divergence_target * 1.5) state_.divergence_weight = std::min(state_.divergence_weight * 2, kMost);
+    }
+    ++state_.updates;
+    point.updates = state_.updates;
+    point.evaluations = state_.evaluations;
+    state_.curve.push_back(point);
+    drawn_ = false;
+}
+
+Rollout Trainer::predict(const PolicyGraph& graph) const {
+    return predict_placement(*policy_, state_.weights, graph, options_.passes);
+}
+
+Rollout predict_placement(const Policy& policy, std::span<const float> weights, const PolicyGraph& graph, std::uint32_t passes) {
+    std::vector<GroupId> order;
+    for (std::uint32_t i = 0; i < passes; ++i) {
+        for (const GroupId node : graph.order) {
+            if (graph.choices.of(node).size() > 1) order.push_back(node);
+        }
+    }
+    Random random(0);
+    return policy.roll_out(graph, weights, graph.choices.on_one_device(graph.choices.fastest_first().front()), order, random, true);
+}
+
+}  // namespace placewright
