@@ -90,16 +90,11 @@ public:
     virtual Rollout roll_out(const PolicyGraph& graph, std::span<const float> weights, const Placement& start,
                              std::span<const GroupId> order, Random& random, bool greedy) const = 0;
 
-    /// A rollout for each of `randoms`, the same as roll_out draws: what they have in common is computed once.
-    virtual std::vector<Rollout> roll_outs(const PolicyGraph& graph, std::span<const float> weights, const Placement& start,
-                                           std::span<const GroupId> order, std::span<Random> randoms) const {
-        std::vector<Rollout> rollouts;
-        for (Random& random : randoms) rollouts.push_back(roll_out(graph, weights, start, order, random, false));
-        return rollouts;
-    }
-
     /// Adds the gradient to `gradient`, which has the size of the weights.
     virtual GradientSummary add_gradient(const GradientTask& task, std::span<float> gradient) const = 0;
+
+    /// Rollouts of a graph that add_gradient had best be given at a time.
+    virtual std::uint32_t batch_size() const { return 1; }
 
     std::size_t size() const;
     std::vector<float> initial_weights(std::uint64_t seed) const;

@@ -176,19 +176,18 @@ public:
 
     const std::vector<PolicyParameter>& parameters() const override { return parameters_; }
     bool improves() const override { return false; }
+    std::uint32_t batch_size() const override { return kBatchSize; }
 
     Rollout roll_out(const PolicyGraph& graph, std::span<const float> weights, const Placement& start, std::span<const GroupId> order,
                      Random& random, bool greedy) const override {
+        check_fits(graph, shape_.devices, shape_.kinds);
         const c10::InferenceMode none;
-        return draw(logits(graph, weights, order), start, order, greedy ? nullptr : &random);
-    }
-    std::vector<Rollout> roll_outs(const PolicyGraph& graph, std::span<const float> weights, const Placement& start,
-                                   std::span<const GroupId> order, std::span<Random> randoms) const override {
-        const c10::InferenceMode none;
-        const at::Tensor table = logits(graph, weights, order);
-        std::vector<Rollout> rollouts;
-        for (Random& random : randoms) rollouts.push_back(draw(table, start, order, &random));
-        return rollouts;
+        Rollout rollout{start, {order.begin(), order.end()}, {}, {}};
+        if (order.empty()) return rollout;
+        const at::Tensor table = Network(shape_, parameters_, weights, false).logits(Input(graph, order)).to(torch::kCPU).contiguous();
+        for (std::size_t place = 0; place < order.size(); ++place)
+            rollout.devices.push_back(choose(row(table, place), greedy ? nullptr : &random));
+        return rollout;
     }
 
     GradientSummary add_gradient(const GradientTask& task, std::span<float> gradient) const override {
@@ -209,19 +208,6 @@ public:
     }
 
 private:
-    /// [place, device]; undefined if there are no places.
-    at::Tensor logits(const PolicyGraph& graph, std::span<const float> weights, std::span<const GroupId> order) const {
-        check_fits(graph, shape_.devices, shape_.kinds);
-        if (order.empty()) return {};
-        return Network(shape_, parameters_, weights, false).logits(Input(graph, order)).to(torch::kCPU).contiguous();
-    }
-
-    static Rollout draw(const at::Tensor& logits, const Placement& start, std::span<const GroupId> order, Random* random) {
-        Rollout rollout{start, {order.begin(), order.end()}, {}, {}};
-        for (std::size_t place = 0; place < order.size(); ++place) rollout.devices.push_back(choose(row(logits, place), random));
-        return rollout;
-    }
-
     GdpNetwork shape_;
     std::vector<PolicyParameter> parameters_;
 };

@@ -136,19 +136,32 @@ public:
 
     const std::vector<PolicyParameter>& parameters() const override { return parameters_; }
     bool improves() const override { return false; }
+    std::uint32_t batch_size() const override { return kBatchSize; }
 
     Rollout roll_out(const PolicyGraph& graph, std::span<const float> weights, const Placement& start, std::span<const GroupId> order,
                      Random& random, bool greedy) const override {
+        check_fits(graph, shape_.placer.devices, shape_.placer.kinds);
         const c10::InferenceMode none;
-        return Drawing(*this, graph, weights, order).draw(start, greedy ? nullptr : &random);
-    }
-    std::vector<Rollout> roll_outs(const PolicyGraph& graph, std::span<const float> weights, const Placement& start,
-                                   std::span<const GroupId> order, std::span<Random> randoms) const override {
-        const c10::InferenceMode none;
-        const Drawing drawing(*this, graph, weights, order);
-        std::vector<Rollout> rollouts;
-        for (Random& random : randoms) rollouts.push_back(drawing.draw(start, &random));
-        return rollouts;
+        Random* const draws = greedy ? nullptr : &random;
+        Rollout rollout{start, {order.begin(), order.end()}, {}, {}};
+        if (order.empty()) return rollout;
+        const Network network(shape_, parameters_, weights, false);
+        const at::Tensor grouper =
+            network.grouper_logits(group_features(graph, order, shape_.placer.neighbours)).to(torch::kCPU).contiguous();
+        for (std::size_t place = 0; place < order.size(); ++place) rollout.clusters.push_back(choose(row(grouper, place), draws));
+        const Clusters clusters(graph, order, rollout.clusters, shape_.clusters);
+        std::vector<std::uint16_t> device_of(shape_.clusters);
+        const auto decide = [&](std::size_t cluster, std::span<const float> logits) -> std::int64_t {
+            if (clusters.leader[cluster] == order.size()) return shape_.placer.devices;
+            return device_of[cluster] = choose_allowed(graph, order[clusters.leader[cluster]], logits, draws);
+        };
+        network.placer().decode(network.placer().encode(network.inputs({&clusters, 1})), decide);
+        for (std::size_t place = 0; place < order.size(); ++place) {
+            const std::uint16_t device = device_of[rollout.clusters[place]];
+            const bool may = graph.allowed[std::size_t{order[place]} * graph.devices + device] != 0;
+            rollout.devices.push_back(may ? device : fastest_device(graph, order[place]));
+        }
+        return rollout;
     }
 
     GradientSummary add_gradient(const GradientTask& task, std::span<float> gradient) const override {
@@ -176,45 +189,6 @@ public:
     }
 
 private:
-    /// What rollouts of the same weights and order have in common.
-    class Drawing {
-    public:
-        Drawing(const HierarchicalPolicy& policy, const PolicyGraph& graph, std::span<const float> weights, std::span<const GroupId> order)
-            : shape_(policy.shape_), graph_(graph), order_(order), network_(shape_, policy.parameters_, weights, false) {
-            check_fits(graph, shape_.placer.devices, shape_.placer.kinds);
-            if (!order.empty())
-                grouper_logits_ =
-                    network_.grouper_logits(group_features(graph, order, shape_.placer.neighbours)).to(torch::kCPU).contiguous();
-        }
-
-        Rollout draw(const Placement& start, Random* random) const {
-            Rollout rollout{start, {order_.begin(), order_.end()}, {}, {}};
-            if (order_.empty()) return rollout;
-            for (std::size_t place = 0; place < order_.size(); ++place)
-                rollout.clusters.push_back(choose(row(grouper_logits_, place), random));
-            const Clusters clusters(graph_, order_, rollout.clusters, shape_.clusters);
-            std::vector<std::uint16_t> device_of(shape_.clusters);
-            const auto decide = [&](std::size_t cluster, std::span<const float> logits) -> std::int64_t {
-                if (clusters.leader[cluster] == order_.size()) return shape_.placer.devices;
-                return device_of[cluster] = choose_allowed(graph_, order_[clusters.leader[cluster]], logits, random);
-            };
-            network_.placer().decode(network_.placer().encode(network_.inputs({&clusters, 1})), decide);
-            for (std::size_t place = 0; place < order_.size(); ++place) {
-                const std::uint16_t device = device_of[rollout.clusters[place]];
-                const bool may = graph_.allowed[std::size_t{order_[place]} * graph_.devices + device] != 0;
-                rollout.devices.push_back(may ? device : fastest_device(graph_, order_[place]));
-            }
-            return rollout;
-        }
-
-    private:
-        const HierarchicalNetwork& shape_;
-        const PolicyGraph& graph_;
-        std::span<const GroupId> order_;
-        Network network_;
-        at::Tensor grouper_logits_;
-    };
-
     /// The device of each cluster that has members, as its leader has it.
     Seq2Seq::Decisions decisions(const GradientTask& task, std::size_t first, std::span<const Clusters> rollouts) const {
         const std::int64_t none = shape_.placer.devices;

@@ -205,6 +205,10 @@ private:
     at::Tensor value_, leaf_;
 };
 
+/// Policy::batch_size of whole placements. Most of the time of one rollout goes into the calls of small operations: four of them take about
+/// as long as one, and workers are left for other cores.
+inline constexpr std::uint32_t kBatchSize = 4;
+
 /// Numbers that a piece of an objective may hold in one tensor.
 inline constexpr std::size_t kPieceFloats = std::size_t{1} << 21;
 

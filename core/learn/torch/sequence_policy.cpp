@@ -37,19 +37,20 @@ public:
 
     const std::vector<PolicyParameter>& parameters() const override { return parameters_; }
     bool improves() const override { return false; }
+    std::uint32_t batch_size() const override { return kBatchSize; }
 
     Rollout roll_out(const PolicyGraph& graph, std::span<const float> weights, const Placement& start, std::span<const GroupId> order,
                      Random& random, bool greedy) const override {
+        check_fits(graph, shape_.devices, shape_.kinds);
         const c10::InferenceMode none;
-        return Drawing(*this, graph, weights, order).draw(start, greedy ? nullptr : &random);
-    }
-    std::vector<Rollout> roll_outs(const PolicyGraph& graph, std::span<const float> weights, const Placement& start,
-                                   std::span<const GroupId> order, std::span<Random> randoms) const override {
-        const c10::InferenceMode none;
-        const Drawing drawing(*this, graph, weights, order);
-        std::vector<Rollout> rollouts;
-        for (Random& random : randoms) rollouts.push_back(drawing.draw(start, &random));
-        return rollouts;
+        Rollout rollout{start, {order.begin(), order.end()}, {}, {}};
+        if (order.empty()) return rollout;
+        const Network network(shape_, parameters_, weights, false);
+        const Seq2Seq::Memory memory = network.placer().encode(network.inputs(group_features(graph, order, shape_.neighbours)));
+        network.placer().decode(memory, [&](std::size_t place, std::span<const float> logits) {
+            return rollout.devices.emplace_back(choose_allowed(graph, order[place], logits, greedy ? nullptr : &random));
+        });
+        return rollout;
     }
 
     GradientSummary add_gradient(const GradientTask& task, std::span<float> gradient) const override {
@@ -77,31 +78,6 @@ public:
     }
 
 private:
-    /// What rollouts of the same weights and order have in common.
-    class Drawing {
-    public:
-        Drawing(const SequencePolicy& policy, const PolicyGraph& graph, std::span<const float> weights, std::span<const GroupId> order)
-            : graph_(graph), order_(order), network_(policy.shape_, policy.parameters_, weights, false) {
-            check_fits(graph, policy.shape_.devices, policy.shape_.kinds);
-            if (!order.empty()) memory_ = network_.placer().encode(network_.inputs(group_features(graph, order, policy.shape_.neighbours)));
-        }
-
-        Rollout draw(const Placement& start, Random* random) const {
-            Rollout rollout{start, {order_.begin(), order_.end()}, {}, {}};
-            if (order_.empty()) return rollout;
-            network_.placer().decode(memory_, [&](std::size_t place, std::span<const float> logits) {
-                return rollout.devices.emplace_back(choose_allowed(graph_, order_[place], logits, random));
-            });
-            return rollout;
-        }
-
-    private:
-        const PolicyGraph& graph_;
-        std::span<const GroupId> order_;
-        Network network_;
-        Seq2Seq::Memory memory_;
-    };
-
     SequenceNetwork shape_;
     std::vector<PolicyParameter> parameters_;
 };
