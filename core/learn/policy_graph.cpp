@@ -86,6 +86,10 @@ double mean(std::span<const double> values) {
 
 }  // namespace
 
+std::uint32_t policy_kind_count() {
+    return static_cast<std::uint32_t>(known_kinds().size()) + 1;
+}
+
 PolicyGraph::PolicyGraph(std::shared_ptr<const Problem> shared, bool allow_cpu) : choices(std::move(shared), allow_cpu) {
     const Problem& problem = choices.problem();
     const Graph& network = *problem.forward;
@@ -118,7 +122,7 @@ PolicyGraph::PolicyGraph(std::shared_ptr<const Problem> shared, bool allow_cpu) 
     descendants = reachable(backwards, [&](GroupId node) { return children(node); });
 
     // What nodes are like.
-    kind_count = static_cast<std::uint32_t>(known_kinds().size()) + 1;
+    kind_count = policy_kind_count();
     kinds.resize(std::size_t{nodes} * kind_count);
     shape.resize(std::size_t{nodes} * 4);
     std::map<std::string_view, std::size_t> kind_index;

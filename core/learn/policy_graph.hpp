@@ -35,6 +35,9 @@ private:
     std::vector<std::uint64_t> words_;
 };
 
+/// Kinds that policies tell apart: those of known_kinds(), and all others together.
+std::uint32_t policy_kind_count();
+
 /// Immutable, and all in plain tables, so that what is built on LibTorch needs nothing else of a problem. Neighbours are groups that read
 /// or write a tensor of each other in the network as it was read: gradients flow back along the same edges.
 struct PolicyGraph {
@@ -79,9 +82,9 @@ struct PolicyGraph {
     std::vector<float> need;      ///< [node * devices + device]: memory of the node as a share of the device's
 
     // What a network is written with, for policies that read it op by op.
-    std::uint32_t kind_count = 0;
-    std::vector<float> kinds;  ///< [node * kind_count]: share of its ops of each kind of known_kinds(), unknown ones last
-    std::vector<float> shape;  ///< [node * 4]: log(1 + extent) of the first four extents of its largest output; 0 where there are none
+    std::uint32_t kind_count = 0;  ///< policy_kind_count()
+    std::vector<float> kinds;      ///< [node * kind_count]: share of its ops of each kind of known_kinds(), unknown ones last
+    std::vector<float> shape;      ///< [node * 4]: log(1 + extent) of the first four extents of its largest output; 0 where there are none
 
     std::span<const GroupId> parents(GroupId node) const {
         return std::span(parent).subspan(parent_begin[node], parent_begin[node + 1] - parent_begin[node]);

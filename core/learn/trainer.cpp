@@ -160,7 +160,9 @@ std::span<const Episode> Trainer::begin() {
     if (drawn_) return episodes_;
     const std::uint32_t ranks = peers_ != nullptr ? peers_->size() : 1, rank = peers_ != nullptr ? peers_->rank() : 0;
     std::vector<std::uint32_t> workers;
-    for (std::uint32_t worker = rank; worker < options_.workers; worker += ranks) workers.push_back(worker);
+    for (std::uint32_t worker = 0; worker < options_.workers; ++worker) {
+        if (worker / policy_->batch_size() % ranks == rank) workers.push_back(worker);
+    }
     episodes_.assign(workers.size(), {});
     tbb::task_arena(static_cast<int>(threads_)).execute([&] {
         tbb::parallel_for(std::size_t{0}, workers.size(), [&](std::size_t i) { episodes_[i] = draw(workers[i]); });
@@ -282,25 +284,39 @@ std::vector<std::vector<double>> Trainer::advantages(std::span<const Outcome> ou
 GradientSummary Trainer::gather_gradient(std::span<const std::vector<double>> advantages, std::span<const float> before,
                                          double entropy_weight, std::vector<float>& gradient) {
     struct Part {
-        std::uint32_t worker = 0;
+        std::uint32_t worker = 0;  ///< the first
+        std::uint32_t episodes = 0;
         GradientSummary summary;
         std::vector<float> gradient;
     };
-    std::vector<Part> parts(episodes_.size());
+    // Batches depend on neither threads nor peers, so that their sums do not.
+    std::vector<std::size_t> begins;
+    for (std::size_t i = 0; i < episodes_.size(); ++i) {
+        const auto batch = [&](std::size_t j) { return std::pair(episodes_[j].worker / policy_->batch_size(), episodes_[j].graph); };
+        if (i == 0 || batch(i) != batch(i - 1)) begins.push_back(i);
+    }
+    std::vector<Part> parts(begins.size());
     tbb::task_arena(static_cast<int>(threads_)).execute([&] {
-        tbb::parallel_for(std::size_t{0}, episodes_.size(), [&](std::size_t i) {
-            const Episode& episode = episodes_[i];
+        tbb::parallel_for(std::size_t{0}, parts.size(), [&](std::size_t i) {
+            const std::size_t begin = begins[i], end = i + 1 < begins.size() ? begins[i + 1] : episodes_.size();
             Part& part = parts[i];
-            part.worker = episode.worker;
+            part.worker = episodes_[begin].worker;
+            part.episodes = static_cast<std::uint32_t>(end - begin);
             part.gradient.resize(state_.weights.size());
-            // A worker's decisions weigh the same whatever the length of its episode.
-            const auto decisions = static_cast<double>(std::max<std::size_t>(episode.rollout.nodes.size(), 1));
-            std::vector<double> own = advantages[episode.worker];
-            own.resize(episode.rollout.nodes.size(), own.empty() ? 0 : own.back());
-            for (double& advantage : own) advantage /= decisions;
-            const GradientTask task{*graphs_[episode.graph].graph,       state_.weights,     before,
-                                    std::span(&episode.rollout, 1),      std::span(&own, 1), entropy_weight / decisions,
-                                    state_.divergence_weight / decisions};
+            // A worker's decisions weigh the same whatever the length of its episode, which is that of all episodes of the graph.
+            const std::size_t length = episodes_[begin].rollout.nodes.size();
+            const auto decisions = static_cast<double>(std::max<std::size_t>(length, 1));
+            std::vector<Rollout> rollouts;
+            std::vector<std::vector<double>> own;
+            for (std::size_t j = begin; j < end; ++j) {
+                rollouts.push_back(episodes_[j].rollout);
+                own.push_back(advantages[episodes_[j].worker]);
+                own.back().resize(length, own.back().empty() ? 0 : own.back().back());
+                for (double& advantage : own.back()) advantage /= decisions;
+            }
+            const GradientTask task{
+                *graphs_[episodes_[begin].graph].graph, state_.weights, before, rollouts, own, entropy_weight / decisions,
+                state_.divergence_weight / decisions};
             part.summary = policy_->add_gradient(task, part.gradient);
         });
     });
@@ -308,6 +324,7 @@ GradientSummary Trainer::gather_gradient(std::span<const std::vector<double>> ad
         Writer writer;
         for (const Part& part : parts) {
             writer.put(part.worker);
+            writer.put(part.episodes);
             writer.put(part.summary);
             writer.put(part.gradient);
         }
@@ -317,6 +334,7 @@ GradientSummary Trainer::gather_gradient(std::span<const std::vector<double>> ad
             while (!reader.done()) {
                 Part part;
                 part.worker = reader.get<std::uint32_t>();
+                part.episodes = reader.get<std::uint32_t>();
                 part.summary = reader.get<GradientSummary>();
                 part.gradient = reader.get_all<float>();
                 parts.push_back(std::move(part));
@@ -326,11 +344,11 @@ GradientSummary Trainer::gather_gradient(std::span<const std::vector<double>> ad
     }
     GradientSummary mean;
     gradient.assign(state_.weights.size(), 0);
-    const auto count = static_cast<double>(parts.size());
+    const auto count = static_cast<double>(options_.workers);
     for (const Part& part : parts) {
-        mean.entropy += part.summary.entropy / count;
-        mean.divergence += part.summary.divergence / count;
-        for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += part.gradient[i] / static_cast<float>(parts.size());
+        mean.entropy += part.summary.entropy * part.episodes / count;
+        mean.divergence += part.summary.divergence * part.episodes / count;
+        for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += part.gradient[i] / static_cast<float>(count);
     }
     return mean;
 }

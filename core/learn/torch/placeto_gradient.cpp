@@ -275,8 +275,7 @@ GradientSummary placeto_gradient(const PlacetoNetwork& network, const std::vecto
     std::optional<Network> before;
     if (proximal) before.emplace(network, task.graph, parameters, task.weights_before, false);
 
-    double entropy = 0, divergence = 0;
-    std::size_t decisions = 0;
+    Climb climb;
     for (std::size_t i = 0; i < task.rollouts.size(); ++i) {
         const Rollout& rollout = task.rollouts[i];
         if (rollout.nodes.empty()) continue;
@@ -292,7 +291,6 @@ GradientSummary placeto_gradient(const PlacetoNetwork& network, const std::vecto
             shown.add(state, changed, rollout.devices[step], task.advantages[i][step]);
             state.decide(rollout.devices[step]);
         }
-        decisions += rollout.nodes.size();
         at::Tensor logits_before;
         if (before) {
             const torch::NoGradGuard none;
@@ -300,15 +298,10 @@ GradientSummary placeto_gradient(const PlacetoNetwork& network, const std::vecto
         }
         const at::Tensor choices = tensor_of(shown.devices, {shown.decisions()}, torch::kLong);
         const at::Tensor advantages = tensor_of(shown.advantages, {shown.decisions()}, torch::kFloat);
-        const DecisionTerms terms =
-            decision_terms(now.logits(shown), choices, advantages, logits_before, task.entropy_weight, task.divergence_weight);
-        terms.objective.backward();
-        entropy += terms.entropy.item<double>();
-        if (before) divergence += terms.divergence.item<double>();
+        climb.add(decision_terms(now.logits(shown), choices, advantages, logits_before, task.entropy_weight, task.divergence_weight));
     }
     add_gradients(now.weights(), gradient);
-    const double each = decisions > 0 ? 1 / static_cast<double>(decisions) : 0;
-    return {entropy * each, divergence * each};
+    return climb.summary();
 }
 
 }  // namespace placewright
