@@ -64,6 +64,16 @@ struct PolicyGraph {
     std::vector<float> bytes;   ///< [node]: of the outputs of its ops as the network was read
     std::vector<float> memory;  ///< [node]: what it holds all through the step, and its outputs
 
+    // When a node runs at best, in shares of the longest way through the graph by the mean time over the devices. Edges of cycles that lead
+    // back in `order` do not count.
+    std::vector<float> top_level;     ///< [node]: of all before it
+    std::vector<float> bottom_level;  ///< [node]: of it and all behind it
+    std::vector<float> duration;      ///< [node]: of it
+    std::vector<float> duration_on;   ///< [node * devices + device]
+    /// [from * devices + to]: of a byte between groups and, where there are gradients, of its gradient back; 0 on the diagonal.
+    std::vector<float> byte_duration;
+    std::vector<float> latency;  ///< [from * devices + to]: of a message, likewise
+
     // What devices are like, against the best of them, in (0, 1] or [0, 1].
     std::vector<float> speed;     ///< [device]: of all groups that may be there
     std::vector<float> capacity;  ///< [device]: memory

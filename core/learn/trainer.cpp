@@ -266,13 +266,15 @@ std::vector<std::vector<double>> Trainer::advantages(std::span<const Outcome> ou
     }
 
     if (options_.standardize) {
-        double squares = 0, count = 0;
-        for (const auto& episode : values) {
-            for (const double value : episode) squares += value * value, ++count;
+        // By graph: what does not fit a memory deviates by far more than what fits, and would drown it.
+        std::vector<double> squares(graphs_.size()), counts(graphs_.size());
+        for (std::size_t i = 0; i < outcomes.size(); ++i) {
+            for (const double value : values[i]) squares[outcomes[i].graph] += value * value;
+            counts[outcomes[i].graph] += static_cast<double>(values[i].size());
         }
-        const double deviation = std::sqrt(squares / std::max(count, 1.0));
-        for (auto& episode : values) {
-            for (double& value : episode) value = deviation > 1e-12 ? value / deviation : 0;
+        for (std::size_t i = 0; i < outcomes.size(); ++i) {
+            const double deviation = std::sqrt(squares[outcomes[i].graph] / counts[outcomes[i].graph]);
+            for (double& value : values[i]) value = deviation > 1e-12 ? value / deviation : 0;
         }
     }
     return values;
