@@ -65,6 +65,8 @@ std::vector<ExperimentCase> cases(const ExperimentInputs& inputs) {
         item.compared.title = name + " on " + item.job.machine->name();
         item.compared.labels = {name, std::to_string(row.gpus)};
         for (const std::string_view id : kColumns) item.compared.contestants.push_back({find_algorithm(id), {}});
+        Contestant& placeto = item.compared.contestants.back();
+        placeto.options = find_preset(placeto.algorithm->presets, "one-graph").values;
         all.push_back(std::move(item));
     }
     return all;

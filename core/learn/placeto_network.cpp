@@ -318,7 +318,7 @@ public:
             pool(embeddings, state);
         }
         shape_.one_hot() ? all_at_once() : one_by_one(state);
-        if (const std::uint16_t here = state.device(state.current()); here < graph_.devices) probabilities_[here] += shape_.inertia;
+        for (std::size_t device = 0; device < graph_.devices; ++device) probabilities_[device] += state.preference(shape_, device);
         softmax(state.current());
         return probabilities_;
     }
