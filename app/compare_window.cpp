@@ -23,6 +23,7 @@
 #include <QShortcut>
 #include <QSpinBox>
 #include <QSplitter>
+#include <QTabWidget>
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
@@ -31,6 +32,7 @@
 #include "core/algorithms.hpp"
 #include "core/graph/networks.hpp"
 #include "core/io/input_error.hpp"
+#include "widgets/cdf_plot.hpp"
 #include "widgets/quantities.hpp"
 #include "widgets/standing_plot.hpp"
 
@@ -136,7 +138,13 @@ QWidget* CompareWindow::makeForm() {
     }
     m_machines = makeList("machines", tr("Machines"), tr("Each network is placed on every machine"));
     for (const ShippedFile& shipped : shipped_machines()) {
-        addEntry(m_machines, text(shipped.name), text(shipped.name), false)->setToolTip(text(shipped.file.string()));
+        QString title = text(shipped.name);
+        try {
+            title = text(read_machine(shipped.file).name());
+        } catch (const InputError&) {
+            // The comparison says what is wrong with it.
+        }
+        addEntry(m_machines, title, text(shipped.name), false)->setToolTip(text(shipped.file.string()));
     }
 
     m_seeds = new QSpinBox;
@@ -215,6 +223,7 @@ QWidget* CompareWindow::makeResults() {
     m_table->header()->setSectionResizeMode(Near, QHeaderView::Stretch);
 
     m_plot = new StandingPlot;
+    m_cdf = new CdfPlot;
     m_first = new QComboBox;
     m_second = new QComboBox;
     m_first->setObjectName(QStringLiteral("first"));
@@ -246,12 +255,26 @@ QWidget* CompareWindow::makeResults() {
     buttons->addStretch(1);
     buttons->addWidget(m_exportRuns);
     buttons->addWidget(m_exportCurves);
+    auto* close = new QPushButton(tr("C&lose"));
+    close->setObjectName(QStringLiteral("close"));
+    close->setToolTip(tr("Close the window; a comparison that runs goes on"));
+    connect(close, &QPushButton::clicked, this, &QWidget::close);
+    buttons->addWidget(close);
 
+    auto* means = new QWidget;
+    auto* meansLayout = new QVBoxLayout(means);
+    meansLayout->addWidget(m_plot, 1);
+    meansLayout->addLayout(test);
+    auto* tabs = new QTabWidget;
+    tabs->setObjectName(QStringLiteral("plots"));
+    tabs->addTab(means, tr("&Means"));
+    tabs->setTabToolTip(0, tr("Mean step times on the network and machine of the chosen row"));
+    tabs->addTab(m_cdf, tr("C&DF"));
+    tabs->setTabToolTip(1, tr("How the step times of each algorithm spread over all networks, machines and seeds"));
     auto* bottom = new QWidget;
     auto* bottomLayout = new QVBoxLayout(bottom);
     bottomLayout->setContentsMargins(0, 0, 0, 0);
-    bottomLayout->addWidget(m_plot, 1);
-    bottomLayout->addLayout(test);
+    bottomLayout->addWidget(tabs, 1);
     bottomLayout->addLayout(buttons);
     auto* splitter = new QSplitter(Qt::Vertical);
     splitter->addWidget(m_table);
@@ -437,7 +460,26 @@ void CompareWindow::showRows() {
     m_table->verticalScrollBar()->setValue(scrolled);
     m_exportRuns->setEnabled(exportable);
     m_exportCurves->setEnabled(exportable);
+    m_cdf->setData(cdf());
     showCase();
+    Q_EMIT resultsChanged();
+}
+
+CdfData CompareWindow::cdf() const {
+    CdfData family;
+    if (!m_run) return family;
+    for (const Contestant& contestant : m_run->request().contestants) family.schemes.push_back({text(contestant.algorithm->title), {}});
+    for (const auto& item : m_run->cases()) {
+        // Each network on a machine with each seed is a graph of the family, whether all algorithms are through with it or not yet.
+        const std::size_t first = family.graphs.size();
+        for (std::size_t seed = 1; seed <= m_run->request().seeds; ++seed)
+            family.graphs.push_back({tr("%1, seed %2").arg(text(item->compared.title)).arg(seed), item->compared.one_device_s.value_or(0)});
+        for (const ComparedRun& run : item->compared.runs) {
+            const Score& best = run.progress.best;
+            family.schemes[run.contestant].values.push_back({first + run.seed - 1, best.step_time_s, best.fits});
+        }
+    }
+    return family;
 }
 
 std::optional<CompareWindow::Entry> CompareWindow::currentEntry() const {

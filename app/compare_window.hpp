@@ -23,6 +23,8 @@ class QTreeWidget;
 
 namespace placewright {
 
+struct CdfData;
+class CdfPlot;
 class Document;
 class StandingPlot;
 
@@ -37,8 +39,12 @@ public:
     /// Checks what is open in the document; a comparison that runs, or has, stays as it is.
     void prepare(int evaluations);
     const ComparisonRun* run() const { return m_run.get(); }
+    /// Of each algorithm, over networks, machines and seeds, as far as searches have ended.
+    CdfData cdf() const;
 
 Q_SIGNALS:
+    /// Searches have ended, or a new comparison begins.
+    void resultsChanged();
     /// The best placement of an algorithm on the network and machine that are open.
     void placementChosen(const placewright::Placement& placement, const QString& title);
 
@@ -79,6 +85,7 @@ private:
     QLabel* m_status = nullptr;
     QTreeWidget* m_table = nullptr;
     StandingPlot* m_plot = nullptr;
+    CdfPlot* m_cdf = nullptr;
     QComboBox *m_first = nullptr, *m_second = nullptr;
     std::vector<std::shared_ptr<const CaseOnItsWay>> m_shownCases;  ///< that the table shows
     QVariant m_firstChosen, m_secondChosen;                         ///< by the person; the first and the last algorithm until then

@@ -86,15 +86,15 @@ bool sameNetwork(const Scenario& a, const Scenario& b) {
     return a.networkFile == b.networkFile && (a.graphFingerprint == b.graphFingerprint || a.options.batch != b.options.batch);
 }
 
-/// The placement in another problem, by the names of ops and devices; what is new is placed as in `fallback`, and everything is if a device
-/// is not there or may not hold its ops.
-Placement carried(const Placement& placement, const Problem& from, const Problem& to, const Placement& fallback) {
+/// The placement in another problem, by the names of ops and devices; what is new is placed as in `fallback`. Nothing if a device is not
+/// there or may not hold its ops.
+std::optional<Placement> carried(const Placement& placement, const Problem& from, const Problem& to, const Placement& fallback) {
     Placement result = fallback;
     for (GroupId group = 0; group < to.groups; ++group) {
         const auto op = from.graph->find(to.graph->op(to.grouping.members[group].front()).name);
         if (!op) continue;
         const auto device = to.machine->find(from.machine->device(placement[from.grouping.group_of[*op]]).name);
-        if (!device || !mayHold(to, group, *device)) return fallback;
+        if (!device || !mayHold(to, group, *device)) return {};
         result[group] = *device;
     }
     return result;
@@ -299,7 +299,7 @@ void Document::previewOptions(const JobOptions& options) {
             const Scenario next = changed(request, *open);
             const Problem& problem = *next.job.problem;
             OptionsPreview preview;
-            const Placement placement = carried(now, *open->job.problem, problem, next.job.single_device);
+            const Placement placement = carried(now, *open->job.problem, problem, next.job.single_device).value_or(next.job.single_device);
             preview.outcome = Simulator(next.job.problem, next.job.simulation).run(placement);
             preview.step_time_now_s = Simulator(open->job.problem, open->job.simulation).run(now).step_time_s;
             for (DeviceId device = 0; device < problem.devices; ++device) {
@@ -336,7 +336,7 @@ void Document::keep(Placement placement, std::shared_ptr<const Scenario> scenari
 bool Document::hasUnsavedPlacement() const {
     if (!isOpen() || m_undo.index() == 0) return false;
     if (m_keptIn == m_scenario) return m_placement != m_kept;
-    return m_placement != carried(m_kept, *m_keptIn->job.problem, *problem(), job().single_device);
+    return m_placement != carried(m_kept, *m_keptIn->job.problem, *problem(), job().single_device).value_or(job().single_device);
 }
 
 void Document::adopt(Reading reading) {
@@ -364,7 +364,14 @@ void Document::adopt(Reading reading) {
     const QString title = reading.scenario->machineFile != machineFile()
                               ? tr("Change to %1").arg(QString::fromStdString(next.machine->name()))
                               : tr("Change the simulation");
-    change(title, {reading.scenario, carried(m_placement, *problem(), *next.problem, next.single_device), nullptr, 0});
+    const auto placement = carried(m_placement, *problem(), *next.problem, next.single_device);
+    change(title, {reading.scenario, placement.value_or(next.single_device), nullptr, 0});
+    if (!placement) {
+        Q_EMIT message(false,
+                       tr("%1 cannot carry the placement over: it lacks a device that holds ops, or an op may not be on it. Everything "
+                          "is on one device now; Ctrl+Z goes back.")
+                           .arg(QString::fromStdString(next.machine->name())));
+    }
 }
 
 /// Leaves the timeline to whoever calls it.

@@ -38,6 +38,7 @@
 #include "core/graph/networks.hpp"
 #include "core/io/input_error.hpp"
 #include "widgets/archive_view.hpp"
+#include "widgets/cdf_plot.hpp"
 #include "widgets/curve_plot.hpp"
 #include "widgets/device_panel.hpp"
 #include "widgets/distribution_view.hpp"
@@ -72,6 +73,26 @@ QLabel* statusLabel(const QString& name) {
     label->setTextInteractionFlags(Qt::TextSelectableByMouse);
     label->setContentsMargins(6, 0, 10, 0);
     return label;
+}
+
+/// "gpu:0 lacks 1.20 GB", of the device that lacks most.
+QString missingText(const Problem& problem, const Outcome& outcome) {
+    DeviceId worst = 0;
+    double most_bytes = 0;
+    int lacking = 0;
+    for (DeviceId device = 0; device < problem.devices; ++device) {
+        const double missing_bytes = outcome.peak_bytes[device] - problem.memory_limit_bytes[device];
+        if (missing_bytes <= 0) continue;
+        ++lacking;
+        if (missing_bytes <= most_bytes) continue;
+        most_bytes = missing_bytes;
+        worst = device;
+    }
+    // Devices may share a limit.
+    if (lacking == 0) return MainWindow::tr("does not fit the memory");
+    const QString missing =
+        MainWindow::tr("does not fit: %1 lacks %2").arg(text(problem.machine->device(worst).name), bytesText(most_bytes));
+    return lacking == 1 ? missing : MainWindow::tr("%1, %2 more lack some").arg(missing).arg(lacking - 1);
 }
 
 }  // namespace
@@ -124,6 +145,7 @@ void MainWindow::makeWidgets() {
     m_timeline = new TimelineView;
     m_runs = new RunsView;
     m_curve = new CurvePlot;
+    m_cdf = new CdfPlot;
     m_archive = new ArchiveMap;
     m_distribution = new DistributionMap;
     m_why = new WhyPanel;
@@ -163,6 +185,7 @@ void MainWindow::makeWidgets() {
     auto* why = addDock(tr("Why"), QStringLiteral("whyDock"), m_why, Qt::RightDockWidgetArea);
     auto* suggestions = addDock(tr("Suggestions"), QStringLiteral("suggestionsDock"), m_suggestions, Qt::RightDockWidgetArea);
     auto* distribution = addDock(tr("Distribution"), QStringLiteral("distributionDock"), m_distribution, Qt::RightDockWidgetArea);
+    auto* cdf = addDock(tr("CDF"), QStringLiteral("cdfDock"), m_cdf, Qt::RightDockWidgetArea);
     // Behind another tab a panel counts as visible, its dock does not.
     connect(why, &QDockWidget::visibilityChanged, m_document.get(), [this](bool visible) {
         m_whySeen = visible;
@@ -172,7 +195,8 @@ void MainWindow::makeWidgets() {
         m_document->setMovesWanted(visible);
         if (visible) showMoves();
     });
-    tabifyDockWidget(curve, archive);
+    tabifyDockWidget(curve, cdf);
+    tabifyDockWidget(cdf, archive);
     tabifyDockWidget(archive, distribution);
     tabifyDockWidget(distribution, why);
     tabifyDockWidget(why, suggestions);
@@ -217,18 +241,17 @@ void MainWindow::makeActions() {
         exportView(QStringLiteral("timeline"), m_timeline->size(),
                    [this](QPainter& painter, const QRectF&) { m_timeline->render(&painter); });
     });
-    m_needProblem << add(m_exportMenu, tr("Picture of the &curve…"), {}, tr("Write the learning curves as PNG or SVG"), [this] {
-        exportView(QStringLiteral("curve"), m_curve->size(),
-                   [this](QPainter& painter, const QRectF& target) { m_curve->renderWhole(painter, target.toRect()); });
-    });
-    m_needProblem << add(m_exportMenu, tr("Picture of the &archive…"), {}, tr("Write the archive as PNG or SVG"), [this] {
-        exportView(QStringLiteral("archive"), m_archive->size(),
-                   [this](QPainter& painter, const QRectF& target) { m_archive->renderWhole(painter, target.toRect()); });
-    });
-    m_needProblem << add(m_exportMenu, tr("Picture of the &distribution…"), {}, tr("Write the distribution as PNG or SVG"), [this] {
-        exportView(QStringLiteral("distribution"), m_distribution->size(),
-                   [this](QPainter& painter, const QRectF& target) { m_distribution->renderWhole(painter, target.toRect()); });
-    });
+    const auto addPlot = [&](const QString& title, const QString& tip, const QString& name, auto* plot) {
+        m_needProblem << add(m_exportMenu, title, {}, tip, [this, name, plot] {
+            exportView(name, plot->size(),
+                       [plot](QPainter& painter, const QRectF& target) { plot->renderWhole(painter, target.toRect()); });
+        });
+    };
+    addPlot(tr("Picture of the &curve…"), tr("Write the learning curves as PNG or SVG"), QStringLiteral("curve"), m_curve);
+    addPlot(tr("Picture of the C&DF…"), tr("Write the distribution of step times as PNG or SVG"), QStringLiteral("cdf"), m_cdf);
+    addPlot(tr("Picture of the &archive…"), tr("Write the archive as PNG or SVG"), QStringLiteral("archive"), m_archive);
+    addPlot(tr("Picture of the d&istribution…"), tr("Write the distribution as PNG or SVG"), QStringLiteral("distribution"),
+            m_distribution);
     file->addSeparator();
     add(file, tr("&Quit"), QKeySequence::Quit, tr("Close the window"), [this] { close(); });
 
@@ -332,6 +355,11 @@ void MainWindow::makeToolBar() {
     open->setToolTip(
         tr("Open a network, machine or placement file (%1)").arg(QKeySequence(QKeySequence::Open).toString(QKeySequence::NativeText)));
 
+    // What a small window cuts off goes behind an arrow at the right end: never this.
+    m_optimize->setIcon(style()->standardIcon(QStyle::SP_MediaPlay));
+    bar->addAction(m_optimize);
+    if (QWidget* button = bar->widgetForAction(m_optimize)) button->setObjectName(QStringLiteral("optimizeButton"));
+
     const auto labelled = [bar](const QString& label, QWidget* widget, const QString& tip) {
         auto* title = new QLabel(label);
         title->setContentsMargins(10, 0, 4, 0);
@@ -371,14 +399,6 @@ void MainWindow::makeToolBar() {
     options->setToolTip(m_options->toolTip());
     connect(options, &QToolButton::clicked, m_options, &QAction::trigger);
     bar->addWidget(options);
-
-    // What a small window cuts off goes behind an arrow at the right end: not these two.
-    auto* space = new QWidget;
-    space->setFixedWidth(10);
-    bar->addWidget(space);
-    m_optimize->setIcon(style()->standardIcon(QStyle::SP_MediaPlay));
-    bar->addAction(m_optimize);
-    if (QWidget* button = bar->widgetForAction(m_optimize)) button->setObjectName(QStringLiteral("optimizeButton"));
 
     auto* exportButton = new QToolButton;
     exportButton->setText(tr("Export"));
@@ -574,11 +594,11 @@ void MainWindow::editSimulation() {
     dialog->open();
 }
 
-/// What is not as usual is said in the toolbar, so that nobody wonders about the figures.
 void MainWindow::openCompare() {
     if (m_compare == nullptr) {
         m_compare = new CompareWindow(m_document.get(), m_optionsOf, this);
         connect(m_compare, &CompareWindow::placementChosen, m_document.get(), &Document::showPlacement);
+        connect(m_compare, &CompareWindow::resultsChanged, this, [this] { m_cdf->setData(m_compare->cdf()); });
     }
     m_compare->show();
     m_compare->prepare(m_evaluations->value());
@@ -586,6 +606,7 @@ void MainWindow::openCompare() {
     m_compare->activateWindow();
 }
 
+/// What is not as usual is said in the toolbar, so that nobody wonders about the figures.
 void MainWindow::showOptions() {
     const QStringList changes = changedOptions(m_document->options());
     const QString all = changes.join(QStringLiteral(" · "));
@@ -715,7 +736,7 @@ void MainWindow::showMachine() {
 /// The sizes of panels that nobody has moved yet. A small window keeps room for the graph; narrower than this the panels would be cut off.
 void MainWindow::sizePanels() {
     QDockWidget *devices = m_docks[0], *selection = m_docks[1], *runs = m_docks[2], *curve = m_docks[3], *timeline = m_docks[5];
-    resizeDocks({devices, runs}, {std::clamp(width() * 21 / 100, 230, 300), std::clamp(width() * 29 / 100, 230, 420)}, Qt::Horizontal);
+    resizeDocks({devices, runs}, {std::clamp(width() * 21 / 100, 230, 300), std::clamp(width() * 32 / 100, 230, 460)}, Qt::Horizontal);
     resizeDocks({devices, selection}, {380, 200}, Qt::Vertical);
     resizeDocks({runs, curve}, {200, 380}, Qt::Vertical);
     resizeDocks({timeline}, {std::min(300, height() / 3)}, Qt::Vertical);
@@ -763,7 +784,8 @@ void MainWindow::showRuns() {
         for (const auto& run : m_document->runs()) {
             if (run->id() != row.id || !run->progress().curve || !row.elsewhere.isEmpty()) continue;
             const SearchProgress& progress = run->progress();
-            series.push_back({run->id(), row.title, progress.curve, static_cast<double>(progress.evaluations), progress.elapsed_s});
+            series.push_back(
+                {run->id(), row.title, progress.curve, static_cast<double>(progress.evaluations), progress.elapsed_s, progress.means});
         }
     }
     m_curve->setSeries(std::move(series));
@@ -849,7 +871,7 @@ void MainWindow::showStatus() {
     m_stepStatus->setToolTip(outcome.steady_step_time_s
                                  ? tr("Time of a batch over the whole run, and of a batch once the pipeline is full and before it drains")
                                  : tr("Simulated time of a step"));
-    m_stepStatus->setText(step + (outcome.fits ? tr(" · fits") : tr(" · does not fit the memory")));
+    m_stepStatus->setText(step + (outcome.fits ? tr(" · fits") : tr(" · %1").arg(missingText(*m_document->problem(), outcome))));
     showBound(outcome);
     const Run* running = nullptr;
     for (const auto& run : m_document->runs()) {

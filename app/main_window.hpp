@@ -22,6 +22,7 @@ class QToolButton;
 namespace placewright {
 
 class ArchiveMap;
+class CdfPlot;
 class CompareWindow;
 class CurvePlot;
 class DevicePanel;
@@ -49,6 +50,7 @@ public:
     DevicePanel* devicePanel() const { return m_devices; }
     RunsView* runsView() const { return m_runs; }
     ArchiveMap* archiveMap() const { return m_archive; }
+    CdfPlot* cdfPlot() const { return m_cdf; }
     DistributionMap* distributionMap() const { return m_distribution; }
     WhyPanel* whyPanel() const { return m_why; }
     SuggestionsPanel* suggestionsPanel() const { return m_suggestions; }
@@ -129,6 +131,7 @@ private:
     TimelineView* m_timeline = nullptr;
     RunsView* m_runs = nullptr;
     CurvePlot* m_curve = nullptr;
+    CdfPlot* m_cdf = nullptr;
     ArchiveMap* m_archive = nullptr;
     DistributionMap* m_distribution = nullptr;
     WhyPanel* m_why = nullptr;

@@ -20,10 +20,12 @@
 #include <QTest>
 #include <QToolButton>
 #include <QToolTip>
+#include <QTreeWidget>
 
 #include "core/base/random.hpp"
 #include "tests/support/graphs.hpp"
 #include "widgets/archive_view.hpp"
+#include "widgets/cdf_plot.hpp"
 #include "widgets/curve_plot.hpp"
 #include "widgets/distribution_view.hpp"
 #include "widgets/message_bar.hpp"
@@ -69,13 +71,32 @@ qsizetype otherThan(const QImage& image, const QColor& color) {
 }
 
 CurveSeries series(int id, std::vector<CurvePoint> points, double evaluations, double seconds) {
-    return {id, QStringLiteral("Run #%1").arg(id), std::make_shared<const std::vector<CurvePoint>>(std::move(points)), evaluations,
-            seconds};
+    return {id, QStringLiteral("Run #%1").arg(id), std::make_shared<const std::vector<CurvePoint>>(std::move(points)), evaluations, seconds,
+            {}};
 }
 
 /// From 90 ms after a penalty to 41 ms.
 CurveSeries usualSeries(int id = 1) {
     return series(id, {{10, 0.1, 5e5, 5e5}, {20, 0.2, 0.090, 0.1}, {300, 3.0, 0.050, 0.06}, {800, 8.0, 0.041, 0.05}}, 1000, 10);
+}
+
+/// Three graphs placed in two ways; "random" does not fit one of them.
+CdfData family() {
+    return {{{"small", 0.010}, {"middle", 0.040}, {"large", 0.100}},
+            {{"optimized", {{2, 0.050}, {0, 0.010}, {1, 0.030}}}, {"random", {{0, 0.020}, {1, 0.060}, {2, 0.001, false}}}}};
+}
+
+/// A click on the tick of a scheme.
+void clickTick(const CdfPlot& cdf, int scheme) {
+    auto* list = cdf.findChild<QTreeWidget*>("schemes");
+    QStyleOptionViewItem option;
+    option.initFrom(list);
+    option.rect = list->visualItemRect(list->topLevelItem(scheme));
+    option.features = QStyleOptionViewItem::HasCheckIndicator | QStyleOptionViewItem::HasDecoration;
+    option.decorationSize = list->iconSize();
+    option.text = list->topLevelItem(scheme)->text(0);
+    const QRect tick = list->style()->subElementRect(QStyle::SE_ItemViewItemCheckIndicator, &option, list);
+    QTest::mouseClick(list->viewport(), Qt::LeftButton, {}, tick.center());
 }
 
 QList<QPointF> dataOf(const QCustomPlot& plot, int graph) {
@@ -419,6 +440,38 @@ private Q_SLOTS:
         QCOMPARE(curves.plot()->xAxis->label(), QStringLiteral("Time [s]"));
     }
 
+    void meansAreDrawnOnDemand() {
+        CurvePlot curves;
+        showAt(curves, {500, 400});
+        CurveSeries one = usualSeries();
+        one.means = {{500, 0.120}, {1000, 0.060}};
+        curves.setSeries({one});
+        QCOMPARE(curves.plot()->graphCount(), 1);
+        auto* means = curves.findChild<QCheckBox*>("means");
+        QTest::mouseClick(means, Qt::LeftButton);
+        QCOMPARE(curves.plot()->graphCount(), 2);
+        // Each mean is that of the evaluations since the one before.
+        QCOMPARE(dataOf(*curves.plot(), 1), QList<QPointF>({{0, 120}, {500, 60}, {1000, 60}}));
+        QVERIFY(curves.plot()->yAxis->range().upper > 120);
+        QVERIFY(curves.plot()->graph(1)->pen().color() != curves.plot()->graph(0)->pen().color());
+        QVERIFY(curves.plot()->graph(1)->pen().widthF() < curves.plot()->graph(0)->pen().widthF());
+        QCOMPARE(curves.plot()->legend->itemCount(), 1);
+        const QPointF at(curves.plot()->xAxis->coordToPixel(250), curves.plot()->yAxis->coordToPixel(119));
+        QMouseEvent move(QEvent::MouseMove, at, curves.plot()->mapToGlobal(at), Qt::NoButton, Qt::NoButton, {});
+        QApplication::sendEvent(curves.plot(), &move);
+        QVERIFY2(QToolTip::text().startsWith(u"Run #1, mean\n120 ms after 2"), qPrintable(QToolTip::text()));
+        // Nothing is known of the seconds at which they were reached.
+        curves.findChild<QComboBox*>("against")->setFocus();
+        QTest::keyClick(curves.findChild<QComboBox*>("against"), Qt::Key_Down);
+        QCOMPARE(curves.plot()->graphCount(), 1);
+        QVERIFY(!means->isEnabled());
+        QTest::keyClick(curves.findChild<QComboBox*>("against"), Qt::Key_Up);
+        QCOMPARE(curves.plot()->graphCount(), 2);
+        QTest::mouseClick(means, Qt::LeftButton);
+        QCOMPARE(curves.plot()->graphCount(), 1);
+        QVERIFY(curves.plot()->yAxis->range().upper < 110);
+    }
+
     void rangesLeavePenaltiesOut() {
         CurvePlot curves;
         curves.setSeries({usualSeries()});
@@ -538,11 +591,14 @@ private Q_SLOTS:
     void plotsFollowThePalette() {
         CurvePlot curves;
         ArchiveMap map;
+        CdfPlot cdf;
+        cdf.setData(family());
         curves.setSeries({usualSeries(6)});  // yellow, which is darkened on white
         const QColor onLight = curves.plot()->graph(0)->pen().color();
         curves.setPalette(darkPalette());
         map.setPalette(darkPalette());
-        for (const QCustomPlot* plot : {curves.plot(), map.plot()}) {
+        cdf.setPalette(darkPalette());
+        for (const QCustomPlot* plot : {curves.plot(), map.plot(), cdf.plot()}) {
             QVERIFY(contrast(plot->xAxis->tickLabelColor(), darkPalette().color(QPalette::Base)) > 4.5);
             QVERIFY(contrast(plot->yAxis->labelColor(), darkPalette().color(QPalette::Base)) > 4.5);
         }
@@ -562,6 +618,155 @@ private Q_SLOTS:
         QVERIFY(otherThan(image.copy(100, 0, 300, 300), curves.palette().color(QPalette::Base)) > 500);
         const QColor line = curves.plot()->graph(0)->pen().color();
         QVERIFY(otherThan(image.copy(100, 0, 300, 300), line) < 300 * 300 - 100);
+    }
+
+    // CDF
+
+    void theDistributionOfStepTimesIsASteppedCurve() {
+        CdfPlot cdf;
+        showAt(cdf, {500, 400});
+        cdf.setData(family());
+        // 10/10, 30/40 and 50/100 of one device's time.
+        const QList<QPointF> optimized = dataOf(*cdf.plot(), 0);
+        const QList<double> x{0.5, 0.5, 0.75, 1.0}, y{0, 100 / 3.0, 200 / 3.0, 100};
+        for (int i = 0; i < 4; ++i) {
+            QVERIFY(qAbs(optimized[i].x() - x[i]) < 1e-9);
+            QVERIFY(qAbs(optimized[i].y() - y[i]) < 1e-9);
+        }
+        // What does not fit never comes: two of three are all that is reached.
+        QVERIFY(qAbs(dataOf(*cdf.plot(), 1).last().y() - 200 / 3.0) < 1e-9);
+        QCOMPARE(cdf.plot()->graph(0)->lineStyle(), QCPGraph::lsStepLeft);
+        QVERIFY(cdf.plot()->xAxis->range().lower < 0.5 && cdf.plot()->xAxis->range().upper > 2);
+        QVERIFY(cdf.plot()->xAxis->range().upper < 2.5);
+        // Medians as dots and in the list.
+        QCOMPARE(dataOf(*cdf.plot(), 2).size(), 1);
+        QVERIFY(qAbs(dataOf(*cdf.plot(), 2)[0].x() - 0.75) < 1e-9);
+        QVERIFY(qAbs(dataOf(*cdf.plot(), 3)[0].x() - 2.0) < 1e-9);
+        const auto* list = cdf.findChild<QTreeWidget*>("schemes");
+        QCOMPARE(list->topLevelItem(0)->text(1), QString("0.75 ×"));
+        QCOMPARE(list->topLevelItem(1)->text(3), QString("2 of 3"));
+    }
+
+    void stepTimesAreShownInSecondsToo() {
+        CdfPlot cdf;
+        showAt(cdf, {500, 400});
+        cdf.setData(family());
+        auto* axis = cdf.findChild<QComboBox*>("axis");
+        axis->setFocus();
+        QTest::keyClick(axis, Qt::Key_Down);
+        QCOMPARE(dataOf(*cdf.plot(), 0).mid(0, 4), QList<QPointF>({{10, 0}, {10, 100 / 3.0}, {30, 200 / 3.0}, {50, 100}}));
+        QVERIFY(cdf.plot()->xAxis->label().contains(u"[ms]"));
+        QCOMPARE(cdf.findChild<QTreeWidget*>("schemes")->topLevelItem(0)->text(1), QString("30.0 ms"));
+
+        // Where no graph fits on one device there is nothing to compare with; the choice comes back with data that has it.
+        QTest::keyClick(axis, Qt::Key_Up);
+        CdfData alone = family();
+        for (CdfGraph& graph : alone.graphs) graph.one_device_s = 0;
+        cdf.setData(alone);
+        QCOMPARE(axis->currentText(), QString("Step time"));
+        QCOMPARE(dataOf(*cdf.plot(), 0)[1].x(), 10.0);
+        cdf.setData(family());
+        QCOMPARE(axis->currentText(), QString("Relative to one device"));
+        // A graph that does not is left out, for every scheme.
+        CdfData partly = family();
+        partly.graphs[2].one_device_s = 0;
+        cdf.setData(partly);
+        QCOMPARE(dataOf(*cdf.plot(), 0)[2].y(), 100.0);
+        QCOMPARE(dataOf(*cdf.plot(), 1)[2].y(), 100.0);
+    }
+
+    void schemesAreTickedOffAndOn() {
+        CdfPlot cdf;
+        showAt(cdf, {500, 400});
+        cdf.setData(family());
+        const auto visible = [&](int graph) { return cdf.plot()->graph(graph)->visible(); };
+        QVERIFY(visible(0) && visible(1) && visible(2) && visible(3));
+        clickTick(cdf, 1);
+        QVERIFY(visible(0) && !visible(1) && visible(2) && !visible(3));
+        QVERIFY(cdf.plot()->xAxis->range().upper < 1.2);  // random is not fitted any more
+        // It stays off while data comes in.
+        cdf.setData(family());
+        QVERIFY(visible(0) && !visible(1));
+        auto* list = cdf.findChild<QTreeWidget*>("schemes");
+        QCOMPARE(list->topLevelItem(1)->checkState(0), Qt::Unchecked);
+        list->setFocus();
+        list->setCurrentItem(list->topLevelItem(1));
+        QTest::keyClick(list, Qt::Key_Space);
+        QVERIFY(visible(1) && visible(3));
+    }
+
+    void theStepTimeAxisTurnsLogarithmic() {
+        CdfPlot cdf;
+        showAt(cdf, {500, 400});
+        cdf.setData(family());
+        QTest::mouseClick(cdf.findChild<QCheckBox*>("logX"), Qt::LeftButton);
+        QCOMPARE(cdf.plot()->xAxis->scaleType(), QCPAxis::stLogarithmic);
+        QVERIFY(cdf.plot()->xAxis->range().lower > 0.4 && cdf.plot()->xAxis->range().lower < 0.5);
+        // The wheel zooms along the times alone, and the range stays while data comes in.
+        const QPoint centre = cdf.plot()->axisRect()->center();
+        QWheelEvent wheel(centre, cdf.plot()->mapToGlobal(centre), {}, {0, 120}, Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
+        QApplication::sendEvent(cdf.plot(), &wheel);
+        const QCPRange zoomed = cdf.plot()->xAxis->range();
+        QVERIFY(zoomed.lower > 0.5);
+        QCOMPARE(cdf.plot()->yAxis->range().upper, 116.0);
+        cdf.setData(family());
+        QCOMPARE(cdf.plot()->xAxis->range(), zoomed);
+        QTest::mouseClick(cdf.findChild<QToolButton*>("fit"), Qt::LeftButton);
+        QVERIFY(cdf.plot()->xAxis->range().lower < 0.5);
+    }
+
+    void hoveringAStepTellsItsGraph() {
+        CdfPlot cdf;
+        showAt(cdf, {500, 400});
+        cdf.setData(family());
+        QTRY_VERIFY(cdf.plot()->axisRect()->width() > 200);
+        const auto move = [&](double x, double y) {
+            const QPointF at(cdf.plot()->xAxis->coordToPixel(x), cdf.plot()->yAxis->coordToPixel(y));
+            QMouseEvent event(QEvent::MouseMove, at, cdf.plot()->mapToGlobal(at), Qt::NoButton, Qt::NoButton, {});
+            QApplication::sendEvent(cdf.plot(), &event);
+        };
+        move(0.76, 60);
+        QCOMPARE(QToolTip::text(), QString("optimized\nmiddle: 30.0 ms, 75 % of one device\n67 % of the graphs take no longer"));
+        move(1.99, 50);
+        QVERIFY2(QToolTip::text().startsWith(u"random\nsmall: 20.0 ms, 200 %"), qPrintable(QToolTip::text()));
+        clickTick(cdf, 1);
+        cdf.plot()->xAxis->setRange(0, 3);
+        auto* tracer = qobject_cast<QCPItemTracer*>(cdf.plot()->item(3));
+        move(0.76, 60);
+        QVERIFY(tracer->visible());
+        move(1.99, 50);
+        QVERIFY(!tracer->visible());
+    }
+
+    void withoutStepTimesThePanelSaysWhatWouldFillIt() {
+        CdfPlot cdf;
+        showAt(cdf, {500, 400});
+        auto* empty = cdf.findChild<QLabel*>("empty");
+        QVERIFY(empty->isVisible() && empty->text().contains(u"Compare"));
+        CdfData started = family();
+        for (CdfScheme& scheme : started.schemes) scheme.values.clear();
+        cdf.setData(started);
+        QVERIFY(empty->isVisible());
+        cdf.setData(family());
+        QVERIFY(!empty->isVisible() && cdf.plot()->isVisible());
+    }
+
+    void aPictureOfTheDistributionHasALegend() {
+        CdfPlot cdf;
+        cdf.setData(family());
+        const auto picture = [&] {
+            QImage image(500, 300, QImage::Format_RGB32);
+            image.fill(Qt::white);
+            QPainter painter(&image);
+            cdf.renderWhole(painter, image.rect());
+            return image;
+        };
+        const QImage both = picture();
+        CdfData renamed = family();
+        renamed.schemes[1].title = QStringLiteral("expert");
+        cdf.setData(renamed);
+        QVERIFY(picture() != both);
+        QVERIFY(!cdf.plot()->legend->visible());
     }
 
     // Archive

@@ -9,6 +9,8 @@
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QSpinBox>
+#include <QTabBar>
+#include <QTabWidget>
 #include <QTest>
 #include <QTreeWidget>
 #include <QUndoStack>
@@ -17,6 +19,7 @@
 #include "core/algorithms.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/window.hpp"
+#include "widgets/cdf_plot.hpp"
 #include "widgets/qcustomplot_header.hpp"
 #include "widgets/standing_plot.hpp"
 
@@ -155,6 +158,46 @@ private Q_SLOTS:
         QVERIFY(control<QLabel>(compare, "test")->text().isEmpty());
     }
 
+    void stepTimesAreDrawnAsDistributions() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        CompareWindow* compare = openCompare(shown);
+        checkOnly(compare, "algorithms", {"single-device", "hill-climbing"});
+        type(compare, "seeds", 4);
+        type(compare, "evaluations", 60);
+        // The family grows while the comparison runs.
+        QList<int> sizes;
+        connect(compare, &CompareWindow::resultsChanged, this, [&] {
+            int size = 0;
+            for (const CdfScheme& scheme : compare->cdf().schemes) size += static_cast<int>(scheme.values.size());
+            sizes << size;
+        });
+        clickStart(compare);
+        QVERIFY(ends(compare));
+        QCOMPARE(sizes.first(), 0);
+        QCOMPARE(sizes.last(), 8);
+        QVERIFY(std::ranges::is_sorted(sizes));
+
+        auto* tabs = control<QTabWidget>(compare, "plots");
+        QTest::mouseClick(tabs->tabBar(), Qt::LeftButton, {}, tabs->tabBar()->tabRect(1).center());
+        auto* here = compare->findChild<CdfPlot*>();
+        QVERIFY(here->plot()->isVisible());
+        const Job& job = shown.document.job();
+        std::vector<double> expected;
+        for (const ComparedRun& run : compare->run()->cases().at(0)->compared.runs) {
+            if (run.contestant == 1) expected.push_back(run.progress.best.step_time_s / job.single_device_s);
+        }
+        std::ranges::sort(expected);
+        for (const CdfPlot* cdf : {here, shown.window.cdfPlot()}) {
+            // Nothing but one device, which is what the axis is relative to.
+            QCOMPARE(cdf->plot()->graph(0)->data()->at(1)->key, 1.0);
+            for (int i = 0; i < 4; ++i) {
+                QCOMPARE(cdf->plot()->graph(1)->data()->at(i + 1)->key, expected[static_cast<std::size_t>(i)]);
+                QCOMPARE(cdf->plot()->graph(1)->data()->at(i + 1)->value, 25.0 * (i + 1));
+            }
+        }
+    }
+
     void bestPlacementIsShown() {
         Shown shown;
         QVERIFY(shown.open(m_network, m_machine));
@@ -233,6 +276,14 @@ private Q_SLOTS:
         QCOMPARE(table->topLevelItem(1)->child(0)->text(0), cases[1]->failure);
     }
 
+    void machinesGoByTheirNames() {
+        Shown shown;
+        auto* machines = control<QListWidget>(openCompare(shown), "machines");
+        QStringList titles;
+        for (int row = 0; row < machines->count(); ++row) titles << machines->item(row)->text();
+        QVERIFY2(titles.contains("4x V100, NVLink"), qPrintable(titles.join(u'|')));
+    }
+
     void nothingCheckedCannotStart() {
         Shown shown;
         CompareWindow* compare = openCompare(shown);
@@ -250,7 +301,8 @@ private Q_SLOTS:
         clickStart(compare);
         QVERIFY(QTest::qWaitFor([&] { return !compare->run()->cases().empty(); }, kPatience_ms));
         // A closed window goes on and is as it was when it is opened again.
-        compare->close();
+        QTest::mouseClick(control<QPushButton>(compare, "close"), Qt::LeftButton);
+        QVERIFY(!compare->isVisible());
         QCOMPARE(compare->run()->state(), ComparisonRun::State::running);
         shown->window.activateWindow();
         QVERIFY(QTest::qWaitForWindowActive(&shown->window));

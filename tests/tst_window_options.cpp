@@ -125,6 +125,36 @@ private Q_SLOTS:
     }
     void cleanup() { m_place.reset(); }
 
+    void aMachineThatCannotTakeThePlacementSaysSo() {
+        Shown shown;
+        QVERIFY(shown.open(m_trained, m_machine));
+        // What it can take needs no word.
+        shown.document.setMachine(m_place->write("two.json", test::uniform_machine(2)));
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.message(), QString());
+        shown.document.undoStack()->undo();
+        shown.document.moveOps({0}, 2);
+        QVERIFY(shown.waitUntilIdle());
+        const Placement before = shown.document.placement();
+        shown.document.setMachine(m_place->file("two.json"));
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY2(shown.message().contains("cannot carry the placement over"), qPrintable(shown.message()));
+        QCOMPARE(shown.document.placement(), shown.document.job().single_device);
+        shown.document.undoStack()->undo();
+        QCOMPARE(shown.document.placement(), before);
+    }
+
+    void howMuchMemoryIsMissingIsSaid() {
+        Shown shown;
+        QVERIFY(shown.open(m_trained, m_place->write("small.json", test::uniform_machine(2, 1000))));
+        const Outcome& outcome = shown.document.timeline()->outcome;
+        QVERIFY(!outcome.fits);
+        QCOMPARE(outcome.peak_bytes[1], 0.0);
+        const double missing_bytes = outcome.peak_bytes[0] - shown.document.problem()->memory_limit_bytes[0];
+        const QString expected = QStringLiteral("does not fit: gpu:0 lacks %1").arg(QString::fromStdString(format_bytes(missing_bytes)));
+        QVERIFY2(stepStatus(shown).endsWith(expected), qPrintable(stepStatus(shown)));
+    }
+
     // --- from the controls to the job ---
 
     void everyControlReachesTheJob() {

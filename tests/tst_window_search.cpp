@@ -224,6 +224,17 @@ private Q_SLOTS:
         QCOMPARE(shown.document.bound()->value_s, three_s);
     }
 
+    void aSmallWindowKeepsOptimize() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.window.resize(640, 600);
+        QTest::qWait(50);
+        QVERIFY(shown.window.findChild<QToolButton*>("optimizeButton")->isVisible());
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(!rows(shown).empty());
+    }
+
     void tighteningCanBeStopped() {
         Shown shown;
         QVERIFY(shown.open("resnet50", "4x-v100-pcie"));

@@ -2,7 +2,6 @@
 #include "widgets/curve_plot.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -24,20 +23,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Series colours repeat after eight; then the line pattern tells the runs apart.
-QPen seriesPen(int run, const QColor& background) {
-    static constexpr std::array kPatterns{Qt::SolidLine, Qt::DashLine, Qt::DotLine, Qt::DashDotLine};
-    return {runColor(run, background), 2, kPatterns[static_cast<std::size_t>(std::max(run, 0)) / 8 % kPatterns.size()]};
-}
-
-/// A log axis labels whole decades, which leaves a narrow range without any; that gets the ticks of a linear one.
-void updateTicker(QCPAxis& axis) {
-    constexpr double kNarrow = 30;
-    const bool decades = axis.scaleType() == QCPAxis::stLogarithmic && axis.range().upper > kNarrow * axis.range().lower;
-    if (decades == !axis.ticker().dynamicCast<QCPAxisTickerLog>().isNull()) return;
-    axis.setTicker(decades ? QSharedPointer<QCPAxisTicker>(new QCPAxisTickerLog) : QSharedPointer<QCPAxisTicker>::create());
-}
-
 }  // namespace
 
 CurvePlot::CurvePlot(QWidget* parent) : QWidget(parent), m_unit(timeUnitFor(1e-3)) {
@@ -54,6 +39,8 @@ CurvePlot::CurvePlot(QWidget* parent) : QWidget(parent), m_unit(timeUnitFor(1e-3
     };
     m_logX = makeCheck("logX", tr("Log x"), tr("Logarithmic horizontal axis"));
     m_logY = makeCheck("logY", tr("Log y"), tr("Logarithmic step times"));
+    m_means =
+        makeCheck("means", tr("Mean"), tr("Also the mean step time of the placements that each search has scored, against evaluations"));
     auto* fitButton = new QToolButton(this);
     fitButton->setObjectName("fit");
     fitButton->setText(tr("Fit"));
@@ -71,7 +58,7 @@ CurvePlot::CurvePlot(QWidget* parent) : QWidget(parent), m_unit(timeUnitFor(1e-3
     for (QCPAxis* axis : {m_plot->xAxis, m_plot->yAxis}) {
         axis->setNumberFormat("gb");
         axis->setNumberPrecision(5);
-        connect(axis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, [axis] { updateTicker(*axis); });
+        connect(axis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, [axis] { updateLogTicker(*axis); });
     }
 
     m_bound = new QCPItemStraightLine(m_plot);
@@ -92,7 +79,8 @@ CurvePlot::CurvePlot(QWidget* parent) : QWidget(parent), m_unit(timeUnitFor(1e-3
 
     auto* controls = new QHBoxLayout;
     controls->setContentsMargins(4, 4, 4, 4);
-    for (QWidget* widget : {static_cast<QWidget*>(m_against), static_cast<QWidget*>(m_logX), static_cast<QWidget*>(m_logY)})
+    for (QWidget* widget :
+         {static_cast<QWidget*>(m_against), static_cast<QWidget*>(m_logX), static_cast<QWidget*>(m_logY), static_cast<QWidget*>(m_means)})
         controls->addWidget(widget);
     controls->addStretch(1);
     controls->addWidget(fitButton);
@@ -107,6 +95,11 @@ CurvePlot::CurvePlot(QWidget* parent) : QWidget(parent), m_unit(timeUnitFor(1e-3
         updateAxes();
     };
     connect(m_against, &QComboBox::currentIndexChanged, this, [this, fitAgain] {
+        m_means->setEnabled(!againstSeconds());
+        updateGraphs();
+        fitAgain();
+    });
+    connect(m_means, &QCheckBox::toggled, this, [this, fitAgain] {
         updateGraphs();
         fitAgain();
     });
@@ -171,11 +164,14 @@ double CurvePlot::bestTime() const {
 void CurvePlot::updateGraphs() {
     const double best = bestTime();
     if (std::isfinite(best)) m_unit = timeUnitFor(best);
-    while (m_plot->graphCount() > static_cast<int>(m_series.size())) m_plot->removeGraph(m_plot->graphCount() - 1);
-    while (m_plot->graphCount() < static_cast<int>(m_series.size())) m_plot->addGraph()->setLineStyle(QCPGraph::lsStepLeft);
-
     const bool seconds = againstSeconds();
-    for (int i = 0; i < m_plot->graphCount(); ++i) {
+    const auto runs = static_cast<int>(m_series.size());
+    const int graphs = m_means->isChecked() && !seconds ? 2 * runs : runs;
+    while (m_plot->graphCount() > graphs) m_plot->removeGraph(m_plot->graphCount() - 1);
+    while (m_plot->graphCount() < graphs) m_plot->addGraph()->setLineStyle(QCPGraph::lsStepLeft);
+
+    const QColor base = m_plot->palette().color(QPalette::Base);
+    for (int i = 0; i < runs; ++i) {
         const CurveSeries& series = m_series[i];
         QCPGraph& graph = *m_plot->graph(i);
         QVector<QCPGraphData> points;
@@ -190,8 +186,27 @@ void CurvePlot::updateGraphs() {
         if (!points.isEmpty() && end > points.last().key) points.append({end, points.last().value});
         const bool above = !points.isEmpty() && points.last().value > kRelevantFactor * best * m_unit.per_second;
         graph.data()->set(points, true);
-        graph.setPen(seriesPen(series.run, m_plot->palette().color(QPalette::Base)));
+        graph.setPen(seriesPen(series.run, base));
         graph.setName(above ? tr("%1 (above)").arg(series.title) : series.title);
+    }
+    for (int i = runs; i < graphs; ++i) {
+        const CurveSeries& series = m_series[i - runs];
+        QVector<QCPGraphData> points;
+        double from = 0;
+        for (const SeriesPoint& mean : series.means) {
+            points.append({from, mean.value * m_unit.per_second});
+            from = static_cast<double>(mean.evaluations);
+        }
+        if (!points.isEmpty()) points.append({from, points.last().value});
+        QCPGraph& graph = *m_plot->graph(i);
+        QPen pen = seriesPen(series.run, base);
+        pen.setColor(mixedColor(base, pen.color(), 0.55F));
+        pen.setWidthF(1.2);
+        graph.data()->set(points, true);
+        graph.setPen(pen);
+        graph.setName(tr("%1, mean").arg(series.title));
+        // The lines of the best stand for their runs.
+        graph.removeFromLegend();
     }
 }
 
@@ -210,7 +225,7 @@ void CurvePlot::updateBound() {
 void CurvePlot::updateAxes() {
     m_plot->xAxis->setScaleType(m_logX->isChecked() ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
     m_plot->yAxis->setScaleType(m_logY->isChecked() ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
-    for (QCPAxis* axis : {m_plot->xAxis, m_plot->yAxis}) updateTicker(*axis);
+    for (QCPAxis* axis : {m_plot->xAxis, m_plot->yAxis}) updateLogTicker(*axis);
     m_plot->xAxis->setLabel(againstSeconds() ? tr("Time [s]") : tr("Evaluations"));
     m_plot->yAxis->setLabel(tr("Best step time [%1]").arg(m_unit.name));
     if (m_following) fit();
@@ -281,7 +296,9 @@ void CurvePlot::showValueAt(QPoint position) {
     const QString where =
         againstSeconds() ? tr("after %1 s").arg(x, 0, 'f', x < 10 ? 2 : 0) : tr("after %L1 evaluations").arg(std::floor(x), 0, 'f', 0);
     const QString time = QString::fromStdString(format_seconds(value / m_unit.per_second));
-    QToolTip::showText(m_plot->mapToGlobal(position), tr("%1\n%2 %3").arg(m_series[found].title, time, where), m_plot);
+    const auto runs = static_cast<int>(m_series.size());
+    const QString title = found < runs ? m_series[found].title : m_plot->graph(found)->name();
+    QToolTip::showText(m_plot->mapToGlobal(position), tr("%1\n%2 %3").arg(title, time, where), m_plot);
     m_plot->replot(QCustomPlot::rpQueuedReplot);
 }
 

@@ -26,15 +26,17 @@ struct CurveSeries {
     std::shared_ptr<const std::vector<CurvePoint>> points;
     double evaluations = 0;  ///< the best so far holds up to here
     double seconds = 0;
+    std::vector<SeriesPoint> means;  ///< mean step time of the placements scored, by evaluations
 };
 
 /// Best step time against evaluations or seconds, several runs over each other, with linear or logarithmic axes and the lower bound as a
-/// line. The axes follow the data until the person zooms or drags; a double click or "Fit" makes them follow again.
+/// line. On demand a lighter line a run shows the mean step time of the placements that it has scored; that is known by evaluations only.
+/// The axes follow the data until the person zooms or drags; a double click or "Fit" makes them follow again.
 class CurvePlot : public QWidget {
     Q_OBJECT
 public:
     explicit CurvePlot(QWidget* parent = nullptr);
-    /// Graph i of the plot is series i. Cheap: called while searches run.
+    /// Graph i of the plot is series i, then come the means where they are shown. Cheap: called while searches run.
     void setSeries(std::vector<CurveSeries> series);
     /// A horizontal line; 0: none.
     void setLowerBound(double seconds);
@@ -65,6 +67,7 @@ private:
     QComboBox* m_against = nullptr;
     QCheckBox* m_logX = nullptr;
     QCheckBox* m_logY = nullptr;
+    QCheckBox* m_means = nullptr;
     QCustomPlot* m_plot = nullptr;
     QCPItemStraightLine* m_bound = nullptr;
     QCPItemText* m_boundLabel = nullptr;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "widgets/plot_style.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -25,6 +26,18 @@ QColor runColor(int run, const QColor& background) {
     const QColor color = seriesColor(run);
     const bool lost = std::abs(qGray(color.rgb()) - qGray(background.rgb())) < kNear;
     return lost ? mixedColor(color, readableOn(background), 0.3F) : color;
+}
+
+QPen seriesPen(int run, const QColor& background) {
+    static constexpr std::array kPatterns{Qt::SolidLine, Qt::DashLine, Qt::DotLine, Qt::DashDotLine};
+    return {runColor(run, background), 2, kPatterns[static_cast<std::size_t>(std::max(run, 0)) / 8 % kPatterns.size()]};
+}
+
+void updateLogTicker(QCPAxis& axis) {
+    constexpr double kNarrow = 30;
+    const bool decades = axis.scaleType() == QCPAxis::stLogarithmic && axis.range().upper > kNarrow * axis.range().lower;
+    if (decades == !axis.ticker().dynamicCast<QCPAxisTickerLog>().isNull()) return;
+    axis.setTicker(decades ? QSharedPointer<QCPAxisTicker>(new QCPAxisTickerLog) : QSharedPointer<QCPAxisTicker>::create());
 }
 
 void stylePlot(QCustomPlot& plot) {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <QColor>
+#include <QPen>
 #include <QRect>
 #include <QString>
 
+class QCPAxis;
 class QCustomPlot;
 class QLabel;
 class QPainter;
@@ -28,6 +30,13 @@ TimeUnit timeUnitFor(double seconds);
 
 /// The colour of a run's series, moved away from `background` where it would be lost on it.
 QColor runColor(int run, const QColor& background);
+
+/// The line of a run's series. Colours repeat after eight; then the pattern tells the runs apart.
+QPen seriesPen(int run, const QColor& background);
+
+/// A log axis labels whole decades, which leaves a narrow range without any; that gets the ticks of a linear one. To be called whenever
+/// the range or the scale has changed.
+void updateLogTicker(QCPAxis& axis);
 
 /// Gives axes, grid, legend and background the colours of the plot's palette and its font.
 void stylePlot(QCustomPlot& plot);

@@ -3,11 +3,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace placewright {
 
 PlacetoState::PlacetoState(const PolicyGraph& graph, const Placement& start)
-    : graph_(graph), device_(graph.nodes), decided_(graph.nodes), load_(graph.devices), fill_(graph.devices) {
+    : graph_(graph),
+      device_(graph.nodes),
+      decided_(graph.nodes),
+      load_(graph.devices),
+      fill_(graph.devices),
+      beside_(graph.devices),
+      near_(graph.devices),
+      end_(graph.nodes, -1.0F),
+      free_(graph.devices),
+      ends_(graph.devices) {
     for (GroupId node = 0; node < graph.nodes; ++node) {
         device_[node] = graph.index_of(start[node]);
         if (device_[node] < graph.devices) {
@@ -20,7 +30,48 @@ PlacetoState::PlacetoState(const PolicyGraph& graph, const Placement& start)
     if (total_time_ <= 0) total_time_ = 1;
 }
 
+void PlacetoState::turn_to(GroupId node) {
+    current_ = node;
+    if (end_[node] >= 0) {
+        std::ranges::fill(end_, -1.0F);
+        std::ranges::fill(free_, 0.0F);
+    }
+    for (std::size_t device = 0; device < graph_.devices; ++device) ends_[device] = end_on(device);
+    // As far apart as a node may start at the earliest and end at the latest, or a fiftieth of the longest way if that is more.
+    constexpr float kNear = 0.02F;
+    const float slack = std::max(kNear, 1 - graph_.top_level[node] - graph_.bottom_level[node]);
+    const float first = graph_.top_level[node] - kNear, last = graph_.top_level[node] + graph_.duration[node] + slack;
+    std::ranges::fill(beside_, 0.0F);
+    std::ranges::fill(near_, 0.0F);
+    float all = 0, all_near = 0;
+    for (GroupId other = 0; other < graph_.nodes; ++other) {
+        if (other == node || PlacetoNetwork::set_of(graph_, node, other) != 2) continue;
+        const float time = graph_.time[other];
+        const bool near = graph_.top_level[other] < last && graph_.top_level[other] + graph_.duration[other] > first;
+        all += time;
+        all_near += near ? time : 0;
+        if (device_[other] >= graph_.devices) continue;
+        beside_[device_[other]] += time;
+        near_[device_[other]] += near ? time : 0;
+    }
+    for (float& share : beside_) share /= std::max(all, 1e-6F);
+    for (float& share : near_) share /= std::max(all_near, 1e-6F);
+}
+
+float PlacetoState::end_on(std::size_t device) const {
+    float start = free_[device];
+    for (std::uint32_t edge = graph_.parent_begin[current_]; edge < graph_.parent_begin[current_ + 1]; ++edge) {
+        const GroupId before = graph_.parent[edge];
+        if (end_[before] < 0 || device_[before] >= graph_.devices) continue;
+        const std::size_t link = device_[before] * graph_.devices + device;
+        start = std::max(start,
+                         end_[before] + graph_.latency[link] + static_cast<float>(graph_.parent_bytes[edge]) * graph_.byte_duration[link]);
+    }
+    return start + graph_.duration_on[std::size_t{current_} * graph_.devices + device];
+}
+
 void PlacetoState::decide(std::uint16_t device) {
+    end_[current_] = free_[device] = ends_[device];
     decided_[current_] += 1;
     std::uint16_t& mine = device_[current_];
     const std::size_t row = std::size_t{current_} * graph_.devices;
@@ -43,6 +94,8 @@ void PlacetoState::node_features(const PlacetoNetwork& network, GroupId node, fl
         for (std::size_t i = 0; i < network.devices; ++i) *features++ = i == device ? 1.0F : 0.0F;
         return;
     }
+    *features++ = graph_.top_level[node];
+    *features++ = graph_.bottom_level[node];
     const bool known = device < graph_.devices;
     *features++ = known ? std::log1p(graph_.time_on[std::size_t{node} * graph_.devices + device]) : 0;
     *features++ = known ? graph_.speed[device] : 0;
@@ -76,6 +129,16 @@ void PlacetoState::device_features(std::size_t device, float* features) const {
     *features++ = static_cast<float>(from_all > 0 ? from / from_all : 0);
     *features++ = static_cast<float>(to_all > 0 ? to / to_all : 0);
     *features++ = here ? 1.0F : 0.0F;
+    *features++ = beside_[device];
+    *features++ = near_[device];
+    float first = std::numeric_limits<float>::infinity();
+    for (std::size_t other = 0; other < graph_.devices; ++other) {
+        if (graph_.allowed[std::size_t{current_} * graph_.devices + other] != 0) first = std::min(first, ends_[other]);
+    }
+    // Against a hundredth of the longest way, and never more than 1.
+    const float later = 100 * (ends_[device] - first);
+    *features++ = later / (1 + std::abs(later));
+    *features++ = ends_[device] <= first ? 1.0F : 0.0F;
 }
 
 }  // namespace placewright

@@ -36,10 +36,10 @@ struct PlacetoNetwork {
     static constexpr std::size_t kMostWidth = 256;
     /// Of a node: time, bytes, times decided on, whether it is the one to be placed, and its device.
     static constexpr std::size_t kPlainFeatures = 4;
-    /// Of its device, where devices are told apart by features: time on it, speed, memory.
-    static constexpr std::size_t kOwnDeviceFeatures = 3;
+    /// Where devices are told apart by features: when it runs at best (two levels); of its device the time on it, speed, memory.
+    static constexpr std::size_t kOwnDeviceFeatures = 5;
     /// Of a device that may be chosen: see device_features().
-    static constexpr std::size_t kDeviceFeatures = 9;
+    static constexpr std::size_t kDeviceFeatures = 13;
     /// From the node to be placed all others are ancestors, descendants or neither; each kind is pooled by itself.
     static constexpr std::size_t kSets = 3;
 
@@ -65,7 +65,7 @@ public:
     /// Index of the device that a node is on, or graph.devices.
     std::uint16_t device(GroupId node) const { return device_[node]; }
     /// `node` is to be decided on next.
-    void turn_to(GroupId node) { current_ = node; }
+    void turn_to(GroupId node);
     GroupId current() const { return current_; }
     void decide(std::uint16_t device);
 
@@ -73,16 +73,27 @@ public:
     void node_features(const PlacetoNetwork& network, GroupId node, float* features) const;
     /// Writes kDeviceFeatures numbers of a device for the current node: speed, memory, time of the node, its memory, time and memory of
     /// what else is there, shares of the bytes from parents and to children that would stay there (those that cross a link count by its
-    /// speed, up to half), whether it is there now.
+    /// speed, up to half), whether it is there now;
+    /// of the time of the nodes that are neither before nor behind it the share that is there, and the same of those that run at about the
+    /// same time at best; how much later than on the best device it would end, had the nodes been scheduled in the order in which they
+    /// were decided on in this pass; whether it would end first there.
     void device_features(std::size_t device, float* features) const;
 
 private:
+    float end_on(std::size_t device) const;
+
     const PolicyGraph& graph_;
     std::vector<std::uint16_t> device_;
     std::vector<float> decided_;  ///< how many times
     GroupId current_ = 0;
     std::vector<double> load_, fill_;  ///< [device]: time of what is there as a share of the total on the best device; memory as a share
     double total_time_ = 0;
+    // Seen from the current node; [device], as shares.
+    std::vector<float> beside_, near_;
+    // A schedule of the nodes in the order in which they were decided on, since one came again: in shares of the longest way.
+    std::vector<float> end_;   ///< [node]; negative: not yet decided on
+    std::vector<float> free_;  ///< [device]: when all that is on it has ended
+    std::vector<float> ends_;  ///< [device]: when the current node would end there
 };
 
 }  // namespace placewright

@@ -69,7 +69,7 @@ private:
 }  // namespace
 
 std::span<const PolicyInfo> policies() {
-    static const std::array list{placeto_policy()};
+    static const std::array list{placeto_policy(), colocrl_policy(), hierarchical_policy(), spotlight_policy(), gdp_policy()};
     return list;
 }
 

@@ -60,5 +60,9 @@ std::vector<AlgorithmInfo> learned_algorithms();
 
 // The list's entries.
 PolicyInfo placeto_policy();
+PolicyInfo colocrl_policy();
+PolicyInfo hierarchical_policy();
+PolicyInfo spotlight_policy();
+PolicyInfo gdp_policy();
 
 }  // namespace placewright

@@ -39,11 +39,10 @@ struct PolicyParameter {
 
 /// A placement drawn decision by decision.
 struct Rollout {
-    Placement start;                     ///< what it began with
-    std::vector<GroupId> nodes;          ///< [decision]: which group, any number of times
-    std::vector<std::uint16_t> devices;  ///< [decision]: index among PolicyGraph::choices.devices()
-    /// Choices that are not of devices, such as the cluster of each group in a hierarchical policy; empty for most.
-    std::vector<std::uint16_t> clusters;
+    Placement start;                      ///< what it began with
+    std::vector<GroupId> nodes;           ///< [decision]: which group, any number of times
+    std::vector<std::uint16_t> devices;   ///< [decision]: index among PolicyGraph::choices.devices()
+    std::vector<std::uint16_t> clusters;  ///< [decision]: of the group, in a hierarchical policy; empty for others
 
     bool operator==(const Rollout&) const = default;
 };
@@ -56,7 +55,8 @@ Placement last_placement(const PolicyGraph& graph, const Rollout& rollout);
 ///   sum over rollouts and decisions of advantage * log pi(decision) + entropy_weight * H(pi(.))
 /// or, with weights before (proximal policy optimization; Schulman et al., 2017), of
 ///   sum of advantage * pi / pi_before + entropy_weight * H - divergence_weight * KL(pi_before || pi).
-/// For policies with clusters their choices count as decisions behind those of devices, with the advantage of the last one.
+/// For policies with clusters their choices count as decisions behind those of devices, with the advantage of the last one; of the devices
+/// in a cluster only one is decided on, see HierarchicalNetwork.
 struct GradientTask {
     const PolicyGraph& graph;
     std::span<const float> weights;
@@ -70,6 +70,7 @@ struct GradientTask {
 struct GradientSummary {
     double entropy = 0;     ///< nats, the mean over the decisions that have a choice
     double divergence = 0;  ///< KL(before || now) in nats, likewise; 0 without weights before
+    double objective = 0;   ///< what the gradient is of
 };
 
 /// Without state: weights are its caller's, so that workers share a policy, and any number of threads may use it.
@@ -83,13 +84,17 @@ public:
     /// whole of it, and what they begin with does not matter.
     virtual bool improves() const = 0;
 
-    /// Decides on the nodes of `order`, which may hold nodes more than once (policies that decide on the whole placement have a rule of
-    /// their own). `greedy`: takes the most likely device (the first of equals) each time; `random` is not used then.
+    /// Decides on the nodes of `order`, which may hold nodes more than once if the policy improves; others read the network in this order,
+    /// and see only groups that are in it. `greedy`: takes the most likely device (the first of equals) each time; `random` is not used
+    /// then.
     virtual Rollout roll_out(const PolicyGraph& graph, std::span<const float> weights, const Placement& start,
                              std::span<const GroupId> order, Random& random, bool greedy) const = 0;
 
     /// Adds the gradient to `gradient`, which has the size of the weights.
     virtual GradientSummary add_gradient(const GradientTask& task, std::span<float> gradient) const = 0;
+
+    /// Rollouts of a graph that add_gradient had best be given at a time.
+    virtual std::uint32_t batch_size() const { return 1; }
 
     std::size_t size() const;
     std::vector<float> initial_weights(std::uint64_t seed) const;

@@ -86,6 +86,10 @@ double mean(std::span<const double> values) {
 
 }  // namespace
 
+std::uint32_t policy_kind_count() {
+    return static_cast<std::uint32_t>(known_kinds().size()) + 1;
+}
+
 PolicyGraph::PolicyGraph(std::shared_ptr<const Problem> shared, bool allow_cpu) : choices(std::move(shared), allow_cpu) {
     const Problem& problem = choices.problem();
     const Graph& network = *problem.forward;
@@ -118,7 +122,7 @@ PolicyGraph::PolicyGraph(std::shared_ptr<const Problem> shared, bool allow_cpu) 
     descendants = reachable(backwards, [&](GroupId node) { return children(node); });
 
     // What nodes are like.
-    kind_count = static_cast<std::uint32_t>(known_kinds().size()) + 1;
+    kind_count = policy_kind_count();
     kinds.resize(std::size_t{nodes} * kind_count);
     shape.resize(std::size_t{nodes} * 4);
     std::map<std::string_view, std::size_t> kind_index;
@@ -156,6 +160,31 @@ PolicyGraph::PolicyGraph(std::shared_ptr<const Problem> shared, bool allow_cpu) 
     bytes = shares(output_bytes);
     memory = shares(held_bytes);
 
+    std::vector<double> above_s(nodes), below_s(nodes);
+    std::vector<std::size_t> place(nodes);
+    for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+    double longest_s = 0;
+    for (const GroupId node : order) {
+        for (const GroupId before : parents(node)) {
+            if (place[before] < place[node]) above_s[node] = std::max(above_s[node], above_s[before] + times_s[before]);
+        }
+        longest_s = std::max(longest_s, above_s[node] + times_s[node]);
+    }
+    for (const GroupId node : backwards) {
+        for (const GroupId behind : children(node)) {
+            if (place[node] < place[behind]) below_s[node] = std::max(below_s[node], below_s[behind]);
+        }
+        below_s[node] += times_s[node];
+    }
+    for (GroupId node = 0; node < nodes; ++node) {
+        top_level.push_back(static_cast<float>(longest_s > 0 ? above_s[node] / longest_s : 0));
+        bottom_level.push_back(static_cast<float>(longest_s > 0 ? below_s[node] / longest_s : 0));
+        duration.push_back(static_cast<float>(longest_s > 0 ? times_s[node] / longest_s : 0));
+    }
+
+    const double way_s = longest_s > 0 ? longest_s : 1;
+    for (const double time_s : times_on_s) duration_on.push_back(static_cast<float>(time_s / way_s));
+
     // What devices are like.
     const double unit_s = mean(times_on_s);
     for (const double time_s : times_on_s) time_on.push_back(static_cast<float>(unit_s > 0 ? time_s / unit_s : 0));
@@ -180,10 +209,18 @@ PolicyGraph::PolicyGraph(std::shared_ptr<const Problem> shared, bool allow_cpu) 
     std::vector<double> paces(std::size_t{devices} * devices);
     for (std::size_t from = 0; from < devices; ++from) {
         for (std::size_t to = 0; to < devices; ++to) {
-            double time_s = 0;
-            for (const ChannelId channel : problem.machine->route(all[from], all[to]))
-                time_s += transfer_time_s(problem.machine->channels()[channel], tensor_bytes);
+            double time_s = 0, latency_s = 0;
+            for (const ChannelId channel : problem.machine->route(all[from], all[to])) {
+                const double one_s = transfer_time_s(problem.machine->channels()[channel], tensor_bytes);
+                // Through the memory of each device on its way, one after the other, or all at once at the pace of the slowest.
+                time_s = problem.crossing == Crossing::cut_through ? std::max(time_s, one_s) : time_s + one_s;
+                latency_s += problem.channel_latency_s[channel];
+            }
             if (time_s > 0) paces[from * devices + to] = 1 / time_s;
+            const double both_ways = problem.inference ? 1 : 2;
+            latency.push_back(static_cast<float>(both_ways * latency_s / way_s));
+            byte_duration.push_back(
+                static_cast<float>(tensor_bytes > 0 ? both_ways * std::max(0.0, time_s - latency_s) / tensor_bytes / way_s : 0));
         }
     }
     link = shares(paces);

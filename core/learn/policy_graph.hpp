@@ -35,6 +35,9 @@ private:
     std::vector<std::uint64_t> words_;
 };
 
+/// Kinds that policies tell apart: those of known_kinds(), and all others together.
+std::uint32_t policy_kind_count();
+
 /// Immutable, and all in plain tables, so that what is built on LibTorch needs nothing else of a problem. Neighbours are groups that read
 /// or write a tensor of each other in the network as it was read: gradients flow back along the same edges.
 struct PolicyGraph {
@@ -61,6 +64,16 @@ struct PolicyGraph {
     std::vector<float> bytes;   ///< [node]: of the outputs of its ops as the network was read
     std::vector<float> memory;  ///< [node]: what it holds all through the step, and its outputs
 
+    // When a node runs at best, in shares of the longest way through the graph by the mean time over the devices. Edges of cycles that lead
+    // back in `order` do not count.
+    std::vector<float> top_level;     ///< [node]: of all before it
+    std::vector<float> bottom_level;  ///< [node]: of it and all behind it
+    std::vector<float> duration;      ///< [node]: of it
+    std::vector<float> duration_on;   ///< [node * devices + device]
+    /// [from * devices + to]: of a byte between groups and, where there are gradients, of its gradient back; 0 on the diagonal.
+    std::vector<float> byte_duration;
+    std::vector<float> latency;  ///< [from * devices + to]: of a message, likewise
+
     // What devices are like, against the best of them, in (0, 1] or [0, 1].
     std::vector<float> speed;     ///< [device]: of all groups that may be there
     std::vector<float> capacity;  ///< [device]: memory
@@ -69,9 +82,9 @@ struct PolicyGraph {
     std::vector<float> need;      ///< [node * devices + device]: memory of the node as a share of the device's
 
     // What a network is written with, for policies that read it op by op.
-    std::uint32_t kind_count = 0;
-    std::vector<float> kinds;  ///< [node * kind_count]: share of its ops of each kind of known_kinds(), unknown ones last
-    std::vector<float> shape;  ///< [node * 4]: log(1 + extent) of the first four extents of its largest output; 0 where there are none
+    std::uint32_t kind_count = 0;  ///< policy_kind_count()
+    std::vector<float> kinds;      ///< [node * kind_count]: share of its ops of each kind of known_kinds(), unknown ones last
+    std::vector<float> shape;      ///< [node * 4]: log(1 + extent) of the first four extents of its largest output; 0 where there are none
 
     std::span<const GroupId> parents(GroupId node) const {
         return std::span(parent).subspan(parent_begin[node], parent_begin[node + 1] - parent_begin[node]);

@@ -12,11 +12,18 @@
 namespace placewright {
 
 struct PlacetoNetwork;
+struct SequenceNetwork;
+struct HierarchicalNetwork;
+struct GdpNetwork;
 
 /// What the library has; all of it may be used by any number of threads.
 struct TorchModule {
     GradientSummary (*placeto_gradient)(const PlacetoNetwork& network, const std::vector<PolicyParameter>& parameters,
                                         const GradientTask& task, std::span<float> gradient);
+    /// Policies that decide on the whole placement. They throw std::invalid_argument for graphs of other devices or kinds of ops.
+    std::unique_ptr<Policy> (*make_sequence_policy)(const SequenceNetwork& network);
+    std::unique_ptr<Policy> (*make_hierarchical_policy)(const HierarchicalNetwork& network);
+    std::unique_ptr<Policy> (*make_gdp_policy)(const GdpNetwork& network);
 };
 
 class TorchMissing : public std::runtime_error {

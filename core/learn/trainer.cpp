@@ -19,6 +19,11 @@ Random stream(std::uint64_t seed, std::uint64_t update, std::uint64_t worker) {
     return Random(seed + update * 0x9fb21c651e98df25ULL + (worker + 1) * 0xd6e8feb86659fd93ULL);
 }
 
+unsigned usable_threads(unsigned threads) {
+    const auto cores = static_cast<unsigned>(tbb::info::default_concurrency());
+    return threads == 0 ? cores : std::min(threads, cores);
+}
+
 /// Bytes that peers exchange.
 class Writer {
 public:
@@ -83,7 +88,7 @@ Trainer::Trainer(std::shared_ptr<const Policy> policy, TrainingOptions options, 
       graphs_(std::move(graphs)),
       seed_(seed),
       planned_(std::max<std::uint64_t>(planned_updates.value_or(options_.updates), 1)),
-      threads_(threads == 0 ? static_cast<unsigned>(tbb::info::default_concurrency()) : threads),
+      threads_(usable_threads(threads)),
       peers_(peers) {
     state_.weights = policy_->initial_weights(seed);
     state_.first_moments.resize(state_.weights.size());
@@ -163,7 +168,9 @@ std::span<const Episode> Trainer::begin() {
     if (drawn_) return episodes_;
     const std::uint32_t ranks = peers_ != nullptr ? peers_->size() : 1, rank = peers_ != nullptr ? peers_->rank() : 0;
     std::vector<std::uint32_t> workers;
-    for (std::uint32_t worker = rank; worker < options_.workers; worker += ranks) workers.push_back(worker);
+    for (std::uint32_t worker = 0; worker < options_.workers; ++worker) {
+        if (worker / policy_->batch_size() % ranks == rank) workers.push_back(worker);
+    }
     episodes_.assign(workers.size(), {});
     tbb::task_arena(static_cast<int>(threads_)).execute([&] {
         tbb::parallel_for(std::size_t{0}, workers.size(), [&](std::size_t i) { episodes_[i] = draw(workers[i]); });
@@ -272,13 +279,15 @@ std::vector<std::vector<double>> Trainer::advantages(std::span<const Outcome> ou
     }
 
     if (options_.standardize) {
-        double squares = 0, count = 0;
-        for (const auto& episode : values) {
-            for (const double value : episode) squares += value * value, ++count;
+        // By graph: what does not fit a memory deviates by far more than what fits, and would drown it.
+        std::vector<double> squares(graphs_.size()), counts(graphs_.size());
+        for (std::size_t i = 0; i < outcomes.size(); ++i) {
+            for (const double value : values[i]) squares[outcomes[i].graph] += value * value;
+            counts[outcomes[i].graph] += static_cast<double>(values[i].size());
         }
-        const double deviation = std::sqrt(squares / std::max(count, 1.0));
-        for (auto& episode : values) {
-            for (double& value : episode) value = deviation > 1e-12 ? value / deviation : 0;
+        for (std::size_t i = 0; i < outcomes.size(); ++i) {
+            const double deviation = std::sqrt(squares[outcomes[i].graph] / counts[outcomes[i].graph]);
+            for (double& value : values[i]) value = deviation > 1e-12 ? value / deviation : 0;
         }
     }
     return values;
@@ -288,25 +297,39 @@ std::vector<std::vector<double>> Trainer::advantages(std::span<const Outcome> ou
 GradientSummary Trainer::gather_gradient(std::span<const std::vector<double>> advantages, std::span<const float> before,
                                          double entropy_weight, std::vector<float>& gradient) {
     struct Part {
-        std::uint32_t worker = 0;
+        std::uint32_t worker = 0;  ///< the first
+        std::uint32_t episodes = 0;
         GradientSummary summary;
         std::vector<float> gradient;
     };
-    std::vector<Part> parts(episodes_.size());
+    // Batches depend on neither threads nor peers, so that their sums do not.
+    std::vector<std::size_t> begins;
+    for (std::size_t i = 0; i < episodes_.size(); ++i) {
+        const auto batch = [&](std::size_t j) { return std::pair(episodes_[j].worker / policy_->batch_size(), episodes_[j].graph); };
+        if (i == 0 || batch(i) != batch(i - 1)) begins.push_back(i);
+    }
+    std::vector<Part> parts(begins.size());
     tbb::task_arena(static_cast<int>(threads_)).execute([&] {
-        tbb::parallel_for(std::size_t{0}, episodes_.size(), [&](std::size_t i) {
-            const Episode& episode = episodes_[i];
+        tbb::parallel_for(std::size_t{0}, parts.size(), [&](std::size_t i) {
+            const std::size_t begin = begins[i], end = i + 1 < begins.size() ? begins[i + 1] : episodes_.size();
             Part& part = parts[i];
-            part.worker = episode.worker;
+            part.worker = episodes_[begin].worker;
+            part.episodes = static_cast<std::uint32_t>(end - begin);
             part.gradient.resize(state_.weights.size());
-            // A worker's decisions weigh the same whatever the length of its episode.
-            const auto decisions = static_cast<double>(std::max<std::size_t>(episode.rollout.nodes.size(), 1));
-            std::vector<double> own = advantages[episode.worker];
-            own.resize(episode.rollout.nodes.size(), own.empty() ? 0 : own.back());
-            for (double& advantage : own) advantage /= decisions;
-            const GradientTask task{*graphs_[episode.graph].graph,       state_.weights,     before,
-                                    std::span(&episode.rollout, 1),      std::span(&own, 1), entropy_weight / decisions,
-                                    state_.divergence_weight / decisions};
+            // A worker's decisions weigh the same whatever the length of its episode, which is that of all episodes of the graph.
+            const std::size_t length = episodes_[begin].rollout.nodes.size();
+            const auto decisions = static_cast<double>(std::max<std::size_t>(length, 1));
+            std::vector<Rollout> rollouts;
+            std::vector<std::vector<double>> own;
+            for (std::size_t j = begin; j < end; ++j) {
+                rollouts.push_back(episodes_[j].rollout);
+                own.push_back(advantages[episodes_[j].worker]);
+                own.back().resize(length, own.back().empty() ? 0 : own.back().back());
+                for (double& advantage : own.back()) advantage /= decisions;
+            }
+            const GradientTask task{
+                *graphs_[episodes_[begin].graph].graph, state_.weights, before, rollouts, own, entropy_weight / decisions,
+                state_.divergence_weight / decisions};
             part.summary = policy_->add_gradient(task, part.gradient);
         });
     });
@@ -314,6 +337,7 @@ GradientSummary Trainer::gather_gradient(std::span<const std::vector<double>> ad
         Writer writer;
         for (const Part& part : parts) {
             writer.put(part.worker);
+            writer.put(part.episodes);
             writer.put(part.summary);
             writer.put(part.gradient);
         }
@@ -323,6 +347,7 @@ GradientSummary Trainer::gather_gradient(std::span<const std::vector<double>> ad
             while (!reader.done()) {
                 Part part;
                 part.worker = reader.get<std::uint32_t>();
+                part.episodes = reader.get<std::uint32_t>();
                 part.summary = reader.get<GradientSummary>();
                 part.gradient = reader.get_all<float>();
                 parts.push_back(std::move(part));
@@ -332,11 +357,11 @@ GradientSummary Trainer::gather_gradient(std::span<const std::vector<double>> ad
     }
     GradientSummary mean;
     gradient.assign(state_.weights.size(), 0);
-    const auto count = static_cast<double>(parts.size());
+    const auto count = static_cast<double>(options_.workers);
     for (const Part& part : parts) {
-        mean.entropy += part.summary.entropy / count;
-        mean.divergence += part.summary.divergence / count;
-        for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += part.gradient[i] / static_cast<float>(parts.size());
+        mean.entropy += part.summary.entropy * part.episodes / count;
+        mean.divergence += part.summary.divergence * part.episodes / count;
+        for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += part.gradient[i] / static_cast<float>(count);
     }
     return mean;
 }

@@ -33,7 +33,7 @@ void add_training(OptionSchema<Options>& schema) {
              "mean of the update.")
         .add("baseline_episodes", &Options::baseline_episodes, 1, 1e6, "Episodes of a graph that the first of these is the mean of.")
         .add("baseline_decay", &Options::baseline_decay, 0, 1, "Weight of what came before in the second of these.")
-        .add("standardize", &Options::standardize, "Divide the advantages of an update by their deviation.")
+        .add("standardize", &Options::standardize, "Divide the advantages of an update by their deviation, graph by graph.")
         .add("proximal_steps", &Options::proximal_steps, 0, 1000,
              "Steps of proximal policy optimization for each update; 0: one step of REINFORCE.")
         .add("divergence_target", &Options::divergence_target, 1e-9, 10,

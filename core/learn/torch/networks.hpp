@@ -9,5 +9,8 @@ namespace placewright {
 
 GradientSummary placeto_gradient(const PlacetoNetwork& network, const std::vector<PolicyParameter>& parameters, const GradientTask& task,
                                  std::span<float> gradient);
+std::unique_ptr<Policy> make_sequence_policy(const SequenceNetwork& network);
+std::unique_ptr<Policy> make_hierarchical_policy(const HierarchicalNetwork& network);
+std::unique_ptr<Policy> make_gdp_policy(const GdpNetwork& network);
 
 }  // namespace placewright

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The network of placeto_network.cpp once more, for many decisions at a time and differentiable.
+// The network of placeto_network.cpp once more, for all decisions of an episode at a time and differentiable.
+#include <numeric>
+
 #include "core/learn/torch/networks.hpp"
 #include "core/learn/torch/objective.hpp"
 #include "core/learn/torch/tensors.hpp"
@@ -9,98 +11,206 @@ namespace {
 
 constexpr auto kSets = static_cast<std::int64_t>(PlacetoNetwork::kSets);
 
-/// Decisions that one pass through the network takes: as many as keep a layer within the cache.
-std::size_t batch_size(const PlacetoNetwork& network, const PolicyGraph& graph) {
-    constexpr std::size_t kFloats = 1 << 16;
-    const std::size_t row =
-        std::size_t{graph.nodes} * (network.aggregation == PlacetoAggregation::messages ? network.width : network.node_features());
-    return std::clamp<std::size_t>(kFloats / std::max<std::size_t>(row, 1), 1, 256);
-}
+using Row = std::int64_t;
 
-/// What the network is shown for some decisions.
-struct Batch {
-    explicit Batch(const PlacetoNetwork& shape, const PolicyGraph& policy_graph) : network(shape), graph(policy_graph) {}
+/// A sparse matrix: which rows are added up into which.
+struct Sums {
+    std::vector<Row> to, from;
+    std::vector<float> weight;
 
-    void add(const PlacetoState& state, std::uint16_t device, double advantage) {
-        const std::size_t own = network.node_features(), bins = rows();
-        const GroupId current = state.current();
-        features.resize(features.size() + graph.nodes * own);
-        float* next = features.data() + features.size() - graph.nodes * own;
-        for (GroupId node = 0; node < graph.nodes; ++node) state.node_features(network, node, next + node * own);
-        if (network.aggregation != PlacetoAggregation::flat) {
-            masks.resize(masks.size() + kSets * bins * graph.nodes);
-            float* mask = masks.data() + masks.size() - kSets * bins * graph.nodes;
-            const float share = 1.0F / static_cast<float>(graph.nodes);
-            for (GroupId node = 0; node < graph.nodes; ++node) {
-                if (node == current) continue;
-                const std::size_t set = PlacetoNetwork::set_of(graph, current, node);
-                mask[(set * bins) * graph.nodes + node] = share;
-                if (!network.one_hot() && state.device(node) < graph.devices)
-                    mask[(set * bins + 1 + state.device(node)) * graph.nodes + node] = share;
+    void add(Row into, Row row, float times = 1) {
+        to.push_back(into);
+        from.push_back(row);
+        weight.push_back(times);
+    }
+
+    /// [rows, x rows] * x
+    at::Tensor of(const at::Tensor& x, Row rows) const {
+        const auto count = static_cast<std::int64_t>(to.size());
+        const at::Tensor index = torch::stack({tensor_of(to, {count}, torch::kLong), tensor_of(from, {count}, torch::kLong)});
+        const at::Tensor matrix = at::_sparse_coo_tensor_unsafe(index, tensor_of(weight, {count}, torch::kFloat), {rows, x.size(0)},
+                                                                x.options().layout(torch::kSparse));
+        return torch::mm(matrix, x);
+    }
+};
+
+/// Rows that stand for nodes while decisions change a few of them at a time: a node that is as it was keeps its row.
+struct Versions {
+    explicit Versions(std::size_t nodes) : row(nodes, -1) {}
+
+    Row renew(GroupId node) { return row[node] = count++; }
+
+    std::vector<Row> row;  ///< [node]: now
+    Row count = 0;
+};
+
+/// One way of the messages.
+struct Way {
+    struct Round {
+        explicit Round(std::size_t nodes) : versions(nodes) {}
+
+        Versions versions;
+        std::vector<Row> base;     ///< [row]: of the node's own features
+        std::vector<float> hears;  ///< [row]: 0 where nobody sends: g(0) is not 0
+        Sums senders;              ///< of rows of the round before
+    };
+    std::vector<Round> rounds;  ///< without the first, which is the base
+};
+
+/// What the network is shown, for all decisions of a rollout. Between two decisions the features of two nodes change, so that within
+/// the rounds of messages most nodes of most decisions are as they were: each is computed once.
+class Shown {
+public:
+    Shown(const PlacetoNetwork& network, const PolicyGraph& graph)
+        : base(graph.nodes),
+          embedding(graph.nodes),
+          bins(network.one_hot() ? 1 : 1 + static_cast<std::int64_t>(graph.devices)),
+          network_(network),
+          graph_(graph),
+          next_(graph.nodes) {
+        if (network.aggregation != PlacetoAggregation::messages) return;
+        for (Way& way : ways) way.rounds.assign(network.rounds, Way::Round(graph.nodes));
+    }
+
+    /// `changed`: nodes whose features are others than at the decision before; all at the first.
+    void add(const PlacetoState& state, std::span<const GroupId> changed, std::uint16_t device, double advantage) {
+        for (const GroupId node : changed) {
+            base.renew(node);
+            features.resize(features.size() + network_.node_features());
+            state.node_features(network_, node, features.data() + features.size() - network_.node_features());
+        }
+        if (network_.aggregation == PlacetoAggregation::flat) {
+            nodes.insert(nodes.end(), base.row.begin(), base.row.end());
+        } else {
+            renewed_.assign(changed.begin(), changed.end());
+            if (network_.aggregation == PlacetoAggregation::messages) pass_messages(changed);
+            for (const GroupId node : renewed_) {
+                if (network_.aggregation == PlacetoAggregation::messages && network_.rounds > 0) {
+                    for (std::size_t way = 0; way < 2; ++way) parts[way].push_back(ways[way].rounds.back().versions.row[node]);
+                } else {
+                    for (auto& part : parts) part.push_back(base.row[node]);
+                }
+                embedding.renew(node);
             }
+            pool(state);
+            nodes.push_back(embedding.row[state.current()]);
         }
-        if (!network.one_hot()) {
-            device_features.resize(device_features.size() + graph.devices * PlacetoNetwork::kDeviceFeatures);
-            float* feature = device_features.data() + device_features.size() - graph.devices * PlacetoNetwork::kDeviceFeatures;
-            for (std::size_t i = 0; i < graph.devices; ++i) state.device_features(i, feature + i * PlacetoNetwork::kDeviceFeatures);
+        if (!network_.one_hot()) {
+            constexpr std::size_t kOwn = PlacetoNetwork::kDeviceFeatures;
+            device_features.resize(device_features.size() + graph_.devices * kOwn);
+            float* feature = device_features.data() + device_features.size() - graph_.devices * kOwn;
+            for (std::size_t i = 0; i < graph_.devices; ++i) state.device_features(i, feature + i * kOwn);
         }
-        for (std::size_t i = 0; i < graph.devices; ++i)
-            forbidden.push_back(graph.allowed[std::size_t{current} * graph.devices + i] == 0 ? 1 : 0);
-        nodes.push_back(current);
+        for (std::size_t i = 0; i < graph_.devices; ++i)
+            forbidden.push_back(graph_.allowed[std::size_t{state.current()} * graph_.devices + i] == 0 ? 1 : 0);
         devices.push_back(device);
         advantages.push_back(static_cast<float>(advantage));
     }
 
-    /// Sums over a set: over all its nodes and, where devices are told apart by features, over those on each device.
-    std::size_t rows() const { return network.one_hot() ? 1 : 1 + graph.devices; }
-    std::int64_t size() const { return static_cast<std::int64_t>(nodes.size()); }
+    std::int64_t decisions() const { return static_cast<std::int64_t>(devices.size()); }
 
-    const PlacetoNetwork& network;
-    const PolicyGraph& graph;
-    std::vector<float> features;               ///< [decision, node, feature]
-    std::vector<float> masks;                  ///< [decision, set, row, node]
-    std::vector<float> device_features;        ///< [decision, device, feature]
-    std::vector<std::uint8_t> forbidden;       ///< [decision, device]
-    std::vector<std::int64_t> nodes, devices;  ///< [decision]
-    std::vector<float> advantages;             ///< [decision]
+    Versions base, embedding;
+    std::int64_t bins;            ///< sums over a set: over all its nodes and, where devices are told apart by features, by device
+    std::vector<float> features;  ///< [base row, feature]
+    std::array<Way, 2> ways;      ///< down, up
+    std::array<std::vector<Row>, 2> parts;                     ///< [embedding row]: rows of the last round of either way
+    std::array<Sums, static_cast<std::size_t>(kSets)> pooled;  ///< of embedding rows; rows [decision * bins + bin]
+    std::vector<Row> nodes;                                    ///< [decision]: embedding row of the node; flat: [decision, node] base rows
+    std::vector<float> device_features;                        ///< [decision, device, feature]
+    std::vector<std::uint8_t> forbidden;                       ///< [decision, device]
+    std::vector<std::int64_t> devices;                         ///< [decision]
+    std::vector<float> advantages;                             ///< [decision]
+
+private:
+    void pass_messages(std::span<const GroupId> changed) {
+        for (std::size_t direction = 0; direction < 2; ++direction) {
+            const auto readers = [&](GroupId node) { return direction == 0 ? graph_.children(node) : graph_.parents(node); };
+            const auto senders = [&](GroupId node) { return direction == 0 ? graph_.parents(node) : graph_.children(node); };
+            now_.assign(changed.begin(), changed.end());
+            const Versions* before = &base;
+            for (Way::Round& round : ways[direction].rounds) {
+                ahead_.clear();
+                const auto reach = [&](GroupId node) {
+                    if (next_[node] != 0) return;
+                    next_[node] = 1;
+                    ahead_.push_back(node);
+                };
+                for (const GroupId node : changed) reach(node);
+                for (const GroupId node : now_) {
+                    for (const GroupId reader : readers(node)) reach(reader);
+                }
+                for (const GroupId node : ahead_) {
+                    next_[node] = 0;
+                    const Row row = round.versions.renew(node);
+                    round.base.push_back(base.row[node]);
+                    const auto from = senders(node);
+                    round.hears.push_back(from.empty() ? 0.0F : 1.0F);
+                    for (const GroupId sender : from) round.senders.add(row, before->row[sender]);
+                }
+                before = &round.versions;
+                now_.swap(ahead_);
+            }
+            for (const GroupId node : now_) {
+                if (std::ranges::find(renewed_, node) == renewed_.end()) renewed_.push_back(node);
+            }
+        }
+    }
+
+    void pool(const PlacetoState& state) {
+        const GroupId current = state.current();
+        const Row first = decisions() * bins;
+        const float share = 1.0F / static_cast<float>(graph_.nodes);
+        for (GroupId node = 0; node < graph_.nodes; ++node) {
+            if (node == current) continue;
+            Sums& sums = pooled[PlacetoNetwork::set_of(graph_, current, node)];
+            sums.add(first, embedding.row[node], share);
+            if (!network_.one_hot() && state.device(node) < graph_.devices)
+                sums.add(first + 1 + state.device(node), embedding.row[node], share);
+        }
+    }
+
+    const PlacetoNetwork& network_;
+    const PolicyGraph& graph_;
+    std::vector<std::uint8_t> next_;  ///< [node]: is in ahead_
+    std::vector<GroupId> renewed_, now_, ahead_;
 };
 
 class Network {
 public:
     Network(const PlacetoNetwork& shape, const PolicyGraph& graph, const std::vector<PolicyParameter>& parameters,
             std::span<const float> weights, bool learns)
-        : shape_(shape), graph_(graph), weights_(weight_tensors(parameters, weights, learns)) {
-        if (shape.aggregation != PlacetoAggregation::messages) return;
-        for (const bool down : {true, false}) sums_.push_back(neighbour_sums(down));
-    }
+        : shape_(shape), graph_(graph), weights_(weight_tensors(parameters, weights, learns)) {}
 
     const std::vector<at::Tensor>& weights() const { return weights_; }
 
     /// [decision, device], -inf for devices that a node may not be on.
-    at::Tensor logits(const Batch& batch) {
+    at::Tensor logits(const Shown& shown) {
         next_ = 0;
-        const auto count = batch.size();
-        const auto nodes = static_cast<std::int64_t>(graph_.nodes), own = static_cast<std::int64_t>(shape_.node_features());
-        at::Tensor features = tensor_of(batch.features, {count, nodes, own}, torch::kFloat);
+        const auto count = shown.decisions(), devices = static_cast<std::int64_t>(graph_.devices);
+        const at::Tensor features =
+            tensor_of(shown.features, {shown.base.count, static_cast<std::int64_t>(shape_.node_features())}, torch::kFloat);
         at::Tensor input;
         if (shape_.aggregation == PlacetoAggregation::flat) {
-            input = features.view({count, nodes * own});
-            if (!shape_.one_hot()) input = input.unsqueeze(1).expand({-1, graph_.devices, -1});
+            input = features.index_select(0, index_of(shown.nodes)).view({count, -1});
+            if (!shape_.one_hot()) input = input.unsqueeze(1).expand({-1, devices, -1});
         } else {
-            input = pooled(batch, embeddings(features));
+            input = pooled(shown, embeddings(shown, features));
         }
         if (!shape_.one_hot()) {
-            const auto devices = static_cast<std::int64_t>(graph_.devices);
-            const auto kOwn = static_cast<std::int64_t>(PlacetoNetwork::kDeviceFeatures);
-            input = torch::cat({input, tensor_of(batch.device_features, {count, devices, kOwn}, torch::kFloat)}, -1);
+            const auto own = static_cast<std::int64_t>(PlacetoNetwork::kDeviceFeatures);
+            input = torch::cat({input, tensor_of(shown.device_features, {count, devices, own}, torch::kFloat)}, -1);
         }
         at::Tensor logits = linear(torch::relu(linear(input)));
         if (!shape_.one_hot()) logits = logits.squeeze(-1);
-        return logits.masked_fill(tensor_of(batch.forbidden, {count, graph_.devices}, torch::kByte).to(torch::kBool),
+        return logits.masked_fill(tensor_of(shown.forbidden, {count, devices}, torch::kByte).to(torch::kBool),
                                   -std::numeric_limits<float>::infinity());
     }
 
 private:
+    static at::Tensor index_of(const std::vector<Row>& rows) {
+        return tensor_of(rows, {static_cast<std::int64_t>(rows.size())}, torch::kLong);
+    }
+
     at::Tensor linear(const at::Tensor& x) {
         const at::Tensor& weight = weights_[next_];
         const at::Tensor& bias = weights_[next_ + 1];
@@ -108,75 +218,52 @@ private:
         return torch::nn::functional::linear(x, weight, bias);
     }
 
-    /// The matrix that sums over parents (down) or children.
-    at::Tensor neighbour_sums(bool down) const {
-        std::vector<std::int64_t> to, from;
-        for (GroupId node = 0; node < graph_.nodes; ++node) {
-            for (const GroupId other : down ? graph_.parents(node) : graph_.children(node)) {
-                to.push_back(node);
-                from.push_back(other);
-            }
-        }
-        const auto count = static_cast<std::int64_t>(to.size());
-        const at::Tensor index = torch::stack({tensor_of(to, {count}, torch::kLong), tensor_of(from, {count}, torch::kLong)});
-        return torch::sparse_coo_tensor(index, torch::ones({count}, torch_device()), {graph_.nodes, graph_.nodes}).coalesce();
-    }
-
-    /// [node, decision, embedding]
-    at::Tensor embeddings(const at::Tensor& features) {
-        const at::Tensor by_node = features.transpose(0, 1).contiguous();
-        if (shape_.aggregation == PlacetoAggregation::pooling) return by_node;
-        at::Tensor base = by_node;
+    /// [embedding row, embedding]
+    at::Tensor embeddings(const Shown& shown, const at::Tensor& features) {
+        if (shape_.aggregation == PlacetoAggregation::pooling) return features.index_select(0, index_of(shown.parts[0]));
+        at::Tensor base = features;
         for (std::uint32_t i = 0; i <= shape_.layers; ++i) {
             base = linear(base);
             if (i < shape_.layers) base = torch::relu(base);
         }
         std::vector<at::Tensor> ways;
         for (std::size_t way = 0; way < 2; ++way) {
-            // g(0) is not 0: who hears nothing adds nothing.
-            std::vector<float> hears;
-            for (GroupId node = 0; node < graph_.nodes; ++node)
-                hears.push_back((way == 0 ? graph_.parents(node) : graph_.children(node)).empty() ? 0.0F : 1.0F);
-            const at::Tensor mask = tensor_of(hears, {graph_.nodes, 1, 1}, torch::kFloat);
             const std::size_t first = next_;
             at::Tensor x = base;
-            for (std::uint32_t round = 0; round < shape_.rounds; ++round) {
+            for (const Way::Round& round : shown.ways[way].rounds) {
                 next_ = first;
                 for (std::uint32_t i = 0; i < shape_.layers; ++i) x = torch::relu(linear(x));
-                x = torch::mm(sums_[way], x.reshape({graph_.nodes, -1})).view(base.sizes());
+                x = round.senders.of(x, round.versions.count);
                 for (std::uint32_t i = 0; i < shape_.layers; ++i) x = torch::relu(linear(x));
-                x = base + mask * x;
+                x = base.index_select(0, index_of(round.base)) + tensor_of(round.hears, {round.versions.count, 1}, torch::kFloat) * x;
             }
             next_ = first + std::size_t{4} * shape_.layers;
-            ways.push_back(x);
+            ways.push_back(x.index_select(0, index_of(shown.parts[way])));
         }
         return torch::cat(ways, -1);
     }
 
     /// [decision, inputs], or [decision, device, inputs] where devices are told apart by features.
-    at::Tensor pooled(const Batch& batch, const at::Tensor& embeddings) {
-        const auto count = batch.size(), rows = static_cast<std::int64_t>(batch.rows()), nodes = static_cast<std::int64_t>(graph_.nodes);
-        const at::Tensor masks = tensor_of(batch.masks, {count, kSets, rows, nodes}, torch::kFloat);
+    at::Tensor pooled(const Shown& shown, const at::Tensor& embeddings) {
+        const auto count = shown.decisions();
         std::vector<at::Tensor> common, by_device;
-        for (std::int64_t set = 0; set < kSets; ++set) {
-            const at::Tensor each = torch::relu(linear(embeddings)).transpose(0, 1);  // [decision, node, embedding]
-            const at::Tensor sums = torch::relu(linear(torch::bmm(masks.select(1, set), each)));
+        for (const Sums& set : shown.pooled) {
+            const at::Tensor each = torch::relu(linear(embeddings));
+            const at::Tensor sums = torch::relu(linear(set.of(each, count * shown.bins))).view({count, shown.bins, -1});
             common.push_back(sums.select(1, 0));
-            if (!shape_.one_hot()) by_device.push_back(sums.narrow(1, 1, rows - 1));
+            if (!shape_.one_hot()) by_device.push_back(sums.narrow(1, 1, shown.bins - 1));
         }
-        const at::Tensor index = tensor_of(batch.nodes, {count}, torch::kLong);
-        common.push_back(embeddings.index({index, torch::arange(count, torch_device())}));
+        common.push_back(embeddings.index_select(0, index_of(shown.nodes)));
         const at::Tensor shared = torch::cat(common, -1);
         if (shape_.one_hot()) return shared;
-        by_device.insert(by_device.begin(), shared.unsqueeze(1).expand({-1, rows - 1, -1}));
+        by_device.insert(by_device.begin(), shared.unsqueeze(1).expand({-1, shown.bins - 1, -1}));
         return torch::cat(by_device, -1);
     }
 
     const PlacetoNetwork& shape_;
     const PolicyGraph& graph_;
     std::vector<at::Tensor> weights_;
-    std::vector<at::Tensor> sums_;  ///< [direction]
-    std::size_t next_ = 0;          ///< the weights that come next, in the order of PlacetoNetwork::parameters()
+    std::size_t next_ = 0;  ///< the weights that come next, in the order of PlacetoNetwork::parameters()
 };
 
 }  // namespace
@@ -188,42 +275,33 @@ GradientSummary placeto_gradient(const PlacetoNetwork& network, const std::vecto
     std::optional<Network> before;
     if (proximal) before.emplace(network, task.graph, parameters, task.weights_before, false);
 
-    double entropy = 0, divergence = 0;
-    std::size_t decisions = 0;
-    std::optional<Batch> batch;
-    const auto flush = [&] {
-        if (!batch || batch->size() == 0) return;
-        const at::Tensor choices = tensor_of(batch->devices, {batch->size()}, torch::kLong);
-        const at::Tensor advantages = tensor_of(batch->advantages, {batch->size()}, torch::kFloat);
-        at::Tensor logits_before;
-        if (proximal) {
-            const torch::NoGradGuard none;
-            logits_before = before->logits(*batch);
-        }
-        const DecisionTerms terms =
-            decision_terms(now.logits(*batch), choices, advantages, logits_before, task.entropy_weight, task.divergence_weight);
-        terms.objective.backward();
-        entropy += terms.entropy.item<double>();
-        if (proximal) divergence += terms.divergence.item<double>();
-        batch.reset();
-    };
-    const std::size_t most = batch_size(network, task.graph);
+    Climb climb;
     for (std::size_t i = 0; i < task.rollouts.size(); ++i) {
         const Rollout& rollout = task.rollouts[i];
+        if (rollout.nodes.empty()) continue;
+        Shown shown(network, task.graph);
         PlacetoState state(task.graph, rollout.start);
+        std::vector<GroupId> changed(task.graph.nodes);
+        std::iota(changed.begin(), changed.end(), GroupId{0});
         for (std::size_t step = 0; step < rollout.nodes.size(); ++step) {
-            if (!batch) batch.emplace(network, task.graph);
-            state.turn_to(rollout.nodes[step]);
-            batch->add(state, rollout.devices[step], task.advantages[i][step]);
-            ++decisions;
+            const GroupId node = rollout.nodes[step];
+            if (step > 0) changed.assign({rollout.nodes[step - 1], node});
+            if (changed.size() == 2 && changed[0] == changed[1]) changed.pop_back();
+            state.turn_to(node);
+            shown.add(state, changed, rollout.devices[step], task.advantages[i][step]);
             state.decide(rollout.devices[step]);
-            if (static_cast<std::size_t>(batch->size()) >= most) flush();
         }
+        at::Tensor logits_before;
+        if (before) {
+            const torch::NoGradGuard none;
+            logits_before = before->logits(shown);
+        }
+        const at::Tensor choices = tensor_of(shown.devices, {shown.decisions()}, torch::kLong);
+        const at::Tensor advantages = tensor_of(shown.advantages, {shown.decisions()}, torch::kFloat);
+        climb.add(decision_terms(now.logits(shown), choices, advantages, logits_before, task.entropy_weight, task.divergence_weight));
     }
-    flush();
     add_gradients(now.weights(), gradient);
-    const double each = decisions > 0 ? 1 / static_cast<double>(decisions) : 0;
-    return {entropy * each, divergence * each};
+    return climb.summary();
 }
 
 }  // namespace placewright

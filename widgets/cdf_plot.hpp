@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include <QSet>
+#include <QString>
+#include <QWidget>
+
+#include "widgets/plot_style.hpp"
+
+class QCheckBox;
+class QComboBox;
+class QCPItemStraightLine;
+class QCPItemText;
+class QCPItemTracer;
+class QCustomPlot;
+class QPainter;
+class QTreeWidget;
+class QStackedWidget;
+
+namespace placewright {
+
+struct CdfGraph {
+    QString name;
+    double one_device_s = 0;  ///< step time on one device, to compare with; 0: unknown
+};
+
+struct CdfValue {
+    std::size_t graph = 0;  ///< index into CdfData::graphs
+    double step_time_s = 0;
+    bool fits = true;  ///< a placement that does not has no step time: it counts as slower than all others
+};
+
+/// One way of placing.
+struct CdfScheme {
+    QString title;
+    std::vector<CdfValue> values;
+};
+
+/// Ways of placing a family of graphs.
+struct CdfData {
+    std::vector<CdfGraph> graphs;
+    std::vector<CdfScheme> schemes;
+};
+
+/// Empirical cumulative distribution of step times over a family of graphs, one step curve a scheme, with their medians; in seconds, or
+/// relative to one device as far as the data tells what a graph takes there. The list below the plot is its legend, and ticks schemes on
+/// and off; what is off stays off when new data has a scheme of that title. The horizontal axis follows the data until the person zooms
+/// or drags; a double click or "Fit" makes it follow again.
+class CdfPlot : public QWidget {
+    Q_OBJECT
+public:
+    explicit CdfPlot(QWidget* parent = nullptr);
+    /// Graph i of the plot is scheme i. Cheap: called while values come in.
+    void setData(CdfData family);
+    /// With a legend, which stands beside the plot otherwise.
+    void renderWhole(QPainter& painter, const QRect& target) const;
+    QCustomPlot* plot() const { return m_plot; }
+
+protected:
+    bool eventFilter(QObject*, QEvent*) override;
+
+private:
+    struct Point {
+        double x = 0;  ///< on the axis
+        const CdfValue* value = nullptr;
+    };
+    /// A scheme on the present axis.
+    struct Curve {
+        std::vector<Point> points;  ///< ascending; of the placements that fit
+        std::size_t count = 0;      ///< with those that do not
+
+        double percent(std::size_t point) const { return 100.0 * static_cast<double>(point + 1) / static_cast<double>(count); }
+        /// The first point that half of all values do not exceed; nothing where fewer fit.
+        const Point* median() const;
+    };
+
+    bool relative() const;
+    bool shown(std::size_t scheme) const { return !m_off.contains(m_data.schemes[scheme].title); }
+    QString valueText(double x) const;
+    void updateCurves();
+    void updateList();
+    void updateAxes();
+    void updateStyle();
+    void fit();
+    void showValueAt(QPoint position);
+    void hideValue();
+
+    CdfData m_data;
+    std::vector<Curve> m_curves;
+    QSet<QString> m_off;  ///< titles of schemes that are not ticked
+    TimeUnit m_unit;
+    bool m_relativeWanted = true;  ///< where the data allows it
+    bool m_following = true;       ///< the axis follows the data
+
+    QStackedWidget* m_pages = nullptr;
+    QWidget* m_empty = nullptr;
+    QComboBox* m_axis = nullptr;
+    QCheckBox* m_log = nullptr;
+    QTreeWidget* m_list = nullptr;
+    QCustomPlot* m_plot = nullptr;
+    QCPItemStraightLine *m_half = nullptr, *m_oneDevice = nullptr;
+    QCPItemText* m_oneDeviceLabel = nullptr;
+    QCPItemTracer* m_tracer = nullptr;
+};
+
+}  // namespace placewright
