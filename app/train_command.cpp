@@ -437,7 +437,8 @@ int train_policy(const TrainArguments& arguments) {
         print_training(training, ending);
     }
     if (unwritten) std::rethrow_exception(unwritten);
-    if (!arguments.out.empty() && !arguments.job.json) std::cout << "\nwritten to " << arguments.out << std::endl;
+    if (!arguments.out.empty() && !arguments.job.json)
+        std::cout << "\nwritten to " << arguments.out << (ending.cancelled ? "; --resume goes on with it" : "") << std::endl;
     if (lost) {
         std::cerr << printable("placewright-cli: " + lost->rank() + ": " + lost->what(), 8192) << "; the training ends here\n";
         return kInternalError;

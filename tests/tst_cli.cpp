@@ -1562,6 +1562,8 @@ void TestCli::trainWrongUsage_data() {
     row("two machines", {"alexnet", "--set", "devices=one-hot", "--machine", "2x-v100-pcie,4x-v100-nvlink"}, 2,
         "train: alexnet on 4x V100, NVLink: with these options placeto is made for one number of devices, here 2, not 4; train one with "
         "devices=features, which takes any number");
+    row("another policy", {"alexnet", "--policy", "colocrl", "--machine", "2x-v100-pcie,4x-v100-nvlink"}, 2,
+        "with these options colocrl is made for one number of devices, here 2, not 4; train placeto, which takes any number");
     row("two networks", {"alexnet", "vgg16", "--set", "aggregation=flat", "--machine", "2x-v100-pcie"}, 2,
         "train one with aggregation=messages, which takes any number");
 }
