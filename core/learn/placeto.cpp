@@ -15,6 +15,7 @@ struct Options : PolicyOptions {
     std::uint32_t layers = 1;
     std::uint32_t rounds = 8;
     std::uint32_t hidden = 64;
+    double inertia = 0;
 };
 
 const OptionSchema<Options>& schema() {
@@ -31,6 +32,8 @@ const OptionSchema<Options>& schema() {
             .add("width", &Options::width, 1, PlacetoNetwork::kMostWidth, "Numbers that describe a node, each way.")
             .add("layers", &Options::layers, 1, 8, "Layers of the networks at either end of a message.")
             .add("hidden", &Options::hidden, 1, 4096, "Width of the layer before the choice of a device.");
+        all.add("inertia", &Options::inertia, -100, 100,
+                "Added to the logit of the device that a group is on: how much an untrained policy leaves alone. The paper has none.");
         add_improvement(all);
         add_training(all);
         return all;
@@ -52,6 +55,7 @@ PolicyDesign make(const OptionValues& values, const PolicySize& size) {
     network.layers = options.layers;
     network.rounds = options.rounds;
     network.hidden = options.hidden;
+    network.inertia = static_cast<float>(options.inertia);
     return {.policy = std::make_shared<PlacetoPolicy>(network),
             .training = options,
             .allow_cpu = options.allow_cpu,

@@ -318,6 +318,7 @@ public:
             pool(embeddings, state);
         }
         shape_.one_hot() ? all_at_once() : one_by_one(state);
+        if (const std::uint16_t here = state.device(state.current()); here < graph_.devices) probabilities_[here] += shape_.inertia;
         softmax(state.current());
         return probabilities_;
     }

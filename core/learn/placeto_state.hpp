@@ -32,6 +32,7 @@ struct PlacetoNetwork {
     std::uint32_t layers = 1;      ///< of f and of g
     std::uint32_t rounds = 8;      ///< k
     std::uint32_t hidden = 64;     ///< of the head
+    float inertia = 0;             ///< added to the logit of the device that a node is on
 
     static constexpr std::size_t kMostWidth = 256;
     /// Of a node: time, bytes, times decided on, whether it is the one to be placed, and its device.
