@@ -20,7 +20,10 @@
 #include "app/family_command.hpp"
 #include "app/interrupt.hpp"
 #include "app/job_arguments.hpp"
+#include "app/outcome.hpp"
+#include "app/predict_command.hpp"
 #include "app/search_arguments.hpp"
+#include "app/train_command.hpp"
 #include "app/usage.hpp"
 #include "core/algorithms.hpp"
 #include "core/base/units.hpp"
@@ -86,33 +89,6 @@ Json outcome_json(const Job& job, const Outcome& outcome, const std::optional<Ev
             {"channels", std::move(channels)},
             {"ops_run", outcome.ops_run},
             {"transfers", outcome.transfers}};
-}
-
-void print_outcome(const Job& job, const Outcome& outcome) {
-    const Machine& machine = *job.problem->machine;
-    std::cout << job.problem->graph->name() << " on " << machine.name() << '\n' << "step time " << format_seconds(outcome.step_time_s);
-    if (job.simulation.batches > 1) std::cout << " a batch, " << format_seconds(outcome.total_time_s) << " for " << job.simulation.batches;
-    if (outcome.steady_step_time_s) std::cout << ", " << format_seconds(*outcome.steady_step_time_s) << " with a full pipeline";
-    std::cout << (outcome.fits ? ", fits the memory" : ", does not fit the memory") << "; " << outcome.ops_run << " ops run, "
-              << outcome.transfers << " transfers\n\n";
-    std::vector<Row> rows{{"device", "busy", "share", "peak", "memory"}};
-    for (std::size_t i = 0; i < machine.devices().size(); ++i) {
-        rows.push_back(
-            {machine.devices()[i].name, format_seconds(outcome.device_busy_s[i]),
-             percent(outcome.total_time_s > 0 ? outcome.device_busy_s[i] / (outcome.total_time_s * machine.devices()[i].streams) : 0) +
-                 (machine.devices()[i].streams > 1 ? " of " + std::to_string(machine.devices()[i].streams) + " streams" : ""),
-             format_bytes(outcome.peak_bytes[i]), format_bytes(job.problem->memory_limit_bytes[i])});
-    }
-    std::cout << table("lrrrr", rows);
-    rows = {{"channel", "busy", "share", "bytes", "transfers"}};
-    for (std::size_t i = 0; i < machine.channels().size(); ++i) {
-        if (outcome.channel_transfers[i] == 0) continue;
-        rows.push_back({machine.channels()[i].name, format_seconds(outcome.channel_busy_s[i]),
-                        percent(outcome.total_time_s > 0 ? outcome.channel_busy_s[i] / outcome.total_time_s : 0),
-                        format_bytes(outcome.channel_bytes[i]), std::to_string(outcome.channel_transfers[i])});
-    }
-    if (rows.size() == 1) return;
-    std::cout << '\n' << table("lrrrr", rows);
 }
 
 void print_evaluation(const Job& job, const Evaluation& evaluation, const Goal& goal) {
@@ -192,14 +168,6 @@ struct Found {
     double simulations_per_s() const { return static_cast<double>(progress().simulations) / std::max(progress().elapsed_s, 1e-9); }
 };
 
-/// The single device that a placement is compared with.
-std::string alone(const Job& job) {
-    const Machine& machine = *job.problem->machine;
-    const DeviceId device = job.single_device.front();
-    const bool one = std::ranges::all_of(job.single_device, [&](DeviceId other) { return other == device; });
-    return one ? machine.device(device).name + " alone" : "one device";
-}
-
 Json found_json(const Job& job, const Found& found) {
     const SearchProgress& progress = found.progress();
     Json curve = Json::array();
@@ -237,7 +205,7 @@ void print_found(const Job& job, const Found& found) {
     if (found.goal.evaluate == nullptr && best.fits && job.single_device_fits && best.step_time_s > 0) {
         std::array<char, 32> speedup{};
         std::snprintf(speedup.data(), speedup.size(), "%.2f", job.single_device_s / best.step_time_s);
-        std::cout << ", " << speedup.data() << " times as fast as " << alone(job);
+        std::cout << ", " << speedup.data() << " times as fast as " << single_device_name(job);
     }
     std::cout << "\n\n";
     print_outcome(job, found.outcome);
@@ -252,29 +220,10 @@ void write_found(const Job& job, const Found& found, const Path& file) {
 
 /// All that a placement's score depends on.
 ScoreFile::Conditions score_conditions(const Job& job, const Goal& goal) {
-    const SimulationOptions& simulation = job.simulation;
-    const Objective& objective = job.objective;
-    const auto number = [](double value) { return to_string(OptionValue(value)); };
-    return {{"network", job.problem->graph->name()},
-            {"machine", job.machine->name()},
-            {"objective", std::string(goal.id)},
-            {"order", std::string(to_string(simulation.order))},
-            {"batches", std::to_string(simulation.batches)},
-            {"in_flight", std::to_string(simulation.in_flight)},
-            {"memory_rule", std::string(to_string(objective.rule))},
-            {"memory_penalty", number(objective.seconds_per_mb) + " s/MB, " + number(objective.seconds_per_gb) + " s/GB, " +
-                                   number(objective.out_of_memory_s) + " s"},
-            {"problem", problem_fingerprint(*job.problem)}};
-}
-
-std::unique_ptr<Evaluator> evaluator_of(const Job& job, const JobArguments& arguments, unsigned threads) {
-    try {
-        return goal_evaluator(job.problem, *find_goal(arguments.objective), job.simulation, job.objective, threads);
-    } catch (const GraphError& error) {
-        throw InputError(arguments.network, "", error.what());
-    } catch (const MachineError& error) {
-        throw InputError(arguments.machine, "", error.what());
-    }
+    ScoreFile::Conditions conditions{{"network", job.problem->graph->name()}, {"machine", job.machine->name()}};
+    for (auto& condition : scoring_conditions(job, goal)) conditions.push_back(std::move(condition));
+    conditions.emplace_back("problem", problem_fingerprint(*job.problem));
+    return conditions;
 }
 
 std::string to_text(const ScoreFile::Conditions& conditions) {
@@ -289,7 +238,7 @@ int serve(const JobArguments& arguments, unsigned threads) {
     std::signal(SIGTERM, SIG_IGN);
     serve_rank([&] {
         const Job job = arguments.load();
-        return RankWork{evaluator_of(job, arguments, threads), to_text(score_conditions(job, *find_goal(arguments.objective)))};
+        return RankWork{arguments.evaluator(job, threads), to_text(score_conditions(job, *find_goal(arguments.objective)))};
     });
     return kDone;
 }
@@ -317,7 +266,7 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
     std::optional<ScoreFile> scores;
     std::exception_ptr unwritten;  // that a file could not be
     if (!search.scores.empty()) scores.emplace(search.scores, score_conditions(job, goal));
-    std::unique_ptr<Evaluator> evaluator = evaluator_of(job, arguments, search.threads);
+    std::unique_ptr<Evaluator> evaluator = arguments.evaluator(job, search.threads);
     if (ranks) {
         try {
             evaluator = ranks->evaluator({std::move(evaluator), to_text(score_conditions(job, goal))});
@@ -350,8 +299,8 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
         const std::shared_ptr<const Problem> grouped = std::exchange(job.problem, finest);
         const Placement start = regrouped(*result.progress.best_placement, *grouped, *job.problem);
         const auto allow_cpu = options.find("allow_cpu");
-        result = refine(std::move(result), job.problem, start, *evaluator_of(job, arguments, search.threads), {search.refinement},
-                        search.seed, allow_cpu != options.end() && std::get<bool>(allow_cpu->second), interrupt.token(), report,
+        result = refine(std::move(result), job.problem, start, *arguments.evaluator(job, search.threads), {search.refinement}, search.seed,
+                        allow_cpu != options.end() && std::get<bool>(allow_cpu->second), interrupt.token(), report,
                         std::chrono::milliseconds(100));
     }
     if (terminal) std::fputs("\r\x1b[K", stderr);
@@ -646,6 +595,17 @@ int run(int argc, char** argv) {
     family.add_to(family_command);
     family_command.callback([&] { status = make_family(family); });
 
+    TrainArguments training;
+    training.threads = search.threads;
+    CLI::App& train_command = *app.add_subcommand("train", "A policy that places networks, trained on a family of them");
+    training.add_to(train_command);
+    train_command.callback([&] { status = train_policy(training); });
+
+    PredictArguments prediction;
+    CLI::App& predict_command = *app.add_subcommand("predict", "What a trained policy makes of a network, at once");
+    prediction.add_to(predict_command);
+    predict_command.callback([&] { status = predict(prediction); });
+
     bool json = false;
     const auto add_list = [&](const char* name, const char* help, int (*list)(bool)) {
         CLI::App& command = *app.add_subcommand(name, help);
@@ -657,9 +617,10 @@ int run(int argc, char** argv) {
     add_list("machines", "The machines that ship", list_machines);
 
     if (launch()) {
-        for (CLI::App* command : app.get_subcommands([&](const CLI::App* item) { return item != &optimize_command; })) {
+        const auto alone = [&](const CLI::App* item) { return item != &optimize_command && item != &train_command; };
+        for (CLI::App* command : app.get_subcommands(alone)) {
             command->preparse_callback([command](std::size_t) {
-                throw UsageError(command->get_name() + ": mpirun can spread optimize over ranks, but nothing else");
+                throw UsageError(command->get_name() + ": mpirun can spread optimize and train over ranks, but nothing else");
             });
         }
     }

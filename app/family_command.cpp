@@ -5,14 +5,11 @@
 #include <array>
 #include <cstdio>
 #include <iostream>
-#include <numeric>
-#include <span>
 #include <vector>
 
 #include "app/console.hpp"
 #include "app/search_arguments.hpp"
 #include "app/usage.hpp"
-#include "core/base/random.hpp"
 #include "core/base/units.hpp"
 #include "core/io/files.hpp"
 #include "core/io/json.hpp"
@@ -47,16 +44,6 @@ std::string decimals(const char* format, double value) {
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), format, value);
     return text.data();
-}
-
-/// Which networks are to be trained on: half of them, the larger one of an odd number.
-std::vector<bool> training_half(std::uint32_t count, std::uint64_t seed) {
-    std::vector<std::uint32_t> numbers(count);
-    std::iota(numbers.begin(), numbers.end(), 0U);
-    Random(seed).shuffle(std::span(numbers));
-    std::vector<bool> trained(count);
-    for (std::uint32_t i = 0; i < (count + 1) / 2; ++i) trained[numbers[i]] = true;
-    return trained;
 }
 
 }  // namespace

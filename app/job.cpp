@@ -63,6 +63,19 @@ std::vector<Placement> starting_placements(const Job& job) {
     return seeds;
 }
 
+std::vector<std::pair<std::string, std::string>> scoring_conditions(const Job& job, const Goal& goal) {
+    const SimulationOptions& simulation = job.simulation;
+    const Objective& objective = job.objective;
+    const auto number = [](double value) { return to_string(OptionValue(value)); };
+    return {{"objective", std::string(goal.id)},
+            {"order", std::string(to_string(simulation.order))},
+            {"batches", std::to_string(simulation.batches)},
+            {"in_flight", std::to_string(simulation.in_flight)},
+            {"memory_rule", std::string(to_string(objective.rule))},
+            {"memory_penalty", number(objective.seconds_per_mb) + " s/MB, " + number(objective.seconds_per_gb) + " s/GB, " +
+                                   number(objective.out_of_memory_s) + " s"}};
+}
+
 PlacementFile::Prediction prediction(const Job& job, const Outcome& outcome, double lower_bound_s) {
     PlacementFile::Prediction prediction{outcome.step_time_s, {}, {}, outcome.fits};
     if (std::isfinite(lower_bound_s) && lower_bound_s > 0) prediction.lower_bound_s = lower_bound_s;

@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/cost/problem.hpp"
 #include "core/io/files.hpp"
@@ -50,6 +52,9 @@ Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> 
 
 /// Placements for searches to start from: single device and expert.
 std::vector<Placement> starting_placements(const Job& job);
+
+/// What scores depend on beside the problem, as names with values.
+std::vector<std::pair<std::string, std::string>> scoring_conditions(const Job& job, const Goal& goal);
 
 /// What a placement file says of a simulated placement; a lower bound that is not finite and positive is left out.
 PlacementFile::Prediction prediction(const Job& job, const Outcome& outcome, double lower_bound_s);

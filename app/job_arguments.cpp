@@ -214,4 +214,8 @@ Job JobArguments::load(const std::string& placement_file) const {
     return load_job(file, std::move(read), machine, options);
 }
 
+std::unique_ptr<Evaluator> JobArguments::evaluator(const Job& job, unsigned threads) const {
+    return blame_input([&] { return goal_evaluator(job.problem, *find_goal(objective), job.simulation, job.objective, threads); });
+}
+
 }  // namespace placewright

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "app/job.hpp"
 #include "app/usage.hpp"
 #include "core/io/input_error.hpp"
+#include "core/search/evaluator.hpp"
 #include "core/sim/goals.hpp"
 
 namespace placewright {
@@ -68,6 +70,9 @@ struct JobArguments {
     JobOptions options() const;
     /// Throws UsageError and InputError.
     Job load(const std::string& placement_file = "") const;
+
+    /// Scores by the objective. Throws InputError for a network or machine that it is not defined for.
+    std::unique_ptr<Evaluator> evaluator(const Job& job, unsigned threads) const;
 
     /// What `call` returns. A graph or machine that it is not defined for (GraphError, MachineError) is the fault of the file: InputError.
     auto blame_input(const auto& call) const {

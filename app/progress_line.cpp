@@ -14,12 +14,16 @@ ProgressLine::~ProgressLine() {
     if (terminal_) std::fputs("\r\x1b[K", stderr);
 }
 
+void ProgressLine::show(const std::string& text) const {
+    if (terminal_) std::fprintf(stderr, "\r\x1b[K%s%s", place_.c_str(), text.c_str());
+}
+
 ComparisonCallback ProgressLine::callback() const {
     if (!terminal_) return {};
     return [this](const ComparisonProgress& progress) {
-        std::string text = place_ + std::to_string(progress.finished) + " of " + std::to_string(progress.runs) + " searches, ";
+        std::string text = std::to_string(progress.finished) + " of " + std::to_string(progress.runs) + " searches, ";
         if (progress.best_s) text += "best " + format_seconds(*progress.best_s) + ", ";
-        std::fprintf(stderr, "\r\x1b[K%s%s left", text.c_str(), format_clock(progress.eta_s).c_str());
+        show(text + format_clock(progress.eta_s) + " left");
     };
 }
 

@@ -7,7 +7,7 @@
 
 namespace placewright {
 
-/// On a terminal one line of standard error with `place` and how far the comparison is; it is gone with this object.
+/// On a terminal one line of standard error with `place` and how far something is; it is gone with this object.
 class ProgressLine {
 public:
     explicit ProgressLine(std::string place);
@@ -15,6 +15,8 @@ public:
     ProgressLine(const ProgressLine&) = delete;
     ProgressLine& operator=(const ProgressLine&) = delete;
 
+    /// Nothing where there is no terminal.
+    void show(const std::string& text) const;
     /// Empty where there is no terminal.
     ComparisonCallback callback() const;
 

@@ -113,6 +113,9 @@ const QByteArray kLayer = R"({
   ]
 })";
 
+/// Options of a policy that is trained in no time.
+const QStringList kSmallPolicy{"--set", "rounds=1", "--set", "width=2", "--set", "hidden=3", "--set", "workers=2"};
+
 /// A terminal for the standard error of a process.
 class Terminal {
 public:
@@ -171,6 +174,10 @@ class TestCli : public QObject {
     }
     QString machineWith(const QByteArray& memory) const {
         return write("machine-" + memory + ".json", QByteArray(kMachine).replace("MEMORY", memory));
+    }
+    /// train of a small policy on the diamond on the pair.
+    QStringList lesson(const QStringList& more) const {
+        return QStringList{"train", path("diamond.json"), "--machine", path("pair.json")} + kSmallPolicy + more;
     }
     /// simulate (or another command) of the diamond on the pair.
     QStringList diamond(const QString& command, const QStringList& more = {}) const {
@@ -233,6 +240,14 @@ private Q_SLOTS:
     void boundOfWhatDoesNotFit();
 
     void families();
+    void train();
+    void trainOnFamilies();
+    void trainingGoesOn();
+    void trainInterrupted();
+    void trainWrongUsage_data();
+    void trainWrongUsage();
+    void predict();
+    void predictOtherSizes();
     void convertNetworks_data();
     void convertNetworks();
     void convertExprimo();
@@ -275,6 +290,8 @@ void TestCli::help_data() {
     QTest::newRow("experiment") << QStringList{"experiment"} << QByteArray("(NAME.md)");
     QTest::newRow("bound") << QStringList{"bound"} << QByteArray("null in JSON");
     QTest::newRow("convert") << QStringList{"convert"} << QByteArray("--network");
+    QTest::newRow("train") << QStringList{"train"} << QByteArray("--checkpoint-every S");
+    QTest::newRow("predict") << QStringList{"predict"} << QByteArray("--episodes N");
     QTest::newRow("algorithms") << QStringList{"algorithms"} << QByteArray("--json");
     QTest::newRow("networks") << QStringList{"networks"} << QByteArray("--json");
     QTest::newRow("machines") << QStringList{"machines"} << QByteArray("--json");
@@ -308,8 +325,9 @@ void TestCli::wrongUsage_data() {
     };
     row("nothing", {}, "a command is required; see placewright-cli --help");
     row("unknown command", {"fly"},
-        "fly: there is no such command; there are simulate, optimize, compare, codesign, experiment, bound, convert, family, algorithms, "
-        "networks, machines");
+        "fly: there is no such command; there are simulate, optimize, compare, codesign, experiment, bound, convert, family, train, "
+        "predict, "
+        "algorithms, networks, machines");
     row("unknown option of the program", {"--fast"}, "unknown option --fast");
     row("no network", {"simulate"}, "simulate: GRAPH is required; see placewright-cli simulate --help");
     row("no machine", {"simulate", "alexnet"}, "simulate: --machine is required");
@@ -1376,8 +1394,8 @@ void TestCli::families() {
     QMap<QString, int> halves;
     for (const auto& value : networks) {
         const QJsonObject network = value.toObject();
-        QCOMPARE(network.keys(), sorted({"name", "half", "ops", "depth", "width", "mean_in_degree", "batch", "parameters",
-                                         "forward_flops", "file"}));
+        QCOMPARE(network.keys(),
+                 sorted({"name", "half", "ops", "depth", "width", "mean_in_degree", "batch", "parameters", "forward_flops", "file"}));
         const QString half = network["half"].toString();
         ++halves[half];
         QCOMPARE(network["file"].toString(), folder + '/' + half + '/' + network["name"].toString() + ".json");
@@ -1396,6 +1414,213 @@ void TestCli::families() {
     const Result blocked = run({"family", "nmt", "--count", "1", "--out", networks[0]["file"].toString()});
     QCOMPARE(blocked.status, 3);
     QVERIFY2(blocked.err.contains("cannot be made a folder"), blocked.err);
+}
+
+void TestCli::train() {
+    const QString policy = path("train.pt"), curve = path("train.csv");
+    const QJsonObject trained = object_of(lesson({"--updates", "4", "--out", policy, "--curve", curve}));
+    QCOMPARE(trained.keys(),
+             sorted({"policy", "options", "objective", "seed", "updates", "evaluations", "wall_s", "cancelled", "graphs", "curve"}));
+    QCOMPARE(trained["policy"].toString(), QString("placeto"));
+    QCOMPARE(trained["options"].toObject()["width"].toInt(), 2);
+    QCOMPARE(trained["options"].toObject()["passes"].toInt(), 1);  // not given
+    // Two workers, the start and four decisions each.
+    QCOMPARE(trained["updates"].toInt(), 4);
+    QCOMPARE(trained["evaluations"].toInt(), 4 * 2 * 5);
+    const QJsonArray points = trained["curve"].toArray();
+    QCOMPARE(points.size(), 4);
+    QCOMPARE(points[3].toObject()["updates"].toInt(), 4);
+    const QJsonArray graphs = trained["graphs"].toArray();
+    QCOMPARE(graphs.size(), 1);
+    const QJsonObject graph = graphs[0].toObject();
+    QCOMPARE(graph["network"].toString(), QString("diamond"));
+    QCOMPARE(graph["machine"].toString(), QString("pair"));
+    QCOMPARE(graph["groups"].toInt(), 4);
+    QCOMPARE(graph["one_device"].toObject()["objective_s"].toDouble(), 0.006);
+    // Episodes begin on one device.
+    QVERIFY(graph["best"].toObject()["score_s"].toDouble() <= 0.006);
+    QVERIFY(graph["predicted"].toObject()["score_s"].toDouble() > 0);
+
+    const QByteArrayList lines = lines_of(content_of(curve));
+    QCOMPARE(lines.size(), 5);
+    QCOMPARE(lines[0], QByteArray("updates,evaluations,cost,cost_spread,best_cost,entropy,divergence,learning_rate,entropy_weight"));
+    QVERIFY2(lines[4].startsWith("4,40,"), lines[4]);
+    QCOMPARE(lines[4].split(',')[2].toDouble(), points[3].toObject()["cost"].toDouble());
+
+    // The same with any number of threads, down to the bytes; another with another seed.
+    const auto again = [&](const QString& name, const QStringList& more) {
+        const Result result = run(lesson({"--updates", "4", "--out", path(name)}) + more);
+        if (result.status != 0) qWarning() << result.err;
+        return content_of(path(name));
+    };
+    QVERIFY(again("train-again.pt", {"--threads", "1"}) == content_of(policy));
+    QVERIFY(again("train-other.pt", {"--seed", "2"}) != content_of(policy));
+    const Result text = run(lesson({"--updates", "1"}));
+    QCOMPARE(text.status, 0);
+    QVERIFY2(QRegularExpression("^Placeto, seed 1: 1 update, 10 placements scored; .+\n\nnetwork +machine +groups +one device +best found "
+                                "+predicted\ndiamond +pair +4 +6.00 ms ")
+                 .match(QString::fromUtf8(text.out))
+                 .hasMatch(),
+             text.out);
+}
+
+void TestCli::trainOnFamilies() {
+    // A folder: its networks on each of the machines.
+    const QDir folder(path("lessons"));
+    QVERIFY(QDir().mkpath(folder.filePath("train")));
+    for (const char* name : {"diamond.json", "layer.json"}) QVERIFY(QFile::copy(path(name), folder.filePath(QString("train/") + name)));
+    QVERIFY(QFile::copy(path("pair.json"), folder.filePath("train/pair.json")));  // is no network
+    const QJsonObject trained = object_of(
+        QStringList{"train", "--family", folder.path(), "--machine", path("pair.json") + ",2x-v100-pcie", "--updates", "2"} + kSmallPolicy);
+    QStringList lessons;
+    for (const QJsonValue& graph : trained["graphs"].toArray())
+        lessons << graph.toObject()["network"].toString() + '/' + graph.toObject()["machine"].toString();
+    QCOMPARE(lessons, (QStringList{"diamond/pair", "diamond/2x V100, PCIe 3", "layer/pair", "layer/2x V100, PCIe 3"}));
+
+    // A known one: half of its members, in groups.
+    const QJsonObject known = object_of(
+        QStringList{"train", "--family", "cifar10", "--count", "2", "--machine", "2x-v100-pcie", "--groups", "8", "--updates", "1"} +
+        kSmallPolicy);
+    QCOMPARE(known["graphs"].toArray().size(), 1);
+    QCOMPARE(known["graphs"].toArray()[0].toObject()["groups"].toInt(), 8);
+    QVERIFY(known["graphs"].toArray()[0].toObject()["network"].toString().startsWith("cifar10_0"));
+}
+
+void TestCli::trainingGoesOn() {
+    const QStringList whole = lesson({"--updates", "300", "--out", path("whole.pt")});
+    QCOMPARE(run(whole).status, 0);
+
+    // Killed amid the training, twice, it ends as if nothing had been.
+    const QString file = path("killed.pt");
+    const QStringList killed =
+        lesson({"--updates", "300", "--out", file, "--checkpoint-every", "0.02", "--resume", "--curve", path("killed.csv")});
+    QByteArray before;
+    for (int i = 0; i < 2; ++i) {
+        QProcess process;
+        process.start(PLACEWRIGHT_CLI, killed);
+        QVERIFY(QTest::qWaitFor([&] { return QFile::exists(file) && content_of(file) != before; }, kPatienceMs));
+        process.kill();
+        process.waitForFinished();
+        before = content_of(file);
+        QVERIFY(before != content_of(path("whole.pt")));
+    }
+    const Result result = run(killed);
+    QVERIFY2(result.status == 0, result.err);
+    QVERIFY(content_of(file) == content_of(path("whole.pt")));
+    QCOMPARE(lines_of(content_of(path("killed.csv"))).size(), 301);
+
+    // Nothing is lost to a mistake.
+    const Result twice = run(whole);
+    QCOMPARE(twice.status, 3);
+    QVERIFY2(twice.err.contains("whole.pt: is there already; go on with it by --resume, or give another file"), twice.err);
+    const Result other = run(whole + QStringList{"--resume", "--seed", "2"});
+    QCOMPARE(other.status, 3);
+    QVERIFY2(other.err.contains("whole.pt: is of another training: its seed is 1, not 2; give the same arguments, or another --out"),
+             other.err);
+    const Result options = run(whole + QStringList{"--resume", "--order", "critical-path"});
+    QVERIFY2(options.err.contains("its order is fifo, not critical-path"), options.err);
+    QVERIFY(content_of(file) == content_of(path("whole.pt")));
+}
+
+void TestCli::trainInterrupted() {
+    const QString file = path("interrupted.pt");
+    QProcess process;
+    Terminal terminal;
+    terminal.attach(process);
+    process.start(PLACEWRIGHT_CLI, lesson({"--updates", "1000000", "--out", file}));
+    QVERIFY2(terminal.wait_for(" of 1000000 updates, ") && terminal.wait_for(" left"), terminal.seen());
+    QVERIFY2(terminal.seen().contains(" of one device (best ") && terminal.seen().contains("learning rate "), terminal.seen());
+    interrupt(process);
+    QVERIFY(process.waitForFinished(kPatienceMs));
+    QCOMPARE(process.exitCode(), 130);
+    const QByteArray out = process.readAllStandardOutput();
+    QVERIFY2(out.contains(" (cancelled)\n") && out.contains("written to " + file.toUtf8()), out);
+    const QJsonObject predicted = object_of({"predict", file, path("diamond.json"), "--machine", path("pair.json")});
+    QVERIFY(predicted["updates"].toInt() > 0);
+}
+
+void TestCli::trainWrongUsage_data() {
+    QTest::addColumn<QStringList>("arguments");
+    QTest::addColumn<int>("status");
+    QTest::addColumn<QByteArray>("complaint");
+    const auto row = [](const char* name, const QStringList& arguments, int status, const char* complaint) {
+        QTest::newRow(name) << arguments << status << QByteArray(complaint);
+    };
+    const QStringList pair{"--machine", path("pair.json")};
+    row("nothing", QStringList{} + pair, 2, "train: expected --family or networks, one of them");
+    row("both", QStringList{"alexnet", "--family", "nmt"} + pair, 2, "train: expected --family or networks, one of them");
+    row("no such family", QStringList{"--family", "cifar100"} + pair, 2,
+        "--family cifar100: there is no such family or folder; families are cifar10, ptb, nmt");
+    row("empty folder", QStringList{"--family", "/proc/self/task"} + pair, 3, "/proc/self/task: holds no networks");
+    row("no machine", {"--family", "nmt"}, 2, "--machine is required");
+    row("no such policy", QStringList{"alexnet", "--policy", "oracle"} + pair, 2,
+        "--policy oracle: there is no such policy; there are placeto");
+    row("no such option", QStringList{"alexnet", "--set", "speed=1"} + pair, 2, "--set speed=1: ");
+    row("resume what", QStringList{"alexnet", "--resume"} + pair, 2, "--resume: expected --out");
+    row("no folder", QStringList{"alexnet", "--out", "/no/such/folder/p.pt"} + pair, 3, "there is no such folder");
+    row("no policy in it", QStringList{"alexnet", "--resume", "--out", path("pair.json")} + pair, 3, "pair.json: is not a policy");
+    row("two machines", {"alexnet", "--set", "devices=one-hot", "--machine", "2x-v100-pcie,4x-v100-nvlink"}, 2,
+        "train: alexnet on 4x V100, NVLink: with these options placeto is made for one number of devices, here 2, not 4; train one with "
+        "devices=features, which takes any number");
+    row("two networks", {"alexnet", "vgg16", "--set", "aggregation=flat", "--machine", "2x-v100-pcie"}, 2,
+        "train one with aggregation=messages, which takes any number");
+}
+
+void TestCli::trainWrongUsage() {
+    QFETCH(QStringList, arguments);
+    QFETCH(int, status);
+    QFETCH(QByteArray, complaint);
+    const Result result = run(QStringList{"train"} + arguments);
+    QCOMPARE(result.status, status);
+    QCOMPARE(result.out, QByteArray());
+    QVERIFY2(result.err.contains(complaint) && lines_of(result.err).size() == 1, result.err);
+}
+
+void TestCli::predict() {
+    const QString policy = path("predict.pt"), placement = path("predicted.json");
+    QCOMPARE(run(lesson({"--updates", "3", "--out", policy})).status, 0);
+    const QStringList unseen{"predict", policy, "alexnet", "--machine", "4x-v100-nvlink"};
+    const QJsonObject predicted = object_of(unseen + QStringList{"--out", placement});
+    QCOMPARE(predicted.keys(), sorted({"policy", "updates", "objective", "seed", "episodes", "evaluations", "predict_s", "best",
+                                       "one_device_s", "placement"}));
+    QCOMPARE(predicted["updates"].toInt(), 3);
+    QCOMPARE(predicted["episodes"].toInt(), 1);
+    QCOMPARE(predicted["evaluations"].toInt(), 1);
+    const double step_s = predicted["best"].toObject()["step_time_s"].toDouble();
+    const QJsonObject simulated = object_of({"simulate", "alexnet", "--machine", "4x-v100-nvlink", "--placement", placement});
+    QCOMPARE(simulated["step_time_s"].toDouble(), step_s);
+    QCOMPARE(object_of(unseen)["placement"], predicted["placement"]);
+
+    // Among all on the way is the last one.
+    const QJsonObject best = object_of(unseen + QStringList{"--best"});
+    QCOMPARE(best["evaluations"].toInt(), 1 + predicted["placement"].toObject().size());
+    QVERIFY(best["best"].toObject()["score_s"].toDouble() <= step_s);
+    const QJsonObject drawn = object_of(unseen + QStringList{"--episodes", "4", "--seed", "3"});
+    QCOMPARE(drawn["evaluations"].toInt(), 5);
+    QVERIFY(drawn["best"].toObject()["score_s"].toDouble() <= step_s);
+    QCOMPARE(object_of(unseen + QStringList{"--episodes", "4", "--seed", "3"})["placement"], drawn["placement"]);
+
+    const Result text = run(unseen);
+    QVERIFY2(text.out.startsWith("Placeto after 3 updates: placed in ") && text.out.contains("alexnet on 4x V100, NVLink\nstep time "),
+             text.out);
+    const Result missing = run({"predict", path("missing.pt"), "alexnet", "--machine", "1x-v100"});
+    QCOMPARE(missing.status, 3);
+    QVERIFY2(missing.err.contains("missing.pt: there is no such file"), missing.err);
+    const Result tight = run({"predict", policy, path("layer.json"), "--machine", machineWith("1000")});
+    QCOMPARE(tight.status, 4);
+    QVERIFY2(tight.err.contains("the placement does not fit the memory"), tight.err);
+}
+
+void TestCli::predictOtherSizes() {
+    const QString policy = path("one-hot.pt");
+    QCOMPARE(run(lesson({"--updates", "1", "--set", "devices=one-hot", "--out", policy})).status, 0);
+    QCOMPARE(run({"predict", policy, "alexnet", "--machine", "2x-v100-pcie"}).status, 0);
+    const Result result = run({"predict", policy, "alexnet", "--machine", "4x-v100-nvlink"});
+    QCOMPARE(result.status, 3);
+    QVERIFY2(
+        result.err.contains("one-hot.pt: does not suit alexnet on 4x V100, NVLink: with these options placeto is made for one number of "
+                            "devices, here 2, not 4; train one with devices=features, which takes any number\n"),
+        result.err);
 }
 
 void TestCli::convertNetworks_data() {

@@ -92,6 +92,11 @@ private Q_SLOTS:
     void wrongUsage();
     void deadRank();
     void interrupted();
+    void train_data();
+    void train();
+    void trainUnlikeRanks();
+    void trainDeadRank();
+    void trainInterrupted();
     void interruptedLauncher();
 };
 
@@ -185,7 +190,7 @@ void TestDistributed::wrongUsage_data() {
                                << QByteArray("there is no such algorithm");
     QTest::newRow("option") << QStringList{"optimize", "--no"} << QByteArray("unknown option --no");
     QTest::newRow("another command") << QStringList{"networks"}
-                                     << QByteArray("networks: mpirun can spread optimize over ranks, but nothing else");
+                                     << QByteArray("networks: mpirun can spread optimize and train over ranks, but nothing else");
 }
 
 void TestDistributed::wrongUsage() {
@@ -259,6 +264,96 @@ void TestDistributed::interruptedLauncher() {
     QVERIFY2(result.out.contains(" (cancelled), ") && result.out.contains("\nbest "), result.out + result.err);
     QVERIFY2(!result.err.contains("no longer answers"), result.err);
     expectPlacement(out);
+}
+
+namespace {
+
+QByteArray content_of(const QString& file) {
+    QFile stream(file);
+    return stream.open(QIODevice::ReadOnly) ? stream.readAll() : QByteArray();
+}
+
+/// train of a small policy.
+QStringList training(const QStringList& more) {
+    return QStringList{PLACEWRIGHT_CLI, "train", "alexnet", "--set", "rounds=1", "--set", "width=2", "--set", "hidden=3"} + more;
+}
+
+}  // namespace
+
+void TestDistributed::train_data() {
+    QTest::addColumn<int>("ranks");
+    QTest::addColumn<QStringList>("more");
+    QTest::newRow("two ranks") << 2 << QStringList{};
+    QTest::newRow("three ranks") << 3 << QStringList{"--set", "proximal_steps=2"};
+    QTest::newRow("more ranks than workers") << 3 << QStringList{"--set", "workers=2", "--set", "start=best"};
+}
+
+void TestDistributed::train() {
+    QFETCH(int, ranks);
+    QFETCH(QStringList, more);
+    const auto command = [&](const QString& name) {
+        return training(more + QStringList{"--machine", "2x-v100-pcie,4x-v100-nvlink", "--updates", "3", "--out", path(name + ".pt"),
+                                           "--curve", path(name + ".csv")});
+    };
+    const QStringList one = command("one");
+    for (const char* file : {"one.pt", "many.pt"}) QFile::remove(path(file));
+    QCOMPARE(run(one[0], one.mid(1)).status, 0);
+    const Result result = mpirun(ranks, command("many"));
+    QVERIFY2(result.status == 0, result.err);
+    QCOMPARE(result.err, QByteArray());
+    QCOMPARE(result.out.count("Placeto, seed 1: 3 updates"), 1);
+    QVERIFY(!content_of(path("one.pt")).isEmpty());
+    QVERIFY(content_of(path("many.pt")) == content_of(path("one.pt")));
+    QCOMPARE(content_of(path("many.csv")), content_of(path("one.csv")));
+}
+
+void TestDistributed::trainUnlikeRanks() {
+    QStringList arguments{"--oversubscribe"};
+    for (const char* seed : {"1", "2"})
+        arguments += QStringList{"-n", "1"} + training({"--machine", "2x-v100-pcie", "--seed", seed}) + QStringList{":"};
+    arguments.removeLast();
+    const Result unlike = run("mpirun", arguments);
+    QCOMPARE(unlike.status, 3);
+    QCOMPARE(unlike.out, QByteArray());
+    QVERIFY2(QRegularExpression("^rank 1 on .+: has other networks, machines or policies than rank 0\n").match(unlike.err).hasMatch(),
+             unlike.err);
+
+    // What is wrong on all is told once.
+    const Result wrong = mpirun(3, training({"--machine", "2x-v100-pcie", "--set", "workers=0"}));
+    QCOMPARE(wrong.status, 2);
+    QCOMPARE(wrong.err.count("workers = 0 is out of range"), 1);
+}
+
+void TestDistributed::trainDeadRank() {
+    const QString out = path("dead.pt");
+    QProcess process;
+    process.start("mpirun",
+                  ranks_of(3, training({"--machine", "2x-v100-pcie", "--updates", "1000000", "--out", out, "--checkpoint-every", "0.1"})));
+    const auto end = qScopeGuard([&] { process.kill(), process.waitForFinished(); });
+    QVERIFY(QTest::qWaitFor([&] { return QFile::exists(out); }, kPatienceMs));
+    const pid_t rank = process_of(process, 2);
+    QVERIFY(rank > 0);
+    QCOMPARE(::kill(rank, SIGKILL), 0);
+    const Result result = result_of(process);
+    QVERIFY(result.status != 0);
+    QVERIFY2(result.err.contains("rank 2"), result.err);
+    const Result predicted = run(PLACEWRIGHT_CLI, {"predict", out, "alexnet", "--machine", "4x-v100-nvlink"});
+    QVERIFY2(predicted.status == 0, predicted.err);
+}
+
+void TestDistributed::trainInterrupted() {
+    const QString out = path("interrupted.pt");
+    QProcess process;
+    process.start("mpirun",
+                  ranks_of(2, training({"--machine", "2x-v100-pcie", "--updates", "1000000", "--out", out, "--checkpoint-every", "0.1"})));
+    const auto end = qScopeGuard([&] { process.kill(), process.waitForFinished(); });
+    QVERIFY(QTest::qWaitFor([&] { return QFile::exists(out); }, kPatienceMs));
+    const pid_t rank = process_of(process, 0);
+    QVERIFY(rank > 0);
+    QCOMPARE(::kill(rank, SIGINT), 0);
+    const Result result = result_of(process);
+    QVERIFY2(result.out.contains(" (cancelled)\n") && result.out.contains("written to " + out.toUtf8()), result.out + result.err);
+    QCOMPARE(result.status, 130);
 }
 
 QTEST_GUILESS_MAIN(TestDistributed)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -192,6 +193,15 @@ Graph family_member(const FamilyInfo& family, std::uint64_t seed, std::uint32_t 
     for (std::uint32_t i = 0; i < number; ++i) own = random.bits();
     const std::string digits = std::to_string(number);
     return family.build(std::string(family.name) + '_' + std::string(digits.size() < 2 ? "0" : "") + digits, own);
+}
+
+std::vector<bool> training_half(std::uint32_t count, std::uint64_t seed) {
+    std::vector<std::uint32_t> numbers(count);
+    std::iota(numbers.begin(), numbers.end(), 0U);
+    Random(seed).shuffle(std::span(numbers));
+    std::vector<bool> trained(count);
+    for (std::uint32_t i = 0; i < (count + 1) / 2; ++i) trained[numbers[i]] = true;
+    return trained;
 }
 
 Graph cifar10_network(std::string_view name, std::uint64_t seed) {

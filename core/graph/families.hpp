@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "core/graph/graph.hpp"
 
@@ -31,6 +32,10 @@ inline constexpr std::uint32_t kFamilySize = 32;
 
 /// The network of that number, the same in families of any size. Forward ops with a loss.
 Graph family_member(const FamilyInfo& family, std::uint64_t seed, std::uint32_t number);
+
+/// [number]: whether a network of a family of that size is to be trained on, or tested with. Half of them are, the larger one of an odd
+/// number.
+std::vector<bool> training_half(std::uint32_t count, std::uint64_t seed);
 
 /// Convolutional cells of 5 nodes, each the sum of two of {separable 3x3, 5x5; average, max pool 3x3; identity} of inputs or earlier nodes: a
 /// normal one stacked 9 to 17 times, a reduction one after each third; 20 to 40 channels, 240 to 360 images of 32 x 32.

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <random>
+#include <unistd.h>
 
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
@@ -26,12 +27,13 @@ std::string temporary_name() {
     throw InputError(printable(file.string(), 4096), "", "cannot be written: " + reason);
 }
 
-/// Nothing, or why it failed.
-std::string write_all(const Path& file, const std::string& content, const char* mode) {
+/// Nothing, or why it failed. `durable`: what was written outlives a crash of the computer.
+std::string write_all(const Path& file, const std::string& content, const char* mode, bool durable = false) {
     errno = 0;
     std::FILE* const stream = std::fopen(file.c_str(), mode);
     if (stream == nullptr) return std::strerror(errno);
-    bool written = std::fwrite(content.data(), 1, content.size(), stream) == content.size();
+    bool written = std::fwrite(content.data(), 1, content.size(), stream) == content.size() &&
+                   (!durable || (std::fflush(stream) == 0 && fsync(fileno(stream)) == 0));
     int code = errno;
     if (std::fclose(stream) != 0 && written) {
         written = false;
@@ -64,7 +66,8 @@ void write_file(const Path& file, const std::string& content) {
     const Path folder = target.has_parent_path() ? target.parent_path() : Path(".");
     if (!fs::is_directory(folder, error)) fail(file, "there is no folder " + in_quotes(folder.string()));
     const Path temporary = folder / temporary_name();
-    std::string reason = write_all(temporary, content, "wbx");
+    // A file that is there must not be lost to one whose content has not reached the disk.
+    std::string reason = write_all(temporary, content, "wbx", fs::exists(status));
     if (reason.empty()) {
         if (fs::exists(status)) fs::permissions(temporary, status.permissions(), error);
         fs::rename(temporary, target, error);

@@ -312,7 +312,16 @@ JsonFile::JsonFile(const Path& file) : path_(file) {
     stream.read(text_.data(), static_cast<std::streamsize>(bytes));
     text_.resize(static_cast<std::size_t>(stream.gcount()));
     if (stream.bad() || text_.empty()) fail_to_read();
+    check();
+}
 
+JsonFile::JsonFile(Path file, std::string text) : path_(std::move(file)), text_(std::move(text)) {
+    const auto begin = std::ranges::find_if_not(text_, is_blank);
+    if (begin == text_.end() || *begin != '{') fail("", "holds " + in_quotes(text_) + ", expected a JSON object");
+    check();
+}
+
+void JsonFile::check() {
     Checker checker(text_);
     if (!Json::sax_parse(text_.data(), text_.data() + text_.size(), &checker)) fail(checker.where, checker.problem);
     outline_ = std::move(checker.outline);

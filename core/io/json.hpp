@@ -45,6 +45,8 @@ public:
     /// Reads and checks the file: a regular file of at most 512 MiB, UTF-8, one object of at most 50 million values nested at most
     /// 64 levels, numbers in range. A file that does not begin like an object is refused without reading it whole. O(bytes).
     explicit JsonFile(const Path& file);
+    /// A part of the file, checked as if it were one.
+    JsonFile(Path file, std::string text);
 
     const Path& path() const { return path_; }
     const Outline& outline() const { return outline_; }
@@ -62,6 +64,8 @@ public:
     [[noreturn]] void fail(const std::string& where, const std::string& problem) const;
 
 private:
+    void check();
+
     Path path_;
     std::string text_;
     Outline outline_;

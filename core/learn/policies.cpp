@@ -85,6 +85,29 @@ bool allows_cpu(const PolicyInfo& policy, const OptionValues& values) {
     return std::get<bool>(value);
 }
 
+std::string misfit(const PolicyInfo& policy, const OptionValues& values, const PolicySize& size, const PolicyGraph& graph) {
+    const PolicyDesign design = policy.make(values, size);
+    // The choice of an option that makes it take any number.
+    const auto remedy = [&](bool PolicyDesign::*any) -> std::string {
+        for (const OptionInfo& option : policy.options) {
+            for (const std::string& choice : option.choices) {
+                OptionValues other = values;
+                other[option.name] = choice;
+                if (policy.make(other, size).*any) return "train one with " + option.name + "=" + choice + ", which takes any number";
+            }
+        }
+        return "train one for these";
+    };
+    const auto complaint = [&](const char* what, std::uint32_t made_for, std::uint32_t found, bool PolicyDesign::*any) {
+        return "with these options " + policy.id + " is made for one number of " + what + ", here " + std::to_string(made_for) + ", not " +
+               std::to_string(found) + "; " + remedy(any);
+    };
+    if (!design.any_devices && graph.devices != size.devices)
+        return complaint("devices", size.devices, graph.devices, &PolicyDesign::any_devices);
+    if (!design.any_nodes && graph.nodes != size.nodes) return complaint("groups", size.nodes, graph.nodes, &PolicyDesign::any_nodes);
+    return {};
+}
+
 double reference_s(const Problem& problem) {
     const Placement placement = single_device_placement(problem);
     double sum_s = 0;

@@ -49,6 +49,9 @@ const PolicyInfo* find_policy(std::string_view id);
 /// The option `allow_cpu` among these.
 bool allows_cpu(const PolicyInfo& policy, const OptionValues& values);
 
+/// Why a policy of this design, made for graphs of that size, cannot place the graph, and how to train one that can; empty if it can.
+std::string misfit(const PolicyInfo& policy, const OptionValues& values, const PolicySize& size, const PolicyGraph& graph);
+
 /// What costs are measured against: all ops one after the other on the device that takes the least time for them; 1 if they take none.
 double reference_s(const Problem& problem);
 

@@ -106,6 +106,14 @@ void Trainer::restore(TrainingState state) {
     if (state.returns.size() != graphs_.size() || state.averages.size() != graphs_.size() || state.best.size() != graphs_.size())
         throw std::invalid_argument("the state is of " + std::to_string(state.best.size()) + " graphs, this training has " +
                                     std::to_string(graphs_.size()));
+    for (std::size_t i = 0; i < graphs_.size(); ++i) {
+        for (const auto& episode : state.returns[i]) {
+            if (episode.size() != return_count(i))
+                throw std::invalid_argument("the state has " + std::to_string(episode.size()) + " returns of an episode of " +
+                                            graphs_[i].name + ", where there are " + std::to_string(return_count(i)));
+        }
+        if (!state.best[i].placement.empty()) check_placement(graphs_[i].graph->choices.problem(), state.best[i].placement);
+    }
     state_ = std::move(state);
     drawn_ = false;
 }
@@ -169,6 +177,11 @@ std::span<const Episode> Trainer::begin() {
     });
     drawn_ = true;
     return episodes_;
+}
+
+std::size_t Trainer::return_count(std::size_t graph) const {
+    if (!policy_->improves() || options_.reward == "terminal") return 1;
+    return std::max<std::size_t>(1, graphs_[graph].graph->choices.movable().size() * options_.passes);
 }
 
 std::uint64_t Trainer::evaluations_per_update() const {
@@ -398,7 +411,21 @@ void Trainer::finish(std::span<const std::vector<Score>> scores) {
         own.push_back(std::move(outcome));
     }
     const std::vector<Outcome> outcomes = gather(std::move(own));
+    if (peers_ == nullptr) {
+        learn(outcomes);
+    } else {
+        TrainingState before = state_;
+        try {
+            learn(outcomes);
+        } catch (...) {
+            state_ = std::move(before);
+            throw;
+        }
+    }
+    drawn_ = false;
+}
 
+void Trainer::learn(std::span<const Outcome> outcomes) {
     TrainingPoint point;
     const auto workers = static_cast<double>(outcomes.size());
     for (const Outcome& outcome : outcomes) {
@@ -445,22 +472,23 @@ void Trainer::finish(std::span<const std::vector<Score>> scores) {
     point.updates = state_.updates;
     point.evaluations = state_.evaluations;
     state_.curve.push_back(point);
-    drawn_ = false;
 }
 
 Rollout Trainer::predict(const PolicyGraph& graph) const {
     return predict_placement(*policy_, state_.weights, graph, options_.passes);
 }
 
-Rollout predict_placement(const Policy& policy, std::span<const float> weights, const PolicyGraph& graph, std::uint32_t passes) {
+Rollout predict_placement(const Policy& policy, std::span<const float> weights, const PolicyGraph& graph, std::uint32_t passes,
+                          Random* random) {
     std::vector<GroupId> order;
     for (std::uint32_t i = 0; i < passes; ++i) {
         for (const GroupId node : graph.order) {
             if (graph.choices.of(node).size() > 1) order.push_back(node);
         }
     }
-    Random random(0);
-    return policy.roll_out(graph, weights, graph.choices.on_one_device(graph.choices.fastest_first().front()), order, random, true);
+    Random unused(0);
+    return policy.roll_out(graph, weights, graph.choices.on_one_device(graph.choices.fastest_first().front()), order,
+                           random != nullptr ? *random : unused, random == nullptr);
 }
 
 }  // namespace placewright

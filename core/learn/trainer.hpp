@@ -104,14 +104,16 @@ public:
     const TrainingOptions& options() const { return options_; }
     const Policy& policy() const { return *policy_; }
     std::span<const TrainingGraph> graphs() const { return graphs_; }
+    TrainingPeers* peers() const { return peers_; }
     const TrainingState& state() const { return state_; }
-    /// Goes on from there. Throws std::invalid_argument for a state of another policy or of other graphs.
+    /// Goes on from there. Throws std::invalid_argument for a state of another policy or of other graphs, PlacementError for one whose best
+    /// placements these graphs do not allow.
     void restore(TrainingState state);
 
     /// Draws the episodes of the next update, those of this process's workers. The same until finish().
     std::span<const Episode> begin();
 
-    /// Scores of the placements of begin(), by episode. Moves the weights.
+    /// Scores of the placements of begin(), by episode. Moves the weights. The state stays as it is if peers throw.
     void finish(std::span<const std::vector<Score>> scores);
 
     /// Placements that one update scores, over all workers.
@@ -137,6 +139,9 @@ private:
     GradientSummary gather_gradient(std::span<const std::vector<double>> advantages, std::span<const float> before, double entropy_weight,
                                     std::vector<float>& gradient);
     void step(std::vector<float> gradient, double rate);
+    void learn(std::span<const Outcome> outcomes);
+    /// Returns that an episode of the graph has: one a decision, or one.
+    std::size_t return_count(std::size_t graph) const;
     double schedule(double first, double last) const;
 
     std::shared_ptr<const Policy> policy_;
@@ -151,7 +156,9 @@ private:
     bool drawn_ = false;
 };
 
-/// What a policy makes of a graph with the weights that it has: decides on each node, the most likely device each time, `passes` times.
-Rollout predict_placement(const Policy& policy, std::span<const float> weights, const PolicyGraph& graph, std::uint32_t passes);
+/// What a policy makes of a graph with the weights that it has: decides on each node `passes` times, beginning on one device. Takes the most
+/// likely device each time or, with `random`, draws it.
+Rollout predict_placement(const Policy& policy, std::span<const float> weights, const PolicyGraph& graph, std::uint32_t passes,
+                          Random* random = nullptr);
 
 }  // namespace placewright

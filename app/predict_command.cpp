@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "app/predict_command.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+
+#include "app/console.hpp"
+#include "app/outcome.hpp"
+#include "app/search_arguments.hpp"
+#include "core/base/random.hpp"
+#include "core/base/units.hpp"
+#include "core/io/json.hpp"
+#include "core/io/policy_file.hpp"
+
+namespace placewright {
+namespace {
+
+struct Predicted {
+    Placement placement;
+    Score score;
+    std::size_t evaluations = 0;
+    double predict_s = 0;  ///< what the policy took, without reading files and simulating
+};
+
+Predicted prediction_of(const PolicyFile& policy, const Job& job, const PredictArguments& arguments) {
+    const auto begin = std::chrono::steady_clock::now();
+    const PolicyDesign& design = policy.design;
+    const PolicyGraph graph(job.problem, design.allow_cpu);
+    if (const std::string problem = misfit(*find_policy(policy.record.policy), policy.record.options, policy.record.size, graph);
+        !problem.empty())
+        throw InputError(arguments.policy, "",
+                         "does not suit " + job.problem->graph->name() + " on " + job.machine->name() + ": " + problem);
+
+    std::vector<Placement> candidates;
+    const auto add = [&](const Rollout& rollout) {
+        if (!arguments.best || !design.policy->improves()) {
+            candidates.push_back(last_placement(graph, rollout));
+            return;
+        }
+        for (Placement& placement : placements_along(graph, rollout)) candidates.push_back(std::move(placement));
+    };
+    const std::uint32_t passes = design.training.passes;
+    add(predict_placement(*design.policy, policy.state.weights, graph, passes));
+    Random random(arguments.seed);
+    for (std::uint64_t i = 0; i < arguments.episodes; ++i)
+        add(predict_placement(*design.policy, policy.state.weights, graph, passes, &random));
+    const double predict_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+
+    std::vector<Score> scores(candidates.size());
+    arguments.job.evaluator(job, arguments.threads)->evaluate(candidates, scores, {});
+    const auto best = std::ranges::min_element(scores, {}, &Score::seconds) - scores.begin();
+    return {candidates[static_cast<std::size_t>(best)], scores[static_cast<std::size_t>(best)], candidates.size(), predict_s};
+}
+
+Json prediction_json(const PolicyFile& policy, const Job& job, const Predicted& predicted, const Outcome& outcome,
+                     const PredictArguments& arguments) {
+    Json by_name = Json::object();
+    for (const auto& [op, device] : placement_by_name(predicted.placement, *job.problem)) append_member(by_name, op, device);
+    return {{"policy", policy.record.policy},
+            {"updates", policy.state.updates},
+            {"objective", arguments.job.objective},
+            {"seed", arguments.seed},
+            {"episodes", 1 + arguments.episodes},
+            {"evaluations", predicted.evaluations},
+            {"predict_s", predicted.predict_s},
+            {"best",
+             {{"step_time_s", outcome.step_time_s},
+              {"objective_s", predicted.score.step_time_s},
+              {"score_s", predicted.score.seconds},
+              {"fits", predicted.score.fits}}},
+            {"one_device_s", job.single_device_fits ? Json(job.single_device_s) : Json(nullptr)},
+            {"placement", std::move(by_name)}};
+}
+
+void print_prediction(const PolicyFile& policy, const Job& job, const Predicted& predicted, const Outcome& outcome, const Goal& goal) {
+    std::cout << find_policy(policy.record.policy)->title << " after " << policy.state.updates
+              << (policy.state.updates == 1 ? " update: " : " updates: ") << "placed in " << format_seconds(predicted.predict_s);
+    if (predicted.evaluations > 1) std::cout << ", the best of " << predicted.evaluations << " placements";
+    if (goal.evaluate != nullptr) std::cout << "; " << goal.title << ' ' << format_seconds(predicted.score.step_time_s);
+    if (goal.evaluate == nullptr && predicted.score.fits && job.single_device_fits && outcome.step_time_s > 0) {
+        std::array<char, 32> speedup{};
+        std::snprintf(speedup.data(), speedup.size(), "%.2f", job.single_device_s / outcome.step_time_s);
+        std::cout << ", " << speedup.data() << " times as fast as " << single_device_name(job);
+    }
+    std::cout << "\n\n";
+    print_outcome(job, outcome);
+}
+
+}  // namespace
+
+void PredictArguments::add_to(CLI::App& command) {
+    command.add_option("POLICY", policy, "Policy file, which train has written")->required();
+    job.add_to(command, goals());
+    command.add_flag("--best", best, "Simulate all placements on the way to the last one, take the best");
+    command.add_option("--episodes", episodes, "Draw so many more placements, take the best")
+        ->check(usage::whole_number(0, 1'000'000))
+        ->type_name("N")
+        ->capture_default_str();
+    command.add_option("--seed", seed, "Seed of what is drawn")->check(usage::whole_number(0))->type_name("K")->capture_default_str();
+    usage::add_threads(command, threads, "Threads, 0 for all cores; the result is the same");
+    command.add_option("--out", out, "Write the placement file")->type_name("P");
+}
+
+int predict(const PredictArguments& arguments) {
+    if (!arguments.out.empty()) expect_writable(arguments.out);
+    const PolicyFile policy = read_policy(arguments.policy);
+    const Job job = arguments.job.load();
+    const Goal& goal = *find_goal(arguments.job.objective);
+    const Predicted predicted = prediction_of(policy, job, arguments);
+    const Outcome outcome = Simulator(job.problem, job.simulation).run(predicted.placement);
+    if (arguments.job.json) {
+        print(prediction_json(policy, job, predicted, outcome, arguments));
+    } else {
+        print_prediction(policy, job, predicted, outcome, goal);
+    }
+    if (!arguments.out.empty()) {
+        PlacementFile about;
+        about.predicted = prediction(job, outcome, 0);
+        about.produced_by = {policy.record.policy, policy.record.seed, predicted.evaluations, policy.record.options};
+        write_placement(predicted.placement, *job.problem, about, arguments.out);
+        if (!arguments.job.json) std::cout << "\nwritten to " << arguments.out << std::endl;
+    }
+    if (predicted.score.fits) return kDone;
+    std::cerr << "placewright-cli: the placement does not fit the memory\n";
+    return kNothingFits;
+}
+
+}  // namespace placewright

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: MIT
+#include "app/train_command.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <iostream>
+#include <optional>
+
+#include "app/console.hpp"
+#include "app/interrupt.hpp"
+#include "app/progress_line.hpp"
+#include "app/search_arguments.hpp"
+#include "core/algorithms.hpp"
+#include "core/base/units.hpp"
+#include "core/distributed/launch.hpp"
+#include "core/distributed/training_ranks.hpp"
+#include "core/io/json.hpp"
+#include "core/io/policy_file.hpp"
+#include "core/io/score_file.hpp"
+#include "core/learn/training_run.hpp"
+
+namespace placewright {
+
+/// What is trained on: networks on machines.
+class Lessons {
+public:
+    struct Lesson {
+        JobArguments arguments;  ///< with this network and this machine
+        Job job;
+        std::shared_ptr<const PolicyGraph> graph;
+    };
+
+    explicit Lessons(const TrainArguments& arguments) : arguments_(arguments) {
+        const bool family = !arguments.family.empty();
+        if (family == !arguments.networks.empty()) throw UsageError("train: expected --family or networks, one of them");
+        const FamilyInfo* info = find_family(arguments.family);
+        if (!family) {
+            for (const std::string& network : arguments.networks) add_file(network);
+        } else if (info != nullptr) {
+            add_members(*info);
+        } else if (std::filesystem::is_directory(arguments.family)) {
+            add_folder(arguments.family);
+        } else {
+            std::vector<std::string> known;
+            for (const FamilyInfo& item : known_families()) known.emplace_back(item.name);
+            throw UsageError("--family " + arguments.family + ": there is no such family or folder; families are " +
+                             usage::joined(known, ", "));
+        }
+    }
+
+    std::vector<Lesson> take() { return std::move(lessons_); }
+
+private:
+    /// Calls `load` with the arguments of the network on each machine.
+    void add(const std::string& network, const auto& load) {
+        for (const std::string& machine : usage::split(arguments_.job.machine)) {
+            JobArguments one = arguments_.job;
+            one.network = network;
+            one.machine = machine;
+            Job job = load(one);
+            lessons_.push_back({std::move(one), std::move(job), {}});
+        }
+    }
+
+    void add_file(const std::string& network) {
+        add(network, [](const JobArguments& one) { return one.load(); });
+    }
+
+    void add_members(const FamilyInfo& family) {
+        JobArguments job = arguments_.job;
+        if (job.machine.empty()) throw CLI::RequiredError("--machine");
+        if (job.batch > 0) throw UsageError("--batch: the networks of a family have their own");
+        GroupingArguments& grouping = job.grouping;
+        if (arguments_.group_->count() == 0) {
+            grouping.group = "merge";
+            if (grouping.groups == 0 && grouping.merge_below_bytes == 0) grouping.groups = family.groups;
+        }
+        const JobOptions options = job.options();
+        const std::vector<bool> trained = training_half(arguments_.count, arguments_.family_seed);
+        for (std::uint32_t number = 0; number < arguments_.count; ++number) {
+            if (!trained[number]) continue;
+            const Graph graph = arguments_.job.shards.split(family_member(family, arguments_.family_seed, number));
+            add(graph.name(), [&](const JobArguments& one) {
+                return load_job(one.network, NetworkFile{graph, {}, {}}, one.machine, options);
+            });
+        }
+    }
+
+    void add_folder(Path folder) {
+        if (std::filesystem::is_directory(folder / "train")) folder /= "train";
+        std::vector<Path> files;
+        for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+            if (entry.is_regular_file() && entry.path().extension() == ".json") files.push_back(entry.path());
+        }
+        std::ranges::sort(files);
+        for (const Path& file : files) {
+            const FileContent content = file_content(file);
+            if (content == FileContent::network || content == FileContent::workload) add_file(file.string());
+        }
+        if (lessons_.empty()) throw InputError(folder.string(), "", "holds no networks (files .json)");
+    }
+
+    const TrainArguments& arguments_;
+    std::vector<Lesson> lessons_;
+};
+
+namespace {
+
+using Lesson = Lessons::Lesson;
+
+const PolicyInfo& chosen_policy(const std::string& id) {
+    if (const PolicyInfo* found = find_policy(id)) return *found;
+    std::vector<std::string> known;
+    for (const PolicyInfo& info : policies()) known.push_back(info.id);
+    throw UsageError("--policy " + id + ": there is no such policy; there are " + usage::joined(known, ", "));
+}
+
+/// What every process that takes part has.
+struct TrainingTask {
+    const PolicyInfo& info;
+    std::vector<Lesson> lessons;
+    TrainingRecord record;
+    std::optional<Trainer> trainer;
+    std::vector<std::unique_ptr<Evaluator>> evaluators;
+    TrainingBudget budget;
+
+    /// Scores by the lesson's objective.
+    std::vector<Score> scores(std::size_t lesson, std::span<const Placement> placements) const {
+        std::vector<Score> scores(placements.size());
+        evaluators[lesson]->evaluate(placements, scores, {});
+        return scores;
+    }
+};
+
+void resume(Trainer& trainer, const TrainingRecord& record, const Path& file) {
+    PolicyFile found = read_policy(file);
+    if (const std::string other = difference(found.record, record); !other.empty())
+        throw InputError(file.string(), "", "is of another training: " + other + "; give the same arguments, or another --out");
+    try {
+        trainer.restore(std::move(found.state));
+    } catch (const std::invalid_argument& error) {
+        throw InputError(file.string(), "", error.what());
+    } catch (const PlacementError& error) {
+        throw InputError(file.string(), "", error.what());
+    }
+}
+
+TrainingTask prepare(const TrainArguments& arguments, TrainingPeers* peers) {
+    const PolicyInfo& info = chosen_policy(arguments.policy);
+    const OptionValues values = parse_settings(*find_algorithm(info.id), arguments.settings);
+    TrainingTask training{info, Lessons(arguments).take(), {}, {}, {}, {}};
+    const bool allow_cpu = allows_cpu(info, values);
+    std::vector<TrainingGraph> graphs;
+    for (Lesson& lesson : training.lessons) {
+        lesson.graph = std::make_shared<const PolicyGraph>(lesson.job.problem, allow_cpu);
+        graphs.push_back({lesson.job.problem->graph->name(), lesson.graph, reference_s(*lesson.job.problem)});
+    }
+
+    TrainingRecord& record = training.record;
+    record.policy = info.id;
+    for (const OptionInfo& option : info.options) record.options[option.name] = option.default_value;
+    for (const auto& [name, value] : values) record.options[name] = value;
+    const PolicyGraph& first = *training.lessons.front().graph;
+    record.size = {first.devices, first.nodes};
+    const Goal& goal = *find_goal(arguments.job.objective);
+    record.conditions = scoring_conditions(training.lessons.front().job, goal);
+    record.seed = arguments.seed;
+
+    PolicyDesign design;
+    try {
+        design = info.make(record.options, record.size);
+        for (const Lesson& lesson : training.lessons) {
+            if (const std::string problem = misfit(info, record.options, record.size, *lesson.graph); !problem.empty())
+                throw UsageError("train: " + lesson.arguments.network + " on " + lesson.job.machine->name() + ": " + problem);
+        }
+    } catch (const OptionError& error) {
+        throw UsageError(std::string("--set: ") + error.what());
+    }
+    record.planned_updates = arguments.updates > 0 ? arguments.updates : design.training.updates;
+    for (const Lesson& lesson : training.lessons) {
+        const Problem& problem = *lesson.job.problem;
+        record.graphs.push_back({problem.graph->name(), lesson.job.machine->name(), problem_fingerprint(problem)});
+        training.evaluators.push_back(lesson.arguments.evaluator(lesson.job, arguments.threads));
+    }
+    if (arguments.updates > 0 || arguments.seconds == 0) training.budget.updates = record.planned_updates;
+    if (arguments.seconds > 0) training.budget.seconds = arguments.seconds;
+
+    training.trainer.emplace(design.policy, design.training, std::move(graphs), arguments.seed, record.planned_updates, arguments.threads,
+                             peers);
+    std::error_code error;
+    if (!arguments.out.empty() && std::filesystem::is_regular_file(arguments.out, error)) {
+        if (!arguments.resume) throw InputError(arguments.out, "", "is there already; go on with it by --resume, or give another file");
+        resume(*training.trainer, record, arguments.out);
+    }
+    return training;
+}
+
+std::string number(double value) {
+    return to_string(OptionValue(value));
+}
+
+struct CurveColumn {
+    const char* name;
+    double TrainingPoint::*value;
+};
+constexpr std::array kCurveColumns{
+    CurveColumn{"cost", &TrainingPoint::cost},
+    CurveColumn{"cost_spread", &TrainingPoint::cost_spread},
+    CurveColumn{"best_cost", &TrainingPoint::best_cost},
+    CurveColumn{"entropy", &TrainingPoint::entropy},
+    CurveColumn{"divergence", &TrainingPoint::divergence},
+    CurveColumn{"learning_rate", &TrainingPoint::learning_rate},
+    CurveColumn{"entropy_weight", &TrainingPoint::entropy_weight},
+};
+
+std::string curve_csv(const std::vector<TrainingPoint>& curve) {
+    std::string text = "updates,evaluations";
+    for (const CurveColumn& column : kCurveColumns) text += std::string(",") + column.name;
+    text += '\n';
+    for (const TrainingPoint& point : curve) {
+        text += std::to_string(point.updates) + ',' + std::to_string(point.evaluations);
+        for (const CurveColumn& column : kCurveColumns) text += ',' + number(point.*column.value);
+        text += '\n';
+    }
+    return text;
+}
+
+Json curve_json(const std::vector<TrainingPoint>& curve) {
+    Json list = Json::array();
+    for (const TrainingPoint& point : curve) {
+        Json json{{"updates", point.updates}, {"evaluations", point.evaluations}};
+        for (const CurveColumn& column : kCurveColumns) json[column.name] = point.*column.value;
+        list.push_back(std::move(json));
+    }
+    return list;
+}
+
+std::string decimals(const char* format, double value) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), format, value);
+    return text.data();
+}
+
+std::string progress_text(const TrainingState& state, const TrainingBudget& budget, double eta_s) {
+    const TrainingPoint& now = state.curve.back();
+    std::string text = std::to_string(state.updates);
+    if (budget.updates < std::numeric_limits<std::uint64_t>::max()) text += " of " + std::to_string(budget.updates);
+    return text + " updates, " + decimals("%.3f", now.cost) + " of one device (best " + decimals("%.3f", now.best_cost) + "), entropy " +
+           decimals("%.3f", now.entropy) + ", learning rate " + decimals("%.2g", now.learning_rate) + ", " + format_clock(eta_s) + " left";
+}
+
+/// What came of a graph.
+struct Learned {
+    Score one_device, best, predicted;
+};
+
+std::vector<Learned> learned(const TrainingTask& training) {
+    std::vector<Learned> all;
+    for (std::size_t i = 0; i < training.lessons.size(); ++i) {
+        const Lesson& lesson = training.lessons[i];
+        const std::vector<Placement> placements{lesson.job.single_device,
+                                                last_placement(*lesson.graph, training.trainer->predict(*lesson.graph))};
+        const std::vector<Score> scores = training.scores(i, placements);
+        all.push_back({scores[0], training.trainer->state().best[i].score, scores[1]});
+    }
+    return all;
+}
+
+struct Ending {
+    bool cancelled = false;
+    double wall_s = 0;
+};
+
+Json training_json(const TrainingTask& training, const Ending& ending) {
+    const TrainingState& state = training.trainer->state();
+    Json options = Json::object(), graphs = Json::array();
+    for (const auto& [name, value] : training.record.options) options[name] = option_json(value);
+    const auto score_json = [](const Score& score) {
+        return Json({{"objective_s", score.step_time_s}, {"score_s", score.seconds}, {"fits", score.fits}});
+    };
+    const std::vector<Learned> all = learned(training);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        graphs.push_back({{"network", training.record.graphs[i].network},
+                          {"machine", training.record.graphs[i].machine},
+                          {"groups", training.lessons[i].graph->nodes},
+                          {"one_device", score_json(all[i].one_device)},
+                          {"best", state.best[i].placement.empty() ? Json(nullptr) : score_json(all[i].best)},
+                          {"predicted", score_json(all[i].predicted)}});
+    }
+    return {{"policy", training.info.id},      {"options", std::move(options)}, {"objective", training.lessons.front().arguments.objective},
+            {"seed", training.record.seed},    {"updates", state.updates},      {"evaluations", state.evaluations},
+            {"wall_s", ending.wall_s},         {"cancelled", ending.cancelled}, {"graphs", std::move(graphs)},
+            {"curve", curve_json(state.curve)}};
+}
+
+void print_training(const TrainingTask& training, const Ending& ending) {
+    const TrainingState& state = training.trainer->state();
+    std::cout << training.info.title << ", seed " << training.record.seed << ": " << state.updates
+              << (state.updates == 1 ? " update, " : " updates, ") << state.evaluations << " placements scored; "
+              << format_seconds(ending.wall_s) << (ending.cancelled ? " (cancelled)" : "") << "\n\n";
+    const auto text = [](const Score& score) { return format_seconds(score.step_time_s) + (score.fits ? "" : " (does not fit)"); };
+    std::vector<Row> rows{{"network", "machine", "groups", "one device", "best found", "predicted"}};
+    const std::vector<Learned> all = learned(training);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        rows.push_back({training.record.graphs[i].network, training.record.graphs[i].machine,
+                        std::to_string(training.lessons[i].graph->nodes), text(all[i].one_device),
+                        state.best[i].placement.empty() ? "-" : text(all[i].best), text(all[i].predicted)});
+    }
+    std::cout << table("llrrrr", rows);
+}
+
+/// What the ranks that mpirun started beside the first do. That one tells of all that goes wrong, and says when it is over.
+int train_along(const TrainArguments& arguments) {
+    std::signal(SIGINT, SIG_IGN);
+    std::signal(SIGTERM, SIG_IGN);
+    TrainingRanks ranks({});
+    try {
+        TrainingTask training = prepare(arguments, &ranks);
+        ranks.require_same(to_text(training.record) + std::to_string(training.trainer->state().updates));
+        run_training(*training.trainer, training.evaluators, training.budget);
+    } catch (const TrainingEnded&) {
+        // As rank 0 wants it.
+    } catch (const std::exception& error) {
+        ranks.fail(error.what());
+    }
+    return kDone;
+}
+
+}  // namespace
+
+TrainArguments::TrainArguments() {
+    job.memory_rule = "placeto";  // a policy learns more from how much is too much
+}
+
+void TrainArguments::add_to(CLI::App& command) {
+    job.add_to(command, goals());
+    command.remove_option(command.get_option("GRAPH"));
+    command.add_option("GRAPHS", networks, "Network files, or names of shipped ones (see networks)");
+    command.get_option("--machine")->description("Machine file, or shipped one; or several with commas");
+    group_ = command.get_option("--group");
+    command.get_option("--group")->description("Which ops move together, see below; families: merge");
+    std::vector<std::string> families, known;
+    for (const FamilyInfo& info : known_families()) families.emplace_back(info.name);
+    for (const PolicyInfo& info : policies()) known.push_back(info.id);
+    command.add_option("--family", family, usage::joined(families, ", ") + ", or a folder with networks")->type_name("F");
+    command.add_option("--count", count, "Networks of a known family; half of them are trained on")
+        ->check(usage::whole_number(1, 10'000))
+        ->type_name("N")
+        ->capture_default_str();
+    command.add_option("--family-seed", family_seed, "Which of them (--seed of the command family)")
+        ->check(usage::whole_number(0))
+        ->type_name("K")
+        ->capture_default_str();
+    command.add_option("--policy", policy, "What is trained: " + usage::joined(known, ", "))->type_name("P")->capture_default_str();
+    usage::add_repeated(command, "--set", settings, "Option of the policy (see algorithms)", "OPTION=VALUE");
+    command.add_option("--updates", updates, "Updates; else until --seconds are over, or its option updates")
+        ->check(usage::whole_number(1, 1'000'000'000))
+        ->type_name("N");
+    command.add_option("--seconds", seconds, "Time to train; results then depend on the computer")
+        ->check(usage::positive_number(1e9, "a number above 0"))
+        ->type_name("S");
+    command.add_option("--seed", seed, "Seed of the random numbers")->check(usage::whole_number(0))->type_name("K")->capture_default_str();
+    usage::add_threads(command, threads, "Threads, 0 for all cores; the result is the same");
+    command.add_option("--out", out, "Write the policy, from time to time and at the end")->type_name("FILE");
+    command.add_option("--checkpoint-every", checkpoint_every_s, "Seconds from time to time")
+        ->check(usage::positive_number(1e9, "a number above 0"))
+        ->type_name("S")
+        ->capture_default_str();
+    command.add_flag("--resume", resume, "Go on with the policy in --out, if it is there");
+    command.add_option("--curve", curve, "Write the learning curve as a table")->type_name("OUT");
+}
+
+int train_policy(const TrainArguments& arguments) {
+    const std::optional<Launch> launched = launch();
+    if (launched && launched->rank > 0) return train_along(arguments);
+    const InterruptGuard interrupt;
+    std::optional<TrainingRanks> ranks;
+    if (launched) ranks.emplace(interrupt.token());
+    if (arguments.resume && arguments.out.empty()) throw UsageError("--resume: expected --out, the policy to go on with");
+    for (const std::string& file : {arguments.out, arguments.curve}) {
+        if (!file.empty()) expect_writable(file);
+    }
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
+    const auto seconds_since = [](Clock::time_point time) { return std::chrono::duration<double>(Clock::now() - time).count(); };
+    TrainingTask training = prepare(arguments, ranks ? &*ranks : nullptr);
+    Trainer& trainer = *training.trainer;
+    const auto save = [&] { write_policy(training.record, trainer.state(), trainer.policy(), arguments.out); };
+
+    Ending ending;
+    std::optional<RankError> lost;
+    {
+        const ProgressLine line("");
+        auto saved = Clock::now();
+        const auto report = [&](const TrainingState& state, double eta_s) {
+            line.show(progress_text(state, training.budget, eta_s));
+            if (arguments.out.empty() || seconds_since(saved) < arguments.checkpoint_every_s) return;
+            try {
+                save();
+            } catch (const InputError& error) {
+                // There may be room again when the next one is due.
+                std::cerr << "placewright-cli: " << error.what() << '\n';
+            }
+            saved = Clock::now();
+        };
+        try {
+            if (ranks) ranks->require_same(to_text(training.record) + std::to_string(trainer.state().updates));
+            ending.cancelled = !run_training(trainer, training.evaluators, training.budget, interrupt.token(), report);
+        } catch (const TrainingEnded&) {
+            ending.cancelled = true;
+        } catch (const RankError& error) {
+            lost = error;
+        }
+    }
+    ending.wall_s = seconds_since(begin);
+    const bool begun = trainer.state().updates > 0;
+    if (lost && !begun) throw InputError(lost->rank(), "", lost->what());
+    if (!begun) {
+        std::cerr << "placewright-cli: cancelled before the first update\n";
+        return kCancelled;
+    }
+
+    // The files come first: they took longest to make, and mpirun soon ends a process that it has told to.
+    std::exception_ptr unwritten;
+    try {
+        if (!arguments.out.empty()) save();
+        if (!arguments.curve.empty()) write_file(arguments.curve, curve_csv(trainer.state().curve));
+    } catch (const InputError&) {
+        unwritten = std::current_exception();
+    }
+    if (arguments.job.json) {
+        print(training_json(training, ending));
+    } else {
+        print_training(training, ending);
+    }
+    if (unwritten) std::rethrow_exception(unwritten);
+    if (!arguments.out.empty() && !arguments.job.json) std::cout << "\nwritten to " << arguments.out << std::endl;
+    if (lost) {
+        std::cerr << printable("placewright-cli: " + lost->rank() + ": " + lost->what(), 8192) << "; the training ends here\n";
+        return kInternalError;
+    }
+    return ending.cancelled ? kCancelled : kDone;
+}
+
+}  // namespace placewright

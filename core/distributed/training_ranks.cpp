@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#include "core/distributed/training_ranks.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+#include <thread>
+
+namespace placewright {
+namespace {
+
+using namespace std::chrono_literals;
+using Bytes = std::vector<std::byte>;
+
+enum Tag : int {
+    kHost,    ///< the name of the computer
+    kShare,   ///< of an exchange
+    kFailed,  ///< why
+    kEnd,
+};
+
+/// Between two looks for messages. Waiting as MPI does it would keep a core busy.
+constexpr auto kPause = 50us;
+
+Bytes bytes_of(const std::string& text) {
+    const auto bytes = std::as_bytes(std::span(text));
+    return {bytes.begin(), bytes.end()};
+}
+
+std::string text_of(const Bytes& bytes) {
+    std::string text(bytes.size(), '\0');
+    std::ranges::transform(bytes, text.begin(), [](std::byte byte) { return static_cast<char>(byte); });
+    return text;
+}
+
+}  // namespace
+
+TrainingRanks::TrainingRanks(std::stop_token stop) : stop_(std::move(stop)), hosts_(size()), shares_(size()) {
+    if (rank() > 0) mailbox_.post(0, kHost, bytes_of(mailbox_.host()));
+}
+
+TrainingRanks::~TrainingRanks() {
+    if (rank() == 0) {
+        for (int other = 1; other < mailbox_.size(); ++other) mailbox_.post(other, kEnd);
+    }
+    // Those who are still in an exchange hear of the end there, and shares that nobody waits for any more may stay under way.
+    mailbox_.sent();
+    mailbox_.close();
+}
+
+std::string TrainingRanks::name(int rank) const {
+    const std::string& host = hosts_[static_cast<std::size_t>(rank)];
+    return "rank " + std::to_string(rank) + (host.empty() ? "" : " on " + host);
+}
+
+void TrainingRanks::take() {
+    while (std::optional<Message> message = mailbox_.next()) {
+        const auto from = static_cast<std::size_t>(message->rank);
+        if (message->tag == kHost) hosts_[from] = text_of(message->bytes);
+        if (message->tag == kShare) shares_[from].push_back(std::move(message->bytes));
+        if (message->tag == kFailed) throw RankError(name(message->rank), text_of(message->bytes));
+        if (message->tag == kEnd) ended_ = true;
+    }
+    if (!mailbox_.error().empty()) throw std::runtime_error(mailbox_.error());
+}
+
+std::vector<Bytes> TrainingRanks::exchange(Bytes own) {
+    for (int other = 0; other < mailbox_.size(); ++other) {
+        if (other != mailbox_.rank()) mailbox_.post(other, kShare, own);
+    }
+    shares_[rank()].push_back(std::move(own));
+    // A long message needs both sides, so nobody leaves before the own share is on its way.
+    const auto done = [&] { return mailbox_.sent() && std::ranges::none_of(shares_, &std::deque<Bytes>::empty); };
+    for (take(); !done(); take()) {
+        if (ended_ || (rank() == 0 && stop_.stop_requested())) throw TrainingEnded();
+        std::this_thread::sleep_for(kPause);
+    }
+    std::vector<Bytes> all;
+    for (std::deque<Bytes>& waiting : shares_) {
+        all.push_back(std::move(waiting.front()));
+        waiting.pop_front();
+    }
+    return all;
+}
+
+void TrainingRanks::require_same(const std::string& conditions) {
+    const std::vector<Bytes> all = exchange(bytes_of(conditions));
+    if (rank() > 0) return;
+    const auto other = std::ranges::find_if(all, [&](const Bytes& text) { return text != all.front(); });
+    if (other != all.end())
+        throw RankError(name(static_cast<int>(other - all.begin())), "has other networks, machines or policies than rank 0");
+}
+
+void TrainingRanks::fail(const std::string& why) {
+    mailbox_.post(0, kFailed, bytes_of(why));
+    while (!ended_) {
+        mailbox_.sent();
+        take();
+        std::this_thread::sleep_for(kPause);
+    }
+}
+
+}  // namespace placewright
