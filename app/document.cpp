@@ -580,8 +580,10 @@ int Document::startSearch(RunRequest request) {
         // Right after a change: the search is compared with what the placement takes now, not with what was there before.
         setScreen({m_scenario, m_placement, simulateTraced(job(), m_placement), m_shown});
     }
-    request.starts.push_back(m_placement);
-    request.start_s = m_timeline->outcome.step_time_s;
+    if (!request.predicted) {
+        request.starts.push_back(m_placement);
+        request.start_s = m_timeline->outcome.step_time_s;
+    }
     auto run = std::make_unique<Run>(m_nextRun++, job(), std::move(request));
     Run* started = run.get();
     m_scenarioOf[started->id()] = m_scenario;
@@ -690,7 +692,8 @@ void Document::showPlacement(const Placement& placement, const QString& title) {
 
 QString Document::runTitle(const Run& run) const {
     const AlgorithmInfo* algorithm = find_algorithm(run.request().algorithm);
-    return tr("%1 #%2").arg(QString::fromStdString(algorithm != nullptr ? algorithm->title : run.request().algorithm)).arg(run.id());
+    const QString title = QString::fromStdString(algorithm != nullptr ? algorithm->title : run.request().algorithm);
+    return (run.request().predicted ? tr("%1, zero-shot #%2") : tr("%1 #%2")).arg(title).arg(run.id());
 }
 
 std::vector<RunRow> Document::runRows() const {

@@ -29,6 +29,7 @@
 
 #include "app/compare_window.hpp"
 #include "app/export.hpp"
+#include "app/learning.hpp"
 #include "app/op_drag.hpp"
 #include "app/option_text.hpp"
 #include "app/search_options_dialog.hpp"
@@ -44,6 +45,7 @@
 #include "widgets/distribution_view.hpp"
 #include "widgets/find_bar.hpp"
 #include "widgets/graph_view.hpp"
+#include "widgets/learning_plot.hpp"
 #include "widgets/message_bar.hpp"
 #include "widgets/quantities.hpp"
 #include "widgets/runs_view.hpp"
@@ -121,6 +123,7 @@ MainWindow::~MainWindow() {
     m_document->undoStack()->disconnect(this);
     delete m_drag;
     delete m_compare;
+    delete m_learning;
     m_document.reset();
 }
 
@@ -145,6 +148,7 @@ void MainWindow::makeWidgets() {
     m_timeline = new TimelineView;
     m_runs = new RunsView;
     m_curve = new CurvePlot;
+    m_learningPlot = new LearningPlot;
     m_cdf = new CdfPlot;
     m_archive = new ArchiveMap;
     m_distribution = new DistributionMap;
@@ -185,6 +189,7 @@ void MainWindow::makeWidgets() {
     auto* why = addDock(tr("Why"), QStringLiteral("whyDock"), m_why, Qt::RightDockWidgetArea);
     auto* suggestions = addDock(tr("Suggestions"), QStringLiteral("suggestionsDock"), m_suggestions, Qt::RightDockWidgetArea);
     auto* distribution = addDock(tr("Distribution"), QStringLiteral("distributionDock"), m_distribution, Qt::RightDockWidgetArea);
+    auto* learning = addDock(tr("Learning"), QStringLiteral("learningDock"), m_learningPlot, Qt::RightDockWidgetArea);
     auto* cdf = addDock(tr("CDF"), QStringLiteral("cdfDock"), m_cdf, Qt::RightDockWidgetArea);
     // Behind another tab a panel counts as visible, its dock does not.
     connect(why, &QDockWidget::visibilityChanged, m_document.get(), [this](bool visible) {
@@ -195,7 +200,8 @@ void MainWindow::makeWidgets() {
         m_document->setMovesWanted(visible);
         if (visible) showMoves();
     });
-    tabifyDockWidget(curve, cdf);
+    tabifyDockWidget(curve, learning);
+    tabifyDockWidget(learning, cdf);
     tabifyDockWidget(cdf, archive);
     tabifyDockWidget(archive, distribution);
     tabifyDockWidget(distribution, why);
@@ -248,6 +254,7 @@ void MainWindow::makeActions() {
         });
     };
     addPlot(tr("Picture of the &curve…"), tr("Write the learning curves as PNG or SVG"), QStringLiteral("curve"), m_curve);
+    addPlot(tr("Picture of the &learning…"), tr("Write how a policy learned as PNG or SVG"), QStringLiteral("learning"), m_learningPlot);
     addPlot(tr("Picture of the C&DF…"), tr("Write the distribution of step times as PNG or SVG"), QStringLiteral("cdf"), m_cdf);
     addPlot(tr("Picture of the &archive…"), tr("Write the archive as PNG or SVG"), QStringLiteral("archive"), m_archive);
     addPlot(tr("Picture of the d&istribution…"), tr("Write the distribution as PNG or SVG"), QStringLiteral("distribution"),
@@ -326,6 +333,9 @@ void MainWindow::makeActions() {
     add(run, tr("&Compare algorithms…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C),
         tr("Run algorithms against each other, on several networks, machines and seeds"), [this] { openCompare(); });
 
+    m_learning = new Learning(m_document.get(), m_optionsOf, this);
+    m_learning->fillMenu(menuBar()->addMenu(tr("&Learn")));
+
     QMenu* help = menuBar()->addMenu(tr("&Help"));
     add(help, tr("&Keyboard and mouse"), QKeySequence::HelpContents, tr("How to move around and edit"), [this] {
         QMessageBox::information(
@@ -335,7 +345,7 @@ void MainWindow::makeActions() {
                "<b>Timeline</b><br>Ctrl+wheel or W and S to zoom, A and D to pan, F to fit, Shift+drag to measure. Ctrl+Shift+P draws the "
                "critical path, Ctrl+Shift+K shows it in the graph; the Why panel tells what it is made of.<br><br>"
                "<b>Anywhere</b><br>Ctrl+F finds, F5 optimizes and stops, F6 pauses, Ctrl+Z undoes, Ctrl+S exports the placement, "
-               "Ctrl+Shift+S sets how a step is simulated, Ctrl+Shift+C compares algorithms, Ctrl+Shift+H goes to the start page and back. "
+               "Ctrl+Shift+S sets how a step is simulated, Ctrl+Shift+C compares algorithms, Ctrl+Shift+L trains a policy, Ctrl+Shift+H goes to the start page and back. "
                "Double-click a run to see its placement."));
     });
     add(help, tr("&About Placewright"), {}, tr("Version and licence"), [this] {
@@ -820,6 +830,8 @@ void MainWindow::showLearnt() {
     const Run* const drawn = runWith([](const SearchProgress& progress) { return progress.distribution != nullptr; });
     m_distribution->setDistribution(drawn != nullptr ? drawn->progress().distribution : nullptr,
                                     drawn != nullptr ? drawn->job().problem : nullptr);
+    const Run* const trained = runWith([](const SearchProgress& progress) { return progress.training != nullptr; });
+    m_learningPlot->setCurve(trained != nullptr ? trained->progress().training : nullptr);
 }
 
 void MainWindow::showWhy() {
@@ -1063,7 +1075,8 @@ bool MainWindow::mayLeave(const QString& title, const QString& consequence) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-    if (!mayLeave(tr("Close Placewright"), tr("Runs and undo steps end with the window."))) return event->ignore();
+    if (!mayLeave(tr("Close Placewright"), tr("Runs and undo steps end with the window.")) || !m_learning->mayClose())
+        return event->ignore();
     saveSettings();
     event->accept();
 }

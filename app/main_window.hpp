@@ -29,6 +29,8 @@ class DevicePanel;
 class DistributionMap;
 class FindBar;
 class GraphView;
+class Learning;
+class LearningPlot;
 class MessageBar;
 class OpDrag;
 class RunsView;
@@ -52,6 +54,8 @@ public:
     ArchiveMap* archiveMap() const { return m_archive; }
     CdfPlot* cdfPlot() const { return m_cdf; }
     DistributionMap* distributionMap() const { return m_distribution; }
+    LearningPlot* learningPlot() const { return m_learningPlot; }
+    Learning* learning() const { return m_learning; }
     WhyPanel* whyPanel() const { return m_why; }
     SuggestionsPanel* suggestionsPanel() const { return m_suggestions; }
     MessageBar* messageBar() const { return m_message; }
@@ -120,6 +124,7 @@ private:
     std::unique_ptr<Document> m_document;
     OpDrag* m_drag = nullptr;
     CompareWindow* m_compare = nullptr;  ///< null until it is asked for
+    Learning* m_learning = nullptr;
 
     QStackedWidget* m_stack = nullptr;
     StartPage* m_start = nullptr;
@@ -131,6 +136,7 @@ private:
     TimelineView* m_timeline = nullptr;
     RunsView* m_runs = nullptr;
     CurvePlot* m_curve = nullptr;
+    LearningPlot* m_learningPlot = nullptr;
     CdfPlot* m_cdf = nullptr;
     ArchiveMap* m_archive = nullptr;
     DistributionMap* m_distribution = nullptr;

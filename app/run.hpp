@@ -22,6 +22,8 @@ struct RunRequest {
     std::uint64_t seed = 1;
     std::vector<Placement> starts;  ///< beside starting_placements()
     double start_s = 0;             ///< step time of the last of them
+    /// What a policy made of the network, to be simulated in place of a search.
+    std::shared_ptr<const Placement> predicted;
 };
 
 /// One search on a thread of its own. Progress reaches the owner's thread at most 30 times a second; a slow receiver gets fewer, never a

@@ -28,6 +28,7 @@
 #include "widgets/cdf_plot.hpp"
 #include "widgets/curve_plot.hpp"
 #include "widgets/distribution_view.hpp"
+#include "widgets/learning_plot.hpp"
 #include "widgets/message_bar.hpp"
 #include "widgets/palette.hpp"
 #include "widgets/qcustomplot_header.hpp"
@@ -84,6 +85,23 @@ CurveSeries usualSeries(int id = 1) {
 CdfData family() {
     return {{{"small", 0.010}, {"middle", 0.040}, {"large", 0.100}},
             {{"optimized", {{2, 0.050}, {0, 0.010}, {1, 0.030}}}, {"random", {{0, 0.020}, {1, 0.060}, {2, 0.001, false}}}}};
+}
+
+/// Costs that fall from 0.75 of one device, the entropy from 1.5 nats, the rate from 0.5.
+std::shared_ptr<const std::vector<TrainingPoint>> training(std::uint64_t updates) {
+    std::vector<TrainingPoint> curve;
+    for (std::uint64_t i = 0; i < updates; ++i) {
+        const auto step = static_cast<double>(i);
+        TrainingPoint point;
+        point.updates = i + 1;
+        point.cost = 0.75 - 0.25 * step;
+        point.cost_spread = 0.25;
+        point.best_cost = 0.5 - 0.125 * step;
+        point.entropy = 1.5 - 0.5 * step;
+        point.learning_rate = 0.5 / std::exp2(step);
+        curve.push_back(point);
+    }
+    return std::make_shared<const std::vector<TrainingPoint>>(std::move(curve));
 }
 
 /// A click on the tick of a scheme.
@@ -618,6 +636,110 @@ private Q_SLOTS:
         QVERIFY(otherThan(image.copy(100, 0, 300, 300), curves.palette().color(QPalette::Base)) > 500);
         const QColor line = curves.plot()->graph(0)->pen().color();
         QVERIFY(otherThan(image.copy(100, 0, 300, 300), line) < 300 * 300 - 100);
+    }
+
+    // Learning
+
+    void learningIsDrawnWithTheSpreadOverTheWorkers() {
+        LearningPlot learning;
+        showAt(learning, {500, 500});
+        learning.setCurve(training(3));
+        QCustomPlot& plot = *learning.plot();
+        QCOMPARE(dataOf(plot, 0), QList<QPointF>({{1, 1.0}, {2, 0.75}, {3, 0.5}}));  // mean and spread
+        QCOMPARE(dataOf(plot, 1), QList<QPointF>({{1, 0.5}, {2, 0.25}, {3, 0.0}}));
+        QCOMPARE(dataOf(plot, 2), QList<QPointF>({{1, 0.75}, {2, 0.5}, {3, 0.25}}));
+        QCOMPARE(dataOf(plot, 3), QList<QPointF>({{1, 0.5}, {2, 0.375}, {3, 0.25}}));
+        QCOMPARE(dataOf(plot, 4), QList<QPointF>({{1, 1.5}, {2, 1.0}, {3, 0.5}}));
+        QCOMPARE(dataOf(plot, 5), QList<QPointF>({{1, 0.5}, {2, 0.25}, {3, 0.125}}));
+        QVERIFY(plot.yAxis->range().contains(1));  // one device
+        QCOMPARE(plot.xAxis->range().upper, 3.0);
+        const auto* header = learning.findChild<QLabel*>("header");
+        QVERIFY2(header->text().startsWith("Update 3: 0.250 ± 0.250 of one device, best 0.250"), qPrintable(header->text()));
+
+        // A costly beginning does not squash what follows.
+        auto costly = *training(3);
+        costly.front().cost = 1000;
+        learning.setCurve(std::make_shared<const std::vector<TrainingPoint>>(costly));
+        QTRY_COMPARE(dataOf(plot, 2).first().y(), 1000.0);
+        QVERIFY(plot.yAxis->range().upper < 10);
+
+        // The value below the mouse.
+        const QPointF at(plot.xAxis->coordToPixel(2), plot.axisRect()->center().y());
+        QMouseEvent move(QEvent::MouseMove, at, plot.mapToGlobal(at), Qt::NoButton, Qt::NoButton, {});
+        QApplication::sendEvent(&plot, &move);
+        QVERIFY2(QToolTip::text().startsWith("Update 2: 0.500"), qPrintable(QToolTip::text()));
+    }
+
+    void learningIsDrawnTenTimesASecondAtMost() {
+        LearningPlot learning;
+        showAt(learning, {500, 500});
+        learning.setCurve(training(1));
+        QCOMPARE(dataOf(*learning.plot(), 2).size(), 1);
+        learning.setCurve(training(2));
+        learning.setCurve(training(3));
+        QCOMPARE(dataOf(*learning.plot(), 2).size(), 1);
+        QTRY_COMPARE(dataOf(*learning.plot(), 2).size(), 3);  // the last is not lost
+        // What nobody sees is drawn when it is shown.
+        learning.hide();
+        QTest::qWait(150);
+        learning.setCurve(training(4));
+        QCOMPARE(dataOf(*learning.plot(), 2).size(), 3);
+        learning.show();
+        QTRY_COMPARE(dataOf(*learning.plot(), 2).size(), 4);
+    }
+
+    void entropyAndLearningRateAreDrawnWhereTheyAreTicked() {
+        LearningPlot learning;
+        showAt(learning, {500, 500});
+        learning.setCurve(training(3));
+        QCustomPlot& plot = *learning.plot();
+        plot.replot();
+        const int small = plot.axisRect()->height();
+        QCPAxis* entropy = plot.graph(4)->keyAxis();
+        QCOMPARE(plot.xAxis->label(), QString());
+        for (const char* name : {"entropy", "rate"}) QTest::mouseClick(learning.findChild<QCheckBox*>(name), Qt::LeftButton);
+        plot.replot();
+        QVERIFY(plot.axisRect()->height() > small + 100);
+        QCOMPARE(plot.xAxis->label(), QString("Updates"));
+        QVERIFY(!entropy->realVisibility() && !plot.graph(4)->realVisibility());
+        QTest::mouseClick(learning.findChild<QCheckBox*>("entropy"), Qt::LeftButton);
+        plot.replot();
+        QVERIFY(entropy->realVisibility() && !plot.graph(5)->realVisibility());
+        QCOMPARE(entropy->label(), QString("Updates"));
+        // All that is shown is of the same updates.
+        plot.xAxis->setRange(1, 2);
+        QCOMPARE(entropy->range().lower, 1.0);
+        QCOMPARE(entropy->range().upper, 2.0);
+    }
+
+    void learningFollowsTheTrainingUntilThePersonZooms() {
+        LearningPlot learning;
+        showAt(learning, {500, 500});
+        learning.setCurve(training(10));
+        QCustomPlot& plot = *learning.plot();
+        QCOMPARE(plot.xAxis->range().upper, 10.0);
+        const QPointF middle = plot.axisRect()->center();
+        QWheelEvent wheel(middle, plot.mapToGlobal(middle), {}, {0, 120}, Qt::NoButton, {}, Qt::NoScrollPhase, false);
+        QApplication::sendEvent(&plot, &wheel);
+        const double zoomed = plot.xAxis->range().upper;
+        QVERIFY(zoomed < 10);
+        learning.setCurve(training(20));
+        QTRY_COMPARE(dataOf(plot, 2).size(), 20);
+        QCOMPARE(plot.xAxis->range().upper, zoomed);
+        QTest::mouseClick(learning.findChild<QToolButton*>("fit"), Qt::LeftButton);
+        QCOMPARE(plot.xAxis->range().upper, 20.0);
+    }
+
+    void emptyLearningSaysWhatWouldFillIt() {
+        LearningPlot learning;
+        showAt(learning, {500, 500});
+        const auto* empty = learning.findChild<QLabel*>("empty");
+        QVERIFY(empty->isVisible() && empty->text().contains("Optimize"));
+        learning.setCurve(training(2));
+        QVERIFY(!empty->isVisible());
+        learning.setCurve(training(0));
+        QVERIFY(empty->isVisible());
+        QVERIFY(!learning.findChild<QLabel*>("header")->isVisible());
     }
 
     // CDF

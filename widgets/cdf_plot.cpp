@@ -185,6 +185,10 @@ void CdfPlot::setData(CdfData family) {
     updateAxes();
 }
 
+void CdfPlot::setEmptyText(const QString& text) {
+    m_empty->setText(text);
+}
+
 void CdfPlot::renderWhole(QPainter& painter, const QRect& target) const {
     m_plot->legend->setVisible(true);
     renderPlot(*m_plot, painter, target);

@@ -16,6 +16,7 @@ class QCPItemStraightLine;
 class QCPItemText;
 class QCPItemTracer;
 class QCustomPlot;
+class QLabel;
 class QPainter;
 class QTreeWidget;
 class QStackedWidget;
@@ -58,6 +59,8 @@ public:
     /// With a legend, which stands beside the plot otherwise.
     void renderWhole(QPainter& painter, const QRect& target) const;
     QCustomPlot* plot() const { return m_plot; }
+    /// Shown while there are no values.
+    void setEmptyText(const QString& text);
 
 protected:
     bool eventFilter(QObject*, QEvent*) override;
@@ -96,7 +99,7 @@ private:
     bool m_following = true;       ///< the axis follows the data
 
     QStackedWidget* m_pages = nullptr;
-    QWidget* m_empty = nullptr;
+    QLabel* m_empty = nullptr;
     QComboBox* m_axis = nullptr;
     QCheckBox* m_log = nullptr;
     QTreeWidget* m_list = nullptr;

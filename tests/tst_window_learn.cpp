@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: MIT
+// Training policies in the window, and placing with them, with a real mouse and keyboard.
+#include <filesystem>
+#include <memory>
+
+#include <QAbstractButton>
+#include <QApplication>
+#include <QComboBox>
+#include <QDialogButtonBox>
+#include <QDir>
+#include <QDockWidget>
+#include <QElapsedTimer>
+#include <QFileDialog>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMessageBox>
+#include <QPushButton>
+#include <QSpinBox>
+#include <QTabBar>
+#include <QTabWidget>
+#include <QTest>
+#include <QTimer>
+#include <QToolButton>
+#include <QTreeWidget>
+#include <QUndoStack>
+
+#include "app/learn_window.hpp"
+#include "app/learning.hpp"
+#include "app/search_options_dialog.hpp"
+#include "core/learn/training_run.hpp"
+#include "tests/support/graphs.hpp"
+#include "tests/support/window.hpp"
+#include "widgets/learning_plot.hpp"
+#include "widgets/qcustomplot_header.hpp"
+
+using namespace placewright;
+using test::Shown;
+
+namespace {
+
+constexpr int kPatience_ms = 60'000;
+
+LearnWindow* openLearn(Shown& shown) {
+    shown.window.activateWindow();
+    if (!QTest::qWaitForWindowActive(&shown.window)) qFatal("the main window is not active");
+    QTest::keyClick(&shown.window, Qt::Key_L, Qt::ControlModifier | Qt::ShiftModifier);
+    auto* learn = shown.window.findChild<LearnWindow*>();
+    if (learn == nullptr || !QTest::qWaitForWindowExposed(learn)) qFatal("the window does not appear");
+    return learn;
+}
+
+template <class Control>
+Control* control(LearnWindow* learn, const char* name) {
+    auto* found = learn->findChild<Control*>(QLatin1String(name));
+    if (found == nullptr) qFatal("no control %s", name);
+    return found;
+}
+
+/// With the keys.
+void choose(LearnWindow* learn, const char* name, const QString& value) {
+    auto* box = control<QComboBox>(learn, name);
+    box->setFocus();
+    QTest::keyClick(box, Qt::Key_Home);
+    for (int i = 0; i < box->findData(value); ++i) QTest::keyClick(box, Qt::Key_Down);
+    if (box->currentData() != value) qFatal("no choice %s", qPrintable(value));
+}
+
+void type(LearnWindow* learn, const char* name, int value) {
+    auto* box = control<QSpinBox>(learn, name);
+    box->setFocus();
+    box->selectAll();
+    QTest::keyClicks(box, QString::number(value));
+}
+
+void click(LearnWindow* learn, const char* name) {
+    auto* button = control<QPushButton>(learn, name);
+    if (!button->isEnabled()) qFatal("%s cannot be pressed", name);
+    QTest::mouseClick(button, Qt::LeftButton);
+}
+
+bool ends(LearnWindow* learn) {
+    return QTest::qWaitFor([&] { return learn->run() != nullptr && learn->run()->state() != TrainingRun::State::running; }, kPatience_ms);
+}
+
+bool reaches(LearnWindow* learn, std::uint64_t updates) {
+    return QTest::qWaitFor([&] { return learn->run() != nullptr && learn->run()->updates() >= updates; }, kPatience_ms);
+}
+
+/// The open network, for so many updates.
+void trainOnOpen(LearnWindow* learn, int updates) {
+    choose(learn, "source", "open");
+    type(learn, "updates", updates);
+    click(learn, "start");
+}
+
+/// Answers the next question, whose text is returned.
+class Answer {
+public:
+    explicit Answer(QMessageBox::StandardButton answer) {
+        QObject::connect(&m_timer, &QTimer::timeout, [this, answer] {
+            auto* question = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+            if (question == nullptr || !m_asked.isEmpty()) return;
+            m_asked = question->text();
+            question->button(answer)->click();
+        });
+        m_timer.start(20);
+    }
+    QString asked() const { return m_asked; }
+
+private:
+    QTimer m_timer;
+    QString m_asked;
+};
+
+void saveAs(LearnWindow* learn, const QString& file) {
+    QTimer::singleShot(100, learn, [&file] {
+        auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
+        if (dialog == nullptr) return;
+        dialog->findChild<QLineEdit*>("fileNameEdit")->setText(file);
+        QMetaObject::invokeMethod(dialog, "accept");
+    });
+    click(learn, "save");
+}
+
+}  // namespace
+
+class TestWindowLearn : public QObject {
+    Q_OBJECT
+
+    std::unique_ptr<test::Workplace> m_place;
+    QString m_machine, m_network, m_folder;
+
+private Q_SLOTS:
+    void initTestCase() {
+        m_place = std::make_unique<test::Workplace>();
+        m_machine = m_place->write(QStringLiteral("machine.json"), test::uniform_machine(3));
+        m_network = m_place->write(QStringLiteral("wide.json"), test::wide_graph(5));
+        m_folder = m_place->file("networks");
+        for (const char* part : {"networks/train", "networks/test"}) QVERIFY(QDir().mkpath(m_place->file(part)));
+        for (const std::size_t width : {3, 5}) m_place->write(QStringLiteral("networks/train/wide%1.json").arg(width), test::wide_graph(width));
+        for (const std::size_t width : {4, 6}) m_place->write(QStringLiteral("networks/test/wide%1.json").arg(width), test::wide_graph(width));
+    }
+
+    void aPolicyLearnsFromAFolderAndIsTestedOnTheRest() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        LearnWindow* learn = openLearn(shown);
+        QCOMPARE(control<QLabel>(learn, "machineName")->text(), QString::fromStdString(shown.document.job().machine->name()));
+        choose(learn, "source", "folder");
+        QVERIFY(!control<QPushButton>(learn, "start")->isEnabled());
+        QVERIFY(!control<QSpinBox>(learn, "count")->isVisible());
+        auto* folder = control<QLineEdit>(learn, "folder");
+        folder->setFocus();
+        QTest::keyClicks(folder, m_folder);
+        type(learn, "updates", 4);
+        type(learn, "seed", 7);
+        click(learn, "start");
+        QVERIFY(ends(learn));
+        QVERIFY2(learn->run()->state() == TrainingRun::State::finished, qPrintable(learn->run()->failure()));
+        QVERIFY2(control<QLabel>(learn, "status")->text().startsWith("4 of 4 updates"), qPrintable(control<QLabel>(learn, "status")->text()));
+
+        // The same as the library does with the same seed.
+        JobOptions options = shown.document.options();
+        options.objective.rule = MemoryRule::placeto;
+        const PolicyInfo& info = *find_policy("placeto");
+        std::vector<Job> jobs;
+        std::vector<TrainingGraph> graphs;
+        std::vector<std::unique_ptr<Evaluator>> evaluators;
+        for (const char* name : {"wide3", "wide5"}) {
+            const Job job = load_job(QString(m_folder + "/train/" + name + ".json").toStdString(), m_machine.toStdString(), options);
+            graphs.push_back({name, std::make_shared<const PolicyGraph>(job.problem, allows_cpu(info, {})), reference_s(*job.problem)});
+            evaluators.push_back(simulation_evaluator(job.problem, job.simulation, job.objective, 1));
+            jobs.push_back(job);
+        }
+        const PolicyDesign design = info.make({}, {graphs[0].graph->devices, graphs[0].graph->nodes});
+        Trainer trainer(design.policy, design.training, graphs, 7, 4, 1);
+        QVERIFY(run_training(trainer, evaluators, {.updates = 4}));
+        QVERIFY(*learn->run()->training() == trainer.state());
+
+        // Plot and table say so.
+        const auto* plot = learn->findChild<LearningPlot*>();
+        QTRY_COMPARE(plot->plot()->graph(2)->data()->size(), 4);
+        QCOMPARE(plot->plot()->graph(2)->data()->at(3)->value, trainer.state().curve[3].cost);
+        const auto* table = control<QTreeWidget>(learn, "networks");
+        QCOMPARE(table->topLevelItemCount(), 2);
+        QCOMPARE(table->topLevelItem(1)->text(1), QString("7"));
+        QCOMPARE(table->topLevelItem(1)->text(4),
+                 QString("%1 ×").arg(jobs[1].single_device_s / trainer.state().best[1].score.step_time_s, 0, 'f', 2));
+
+        // The test came by itself.
+        QTRY_VERIFY_WITH_TIMEOUT(control<QLabel>(learn, "testStatus")->text().startsWith("2 of 2 networks tested"), kPatience_ms);
+        const CdfData cdf = learn->cdf();
+        QCOMPARE(cdf.graphs.size(), 2U);
+        QCOMPARE(cdf.schemes.size(), 4U);
+        const Job job = load_job(QString(m_folder + "/test/wide6.json").toStdString(), m_machine.toStdString(), options);
+        const PolicyGraph graph(job.problem, false);
+        const Placement placed = last_placement(graph, trainer.predict(graph));
+        const double expected = Simulator(job.problem, job.simulation).run(placed).step_time_s;
+        QCOMPARE(cdf.schemes[0].values.at(1).step_time_s, expected);
+        QVERIFY(cdf.schemes[1].values.at(1).step_time_s <= expected);
+        QCOMPARE(cdf.schemes[2].values.size(), 20U);
+        QCOMPARE(cdf.schemes[3].values.at(1).step_time_s, job.single_device_s);
+
+        // Policies of their own for each, on demand.
+        auto* tabs = control<QTabWidget>(learn, "results");
+        QTest::mouseClick(tabs->tabBar(), Qt::LeftButton, {}, tabs->tabBar()->tabRect(1).center());
+        type(learn, "testUpdates", 3);
+        click(learn, "optimize");
+        QTRY_VERIFY_WITH_TIMEOUT(control<QLabel>(learn, "testStatus")->text().endsWith("2 optimized"), kPatience_ms);
+        QCOMPARE(learn->cdf().schemes.back().title, QString("Optimized"));
+        QVERIFY(learn->cdf().schemes.back().values.at(1).step_time_s <= job.single_device_s);
+        // One that would take for ever ends when it is told to.
+        QTRY_VERIFY(control<QPushButton>(learn, "optimize")->text().startsWith("Optimize"));
+        type(learn, "testUpdates", 1'000'000);
+        click(learn, "optimize");
+        QTest::qWait(100);
+        click(learn, "optimize");
+        QVERIFY(control<QPushButton>(learn, "optimize")->text().startsWith("Optimize"));
+    }
+
+    void trainingIsPausedStoppedAndGoesOn() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        LearnWindow* learn = openLearn(shown);
+        trainOnOpen(learn, 1'000'000);
+        QVERIFY(reaches(learn, 2));
+        QVERIFY(!control<QComboBox>(learn, "policy")->isEnabled());
+        // The window answers all the while.
+        QElapsedTimer answer;
+        answer.start();
+        QTest::qWait(20);
+        QVERIFY2(answer.elapsed() < 2000, qPrintable(QString::number(answer.elapsed())));
+
+        click(learn, "pause");
+        QCOMPARE(control<QPushButton>(learn, "pause")->text(), QString("&Resume"));
+        QTest::qWait(300);
+        const std::uint64_t held = learn->run()->updates();
+        QTest::qWait(300);
+        QCOMPARE(learn->run()->updates(), held);
+        QVERIFY(control<QLabel>(learn, "status")->text().endsWith("paused"));
+        click(learn, "pause");
+        QVERIFY(reaches(learn, held + 2));
+
+        click(learn, "start");
+        QVERIFY(ends(learn));
+        QCOMPARE(learn->run()->state(), TrainingRun::State::stopped);
+        const auto stopped = learn->run()->training();
+        QVERIFY(control<QLabel>(learn, "status")->text().endsWith("stopped"));
+        QCOMPARE(control<QPushButton>(learn, "start")->text(), QString("&Continue"));
+
+        type(learn, "updates", static_cast<int>(stopped->updates));
+        QVERIFY(!control<QPushButton>(learn, "start")->isEnabled());
+        type(learn, "updates", static_cast<int>(stopped->updates) + 3);
+        click(learn, "start");
+        QVERIFY(ends(learn));
+        QCOMPARE(learn->run()->state(), TrainingRun::State::finished);
+        const auto after = learn->run()->training();
+        QCOMPARE(after->updates, stopped->updates + 3);
+        QVERIFY(std::equal(stopped->curve.begin(), stopped->curve.end(), after->curve.begin()));
+
+        // Something else to learn is another policy.
+        Answer discard(QMessageBox::Discard);
+        type(learn, "seed", 2);
+        QCOMPARE(control<QPushButton>(learn, "start")->text(), QString("&Train"));
+        type(learn, "updates", 2);
+        click(learn, "start");
+        QVERIFY(ends(learn));
+        QVERIFY2(discard.asked().contains("is in no file"), qPrintable(discard.asked()));
+        QCOMPARE(learn->run()->updates(), 2U);
+    }
+
+    void theMakingOfAFamilyIsCancelled() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        LearnWindow* learn = openLearn(shown);
+        choose(learn, "source", "nmt");
+        type(learn, "count", 64);
+        QVERIFY(control<QLabel>(learn, "size")->text().startsWith("32 networks to train on, 32 to test with"));
+        click(learn, "start");
+        QVERIFY(QTest::qWaitFor([&] { return learn->run()->loaded() > 0; }, kPatience_ms));
+        click(learn, "start");
+        QVERIFY(ends(learn));
+        QCOMPARE(learn->run()->state(), TrainingRun::State::stopped);
+        QVERIFY(learn->run()->loaded() < 64);
+        QVERIFY(!learn->hasPolicy());
+        QVERIFY(learn->close());
+    }
+
+    void aFolderWithoutNetworksIsAnError() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        LearnWindow* learn = openLearn(shown);
+        choose(learn, "source", "folder");
+        const QString empty = m_place->file("empty");
+        QVERIFY(QDir().mkpath(empty));
+        for (const QString& folder : {m_place->file("nowhere"), empty}) {
+            control<QLineEdit>(learn, "folder")->setText(folder);
+            click(learn, "start");
+            QVERIFY(ends(learn));
+            QCOMPARE(learn->run()->state(), TrainingRun::State::failed);
+            QVERIFY2(control<QLabel>(learn, "status")->text().contains(folder), qPrintable(control<QLabel>(learn, "status")->text()));
+            QCOMPARE(control<QPushButton>(learn, "start")->text(), QString("&Train"));
+        }
+    }
+
+    void closingAsksForAPolicyThatIsInNoFile() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        LearnWindow* learn = openLearn(shown);
+        trainOnOpen(learn, 1'000'000);
+        QVERIFY(reaches(learn, 1));
+        {
+            Answer cancel(QMessageBox::Cancel);
+            QTest::mouseClick(control<QPushButton>(learn, "close"), Qt::LeftButton);
+            QVERIFY(learn->isVisible());
+            QVERIFY(cancel.asked().contains("is in no file"));
+            QCOMPARE(learn->run()->state(), TrainingRun::State::running);
+            QVERIFY(reaches(learn, learn->run()->updates() + 1));  // it goes on
+        }
+        {
+            Answer cancel(QMessageBox::Cancel);
+            QVERIFY(!shown.window.close());  // which would end it too
+            QVERIFY(!cancel.asked().isEmpty());
+        }
+        click(learn, "start");
+        QVERIFY(ends(learn));
+        const QString file = m_place->file("kept.safetensors");
+        saveAs(learn, file);
+        QVERIFY(QFile::exists(file));
+        QVERIFY(read_policy(file.toStdString()).state == *learn->run()->training());
+        {
+            Answer none(QMessageBox::Cancel);
+            QVERIFY(learn->close());
+            QVERIFY(none.asked().isEmpty());
+        }
+        QVERIFY(learn->hasPolicy());  // still at hand
+
+        learn = openLearn(shown);
+        type(learn, "updates", static_cast<int>(learn->run()->updates()) + 1);
+        click(learn, "start");
+        QVERIFY(ends(learn));
+        Answer discard(QMessageBox::Discard);
+        QVERIFY(learn->close());
+        QVERIFY(!discard.asked().isEmpty());
+        QVERIFY(!learn->hasPolicy());
+    }
+
+    void aPolicyPlacesTheOpenNetwork() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        QVERIFY(!shown.action("Predict with the policy of the training window")->isEnabled());
+        LearnWindow* learn = openLearn(shown);
+        trainOnOpen(learn, 5);
+        QVERIFY(ends(learn));
+        const Job& job = shown.document.job();
+        const PolicyGraph graph(job.problem, false);
+        const auto policy = learn->policy();
+        const Placement expected =
+            last_placement(graph, predict_placement(*policy->design.policy, policy->state.weights, graph, policy->design.training.passes));
+        click(learn, "predict");
+        QTRY_COMPARE(shown.document.runs().size(), 1U);
+        QVERIFY(shown.waitUntilIdle());
+        const Run& run = *shown.document.runs().front();
+        QCOMPARE(run.state(), Run::State::finished);
+        QCOMPARE(*run.progress().best_placement, expected);
+        QCOMPARE(run.progress().evaluations, 1U);
+        QCOMPARE(shown.document.runRows().front().title, QString("Placeto, zero-shot #1"));
+        QCOMPARE(shown.document.runRows().front().step_time_s, test::simulated(shown.document, expected));
+
+        // It is shown and taken back like that of any run.
+        const Placement before = job.single_device;
+        shown.document.showPlacement(before, "Back");
+        shown.document.showRun(1);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.placement(), expected);
+        shown.document.undoStack()->undo();
+        QCOMPARE(shown.document.placement(), before);
+
+        // From a file, and by the menu, it is the same.
+        const QString file = m_place->file("predict.safetensors");
+        saveAs(learn, file);
+        shown.window.learning()->predict(file);
+        QTRY_COMPARE(shown.document.runs().size(), 2U);
+        shown.action("Predict with the policy of the training window")->trigger();
+        QTRY_COMPARE(shown.document.runs().size(), 3U);
+        QVERIFY(shown.waitUntilIdle());
+        for (const auto& each : shown.document.runs()) QCOMPARE(*each->progress().best_placement, expected);
+        // What it came from is written with it.
+        shown.document.showRun(3);
+        QVERIFY(shown.waitUntilIdle());
+        shown.document.exportPlacement(m_place->file("predicted.json"));
+        QFile written(m_place->file("predicted.json"));
+        QVERIFY(written.open(QIODevice::ReadOnly));
+        QVERIFY(written.readAll().contains("placeto"));
+    }
+
+    void aPolicyThatDoesNotSuitIsRefused() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        LearnWindow* learn = openLearn(shown);
+        QTimer::singleShot(200, this, [] {
+            auto* dialog = qobject_cast<SearchOptionsDialog*>(QApplication::activeModalWidget());
+            if (dialog == nullptr) return;
+            auto* devices = dialog->findChild<QComboBox*>("devices");
+            devices->setFocus();
+            QTest::keyClick(devices, Qt::Key_End);
+            QTest::mouseClick(dialog->findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Ok), Qt::LeftButton);
+        });
+        QTest::mouseClick(control<QToolButton>(learn, "policyOptions"), Qt::LeftButton);
+        trainOnOpen(learn, 1);
+        QVERIFY(ends(learn));
+        QCOMPARE(std::get<std::string>(learn->policy()->record.options.at("devices")), std::string("one-hot"));
+        const QString file = m_place->file("three devices.safetensors");
+        saveAs(learn, file);
+
+        QVERIFY(shown.open(m_network, m_place->write("four.json", test::uniform_machine(4))));
+        shown.window.learning()->predict(file);
+        QTRY_VERIFY(!shown.message().isEmpty());
+        QVERIFY2(shown.message().contains("one number of devices, here 3, not 4"), qPrintable(shown.message()));
+        QCOMPARE(shown.document.runs().size(), 0U);
+
+        const QString broken = m_place->write("broken.safetensors", QByteArray("not a policy"));
+        shown.window.learning()->predict(broken);
+        QTRY_VERIFY2(shown.message().contains("broken.safetensors"), qPrintable(shown.message()));
+        QCOMPARE(shown.document.runs().size(), 0U);
+    }
+
+    void searchesThatLearnShowItInTheMainWindow() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        shown.window.chooseAlgorithm("placeto");
+        shown.window.chooseEvaluations(300);
+        shown.window.optimizeOrStop();
+        QVERIFY(shown.waitUntilIdle());
+        const auto& training = shown.document.runs().front()->progress().training;
+        QVERIFY(training && !training->empty());
+        auto* plot = shown.window.learningPlot();
+        for (auto* dock = plot->parentWidget(); dock != nullptr; dock = dock->parentWidget()) {
+            if (qobject_cast<QDockWidget*>(dock)) {
+                dock->show();
+                dock->raise();
+                break;
+            }
+        }
+        QTRY_COMPARE(plot->plot()->graph(2)->data()->size(), static_cast<int>(training->size()));
+    }
+};
+
+QTEST_MAIN(TestWindowLearn)
+#include "tst_window_learn.moc"
