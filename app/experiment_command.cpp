@@ -158,11 +158,11 @@ void ExperimentArguments::add_to(CLI::App& command) {
     command.footer("Experiments:\n" + table("ll", rows) + '\n' + command.get_parent()->get_footer());
     command.add_option("NAME", name, usage::joined(ids, " or ") + ", see below")->required()->check(usage::one_of(ids));
     command.add_option("--out", out, "Folder for tables (NAME.md), searches, curves and means (CSV)")->type_name("DIR");
-    command.add_option("--seeds", seeds, "Searches of an algorithm; else 50 in e3 (pipelined 10), 3 in post and placeto")
+    command.add_option("--seeds", seeds, "Searches of an algorithm; else 3, in e3 50 (pipelined 10)")
         ->check(usage::whole_number(1, 10'000))
         ->type_name("N");
     command
-        .add_option("--evaluations", evaluations, "Placements that a search scores; else " + in_each([](const auto& each) {
+        .add_option("--evaluations", evaluations, "Placements a search scores; else " + in_each([](const auto& each) {
                                                       return std::to_string(each.evaluations) + " in " + std::string(each.id);
                                                   }))
         ->check(usage::whole_number(1, 1'000'000'000'000))

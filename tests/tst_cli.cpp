@@ -403,7 +403,7 @@ void TestCli::wrongUsage_data() {
         "--set genetic.nope=1: unknown option \"nope\", known are population_size, ");
     row("settings of one at odds", compare({"--algorithms", "genetic", "--set", "genetic.elite_size=70"}),
         "--set: elite_size = 70 is out of range, expected less than population_size = 50");
-    row("unknown experiment", {"experiment", "e9"}, "NAME: expected e3, post; not e9");
+    row("unknown experiment", {"experiment", "e9"}, "NAME: expected e3, post, placeto; not e9");
     row("unknown network of an experiment", {"experiment", "e3", "--network", "vgg16=a.json"},
         "--network vgg16=a.json: expected NAME=FILE with one of alexnet, resnet50, inception_v3");
     row("convert nothing", {"convert"}, "convert takes an input and an output file");
