@@ -162,7 +162,7 @@ void ExperimentArguments::add_to(CLI::App& command) {
         ->check(usage::whole_number(1, 10'000))
         ->type_name("N");
     command
-        .add_option("--evaluations", evaluations, "Placements a search scores; else " + in_each([](const auto& each) {
+        .add_option("--evaluations", evaluations, "Of a search; else " + in_each([](const auto& each) {
                                                       return std::to_string(each.evaluations) + " in " + std::string(each.id);
                                                   }))
         ->check(usage::whole_number(1, 1'000'000'000'000))
