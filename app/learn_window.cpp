@@ -109,9 +109,11 @@ QWidget* LearnWindow::makeForm() {
     m_source->setObjectName(QStringLiteral("source"));
     m_source->setToolTip(tr("The networks that the policy learns from"));
     for (const FamilyInfo& family : known_families()) {
-        m_source->addItem(text(family.title), text(family.name));
+        m_source->addItem(tr("%1: %2").arg(text(family.name), text(family.title)), text(family.name));
         m_source->setItemData(m_source->count() - 1, text(family.source), Qt::ToolTipRole);
     }
+    m_source->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_source->setMinimumContentsLength(22);
     m_source->addItem(tr("Folder of networks"), QString::fromLatin1(kFolder));
     m_source->addItem(tr("The network that is open"), QString::fromLatin1(kOpen));
     m_count = makeSpin("count", tr("Networks"), 1, 10'000, static_cast<int>(kFamilySize),
@@ -227,8 +229,8 @@ QWidget* LearnWindow::makeResults() {
     auto* learning = new QSplitter(Qt::Vertical);
     learning->addWidget(m_plot);
     learning->addWidget(m_table);
-    learning->setStretchFactor(0, 3);
-    learning->setStretchFactor(1, 2);
+    learning->setStretchFactor(0, 1);
+    learning->setSizes({480, 180});
     learning->setChildrenCollapsible(false);
 
     m_tabs = new QTabWidget;
@@ -278,7 +280,7 @@ QWidget* LearnWindow::makeTest() {
     auto* controls = new QHBoxLayout;
     controls->setContentsMargins(4, 4, 4, 4);
     controls->addWidget(m_test);
-    controls->addWidget(m_testStatus, 1);
+    controls->addStretch(1);
     controls->addWidget(m_optimize);
     controls->addWidget(new QLabel(tr("for")));
     controls->addWidget(m_testUpdates);
@@ -287,6 +289,8 @@ QWidget* LearnWindow::makeTest() {
     auto* layout = new QVBoxLayout(page);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addLayout(controls);
+    m_testStatus->setMargin(4);
+    layout->addWidget(m_testStatus);
     layout->addWidget(m_cdf, 1);
     return page;
 }
@@ -542,6 +546,7 @@ void LearnWindow::testOrStop(Background::Lane& lane, CdfData& results, std::func
         [this](const QString& error) {
             showTest();
             m_testStatus->setText(error);
+            m_testStatus->show();
         });
     showTest();
 }
@@ -585,6 +590,7 @@ void LearnWindow::showTest() {
         if (optimizing || done(m_optimized) > 0) parts << tr("%L1 optimized").arg(done(m_optimized));
     }
     m_testStatus->setText(parts.join(QStringLiteral(" · ")));
+    m_testStatus->setVisible(!parts.isEmpty());
 }
 
 /// Returns whether the policy is in a file now.
