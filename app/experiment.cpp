@@ -24,6 +24,39 @@ void measure_one_gpu(ExperimentCase& item) {
     if (outcome.fits) item.compared.one_device_s = outcome.step_time_s;
 }
 
+Machine gpu_server(unsigned gpus, const Device& cpu, const Device& gpu, const Channel& link, Crossing crossing) {
+    std::vector<Device> devices{cpu};
+    std::vector<Channel> channels;
+    std::vector<Route> routes;
+    for (unsigned i = 0; i < gpus; ++i) {
+        devices.push_back(gpu);
+        devices.back().name += ':' + std::to_string(i);
+        for (const char* direction : {"/up", "/down"}) {
+            channels.push_back(link);
+            channels.back().name += std::to_string(i) + direction;
+        }
+    }
+    const auto up = [](std::size_t device) { return static_cast<ChannelId>(2 * (device - 1)); };
+    const auto down = [](std::size_t device) { return static_cast<ChannelId>(2 * (device - 1) + 1); };
+    for (std::size_t from = 0; from < devices.size(); ++from) {
+        for (std::size_t to = 0; to < devices.size(); ++to) {
+            if (to == from) continue;
+            Route route{static_cast<DeviceId>(from), static_cast<DeviceId>(to), {}};
+            if (from > 0) route.channels.push_back(up(from));
+            if (to > 0) route.channels.push_back(down(to));
+            routes.push_back(std::move(route));
+        }
+    }
+    const std::string model = gpu.model.substr(gpu.model.find(' ') + 1);
+    return {std::to_string(gpus) + "x " + model, std::move(devices), std::move(channels), std::move(routes), crossing};
+}
+
+double median(std::vector<double> values) {
+    std::ranges::sort(values);
+    const std::size_t half = values.size() / 2;
+    return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
 std::string_view to_string(Verdict verdict) {
     static constexpr std::array<std::string_view, 3> names{"holds", "differs", "not run"};
     return names[static_cast<std::size_t>(verdict)];

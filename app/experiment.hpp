@@ -27,6 +27,13 @@ struct ExperimentCase {
 /// Simulates a case on its first GPU, for what it tells of one GPU and one device.
 void measure_one_gpu(ExperimentCase& item);
 
+/// A CPU and so many GPUs, each behind a link of its own in either direction, over which they reach the CPU and each other. GPUs and links
+/// are named after these with their number: "gpu:0", "pcie0/up". Named "4x " and the GPU's model without its maker.
+Machine gpu_server(unsigned gpus, const Device& cpu, const Device& gpu, const Channel& link, Crossing crossing);
+
+/// Of at least one value.
+double median(std::vector<double> values);
+
 enum class Verdict : std::uint8_t { holds, differs, not_run };
 std::string_view to_string(Verdict verdict);
 
@@ -74,5 +81,9 @@ const Experiment& e3();
 
 /// Post (Gao, Chen, Li, 2018), figure 2 and table 1: Post and its parts, METIS and experts on eight networks with 2, 4 and 8 K80s.
 const Experiment& post_experiment();
+
+/// Placeto (Addanki et al., 2019), table 1: Placeto and an RNN that places whole networks, Scotch and experts on three networks with 2 and
+/// 4 K80s.
+const Experiment& placeto_experiment();
 
 }  // namespace placewright

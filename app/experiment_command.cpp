@@ -18,8 +18,8 @@
 namespace placewright {
 namespace {
 
-std::array<const Experiment*, 2> experiments() {
-    return {&e3(), &post_experiment()};
+std::array<const Experiment*, 3> experiments() {
+    return {&e3(), &post_experiment(), &placeto_experiment()};
 }
 
 /// "20000 in e3, 2400 in post"
@@ -158,7 +158,7 @@ void ExperimentArguments::add_to(CLI::App& command) {
     command.footer("Experiments:\n" + table("ll", rows) + '\n' + command.get_parent()->get_footer());
     command.add_option("NAME", name, usage::joined(ids, " or ") + ", see below")->required()->check(usage::one_of(ids));
     command.add_option("--out", out, "Folder for tables (NAME.md), searches, curves and means (CSV)")->type_name("DIR");
-    command.add_option("--seeds", seeds, "Searches of an algorithm; else 50 in e3 (pipelined 10), 3 in post")
+    command.add_option("--seeds", seeds, "Searches of an algorithm; else 50 in e3 (pipelined 10), 3 in post and placeto")
         ->check(usage::whole_number(1, 10'000))
         ->type_name("N");
     command

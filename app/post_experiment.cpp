@@ -48,27 +48,9 @@ bool recurrent(Kind kind) {
 /// no access to each other: tensors are stored in the host's memory on their way; PyTorch reaches a quarter of PCIe 3 x16 (Lagostra, 2020).
 Machine k80_server(unsigned gpus) {
     constexpr double kEfficiency = 0.43;
-    std::vector<Device> devices(1 + gpus);
-    devices[0] = {"cpu:0", DeviceKind::cpu, "Broadwell, 8 cores", 0.28e12, 38e9, 26e9, kEfficiency};
-    std::vector<Channel> channels;
-    std::vector<Route> routes;
-    for (unsigned i = 0; i < gpus; ++i) {
-        const std::string number = std::to_string(i);
-        devices[1 + i] = {"gpu:" + number, DeviceKind::gpu, "NVIDIA K80", 2.8e12, 240e9, 11e9, kEfficiency, 1e-5};
-        for (const char* direction : {"/up", "/down"}) channels.push_back({"pcie" + number + direction, 16e9, 1e-5, 0.25, {}});
-    }
-    const auto up = [](std::size_t device) { return static_cast<ChannelId>(2 * (device - 1)); };
-    const auto down = [](std::size_t device) { return static_cast<ChannelId>(2 * (device - 1) + 1); };
-    for (std::size_t from = 0; from < devices.size(); ++from) {
-        for (std::size_t to = 0; to < devices.size(); ++to) {
-            if (to == from) continue;
-            Route route{static_cast<DeviceId>(from), static_cast<DeviceId>(to), {}};
-            if (from > 0) route.channels.push_back(up(from));
-            if (to > 0) route.channels.push_back(down(to));
-            routes.push_back(std::move(route));
-        }
-    }
-    return {std::to_string(gpus) + "x K80", std::move(devices), std::move(channels), std::move(routes)};
+    return gpu_server(gpus, {"cpu:0", DeviceKind::cpu, "Broadwell, 8 cores", 0.28e12, 38e9, 26e9, kEfficiency},
+                      {"gpu", DeviceKind::gpu, "NVIDIA K80", 2.8e12, 240e9, 11e9, kEfficiency, 1e-5}, {"pcie", 16e9, 1e-5, 0.25, {}},
+                      Crossing::store_and_forward);
 }
 
 std::vector<Contestant> contestants(const PaperRow& row) {
@@ -110,12 +92,6 @@ std::vector<ExperimentCase> cases(const ExperimentInputs& inputs) {
         all.push_back(std::move(item));
     }
     return all;
-}
-
-double median(std::vector<double> values) {
-    std::ranges::sort(values);
-    const std::size_t half = values.size() / 2;
-    return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 /// What came of one row of the table.

@@ -354,7 +354,7 @@ void TrainArguments::add_to(CLI::App& command) {
         ->check(usage::whole_number(0))
         ->type_name("K")
         ->capture_default_str();
-    command.add_option("--policy", policy, "What is trained: " + usage::joined(known, ", "))->type_name("P")->capture_default_str();
+    command.add_option("--policy", policy, usage::joined(known, ", "))->type_name("P")->capture_default_str();
     usage::add_repeated(command, "--set", settings, "Option of the policy (see algorithms)", "OPTION=VALUE");
     command.add_option("--updates", updates, "Updates; else until --seconds are over, or its option updates")
         ->check(usage::whole_number(1, 1'000'000'000))
@@ -437,7 +437,8 @@ int train_policy(const TrainArguments& arguments) {
         print_training(training, ending);
     }
     if (unwritten) std::rethrow_exception(unwritten);
-    if (!arguments.out.empty() && !arguments.job.json) std::cout << "\nwritten to " << arguments.out << std::endl;
+    if (!arguments.out.empty() && !arguments.job.json)
+        std::cout << "\nwritten to " << arguments.out << (ending.cancelled ? "; --resume goes on with it" : "") << std::endl;
     if (lost) {
         std::cerr << printable("placewright-cli: " + lost->rank() + ": " + lost->what(), 8192) << "; the training ends here\n";
         return kInternalError;

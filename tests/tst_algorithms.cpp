@@ -185,7 +185,8 @@ private Q_SLOTS:
                 "auto",           "single-device",  "random",          "expert",    "linear-search", "hill-climbing", "simulated-annealing",
                 "particle-swarm", "genetic",        "map-elites",      "mcmc",      "tabu",          "heft",          "m-topo",
                 "m-etf",          "m-sct",          "pipedream",       "ideals-dp", "scotch",        "metis",         "milp",
-                "load-annealing", "cross-entropy",  "policy-gradient", "ppo",       "post", "placeto", "colocrl", "hierarchical", "spotlight", "gdp"}));
+                "load-annealing", "cross-entropy",  "policy-gradient", "ppo",       "post",
+                "placeto",        "colocrl",        "hierarchical",    "spotlight", "gdp"}));
         for (const AlgorithmInfo& info : algorithms()) QCOMPARE(find_algorithm(info.id), &info);
         QVERIFY(!find_algorithm("Genetic"));
     }

@@ -284,8 +284,7 @@ void TestDistributed::train_data() {
     QTest::addColumn<int>("ranks");
     QTest::addColumn<QStringList>("more");
     QTest::newRow("two ranks") << 2 << QStringList{};
-    QTest::newRow("three ranks") << 3 << QStringList{"--set", "proximal_steps=2"};
-    QTest::newRow("more ranks than workers") << 3 << QStringList{"--set", "workers=2", "--set", "start=best"};
+    QTest::newRow("more ranks than workers") << 3 << QStringList{"--set", "workers=2", "--set", "start=best", "--set", "proximal_steps=2"};
 }
 
 void TestDistributed::train() {

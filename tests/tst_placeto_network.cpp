@@ -36,6 +36,8 @@ std::vector<Variant> variants(const PolicyGraph& graph) {
         variant.network.width = 5;
         variant.network.hidden = 7;
         variant.network.rounds = 3;
+        variant.network.inertia = 0.7F;
+        variant.network.foresight = 1.5F;
     }
     all[1].network.layers = 2;
     all[2].network.rounds = 0;

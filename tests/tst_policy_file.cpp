@@ -109,6 +109,8 @@ private slots:
     void initTestCase();
     void goesOnAsIfNeverCutOff_data();
     void goesOnAsIfNeverCutOff();
+    void keepsEveryPolicy_data();
+    void keepsEveryPolicy();
     void isASafetensorsFile();
     void refuses_data();
     void refuses();
@@ -163,6 +165,34 @@ void TestPolicyFile::goesOnAsIfNeverCutOff() {
     QVERIFY(second.state() == uninterrupted.state());
     QVERIFY(content_of(path("end.pt")) == content_of(path("whole.pt")));
     QVERIFY(content_of(path("half.pt")) != content_of(path("whole.pt")));
+}
+
+void TestPolicyFile::keepsEveryPolicy_data() {
+    QTest::addColumn<QString>("policy");
+    for (const PolicyInfo& info : policies()) QTest::newRow(info.id.c_str()) << QString::fromStdString(info.id);
+}
+
+void TestPolicyFile::keepsEveryPolicy() {
+    QFETCH(QString, policy);
+    const PolicyInfo& info = *find_policy(policy.toStdString());
+    Lesson lesson = ::lesson();
+    lesson.record.policy = info.id;
+    lesson.record.options.clear();
+    for (const OptionInfo& option : info.options) lesson.record.options[option.name] = option.default_value;
+    lesson.record.options["workers"] = std::int64_t{2};
+    lesson.record.size = {lesson.graphs[0].graph->devices, lesson.graphs[0].graph->nodes};
+    lesson.graphs.pop_back();  // not every policy takes any number of groups
+    lesson.evaluators.pop_back();
+    lesson.record.graphs.pop_back();
+    Trainer trainer = lesson.trainer();
+    lesson.train(trainer, 1);
+    const Path path = this->path("every.pt").toStdString();
+    write_policy(lesson.record, trainer.state(), trainer.policy(), path);
+    const PolicyFile file = read_policy(path);
+    QVERIFY(file.record == lesson.record);
+    QVERIFY(file.state == trainer.state());
+    const PolicyGraph& graph = *lesson.graphs[0].graph;
+    QVERIFY(predict_placement(*file.design.policy, file.state.weights, graph, file.design.training.passes) == trainer.predict(graph));
 }
 
 void TestPolicyFile::isASafetensorsFile() {
@@ -224,7 +254,7 @@ void TestPolicyFile::refuses_data() {
     row("fewer graphs", changed([](Parts& parts) { parts.change("record", [](Json& json) { json["graphs"].erase(1); }); }),
         "tensor \"training/returns.episodes\": is I64 [2], expected I64 [1]");
     row("another width", changed([](Parts& parts) { parts.change("record", [](Json& json) { json["options"]["width"] = 3; }); }),
-        "is F32 [2, 7], expected F32 [3, 7]");
+        ", expected F32 [3, ");
     row("no such weight", changed([&](Parts& parts) {
             parts.header["more"] = parts.header[weight];
             parts.header.erase(weight);

@@ -138,7 +138,7 @@ class TestSequencePolicies : public QObject {
     Q_OBJECT
 
 private slots:
-    void draws_by_its_likelihoods_data() { add_variants(); }
+    void draws_by_its_likelihoods_data() { add_kinds(); }
     void draws_by_its_likelihoods();
     void keeps_to_allowed_devices_data() { add_variants(); }
     void keeps_to_allowed_devices();
@@ -190,7 +190,7 @@ void TestSequencePolicies::draws_by_its_likelihoods() {
 void TestSequencePolicies::keeps_to_allowed_devices() {
     QFETCH(int, index);
     bool limited = false;
-    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         const auto graph = random_policy_graph(seed, 15, 3);
         const auto policy = std::move(variants(*graph)[index].policy);
         const auto weights = weights_of(*policy, seed);
@@ -274,15 +274,16 @@ void TestSequencePolicies::gradient() {
     const GradientSummary summary = policy->add_gradient(task(weights), gradient);
     QVERIFY(summary.entropy > 0);
     QCOMPARE(summary.divergence > 0, proximal);
-    // Along random directions, see tst_placeto_network.
-    double error = 0, size = 0;
-    for (int trial = 0; trial < 6; ++trial) {
+    // Tensor by tensor, along random directions: those with small gradients are not to hide behind the others.
+    std::size_t first = 0;
+    for (const PolicyParameter& parameter : policy->parameters()) {
         std::vector<float> direction(weights.size());
         double slope = 0;
-        for (std::size_t i = 0; i < direction.size(); ++i) {
+        for (std::size_t i = first; i < first + parameter.size(); ++i) {
             direction[i] = static_cast<float>(random.uniform(-1, 1));
             slope += static_cast<double>(direction[i]) * (static_cast<double>(gradient[i]) - 0.5);
         }
+        first += parameter.size();
         constexpr float kStep = 5e-4F;
         const auto at = [&](float step) {
             std::vector<float> moved = weights;
@@ -290,10 +291,9 @@ void TestSequencePolicies::gradient() {
             return policy->add_gradient(task(moved), ignored).objective;
         };
         const double measured = (at(kStep) - at(-kStep)) / (2 * static_cast<double>(kStep));
-        error += (measured - slope) * (measured - slope);
-        size += slope * slope;
+        QVERIFY2(std::abs(measured - slope) < 0.03 * std::abs(slope) + 3e-3,
+                 qPrintable(QString("%1: %2 instead of %3").arg(parameter.name.c_str()).arg(slope).arg(measured)));
     }
-    QVERIFY2(error < 5e-3 * size, qPrintable(QString("squared error %1 of %2").arg(error).arg(size)));
 }
 
 void TestSequencePolicies::gradient_in_pieces_is_the_same() {
@@ -426,7 +426,7 @@ void TestSequencePolicies::trains_the_same_on_any_number_of_threads() {
     std::vector<TrainingState> states;
     for (const unsigned threads : {1U, 3U}) {
         Trainer trainer(design.policy, design.training, graphs, 1, 10, threads);
-        for (int update = 0; update < 3; ++update) {
+        for (int update = 0; update < 2; ++update) {
             std::vector<std::vector<Score>> scores;
             for (const Episode& episode : trainer.begin()) {
                 QCOMPARE(episode.placements.size(), std::size_t{1});
@@ -446,11 +446,13 @@ void TestSequencePolicies::finds_the_known_optimum() {
     // wonder, so that what the policy draws in the end counts as well: at random a placement takes 27 times an op, the optimum 6 times.
     QFETCH(QString, id);
     const auto problem = test::problem(test::chain(6, 1e9, 10'000'000), test::uniform_machine(2));
-    const auto search = [&](std::uint64_t seed, unsigned threads) {
-        const auto optimizer = find_algorithm(id.toStdString())->make({problem, seed, {}, 400}, small_options(id.toStdString()));
-        return run_search(*optimizer, *simulation_evaluator(problem, {}, {}, threads), {400});
+    const auto search = [&](std::uint64_t evaluations, std::uint64_t seed, unsigned threads) {
+        OptionValues values = small_options(id.toStdString());
+        values["proximal_steps"] = std::int64_t{id == "spotlight" || id == "gdp" ? 2 : 0};
+        const auto optimizer = find_algorithm(id.toStdString())->make({problem, seed, {}, evaluations}, values);
+        return run_search(*optimizer, *simulation_evaluator(problem, {}, {}, threads), {evaluations});
     };
-    const SearchResult result = search(1, 1);
+    const SearchResult result = search(400, 1, 1);
     QCOMPARE(result.progress.evaluations, std::uint64_t{400});
     QVERIFY(std::abs(result.progress.best.seconds - 6e-3) < 1e-9);
     const auto& curve = *result.progress.training;
@@ -459,10 +461,10 @@ void TestSequencePolicies::finds_the_known_optimum() {
     double last = 0;
     for (std::size_t i = 0; i < 5; ++i) last += curve[curve.size() - 1 - i].cost / 5;
     QVERIFY2(last < 1.5, qPrintable(QString::number(last)));
-    const SearchResult again = search(1, 2), other = search(2, 1);
-    QCOMPARE(*again.progress.training, curve);
-    QCOMPARE(*again.progress.best_placement, *result.progress.best_placement);
-    QVERIFY(*other.progress.training != curve);
+    const SearchResult one = search(40, 1, 1), two = search(40, 1, 2), other = search(40, 2, 1);
+    QVERIFY(*one.progress.training == *two.progress.training);
+    QCOMPARE(*one.progress.best_placement, *two.progress.best_placement);
+    QVERIFY(*one.progress.training != *other.progress.training);
 }
 
 void TestSequencePolicies::refuses_wrong_options() {

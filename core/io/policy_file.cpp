@@ -116,7 +116,8 @@ public:
             std::ranges::equal(found.shape, expected, [](std::int64_t is, std::int64_t wanted) { return wanted < 0 || is == wanted; });
         if (!fits || found.dtype != dtype_of<Number>())
             fail("tensor " + in_quotes(name), "is " + found.dtype + ' ' + to_text(found.shape) + ", expected " + dtype_of<Number>() + ' ' +
-                                                  to_text(expected) + (std::ranges::count(expected, -1) > 0 ? " (-1: any)" : ""));
+                                                  to_text(expected) + (std::ranges::count(expected, -1) > 0 ? " (-1: any)" : "") +
+                                                  "; if another version of Placewright wrote it, train again");
         found.used = true;
         std::vector<Number> values((found.end - found.begin) / sizeof(Number));
         stream_.seekg(static_cast<std::streamoff>(data_begin_ + found.begin));

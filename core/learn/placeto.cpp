@@ -15,6 +15,14 @@ struct Options : PolicyOptions {
     std::uint32_t layers = 1;
     std::uint32_t rounds = 8;
     std::uint32_t hidden = 64;
+    double inertia = 0, foresight = 8;
+
+    Options() {
+        // A decision shows soon; what many others do until the end of an episode is mostly noise.
+        discount = 0.95;
+        entropy_weight = 0.02;
+        final_entropy_weight = 0;
+    }
 };
 
 const OptionSchema<Options>& schema() {
@@ -31,6 +39,12 @@ const OptionSchema<Options>& schema() {
             .add("width", &Options::width, 1, PlacetoNetwork::kMostWidth, "Numbers that describe a node, each way.")
             .add("layers", &Options::layers, 1, 8, "Layers of the networks at either end of a message.")
             .add("hidden", &Options::hidden, 1, 4096, "Width of the layer before the choice of a device.");
+        all.add("inertia", &Options::inertia, -100, 100,
+                "Added to the logit of the device that a group is on: how much an untrained policy leaves alone. The paper has none.");
+        all.add("foresight", &Options::foresight, 0, 100,
+                "Subtracted from a device's logit for how much later the group would end there than on the best one, as a list scheduler "
+                "sees it: "
+                "a policy that begins with it has less to learn. The paper has none.");
         add_improvement(all);
         add_training(all);
         return all;
@@ -52,22 +66,32 @@ PolicyDesign make(const OptionValues& values, const PolicySize& size) {
     network.layers = options.layers;
     network.rounds = options.rounds;
     network.hidden = options.hidden;
-    return {.policy = std::make_shared<PlacetoPolicy>(network),
-            .training = options,
-            .allow_cpu = options.allow_cpu,
-            .any_devices = !network.one_hot(),
-            .any_nodes = !flat};
+    network.inertia = static_cast<float>(options.inertia);
+    network.foresight = static_cast<float>(options.foresight);
+    PolicyDesign design;
+    design.policy = std::make_shared<PlacetoPolicy>(network);
+    design.training = options;
+    design.allow_cpu = options.allow_cpu;
+    design.any_devices = !network.one_hot();
+    design.any_nodes = !flat;
+    return design;
 }
 
 }  // namespace
 
 PolicyInfo placeto_policy() {
-    return {"placeto",
-            "Placeto",
-            "A graph neural network goes over the groups and moves one after the other; trained by how much each move helps.",
-            schema().infos(),
-            make,
-            {}};
+    return {
+        "placeto",
+        "Placeto",
+        "A graph neural network goes over the groups and moves one after the other; trained by how much each move helps.",
+        schema().infos(),
+        make,
+        {{"paper",
+          "As the paper has it where it says so: devices by number, no preference to begin with, undiscounted rewards.",
+          {{"devices", std::string("one-hot")}, {"foresight", 0.0}, {"inertia", 0.0}, {"discount", 1.0}, {"start", std::string("fixed")}}},
+         {"one-graph",
+          "For one graph alone: episodes go on from the best placement so far and leave most groups where they are.",
+          {{"start", std::string("best")}, {"inertia", 2.0}}}}};
 }
 
 }  // namespace placewright

@@ -318,6 +318,7 @@ public:
             pool(embeddings, state);
         }
         shape_.one_hot() ? all_at_once() : one_by_one(state);
+        for (std::size_t device = 0; device < graph_.devices; ++device) probabilities_[device] += state.preference(shape_, device);
         softmax(state.current());
         return probabilities_;
     }

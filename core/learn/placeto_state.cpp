@@ -36,7 +36,11 @@ void PlacetoState::turn_to(GroupId node) {
         std::ranges::fill(end_, -1.0F);
         std::ranges::fill(free_, 0.0F);
     }
-    for (std::size_t device = 0; device < graph_.devices; ++device) ends_[device] = end_on(device);
+    first_end_ = std::numeric_limits<float>::infinity();
+    for (std::size_t device = 0; device < graph_.devices; ++device) {
+        ends_[device] = end_on(device);
+        if (graph_.allowed[std::size_t{node} * graph_.devices + device] != 0) first_end_ = std::min(first_end_, ends_[device]);
+    }
     // As far apart as a node may start at the earliest and end at the latest, or a fiftieth of the longest way if that is more.
     constexpr float kNear = 0.02F;
     const float slack = std::max(kNear, 1 - graph_.top_level[node] - graph_.bottom_level[node]);
@@ -56,6 +60,11 @@ void PlacetoState::turn_to(GroupId node) {
     }
     for (float& share : beside_) share /= std::max(all, 1e-6F);
     for (float& share : near_) share /= std::max(all_near, 1e-6F);
+}
+
+float PlacetoState::lateness(std::size_t device) const {
+    const float later = 100 * std::max(0.0F, ends_[device] - first_end_);
+    return later / (1 + later);
 }
 
 float PlacetoState::end_on(std::size_t device) const {
@@ -131,14 +140,8 @@ void PlacetoState::device_features(std::size_t device, float* features) const {
     *features++ = here ? 1.0F : 0.0F;
     *features++ = beside_[device];
     *features++ = near_[device];
-    float first = std::numeric_limits<float>::infinity();
-    for (std::size_t other = 0; other < graph_.devices; ++other) {
-        if (graph_.allowed[std::size_t{current_} * graph_.devices + other] != 0) first = std::min(first, ends_[other]);
-    }
-    // Against a hundredth of the longest way, and never more than 1.
-    const float later = 100 * (ends_[device] - first);
-    *features++ = later / (1 + std::abs(later));
-    *features++ = ends_[device] <= first ? 1.0F : 0.0F;
+    *features++ = lateness(device);
+    *features++ = ends_[device] <= first_end_ ? 1.0F : 0.0F;
 }
 
 }  // namespace placewright

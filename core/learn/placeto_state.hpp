@@ -32,6 +32,9 @@ struct PlacetoNetwork {
     std::uint32_t layers = 1;      ///< of f and of g
     std::uint32_t rounds = 8;      ///< k
     std::uint32_t hidden = 64;     ///< of the head
+    // What an untrained policy prefers: added to the logits.
+    float inertia = 0;    ///< of the device that a node is on
+    float foresight = 0;  ///< times how early the node would end on a device: see PlacetoState::lateness
 
     static constexpr std::size_t kMostWidth = 256;
     /// Of a node: time, bytes, times decided on, whether it is the one to be placed, and its device.
@@ -75,9 +78,16 @@ public:
     /// what else is there, shares of the bytes from parents and to children that would stay there (those that cross a link count by its
     /// speed, up to half), whether it is there now;
     /// of the time of the nodes that are neither before nor behind it the share that is there, and the same of those that run at about the
-    /// same time at best; how much later than on the best device it would end, had the nodes been scheduled in the order in which they
-    /// were decided on in this pass; whether it would end first there.
+    /// same time at best; its lateness; whether it would end first there.
     void device_features(std::size_t device, float* features) const;
+
+    /// How much later the current node would end on a device than on the best one, had the nodes been scheduled in the order in which they
+    /// were decided on in this pass: 0 there, 0.5 for a hundredth of the longest way, never 1.
+    float lateness(std::size_t device) const;
+    /// What is added to a device's logit for the current node.
+    float preference(const PlacetoNetwork& network, std::size_t device) const {
+        return (device == device_[current_] ? network.inertia : 0) - network.foresight * lateness(device);
+    }
 
 private:
     float end_on(std::size_t device) const;
@@ -94,6 +104,7 @@ private:
     std::vector<float> end_;   ///< [node]; negative: not yet decided on
     std::vector<float> free_;  ///< [device]: when all that is on it has ended
     std::vector<float> ends_;  ///< [device]: when the current node would end there
+    float first_end_ = 0;      ///< on the best device that it may be on
 };
 
 }  // namespace placewright

@@ -96,6 +96,9 @@ std::string misfit(const PolicyInfo& policy, const OptionValues& values, const P
                 if (policy.make(other, size).*any) return "train one with " + option.name + "=" + choice + ", which takes any number";
             }
         }
+        for (const PolicyInfo& other : policies()) {
+            if (other.make({}, size).*any) return "train " + other.id + ", which takes any number";
+        }
         return "train one for these";
     };
     const auto complaint = [&](const char* what, std::uint32_t made_for, std::uint32_t found, bool PolicyDesign::*any) {

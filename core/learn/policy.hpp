@@ -84,9 +84,8 @@ public:
     /// whole of it, and what they begin with does not matter.
     virtual bool improves() const = 0;
 
-    /// Decides on the nodes of `order`, which may hold nodes more than once if the policy improves; others read the network in this order,
-    /// and see only groups that are in it. `greedy`: takes the most likely device (the first of equals) each time; `random` is not used
-    /// then.
+    /// Decides on the nodes of `order`, which may hold nodes more than once if the policy improves; others read the groups in this order.
+    /// `greedy`: takes the most likely device (the first of equals) each time; `random` is not used then.
     virtual Rollout roll_out(const PolicyGraph& graph, std::span<const float> weights, const Placement& start,
                              std::span<const GroupId> order, Random& random, bool greedy) const = 0;
 

@@ -67,7 +67,11 @@ SequenceNetwork placer(const PlacerOptions& options, const PolicySize& size) {
 }
 
 PolicyDesign design(std::shared_ptr<const Policy> policy, const PolicyOptions& options) {
-    return {.policy = std::move(policy), .training = options, .allow_cpu = options.allow_cpu};
+    PolicyDesign design;
+    design.policy = std::move(policy);
+    design.training = options;
+    design.allow_cpu = options.allow_cpu;
+    return design;
 }
 
 const OptionValues& paper_size() {

@@ -3,10 +3,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "core/learn/torch/objective.hpp"
 #include "core/learn/torch/tensors.hpp"
@@ -66,7 +70,6 @@ struct LstmLayer {
         // LibTorch adds two biases. The second is a constant here: forget gates, the second quarter, begin open.
         forget = torch::zeros_like(bias);
         forget.narrow(0, forget.size(0) / 4, forget.size(0) / 4).fill_(1);
-        forget.set_requires_grad(false);
     }
     std::vector<at::Tensor> tensors() const { return {weight_ih, weight_hh, bias, forget}; }
     at::Tensor weight_ih, weight_hh, bias, forget;
@@ -205,8 +208,8 @@ private:
     at::Tensor value_, leaf_;
 };
 
-/// Policy::batch_size of whole placements. Most of the time of one rollout goes into the calls of small operations: four of them take about
-/// as long as one, and workers are left for other cores.
+/// Policy::batch_size of whole placements. Most of the time of one rollout goes into the calls of small operations: four of them take
+/// little longer than one, and workers are left for other cores.
 inline constexpr std::uint32_t kBatchSize = 4;
 
 /// Numbers that a piece of an objective may hold in one tensor.

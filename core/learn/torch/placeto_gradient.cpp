@@ -103,6 +103,7 @@ public:
         }
         for (std::size_t i = 0; i < graph_.devices; ++i)
             forbidden.push_back(graph_.allowed[std::size_t{state.current()} * graph_.devices + i] == 0 ? 1 : 0);
+        for (std::size_t i = 0; i < graph_.devices; ++i) preferences.push_back(state.preference(network_, i));
         devices.push_back(device);
         advantages.push_back(static_cast<float>(advantage));
     }
@@ -118,6 +119,7 @@ public:
     std::vector<Row> nodes;                                    ///< [decision]: embedding row of the node; flat: [decision, node] base rows
     std::vector<float> device_features;                        ///< [decision, device, feature]
     std::vector<std::uint8_t> forbidden;                       ///< [decision, device]
+    std::vector<float> preferences;                            ///< [decision, device]: added to the logits
     std::vector<std::int64_t> devices;                         ///< [decision]
     std::vector<float> advantages;                             ///< [decision]
 
@@ -202,6 +204,7 @@ public:
         }
         at::Tensor logits = linear(torch::relu(linear(input)));
         if (!shape_.one_hot()) logits = logits.squeeze(-1);
+        logits = logits + tensor_of(shown.preferences, {count, devices}, torch::kFloat);
         return logits.masked_fill(tensor_of(shown.forbidden, {count, devices}, torch::kByte).to(torch::kBool),
                                   -std::numeric_limits<float>::infinity());
     }
