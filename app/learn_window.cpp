@@ -67,11 +67,11 @@ QPushButton* makeButton(const char* name, const QString& title, const QString& t
     return button;
 }
 
-QString machineTitle(const QString& file) {
+QString machineTitle(const std::string& file) {
     try {
-        return text(read_machine(find_machine_file(file.toStdString())).name());
+        return text(read_machine(find_machine_file(file)).name());
     } catch (const InputError&) {
-        return file;  // the training says what is wrong with it
+        return text(file);  // the training says what is wrong with it
     }
 }
 
@@ -102,7 +102,10 @@ LearnWindow::LearnWindow(Document* document, std::map<std::string, OptionValues>
     showTest();
 }
 
-LearnWindow::~LearnWindow() = default;
+LearnWindow::~LearnWindow() {
+    m_testLane.cancel();
+    m_optimizeLane.cancel();
+}
 
 QWidget* LearnWindow::makeForm() {
     m_source = new QComboBox;
@@ -346,7 +349,8 @@ void LearnWindow::showRequest() {
         widget->setEnabled(!running);
     m_pause->setEnabled(running);
     m_pause->setText(running && m_run->isPaused() ? tr("&Resume") : tr("&Pause"));
-    m_machine->setText(open && m_document->isOpen() ? text(m_document->job().machine->name()) : machineTitle(m_document->machineFile()));
+    const TrainingRequest& shown = running ? m_run->request() : wanted;
+    m_machine->setText(shown.network ? text(shown.network->machine->name()) : machineTitle(shown.machine));
     m_predict->setEnabled(hasPolicy() && m_document->isOpen());
     m_save->setEnabled(hasPolicy());
     if (running) {
@@ -420,6 +424,14 @@ void LearnWindow::pauseOrGoOn() {
 void LearnWindow::drop() {
     m_testLane.cancel();
     m_optimizeLane.cancel();
+    if (isRunning()) {
+        // An update may take seconds, for which nobody shall wait.
+        TrainingRun* leaving = m_run.release();
+        leaving->disconnect(this);
+        leaving->setParent(this);
+        connect(leaving, &TrainingRun::ended, leaving, &QObject::deleteLater);
+        leaving->stop();
+    }
     m_run.reset();
     m_tested = m_optimized = {};
     m_savedUpdates = 0;
@@ -447,6 +459,9 @@ bool LearnWindow::mayDrop() {
 
 void LearnWindow::closeEvent(QCloseEvent* event) {
     if (!mayDrop()) return event->ignore();
+    m_testLane.cancel();
+    m_optimizeLane.cancel();
+    showTest();
     // A policy that is in a file stays at hand.
     if (isRunning() || (hasPolicy() && m_run->updates() != m_savedUpdates)) drop();
     event->accept();

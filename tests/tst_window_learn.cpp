@@ -339,10 +339,22 @@ private Q_SLOTS:
         type(learn, "updates", static_cast<int>(learn->run()->updates()) + 1);
         click(learn, "start");
         QVERIFY(ends(learn));
+        {
+            Answer discard(QMessageBox::Discard);
+            QVERIFY(learn->close());
+            QVERIFY(!discard.asked().isEmpty());
+            QVERIFY(!learn->hasPolicy());
+        }
+
+        // One that is under way is not waited for.
+        learn = openLearn(shown);
+        trainOnOpen(learn, 1'000'000);
+        QVERIFY(reaches(learn, 1));
         Answer discard(QMessageBox::Discard);
         QVERIFY(learn->close());
         QVERIFY(!discard.asked().isEmpty());
-        QVERIFY(!learn->hasPolicy());
+        QVERIFY(learn->run() == nullptr && !learn->hasPolicy());
+        QVERIFY(!shown.action("Predict with the policy of the training window")->isEnabled());
     }
 
     void aPolicyPlacesTheOpenNetwork() {
