@@ -377,6 +377,7 @@ private Q_SLOTS:
         QCOMPARE(*run.progress().best_placement, expected);
         QCOMPARE(run.progress().evaluations, 1U);
         QCOMPARE(shown.document.runRows().front().title, QString("Placeto, zero-shot #1"));
+        QVERIFY2(shown.message().contains("Placeto has placed"), qPrintable(shown.message()));
         QCOMPARE(shown.document.runRows().front().step_time_s, test::simulated(shown.document, expected));
 
         // It is shown and taken back like that of any run.
