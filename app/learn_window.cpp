@@ -242,7 +242,7 @@ QWidget* LearnWindow::makeResults() {
     m_tabs->addTab(makeTest(), tr("Test (CDF)"));
     m_tabs->setTabToolTip(1, tr("How it places networks that it has not been trained on"));
 
-    m_predict = makeButton("predict", tr("Place the network that is &open"),
+    m_predict = makeButton("predict", tr("Place the networ&k that is open"),
                            tr("Let the policy place it in the main window, where that becomes a run"));
     m_save = makeButton("save", tr("&Save policy…"), tr("Write the policy to a file, from which it can predict and be trained on"));
     auto* close = makeButton("close", tr("C&lose"), tr("Close the window; a training that runs ends"));
@@ -267,17 +267,18 @@ QWidget* LearnWindow::makeResults() {
 
 QWidget* LearnWindow::makeTest() {
     m_cdf = new CdfPlot;
-    m_cdf->setEmptyText(tr("No tests yet. When the training of a family ends, or when you press Test now, the policy places the networks that "
-                           "it has not been trained on."));
+    m_cdf->setEmptyText(
+        tr("No tests yet. When the training of a family ends, or when you press Test now, the policy places the networks that "
+           "it has not been trained on."));
     m_testStatus = new QLabel;
     m_testStatus->setObjectName(QStringLiteral("testStatus"));
     m_testStatus->setAccessibleName(tr("Progress of the test"));
     m_testStatus->setWordWrap(true);
-    m_test = makeButton("test", tr("Test n&ow"), tr("Place the test networks by the policy as it is now"));
+    m_test = makeButton("test", tr("Test no&w"), tr("Place the test networks by the policy as it is now"));
     m_testUpdates = makeSpin("testUpdates", tr("Updates on each test network"), 1, 1'000'000'000, 100,
                              tr("Updates that a policy is trained for on each network"));
-    m_optimize = makeButton("optimize", tr("Optimize &each"),
-                            tr("Train a new policy on each test network alone, to compare with: this takes long"));
+    m_optimize =
+        makeButton("optimize", tr("Optimize &each"), tr("Train a new policy on each test network alone, to compare with: this takes long"));
     connect(m_test, &QPushButton::clicked, this, &LearnWindow::testPolicy);
     connect(m_optimize, &QPushButton::clicked, this, &LearnWindow::optimizeTest);
     auto* controls = new QHBoxLayout;
@@ -367,8 +368,10 @@ void LearnWindow::showRequest() {
         if (wanted.folder.empty()) lacking = tr("Choose a folder of network files.");
         size = tr("All networks of the folder, a policy for all of them");
     } else if (open) {
-        if (!wanted.network) lacking = tr("Open a network in the main window first.");
-        else size = tr("%1, in %L2 groups").arg(text(wanted.network->problem->graph->name())).arg(wanted.network->problem->groups);
+        if (!wanted.network)
+            lacking = tr("Open a network in the main window first.");
+        else
+            size = tr("%1, in %L2 groups").arg(text(wanted.network->problem->graph->name())).arg(wanted.network->problem->groups);
     } else {
         const std::uint32_t train = (wanted.count + 1) / 2;
         size = tr("%L1 networks to train on, %L2 to test with, in up to %L3 groups each")
@@ -471,7 +474,8 @@ void LearnWindow::showProgress() {
     const bool running = isRunning();
     const bool loading = running && !m_run->curriculum();
     m_progress->setVisible(running);
-    m_plot->setCurve(hasPolicy() ? std::shared_ptr<const std::vector<TrainingPoint>>(m_run->training(), &m_run->training()->curve) : nullptr);
+    m_plot->setCurve(hasPolicy() ? std::shared_ptr<const std::vector<TrainingPoint>>(m_run->training(), &m_run->training()->curve)
+                                 : nullptr);
     showNetworks();
     const bool saveable = hasPolicy();
     if (m_save->isEnabled() != saveable) {
@@ -496,8 +500,10 @@ void LearnWindow::showProgress() {
     if (hasPolicy()) status += tr(" · %L1 placements scored").arg(m_run->training()->evaluations);
     switch (m_run->state()) {
         case TrainingRun::State::running:
-            if (m_run->isPaused()) status += tr(" · paused");
-            else if (m_run->eta_s() > 0) status += tr(" · %1 left").arg(QString::fromStdString(format_clock(m_run->eta_s())));
+            if (m_run->isPaused())
+                status += tr(" · paused");
+            else if (m_run->eta_s() > 0)
+                status += tr(" · %1 left").arg(QString::fromStdString(format_clock(m_run->eta_s())));
             break;
         case TrainingRun::State::finished:
             break;
@@ -567,9 +573,10 @@ void LearnWindow::testOrStop(Background::Lane& lane, CdfData& results, std::func
 }
 
 void LearnWindow::testPolicy() {
-    testOrStop(m_testLane, m_tested, [policy = policy(), curriculum = m_run->curriculum()](std::stop_token stop, const CdfCallback& report) {
-        return test_policy(*policy, curriculum->test, std::move(stop), report);
-    });
+    testOrStop(m_testLane, m_tested,
+               [policy = policy(), curriculum = m_run->curriculum()](std::stop_token stop, const CdfCallback& report) {
+                   return test_policy(*policy, curriculum->test, std::move(stop), report);
+               });
 }
 
 void LearnWindow::optimizeTest() {
@@ -591,7 +598,7 @@ void LearnWindow::showTest() {
     m_cdf->setData(cdf());
     const std::size_t networks = m_run && m_run->curriculum() ? m_run->curriculum()->test.size() : 0;
     const bool testing = m_testLane.busy(), optimizing = m_optimizeLane.busy();
-    m_test->setText(testing ? tr("St&op testing") : tr("Test n&ow"));
+    m_test->setText(testing ? tr("Stop testin&g") : tr("Test no&w"));
     m_optimize->setText(optimizing ? tr("Stop optimizing &each") : tr("Optimize &each"));
     m_test->setEnabled(testing || (hasPolicy() && networks > 0));
     m_optimize->setEnabled(optimizing || (hasPolicy() && networks > 0));
@@ -599,7 +606,8 @@ void LearnWindow::showTest() {
     const auto done = [](const CdfData& of) { return of.schemes.empty() ? std::size_t{0} : of.schemes.front().values.size(); };
     QStringList parts;
     if (networks == 0) {
-        if (m_run && m_run->curriculum()) parts << tr("There are no networks to test with: those of a family, or a folder test beside train.");
+        if (m_run && m_run->curriculum())
+            parts << tr("There are no networks to test with: those of a family, or a folder test beside train.");
     } else {
         if (testing || done(m_tested) > 0) parts << tr("%L1 of %L2 networks tested").arg(done(m_tested)).arg(networks);
         if (optimizing || done(m_optimized) > 0) parts << tr("%L1 optimized").arg(done(m_optimized));
@@ -617,9 +625,9 @@ bool LearnWindow::save() {
                                                 : QFileInfo(text(of.folder)).fileName();
     const QString suggestion = text(of.policy->id) + QLatin1Char('-') + source + QStringLiteral(".safetensors");
     const QString folder = QSettings().value(QStringLiteral("policyFolder")).toString();
-    QString file = QFileDialog::getSaveFileName(this, tr("Save the policy"),
-                                                folder.isEmpty() ? suggestion : folder + QLatin1Char('/') + suggestion,
-                                                tr("Policies (*.safetensors)"));
+    QString file =
+        QFileDialog::getSaveFileName(this, tr("Save the policy"), folder.isEmpty() ? suggestion : folder + QLatin1Char('/') + suggestion,
+                                     tr("Policies (*.safetensors)"));
     if (file.isEmpty()) return false;
     if (QFileInfo(file).suffix().isEmpty()) file += QStringLiteral(".safetensors");
     QSettings().setValue(QStringLiteral("policyFolder"), QFileInfo(file).absolutePath());

@@ -96,8 +96,7 @@ void Learning::predictBy(std::function<std::shared_ptr<const PolicyFile>()> read
                                                   QString::fromStdString(job.machine->name()), QString::fromStdString(problem))
                                              .toStdString());
             }
-            const Rollout rollout =
-                predict_placement(*policy->design.policy, policy->state.weights, graph, policy->design.training.passes);
+            const Rollout rollout = predict_placement(*policy->design.policy, policy->state.weights, graph, policy->design.training.passes);
             return Prediction{policy, std::make_shared<const Placement>(last_placement(graph, rollout))};
         },
         [this, problem = m_document->problem()](Prediction prediction) {

@@ -137,8 +137,10 @@ private Q_SLOTS:
         m_network = m_place->write(QStringLiteral("wide.json"), test::wide_graph(5));
         m_folder = m_place->file("networks");
         for (const char* part : {"networks/train", "networks/test"}) QVERIFY(QDir().mkpath(m_place->file(part)));
-        for (const std::size_t width : {3, 5}) m_place->write(QStringLiteral("networks/train/wide%1.json").arg(width), test::wide_graph(width));
-        for (const std::size_t width : {4, 6}) m_place->write(QStringLiteral("networks/test/wide%1.json").arg(width), test::wide_graph(width));
+        for (const std::size_t width : {3, 5})
+            m_place->write(QStringLiteral("networks/train/wide%1.json").arg(width), test::wide_graph(width));
+        for (const std::size_t width : {4, 6})
+            m_place->write(QStringLiteral("networks/test/wide%1.json").arg(width), test::wide_graph(width));
     }
 
     void aPolicyLearnsFromAFolderAndIsTestedOnTheRest() {
@@ -157,7 +159,8 @@ private Q_SLOTS:
         click(learn, "start");
         QVERIFY(ends(learn));
         QVERIFY2(learn->run()->state() == TrainingRun::State::finished, qPrintable(learn->run()->failure()));
-        QVERIFY2(control<QLabel>(learn, "status")->text().startsWith("4 of 4 updates"), qPrintable(control<QLabel>(learn, "status")->text()));
+        QVERIFY2(control<QLabel>(learn, "status")->text().startsWith("4 of 4 updates"),
+                 qPrintable(control<QLabel>(learn, "status")->text()));
 
         // The same as the library does with the same seed.
         JobOptions options = shown.document.options();

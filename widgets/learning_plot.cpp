@@ -119,9 +119,10 @@ LearningPlot::LearningPlot(QWidget* parent) : QWidget(parent) {
     m_oneDeviceLabel->setPadding(QMargins(4, 1, 4, 1));
     m_oneDeviceLabel->setClipToAxisRect(true);
 
-    m_empty = makeEmptyLabel(tr("Nothing learns yet. Train a policy (Learn menu), or press Optimize with a learned algorithm such as Placeto: "
-                                "what its placements cost is drawn here update by update."),
-                             this);
+    m_empty =
+        makeEmptyLabel(tr("Nothing learns yet. Train a policy (Learn menu), or press Optimize with a learned algorithm such as Placeto: "
+                          "what its placements cost is drawn here update by update."),
+                       this);
     m_pages = new QStackedWidget(this);
     m_pages->addWidget(m_empty);
     m_pages->addWidget(m_plot);
@@ -285,11 +286,12 @@ bool LearningPlot::eventFilter(QObject* watched, QEvent* event) {
 }
 
 void LearningPlot::showValueAt(QPoint position) {
-    const bool inside = std::ranges::any_of(
-        m_parts, [&](const QCPAxisRect* part) { return part->realVisibility() && part->rect().contains(position); });
+    const bool inside =
+        std::ranges::any_of(m_parts, [&](const QCPAxisRect* part) { return part->realVisibility() && part->rect().contains(position); });
     if (!inside || !m_drawn) return QToolTip::hideText();
     const double update = std::round(updatesAxis(Cost)->pixelToCoord(position.x()));
-    const auto found = std::ranges::find_if(*m_drawn, [&](const TrainingPoint& point) { return static_cast<double>(point.updates) >= update; });
+    const auto found =
+        std::ranges::find_if(*m_drawn, [&](const TrainingPoint& point) { return static_cast<double>(point.updates) >= update; });
     QToolTip::showText(m_plot->mapToGlobal(position), pointText(found == m_drawn->end() ? m_drawn->back() : *found), m_plot);
 }
 
