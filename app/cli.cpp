@@ -37,6 +37,7 @@
 #include "core/io/json.hpp"
 #include "core/io/score_file.hpp"
 #include "core/learn/torch_module.hpp"
+#include "core/learn/trainer.hpp"
 #include "core/search/refinement.hpp"
 #include "core/search/search.hpp"
 #include "core/sim/goals.hpp"
@@ -656,6 +657,8 @@ int main(int argc, char** argv) {
         return complain(error.what(), kBadInput);
     } catch (const TorchMissing& error) {
         return complain(std::string("placewright-cli: ") + error.what(), kInternalError);
+    } catch (const TrainingDiverged& error) {
+        return complain(std::string("placewright-cli: ") + error.what() + ". The last checkpoint stays", kInternalError);
     } catch (const std::bad_alloc&) {
         return complain("placewright-cli: there is not enough memory", kInternalError);
     } catch (const std::exception& error) {

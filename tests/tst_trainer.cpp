@@ -32,7 +32,8 @@ Lesson lesson(std::size_t count) {
 }
 
 OptionValues small() {
-    return {{"rounds", std::int64_t{2}}, {"workers", std::int64_t{4}}};
+    // Without what a list scheduler knows there is something to learn.
+    return {{"rounds", std::int64_t{2}}, {"workers", std::int64_t{4}}, {"foresight", 0.0}};
 }
 
 Trainer trainer(const Lesson& lesson, const OptionValues& values, std::uint64_t seed = 1, unsigned threads = 1,

@@ -106,7 +106,6 @@ public:
         throw InputError(printable(path_.string(), 4096), where, problem);
     }
 
-    const Shape& shape_of(const std::string& name) const { return entry(name).shape; }
 
     /// `expected`: extents, of which a negative one may be any.
     template <class Number>
@@ -153,7 +152,6 @@ private:
         if (found == entries_.end()) fail("", "has no tensor " + in_quotes(name) + ", which this policy needs");
         return found->second;
     }
-    const Entry& entry(const std::string& name) const { return const_cast<TensorFile*>(this)->entry(name); }
 
     void read(void* to, std::uint64_t bytes) {
         if (bytes == 0) return;

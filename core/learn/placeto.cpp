@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Placeto: Addanki, Bojja Venkatakrishnan, Gupta, Mao, Alizadeh: Learning Generalizable Device Placement Algorithms for Distributed Machine
-// Learning (2019). Its code has another network than its text in places; where they differ the text counts.
+// Learning (2019). As in the authors' code, and not in their text: what a node starts with is added after every round, nodes that hear
+// nothing add nothing, and decisions on a node are counted rather than noted. In neither: sums over sets are shares of the nodes,
+// embeddings need not be as wide as the features, devices told apart by what they are like, and what a policy prefers to begin with.
 #include "core/learn/placeto_network.hpp"
 #include "core/learn/policies.hpp"
 #include "core/learn/training_schema.hpp"
@@ -81,18 +83,23 @@ PolicyDesign make(const OptionValues& values, const PolicySize& size) {
 }  // namespace
 
 PolicyInfo placeto_policy() {
-    return {
-        "placeto",
-        "Placeto",
-        "A graph neural network goes over the groups and moves one after the other; trained by how much each move helps.",
-        schema().infos(),
-        make,
-        {{"paper",
-          "As the paper has it where it says so: devices by number, no preference to begin with, undiscounted rewards.",
-          {{"devices", std::string("one-hot")}, {"foresight", 0.0}, {"inertia", 0.0}, {"discount", 1.0}, {"start", std::string("fixed")}}},
-         {"one-graph",
-          "For one graph alone: episodes go on from the best placement so far and leave most groups where they are.",
-          {{"start", std::string("best")}, {"inertia", 3.0}, {"foresight", 5.0}, {"learning_rate", 3e-3}}}}};
+    return {"placeto",
+            "Placeto",
+            "A graph neural network goes over the groups and moves one after the other; trained by how much each move helps.",
+            schema().infos(),
+            make,
+            {{"paper",
+              "Closer to the paper: devices by number, no preference to begin with, rewards neither discounted nor standardized. It does "
+              "not say how wide its layers are beyond the features; `width` and `hidden` stay ours.",
+              {{"devices", std::string("one-hot")},
+               {"foresight", 0.0},
+               {"inertia", 0.0},
+               {"discount", 1.0},
+               {"standardize", false},
+               {"start", std::string("fixed")}}},
+             {"one-graph",
+              "For one graph alone: episodes go on from the best placement so far and leave most groups where they are.",
+              {{"start", std::string("best")}, {"inertia", 3.0}, {"foresight", 5.0}, {"learning_rate", 3e-3}}}}};
 }
 
 }  // namespace placewright

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Placeto's policy (Addanki et al.: Learning Generalizable Device Placement Algorithms for Distributed Machine Learning, 2019, section 3.2
-// and appendix A.1): messages between neighbouring groups, pooling as seen from the group to be placed, a choice of device.
+// Placeto's policy (Addanki et al.: Learning Generalizable Device Placement Algorithms for Distributed Machine Learning, 2019, section 2.2
+// and appendix A.7): messages between neighbouring groups, pooling as seen from the group to be placed, a choice of device.
 #pragma once
 
 #include <span>
@@ -14,7 +14,6 @@ class PlacetoPolicy final : public Policy {
 public:
     explicit PlacetoPolicy(const PlacetoNetwork& network) : network_(network), parameters_(network.parameters()) {}
 
-    const PlacetoNetwork& network() const { return network_; }
     const std::vector<PolicyParameter>& parameters() const override { return parameters_; }
     bool improves() const override { return true; }
 

@@ -18,8 +18,7 @@ public:
             if (trainer_.state().updates > 0 && trainer_.graphs().front().graph->choices.movable().empty()) return {};
             draw();
         }
-        count_ = std::min(limit, asked_.size() - next_);
-        return std::span(asked_).subspan(next_, count_);
+        return std::span(asked_).subspan(next_, std::min(limit, asked_.size() - next_));
     }
 
     void tell(std::span<const Score> scores) override {
@@ -63,7 +62,7 @@ private:
     Trainer trainer_;
     std::vector<Placement> asked_;
     std::vector<Score> scores_;
-    std::size_t next_ = 0, count_ = 0;
+    std::size_t next_ = 0;
 };
 
 }  // namespace

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "core/learn/policy_graph.hpp"
 
-#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 #include <string_view>
+#include <tuple>
 
 #include <queue>
 
@@ -14,15 +15,18 @@
 namespace placewright {
 namespace {
 
-/// Bytes along the edges between groups of the network as it was read, by (from, to).
+/// Bytes along the edges between groups of the network as it was read, by (from, to). A tensor counts once, however many ops of a group
+/// read it.
 std::map<std::pair<GroupId, GroupId>, double> edges_of(const Problem& problem) {
     std::map<std::pair<GroupId, GroupId>, double> edges;
+    std::set<std::tuple<OpId, std::uint32_t, GroupId>> sent;
     const Graph& graph = *problem.forward;
     for (OpId op = 0; op < graph.size(); ++op) {
         const GroupId to = problem.grouping.group_of[op];
         for (const TensorRef& input : graph.op(op).inputs) {
             const GroupId from = problem.grouping.group_of[input.op];
-            if (from != to) edges[{from, to}] += static_cast<double>(graph.op(input.op).outputs[input.output].bytes);
+            if (from == to || !sent.emplace(input.op, input.output, to).second) continue;
+            edges[{from, to}] += static_cast<double>(graph.op(input.op).outputs[input.output].bytes);
         }
     }
     return edges;
@@ -209,18 +213,19 @@ PolicyGraph::PolicyGraph(std::shared_ptr<const Problem> shared, bool allow_cpu) 
     std::vector<double> paces(std::size_t{devices} * devices);
     for (std::size_t from = 0; from < devices; ++from) {
         for (std::size_t to = 0; to < devices; ++to) {
-            double time_s = 0, latency_s = 0;
+            double moving_s = 0, latency_s = 0;
             for (const ChannelId channel : problem.machine->route(all[from], all[to])) {
-                const double one_s = transfer_time_s(problem.machine->channels()[channel], tensor_bytes);
+                const double own_s = problem.channel_latency_s[channel];
+                const double leg_s = std::max(0.0, transfer_time_s(problem.machine->channels()[channel], tensor_bytes) - own_s);
                 // Through the memory of each device on its way, one after the other, or all at once at the pace of the slowest.
-                time_s = problem.crossing == Crossing::cut_through ? std::max(time_s, one_s) : time_s + one_s;
-                latency_s += problem.channel_latency_s[channel];
+                moving_s = problem.crossing == Crossing::cut_through ? std::max(moving_s, leg_s) : moving_s + leg_s;
+                latency_s += own_s;
             }
+            const double time_s = latency_s + moving_s;
             if (time_s > 0) paces[from * devices + to] = 1 / time_s;
             const double both_ways = problem.inference ? 1 : 2;
             latency.push_back(static_cast<float>(both_ways * latency_s / way_s));
-            byte_duration.push_back(
-                static_cast<float>(tensor_bytes > 0 ? both_ways * std::max(0.0, time_s - latency_s) / tensor_bytes / way_s : 0));
+            byte_duration.push_back(static_cast<float>(tensor_bytes > 0 ? both_ways * moving_s / tensor_bytes / way_s : 0));
         }
     }
     link = shares(paces);

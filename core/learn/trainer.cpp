@@ -58,7 +58,9 @@ public:
     }
     template <class T>
     std::vector<T> get_all() {
-        std::vector<T> values(get<std::size_t>());
+        const auto count = get<std::size_t>();
+        if (count > bytes_.size() / sizeof(T)) throw std::runtime_error("a process of the training sent less than it announced");
+        std::vector<T> values(count);
         copy(values.data(), values.size() * sizeof(T));
         return values;
     }
@@ -279,21 +281,31 @@ std::vector<std::vector<double>> Trainer::advantages(std::span<const Outcome> ou
     }
 
     if (options_.standardize) {
-        // By graph: what does not fit a memory deviates by far more than what fits, and would drown it.
+        // By graph: what does not fit a memory deviates by far more than what fits, and would drown it. Graphs with few decisions, as where
+        // a whole placement is one, have too few for a deviation of their own: it would leave nothing but signs.
+        constexpr double kEnough = 16;
         std::vector<double> squares(graphs_.size()), counts(graphs_.size());
         for (std::size_t i = 0; i < outcomes.size(); ++i) {
             for (const double value : values[i]) squares[outcomes[i].graph] += value * value;
             counts[outcomes[i].graph] += static_cast<double>(values[i].size());
         }
+        double small_squares = 0, small_count = 0;
+        for (std::size_t graph = 0; graph < graphs_.size(); ++graph) {
+            if (counts[graph] >= kEnough) continue;
+            small_squares += squares[graph];
+            small_count += counts[graph];
+        }
         for (std::size_t i = 0; i < outcomes.size(); ++i) {
-            const double deviation = std::sqrt(squares[outcomes[i].graph] / counts[outcomes[i].graph]);
+            const std::size_t graph = outcomes[i].graph;
+            const double square = counts[graph] >= kEnough ? squares[graph] / counts[graph] : small_squares / small_count;
+            const double deviation = std::sqrt(square);
             for (double& value : values[i]) value = deviation > 1e-12 ? value / deviation : 0;
         }
     }
     return values;
 }
 
-/// Into `gradient` the sum over all workers, always added up in their order.
+/// Into `gradient` the mean over all workers, always added up in their order.
 GradientSummary Trainer::gather_gradient(std::span<const std::vector<double>> advantages, std::span<const float> before,
                                          double entropy_weight, std::vector<float>& gradient) {
     struct Part {
@@ -388,6 +400,9 @@ void Trainer::step(std::vector<float> gradient, double rate) {
         state_.first_moments[i] = static_cast<float>(first);
         state_.second_moments[i] = static_cast<float>(second);
         state_.weights[i] += static_cast<float>(rate * (first / first_left) / (std::sqrt(second / second_left) + kEpsilon));
+        if (!std::isfinite(state_.weights[i]))
+            throw TrainingDiverged("update " + std::to_string(state_.updates + 1) +
+                                   " leads to weights that are no numbers: choose a lower learning_rate, or a gradient_clip");
     }
 }
 
@@ -411,16 +426,16 @@ void Trainer::finish(std::span<const std::vector<Score>> scores) {
         own.push_back(std::move(outcome));
     }
     const std::vector<Outcome> outcomes = gather(std::move(own));
-    if (peers_ == nullptr) {
+    // Should something fail on the way, all is as it was. The curve only grows at the end.
+    auto curve = std::move(state_.curve);
+    TrainingState before = state_;
+    state_.curve = std::move(curve);
+    try {
         learn(outcomes);
-    } else {
-        TrainingState before = state_;
-        try {
-            learn(outcomes);
-        } catch (...) {
-            state_ = std::move(before);
-            throw;
-        }
+    } catch (...) {
+        before.curve = std::move(state_.curve);
+        state_ = std::move(before);
+        throw;
     }
     drawn_ = false;
 }
@@ -463,9 +478,11 @@ void Trainer::learn(std::span<const Outcome> outcomes) {
             step(std::move(gradient), point.learning_rate);
         }
         // Schulman, Wolski, Dhariwal, Radford, Klimov: Proximal Policy Optimization Algorithms (2017), section 4. What the last of the
-        // steps covers is not measured again.
+        // steps covers is not measured again, so that of a single one nothing is.
         constexpr double kLeast = 1e-4, kMost = 1e4;
-        if (point.divergence < options_.divergence_target / 1.5) state_.divergence_weight = std::max(state_.divergence_weight / 2, kLeast);
+        const bool measured = options_.proximal_steps > 1;
+        if (measured && point.divergence < options_.divergence_target / 1.5)
+            state_.divergence_weight = std::max(state_.divergence_weight / 2, kLeast);
         if (point.divergence > options_.divergence_target * 1.5) state_.divergence_weight = std::min(state_.divergence_weight * 2, kMost);
     }
     ++state_.updates;

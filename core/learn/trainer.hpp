@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,7 @@ struct TrainingOptions {
     std::string baseline = "steps";        ///< "steps", "moving-average", "batch"
     std::uint32_t baseline_episodes = 10;  ///< "steps": of the same graph, the newest included
     double baseline_decay = 0.9;           ///< "moving-average": of each episode's worth against the next one's
-    bool standardize = true;               ///< advantages by their deviation over all decisions of the update
+    bool standardize = true;               ///< advantages by their root mean square, graph by graph
     // How the weights follow
     double learning_rate = 1e-3, final_learning_rate = 1e-4;
     double entropy_weight = 1e-2, final_entropy_weight = 1e-4;
@@ -94,6 +95,12 @@ public:
     virtual std::vector<std::vector<std::byte>> exchange(std::vector<std::byte> own) = 0;
 };
 
+/// Training led to weights that are no numbers; what() says what may help.
+class TrainingDiverged : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
 class Trainer {
 public:
     /// `graphs` is not empty. `planned_updates`: how many there are going to be, where that is known. `threads` (0: all cores) draw
@@ -156,8 +163,8 @@ private:
     bool drawn_ = false;
 };
 
-/// What a policy makes of a graph with the weights that it has: decides on each node `passes` times, beginning on one device. Takes the most
-/// likely device each time or, with `random`, draws it.
+/// What a policy makes of a graph with the weights that it has: decides on each node `passes` times, beginning on one device. Takes the
+/// most likely device each time or, with `random`, draws it.
 Rollout predict_placement(const Policy& policy, std::span<const float> weights, const PolicyGraph& graph, std::uint32_t passes,
                           Random* random = nullptr);
 

@@ -16,7 +16,9 @@ struct PolicyOptions : TrainingOptions {
 /// Episodes, and how the weights follow them.
 template <class Options>
 void add_training(OptionSchema<Options>& schema) {
-    schema.add("workers", &Options::workers, 1, 1024, "Episodes drawn with the same weights; their gradients are added up.")
+    schema
+        .add("workers", &Options::workers, 1, 1024,
+             "Episodes drawn with the same weights; all weights move along the mean of their gradients.")
         .add("learning_rate", &Options::learning_rate, 1e-9, 10, "Length of a step of Adam at first.")
         .add("final_learning_rate", &Options::final_learning_rate, 0, 10, "The same at the end of the training; linear in between.")
         .add("entropy_weight", &Options::entropy_weight, 0, 100,
@@ -33,9 +35,11 @@ void add_training(OptionSchema<Options>& schema) {
              "mean of the update.")
         .add("baseline_episodes", &Options::baseline_episodes, 1, 1e6, "Episodes of a graph that the first of these is the mean of.")
         .add("baseline_decay", &Options::baseline_decay, 0, 1, "Weight of what came before in the second of these.")
-        .add("standardize", &Options::standardize, "Divide the advantages of an update by their deviation, graph by graph.")
+        .add("standardize", &Options::standardize,
+             "Divide the advantages of an update by their root mean square, graph by graph where that has enough decisions.")
         .add("proximal_steps", &Options::proximal_steps, 0, 1000,
-             "Steps of proximal policy optimization for each update; 0: one step of REINFORCE.")
+             "Steps of proximal policy optimization for each update; 0: one step of REINFORCE. With a single one the penalty stays as it "
+             "is.")
         .add("divergence_target", &Options::divergence_target, 1e-9, 10,
              "How far these are to move the policy: Kullback-Leibler divergence in nats, the mean over the decisions.")
         .add("allow_cpu", &Options::allow_cpu, kAllowCpuHelp);

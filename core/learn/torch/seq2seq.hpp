@@ -45,7 +45,7 @@ public:
         const at::Tensor zeros = torch::zeros({2, sequences, network_.hidden / 2}, torch_device());
         std::vector<at::Tensor> weights = forward_.tensors();
         for (const at::Tensor& weight : backward_.tensors()) weights.push_back(weight);
-        const auto [outputs, hidden, cell] = torch::lstm(inputs.transpose(0, 1), {zeros, zeros}, weights, true, 1, 0, false, true, false);
+        const auto [outputs, hidden, cell] = torch::lstm(inputs.transpose(0, 1), {zeros, zeros}, weights, true, 1, 0, true, true, false);
         const auto join = [&](const at::Tensor& state) { return state.transpose(0, 1).reshape({1, sequences, network_.hidden}); };
         Memory memory{outputs.transpose(0, 1).contiguous(), {}, join(hidden), join(cell)};
         memory.keys = memory_(memory.outputs);
@@ -59,7 +59,7 @@ public:
         const at::Tensor hidden = memory.hidden.expand({1, rollouts, -1}).contiguous();
         const at::Tensor cell = memory.cell.expand({1, rollouts, -1}).contiguous();
         const auto outputs = torch::lstm(torch::embedding(table_, previous.transpose(0, 1)), {hidden, cell}, decoder_.tensors(), true, 1, 0,
-                                         false, false, false);
+                                         true, false, false);
         return std::get<0>(outputs).transpose(0, 1);
     }
 
