@@ -36,6 +36,7 @@
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
 #include "core/io/score_file.hpp"
+#include "core/learn/torch_module.hpp"
 #include "core/search/refinement.hpp"
 #include "core/search/search.hpp"
 #include "core/sim/goals.hpp"
@@ -653,6 +654,8 @@ int main(int argc, char** argv) {
         return complain(std::string("placewright-cli: ") + error.what(), kWrongUsage);
     } catch (const InputError& error) {
         return complain(error.what(), kBadInput);
+    } catch (const TorchMissing& error) {
+        return complain(std::string("placewright-cli: ") + error.what(), kInternalError);
     } catch (const std::bad_alloc&) {
         return complain("placewright-cli: there is not enough memory", kInternalError);
     } catch (const std::exception& error) {

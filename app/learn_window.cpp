@@ -67,11 +67,11 @@ QPushButton* makeButton(const char* name, const QString& title, const QString& t
     return button;
 }
 
-QString machineTitle(const QString& file) {
+QString machineTitle(const std::string& file) {
     try {
-        return text(read_machine(find_machine_file(file.toStdString())).name());
+        return text(read_machine(find_machine_file(file)).name());
     } catch (const InputError&) {
-        return file;  // the training says what is wrong with it
+        return text(file);  // the training says what is wrong with it
     }
 }
 
@@ -102,16 +102,21 @@ LearnWindow::LearnWindow(Document* document, std::map<std::string, OptionValues>
     showTest();
 }
 
-LearnWindow::~LearnWindow() = default;
+LearnWindow::~LearnWindow() {
+    m_testLane.cancel();
+    m_optimizeLane.cancel();
+}
 
 QWidget* LearnWindow::makeForm() {
     m_source = new QComboBox;
     m_source->setObjectName(QStringLiteral("source"));
     m_source->setToolTip(tr("The networks that the policy learns from"));
     for (const FamilyInfo& family : known_families()) {
-        m_source->addItem(text(family.title), text(family.name));
+        m_source->addItem(tr("%1: %2").arg(text(family.name), text(family.title)), text(family.name));
         m_source->setItemData(m_source->count() - 1, text(family.source), Qt::ToolTipRole);
     }
+    m_source->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_source->setMinimumContentsLength(22);
     m_source->addItem(tr("Folder of networks"), QString::fromLatin1(kFolder));
     m_source->addItem(tr("The network that is open"), QString::fromLatin1(kOpen));
     m_count = makeSpin("count", tr("Networks"), 1, 10'000, static_cast<int>(kFamilySize),
@@ -227,8 +232,8 @@ QWidget* LearnWindow::makeResults() {
     auto* learning = new QSplitter(Qt::Vertical);
     learning->addWidget(m_plot);
     learning->addWidget(m_table);
-    learning->setStretchFactor(0, 3);
-    learning->setStretchFactor(1, 2);
+    learning->setStretchFactor(0, 1);
+    learning->setSizes({480, 180});
     learning->setChildrenCollapsible(false);
 
     m_tabs = new QTabWidget;
@@ -237,7 +242,7 @@ QWidget* LearnWindow::makeResults() {
     m_tabs->addTab(makeTest(), tr("Test (CDF)"));
     m_tabs->setTabToolTip(1, tr("How it places networks that it has not been trained on"));
 
-    m_predict = makeButton("predict", tr("Place the network that is &open"),
+    m_predict = makeButton("predict", tr("Place the networ&k that is open"),
                            tr("Let the policy place it in the main window, where that becomes a run"));
     m_save = makeButton("save", tr("&Save policy…"), tr("Write the policy to a file, from which it can predict and be trained on"));
     auto* close = makeButton("close", tr("C&lose"), tr("Close the window; a training that runs ends"));
@@ -262,23 +267,24 @@ QWidget* LearnWindow::makeResults() {
 
 QWidget* LearnWindow::makeTest() {
     m_cdf = new CdfPlot;
-    m_cdf->setEmptyText(tr("No tests yet. When the training of a family ends, or when you press Test now, the policy places the networks that "
-                           "it has not been trained on."));
+    m_cdf->setEmptyText(
+        tr("No tests yet. When the training of a family ends, or when you press Test now, the policy places the networks that "
+           "it has not been trained on."));
     m_testStatus = new QLabel;
     m_testStatus->setObjectName(QStringLiteral("testStatus"));
     m_testStatus->setAccessibleName(tr("Progress of the test"));
     m_testStatus->setWordWrap(true);
-    m_test = makeButton("test", tr("Test n&ow"), tr("Place the test networks by the policy as it is now"));
+    m_test = makeButton("test", tr("Test no&w"), tr("Place the test networks by the policy as it is now"));
     m_testUpdates = makeSpin("testUpdates", tr("Updates on each test network"), 1, 1'000'000'000, 100,
                              tr("Updates that a policy is trained for on each network"));
-    m_optimize = makeButton("optimize", tr("Optimize &each"),
-                            tr("Train a new policy on each test network alone, to compare with: this takes long"));
+    m_optimize =
+        makeButton("optimize", tr("Optimize &each"), tr("Train a new policy on each test network alone, to compare with: this takes long"));
     connect(m_test, &QPushButton::clicked, this, &LearnWindow::testPolicy);
     connect(m_optimize, &QPushButton::clicked, this, &LearnWindow::optimizeTest);
     auto* controls = new QHBoxLayout;
     controls->setContentsMargins(4, 4, 4, 4);
     controls->addWidget(m_test);
-    controls->addWidget(m_testStatus, 1);
+    controls->addStretch(1);
     controls->addWidget(m_optimize);
     controls->addWidget(new QLabel(tr("for")));
     controls->addWidget(m_testUpdates);
@@ -287,6 +293,8 @@ QWidget* LearnWindow::makeTest() {
     auto* layout = new QVBoxLayout(page);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addLayout(controls);
+    m_testStatus->setMargin(4);
+    layout->addWidget(m_testStatus);
     layout->addWidget(m_cdf, 1);
     return page;
 }
@@ -342,7 +350,8 @@ void LearnWindow::showRequest() {
         widget->setEnabled(!running);
     m_pause->setEnabled(running);
     m_pause->setText(running && m_run->isPaused() ? tr("&Resume") : tr("&Pause"));
-    m_machine->setText(open && m_document->isOpen() ? text(m_document->job().machine->name()) : machineTitle(m_document->machineFile()));
+    const TrainingRequest& shown = running ? m_run->request() : wanted;
+    m_machine->setText(shown.network ? text(shown.network->machine->name()) : machineTitle(shown.machine));
     m_predict->setEnabled(hasPolicy() && m_document->isOpen());
     m_save->setEnabled(hasPolicy());
     if (running) {
@@ -359,8 +368,10 @@ void LearnWindow::showRequest() {
         if (wanted.folder.empty()) lacking = tr("Choose a folder of network files.");
         size = tr("All networks of the folder, a policy for all of them");
     } else if (open) {
-        if (!wanted.network) lacking = tr("Open a network in the main window first.");
-        else size = tr("%1, in %L2 groups").arg(text(wanted.network->problem->graph->name())).arg(wanted.network->problem->groups);
+        if (!wanted.network)
+            lacking = tr("Open a network in the main window first.");
+        else
+            size = tr("%1, in %L2 groups").arg(text(wanted.network->problem->graph->name())).arg(wanted.network->problem->groups);
     } else {
         const std::uint32_t train = (wanted.count + 1) / 2;
         size = tr("%L1 networks to train on, %L2 to test with, in up to %L3 groups each")
@@ -416,6 +427,14 @@ void LearnWindow::pauseOrGoOn() {
 void LearnWindow::drop() {
     m_testLane.cancel();
     m_optimizeLane.cancel();
+    if (isRunning()) {
+        // An update may take seconds, for which nobody shall wait.
+        TrainingRun* leaving = m_run.release();
+        leaving->disconnect(this);
+        leaving->setParent(this);
+        connect(leaving, &TrainingRun::ended, leaving, &QObject::deleteLater);
+        leaving->stop();
+    }
     m_run.reset();
     m_tested = m_optimized = {};
     m_savedUpdates = 0;
@@ -443,6 +462,9 @@ bool LearnWindow::mayDrop() {
 
 void LearnWindow::closeEvent(QCloseEvent* event) {
     if (!mayDrop()) return event->ignore();
+    m_testLane.cancel();
+    m_optimizeLane.cancel();
+    showTest();
     // A policy that is in a file stays at hand.
     if (isRunning() || (hasPolicy() && m_run->updates() != m_savedUpdates)) drop();
     event->accept();
@@ -452,7 +474,8 @@ void LearnWindow::showProgress() {
     const bool running = isRunning();
     const bool loading = running && !m_run->curriculum();
     m_progress->setVisible(running);
-    m_plot->setCurve(hasPolicy() ? std::shared_ptr<const std::vector<TrainingPoint>>(m_run->training(), &m_run->training()->curve) : nullptr);
+    m_plot->setCurve(hasPolicy() ? std::shared_ptr<const std::vector<TrainingPoint>>(m_run->training(), &m_run->training()->curve)
+                                 : nullptr);
     showNetworks();
     const bool saveable = hasPolicy();
     if (m_save->isEnabled() != saveable) {
@@ -477,8 +500,10 @@ void LearnWindow::showProgress() {
     if (hasPolicy()) status += tr(" · %L1 placements scored").arg(m_run->training()->evaluations);
     switch (m_run->state()) {
         case TrainingRun::State::running:
-            if (m_run->isPaused()) status += tr(" · paused");
-            else if (m_run->eta_s() > 0) status += tr(" · %1 left").arg(QString::fromStdString(format_clock(m_run->eta_s())));
+            if (m_run->isPaused())
+                status += tr(" · paused");
+            else if (m_run->eta_s() > 0)
+                status += tr(" · %1 left").arg(QString::fromStdString(format_clock(m_run->eta_s())));
             break;
         case TrainingRun::State::finished:
             break;
@@ -542,14 +567,16 @@ void LearnWindow::testOrStop(Background::Lane& lane, CdfData& results, std::func
         [this](const QString& error) {
             showTest();
             m_testStatus->setText(error);
+            m_testStatus->show();
         });
     showTest();
 }
 
 void LearnWindow::testPolicy() {
-    testOrStop(m_testLane, m_tested, [policy = policy(), curriculum = m_run->curriculum()](std::stop_token stop, const CdfCallback& report) {
-        return test_policy(*policy, curriculum->test, std::move(stop), report);
-    });
+    testOrStop(m_testLane, m_tested,
+               [policy = policy(), curriculum = m_run->curriculum()](std::stop_token stop, const CdfCallback& report) {
+                   return test_policy(*policy, curriculum->test, std::move(stop), report);
+               });
 }
 
 void LearnWindow::optimizeTest() {
@@ -571,7 +598,7 @@ void LearnWindow::showTest() {
     m_cdf->setData(cdf());
     const std::size_t networks = m_run && m_run->curriculum() ? m_run->curriculum()->test.size() : 0;
     const bool testing = m_testLane.busy(), optimizing = m_optimizeLane.busy();
-    m_test->setText(testing ? tr("St&op testing") : tr("Test n&ow"));
+    m_test->setText(testing ? tr("Stop testin&g") : tr("Test no&w"));
     m_optimize->setText(optimizing ? tr("Stop optimizing &each") : tr("Optimize &each"));
     m_test->setEnabled(testing || (hasPolicy() && networks > 0));
     m_optimize->setEnabled(optimizing || (hasPolicy() && networks > 0));
@@ -579,12 +606,14 @@ void LearnWindow::showTest() {
     const auto done = [](const CdfData& of) { return of.schemes.empty() ? std::size_t{0} : of.schemes.front().values.size(); };
     QStringList parts;
     if (networks == 0) {
-        if (m_run && m_run->curriculum()) parts << tr("There are no networks to test with: those of a family, or a folder test beside train.");
+        if (m_run && m_run->curriculum())
+            parts << tr("There are no networks to test with: those of a family, or a folder test beside train.");
     } else {
         if (testing || done(m_tested) > 0) parts << tr("%L1 of %L2 networks tested").arg(done(m_tested)).arg(networks);
         if (optimizing || done(m_optimized) > 0) parts << tr("%L1 optimized").arg(done(m_optimized));
     }
     m_testStatus->setText(parts.join(QStringLiteral(" · ")));
+    m_testStatus->setVisible(!parts.isEmpty());
 }
 
 /// Returns whether the policy is in a file now.
@@ -596,9 +625,9 @@ bool LearnWindow::save() {
                                                 : QFileInfo(text(of.folder)).fileName();
     const QString suggestion = text(of.policy->id) + QLatin1Char('-') + source + QStringLiteral(".safetensors");
     const QString folder = QSettings().value(QStringLiteral("policyFolder")).toString();
-    QString file = QFileDialog::getSaveFileName(this, tr("Save the policy"),
-                                                folder.isEmpty() ? suggestion : folder + QLatin1Char('/') + suggestion,
-                                                tr("Policies (*.safetensors)"));
+    QString file =
+        QFileDialog::getSaveFileName(this, tr("Save the policy"), folder.isEmpty() ? suggestion : folder + QLatin1Char('/') + suggestion,
+                                     tr("Policies (*.safetensors)"));
     if (file.isEmpty()) return false;
     if (QFileInfo(file).suffix().isEmpty()) file += QStringLiteral(".safetensors");
     QSettings().setValue(QStringLiteral("policyFolder"), QFileInfo(file).absolutePath());

@@ -345,7 +345,8 @@ void MainWindow::makeActions() {
                "<b>Timeline</b><br>Ctrl+wheel or W and S to zoom, A and D to pan, F to fit, Shift+drag to measure. Ctrl+Shift+P draws the "
                "critical path, Ctrl+Shift+K shows it in the graph; the Why panel tells what it is made of.<br><br>"
                "<b>Anywhere</b><br>Ctrl+F finds, F5 optimizes and stops, F6 pauses, Ctrl+Z undoes, Ctrl+S exports the placement, "
-               "Ctrl+Shift+S sets how a step is simulated, Ctrl+Shift+C compares algorithms, Ctrl+Shift+L trains a policy, Ctrl+Shift+H goes to the start page and back. "
+               "Ctrl+Shift+S sets how a step is simulated, Ctrl+Shift+C compares algorithms, Ctrl+Shift+L trains a policy, Ctrl+Shift+H "
+               "goes to the start page and back. "
                "Double-click a run to see its placement."));
     });
     add(help, tr("&About Placewright"), {}, tr("Version and licence"), [this] {

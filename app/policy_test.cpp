@@ -30,7 +30,8 @@ std::unique_ptr<Evaluator> evaluator_of(const Job& job) {
 
 CdfData test_policy(const PolicyFile& policy, std::span<const Lesson> lessons, std::stop_token stop, const CdfCallback& report) {
     const PolicyDesign& design = policy.design;
-    CdfData data = data_of(lessons, {QObject::tr("Zero-shot"), QObject::tr("Best on the way"), QObject::tr("Random"), QObject::tr("One device")});
+    CdfData data =
+        data_of(lessons, {QObject::tr("Zero-shot"), QObject::tr("Best on the way"), QObject::tr("Random"), QObject::tr("One device")});
     if (!design.policy->improves()) data.schemes.erase(data.schemes.begin() + 1);
     Random random(policy.record.seed);
     for (std::size_t i = 0; i < lessons.size() && !stop.stop_requested(); ++i) {

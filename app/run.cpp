@@ -43,12 +43,10 @@ void Run::search(std::stop_token stop) {
             // What is there already must not change the search: the same job from the command line gives the same result.
             if (std::ranges::find(starts, start) == starts.end()) starts.push_back(start);
         }
-        const auto optimizer =
-            m_request.predicted
-                ? propose_in_turn({*m_request.predicted})
-                : algorithm->make({m_job.problem, m_request.seed, std::move(starts), planned_evaluations(m_request.budget), nullptr,
-                                   m_job.simulation},
-                                  m_request.options);
+        const auto optimizer = m_request.predicted ? propose_in_turn({*m_request.predicted})
+                                                   : algorithm->make({m_job.problem, m_request.seed, std::move(starts),
+                                                                      planned_evaluations(m_request.budget), nullptr, m_job.simulation},
+                                                                     m_request.options);
         const auto evaluator = simulation_evaluator(m_job.problem, m_job.simulation, m_job.objective);
 
         Simulator simulator(m_job.problem, m_job.simulation);

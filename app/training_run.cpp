@@ -31,8 +31,8 @@ std::vector<Path> networks_in(const Path& folder) {
     return files;
 }
 
-/// Options to train with: unless the person chose otherwise, policies are told how much is too much, from which they learn more, and networks
-/// of a family are placed in as many groups as its source has.
+/// Options to train with: unless the person chose otherwise, policies are told how much is too much, from which they learn more, and
+/// networks of a family are placed in as many groups as its source has.
 JobOptions training_options(const TrainingRequest& request) {
     JobOptions options = request.options;
     if (options.objective == Objective()) options.objective.rule = MemoryRule::placeto;
@@ -51,9 +51,9 @@ unsigned background_threads() {
 
 bool TrainingRequest::continues(const TrainingRequest& before) const {
     const auto problem_of = [](const TrainingRequest& request) { return request.network ? request.network->problem : nullptr; };
-    const bool same_networks = family != nullptr    ? family == before.family && count == before.count && family_seed == before.family_seed
-                               : !folder.empty()    ? folder == before.folder && before.family == nullptr
-                                                    : network && problem_of(*this) == problem_of(before) && before.folder.empty();
+    const bool same_networks = family != nullptr ? family == before.family && count == before.count && family_seed == before.family_seed
+                               : !folder.empty() ? folder == before.folder && before.family == nullptr
+                                                 : network && problem_of(*this) == problem_of(before) && before.folder.empty();
     // What is open has its machine and options.
     const bool same_conditions = network || (machine == before.machine && options == before.options);
     return same_networks && same_conditions && policy == before.policy && values == before.values && seed == before.seed;
@@ -116,8 +116,7 @@ bool TrainingRun::load(const std::stop_token& stop) {
         for (std::uint32_t number = 0; number < request.count && !stop.stop_requested(); ++number) {
             Graph graph = family_member(*request.family, request.family_seed, number);
             const std::string name = graph.name();
-            add(trained[number] ? all.training : all.test,
-                load_job(name, NetworkFile{std::move(graph), {}, {}}, request.machine, options));
+            add(trained[number] ? all.training : all.test, load_job(name, NetworkFile{std::move(graph), {}, {}}, request.machine, options));
         }
     } else if (!request.folder.empty()) {
         const Path folder = request.folder;
@@ -156,8 +155,7 @@ bool TrainingRun::load(const std::stop_token& stop) {
     for (const Lesson& lesson : all.training) {
         const Problem& problem = *lesson.job.problem;
         record.graphs.push_back({problem.graph->name(), lesson.job.machine->name(), problem_fingerprint(problem)});
-        m_evaluators.push_back(
-            simulation_evaluator(lesson.job.problem, lesson.job.simulation, lesson.job.objective, background_threads()));
+        m_evaluators.push_back(simulation_evaluator(lesson.job.problem, lesson.job.simulation, lesson.job.objective, background_threads()));
     }
     m_now.curriculum = std::make_shared<const Curriculum>(std::move(all));
     return true;
@@ -187,7 +185,8 @@ void TrainingRun::train(const std::stop_token& stop, std::uint64_t updates) {
     };
     const auto report = [&](const TrainingState& state, double) {
         const double spent_s = std::chrono::duration<double>(Clock::now() - begin).count() - held_s;
-        m_now.eta_s = spent_s / static_cast<double>(state.updates - first) * static_cast<double>(updates - std::min(updates, state.updates));
+        m_now.eta_s =
+            spent_s / static_cast<double>(state.updates - first) * static_cast<double>(updates - std::min(updates, state.updates));
         if (Clock::now() - published >= kInterval || m_pause.paused()) {
             share();
             publish();

@@ -1727,7 +1727,7 @@ void TestCli::predictOtherSizes() {
 
 void TestCli::convertNetworks_data() {
     QTest::addColumn<QString>("network");
-    for (const char* network : {"alexnet", "vgg16", "resnet50", "resnet101", "resnet152", "resnet200", "inception_v3", "nasnet", "rnnlm",
+    for (const char* network : {"alexnet", "vgg16", "resnet50", "resnet101", "resnet152", "resnet200", "inception_v3", "nasnet", "nasnet_mobile", "rnnlm",
                                 "rnnlm4", "nmt2", "nmt4", "nmt8", "transformer", "bert_base", "gpt2"}) {
         QTest::newRow(network) << QString(network);
     }

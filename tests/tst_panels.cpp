@@ -662,12 +662,17 @@ private Q_SLOTS:
         learning.setCurve(std::make_shared<const std::vector<TrainingPoint>>(costly));
         QTRY_COMPARE(dataOf(plot, 2).first().y(), 1000.0);
         QVERIFY(plot.yAxis->range().upper < 10);
+        // The mean is in sight wherever it is.
+        for (TrainingPoint& point : costly) point.cost = 12;
+        learning.setCurve(std::make_shared<const std::vector<TrainingPoint>>(costly));
+        QTRY_COMPARE(dataOf(plot, 2).last().y(), 12.0);
+        QVERIFY(plot.yAxis->range().contains(12) && plot.yAxis->range().contains(1));
 
         // The value below the mouse.
         const QPointF at(plot.xAxis->coordToPixel(2), plot.axisRect()->center().y());
         QMouseEvent move(QEvent::MouseMove, at, plot.mapToGlobal(at), Qt::NoButton, Qt::NoButton, {});
         QApplication::sendEvent(&plot, &move);
-        QVERIFY2(QToolTip::text().startsWith("Update 2: 0.500"), qPrintable(QToolTip::text()));
+        QVERIFY2(QToolTip::text().startsWith("Update 2: 12.000"), qPrintable(QToolTip::text()));
     }
 
     void learningIsDrawnTenTimesASecondAtMost() {

@@ -228,6 +228,25 @@ private Q_SLOTS:
         QVERIFY(shown.document.placement() == other);
     }
 
+    void whatFitsNowhereHasNoTime() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_place->write(QStringLiteral("small.json"), test::uniform_machine(2, 1000))));
+        CompareWindow* compare = openCompare(shown);
+        checkOnly(compare, "algorithms", {"single-device", "random"});
+        type(compare, "seeds", 2);
+        type(compare, "evaluations", 10);
+        clickStart(compare);
+        QVERIFY(ends(compare));
+        const auto rows = rowsOf(control<QTreeWidget>(compare, "standings")->topLevelItem(0));
+        QCOMPARE(rows.size(), 2U);
+        for (const QTreeWidgetItem* row : rows) {
+            QCOMPARE(row->text(1), QString("does not fit"));
+            QCOMPARE(row->text(2), QString("–"));
+            QCOMPARE(row->text(3), QString("does not fit"));
+            QVERIFY2(row->text(4).endsWith("2 do not fit"), qPrintable(row->text(4)));
+        }
+    }
+
     void stoppedKeepsWhatHasEnded() {
         Shown shown;
         QVERIFY(shown.open(m_network, m_machine));

@@ -137,8 +137,10 @@ private Q_SLOTS:
         m_network = m_place->write(QStringLiteral("wide.json"), test::wide_graph(5));
         m_folder = m_place->file("networks");
         for (const char* part : {"networks/train", "networks/test"}) QVERIFY(QDir().mkpath(m_place->file(part)));
-        for (const std::size_t width : {3, 5}) m_place->write(QStringLiteral("networks/train/wide%1.json").arg(width), test::wide_graph(width));
-        for (const std::size_t width : {4, 6}) m_place->write(QStringLiteral("networks/test/wide%1.json").arg(width), test::wide_graph(width));
+        for (const std::size_t width : {3, 5})
+            m_place->write(QStringLiteral("networks/train/wide%1.json").arg(width), test::wide_graph(width));
+        for (const std::size_t width : {4, 6})
+            m_place->write(QStringLiteral("networks/test/wide%1.json").arg(width), test::wide_graph(width));
     }
 
     void aPolicyLearnsFromAFolderAndIsTestedOnTheRest() {
@@ -157,7 +159,8 @@ private Q_SLOTS:
         click(learn, "start");
         QVERIFY(ends(learn));
         QVERIFY2(learn->run()->state() == TrainingRun::State::finished, qPrintable(learn->run()->failure()));
-        QVERIFY2(control<QLabel>(learn, "status")->text().startsWith("4 of 4 updates"), qPrintable(control<QLabel>(learn, "status")->text()));
+        QVERIFY2(control<QLabel>(learn, "status")->text().startsWith("4 of 4 updates"),
+                 qPrintable(control<QLabel>(learn, "status")->text()));
 
         // The same as the library does with the same seed.
         JobOptions options = shown.document.options();
@@ -339,10 +342,22 @@ private Q_SLOTS:
         type(learn, "updates", static_cast<int>(learn->run()->updates()) + 1);
         click(learn, "start");
         QVERIFY(ends(learn));
+        {
+            Answer discard(QMessageBox::Discard);
+            QVERIFY(learn->close());
+            QVERIFY(!discard.asked().isEmpty());
+            QVERIFY(!learn->hasPolicy());
+        }
+
+        // One that is under way is not waited for.
+        learn = openLearn(shown);
+        trainOnOpen(learn, 1'000'000);
+        QVERIFY(reaches(learn, 1));
         Answer discard(QMessageBox::Discard);
         QVERIFY(learn->close());
         QVERIFY(!discard.asked().isEmpty());
-        QVERIFY(!learn->hasPolicy());
+        QVERIFY(learn->run() == nullptr && !learn->hasPolicy());
+        QVERIFY(!shown.action("Predict with the policy of the training window")->isEnabled());
     }
 
     void aPolicyPlacesTheOpenNetwork() {
@@ -365,6 +380,7 @@ private Q_SLOTS:
         QCOMPARE(*run.progress().best_placement, expected);
         QCOMPARE(run.progress().evaluations, 1U);
         QCOMPARE(shown.document.runRows().front().title, QString("Placeto, zero-shot #1"));
+        QVERIFY2(shown.message().contains("Placeto has placed"), qPrintable(shown.message()));
         QCOMPARE(shown.document.runRows().front().step_time_s, test::simulated(shown.document, expected));
 
         // It is shown and taken back like that of any run.

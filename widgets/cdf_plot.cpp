@@ -77,7 +77,12 @@ CdfPlot::CdfPlot(QWidget* parent) : QWidget(parent) {
     m_plot->xAxis->setNumberPrecision(5);
     m_plot->yAxis->setLabel(tr("Share of graphs [%]"));
     m_plot->yAxis->setRange(0, 116);  // room above for the label of the line at one
-    connect(m_plot->xAxis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, [this] { updateLogTicker(*m_plot->xAxis); });
+    connect(m_plot->xAxis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, [this] {
+        updateLogTicker(*m_plot->xAxis);
+        // The label of the line is on the side that has room for it.
+        const bool left = m_plot->xAxis->coordToPixel(1) < m_plot->axisRect()->center().x();
+        m_oneDeviceLabel->setPositionAlignment(Qt::AlignTop | (left ? Qt::AlignLeft : Qt::AlignRight));
+    });
 
     m_half = new QCPItemStraightLine(m_plot);
     m_half->point1->setCoords(0, 50);
@@ -90,7 +95,7 @@ CdfPlot::CdfPlot(QWidget* parent) : QWidget(parent) {
     m_oneDeviceLabel->setPositionAlignment(Qt::AlignTop | Qt::AlignRight);
     m_oneDeviceLabel->position->setTypeY(QCPItemPosition::ptAxisRectRatio);
     m_oneDeviceLabel->position->setCoords(1, 0);
-    m_oneDeviceLabel->setPadding(QMargins(0, 1, 4, 0));
+    m_oneDeviceLabel->setPadding(QMargins(4, 1, 4, 0));
     m_tracer = new QCPItemTracer(m_plot);
     m_tracer->setStyle(QCPItemTracer::tsCircle);
     m_tracer->setSize(8);

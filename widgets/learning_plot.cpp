@@ -100,8 +100,12 @@ LearningPlot::LearningPlot(QWidget* parent) : QWidget(parent) {
     m_below->setPen(Qt::NoPen);
     m_above->setChannelFillGraph(m_below);
     for (QCPGraph* graph : {m_below, m_entropy, m_rate}) graph->removeFromLegend();
+    // Above the plot: it would lie on the curves where that is low.
     m_plot->legend->setVisible(true);
-    m_plot->axisRect()->insetLayout()->setInsetAlignment(0, Qt::AlignTop | Qt::AlignRight);
+    m_plot->legend->setFillOrder(QCPLegend::foColumnsFirst);
+    m_plot->plotLayout()->insertRow(0);
+    m_plot->plotLayout()->addElement(0, 0, m_plot->legend);
+    m_plot->plotLayout()->setRowStretchFactor(0, 1e-3);
 
     m_oneDevice = new QCPItemStraightLine(m_plot);
     m_oneDevice->point1->setCoords(0, 1);
@@ -111,13 +115,14 @@ LearningPlot::LearningPlot(QWidget* parent) : QWidget(parent) {
     m_oneDeviceLabel->position->setTypeX(QCPItemPosition::ptAxisRectRatio);
     m_oneDeviceLabel->position->setTypeY(QCPItemPosition::ptPlotCoords);
     m_oneDeviceLabel->position->setCoords(0, 1);
-    m_oneDeviceLabel->setPositionAlignment(Qt::AlignTop | Qt::AlignLeft);
+    m_oneDeviceLabel->setPositionAlignment(Qt::AlignBottom | Qt::AlignLeft);
     m_oneDeviceLabel->setPadding(QMargins(4, 1, 4, 1));
     m_oneDeviceLabel->setClipToAxisRect(true);
 
-    m_empty = makeEmptyLabel(tr("Nothing learns yet. Train a policy (Learn menu), or press Optimize with a learned algorithm such as Placeto: "
-                                "what its placements cost is drawn here update by update."),
-                             this);
+    m_empty =
+        makeEmptyLabel(tr("Nothing learns yet. Train a policy (Learn menu), or press Optimize with a learned algorithm such as Placeto: "
+                          "what its placements cost is drawn here update by update."),
+                       this);
     m_pages = new QStackedWidget(this);
     m_pages->addWidget(m_empty);
     m_pages->addWidget(m_plot);
@@ -207,20 +212,21 @@ void LearningPlot::draw() {
 /// Heights follow the data, whatever part of the training is looked at.
 void LearningPlot::fit() {
     if (!m_drawn) return;
-    double least = kInfinity, entropy = 0, rate = 0;
+    double least = kInfinity, least_mean = kInfinity, entropy = 0, rate = 0;
     for (const TrainingPoint& point : *m_drawn) {
         least = std::min(least, point.best_cost);
+        least_mean = std::min(least_mean, point.cost);
         entropy = std::max(entropy, point.entropy);
         rate = std::max(rate, point.learning_rate);
     }
+    const double relevant = std::max(kRelevantFactor * std::max(least, 1.0), 1.2 * least_mean);
     double low = std::min(least, 1.0), high = std::max(least, 1.0);
     for (const TrainingPoint& point : *m_drawn) {
-        const double relevant = kRelevantFactor * std::max(least, 1.0);
         high = std::max(high, std::min(point.cost + point.cost_spread, relevant));
         low = std::min(low, std::max(0.0, point.cost - point.cost_spread));
     }
     const double span = std::max(high - low, 0.05 * high);
-    valueAxis(Cost)->setRange(std::max(0.0, low - 0.06 * span), high + 0.1 * span);
+    valueAxis(Cost)->setRange(std::max(0.0, low - 0.06 * span), high + 0.15 * span);
     valueAxis(Entropy)->setRange(0, entropy > 0 ? 1.1 * entropy : 1);
     valueAxis(Rate)->setRange(0, rate > 0 ? 1.1 * rate : 1);
     if (m_following) updatesAxis(Cost)->setRange(0, std::max(1.0, static_cast<double>(m_drawn->back().updates)));
@@ -263,6 +269,7 @@ void LearningPlot::updateStyle() {
     m_oneDevice->setPen(QPen(mixedColor(base, text, 0.6F), 1, Qt::DashLine));
     m_oneDeviceLabel->setColor(text);
     m_oneDeviceLabel->setFont(m_plot->font());
+    m_plot->legend->setBorderPen(Qt::NoPen);
     m_plot->replot(QCustomPlot::rpQueuedReplot);
 }
 
@@ -279,11 +286,12 @@ bool LearningPlot::eventFilter(QObject* watched, QEvent* event) {
 }
 
 void LearningPlot::showValueAt(QPoint position) {
-    const bool inside = std::ranges::any_of(
-        m_parts, [&](const QCPAxisRect* part) { return part->realVisibility() && part->rect().contains(position); });
+    const bool inside =
+        std::ranges::any_of(m_parts, [&](const QCPAxisRect* part) { return part->realVisibility() && part->rect().contains(position); });
     if (!inside || !m_drawn) return QToolTip::hideText();
     const double update = std::round(updatesAxis(Cost)->pixelToCoord(position.x()));
-    const auto found = std::ranges::find_if(*m_drawn, [&](const TrainingPoint& point) { return static_cast<double>(point.updates) >= update; });
+    const auto found =
+        std::ranges::find_if(*m_drawn, [&](const TrainingPoint& point) { return static_cast<double>(point.updates) >= update; });
     QToolTip::showText(m_plot->mapToGlobal(position), pointText(found == m_drawn->end() ? m_drawn->back() : *found), m_plot);
 }
 

@@ -51,8 +51,8 @@ private:
     void showValueAt(QPoint position);
 
     std::shared_ptr<const std::vector<TrainingPoint>> m_curve, m_drawn;
-    QTimer m_pace;             ///< while it runs, nothing is drawn
-    bool m_following = true;   ///< the axis follows the data
+    QTimer m_pace;            ///< while it runs, nothing is drawn
+    bool m_following = true;  ///< the axis follows the data
 
     QLabel* m_header = nullptr;
     QStackedWidget* m_pages = nullptr;

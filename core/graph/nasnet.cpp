@@ -69,15 +69,12 @@ Value reduction_cell(NetworkBuilder& net, const std::string& scope, const Value&
     return net.cat(scope + "cat", std::array{b2, b3, b4, b5});
 }
 
-}  // namespace
-
-Graph nasnet(std::int64_t batch) {
-    constexpr int kCells = 6;
-    NetworkBuilder net("nasnet", batch);
-    Value x = net.input("input", std::array<std::int64_t, 3>{3, 331, 331});
-    x = net.batch_norm("stem/bn", net.conv2d("stem/conv", x, {.channels = 96, .window = {.kernel = 3, .stride = 2}}));
+/// `cells` normal ones a stage; `channels` of the first stage's cells.
+Graph nasnet_a(const std::string& name, std::int64_t batch, std::int64_t image, std::int64_t stem, std::int64_t channels, int cells) {
+    NetworkBuilder net(name, batch);
+    Value x = net.input("input", std::array<std::int64_t, 3>{3, image, image});
+    x = net.batch_norm("stem/bn", net.conv2d("stem/conv", x, {.channels = stem, .window = {.kernel = 3, .stride = 2}}));
     std::optional<Value> previous;
-    std::int64_t channels = 168;
     for (const int part : {1, 2}) {
         const Value next =
             reduction_cell(net, "stem_cell" + std::to_string(part) + '/', x, previous, part == 1 ? channels / 4 : channels / 2);
@@ -88,7 +85,7 @@ Graph nasnet(std::int64_t batch) {
             // The next cell reads what this one reads, so that a path skips the reduction.
             x = reduction_cell(net, "reduction" + std::to_string(stage - 1) + '/', x, previous, channels);
         }
-        for (int cell = 1; cell <= kCells; ++cell) {
+        for (int cell = 1; cell <= cells; ++cell) {
             const std::string scope = "cell" + std::to_string(stage) + '_' + std::to_string(cell) + '/';
             const Value next = normal_cell(net, scope, x, previous, channels);
             previous = std::exchange(x, next);
@@ -100,6 +97,16 @@ Graph nasnet(std::int64_t batch) {
     x = net.linear("fc", net.dropout("dropout", x), 1000);
     net.cross_entropy("loss", x);
     return net.build();
+}
+
+}  // namespace
+
+Graph nasnet(std::int64_t batch) {
+    return nasnet_a("nasnet", batch, 331, 96, 168, 6);
+}
+
+Graph nasnet_mobile(std::int64_t batch) {
+    return nasnet_a("nasnet_mobile", batch, 224, 32, 44, 4);
 }
 
 }  // namespace placewright

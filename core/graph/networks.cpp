@@ -7,6 +7,8 @@
 namespace placewright {
 namespace {
 
+constexpr std::string_view kNasnet =
+    "Zoph, Vasudevan, Shlens, Le: Learning Transferable Architectures for Scalable Image Recognition (2018)";
 constexpr std::string_view kResNet = "He, Zhang, Ren, Sun: Deep Residual Learning for Image Recognition (2016)";
 constexpr std::string_view kRnnlm = "Zaremba, Sutskever, Vinyals: Recurrent Neural Network Regularization (2014)";
 constexpr std::string_view kNmt = "Wu, Schuster, Chen, Le, Norouzi and others: Google's Neural Machine Translation System (2016)";
@@ -20,8 +22,8 @@ constexpr std::array kNetworks{
     NetworkInfo{"resnet200", "ResNet-200", "He, Zhang, Ren, Sun: Identity Mappings in Deep Residual Networks (2016)", resnet200},
     NetworkInfo{"inception_v3", "Inception-V3",
                 "Szegedy, Vanhoucke, Ioffe, Shlens, Wojna: Rethinking the Inception Architecture for Computer Vision (2016)", inception_v3},
-    NetworkInfo{"nasnet", "NASNet-A Large",
-                "Zoph, Vasudevan, Shlens, Le: Learning Transferable Architectures for Scalable Image Recognition (2018)", nasnet},
+    NetworkInfo{"nasnet", "NASNet-A Large", kNasnet, nasnet},
+    NetworkInfo{"nasnet_mobile", "NASNet-A Mobile", kNasnet, nasnet_mobile},
     NetworkInfo{"rnnlm", "RNNLM", kRnnlm, rnnlm},
     NetworkInfo{"rnnlm4", "RNNLM, 4 layers", kRnnlm, rnnlm4},
     NetworkInfo{"nmt2", "NMT, 2 layers", kNmt, nmt2},

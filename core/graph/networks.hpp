@@ -39,6 +39,8 @@ Graph resnet200(std::int64_t batch);
 Graph inception_v3(std::int64_t batch);
 /// NASNet-A (6 @ 4032) without its auxiliary head: 88,753,150 parameters, 23.78 G multiply-adds (331 x 331).
 Graph nasnet(std::int64_t batch);
+/// NASNet-A (4 @ 1056) for phones: 5,289,978 parameters, 0.564 G multiply-adds (224 x 224).
+Graph nasnet_mobile(std::int64_t batch);
 
 // Recurrent networks are unrolled; the steps of a layer read the same parameter op.
 

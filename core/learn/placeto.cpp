@@ -20,7 +20,8 @@ struct Options : PolicyOptions {
     Options() {
         // A decision shows soon; what many others do until the end of an episode is mostly noise.
         discount = 0.95;
-        entropy_weight = 0.02;
+        learning_rate = 2e-3;
+        entropy_weight = 0.01;
         final_entropy_weight = 0;
     }
 };
@@ -91,7 +92,7 @@ PolicyInfo placeto_policy() {
           {{"devices", std::string("one-hot")}, {"foresight", 0.0}, {"inertia", 0.0}, {"discount", 1.0}, {"start", std::string("fixed")}}},
          {"one-graph",
           "For one graph alone: episodes go on from the best placement so far and leave most groups where they are.",
-          {{"start", std::string("best")}, {"inertia", 2.0}}}}};
+          {{"start", std::string("best")}, {"inertia", 3.0}, {"foresight", 5.0}, {"learning_rate", 3e-3}}}}};
 }
 
 }  // namespace placewright
