@@ -31,6 +31,13 @@ void measure_one_gpu(ExperimentCase& item);
 /// are named after these with their number: "gpu:0", "pcie0/up". Named "4x " and the GPU's model without its maker.
 Machine gpu_server(unsigned gpus, const Device& cpu, const Device& gpu, const Channel& link, Crossing crossing);
 
+/// Groups that the ops of a network are merged to, as in Placeto's families of networks; for its other experiments the paper does not say.
+inline constexpr std::uint32_t kPlacetoGroups = 128;
+
+/// Placeto's conditions: K80s (see placeto_experiment.cpp) and what memory beyond theirs costs; ops merged to so many groups, unless
+/// `grouping` says otherwise.
+Job placeto_job(std::shared_ptr<const Graph> graph, unsigned gpus, const GroupingOptions& grouping, std::uint32_t groups);
+
 /// Of at least one value.
 double median(std::vector<double> values);
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <iostream>
 #include <map>
 #include <numeric>
@@ -11,6 +10,7 @@
 #include "app/console.hpp"
 #include "app/experiment.hpp"
 #include "app/interrupt.hpp"
+#include "app/learning_experiment.hpp"
 #include "app/progress_line.hpp"
 #include "app/search_arguments.hpp"
 #include "core/base/units.hpp"
@@ -22,19 +22,28 @@ std::array<const Experiment*, 3> experiments() {
     return {&e3(), &post_experiment(), &placeto_experiment()};
 }
 
-/// "20000 in e3, 2400 in post"
-std::string in_each(const std::function<std::string(const Experiment&)>& text) {
-    std::string list;
-    for (const Experiment* experiment : experiments()) list += (list.empty() ? "" : ", ") + text(*experiment);
-    return list;
+std::array<const LearningExperiment*, 4> learning_experiments() {
+    return {&placeto_families(), &placeto_rewards(), &placeto_orders(), &placeto_ablations()};
 }
 
-std::map<std::string, std::string> network_files(const Experiment& experiment, const std::vector<std::string>& texts) {
+std::string defaults(const Experiment& experiment) {
+    return "(--evaluations " + std::to_string(experiment.evaluations) + ")";
+}
+
+std::string defaults(const LearningExperiment& experiment) {
+    return "(--updates " + std::to_string(experiment.updates) +
+           (experiment.count > 0 ? " --count " + std::to_string(experiment.count) : "") + ")";
+}
+
+/// `networks`: those of the experiment called `id`.
+std::map<std::string, std::string> network_files(std::string_view id, const std::vector<std::string_view>& networks,
+                                                 const std::vector<std::string>& texts) {
     std::map<std::string, std::string> files;
+    const std::vector<std::string> known(networks.begin(), networks.end());
     for (const std::string& text : texts) {
+        if (known.empty()) throw UsageError("--network " + text + ": " + std::string(id) + " makes its networks itself");
         const auto equals = text.find('=');
         const std::string name = text.substr(0, equals);
-        const std::vector<std::string> known(experiment.networks.begin(), experiment.networks.end());
         if (equals == std::string::npos || std::ranges::find(known, name) == known.end())
             throw UsageError("--network " + text + ": expected NAME=FILE with one of " + usage::joined(known, ", "));
         files[name] = text.substr(equals + 1);
@@ -73,34 +82,44 @@ std::vector<Row> problem_rows(const Experiment& experiment, const std::vector<Ex
     return rows;
 }
 
-/// Of all cases; what several share once.
-std::vector<Row> parameter_rows(const std::vector<ExperimentCase>& cases) {
+/// What several contestants share once.
+std::vector<Row> parameter_rows(const std::vector<Contestant>& contestants) {
     std::vector<Row> rows{{"algorithm", "parameter", "value"}};
-    for (const ExperimentCase& item : cases) {
-        for (const Contestant& contestant : item.compared.contestants) {
-            for (const auto& [name, value] : contestant.options) {
-                Row row{contestant.algorithm->id, name, to_string(value)};
-                if (std::ranges::find(rows, row) == rows.end()) rows.push_back(std::move(row));
-            }
+    for (const Contestant& contestant : contestants) {
+        for (const auto& [name, value] : contestant.options) {
+            Row row{contestant.algorithm->id, name, to_string(value)};
+            if (std::ranges::find(rows, row) == rows.end()) rows.push_back(std::move(row));
         }
     }
     return rows;
 }
 
-std::vector<Row> finding_rows(const Experiment& experiment, const std::vector<Finding>& findings) {
-    std::vector<Row> rows{{"here", experiment.label_names.front(), std::string(experiment.source) + " found", "figures"}};
+std::vector<Row> parameter_rows(const std::vector<ExperimentCase>& cases) {
+    std::vector<Contestant> all;
+    for (const ExperimentCase& item : cases) all.insert(all.end(), item.compared.contestants.begin(), item.compared.contestants.end());
+    return parameter_rows(all);
+}
+
+/// `where`: what it is that findings are about.
+std::vector<Row> finding_rows(const std::string& where, std::string_view source, const std::vector<Finding>& findings) {
+    std::vector<Row> rows{{"here", where, std::string(source) + " found", "figures"}};
     for (const Finding& finding : findings)
         rows.push_back({std::string(to_string(finding.verdict)), finding.where, finding.claim, finding.data});
     return rows;
 }
 
-void print_findings(const Experiment& experiment, const std::vector<Finding>& findings) {
-    std::cout << "\nWhat " << experiment.source << " found, and whether it is so here:\n";
+void print_findings(std::string_view source, const std::vector<Finding>& findings) {
+    std::cout << "\nWhat " << source << " found, and whether it is so here:\n";
     for (const Finding& finding : findings) {
         std::cout << '\n'
                   << table("lll", {{std::string(to_string(finding.verdict)), finding.where, finding.claim}}) << "  "
                   << wrapped(finding.data, 2);
     }
+}
+
+void print_tables(const std::vector<ReportTable>& tables) {
+    for (const ReportTable& extra : tables)
+        std::cout << '\n' << extra.title << "\n\n" << table('l' + std::string(extra.rows.front().size() - 1, 'r'), extra.rows);
 }
 
 std::vector<ReportTable> tables(const Experiment& experiment, const std::vector<ExperimentCase>& cases) {
@@ -118,7 +137,7 @@ std::string report(const Experiment& experiment, const std::vector<ExperimentCas
         if (item.compared.runs.empty()) continue;
         text += "\n### " + item.compared.title + "\n\n" + markdown(standing_rows(item.compared));
     }
-    return text + "\n## Findings\n\n" + markdown(finding_rows(experiment, findings));
+    return text + "\n## Findings\n\n" + markdown(finding_rows(experiment.label_names.front(), experiment.source, findings));
 }
 
 void write_results(const Experiment& experiment, const std::vector<ExperimentCase>& cases, const std::vector<Finding>& findings,
@@ -146,40 +165,14 @@ void run_case(const ExperimentArguments& arguments, ExperimentCase& item, const 
     item.compared.best_known_s = best_score_s(item.compared.runs);
 }
 
-}  // namespace
-
-void ExperimentArguments::add_to(CLI::App& command) {
-    std::vector<std::string> ids;
-    std::vector<Row> rows;
-    for (const Experiment* experiment : experiments()) {
-        ids.emplace_back(experiment->id);
-        rows.push_back({"  " + ids.back(), std::string(experiment->help)});
-    }
-    command.footer("Experiments:\n" + table("ll", rows) + '\n' + command.get_parent()->get_footer());
-    command.add_option("NAME", name, usage::joined(ids, " or ") + ", see below")->required()->check(usage::one_of(ids));
-    command.add_option("--out", out, "Folder for tables (NAME.md), searches, curves and means (CSV)")->type_name("DIR");
-    command.add_option("--seeds", seeds, "Searches of an algorithm; else 3, in e3 50 (pipelined 10)")
-        ->check(usage::whole_number(1, 10'000))
-        ->type_name("N");
-    command
-        .add_option("--evaluations", evaluations, "Of a search; else " + in_each([](const auto& each) {
-                                                      return std::to_string(each.evaluations) + " in " + std::string(each.id);
-                                                  }))
-        ->check(usage::whole_number(1, 1'000'000'000'000))
-        ->type_name("N");
-    usage::add_threads(command, threads, "Searches at a time, 0 for all cores; the results are the same");
-    usage::add_repeated(command, "--network", networks, "Read a network from a file (Exprimo's, say)", "NAME=FILE");
-    grouping.add_to(command, "Which ops move together, see simulate --help");
-    usage::add_repeated(command, "--set", settings, "Change an option of an algorithm", "ALGORITHM.OPTION=VALUE");
-}
-
-int run_experiment(ExperimentArguments arguments) {
+int run_comparisons(const Experiment& experiment, ExperimentArguments arguments) {
+    const std::string id(experiment.id);
+    if (arguments.updates > 0) throw UsageError("--updates: " + id + " trains policies, if any, for --evaluations");
+    if (arguments.count > 0) throw UsageError("--count: " + id + " has nothing to count");
+    if (!arguments.families.empty()) throw UsageError("--family: " + id + " has none");
     const InterruptGuard interrupt;
-    const auto all = experiments();
-    const Experiment& experiment =
-        **std::ranges::find(all, std::string_view(arguments.name), [](const Experiment* each) { return each->id; });
     if (arguments.evaluations == 0) arguments.evaluations = experiment.evaluations;
-    const ExperimentInputs inputs{network_files(experiment, arguments.networks), arguments.grouping.options()};
+    const ExperimentInputs inputs{network_files(experiment.id, experiment.networks, arguments.networks), arguments.grouping.options()};
     if (!arguments.out.empty()) make_folder(arguments.out);
     std::vector<ExperimentCase> cases = experiment.cases(inputs);
     for (ExperimentCase& item : cases) apply_settings(item.compared.contestants, arguments.settings);
@@ -191,10 +184,9 @@ int run_experiment(ExperimentArguments arguments) {
                   << table(kStandingAlignment, standing_rows(item.compared));
         std::cout.flush();
     }
-    for (const ReportTable& extra : tables(experiment, cases))
-        std::cout << '\n' << extra.title << "\n\n" << table('l' + std::string(extra.rows.front().size() - 1, 'r'), extra.rows);
+    print_tables(tables(experiment, cases));
     const std::vector<Finding> findings = experiment.findings(cases);
-    print_findings(experiment, findings);
+    print_findings(experiment.source, findings);
     if (!arguments.out.empty()) {
         write_results(experiment, cases, findings, arguments);
         std::cout << "\nwritten to " << arguments.out << '\n';
@@ -202,6 +194,133 @@ int run_experiment(ExperimentArguments arguments) {
     if (!interrupt.token().stop_requested()) return kDone;
     std::cerr << "placewright-cli: cancelled before all searches were finished\n";
     return kCancelled;
+}
+
+/// What --family asks for, or all.
+std::vector<const FamilyInfo*> chosen_families(const LearningExperiment& experiment, const std::vector<std::string>& names) {
+    std::vector<const FamilyInfo*> chosen;
+    const std::vector<std::string> known(experiment.families.begin(), experiment.families.end());
+    for (const std::string& name : names) {
+        if (std::ranges::find(known, name) == known.end())
+            throw UsageError("--family " + name + ": " + std::string(experiment.id) + " has " +
+                             (known.empty() ? "none" : usage::joined(known, ", ")));
+    }
+    for (const std::string& name : known) {
+        if (names.empty() || std::ranges::find(names, name) != names.end()) chosen.push_back(find_family(name));
+    }
+    return chosen;
+}
+
+LearningInputs learning_inputs(const LearningExperiment& experiment, const ExperimentArguments& arguments) {
+    const std::string id(experiment.id);
+    if (arguments.evaluations > 0) throw UsageError("--evaluations: " + id + " trains policies, for --updates");
+    if (arguments.count > 0 && experiment.count == 0) throw UsageError("--count: " + id + " has nothing to count");
+    LearningInputs inputs;
+    inputs.problems = {network_files(experiment.id, experiment.networks, arguments.networks), arguments.grouping.options()};
+    inputs.families = chosen_families(experiment, arguments.families);
+    inputs.count = arguments.count > 0 ? arguments.count : experiment.count;
+    inputs.updates = arguments.updates > 0 ? arguments.updates : experiment.updates;
+    inputs.seeds = std::max<std::uint64_t>(1, arguments.seeds);
+    inputs.threads = arguments.threads;
+    inputs.policies = experiment.policies;
+    apply_settings(inputs.policies, arguments.settings);
+    for (const Contestant& policy : inputs.policies) {
+        // What is wrong is told before the first training, not before that of this policy.
+        try {
+            find_policy(policy.algorithm->id)->make(policy.options, {2, 2});
+        } catch (const OptionError& error) {
+            throw UsageError(std::string("--set: ") + error.what());
+        }
+    }
+    if (!inputs.families.empty() && inputs.count < 2)
+        throw UsageError("--count: a family needs 2 networks, one to train on and one to test");
+    return inputs;
+}
+
+std::string report(const LearningExperiment& experiment, const LearningInputs& inputs, const LearningData& data,
+                   const std::vector<Finding>& findings, const std::string& group) {
+    std::string text = "# " + std::string(experiment.title) + "\n\nUpdates of each training: " + std::to_string(inputs.updates) +
+                       "; seeds: " + std::to_string(inputs.seeds);
+    if (!inputs.families.empty()) text += "; networks of a family: " + std::to_string(inputs.count);
+    text += "; groups: " + group + ". " + std::string(experiment.conditions) + "\n\n## Parameters\n\n" +
+            markdown(parameter_rows(inputs.policies)) + "\n## Results\n";
+    for (const ReportTable& extra : experiment.tables(data)) text += "\n### " + extra.title + "\n\n" + markdown(extra.rows);
+    return text + "\n## Findings\n\n" + markdown(finding_rows("family", experiment.source, findings));
+}
+
+int run_trainings(const LearningExperiment& experiment, const ExperimentArguments& arguments) {
+    const InterruptGuard interrupt;
+    const LearningInputs inputs = learning_inputs(experiment, arguments);
+    if (!arguments.out.empty()) make_folder(arguments.out);
+    LearningData data;
+    bool finished = false;
+    {
+        const ProgressLine line("");
+        LearningRun run(inputs, data, interrupt.token(), [&line](const std::string& text) { line.show(text); });
+        try {
+            experiment.run(run);
+            finished = true;
+        } catch (const LearningRun::Stopped&) {
+            // What is there is shown.
+        }
+    }
+    const std::vector<Finding> findings = experiment.findings(data);
+    print_tables(experiment.tables(data));
+    print_findings(experiment.source, findings);
+    if (!arguments.out.empty()) {
+        const Path folder = arguments.out;
+        write_file(folder / (std::string(experiment.id) + ".md"), report(experiment, inputs, data, findings, arguments.grouping.group));
+        write_file(folder / "values.csv", values_csv(data));
+        write_file(folder / "curves.csv", learning_curves_csv(data));
+        std::cout << "\nwritten to " << arguments.out << '\n';
+    }
+    if (finished) return kDone;
+    std::cerr << "placewright-cli: cancelled before all trainings were finished\n";
+    return kCancelled;
+}
+
+}  // namespace
+
+void ExperimentArguments::add_to(CLI::App& command) {
+    std::vector<std::string> ids;
+    std::vector<Row> rows;
+    const auto list = [&](const auto& experiments) {
+        for (const auto* experiment : experiments) {
+            ids.emplace_back(experiment->id);
+            rows.push_back({"  " + ids.back(), std::string(experiment->help) + ' ' + defaults(*experiment)});
+        }
+    };
+    list(experiments());
+    list(learning_experiments());
+    command.footer("Experiments, with how much they do:\n" + table("ll", rows) + '\n' + command.get_parent()->get_footer());
+    command.add_option("NAME", name, "What to repeat, see below")->required()->check(usage::one_of(ids));
+    command.add_option("--out", out, "Folder for tables (NAME.md) and what they are from (CSV)")->type_name("DIR");
+    command.add_option("--seeds", seeds, "Searches; else 50 in e3 (10 pipelined), 3 in others; trainings: 1")
+        ->check(usage::whole_number(1, 10'000))
+        ->type_name("N");
+    command.add_option("--evaluations", evaluations, "Placements that a search scores; else see below")
+        ->check(usage::whole_number(1, 1'000'000'000'000))
+        ->type_name("N");
+    command.add_option("--updates", updates, "Updates of each training; else see below")
+        ->check(usage::whole_number(1, 1'000'000'000))
+        ->type_name("N");
+    command.add_option("--count", count, "Networks of a family (the paper: 32), orders; else see below")
+        ->check(usage::whole_number(1, 10'000))
+        ->type_name("N");
+    usage::add_repeated(command, "--family", families, "Only this family, in placeto-families", "F");
+    usage::add_threads(command, threads, "Threads, 0 for all cores; the results are the same");
+    usage::add_repeated(command, "--network", networks, "Read a network from a file (Exprimo's, say)", "NAME=FILE");
+    grouping.add_to(command, "Which ops move together, see simulate --help");
+    usage::add_repeated(command, "--set", settings, "Change an option of an algorithm", "ALGORITHM.OPTION=VALUE");
+}
+
+int run_experiment(const ExperimentArguments& arguments) {
+    const auto has_name = [&](const auto* each) { return each->id == arguments.name; };
+    const auto comparisons = experiments();
+    if (const auto found = std::ranges::find_if(comparisons, has_name); found != comparisons.end())
+        return run_comparisons(**found, arguments);
+    const auto trainings = learning_experiments();
+    return run_trainings(**std::ranges::find_if(trainings, has_name), arguments);
 }
 
 }  // namespace placewright

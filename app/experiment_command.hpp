@@ -15,6 +15,10 @@ struct ExperimentArguments {
     std::string out;
     std::uint64_t seeds = 0;  ///< 0: as many as in the paper
     std::uint64_t evaluations = 0;  ///< 0: as many as in the paper
+    // Of experiments that train policies.
+    std::uint64_t updates = 0;  ///< 0: as many as they have
+    std::uint32_t count = 0;    ///< 0: as many as they have
+    std::vector<std::string> families;  ///< empty: all
     unsigned threads = 0;
     std::vector<std::string> networks;  ///< "name=file"
     GroupingArguments grouping;
@@ -24,6 +28,6 @@ struct ExperimentArguments {
 };
 
 /// placewright-cli experiment. Returns the exit status.
-int run_experiment(ExperimentArguments arguments);
+int run_experiment(const ExperimentArguments& arguments);
 
 }  // namespace placewright

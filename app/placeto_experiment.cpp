@@ -34,33 +34,12 @@ constexpr std::array kPaper{
 
 // Of NASNet the paper says only that a batch of 64 fits one K80, where a step takes 1.28 s: that is the mobile one, or one as small.
 
-/// Groups that the ops of a network are merged to, as in the paper's families of networks; for its table the paper does not say.
-constexpr std::uint32_t kGroups = 128;
-
-/// The paper's p2.8xlarge: K80s (one of a board's two dies, peaks of the base clock) with 10.7 GB for use. The efficiency is the one with
-/// which Inception-V3 on one GPU takes what the paper measured. Overheads and bandwidth are those of the simulator in its code: 5.7 us an
-/// op, 7.6 GB/s and 25 us a message.
-Machine k80_server(unsigned gpus) {
-    constexpr double kEfficiency = 0.64;
-    return gpu_server(gpus, {"cpu:0", DeviceKind::cpu, "Broadwell, 16 cores", 0.56e12, 77e9, 488e9, kEfficiency},
-                      {"gpu", DeviceKind::gpu, "NVIDIA K80", 2.8e12, 240e9, 10.7e9, kEfficiency, 5.7e-6}, {"pcie", 7.6e9, 2.5e-5, 1, {}},
-                      Crossing::cut_through);
-}
-
 std::vector<ExperimentCase> cases(const ExperimentInputs& inputs) {
     std::vector<ExperimentCase> all;
     for (const PaperRow& row : kPaper) {
         const std::string name(row.network);
-        JobOptions options;
-        options.batch = row.batch;
-        options.objective.rule = MemoryRule::placeto;
-        options.problem.grouping = inputs.grouping;
-        if (inputs.grouping.rule == GroupingRule::none) {
-            options.problem.grouping.rule = GroupingRule::merge;
-            options.problem.grouping.merge_groups = kGroups;
-        }
         ExperimentCase item;
-        item.job = make_job(inputs.network(name, row.batch), std::make_shared<const Machine>(k80_server(row.gpus)), options);
+        item.job = placeto_job(inputs.network(name, row.batch), row.gpus, inputs.grouping, kPlacetoGroups);
         item.gpu_memory_bytes = item.job.machine->device(1).memory_bytes;
         item.repeats = 3;
         measure_one_gpu(item);
@@ -224,7 +203,28 @@ std::vector<ReportTable> tables(const std::vector<ExperimentCase>& cases) {
     return {best, paper};
 }
 
+/// The paper's p2.8xlarge: K80s (one of a board's two dies, peaks of the base clock) with 10.7 GB for use. The efficiency is the one with
+/// which Inception-V3 on one GPU takes what the paper measured. Overheads and bandwidth are those of the simulator in its code: 5.7 us an
+/// op, 7.6 GB/s and 25 us a message.
+Machine k80_server(unsigned gpus) {
+    constexpr double kEfficiency = 0.64;
+    return gpu_server(gpus, {"cpu:0", DeviceKind::cpu, "Broadwell, 16 cores", 0.56e12, 77e9, 488e9, kEfficiency},
+                      {"gpu", DeviceKind::gpu, "NVIDIA K80", 2.8e12, 240e9, 10.7e9, kEfficiency, 5.7e-6}, {"pcie", 7.6e9, 2.5e-5, 1, {}},
+                      Crossing::cut_through);
+}
+
 }  // namespace
+
+Job placeto_job(std::shared_ptr<const Graph> graph, unsigned gpus, const GroupingOptions& grouping, std::uint32_t groups) {
+    JobOptions options;
+    options.objective.rule = MemoryRule::placeto;
+    options.problem.grouping = grouping;
+    if (grouping.rule == GroupingRule::none) {
+        options.problem.grouping.rule = GroupingRule::merge;
+        options.problem.grouping.merge_groups = groups;
+    }
+    return make_job(std::move(graph), std::make_shared<const Machine>(k80_server(gpus)), options);
+}
 
 const Experiment& placeto_experiment() {
     static const Experiment experiment{"placeto",

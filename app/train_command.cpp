@@ -11,6 +11,7 @@
 
 #include "app/console.hpp"
 #include "app/interrupt.hpp"
+#include "app/learning_curve.hpp"
 #include "app/progress_line.hpp"
 #include "app/search_arguments.hpp"
 #include "core/algorithms.hpp"
@@ -198,33 +199,9 @@ TrainingTask prepare(const TrainArguments& arguments, TrainingPeers* peers) {
     return training;
 }
 
-std::string number(double value) {
-    return to_string(OptionValue(value));
-}
-
-struct CurveColumn {
-    const char* name;
-    double TrainingPoint::*value;
-};
-constexpr std::array kCurveColumns{
-    CurveColumn{"cost", &TrainingPoint::cost},
-    CurveColumn{"cost_spread", &TrainingPoint::cost_spread},
-    CurveColumn{"best_cost", &TrainingPoint::best_cost},
-    CurveColumn{"entropy", &TrainingPoint::entropy},
-    CurveColumn{"divergence", &TrainingPoint::divergence},
-    CurveColumn{"learning_rate", &TrainingPoint::learning_rate},
-    CurveColumn{"entropy_weight", &TrainingPoint::entropy_weight},
-};
-
 std::string curve_csv(const std::vector<TrainingPoint>& curve) {
-    std::string text = "updates,evaluations";
-    for (const CurveColumn& column : kCurveColumns) text += std::string(",") + column.name;
-    text += '\n';
-    for (const TrainingPoint& point : curve) {
-        text += std::to_string(point.updates) + ',' + std::to_string(point.evaluations);
-        for (const CurveColumn& column : kCurveColumns) text += ',' + number(point.*column.value);
-        text += '\n';
-    }
+    std::string text = curve_header() + '\n';
+    for (const TrainingPoint& point : curve) text += curve_line(point) + '\n';
     return text;
 }
 
@@ -232,7 +209,7 @@ Json curve_json(const std::vector<TrainingPoint>& curve) {
     Json list = Json::array();
     for (const TrainingPoint& point : curve) {
         Json json{{"updates", point.updates}, {"evaluations", point.evaluations}};
-        for (const CurveColumn& column : kCurveColumns) json[column.name] = point.*column.value;
+        for (const CurveColumn& column : curve_columns()) json[column.name] = point.*column.value;
         list.push_back(std::move(json));
     }
     return list;

@@ -235,6 +235,9 @@ private Q_SLOTS:
     void experiment();
     void postExperiment();
     void experimentInterrupted();
+    void trainingExperiments_data();
+    void trainingExperiments();
+    void trainingExperimentInterrupted();
 
     void bounds();
     void boundOfWhatDoesNotFit();
@@ -403,7 +406,23 @@ void TestCli::wrongUsage_data() {
         "--set genetic.nope=1: unknown option \"nope\", known are population_size, ");
     row("settings of one at odds", compare({"--algorithms", "genetic", "--set", "genetic.elite_size=70"}),
         "--set: elite_size = 70 is out of range, expected less than population_size = 50");
-    row("unknown experiment", {"experiment", "e9"}, "NAME: expected e3, post, placeto; not e9");
+    row("unknown experiment", {"experiment", "e9"}, "NAME: expected e3, post, placeto, placeto-families, ");
+    row("updates of searches", {"experiment", "e3", "--updates", "5"}, "--updates: e3 trains policies, if any, for --evaluations");
+    row("count of searches", {"experiment", "post", "--count", "5"}, "--count: post has nothing to count");
+    row("family of searches", {"experiment", "post", "--family", "nmt"}, "--family: post has none");
+    row("evaluations of trainings", {"experiment", "placeto-families", "--evaluations", "5"},
+        "--evaluations: placeto-families trains policies, for --updates");
+    row("count of one network", {"experiment", "placeto-rewards", "--count", "5"}, "--count: placeto-rewards has nothing to count");
+    row("half of one network", {"experiment", "placeto-ablations", "--count", "1"}, "--count: a family needs 2 networks");
+    row("unknown family of an experiment", {"experiment", "placeto-families", "--family", "vgg"},
+        "--family vgg: placeto-families has cifar10, ptb, nmt");
+    row("network of a family", {"experiment", "placeto-families", "--network", "nmt2=a.json"},
+        "--network nmt2=a.json: placeto-families makes its networks itself");
+    row("setting of an experiment", {"experiment", "placeto-orders", "--set", "placeto.rounds=x"}, "--set placeto.rounds=x: ");
+    row("settings of an experiment at odds", {"experiment", "placeto-orders", "--set", "colocrl.hidden=5"}, "--set: hidden = 5");
+    row("policy for one number of groups",
+        {"experiment", "placeto-families", "--family", "nmt", "--count", "8", "--updates", "1", "--set", "placeto.aggregation=flat"},
+        "with these options placeto is made for one number of groups, here ");
     row("unknown network of an experiment", {"experiment", "e3", "--network", "vgg16=a.json"},
         "--network vgg16=a.json: expected NAME=FILE with one of alexnet, resnet50, inception_v3");
     row("convert nothing", {"convert"}, "convert takes an input and an output file");
@@ -1330,6 +1349,94 @@ void TestCli::experimentInterrupted() {
     QVERIFY2(out.contains("\nnot run  pipelined  "), out);
     QVERIFY(content_of(folder + "/runs.csv").contains("normal,alexnet,map-elites,1,"));
     QVERIFY(!content_of(folder + "/runs.csv").contains("inception_v3"));
+}
+
+void TestCli::trainingExperiments_data() {
+    QTest::addColumn<QStringList>("arguments");
+    QTest::addColumn<int>("values");
+    QTest::addColumn<int>("curvePoints");
+    QTest::addColumn<QByteArrayList>("lines");      // of the values
+    QTest::addColumn<QByteArrayList>("fragments");  // of the report
+    const QStringList rnn{"--set", "colocrl.hidden=4", "--set", "colocrl.workers=2"};
+    // Two networks to test with, for each eight ways of placing; three trainings of each of two policies.
+    QTest::newRow("families") << QStringList{"placeto-families", "--family", "nmt", "--family", "ptb", "--count", "4", "--updates", "2"} +
+                                     rnn
+                              << 2 * 2 * 8 << 2 * 2 * 3 * 2
+                              << QByteArrayList{"^nmt,one device,nmt_0.,1,([0-9.]+),\\1,true$",
+                                                "^nmt,Scotch,nmt_0.,1,[0-9.]+,[0-9.]+,true$", "^ptb,one device,ptb_0.,1,[0-9.]+,,false$",
+                                                "^nmt,Placeto zero-shot,nmt_0.,1,", "^nmt,RNN optimized,nmt_0.,1,[0-9.]+,[0-9.]+,true$"}
+                              << QByteArrayList{"; networks of a family: 4; groups: merge. 4 K80s",
+                                                "| placeto | rounds | 1 |",
+                                                "| colocrl | hidden | 4 |",
+                                                "### nmt: step time",
+                                                "| Placeto, best on the way | 2 |",
+                                                "| not run | cifar10 | ",
+                                                " over 2 |"};
+    QTest::newRow("rewards") << QStringList{"placeto-rewards", "--updates", "4"} << 2 << 2 * 4
+                             << QByteArrayList{"^nmt2,intermediate,nmt2,1,", "^nmt2,terminal,nmt2,1,"}
+                             // Two workers; eight decisions and what they begin with, or what they end with.
+                             << QByteArrayList{"| placeto | foresight | 0 |", "| 90 to 100 % | 72 | ", "| 90 to 100 % | 8 | ",
+                                               "placements scored: 72, 8 |"};
+    QTest::newRow("orders") << QStringList{"placeto-orders", "--count", "3", "--updates", "2"} + rnn << 2 * (1 + 3) << 2 * 2
+                            << QByteArrayList{"^inception_v3,Placeto optimized,inception_v3,1,", "^inception_v3,RNN,order 3,1,"}
+                            << QByteArrayList{"| placeto | order | shuffled |", "| colocrl | order | shuffled |", "| Placeto | 3 | "};
+    QTest::newRow("ablations") << QStringList{"placeto-ablations", "--count", "4", "--updates", "2"} << 3 * 2 << 3 * 2
+                               << QByteArrayList{"^nmt,simple aggregator,nmt_0.,1,", "^nmt,simple partitioner,nmt_0.,1,",
+                                                 "^nmt,Placeto,nmt_0.,1,"}
+                               << QByteArrayList{" 13 % on average (at least 5 %). | mean ", " over 2 |"};
+}
+
+void TestCli::trainingExperiments() {
+    QFETCH(const QStringList, arguments);
+    QFETCH(const int, values);
+    QFETCH(const int, curvePoints);
+    QFETCH(const QByteArrayList, lines);
+    QFETCH(const QByteArrayList, fragments);
+    const QStringList command =
+        QStringList{"experiment"} + arguments +
+        QStringList{"--group",          "merge", "--groups",         "8", "--set", "placeto.rounds=1", "--set", "placeto.width=2", "--set",
+                    "placeto.hidden=3", "--set", "placeto.workers=2"};
+    const QString folder = path(arguments.front());
+    const Result result = run(command + QStringList{"--threads", "1", "--out", folder});
+    QCOMPARE(result.err, QByteArray());
+    QCOMPARE(result.status, 0);
+    QVERIFY2(widest_line(result.out) <= 100, result.out);
+
+    const QByteArray table = content_of(folder + "/values.csv"), curves = content_of(folder + "/curves.csv");
+    QCOMPARE(lines_of(table).front(), QByteArray("family,scheme,graph,seed,step_time_s,one_device_s,fits"));
+    QCOMPARE(lines_of(table).size(), 1 + values);
+    QCOMPARE(lines_of(curves).size(), 1 + curvePoints);
+    for (const QByteArray& line : lines)
+        QVERIFY2(QRegularExpression(line, QRegularExpression::MultilineOption).match(table).hasMatch(), line + " in\n" + table);
+    const QByteArray report = content_of(folder + '/' + arguments.front() + ".md");
+    for (const QByteArray& fragment : fragments) QVERIFY2(report.contains(fragment), fragment + " in\n" + report);
+
+    const QString again = path(arguments.front() + "-again");
+    QCOMPARE(run(command + QStringList{"--threads", "2", "--out", again}).status, 0);
+    QCOMPARE(content_of(again + "/values.csv"), table);
+    QCOMPARE(content_of(again + "/curves.csv"), curves);
+}
+
+void TestCli::trainingExperimentInterrupted() {
+    const QString folder = path("families-cancelled");
+    Terminal terminal;
+    QProcess process;
+    terminal.attach(process);
+    process.start(PLACEWRIGHT_CLI, {"experiment", "placeto-families", "--count", "2", "--updates", "100000", "--group", "merge", "--groups",
+                                    "8", "--threads", "1", "--out", folder});
+    const auto end = qScopeGuard([&] { process.kill(), process.waitForFinished(); });
+    QVERIFY(process.waitForStarted());
+    QVERIFY2(terminal.wait_for("cifar10, Placeto zero-shot, seed 1: 2 of 100000 updates"), terminal.seen());
+    interrupt(process);
+    QVERIFY(process.waitForFinished(kPatienceMs));
+    QCOMPARE(process.exitCode(), 130);
+    const QByteArray out = process.readAllStandardOutput();
+    QVERIFY2(out.contains("\nnot run  cifar10  "), out);
+    const QByteArray values = content_of(folder + "/values.csv"), curves = content_of(folder + "/curves.csv");
+    QVERIFY2(values.contains("\ncifar10,Scotch,cifar10_0"), values);
+    QVERIFY2(!values.contains("zero-shot"), values);
+    QVERIFY2(curves.contains("\ncifar10,Placeto zero-shot,,1,2,"), curves);
+    QVERIFY2(terminal.wait_for("cancelled before all trainings were finished"), terminal.seen());
 }
 
 void TestCli::bounds() {

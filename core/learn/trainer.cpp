@@ -148,15 +148,7 @@ Episode Trainer::draw(std::uint32_t worker) const {
     const PolicyGraph& graph = *graphs_[episode.graph].graph;
     Random random = stream(seed_, state_.updates, worker);
     const Placement first = start(episode.graph, random);
-    std::vector<GroupId> order;
-    std::vector<GroupId> pass;
-    for (const GroupId node : graph.order) {
-        if (graph.choices.of(node).size() > 1) pass.push_back(node);
-    }
-    for (std::uint32_t i = 0; i < options_.passes; ++i) {
-        if (options_.order == "shuffled") random.shuffle(std::span(pass));
-        order.insert(order.end(), pass.begin(), pass.end());
-    }
+    const std::vector<GroupId> order = decision_order(graph, options_.passes, options_.order == "shuffled" ? &random : nullptr);
     episode.rollout = policy_->roll_out(graph, state_.weights, first, order, random, false);
     if (policy_->improves() && options_.reward != "terminal") {
         episode.placements = placements_along(graph, episode.rollout);
@@ -495,14 +487,22 @@ Rollout Trainer::predict(const PolicyGraph& graph) const {
     return predict_placement(*policy_, state_.weights, graph, options_.passes);
 }
 
-Rollout predict_placement(const Policy& policy, std::span<const float> weights, const PolicyGraph& graph, std::uint32_t passes,
-                          Random* random) {
+std::vector<GroupId> decision_order(const PolicyGraph& graph, std::uint32_t passes, Random* random) {
+    std::vector<GroupId> pass;
+    for (const GroupId node : graph.order) {
+        if (graph.choices.of(node).size() > 1) pass.push_back(node);
+    }
     std::vector<GroupId> order;
     for (std::uint32_t i = 0; i < passes; ++i) {
-        for (const GroupId node : graph.order) {
-            if (graph.choices.of(node).size() > 1) order.push_back(node);
-        }
+        if (random != nullptr) random->shuffle(std::span(pass));
+        order.insert(order.end(), pass.begin(), pass.end());
     }
+    return order;
+}
+
+Rollout predict_placement(const Policy& policy, std::span<const float> weights, const PolicyGraph& graph, std::uint32_t passes,
+                          Random* random) {
+    const std::vector<GroupId> order = decision_order(graph, passes);
     Random unused(0);
     return policy.roll_out(graph, weights, graph.choices.on_one_device(graph.choices.fastest_first().front()), order,
                            random != nullptr ? *random : unused, random == nullptr);

@@ -163,8 +163,11 @@ private:
     bool drawn_ = false;
 };
 
-/// What a policy makes of a graph with the weights that it has: decides on each node `passes` times, beginning on one device. Takes the
-/// most likely device each time or, with `random`, draws it.
+/// Groups that have a choice, `passes` times over: topological or, with `random`, shuffled each time.
+std::vector<GroupId> decision_order(const PolicyGraph& graph, std::uint32_t passes, Random* random = nullptr);
+
+/// What a policy makes of a graph with the weights that it has: decides on each node `passes` times, beginning on one device. Takes the most
+/// likely device each time or, with `random`, draws it.
 Rollout predict_placement(const Policy& policy, std::span<const float> weights, const PolicyGraph& graph, std::uint32_t passes,
                           Random* random = nullptr);
 
