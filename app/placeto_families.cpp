@@ -30,7 +30,7 @@ void run(LearningRun& run) {
                 for (const Job& job : halves.test) {
                     const LearningRun::Placed placed = run.place(trained, job);
                     run.add(label(name + " zero-shot", job), job, placed.last);
-                    if (trained.design.policy->improves()) run.add(label(name + ", best on the way", job), job, placed.best);
+                    if (trained.design.policy->improves()) run.add(label(name + " best on the way", job), job, placed.best);
                 }
                 for (const Job& job : halves.test) {
                     const LearningLabel own = label(name + " optimized", job);

@@ -1369,7 +1369,7 @@ void TestCli::trainingExperiments_data() {
                                                 "| placeto | rounds | 1 |",
                                                 "| colocrl | hidden | 4 |",
                                                 "### nmt: step time",
-                                                "| Placeto, best on the way | 2 |",
+                                                "| Placeto best on the way | 2 |",
                                                 "| not run | cifar10 | ",
                                                 " over 2 |"};
     QTest::newRow("rewards") << QStringList{"placeto-rewards", "--updates", "4"} << 2 << 2 * 4
@@ -1406,6 +1406,9 @@ void TestCli::trainingExperiments() {
     QCOMPARE(lines_of(table).front(), QByteArray("family,scheme,graph,seed,step_time_s,one_device_s,fits"));
     QCOMPARE(lines_of(table).size(), 1 + values);
     QCOMPARE(lines_of(curves).size(), 1 + curvePoints);
+    for (const QByteArray& file : {table, curves}) {
+        for (const QByteArray& line : lines_of(file)) QVERIFY2(line.count(',') == lines_of(file).front().count(','), line);
+    }
     for (const QByteArray& line : lines)
         QVERIFY2(QRegularExpression(line, QRegularExpression::MultilineOption).match(table).hasMatch(), line + " in\n" + table);
     const QByteArray report = content_of(folder + '/' + arguments.front() + ".md");
