@@ -162,6 +162,9 @@ private Q_SLOTS:
         Shown shown;
         openSpread(shown);
         GraphView* graph = shown.window.graphView();
+        // Large enough that no op is behind the overview in the corner.
+        shown.window.resize(2000, 1400);
+        QVERIFY(QTest::qWaitFor([&] { return graph->height() > 500; }));
         graph->fit();
         const OpList onPath = shown.document.why()->ops();
         const auto nodes = [&] {
