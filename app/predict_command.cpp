@@ -84,6 +84,8 @@ void print_prediction(const PolicyFile& policy, const Job& job, const Predicted&
         std::array<char, 32> speedup{};
         std::snprintf(speedup.data(), speedup.size(), "%.2f", job.single_device_s / outcome.step_time_s);
         std::cout << ", " << speedup.data() << " times as fast as " << single_device_name(job);
+        if (predicted.evaluations <= 1 && outcome.step_time_s > job.single_device_s)
+            std::cout << ".\nThat is slower: --best simulates the placements on the way there, one device among them, and takes the best";
     }
     std::cout << "\n\n";
     print_outcome(job, outcome);
