@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/text.hpp"
+#include "core/graph/flops.hpp"
 
 namespace placewright {
 namespace {
@@ -65,27 +66,28 @@ NetworkBuilder::NetworkBuilder(std::string name, std::int64_t batch) : batch_(ba
     if (batch < 1) throw std::invalid_argument("batch is " + std::to_string(batch) + ", expected at least 1");
 }
 
-Value NetworkBuilder::append(Op op, std::vector<std::int64_t> shape, std::span<const Value> inputs) {
+Value NetworkBuilder::append(Op op, Shape shape, std::span<const Value> inputs, const Counted& counted) {
     for (const Value& input : inputs) op.inputs.push_back({input.op, input.output});
     if (op.outputs.empty()) op.outputs = {make_tensor(shape)};
+    std::vector<Shape> operands = counted.operands;
+    if (operands.empty()) std::ranges::transform(inputs, std::back_inserter(operands), &Value::shape);
+    operands.insert(operands.end(), counted.weights.begin(), counted.weights.end());
+    op.flops = forward_flops({op.kind, operands, std::span(&shape, 1), counted.window}).value();
     op.colocate = colocate_;
     const auto id = static_cast<OpId>(builder_.size());
     builder_.add(std::move(op));
     return {id, std::move(shape)};
 }
 
-Value NetworkBuilder::elementwise(const std::string& name, const char* kind, const Value& from, double flops_per_element) {
-    Op op = make_op(name, kind);
-    op.flops = flops_per_element * elements(from.shape);
-    return append(std::move(op), from.shape, {&from, 1});
+Value NetworkBuilder::elementwise(const std::string& name, const char* kind, const Value& from) {
+    return append(make_op(name, kind), from.shape, {&from, 1});
 }
 
 Value NetworkBuilder::pool(const std::string& name, const char* kind, const Value& from, const Window& window) {
     Op op = make_op(name, kind);
     std::vector<std::int64_t> shape = slide(name, from, window, from.channels());
-    op.flops = elements(shape) * static_cast<double>(window.kernel.height * window.kernel.width);
     describe(op, window);
-    return append(std::move(op), std::move(shape), {&from, 1});
+    return append(std::move(op), std::move(shape), {&from, 1}, {.window = window.kernel.height * window.kernel.width});
 }
 
 Value NetworkBuilder::input(const std::string& name, std::span<const std::int64_t> shape) {
@@ -100,26 +102,24 @@ Value NetworkBuilder::conv2d(const std::string& name, const Value& from, const C
     std::vector<std::int64_t> shape = slide(name, from, window, channels);
     require(from.channels() % groups == 0 && channels % groups == 0, name, "the channels do not divide into the groups");
     const std::int64_t weights_per_channel = from.channels() / groups * window.kernel.height * window.kernel.width;
-    op.flops = 2.0 * elements(shape) * static_cast<double>(weights_per_channel);
     op.parameter_bytes = kParameterBytes * channels * (weights_per_channel + (bias ? 1 : 0));
     describe(op, window);
     if (groups != 1) op.attributes["groups"] = std::to_string(groups);
-    return append(std::move(op), std::move(shape), {&from, 1});
+    return append(std::move(op), std::move(shape), {&from, 1}, {.weights = {{channels, weights_per_channel}}});
 }
 
 Value NetworkBuilder::batch_norm(const std::string& name, const Value& from) {
     Op op = make_op(name, "batch_norm");
-    op.flops = 4.0 * elements(from.shape);
     op.parameter_bytes = kParameterBytes * 2 * from.channels();
     return append(std::move(op), from.shape, {&from, 1});
 }
 
 Value NetworkBuilder::relu(const std::string& name, const Value& from) {
-    return elementwise(name, "relu", from, 1);
+    return elementwise(name, "relu", from);
 }
 
 Value NetworkBuilder::dropout(const std::string& name, const Value& from) {
-    return elementwise(name, "dropout", from, 1);
+    return elementwise(name, "dropout", from);
 }
 
 Value NetworkBuilder::max_pool2d(const std::string& name, const Value& from, const Window& window) {
@@ -133,7 +133,6 @@ Value NetworkBuilder::avg_pool2d(const std::string& name, const Value& from, con
 Value NetworkBuilder::adaptive_avg_pool2d(const std::string& name, const Value& from, Extent size) {
     require(from.shape.size() == 4, name, "expected an image of batch, channels, height and width");
     Op op = make_op(name, "adaptive_avg_pool2d");
-    op.flops = elements(from.shape);
     op.attributes["output_size"] = json(size);
     return append(std::move(op), {from.shape[0], from.shape[1], size.height, size.width}, {&from, 1});
 }
@@ -154,14 +153,12 @@ Value NetworkBuilder::combined(const std::string& name, const char* kind, const 
     const auto fits = [](std::int64_t extent, std::int64_t whole) { return extent == whole || extent == 1; };
     require(b.shape.size() <= a.shape.size() && std::equal(b.shape.rbegin(), b.shape.rend(), a.shape.rbegin(), fits), name,
             "expected two inputs of the same shape");
-    Op op = make_op(name, kind);
-    op.flops = elements(a.shape);
     const std::vector<Value> inputs{a, b};
-    return append(std::move(op), a.shape, inputs);
+    return append(make_op(name, kind), a.shape, inputs);
 }
 
 Value NetworkBuilder::shift(const std::string& name, const Value& from) {
-    return elementwise(name, "pad", from, 0);
+    return elementwise(name, "pad", from);
 }
 
 Value NetworkBuilder::cat(const std::string& name, std::span<const Value> parts) {
@@ -184,7 +181,6 @@ Value NetworkBuilder::flatten(const std::string& name, const Value& from) {
 
 Value NetworkBuilder::linear(const std::string& name, const Value& from, std::int64_t features) {
     Op op = make_op(name, "linear");
-    op.flops = 2.0 * elements(from.shape) * static_cast<double>(features);
     std::vector<std::int64_t> shape = mapped(name, from, features);
     op.parameter_bytes = kParameterBytes * features * (from.shape.back() + 1);
     return append(std::move(op), std::move(shape), {&from, 1});
@@ -192,9 +188,7 @@ Value NetworkBuilder::linear(const std::string& name, const Value& from, std::in
 
 Value NetworkBuilder::linear(const std::string& name, const Value& from, const Value& weights) {
     require(weights.shape.size() == 2 && weights.shape[1] == from.shape.back(), name, "the weights do not fit the input");
-    Op op = make_op(name, "linear");
-    op.flops = 2.0 * elements(from.shape) * static_cast<double>(weights.shape[0]);
-    return append(std::move(op), mapped(name, from, weights.shape[0]), std::array{from, weights});
+    return append(make_op(name, "linear"), mapped(name, from, weights.shape[0]), std::array{from, weights});
 }
 
 Value NetworkBuilder::tokens(const std::string& name, std::int64_t positions) {
@@ -234,33 +228,32 @@ LstmState NetworkBuilder::lstm_cell(const std::string& name, std::span<const Val
     if (state) inputs.insert(inputs.end(), {state->hidden, state->cell});
     inputs.push_back(weights);
     Op op = make_op(name, "lstm_cell");
-    op.flops = static_cast<double>(batch_) * static_cast<double>(2 * (weights.shape[1] - 1) * 4 * hidden + 13 * hidden);
     op.outputs = {make_tensor({batch_, hidden}), make_tensor({batch_, hidden}), make_tensor({batch_, 4 * hidden})};
-    const Value output = append(std::move(op), {batch_, hidden}, inputs);
+    const Counted counted{.operands = {{batch_, features}}, .weights = {{4 * hidden, weights.shape[1] - 1 - hidden}, {4 * hidden, hidden}}};
+    const Value output = append(std::move(op), {batch_, hidden}, inputs, counted);
     return {output, {output.op, output.shape, 1}};
 }
 
 Value NetworkBuilder::layer_norm(const std::string& name, const Value& from) {
     Op op = make_op(name, "layer_norm");
-    op.flops = 4.0 * elements(from.shape);
     op.parameter_bytes = kParameterBytes * 2 * from.shape.back();
     return append(std::move(op), from.shape, {&from, 1});
 }
 
 Value NetworkBuilder::gelu(const std::string& name, const Value& from) {
-    return elementwise(name, "gelu", from, 8);
+    return elementwise(name, "gelu", from);
 }
 
 Value NetworkBuilder::tanh(const std::string& name, const Value& from) {
-    return elementwise(name, "tanh", from, 1);
+    return elementwise(name, "tanh", from);
 }
 
 Value NetworkBuilder::sigmoid(const std::string& name, const Value& from) {
-    return elementwise(name, "sigmoid", from, 1);
+    return elementwise(name, "sigmoid", from);
 }
 
 Value NetworkBuilder::div(const std::string& name, const Value& from) {
-    return elementwise(name, "div", from, 1);
+    return elementwise(name, "div", from);
 }
 
 std::array<Value, 2> NetworkBuilder::halves(const std::string& name, const Value& from) {
@@ -273,15 +266,13 @@ std::array<Value, 2> NetworkBuilder::halves(const std::string& name, const Value
 }
 
 Value NetworkBuilder::softmax(const std::string& name, const Value& from) {
-    return elementwise(name, "softmax", from, 5);
+    return elementwise(name, "softmax", from);
 }
 
 Value NetworkBuilder::bmm(const std::string& name, const Value& a, const Value& b) {
     require(a.shape.size() == 3 && b.shape.size() == 3 && a.shape[0] == b.shape[0] && a.shape[2] == b.shape[1], name,
             "expected matrices that can be multiplied");
-    Op op = make_op(name, "bmm");
-    op.flops = 2.0 * elements(a.shape) * static_cast<double>(b.shape[2]);
-    return append(std::move(op), {a.shape[0], a.shape[1], b.shape[2]}, std::array{a, b});
+    return append(make_op(name, "bmm"), {a.shape[0], a.shape[1], b.shape[2]}, std::array{a, b});
 }
 
 Value NetworkBuilder::attention(const std::string& name, const Value& query, const Value& key, const Value& value, std::int64_t heads) {
@@ -289,10 +280,9 @@ Value NetworkBuilder::attention(const std::string& name, const Value& query, con
             "queries, keys and values do not fit");
     require(query.shape[2] % heads == 0, name, "the features do not divide into the heads");
     Op op = make_op(name, "scaled_dot_product_attention");
-    op.flops = elements(query.shape) * static_cast<double>(key.shape[1]) * 4.0 +
-               5.0 * static_cast<double>(query.shape[0] * heads * query.shape[1] * key.shape[1]);
     op.attributes["heads"] = std::to_string(heads);
-    return append(std::move(op), query.shape, std::array{query, key, value});
+    const auto by_head = [&](const Value& from) { return Shape{from.shape[0], heads, from.shape[1], from.shape[2] / heads}; };
+    return append(std::move(op), query.shape, std::array{query, key, value}, {.operands = {by_head(query), by_head(key), by_head(value)}});
 }
 
 std::vector<Value> NetworkBuilder::unbind(const std::string& name, const Value& from) {

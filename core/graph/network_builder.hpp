@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/graph/flops.hpp"
 #include "core/graph/graph.hpp"
 
 namespace placewright {
@@ -51,13 +52,16 @@ struct LstmState {
     Value hidden, cell;
 };
 
+/// What the FLOPs of an op are counted from (see OpShapes), where it is not its inputs alone.
+struct Counted {
+    std::vector<Shape> operands{};  ///< none: the inputs
+    std::vector<Shape> weights{};
+    std::int64_t window = 1;
+};
+
 /// Adds one op a call. An op's scope is its name up to the last '/'.
 ///
-/// FLOPs: convolutions and linear layers count two per multiply-add and nothing for the bias; batch_norm four an element (subtract the
-/// mean, divide by the deviation, scale, shift); relu, dropout and add one an element; pools one for each element in each window;
-/// cross_entropy four a logit (largest, subtract, exponential, sum); softmax one more (divide); layer_norm four and gelu eight an element;
-/// lstm_cell its product and 13 an element of its state (four biases, three sigmoids, two tanh, three products, a sum);
-/// scaled_dot_product_attention its two products and a softmax over the scores; cat, flatten, embedding, unbind, stack and select none.
+/// FLOPs are those of flops.hpp.
 ///
 /// Throws std::invalid_argument where shapes do not fit, GraphError for a repeated name.
 class NetworkBuilder {
@@ -129,8 +133,8 @@ public:
     Graph build() { return builder_.build(); }
 
 private:
-    Value append(Op op, std::vector<std::int64_t> shape, std::span<const Value> inputs);
-    Value elementwise(const std::string& name, const char* kind, const Value& from, double flops_per_element);
+    Value append(Op op, Shape shape, std::span<const Value> inputs, const Counted& counted = {});
+    Value elementwise(const std::string& name, const char* kind, const Value& from);
     Value combined(const std::string& name, const char* kind, const Value& a, const Value& b);
     Value pool(const std::string& name, const char* kind, const Value& from, const Window& window);
 

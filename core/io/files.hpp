@@ -33,6 +33,11 @@ struct NetworkFile {
     std::map<std::string, std::int64_t> device_index;
     std::optional<Machine> machine;
     bool batch_is_open = false;  ///< the file can be read with any batch size
+    /// An op of a kind whose FLOPs are not known: its time is what its bytes take.
+    struct Estimated {
+        std::string op, kind;
+    };
+    std::vector<Estimated> estimated{};
 };
 
 /// Reads placewright.graph, Exprimo's network or a workload of dnn-partitioning (see readers.hpp), told apart by content. `batch` sets the
