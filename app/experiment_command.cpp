@@ -239,8 +239,8 @@ LearningInputs learning_inputs(const LearningExperiment& experiment, const Exper
 
 std::string report(const LearningExperiment& experiment, const LearningInputs& inputs, const LearningData& data,
                    const std::vector<Finding>& findings, const std::string& group) {
-    std::string text = "# " + std::string(experiment.title) + "\n\nUpdates of each training: " + std::to_string(inputs.updates) +
-                       "; seeds: " + std::to_string(inputs.seeds);
+    std::string text = "# " + std::string(experiment.title) + "\n\nUpdates of a training on one network: " +
+                       std::to_string(inputs.updates) + ", on several: half as many for each of them; seeds: " + std::to_string(inputs.seeds);
     if (!inputs.families.empty()) text += "; networks of a family: " + std::to_string(inputs.count);
     text += "; groups: " + group + ". " + std::string(experiment.conditions) + "\n\n## Parameters\n\n" +
             markdown(parameter_rows(inputs.policies)) + "\n## Results\n";
@@ -301,7 +301,7 @@ void ExperimentArguments::add_to(CLI::App& command) {
     command.add_option("--evaluations", evaluations, "Placements that a search scores; else see below")
         ->check(usage::whole_number(1, 1'000'000'000'000))
         ->type_name("N");
-    command.add_option("--updates", updates, "Updates of each training; else see below")
+    command.add_option("--updates", updates, "Updates of a training on one network; on several, half as many for each; else see below")
         ->check(usage::whole_number(1, 1'000'000'000))
         ->type_name("N");
     command.add_option("--count", count, "Networks of a family (the paper: 32), orders; else see below")

@@ -39,6 +39,7 @@ Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> 
     job.problem = make_problem(std::move(graph), std::move(machine), options.problem);
     job.simulation = options.simulation;
     job.objective = options.objective;
+    job.grouping = options.problem.grouping;
 
     Simulator simulator(job.problem, job.simulation);
     Score best;

@@ -31,6 +31,7 @@ struct Job {
     std::shared_ptr<const Machine> machine;  ///< as it was given; the problem's has what the options replace in it
     SimulationOptions simulation;
     Objective objective;
+    GroupingOptions grouping;  ///< which ops the problem moves together
     /// Step time of everything on the fastest device that it fits on; of the fastest device if it fits on none.
     double single_device_s = 0;
     bool single_device_fits = false;

@@ -185,13 +185,13 @@ LearningRun::Trained LearningRun::train(const LearningLabel& label, const Contes
         }
     }
     PolicyDesign design = info.make(policy.options, size);
-    Trainer trainer(design.policy, design.training, std::move(graphs), label.seed, inputs_.updates, inputs_.threads);
+    const std::uint64_t updates = inputs_.updates * std::max<std::uint64_t>(1, jobs.size() / 2);
+    Trainer trainer(design.policy, design.training, std::move(graphs), label.seed, updates, inputs_.threads);
     const std::string place = label.family + ", " + label.scheme + (label.graph.empty() ? "" : ", " + label.graph) + ", seed " +
                               std::to_string(label.seed) + ": ";
     const bool finished =
-        run_training(trainer, evaluators, {.updates = inputs_.updates}, stop_, [&](const TrainingState& state, double eta_s) {
-            show_(place + std::to_string(state.updates) + " of " + std::to_string(inputs_.updates) + " updates, " + format_clock(eta_s) +
-                  " left");
+        run_training(trainer, evaluators, {.updates = updates}, stop_, [&](const TrainingState& state, double eta_s) {
+            show_(place + std::to_string(state.updates) + " of " + std::to_string(updates) + " updates, " + format_clock(eta_s) + " left");
         });
     data_.curves.push_back({label, trainer.state().curve});
     if (!finished) throw Stopped();

@@ -22,7 +22,7 @@ struct LearningInputs {
     ExperimentInputs problems;
     std::vector<const FamilyInfo*> families;
     std::uint32_t count = 0;  ///< LearningExperiment::count
-    std::uint64_t updates = 0;
+    std::uint64_t updates = 0;  ///< of a training on one network; on several, half as many for each of them
     std::uint64_t seeds = 1;
     unsigned threads = 0;
     std::vector<Contestant> policies;
@@ -107,7 +107,7 @@ public:
     /// `groups`: to merge into, unless the inputs say otherwise.
     Halves halves(const FamilyInfo& family, unsigned gpus, std::uint32_t groups) const;
 
-    /// On these networks from the beginning, for the inputs' updates; keeps the curve. Throws UsageError for a policy that cannot place all
+    /// On these networks from the beginning; keeps the curve. Throws UsageError for a policy that cannot place all
     /// of them and of those that it is to be tested with.
     Trained train(const LearningLabel& label, const Contestant& policy, std::span<const Job> jobs, std::span<const Job> test = {});
     /// `order`: of the groups; else topological.

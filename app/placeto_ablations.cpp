@@ -89,7 +89,7 @@ const LearningExperiment& placeto_ablations() {
         "in another way.",
         {},
         {kFamily},
-        200,
+        100,
         8,
         {{find_algorithm("placeto"), {{"foresight", 0.0}}}},
         run,

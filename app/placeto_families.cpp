@@ -88,15 +88,15 @@ const LearningExperiment& placeto_families() {
     static const LearningExperiment experiment{
         "placeto-families",
         "Placeto on networks that it has not seen",
-        "Figure 5 of Placeto: policies trained on half of a family, tried on the other. An hour.",
+        "Figure 5 of Placeto: policies trained on half of a family, tried on the other. Hours.",
         "the paper",
         "4 K80s as in `experiment placeto`; ops merged into 128 groups (nmt: 160) unless asked otherwise. Zero-shot: trained on one half "
         "of the family, the most likely device each time. Optimized: the best that a policy trained on the test network alone found. "
         "Random: the mean of ten placements. The RNN is ColocRL's network.",
         {},
         {"cifar10", "ptb", "nmt"},
-        100,
-        8,
+        60,
+        32,
         {{find_algorithm("placeto"), {}}, {find_algorithm("colocrl"), {}}},
         run,
         findings,

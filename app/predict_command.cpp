@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <iostream>
@@ -62,6 +63,7 @@ Json prediction_json(const PolicyFile& policy, const Job& job, const Predicted& 
     return {{"policy", policy.record.policy},
             {"updates", policy.state.updates},
             {"objective", arguments.job.objective},
+            {"groups", job.problem->groups},
             {"seed", arguments.seed},
             {"episodes", 1 + arguments.episodes},
             {"evaluations", predicted.evaluations},
@@ -87,7 +89,8 @@ void print_prediction(const PolicyFile& policy, const Job& job, const Predicted&
         if (predicted.evaluations <= 1 && outcome.step_time_s > job.single_device_s)
             std::cout << ".\nThat is slower: --best simulates the placements on the way there, one device among them, and takes the best";
     }
-    std::cout << "\n\n";
+    std::cout << "\nOps move in " << job.problem->groups << " groups; " << policy.record.graphs.size()
+              << (policy.record.graphs.size() == 1 ? " network was" : " networks were") << " trained on.\n\n";
     print_outcome(job, outcome);
 }
 
@@ -96,6 +99,14 @@ void print_prediction(const PolicyFile& policy, const Job& job, const Predicted&
 void PredictArguments::add_to(CLI::App& command) {
     command.add_option("POLICY", policy, "Policy file, which train has written")->required();
     job.add_to(command, goals());
+    group_ = command.get_option("--group");
+    groups_ = command.get_option("--groups");
+    merge_below_ = command.get_option("--merge-below");
+    objective_ = command.get_option("--objective");
+    memory_rule_ = command.get_option("--memory-rule");
+    command.get_option("--group")->description("Which ops move together, see below; else as the policy was trained");
+    command.get_option("--objective")->description("What is minimised, see below; else as the policy was trained");
+    command.get_option("--memory-rule")->description("What overflowing memory adds to the score; else as the policy was trained");
     command.add_flag("--best", best, "Simulate all placements on the way to the last one, take the best");
     command.add_option("--episodes", episodes, "Draw so many more placements, take the best")
         ->check(usage::whole_number(0, 1'000'000))
@@ -106,9 +117,30 @@ void PredictArguments::add_to(CLI::App& command) {
     command.add_option("--out", out, "Write the placement file")->type_name("P");
 }
 
-int predict(const PredictArguments& arguments) {
-    if (!arguments.out.empty()) expect_writable(arguments.out);
-    const PolicyFile policy = read_policy(arguments.policy);
+JobArguments PredictArguments::job_for(const TrainingRecord& record) const {
+    JobArguments own = job;
+    const auto adopt = [&](const CLI::Option* option, const char* name, std::string& value) {
+        const std::string trained = condition(record, name);
+        if (option->count() == 0 && !trained.empty()) value = trained;
+    };
+    const auto number = [&](const char* name, auto& value) {
+        const std::string trained = condition(record, name);
+        std::from_chars(trained.data(), trained.data() + trained.size(), value);
+    };
+    adopt(objective_, "objective", own.objective);
+    adopt(memory_rule_, "memory_rule", own.memory_rule);
+    if (group_->count() + groups_->count() + merge_below_->count() > 0) return own;
+    adopt(group_, "group", own.grouping.group);
+    number("groups", own.grouping.groups);
+    number("merge_below", own.grouping.merge_below_bytes);
+    return own;
+}
+
+int predict(const PredictArguments& given) {
+    if (!given.out.empty()) expect_writable(given.out);
+    const PolicyFile policy = read_policy(given.policy);
+    PredictArguments arguments = given;
+    arguments.job = given.job_for(policy.record);
     const Job job = arguments.job.load();
     const Goal& goal = *find_goal(arguments.job.objective);
     const Predicted predicted = prediction_of(policy, job, arguments);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "app/curriculum.hpp"
 #include "app/job_arguments.hpp"
 
 namespace placewright {
@@ -18,6 +19,12 @@ struct PredictArguments {
     std::string out;
 
     void add_to(CLI::App& command);
+
+    /// The job as the policy was trained, as far as the person did not say otherwise: which ops move together, what is scored.
+    JobArguments job_for(const TrainingRecord& record) const;
+
+private:
+    const CLI::Option *group_ = nullptr, *groups_ = nullptr, *merge_below_ = nullptr, *objective_ = nullptr, *memory_rule_ = nullptr;
 };
 
 /// placewright-cli predict. Returns the exit status.

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "app/console.hpp"
+#include "app/curriculum.hpp"
 #include "app/interrupt.hpp"
 #include "app/learning_curve.hpp"
 #include "app/progress_line.hpp"
@@ -28,12 +29,6 @@ namespace placewright {
 /// What is trained on: networks on machines.
 class Lessons {
 public:
-    struct Lesson {
-        JobArguments arguments;  ///< with this network and this machine
-        Job job;
-        std::shared_ptr<const PolicyGraph> graph;
-    };
-
     explicit Lessons(const TrainArguments& arguments) : arguments_(arguments) {
         const bool family = !arguments.family.empty();
         if (family == !arguments.networks.empty()) throw UsageError("train: expected --family or networks, one of them");
@@ -52,6 +47,8 @@ public:
         }
     }
 
+    /// In the order of lessons().
+    std::vector<JobArguments> take_arguments() { return std::move(each_); }
     std::vector<Lesson> take() { return std::move(lessons_); }
 
 private:
@@ -62,7 +59,8 @@ private:
             one.network = network;
             one.machine = machine;
             Job job = load(one);
-            lessons_.push_back({std::move(one), std::move(job), {}});
+            lessons_.push_back({std::move(job), {}});
+            each_.push_back(std::move(one));
         }
     }
 
@@ -92,25 +90,15 @@ private:
 
     void add_folder(Path folder) {
         if (std::filesystem::is_directory(folder / "train")) folder /= "train";
-        std::vector<Path> files;
-        for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-            if (entry.is_regular_file() && entry.path().extension() == ".json") files.push_back(entry.path());
-        }
-        std::ranges::sort(files);
-        for (const Path& file : files) {
-            const FileContent content = file_content(file);
-            if (content == FileContent::network || content == FileContent::workload) add_file(file.string());
-        }
-        if (lessons_.empty()) throw InputError(folder.string(), "", "holds no networks (files .json)");
+        for (const Path& file : network_files(folder)) add_file(file.string());
     }
 
     const TrainArguments& arguments_;
     std::vector<Lesson> lessons_;
+    std::vector<JobArguments> each_;  ///< with the network and the machine of each
 };
 
 namespace {
-
-using Lesson = Lessons::Lesson;
 
 const PolicyInfo& chosen_policy(const std::string& id) {
     if (const PolicyInfo* found = find_policy(id)) return *found;
@@ -122,8 +110,8 @@ const PolicyInfo& chosen_policy(const std::string& id) {
 /// What every process that takes part has.
 struct TrainingTask {
     const PolicyInfo& info;
-    std::vector<Lesson> lessons;
-    TrainingRecord record;
+    std::vector<JobArguments> arguments;  ///< of each lesson
+    Curriculum curriculum;
     std::optional<Trainer> trainer;
     std::vector<std::unique_ptr<Evaluator>> evaluators;
     TrainingBudget budget;
@@ -138,6 +126,8 @@ struct TrainingTask {
 
 void resume(Trainer& trainer, const TrainingRecord& record, const Path& file) {
     PolicyFile found = read_policy(file);
+    // Rates follow the new number of updates; all else goes on.
+    found.record.planned_updates = record.planned_updates;
     if (const std::string other = difference(found.record, record); !other.empty())
         throw InputError(file.string(), "", "is of another training: " + other + "; give the same arguments, or another --out");
     try {
@@ -152,45 +142,27 @@ void resume(Trainer& trainer, const TrainingRecord& record, const Path& file) {
 TrainingTask prepare(const TrainArguments& arguments, TrainingPeers* peers) {
     const PolicyInfo& info = chosen_policy(arguments.policy);
     const OptionValues values = parse_settings(*find_algorithm(info.id), arguments.settings);
-    TrainingTask training{info, Lessons(arguments).take(), {}, {}, {}, {}};
+    Lessons lessons(arguments);
+    TrainingTask training{info, lessons.take_arguments(), {lessons.take(), {}, {}, {}}, {}, {}, {}};
+    Curriculum& curriculum = training.curriculum;
     const bool allow_cpu = allows_cpu(info, values);
-    std::vector<TrainingGraph> graphs;
-    for (Lesson& lesson : training.lessons) {
-        lesson.graph = std::make_shared<const PolicyGraph>(lesson.job.problem, allow_cpu);
-        graphs.push_back({lesson.job.problem->graph->name(), lesson.graph, reference_s(*lesson.job.problem)});
-    }
-
-    TrainingRecord& record = training.record;
-    record.policy = info.id;
-    for (const OptionInfo& option : info.options) record.options[option.name] = option.default_value;
-    for (const auto& [name, value] : values) record.options[name] = value;
-    const PolicyGraph& first = *training.lessons.front().graph;
-    record.size = {first.devices, first.nodes};
-    const Goal& goal = *find_goal(arguments.job.objective);
-    record.conditions = scoring_conditions(training.lessons.front().job, goal);
-    record.seed = arguments.seed;
-
-    PolicyDesign design;
+    for (Lesson& lesson : curriculum.training) lesson.graph = std::make_shared<const PolicyGraph>(lesson.job.problem, allow_cpu);
     try {
-        design = info.make(record.options, record.size);
-        for (const Lesson& lesson : training.lessons) {
-            if (const std::string problem = misfit(info, record.options, record.size, *lesson.graph); !problem.empty())
-                throw UsageError("train: " + lesson.arguments.network + " on " + lesson.job.machine->name() + ": " + problem);
-        }
+        complete(curriculum, info, values, *find_goal(arguments.job.objective), arguments.seed);
     } catch (const OptionError& error) {
         throw UsageError(std::string("--set: ") + error.what());
+    } catch (const std::invalid_argument& error) {
+        throw UsageError(std::string("train: ") + error.what());
     }
-    record.planned_updates = arguments.updates > 0 ? arguments.updates : design.training.updates;
-    for (const Lesson& lesson : training.lessons) {
-        const Problem& problem = *lesson.job.problem;
-        record.graphs.push_back({problem.graph->name(), lesson.job.machine->name(), problem_fingerprint(problem)});
-        training.evaluators.push_back(lesson.arguments.evaluator(lesson.job, arguments.threads));
-    }
+    TrainingRecord& record = curriculum.record;
+    record.planned_updates = arguments.updates > 0 ? arguments.updates : curriculum.design.training.updates;
+    for (std::size_t i = 0; i < curriculum.training.size(); ++i)
+        training.evaluators.push_back(training.arguments[i].evaluator(curriculum.training[i].job, arguments.threads));
     if (arguments.updates > 0 || arguments.seconds == 0) training.budget.updates = record.planned_updates;
     if (arguments.seconds > 0) training.budget.seconds = arguments.seconds;
 
-    training.trainer.emplace(design.policy, design.training, std::move(graphs), arguments.seed, record.planned_updates, arguments.threads,
-                             peers);
+    training.trainer.emplace(curriculum.design.policy, curriculum.design.training, curriculum.graphs(), arguments.seed,
+                             record.planned_updates, arguments.threads, peers);
     std::error_code error;
     if (!arguments.out.empty() && std::filesystem::is_regular_file(arguments.out, error)) {
         if (!arguments.resume) throw InputError(arguments.out, "", "is there already; go on with it by --resume, or give another file");
@@ -236,8 +208,8 @@ struct Learned {
 
 std::vector<Learned> learned(const TrainingTask& training) {
     std::vector<Learned> all;
-    for (std::size_t i = 0; i < training.lessons.size(); ++i) {
-        const Lesson& lesson = training.lessons[i];
+    for (std::size_t i = 0; i < training.curriculum.training.size(); ++i) {
+        const Lesson& lesson = training.curriculum.training[i];
         const std::vector<Placement> placements{lesson.job.single_device,
                                                 last_placement(*lesson.graph, training.trainer->predict(*lesson.graph))};
         const std::vector<Score> scores = training.scores(i, placements);
@@ -254,36 +226,42 @@ struct Ending {
 Json training_json(const TrainingTask& training, const Ending& ending) {
     const TrainingState& state = training.trainer->state();
     Json options = Json::object(), graphs = Json::array();
-    for (const auto& [name, value] : training.record.options) options[name] = option_json(value);
+    for (const auto& [name, value] : training.curriculum.record.options) options[name] = option_json(value);
     const auto score_json = [](const Score& score) {
         return Json({{"objective_s", score.step_time_s}, {"score_s", score.seconds}, {"fits", score.fits}});
     };
     const std::vector<Learned> all = learned(training);
     for (std::size_t i = 0; i < all.size(); ++i) {
-        graphs.push_back({{"network", training.record.graphs[i].network},
-                          {"machine", training.record.graphs[i].machine},
-                          {"groups", training.lessons[i].graph->nodes},
+        graphs.push_back({{"network", training.curriculum.record.graphs[i].network},
+                          {"machine", training.curriculum.record.graphs[i].machine},
+                          {"groups", training.curriculum.training[i].graph->nodes},
                           {"one_device", score_json(all[i].one_device)},
                           {"best", state.best[i].placement.empty() ? Json(nullptr) : score_json(all[i].best)},
                           {"predicted", score_json(all[i].predicted)}});
     }
-    return {{"policy", training.info.id},      {"options", std::move(options)}, {"objective", training.lessons.front().arguments.objective},
-            {"seed", training.record.seed},    {"updates", state.updates},      {"evaluations", state.evaluations},
-            {"wall_s", ending.wall_s},         {"cancelled", ending.cancelled}, {"graphs", std::move(graphs)},
+    return {{"policy", training.info.id},
+            {"options", std::move(options)},
+            {"objective", training.arguments.front().objective},
+            {"seed", training.curriculum.record.seed},
+            {"updates", state.updates},
+            {"evaluations", state.evaluations},
+            {"wall_s", ending.wall_s},
+            {"cancelled", ending.cancelled},
+            {"graphs", std::move(graphs)},
             {"curve", curve_json(state.curve)}};
 }
 
 void print_training(const TrainingTask& training, const Ending& ending) {
     const TrainingState& state = training.trainer->state();
-    std::cout << training.info.title << ", seed " << training.record.seed << ": " << state.updates
+    std::cout << training.info.title << ", seed " << training.curriculum.record.seed << ": " << state.updates
               << (state.updates == 1 ? " update, " : " updates, ") << state.evaluations << " placements scored; "
               << format_seconds(ending.wall_s) << (ending.cancelled ? " (cancelled)" : "") << "\n\n";
     const auto text = [](const Score& score) { return format_seconds(score.step_time_s) + (score.fits ? "" : " (does not fit)"); };
     std::vector<Row> rows{{"network", "machine", "groups", "one device", "best found", "predicted"}};
     const std::vector<Learned> all = learned(training);
     for (std::size_t i = 0; i < all.size(); ++i) {
-        rows.push_back({training.record.graphs[i].network, training.record.graphs[i].machine,
-                        std::to_string(training.lessons[i].graph->nodes), text(all[i].one_device),
+        rows.push_back({training.curriculum.record.graphs[i].network, training.curriculum.record.graphs[i].machine,
+                        std::to_string(training.curriculum.training[i].graph->nodes), text(all[i].one_device),
                         state.best[i].placement.empty() ? "-" : text(all[i].best), text(all[i].predicted)});
     }
     std::cout << table("llrrrr", rows);
@@ -296,7 +274,7 @@ int train_along(const TrainArguments& arguments) {
     TrainingRanks ranks({});
     try {
         TrainingTask training = prepare(arguments, &ranks);
-        ranks.require_same(to_text(training.record) + std::to_string(training.trainer->state().updates));
+        ranks.require_same(to_text(training.curriculum.record) + std::to_string(training.trainer->state().updates));
         run_training(*training.trainer, training.evaluators, training.budget);
     } catch (const TrainingEnded&) {
         // As rank 0 wants it.
@@ -346,7 +324,7 @@ void TrainArguments::add_to(CLI::App& command) {
         ->check(usage::positive_number(1e9, "a number above 0"))
         ->type_name("S")
         ->capture_default_str();
-    command.add_flag("--resume", resume, "Go on with the policy in --out, if it is there");
+    command.add_flag("--resume", resume, "Go on with the policy in --out, if it is there; maybe for more --updates");
     command.add_option("--curve", curve, "Write the learning curve as a table")->type_name("OUT");
 }
 
@@ -365,7 +343,7 @@ int train_policy(const TrainArguments& arguments) {
     const auto seconds_since = [](Clock::time_point time) { return std::chrono::duration<double>(Clock::now() - time).count(); };
     TrainingTask training = prepare(arguments, ranks ? &*ranks : nullptr);
     Trainer& trainer = *training.trainer;
-    const auto save = [&] { write_policy(training.record, trainer.state(), trainer.policy(), arguments.out); };
+    const auto save = [&] { write_policy(training.curriculum.record, trainer.state(), trainer.policy(), arguments.out); };
 
     Ending ending;
     std::optional<RankError> lost;
@@ -384,7 +362,7 @@ int train_policy(const TrainArguments& arguments) {
             saved = Clock::now();
         };
         try {
-            if (ranks) ranks->require_same(to_text(training.record) + std::to_string(trainer.state().updates));
+            if (ranks) ranks->require_same(to_text(training.curriculum.record) + std::to_string(trainer.state().updates));
             ending.cancelled = !run_training(trainer, training.evaluators, training.budget, interrupt.token(), report);
         } catch (const TrainingEnded&) {
             ending.cancelled = true;

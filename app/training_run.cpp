@@ -8,7 +8,6 @@
 
 #include "core/graph/families.hpp"
 #include "core/io/input_error.hpp"
-#include "core/io/score_file.hpp"
 #include "core/learn/training_run.hpp"
 #include "core/sim/goals.hpp"
 
@@ -18,18 +17,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kInterval = std::chrono::milliseconds(100);
-
-/// The network files of a folder, in the order of their names.
-std::vector<Path> networks_in(const Path& folder) {
-    std::vector<Path> files;
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-        if (!entry.is_regular_file() || entry.path().extension() != ".json") continue;
-        const FileContent content = file_content(entry.path());
-        if (content == FileContent::network || content == FileContent::workload) files.push_back(entry.path());
-    }
-    std::ranges::sort(files);
-    return files;
-}
 
 /// Options to train with: unless the person chose otherwise, policies are told how much is too much, from which they learn more, and
 /// networks of a family are placed in as many groups as its source has.
@@ -123,13 +110,12 @@ bool TrainingRun::load(const std::stop_token& stop) {
         if (!std::filesystem::is_directory(folder)) throw InputError(request.folder, "", "is not a folder");
         const bool halves = std::filesystem::is_directory(folder / "train");
         const auto add_all = [&](std::vector<Lesson>& lessons, const Path& part) {
-            for (const Path& file : networks_in(part)) {
+            for (const Path& file : network_files(part)) {
                 if (!stop.stop_requested()) add(lessons, load_job(file.string(), request.machine, options));
             }
         };
         add_all(all.training, halves ? folder / "train" : folder);
         if (halves && std::filesystem::is_directory(folder / "test")) add_all(all.test, folder / "test");
-        if (all.training.empty() && !stop.stop_requested()) throw InputError(request.folder, "", "holds no networks (files .json)");
     } else {
         Job job = *request.network;
         job.objective = options.objective;
@@ -137,26 +123,9 @@ bool TrainingRun::load(const std::stop_token& stop) {
     }
     if (stop.stop_requested()) return false;
 
-    TrainingRecord& record = all.record;
-    record.policy = request.policy->id;
-    for (const OptionInfo& option : request.policy->options) record.options[option.name] = option.default_value;
-    for (const auto& [name, value] : request.values) record.options[name] = value;
-    const PolicyGraph& first = *all.training.front().graph;
-    record.size = {first.devices, first.nodes};
-    record.conditions = scoring_conditions(all.training.front().job, goals().front());
-    record.seed = request.seed;
-    all.design = request.policy->make(record.options, record.size);
-    for (const auto* lessons : {&all.training, &all.test}) {
-        for (const Lesson& lesson : *lessons) {
-            const std::string problem = misfit(*request.policy, record.options, record.size, *lesson.graph);
-            if (!problem.empty()) throw std::runtime_error(lesson.job.problem->graph->name() + ": " + problem);
-        }
-    }
-    for (const Lesson& lesson : all.training) {
-        const Problem& problem = *lesson.job.problem;
-        record.graphs.push_back({problem.graph->name(), lesson.job.machine->name(), problem_fingerprint(problem)});
+    complete(all, *request.policy, request.values, goals().front(), request.seed);
+    for (const Lesson& lesson : all.training)
         m_evaluators.push_back(simulation_evaluator(lesson.job.problem, lesson.job.simulation, lesson.job.objective, background_threads()));
-    }
     m_now.curriculum = std::make_shared<const Curriculum>(std::move(all));
     return true;
 }
@@ -165,14 +134,9 @@ void TrainingRun::train(const std::stop_token& stop, std::uint64_t updates) {
     const Curriculum& all = *m_now.curriculum;
     if (!m_trainer || m_planned != updates) {
         // Rates follow the new number of updates; all else goes on.
-        std::vector<TrainingGraph> graphs;
-        for (const Lesson& lesson : all.training) {
-            const Problem& problem = *lesson.job.problem;
-            graphs.push_back({problem.graph->name(), lesson.graph, reference_s(problem)});
-        }
         std::optional<TrainingState> before;
         if (m_trainer) before = m_trainer->state();
-        m_trainer.emplace(all.design.policy, all.design.training, std::move(graphs), all.record.seed, updates, background_threads());
+        m_trainer.emplace(all.design.policy, all.design.training, all.graphs(), all.record.seed, updates, background_threads());
         if (before) m_trainer->restore(*std::move(before));
         m_planned = updates;
     }

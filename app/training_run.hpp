@@ -10,9 +10,8 @@
 #include <QObject>
 #include <QString>
 
-#include "app/job.hpp"
+#include "app/curriculum.hpp"
 #include "app/latest_value.hpp"
-#include "core/io/policy_file.hpp"
 #include "core/search/evaluator.hpp"
 #include "core/search/search.hpp"
 
@@ -38,19 +37,6 @@ struct TrainingRequest {
 
     /// Whether a training of `before` can go on as this one, with more updates or fewer.
     bool continues(const TrainingRequest& before) const;
-};
-
-/// A network that a policy is trained on or tested with.
-struct Lesson {
-    Job job;
-    std::shared_ptr<const PolicyGraph> graph;
-};
-
-/// What all that a training has begun with stays.
-struct Curriculum {
-    std::vector<Lesson> training, test;
-    TrainingRecord record;
-    PolicyDesign design;
 };
 
 /// Threads that leave one core to the window.

@@ -250,6 +250,7 @@ private Q_SLOTS:
     void trainWrongUsage_data();
     void trainWrongUsage();
     void predict();
+    void predictAsTrained();
     void predictOtherSizes();
     void convertNetworks_data();
     void convertNetworks();
@@ -1623,6 +1624,11 @@ void TestCli::trainingGoesOn() {
     const Result options = run(whole + QStringList{"--resume", "--order", "critical-path"});
     QVERIFY2(options.err.contains("its order is fifo, not critical-path"), options.err);
     QVERIFY(content_of(file) == content_of(path("whole.pt")));
+
+    // What is trained may be trained further.
+    const QJsonObject further = object_of(lesson({"--updates", "203", "--out", file, "--resume"}));
+    QCOMPARE(further["updates"].toInt(), 203);
+    QCOMPARE(further["curve"].toArray().size(), 203);
 }
 
 void TestCli::trainInterrupted() {
@@ -1686,7 +1692,7 @@ void TestCli::predict() {
     QCOMPARE(run(lesson({"--updates", "3", "--out", policy})).status, 0);
     const QStringList unseen{"predict", policy, "alexnet", "--machine", "4x-v100-nvlink"};
     const QJsonObject predicted = object_of(unseen + QStringList{"--out", placement});
-    QCOMPARE(predicted.keys(), sorted({"policy", "updates", "objective", "seed", "episodes", "evaluations", "predict_s", "best",
+    QCOMPARE(predicted.keys(), sorted({"policy", "updates", "objective", "groups", "seed", "episodes", "evaluations", "predict_s", "best",
                                        "one_device_s", "placement"}));
     QCOMPARE(predicted["updates"].toInt(), 3);
     QCOMPARE(predicted["episodes"].toInt(), 1);
@@ -1714,6 +1720,27 @@ void TestCli::predict() {
     const Result tight = run({"predict", policy, path("layer.json"), "--machine", machineWith("1000")});
     QCOMPARE(tight.status, 4);
     QVERIFY2(tight.err.contains("the placement does not fit the memory"), tight.err);
+}
+
+void TestCli::predictAsTrained() {
+    const QString policy = path("merged.pt");
+    QCOMPARE(run({"train", "alexnet", "--machine", "2x-v100-pcie", "--group", "merge", "--groups", "6", "--memory-rule", "post", "--updates",
+                  "1", "--set", "workers=1", "--out", policy})
+                 .status,
+             0);
+    const QStringList unseen{"predict", policy, "vgg16", "--machine", "2x-v100-pcie"};
+    QCOMPARE(object_of(unseen)["groups"].toInt(), 6);
+    const Result text = run(unseen);
+    QVERIFY2(text.out.contains("\nOps move in 6 groups; 1 network was trained on.\n"), text.out);
+    QCOMPARE(object_of(unseen + QStringList{"--group", "merge", "--groups", "5"})["groups"].toInt(), 5);
+    QVERIFY(object_of(unseen + QStringList{"--group", "none"})["groups"].toInt() > 20);
+    // What does not fit counts as it did in the training.
+    const QStringList tight{"predict", policy, path("layer.json"), "--machine", machineWith("1000"), "--json"};
+    const auto score_s = [&](const QStringList& more) {
+        return QJsonDocument::fromJson(run(tight + more).out)["best"].toObject()["score_s"].toDouble();
+    };
+    QCOMPARE(score_s({}), score_s({"--memory-rule", "post"}));
+    QVERIFY(score_s({}) != score_s({"--memory-rule", "exprimo"}));
 }
 
 void TestCli::predictOtherSizes() {

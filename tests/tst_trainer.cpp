@@ -100,6 +100,7 @@ class TestTrainer : public QObject {
 private slots:
     void cost_grows_with_the_score();
     void episodes_are_what_rewards_depend_on();
+    void decisions_are_rewarded_together();
     void graphs_take_turns();
     void does_not_depend_on_threads();
     void does_not_depend_on_peers();
@@ -144,6 +145,39 @@ void TestTrainer::episodes_are_what_rewards_depend_on() {
     Trainer terminal = trainer(one, values);
     for (const Episode& episode : terminal.begin()) QCOMPARE(episode.placements.size(), std::size_t{1});
     QCOMPARE(terminal.evaluations_per_update(), std::uint64_t{4});
+}
+
+void TestTrainer::decisions_are_rewarded_together() {
+    const Lesson one = lesson(1);
+    const std::size_t nodes = one.graphs[0].graph->choices.movable().size();
+    constexpr std::size_t kTogether = 5;
+    QVERIFY(nodes % kTogether != 0);
+    OptionValues values = small();
+    Trainer each = trainer(one, values);
+    values["reward_interval"] = std::int64_t{kTogether};
+    Trainer together = trainer(one, values);
+    for (std::size_t i = 0; i < each.begin().size(); ++i) {
+        const Episode &all = each.begin()[i], &some = together.begin()[i];
+        QCOMPARE(some.rollout, all.rollout);
+        QCOMPARE(some.placements.size(), 1 + (nodes + kTogether - 1) / kTogether);
+        for (std::size_t j = 0; j + 1 < some.placements.size(); ++j) QCOMPARE(some.placements[j], all.placements[kTogether * j]);
+        QCOMPARE(some.placements.back(), all.placements.back());
+    }
+    QCOMPARE(together.evaluations_per_update(), std::uint64_t{4 * (1 + (nodes + kTogether - 1) / kTogether)});
+
+    // Made of the differences alone: a decision is told of its own part and, discounted, of those behind it.
+    values["discount"] = 0.5;
+    Trainer discounted = trainer(one, values);
+    std::vector<std::vector<Score>> scores;
+    for (const Episode& episode : discounted.begin()) {
+        scores.emplace_back(episode.placements.size(), Score{one.graphs[0].reference_s, 1, true});
+        scores.back()[1].seconds /= 2;  // the first part gains a half, which the second loses
+    }
+    discounted.finish(scores);
+    const std::vector<double>& returns = discounted.state().returns[0].front();
+    QCOMPARE(returns.size(), nodes);
+    for (std::size_t i = 0; i < nodes; ++i)
+        QCOMPARE(returns[i], i < kTogether ? 0.5 - 0.5 * std::pow(0.5, kTogether) : i < 2 * kTogether ? -0.5 : 0.0);
 }
 
 void TestTrainer::graphs_take_turns() {

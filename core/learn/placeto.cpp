@@ -98,8 +98,13 @@ PolicyInfo placeto_policy() {
                {"standardize", false},
                {"start", std::string("fixed")}}},
              {"one-graph",
-              "For one graph alone: episodes go on from the best placement so far and leave most groups where they are.",
-              {{"start", std::string("best")}, {"inertia", 3.0}, {"foresight", 5.0}, {"learning_rate", 3e-3}}}}};
+              "For one graph alone: episodes go on from the best placement so far and leave most groups where they are; placements are "
+              "simulated now and then alone.",
+              {{"start", std::string("best")},
+               {"inertia", 3.0},
+               {"foresight", 5.0},
+               {"learning_rate", 3e-3},
+               {"reward_interval", std::int64_t{32}}}}}};
 }
 
 }  // namespace placewright

@@ -151,7 +151,10 @@ Episode Trainer::draw(std::uint32_t worker) const {
     const std::vector<GroupId> order = decision_order(graph, options_.passes, options_.order == "shuffled" ? &random : nullptr);
     episode.rollout = policy_->roll_out(graph, state_.weights, first, order, random, false);
     if (policy_->improves() && options_.reward != "terminal") {
-        episode.placements = placements_along(graph, episode.rollout);
+        const std::vector<Placement> along = placements_along(graph, episode.rollout);
+        for (std::size_t i = 0; i < along.size(); ++i) {
+            if (i % options_.reward_interval == 0 || i + 1 == along.size()) episode.placements.push_back(along[i]);
+        }
     } else {
         episode.placements = {last_placement(graph, episode.rollout)};
     }
@@ -181,21 +184,25 @@ std::size_t Trainer::return_count(std::size_t graph) const {
 std::uint64_t Trainer::evaluations_per_update() const {
     if (!policy_->improves() || options_.reward == "terminal") return options_.workers;
     double mean = 0;
-    for (const TrainingGraph& item : graphs_)
-        mean += static_cast<double>(item.graph->choices.movable().size()) / static_cast<double>(graphs_.size());
-    return options_.workers * (1 + static_cast<std::uint64_t>(mean * options_.passes));
+    for (const TrainingGraph& item : graphs_) {
+        const auto decisions = static_cast<double>(item.graph->choices.movable().size() * options_.passes);
+        mean += std::ceil(decisions / options_.reward_interval) / static_cast<double>(graphs_.size());
+    }
+    return options_.workers * (1 + static_cast<std::uint64_t>(mean));
 }
 
-/// By decision. Only the last placement was scored for rewards at the end.
-std::vector<double> Trainer::returns(std::span<const double> costs) const {
+/// By decision. Only the last placement was scored for rewards at the end; else those before the first decision, after every
+/// reward_interval of them and after the last: all decisions between two have the same reward, which comes with the last of them.
+std::vector<double> Trainer::returns(std::span<const double> costs, std::size_t decisions) const {
     if (costs.size() == 1) return {-costs.front()};
-    const std::size_t decisions = costs.size() - 1;
     std::vector<double> values(decisions);
     double later = 0, least = costs.back();
-    for (std::size_t i = decisions; i-- > 0;) {
+    for (std::size_t i = costs.size() - 1; i-- > 0;) {
+        const std::size_t begin = i * options_.reward_interval, end = std::min(decisions, begin + options_.reward_interval);
         least = std::min(least, costs[i + 1]);
-        later = costs[i] - costs[i + 1] + options_.discount * later;
-        values[i] = options_.reward == "best" ? costs[i] - least : later;
+        later = costs[i] - costs[i + 1] + std::pow(options_.discount, static_cast<double>(end - begin)) * later;
+        std::fill(values.begin() + static_cast<std::ptrdiff_t>(begin), values.begin() + static_cast<std::ptrdiff_t>(end),
+                  options_.reward == "best" ? costs[i] - least : later);
     }
     return values;
 }
@@ -232,7 +239,7 @@ std::vector<Trainer::Outcome> Trainer::gather(std::vector<Outcome> own) {
 
 std::vector<std::vector<double>> Trainer::advantages(std::span<const Outcome> outcomes) {
     std::vector<std::vector<double>> values;
-    for (const Outcome& outcome : outcomes) values.push_back(returns(outcome.costs));
+    for (const Outcome& outcome : outcomes) values.push_back(returns(outcome.costs, return_count(outcome.graph)));
 
     // The newest episodes count for the baseline as well.
     if (options_.baseline == "steps") {

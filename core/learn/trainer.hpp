@@ -24,6 +24,7 @@ struct TrainingOptions {
     std::string start = "one-device";   ///< improving: "one-device", "fixed" (random, the same each time), "random", "best"
     // What an episode is worth
     std::string reward = "intermediate";   ///< improving: "intermediate", "terminal", "best"
+    std::uint32_t reward_interval = 1;     ///< improving, not terminal: decisions that are rewarded together
     std::string measure = "time";          ///< "time", "square-root", "logarithm"
     double discount = 1;                   ///< improving: of rewards that are a decision later
     std::string baseline = "steps";        ///< "steps", "moving-average", "batch"
@@ -140,7 +141,7 @@ private:
 
     Placement start(std::size_t graph, Random& random) const;
     Episode draw(std::uint32_t worker) const;
-    std::vector<double> returns(std::span<const double> costs) const;
+    std::vector<double> returns(std::span<const double> costs, std::size_t decisions) const;
     std::vector<std::vector<double>> advantages(std::span<const Outcome> outcomes);
     std::vector<Outcome> gather(std::vector<Outcome> own);
     GradientSummary gather_gradient(std::span<const std::vector<double>> advantages, std::span<const float> before, double entropy_weight,
@@ -166,8 +167,8 @@ private:
 /// Groups that have a choice, `passes` times over: topological or, with `random`, shuffled each time.
 std::vector<GroupId> decision_order(const PolicyGraph& graph, std::uint32_t passes, Random* random = nullptr);
 
-/// What a policy makes of a graph with the weights that it has: decides on each node `passes` times, beginning on one device. Takes the most
-/// likely device each time or, with `random`, draws it.
+/// What a policy makes of a graph with the weights that it has: decides on each node `passes` times, beginning on one device. Takes the
+/// most likely device each time or, with `random`, draws it.
 Rollout predict_placement(const Policy& policy, std::span<const float> weights, const PolicyGraph& graph, std::uint32_t passes,
                           Random* random = nullptr);
 

@@ -58,6 +58,8 @@ void add_improvement(OptionSchema<Options>& schema) {
              "What a decision is told: how much better the placements from there on become, the last placement alone, or how much better "
              "the "
              "best of those behind it is. For all but the second every placement on the way is simulated.")
+        .add("reward_interval", &Options::reward_interval, 1, 1e6,
+             "Decisions that are rewarded together: only the placement after so many is simulated. Fewer simulations, rougher rewards.")
         .add("discount", &Options::discount, 0, 1, "Weight of a reward that comes one decision later.");
 }
 
