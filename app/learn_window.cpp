@@ -573,6 +573,7 @@ void LearnWindow::testOrStop(Background::Lane& lane, CdfData& results, std::func
 }
 
 void LearnWindow::testPolicy() {
+    if (!m_testLane.busy()) m_testedUpdates = m_run->updates();
     testOrStop(m_testLane, m_tested,
                [policy = policy(), curriculum = m_run->curriculum()](std::stop_token stop, const CdfCallback& report) {
                    return test_policy(*policy, curriculum->test, std::move(stop), report);
@@ -609,7 +610,8 @@ void LearnWindow::showTest() {
         if (m_run && m_run->curriculum())
             parts << tr("There are no networks to test with: those of a family, or a folder test beside train.");
     } else {
-        if (testing || done(m_tested) > 0) parts << tr("%L1 of %L2 networks tested").arg(done(m_tested)).arg(networks);
+        if (testing || done(m_tested) > 0)
+            parts << tr("%L1 of %L2 networks tested after %L3 updates").arg(done(m_tested)).arg(networks).arg(m_testedUpdates);
         if (optimizing || done(m_optimized) > 0) parts << tr("%L1 optimized").arg(done(m_optimized));
     }
     m_testStatus->setText(parts.join(QStringLiteral(" · ")));

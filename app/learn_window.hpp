@@ -80,6 +80,7 @@ private:
     std::unique_ptr<TrainingRun> m_run;
     std::uint64_t m_savedUpdates = 0;  ///< of the policy when it was written
     CdfData m_tested, m_optimized;
+    std::uint64_t m_testedUpdates = 0;  ///< that the policy had behind it
 
     QFormLayout* m_form = nullptr;
     QComboBox *m_source = nullptr, *m_policy = nullptr;

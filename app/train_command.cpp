@@ -34,7 +34,12 @@ public:
         if (family == !arguments.networks.empty()) throw UsageError("train: expected --family or networks, one of them");
         const FamilyInfo* info = find_family(arguments.family);
         if (!family) {
-            for (const std::string& network : arguments.networks) add_file(network);
+            for (const std::string& network : arguments.networks) {
+                std::error_code error;
+                if (find_family(network) != nullptr && !std::filesystem::exists(network, error))
+                    throw UsageError("train: " + network + " is a family of networks: --family " + network);
+                add_file(network);
+            }
         } else if (info != nullptr) {
             add_members(*info);
         } else if (std::filesystem::is_directory(arguments.family)) {

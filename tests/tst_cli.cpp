@@ -1665,6 +1665,7 @@ void TestCli::trainWrongUsage_data() {
     row("no such policy", QStringList{"alexnet", "--policy", "oracle"} + pair, 2,
         "--policy oracle: there is no such policy; there are placeto");
     row("no such option", QStringList{"alexnet", "--set", "speed=1"} + pair, 2, "--set speed=1: ");
+    row("a family as a network", QStringList{"cifar10"} + pair, 2, "train: cifar10 is a family of networks: --family cifar10");
     row("resume what", QStringList{"alexnet", "--resume"} + pair, 2, "--resume: expected --out");
     row("no folder", QStringList{"alexnet", "--out", "/no/such/folder/p.pt"} + pair, 3, "there is no such folder");
     row("no policy in it", QStringList{"alexnet", "--resume", "--out", path("pair.json")} + pair, 3, "pair.json: is not a policy");

@@ -67,8 +67,11 @@ LearningPlot::LearningPlot(QWidget* parent) : QWidget(parent) {
         if (part != Cost) {
             m_parts[part] = new QCPAxisRect(m_plot);
             m_plot->plotLayout()->addElement(part, 0, m_parts[part]);
-            valueAxis(part)->ticker()->setTickCount(2);
         }
+        // The plot may be small, and what is learned matters most.
+        valueAxis(part)->ticker()->setTickCount(part == Cost ? 4 : 2);
+        m_parts[part]->setMinimumSize(50, part == Cost ? 80 : 44);
+        m_parts[part]->setMinimumMargins(QMargins(0, 4, 8, 0));
         m_parts[part]->setRangeDrag(Qt::Horizontal);
         m_parts[part]->setRangeZoom(Qt::Horizontal);
         m_parts[part]->setMarginGroup(QCP::msLeft | QCP::msRight, across);
@@ -106,6 +109,7 @@ LearningPlot::LearningPlot(QWidget* parent) : QWidget(parent) {
     m_plot->plotLayout()->insertRow(0);
     m_plot->plotLayout()->addElement(0, 0, m_plot->legend);
     m_plot->plotLayout()->setRowStretchFactor(0, 1e-3);
+    m_plot->plotLayout()->setRowSpacing(2);
 
     m_oneDevice = new QCPItemStraightLine(m_plot);
     m_oneDevice->point1->setCoords(0, 1);
@@ -114,8 +118,8 @@ LearningPlot::LearningPlot(QWidget* parent) : QWidget(parent) {
     m_oneDeviceLabel->setText(tr("one device"));
     m_oneDeviceLabel->position->setTypeX(QCPItemPosition::ptAxisRectRatio);
     m_oneDeviceLabel->position->setTypeY(QCPItemPosition::ptPlotCoords);
-    m_oneDeviceLabel->position->setCoords(0, 1);
-    m_oneDeviceLabel->setPositionAlignment(Qt::AlignBottom | Qt::AlignLeft);
+    m_oneDeviceLabel->position->setCoords(1, 1);
+    m_oneDeviceLabel->setPositionAlignment(Qt::AlignBottom | Qt::AlignRight);
     m_oneDeviceLabel->setPadding(QMargins(4, 1, 4, 1));
     m_oneDeviceLabel->setClipToAxisRect(true);
 
