@@ -239,8 +239,9 @@ LearningInputs learning_inputs(const LearningExperiment& experiment, const Exper
 
 std::string report(const LearningExperiment& experiment, const LearningInputs& inputs, const LearningData& data,
                    const std::vector<Finding>& findings, const std::string& group) {
-    std::string text = "# " + std::string(experiment.title) + "\n\nUpdates of a training on one network: " +
-                       std::to_string(inputs.updates) + ", on several: half as many for each of them; seeds: " + std::to_string(inputs.seeds);
+    std::string text = "# " + std::string(experiment.title) +
+                       "\n\nUpdates of a training on one network: " + std::to_string(inputs.updates) +
+                       ", on several: half as many for each of them; seeds: " + std::to_string(inputs.seeds);
     if (!inputs.families.empty()) text += "; networks of a family: " + std::to_string(inputs.count);
     text += "; groups: " + group + ". " + std::string(experiment.conditions) + "\n\n## Parameters\n\n" +
             markdown(parameter_rows(inputs.policies)) + "\n## Results\n";

@@ -13,11 +13,11 @@ namespace placewright {
 struct ExperimentArguments {
     std::string name;
     std::string out;
-    std::uint64_t seeds = 0;  ///< 0: as many as in the paper
+    std::uint64_t seeds = 0;        ///< 0: as many as in the paper
     std::uint64_t evaluations = 0;  ///< 0: as many as in the paper
     // Of experiments that train policies.
-    std::uint64_t updates = 0;  ///< 0: as many as they have
-    std::uint32_t count = 0;    ///< 0: as many as they have
+    std::uint64_t updates = 0;          ///< 0: as many as they have
+    std::uint32_t count = 0;            ///< 0: as many as they have
     std::vector<std::string> families;  ///< empty: all
     unsigned threads = 0;
     std::vector<std::string> networks;  ///< "name=file"

@@ -28,6 +28,7 @@
 #include <QVBoxLayout>
 
 #include "app/compare_window.hpp"
+#include "app/experiment_window.hpp"
 #include "app/export.hpp"
 #include "app/learning.hpp"
 #include "app/op_drag.hpp"
@@ -332,6 +333,8 @@ void MainWindow::makeActions() {
     run->addSeparator();
     add(run, tr("&Compare algorithms…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C),
         tr("Run algorithms against each other, on several networks, machines and seeds"), [this] { openCompare(); });
+    add(run, tr("&Results of an experiment…"), {}, tr("Tables and plots of what placewright-cli experiment has written into a folder"),
+        [this] { openExperiment(); });
 
     m_learning = new Learning(m_document.get(), m_optionsOf, this);
     m_learning->fillMenu(menuBar()->addMenu(tr("&Learn")));
@@ -615,6 +618,17 @@ void MainWindow::openCompare() {
     m_compare->prepare(m_evaluations->value());
     m_compare->raise();
     m_compare->activateWindow();
+}
+
+void MainWindow::openExperiment() {
+    const QString last = QSettings().value(QStringLiteral("experimentFolder")).toString();
+    const QString folder = QFileDialog::getExistingDirectory(this, tr("Folder of an experiment"), last);
+    if (folder.isEmpty()) return;
+    QSettings().setValue(QStringLiteral("experimentFolder"), folder);
+    m_background.run(
+        m_experimentLane, [folder](std::stop_token) { return read_experiment(folder.toStdString()); },
+        [this](ExperimentResults results) { (new ExperimentWindow(std::move(results), this))->show(); },
+        [this](const QString& error) { m_message->showMessage(MessageBar::Kind::error, error); });
 }
 
 /// What is not as usual is said in the toolbar, so that nobody wonders about the figures.

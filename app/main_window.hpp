@@ -7,6 +7,7 @@
 
 #include <QMainWindow>
 
+#include "app/background.hpp"
 #include "app/document.hpp"
 
 class QAction;
@@ -113,6 +114,7 @@ private:
     void editOptions();
     void editSimulation();
     void openCompare();
+    void openExperiment();
     void showOptions();
     void showStart(bool start);
     void exportPlacement();
@@ -174,6 +176,9 @@ private:
     std::map<std::string, OptionValues> m_optionsOf;  ///< by algorithm: what the person chose
     OpList m_matches;
     std::ptrdiff_t m_currentMatch = -1;
+
+    Background::Lane m_experimentLane;
+    Background m_background{1};  ///< last: its destructor waits for the work in the lane
 };
 
 }  // namespace placewright
