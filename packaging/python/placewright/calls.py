@@ -203,8 +203,11 @@ class Calls(TorchFunctionMode):
         """What a module gives back for what its forward gave."""
         return result
 
+    def settle(self) -> None:
+        """After a pass that raised no error."""
+
     def finish(self) -> None:
-        """Ends a forward pass."""
+        """After every pass."""
 
     @contextlib.contextmanager
     def _within(self, scope: str) -> Iterator[None]:
@@ -216,6 +219,8 @@ class Calls(TorchFunctionMode):
         try:
             with self if first else contextlib.nullcontext():
                 yield
+            if first:
+                self.settle()
         finally:
             self._scopes.pop()
             if first:

@@ -293,6 +293,9 @@ class _Recorder(Calls):
         times = {}
         if self._stopwatch is not None and call.kind not in VIEWS:
             times = self._stopwatch.times(function, args, kwargs, lambda tensor: id(tensor) in self._differentiable)
+        if call.changes_input and args[0]._is_view() and self.value_of(args[0]._base) is not None:
+            # What it is a view of has changed too.
+            outputs.append(args[0]._base)
         node = _Node(call, values, [_size_of(output) for output in outputs], flops, counter.flops, times)
         for index, output in enumerate(outputs):
             self._set(output, _Value("node", len(self.nodes), index), differentiable)

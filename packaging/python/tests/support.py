@@ -76,18 +76,19 @@ class Machine(TorchFunctionMode):
             return result
         tensors = [item for item in tree_flatten((args, kwargs))[0] if isinstance(item, torch.Tensor)]
         places = {self.place(tensor) for tensor in tensors if tensor.dim() > 0}
-        if len(places) > 1 and name != "copy_":
+        # Gradients come from the engine, which knows no places.
+        if len(places) > 1 and name not in ("copy_", "is_same_size"):
             raise RuntimeError(f"Expected all tensors to be on the same device, but {name} got {sorted(places)}")
         place = self.place(args[0]) if name == "copy_" else next(iter(places), "cpu")
         if kwargs.get("device") is not None:
             place = str(torch.device(kwargs["device"]))
             kwargs["device"] = "cpu"
-        if tensors and name != "__get__":
-            self.ran.append((name, place))
         result = func(*args, **kwargs)
-        for item in tree_flatten(result)[0]:
-            if isinstance(item, torch.Tensor) and "place" not in item.__dict__:
-                item.place = place
+        results = [item for item in tree_flatten(result)[0] if isinstance(item, torch.Tensor)]
+        if tensors and results and name != "__get__":
+            self.ran.append((name, place))
+        for item in results:
+            item.__dict__.setdefault("place", place)
         return result
 
 

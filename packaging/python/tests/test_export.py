@@ -241,6 +241,20 @@ class Structure(TestCase):
             self.assertTrue(torch.equal(tensor, before[name]), name)
         self.assertFalse(hasattr(model, "cache"))
 
+    def test_change_through_a_view(self) -> None:
+        class Changed(nn.Module):
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                y = x.exp()
+                y[0].mul_(x[1])
+                y[:, 1] = 0
+                return y.sum()
+
+        ops = self.export(Changed(), torch.zeros(3, 4))
+        self.assertEqual(list(ops), "x exp select select_1 mul index_put sum".split())
+        self.assertEqual([output["shape"] for output in ops["mul"]["outputs"]], [[4], [3, 4]])
+        self.assertEqual(ops["index_put"]["inputs"], ["mul:1"])
+        self.assertEqual(ops["sum"]["inputs"], ["index_put"])
+
     def test_model_stays_as_it_was(self) -> None:
         model = Branches().eval()
         parameters = list(model.parameters())
