@@ -13,7 +13,7 @@ import torch
 from torch.utils._pytree import tree_map
 
 from .apply import apply
-from .calls import tensors_in
+from .calls import Watched, tensors_in
 from .placement import Devices, File
 
 Loss = Callable[[Any, Any], torch.Tensor]
@@ -46,7 +46,9 @@ class StepTimes:
         )
 
 
-def _to(value: Any, device: torch.device) -> Any:
+def _to(value: Any, device: Optional[torch.device]) -> Any:
+    if device is None:
+        return value
     return tree_map(lambda item: item.to(device) if isinstance(item, torch.Tensor) else item, value)
 
 
@@ -58,7 +60,7 @@ def _call(model: torch.nn.Module, inputs: Any) -> Any:
 
 def _default_loss(output: Any, targets: Any) -> torch.Tensor:
     """Cross entropy of the first output; without targets its mean."""
-    first = tensors_in(vars(output) if dataclasses.is_dataclass(output) else output)[0]
+    first = tensors_in(output)[0]
     return first.mean() if targets is None else torch.nn.functional.cross_entropy(first, targets)
 
 
@@ -123,12 +125,14 @@ def benchmark(
         apply(model, placement, devices, graph, on_conflict)
     optimizer = optimizer or torch.optim.SGD(model.parameters(), lr=1e-3)
     loss = loss or _default_loss
-    start = next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
+    # A placed model takes its inputs from where they are.
+    placed = isinstance(vars(model).get("forward"), Watched)
+    start = None if placed else next((parameter.device for parameter in model.parameters()), None)
 
     def step(inputs: Any, targets: Any) -> None:
         optimizer.zero_grad()
         output = _call(model, _to(inputs, start))
-        first = tensors_in(vars(output) if dataclasses.is_dataclass(output) else output)[0]
+        first = tensors_in(output)[0]
         loss(output, _to(targets, first.device)).backward()
         optimizer.step()
 

@@ -9,13 +9,13 @@ that what was exported can be placed.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import threading
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Tuple
 
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils._pytree import tree_flatten
 
 # Other names of PyTorch for a kind of core/graph/kinds.cpp.
 _KINDS = {
@@ -114,8 +114,15 @@ def _kind_of_index(index: Any) -> str:
 
 
 def tensors_in(value: Any) -> List[torch.Tensor]:
-    """The tensors in lists, tuples and dictionaries, in order."""
-    return [leaf for leaf in tree_flatten(value)[0] if isinstance(leaf, torch.Tensor)]
+    """The tensors in sequences, mappings and dataclasses, in order."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = list(vars(value).values())
+    # What max(0) gives is a tuple too.
+    return [tensor for item in value for tensor in tensors_in(item)] if isinstance(value, (list, tuple)) else []
 
 
 class Call(NamedTuple):
@@ -138,12 +145,26 @@ class _Indexing:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._active = 0
-        self._needed = int(torch.__version__.split(".")[0]) < 2
+        self._hidden = self._is_hidden()
+
+    @staticmethod
+    def _is_hidden() -> bool:
+        class Probe(TorchFunctionMode):
+            seen = False
+
+            def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                self.seen |= getattr(func, "__name__", "") == "__getitem__"
+                return func(*args, **(kwargs or {}))
+
+        tensor = torch.zeros(1)
+        with Probe() as probe:
+            tensor[0]
+        return not probe.seen
 
     def begin(self) -> None:
         with self._lock:
             self._active += 1
-            if self._needed and self._active == 1:
+            if self._hidden and self._active == 1:
                 inherited = torch.Tensor.__getitem__
 
                 @functools.wraps(inherited)
@@ -155,7 +176,7 @@ class _Indexing:
     def end(self) -> None:
         with self._lock:
             self._active -= 1
-            if self._needed and self._active == 0:
+            if self._hidden and self._active == 0:
                 del torch.Tensor.__getitem__
 
 

@@ -469,8 +469,6 @@ def _record(
     recorder = _Recorder(state, tensors_in((args, kwargs)), stopwatch)
     with torch.no_grad(), recorder.watching(model):
         result = model(*args, **kwargs)
-    if dataclasses.is_dataclass(result):
-        result = vars(result)
     return _Run(recorder, tensors_in(result))
 
 

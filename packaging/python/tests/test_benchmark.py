@@ -121,6 +121,18 @@ class ThereAndBack(TestCase):
         products = [torch_device[by_op[name]] for name, op in self.ops().items() if op["kind"] in ("linear", "embedding", "layer_norm")]
         self.assertEqual([place for name, place in machine.ran if name in ("linear", "embedding", "layer_norm")], products)
 
+    def test_measured_times_are_simulated(self) -> None:
+        model = nn.Sequential(nn.Linear(64, 64), nn.ReLU())
+        placewright.export(model, torch.zeros(8, 64), self.folder / "model.json", measure=["cpu"], training=False)
+        times = [op["time_s"] for op in self.ops().values() if "time_s" in op]
+        self.assertEqual(len(times), 2)
+        (name,) = times[0]
+        device = {"name": "cpu:0", "kind": "cpu", "model": name, "peak_flops": 1e9, "memory_bandwidth": 1e9, "memory_bytes": 1e10}
+        machine = {"format": "placewright.machine", "version": 1, "name": "here", "devices": [device], "channels": [], "routes": []}
+        command = [CLI, "simulate", self.folder / "model.json", "--machine", self.write(machine, "machine.json"), "--cost", "measured"]
+        result = json.loads(subprocess.run([*command, "--json"], check=True, capture_output=True, text=True).stdout)
+        self.assertAlmostEqual(result["step_time_s"], sum(time[name]["forward"] for time in times), places=12)
+
     @unittest.skipIf(torchvision is None, "torchvision is missing")
     def test_example(self) -> None:
         example = Path(__file__).parent.parent / "examples" / "train_resnet50.py"

@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import os
+import re
 import subprocess
 import unittest
 import warnings
+from pathlib import Path
 from typing import Any, Dict
 
 import torch
@@ -17,6 +20,7 @@ from torch import nn
 from transformers_like import Bert, Gpt2
 
 import placewright
+from placewright.flops import forward_flops, has_formula
 
 try:
     import torchvision
@@ -99,6 +103,43 @@ class Totals(TestCase):
                 summary = placewright.export(model, torch.zeros(32, 3, 224, 224), self.folder / "model.json")
                 self.assertEqual(summary.parameters, networks[name]["parameters"])
                 self.assertEqual(summary.forward_flops + 4 * 32 * 1000, networks[name]["forward_flops"])
+
+
+class Formulas(unittest.TestCase):
+    SOURCE = Path(__file__).parents[3] / "core" / "graph" / "flops.cpp"
+
+    @unittest.skipIf(not SOURCE.exists(), "core/graph/flops.cpp is not here")
+    def test_same_as_core(self) -> None:
+        """Kinds and simple formulas are those of core/graph/flops.cpp."""
+        entries = re.findall(r'{"(\w+)", (\w+)(?:<(\d+)(?:, (\d+))?>)?}', self.SOURCE.read_text())
+        self.assertGreater(len(entries), 100)
+        weights = [[12, 4], [12, 3], [12], [12]]
+        for kind, formula, count, each in entries:
+            self.assertTrue(has_formula(kind), kind)
+            flops = forward_flops(kind, [[2, 3]], [[5]])
+            if formula == "none":
+                self.assertEqual(flops, 0, kind)
+            elif formula == "each":
+                self.assertEqual(flops, 5 * int(count), kind)
+            elif formula == "each_input":
+                self.assertEqual(flops, 6 * int(count), kind)
+            elif formula == "cells":
+                expected = 2 * (2 * 12 * 7 + int(each) * 12 / int(count))
+                self.assertEqual(forward_flops(kind, [[2, 4], *weights], [[2, 3]]), expected, kind)
+
+    def test_formulas(self) -> None:
+        for kind, inputs, output, flops in (
+            ("conv2d", [[1, 8, 4, 4], [16, 2, 3, 3]], [1, 16, 4, 4], 2 * 256 * 18),
+            ("conv_transpose2d", [[1, 8, 4, 4], [8, 5, 2, 2]], [1, 5, 8, 8], 2 * 128 * 20),
+            ("addmm", [[7], [3, 5], [5, 7]], [3, 7], 2 * 3 * 5 * 7),
+            ("matmul", [[2, 3, 4, 5], [2, 3, 5, 6]], [2, 3, 4, 6], 2 * 6 * 4 * 5 * 6),
+            ("bilinear", [[2, 3], [2, 4], [5, 3, 4]], [2, 5], 2 * 10 * 16),
+            ("scaled_dot_product_attention", [[1, 2, 3, 4], [1, 2, 5, 4], [1, 2, 5, 6]], [1, 2, 3, 6], 30 * (8 + 12 + 5)),
+        ):
+            self.assertEqual(forward_flops(kind, inputs, [output]), flops, kind)
+        self.assertEqual(forward_flops("max_pool2d", [[1, 2, 8, 8]], [[1, 2, 4, 4]], 4), 128)
+        self.assertIsNone(forward_flops("conv2d", [], []))
+        self.assertIsNone(forward_flops("mystery", [[1]], [[1]]))
 
 
 class Branches(nn.Module):
@@ -240,6 +281,23 @@ class Structure(TestCase):
         for name, tensor in model.state_dict().items():
             self.assertTrue(torch.equal(tensor, before[name]), name)
         self.assertFalse(hasattr(model, "cache"))
+
+    def test_results_of_all_sorts(self) -> None:
+        @dataclasses.dataclass
+        class Result:
+            least: torch.Tensor
+            rest: Any
+
+        class Sorted(nn.Module):
+            def forward(self, x: torch.Tensor) -> Result:
+                values, places = x.sort(-1)
+                largest = values.max(0)
+                return Result(values[0], {"all": [largest.values + 1, places[None, 0]]})
+
+        ops = self.export(Sorted(), torch.zeros(3, 4))
+        self.assertEqual(list(ops), "x sort max select add select_1".split())
+        self.assertEqual([output["dtype"] for output in ops["sort"]["outputs"]], ["float32", "int64"])
+        self.assertEqual(ops["select_1"]["inputs"], ["sort:1"])
 
     def test_change_through_a_view(self) -> None:
         class Changed(nn.Module):
