@@ -115,15 +115,17 @@ class _Placed(Calls):
 
     def run(self, call: Call, function: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
         args, kwargs = self._newest((args, kwargs))
-        device = self._device_of(call, args, tensors_in((args, kwargs)))
-        if device is not None:
+        tensors = tensors_in((args, kwargs))
+        device = self._device_of(call, args, tensors)
+        if device is not None and any(tensor.device != device for tensor in tensors):
             args, kwargs = tree_map(lambda item: self._copies.on(item, device) if isinstance(item, torch.Tensor) else item, (args, kwargs))
         result = function(*args, **kwargs)
-        if call.changes_input and args and isinstance(args[0], torch.Tensor):
+        if call.changes_input and args:
             self._copies.changed(args[0], call.replaces_input)
         return result
 
     def _newest(self, value: Any) -> Any:
+        """What stands for the tensors in a value."""
         if not self._copies.any_replaced:
             return value
         return tree_map(lambda item: self._copies.newest(item) if isinstance(item, torch.Tensor) else item, value)

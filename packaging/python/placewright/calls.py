@@ -8,11 +8,12 @@ that what was exported can be placed.
 
 from __future__ import annotations
 
+import collections.abc
 import contextlib
 import dataclasses
 import functools
 import threading
-from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Tuple
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -83,6 +84,7 @@ _KINDS = {
 }
 
 
+@functools.lru_cache(maxsize=None)
 def kind_named(name: str) -> str:
     """The kind of a function that PyTorch calls `name`: add_ and __iadd__ are add."""
     if name in _KINDS:
@@ -95,13 +97,23 @@ def kind_named(name: str) -> str:
     return _KINDS.get(name, name)
 
 
+# Attributes that are tensors, and methods that tell of a tensor what is known without its numbers.
+_TENSOR_ATTRIBUTES = frozenset(("H", "T", "_base", "data", "grad", "imag", "mH", "mT", "real"))
+_QUESTIONS = frozenset(
+    "__len__ data_ptr dim element_size get_device has_names is_complex is_contiguous is_floating_point is_inference is_pinned nelement numel"
+    " size storage_offset stride".split()
+)
+
+
 @functools.lru_cache(maxsize=None)
-def _name_of(function: Callable[..., Any]) -> str:
+def _describe(function: Callable[..., Any]) -> Tuple[str, bool]:
+    """The name of a function, and whether it is a call that counts: not one that only asks (x.shape), or sets an attribute."""
     name = getattr(function, "__name__", type(function).__name__)
+    if name not in ("__get__", "__set__"):
+        return name, name not in _QUESTIONS
     # x.T is a call of T.__get__.
-    if name in ("__get__", "__set__"):
-        name = getattr(function.__self__, "__name__", name)  # type: ignore[attr-defined]
-    return name
+    attribute = getattr(function.__self__, "__name__", name)  # type: ignore[attr-defined]
+    return attribute, name == "__get__" and attribute in _TENSOR_ATTRIBUTES
 
 
 def _kind_of_index(index: Any) -> str:
@@ -115,14 +127,23 @@ def _kind_of_index(index: Any) -> str:
 
 def tensors_in(value: Any) -> List[torch.Tensor]:
     """The tensors in sequences, mappings and dataclasses, in order."""
+    found: List[torch.Tensor] = []
+    _collect(value, found)
+    return found
+
+
+def _collect(value: Any, found: List[torch.Tensor]) -> None:
     if isinstance(value, torch.Tensor):
-        return [value]
-    if isinstance(value, Mapping):
-        value = list(value.values())
+        found.append(value)
+    elif isinstance(value, (list, tuple)):  # what max(0) gives is a tuple too
+        for item in value:
+            _collect(item, found)
+    elif isinstance(value, (dict, collections.abc.Mapping)):
+        for item in value.values():
+            _collect(item, found)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        value = list(vars(value).values())
-    # What max(0) gives is a tuple too.
-    return [tensor for item in value for tensor in tensors_in(item)] if isinstance(value, (list, tuple)) else []
+        for item in vars(value).values():
+            _collect(item, found)
 
 
 class Call(NamedTuple):
@@ -205,7 +226,9 @@ class Calls(TorchFunctionMode):
 
     def __torch_function__(self, func: Callable[..., Any], types: Any, args: Tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        name = _name_of(func)
+        name, counts = _describe(func)
+        if not counts:
+            return func(*args, **kwargs)
         scope = self._scopes[-1]
         if name == "__getitem__":
             kind = _kind_of_index(args[1])
@@ -230,22 +253,27 @@ class Calls(TorchFunctionMode):
     def finish(self) -> None:
         """After every pass."""
 
-    @contextlib.contextmanager
-    def _within(self, scope: str) -> Iterator[None]:
-        """While a module runs: the first one begins the pass."""
-        first = not self._scopes
+    def run_module(self, scope: str, forward: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
+        """Runs the forward of a module; the first one is a pass."""
+        if not self._scopes:
+            return self._run_pass(scope, forward, args, kwargs)
         self._scopes.append(scope)
-        if first:
-            self._counts = {}
         try:
-            with self if first else contextlib.nullcontext():
-                yield
-            if first:
-                self.settle()
+            return self.result(forward(*args, **kwargs))
         finally:
             self._scopes.pop()
-            if first:
-                self.finish()
+
+    def _run_pass(self, scope: str, forward: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
+        self._scopes = [scope]
+        self._counts = {}
+        try:
+            with self:
+                result = self.result(forward(*args, **kwargs))
+            self.settle()
+            return result
+        finally:
+            self._scopes = []
+            self.finish()
 
     def watch(self, model: torch.nn.Module) -> None:
         """From now on sees the calls of `model`. A module that runs by itself (again, for the backward pass of a checkpoint) is a pass
@@ -280,8 +308,7 @@ class Watched:
         self._forward = forward
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        with self.calls._within(self._scope):
-            return self.calls.result(self._forward(*args, **kwargs))
+        return self.calls.run_module(self._scope, self._forward, args, kwargs)
 
 
 def unwatch(model: torch.nn.Module) -> None:
