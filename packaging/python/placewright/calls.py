@@ -73,14 +73,16 @@ _KINDS = {
     "reshape_alias": "view",
     "unsafe_view": "view",
     "alias": "identity",
-    "float": "to",
-    "half": "to",
-    "bfloat16": "to",
-    "double": "to",
-    "type_as": "to",
-    "to_copy": "to",
-    "cuda": "to",
-    "cpu": "to",
+    # Of another type or on another device it is a copy.
+    "float": "clone",
+    "half": "clone",
+    "bfloat16": "clone",
+    "double": "clone",
+    "type_as": "clone",
+    "to": "clone",
+    "to_copy": "clone",
+    "cuda": "clone",
+    "cpu": "clone",
 }
 
 
@@ -100,8 +102,10 @@ def kind_named(name: str) -> str:
 # Attributes that are tensors, and methods that tell of a tensor what is known without its numbers.
 _TENSOR_ATTRIBUTES = frozenset(("H", "T", "_base", "data", "grad", "imag", "mH", "mT", "real"))
 _QUESTIONS = frozenset(
-    "__len__ data_ptr dim element_size get_device has_names is_complex is_contiguous is_floating_point is_inference is_pinned nelement numel"
-    " size storage_offset stride".split()
+    (
+        "__len__ data_ptr dim element_size get_device has_names is_complex is_contiguous is_floating_point is_inference is_pinned"
+        " nelement numel size storage_offset stride"
+    ).split()
 )
 
 

@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import inspect
 import json
+import math
 import os
 import platform
 import re
@@ -100,40 +101,36 @@ def _state(model: torch.nn.Module) -> List[_Parameter]:
     return list(found.values())
 
 
-def tensor_bytes(tensor: torch.Tensor) -> int:
+def _bytes_of(tensor: torch.Tensor) -> int:
     return tensor.numel() * tensor.element_size()
 
 
 def _size_of(tensor: torch.Tensor) -> Dict[str, Any]:
     dtype = _DTYPES.get(tensor.dtype)
-    return {"bytes": tensor_bytes(tensor)} if dtype is None else {"shape": list(tensor.shape), "dtype": dtype}
+    return {"bytes": _bytes_of(tensor)} if dtype is None else {"shape": list(tensor.shape), "dtype": dtype}
 
 
-def _operands(call: Call, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> List[List[int]]:
+def _operands(kind: str, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> List[List[int]]:
     """Shapes of the tensors of a call in the order that forward_flops wants."""
-    if call.kind in ("lstm", "gru", "rnn"):
-        # (data, states, weights, ...), or (data, sizes of batches, states, weights, ...) for a packed sequence.
-        weights = next((item for item in args if isinstance(item, (list, tuple)) and len(item) > 2), ())
-        args = (args[0], weights)
-    elif call.kind in ("lstm_cell", "gru_cell", "rnn_cell"):
+    if kind in ("lstm", "gru", "rnn"):
+        # The states are a tensor or a tuple, the weights a list.
+        args = (args[0], *(item for item in args[1:] if isinstance(item, list)))
+    elif kind in ("lstm_cell", "gru_cell", "rnn_cell"):
         args = (args[0], *args[2:])
     return [list(tensor.shape) for tensor in tensors_in((args, kwargs))]
 
 
-def _window(call: Call, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> int:
-    pool = re.fullmatch(r"(?:max|avg)_pool(\d)d", call.kind)
-    if not pool and call.kind != "local_response_norm":
+def _window(kind: str, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> int:
+    """Elements of the window of a pool, or channels of a normalisation across them."""
+    second = args[1] if len(args) > 1 else None
+    if kind == "local_response_norm":
+        return int(kwargs.get("size", second))
+    pool = re.fullmatch(r"(?:max|avg)_pool(\d)d", kind)
+    if not pool:
         return 1
-    extent = kwargs.get("kernel_size", kwargs.get("size", args[1] if len(args) > 1 else 1))
-    if not isinstance(extent, int):
-        extent = list(extent)
-        if len(extent) > 1:
-            product = 1
-            for each in extent:
-                product *= each
-            return product
-        extent = extent[0]
-    return extent ** int(pool.group(1)) if pool else extent
+    extent = kwargs.get("kernel_size", second)
+    extents = [extent] if isinstance(extent, int) else list(extent)
+    return math.prod(extents if len(extents) > 1 else extents * int(pool.group(1)))
 
 
 class _Counter(TorchDispatchMode):
@@ -150,7 +147,8 @@ class _Counter(TorchDispatchMode):
         # What is made of nothing (empty, arange) moves data at most.
         if inputs and outputs:
             kind = kind_named(func._schema.name.split("::")[1])
-            flops = forward_flops(kind, [t.shape for t in inputs], [t.shape for t in outputs])
+            window = _window(kind, args, kwargs or {})
+            flops = forward_flops(kind, _operands(kind, args, kwargs or {}), [output.shape for output in outputs], window)
             self.flops += flops or 0
             self.known &= flops is not None
         return result
@@ -287,7 +285,7 @@ class _Recorder(Calls):
             return result
         if has_formula(call.kind):
             shapes = [tensor.shape for tensor in outputs]
-            flops = forward_flops(call.kind, _operands(call, args, kwargs), shapes, _window(call, args, kwargs))
+            flops = forward_flops(call.kind, _operands(call.kind, args, kwargs), shapes, _window(call.kind, args, kwargs))
         else:
             flops = counter.flops if counter.known else None
         times = {}
@@ -322,7 +320,7 @@ class _Network:
                     read.add(value.index)
         # A parameter belongs to the op that reads it; one that several read is an op.
         self._shared = [
-            len(nodes) > 1 and (parameter.trained or tensor_bytes(parameter.tensor) > _SMALL_CONSTANT_BYTES)
+            len(nodes) > 1 and (parameter.trained or _bytes_of(parameter.tensor) > _SMALL_CONSTANT_BYTES)
             for nodes, parameter in zip(readers, state)
         ]
         self._holders = self._find_holders(readers)
@@ -391,7 +389,7 @@ class _Network:
         sizes: List[int] = []
         for index in held:
             parameter = self._state[index]
-            size = tensor_bytes(parameter.tensor)
+            size = _bytes_of(parameter.tensor)
             if parameter.trained:
                 parameter_bytes += size
             else:
@@ -490,7 +488,7 @@ def _record_numbers(
     device = state[0].tensor.device if state else torch.device("cpu")
     args, kwargs = tree_map(lambda item: item.to(device) if isinstance(item, torch.Tensor) else item, (args, kwargs))
     buffers = [(parameter.tensor, parameter.tensor.clone()) for parameter in state if not isinstance(parameter.tensor, torch.nn.Parameter)]
-    with _unchanged(model), torch.random.fork_rng():
+    with _unchanged(model), torch.random.fork_rng(range(torch.cuda.device_count())):
         try:
             return _record(model, state, args, kwargs, stopwatch)
         finally:
@@ -546,8 +544,8 @@ def export(
 
     Args:
         model: any module; where its parameters are does not matter.
-        example_inputs: a tensor, a sequence of positional arguments, or a mapping of named ones. The first extent of the first tensor is the
-            batch size.
+        example_inputs: a tensor, a sequence of positional arguments, or a mapping of named ones. The first extent of the first tensor is
+            the batch size.
         file: what to write.
         name: of the network; the class of the model if not given.
         measure: True measures forward and backward of every op on the CPU and all GPUs, a sequence of devices on those: medians of

@@ -77,7 +77,10 @@ def _none(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -> flo
 
 #: Kinds whose outputs are the memory of their first input.
 VIEWS = frozenset(
-    "chunk detach expand flatten identity narrow permute reshape select slice split squeeze transpose unbind unflatten unsqueeze view".split()
+    (
+        "chunk detach expand flatten identity narrow permute reshape select slice split squeeze transpose unbind unflatten unsqueeze"
+        " view"
+    ).split()
 )
 #: Views of a range of their input.
 RANGES = frozenset(("narrow", "slice"))
@@ -120,7 +123,7 @@ _FORMULAS: Dict[str, Formula] = {
     **dict.fromkeys(
         (
             "embedding cat stack clone contiguous pad pixel_shuffle gather index_select masked_fill where one_hot eq ge gt le lt ne"
-            " to index_put copy roll flip bernoulli fill zero"
+            " index_put copy roll flip bernoulli fill zero"
         ).split(),
         _none,
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Mapping, NoReturn, Optional, Union
@@ -91,6 +92,9 @@ class _Reader:
         placement = document.get("placement")
         if not isinstance(placement, dict) or not all(isinstance(device, str) for device in placement.values()):
             self.fail('"placement" is not an object of device names by op')
+        parts = [name for name in placement if re.search(r"_shard\d+$", name)]
+        if parts:
+            self.fail(f"places parts of ops, which PyTorch runs as a whole: {_list(parts)}; search for one without --shard")
         return self._plan([(name, self._device(device)) for name, device in placement.items()])
 
     def _device(self, name: Union[str, int]) -> torch.device:
@@ -112,6 +116,8 @@ class _Reader:
         try:
             device = torch.device(wanted)
         except RuntimeError:
+            device = torch.device("meta")
+        if device.type == "meta":
             self.fail(f"device {json.dumps(name)} has no counterpart in PyTorch; name one as in {example}")
         if device.type == "cuda" and device.index is None:
             device = torch.device("cuda", 0)
@@ -161,7 +167,7 @@ class _Reader:
         by_name = {}
         try:
             for op in document["ops"]:
-                by_name[op["name"]] = (op.get("scope", "").replace("/", "."), op.get("attributes", {}).get("parameters", []))
+                by_name[op["name"]] = (op.get("scope", "").replace("/", "."), list(op.get("attributes", {}).get("parameters", [])))
         except (KeyError, TypeError, AttributeError) as error:
             raise PlacementError(f"{self._graph}: is no network, expected a file of placewright.export or convert") from error
         missing = [name for name, _ in placement if name not in by_name]

@@ -75,7 +75,8 @@ class Equal(TestCase):
         first = output if isinstance(output, torch.Tensor) else output[0]
         torch.autograd.backward(first.square().sum() if loss is None else loss(output))
         result = {"output": first.detach()}
-        result.update((f"{name}.grad", parameter.grad.clone()) for name, parameter in model.named_parameters() if parameter.grad is not None)
+        with_gradient = [(name, parameter) for name, parameter in model.named_parameters() if parameter.grad is not None]
+        result.update((f"{name}.grad", parameter.grad.clone()) for name, parameter in with_gradient)
         optimizer.step()
         result.update((name, tensor.detach().clone()) for name, tensor in model.state_dict().items())
         return result
@@ -197,7 +198,8 @@ class Placed(TestCase):
             result = model(torch.zeros(2, 4))
             self.assertEqual(result.device, torch.device("cuda:1"))
         self.assertEqual(machine.ran, [("linear", "cuda:1"), ("relu", "cuda:1"), ("linear", "cuda:2"), ("tanh", "cuda:1")])
-        self.assertEqual([(move.source, move.target) for move in machine.moves], [("cpu", "cuda:1"), ("cuda:1", "cuda:2"), ("cuda:2", "cuda:1")])
+        moves = [(move.source, move.target) for move in machine.moves]
+        self.assertEqual(moves, [("cpu", "cuda:1"), ("cuda:1", "cuda:2"), ("cuda:2", "cuda:1")])
 
     def test_tensor_is_sent_to_a_device_once(self) -> None:
         class Twice(nn.Module):
@@ -330,6 +332,8 @@ class Placed(TestCase):
             ({**whole, "placement": {**good, "7/linear": "gpu:0"}}, 'does not have: "7/linear"'),
             ({**whole, "placement": {**good, "input": "gpu:9"}}, '"gpu:9" is cuda:9, but there are 4 GPUs.*devices='),
             ({**whole, "placement": {**good, "input": "warp:1"}}, '"warp:1" has no counterpart'),
+            ({**whole, "placement": {**good, "input": "meta"}}, '"meta" has no counterpart'),
+            ({**whole, "placement": {**good, "0/linear_shard1": "gpu:0"}}, 'parts of ops.*"0/linear_shard1"'),
             ({"0": 0}, 'no device for "2.weight", "2.bias"'),
             ({"": "disk"}, "is on disk"),
             ({"": None}, '"" is null, expected the number'),
@@ -344,8 +348,10 @@ class Placed(TestCase):
             self.apply(Chain(), self.write(whole), devices={"gpu:1": "cpu"})
         with self.assertRaisesRegex(placewright.PlacementError, "ops that are not in"):
             self.apply(Chain(), self.write(whole), graph=self.write({"ops": []}, "graph.json"))
-        with self.assertRaisesRegex(placewright.PlacementError, "graph.json: is no network"):
-            self.apply(Chain(), self.write(whole), graph=self.write({}, "graph.json"))
+        for op in (3, {}, {"name": []}, {"name": "a", "scope": 1}, {"name": "a", "attributes": {"parameters": 1}}):
+            graph = {"ops": [op]} if op else {}
+            with self.assertRaisesRegex(placewright.PlacementError, "graph.json: is no network"):
+                self.apply(Chain(), self.write(whole), graph=self.write(graph, "graph.json"))
         with self.assertRaisesRegex(placewright.PlacementError, "none.json: No such file"):
             self.apply(Chain(), self.folder / "none.json")
         (self.folder / "broken.json").write_text("{")

@@ -140,7 +140,8 @@ class ThereAndBack(TestCase):
         subprocess.run([*run, "--export", str(self.folder / "model.json")], check=True, capture_output=True)
         self.assertEqual(len(self.ops()), 176)
         devices = [f"gpu:{index}=cpu" for index in range(4)] + ["cpu:0=cpu"]
-        result = subprocess.run([*run, "--placement", str(self.optimize()), "--devices", *devices], check=True, capture_output=True, text=True)
+        run += ["--placement", str(self.optimize()), "--devices", *devices]
+        result = subprocess.run(run, check=True, capture_output=True, text=True)
         self.assertIn("1 steps of batch 2: mean ", result.stdout)
 
 

@@ -218,11 +218,11 @@ class Structure(TestCase):
         self.assertEqual(ops["mul"]["inputs"], ["add", "mask"])
 
     def test_recurrent_layers(self) -> None:
-        for model, each in ((nn.LSTM(3, 4, 2), 13), (nn.GRU(3, 4, 2, bidirectional=True), 12)):
+        for model, each in ((nn.LSTM(3, 4, 2), 13), (nn.GRU(3, 4, 2, bidirectional=True), 12), (nn.LSTM(3, 4, bias=False), 13)):
             ops = self.export(model, torch.zeros(7, 2, 3))
             op = ops[model.mode.lower()]
             weights = sum(parameter.numel() for parameter in model.parameters() if parameter.dim() == 2)
-            states = 4 * 2 * (2 if model.bidirectional else 1)
+            states = 4 * model.num_layers * (2 if model.bidirectional else 1)
             self.assertEqual(op["flops"], 14 * (2 * weights + each * states))
             self.assertEqual(len(op["attributes"]["parameters"]), len(model.state_dict()))
 
@@ -241,6 +241,19 @@ class Structure(TestCase):
         self.assertEqual(ops["cell/lstm_cell_1"]["inputs"][:3], ["unbind:1", "cell/lstm_cell", "cell/lstm_cell:1"])
         self.assertEqual(ops["cell/lstm_cell"]["flops"], 2 * (2 * 16 * 7 + 13 * 4))
         self.assertEqual(ops["cell/weight_ih"]["kind"], "parameter")
+
+    def test_packed_sequence(self) -> None:
+        class Packed(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.lstm = nn.LSTM(3, 4, batch_first=True)
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                packed = nn.utils.rnn.pack_padded_sequence(x, torch.tensor([5, 2]), batch_first=True)
+                return nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0])[0]
+
+        ops = self.export(Packed(), torch.zeros(2, 5, 3))
+        self.assertEqual(ops["lstm/lstm"]["flops"], 7 * (2 * 16 * 7 + 13 * 4))
 
     def test_attention_of_pytorch_counts_what_it_is_made_of(self) -> None:
         ops = self.export(nn.MultiheadAttention(16, 2), (torch.zeros(5, 3, 16),) * 3)
