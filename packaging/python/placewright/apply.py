@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, TypeV
 import torch
 from torch.utils._pytree import tree_map
 
-from .calls import Call, Calls, tensors_in, unwatch
+from .calls import Call, Calls, Pass, tensors_in, unwatch
 from .flops import VIEWS, has_formula
 from .placement import Devices, File, Plan, read_placement
 
@@ -31,17 +31,13 @@ class _Copy(NamedTuple):
 
 
 class _Copies:
-    """Copies of tensors on other devices, so that each is sent to a device once. They live as long as the tensor, at most for a pass."""
+    """Copies of tensors on other devices, so that each is sent to a device once. They live as long as the tensor."""
 
     def __init__(self) -> None:
         self._copies: Dict[int, Dict[torch.device, _Copy]] = {}  # by identity of the source
         self._sources: Dict[int, "weakref.ref[torch.Tensor]"] = {}  # by identity of the copy
         self._replacements: Dict[int, torch.Tensor] = {}  # what a tensor became by a change in place on another device
         self._watched: Dict[int, "weakref.ref[torch.Tensor]"] = {}
-
-    def clear(self) -> None:
-        """Forgets all."""
-        self.__init__()  # type: ignore[misc]
 
     @property
     def any_replaced(self) -> bool:
@@ -60,7 +56,9 @@ class _Copies:
         version = _version(tensor)
         known = self._copies.get(id(tensor), {}).get(device)
         if known is not None and known.source_version == version and known.version == _version(known.tensor):
-            return known.tensor
+            # A copy that was made without gradients is of no use where there are some.
+            if known.tensor.requires_grad or not (tensor.requires_grad and torch.is_grad_enabled()):
+                return known.tensor
         moved = tensor.to(device)
         moved_version = _version(moved)
         self._watch(tensor)
@@ -105,30 +103,40 @@ class _Copies:
             self._watched[key] = weakref.ref(tensor, forget)
 
 
+class _PlacedPass(Pass):
+    def __init__(self) -> None:
+        super().__init__()
+        self.copies = _Copies()
+
+
 class _Placed(Calls):
     """Runs each call on its device."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__()
         self._plan = plan
-        self._copies = _Copies()
+
+    def begin(self) -> Pass:
+        return _PlacedPass()
 
     def run(self, call: Call, function: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
+        copies = self.current.copies
         args, kwargs = self._newest((args, kwargs))
         tensors = tensors_in((args, kwargs))
         device = self._device_of(call, args, tensors)
         if device is not None and any(tensor.device != device for tensor in tensors):
-            args, kwargs = tree_map(lambda item: self._copies.on(item, device) if isinstance(item, torch.Tensor) else item, (args, kwargs))
+            args, kwargs = tree_map(lambda item: copies.on(item, device) if isinstance(item, torch.Tensor) else item, (args, kwargs))
         result = function(*args, **kwargs)
         if call.changes_input and args:
-            self._copies.changed(args[0], call.replaces_input)
+            copies.changed(args[0], call.replaces_input)
         return result
 
     def _newest(self, value: Any) -> Any:
         """What stands for the tensors in a value."""
-        if not self._copies.any_replaced:
+        copies = self.current.copies
+        if not copies.any_replaced:
             return value
-        return tree_map(lambda item: self._copies.newest(item) if isinstance(item, torch.Tensor) else item, value)
+        return tree_map(lambda item: copies.newest(item) if isinstance(item, torch.Tensor) else item, value)
 
     def _device_of(self, call: Call, args: Tuple[Any, ...], tensors: List[torch.Tensor]) -> Optional[torch.device]:
         if not tensors:
@@ -149,10 +157,7 @@ class _Placed(Calls):
         return self._newest(result)
 
     def settle(self) -> None:
-        self._copies.settle()
-
-    def finish(self) -> None:
-        self._copies.clear()
+        self.current.copies.settle()
 
 
 def _move_state(model: torch.nn.Module, plan: Plan) -> None:

@@ -64,10 +64,10 @@ def _default_loss(output: Any, targets: Any) -> torch.Tensor:
     return first.mean() if targets is None else torch.nn.functional.cross_entropy(first, targets)
 
 
-def _wait() -> None:
-    """Until all GPUs are done."""
-    for index in range(torch.cuda.device_count()):
-        torch.cuda.synchronize(index)
+def _wait(model: torch.nn.Module) -> None:
+    """Until the GPUs of a model are done."""
+    for device in {tensor.device for tensor in itertools.chain(model.parameters(), model.buffers()) if tensor.is_cuda}:
+        torch.cuda.synchronize(device)
 
 
 def _batches(data: Any) -> Iterator[Tuple[Any, Any]]:
@@ -88,7 +88,6 @@ def _write_trace(file: File, step: Callable[[], None]) -> None:
         profiler = torch.autograd.profiler.profile(use_kineto=False)
     with profiler:
         step()
-        _wait()
     profiler.export_chrome_trace(str(file))
 
 
@@ -104,7 +103,7 @@ def benchmark(
     graph: Optional[File] = None,
     on_conflict: str = "error",
 ) -> StepTimes:
-    """Trains a model for some steps and measures them: forward, loss, backward and update, until all GPUs are done.
+    """Trains a model for some steps and measures them: forward, loss, backward and update, until its GPUs are done.
 
     The first step does not count, nor does one with a smaller batch than it (the last of an epoch). The model is trained by this.
 
@@ -135,6 +134,7 @@ def benchmark(
         first = tensors_in(output)[0]
         loss(output, _to(targets, first.device)).backward()
         optimizer.step()
+        _wait(model)
 
     was_training = model.training
     model.train()
@@ -146,10 +146,9 @@ def benchmark(
             size = _batch_size(inputs)
             if batch_size is not None and size < batch_size:
                 continue
-            _wait()
+            _wait(model)
             began = time.perf_counter()
             step(inputs, targets)
-            _wait()
             if batch_size is None:
                 batch_size, first = size, (inputs, targets)
             else:

@@ -99,12 +99,12 @@ def kind_named(name: str) -> str:
     return _KINDS.get(name, name)
 
 
-# Attributes that are tensors, and methods that tell of a tensor what is known without its numbers.
+# Attributes that are tensors, and methods that need no numbers of their tensor and give none.
 _TENSOR_ATTRIBUTES = frozenset(("H", "T", "_base", "data", "grad", "imag", "mH", "mT", "real"))
 _QUESTIONS = frozenset(
     (
         "__len__ data_ptr dim element_size get_device has_names is_complex is_contiguous is_floating_point is_inference is_pinned"
-        " nelement numel size storage_offset stride"
+        " nelement numel register_hook requires_grad_ retain_grad size storage_offset stride"
     ).split()
 )
 
@@ -208,13 +208,20 @@ class _Indexing:
 _INDEXING = _Indexing()
 
 
+class Pass:
+    """What is known during a forward pass."""
+
+    def __init__(self) -> None:
+        self.scopes: List[str] = []  #: the modules that run, the innermost last
+        self.counts: Dict[Tuple[str, str], int] = {}  #: how often a scope has called a kind
+
+
 class Calls(TorchFunctionMode):
-    """Sees and names all calls of a model's forward pass; what is done with them is `run`'s."""
+    """Sees and names all calls of a model's forward pass; what is done with them is `run`'s. Several threads may run the model."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._scopes: List[str] = []
-        self._counts: Dict[Tuple[str, str], int] = {}
+        self._passes: Dict[int, Any] = {}  # by thread
 
     def __enter__(self) -> Any:
         _INDEXING.begin()
@@ -223,6 +230,15 @@ class Calls(TorchFunctionMode):
     def __exit__(self, *error: Any) -> None:
         super().__exit__(*error)
         _INDEXING.end()
+
+    def begin(self) -> Pass:
+        """What a new pass starts with."""
+        return Pass()
+
+    @property
+    def current(self) -> Any:
+        """The pass of this thread."""
+        return self._passes[threading.get_ident()]
 
     def run(self, call: Call, function: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
         """Runs a call and gives its result."""
@@ -233,15 +249,16 @@ class Calls(TorchFunctionMode):
         name, counts = _describe(func)
         if not counts:
             return func(*args, **kwargs)
-        scope = self._scopes[-1]
+        current = self.current
+        scope = current.scopes[-1]
         if name == "__getitem__":
             kind = _kind_of_index(args[1])
         elif name == "__setitem__":
             kind = "index_put"
         else:
             kind = kind_named(name)
-        count = self._counts.get((scope, kind), 0)
-        self._counts[scope, kind] = count + 1
+        count = current.counts.get((scope, kind), 0)
+        current.counts[scope, kind] = count + 1
         label = (scope + "/" if scope else "") + kind + (f"_{count}" if count else "")
         functional = bool(kwargs.get("inplace", False))
         changes = functional or name == "__setitem__" or (name.endswith("_") and not name.endswith("__"))
@@ -254,30 +271,28 @@ class Calls(TorchFunctionMode):
     def settle(self) -> None:
         """After a pass that raised no error."""
 
-    def finish(self) -> None:
-        """After every pass."""
-
     def run_module(self, scope: str, forward: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
         """Runs the forward of a module; the first one is a pass."""
-        if not self._scopes:
+        current = self._passes.get(threading.get_ident())
+        if current is None:
             return self._run_pass(scope, forward, args, kwargs)
-        self._scopes.append(scope)
+        current.scopes.append(scope)
         try:
             return self.result(forward(*args, **kwargs))
         finally:
-            self._scopes.pop()
+            current.scopes.pop()
 
     def _run_pass(self, scope: str, forward: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
-        self._scopes = [scope]
-        self._counts = {}
+        thread = threading.get_ident()
+        self._passes[thread] = self.begin()
+        self.current.scopes.append(scope)
         try:
             with self:
                 result = self.result(forward(*args, **kwargs))
             self.settle()
             return result
         finally:
-            self._scopes = []
-            self.finish()
+            del self._passes[thread]
 
     def watch(self, model: torch.nn.Module) -> None:
         """From now on sees the calls of `model`. A module that runs by itself (again, for the backward pass of a checkpoint) is a pass

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Dict, Optional
 
 import torch
@@ -140,6 +141,35 @@ class Equal(TestCase):
         self.check(torchvision.models.mobilenet_v2(num_classes=10), torch.randn(2, 3, 33, 33))
         model = torchvision.models.googlenet(num_classes=10, init_weights=False)
         self.check(model, torch.randn(2, 3, 64, 64), loss=lambda outputs: sum(output.square().sum() for output in outputs))
+
+    def test_copy_without_gradients_is_not_used_with_them(self) -> None:
+        class Scaled(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.linear = nn.Linear(4, 4)
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                y = self.linear(x)
+                with torch.no_grad():
+                    size = y.abs().sum()
+                return torch.tanh(y) * size
+
+        for seed in range(8):
+            self.check(Scaled(), torch.randn(3, 4), seed=seed)
+
+    def test_threads(self) -> None:
+        model = Residual().eval()
+        inputs = [torch.randn(2, 3, 5, 5) for _ in range(8)]
+        placewright.export(model, inputs[0], self.folder / "model.json", training=False)
+        expected = [model(x) - 0 for x in inputs]
+        file = self.random_placement(self.ops())
+        seen = model.seen.clone()
+        placewright.apply(model, file, devices={f"gpu:{index}": "cpu" for index in range(4)})
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(model, inputs * 4))
+        self.assertFalse(torch.equal(model.seen, seen))
+        for index, result in enumerate(found):
+            self.assertTrue(torch.equal(result, expected[index % 8]))
 
     def test_checkpoint(self) -> None:
         """What runs again in the backward pass runs on its devices too."""
