@@ -82,12 +82,19 @@ class Equal(TestCase):
         result.update((name, tensor.detach().clone()) for name, tensor in model.state_dict().items())
         return result
 
-    def check(self, model: nn.Module, *inputs: Any, seed: int = 1, loss: Optional[Callable[[Any], torch.Tensor]] = None) -> Machine:
-        """Places every op by chance; gives the machine that it ran on."""
+    def check(
+        self,
+        model: nn.Module,
+        *inputs: Any,
+        seed: int = 1,
+        loss: Optional[Callable[[Any], torch.Tensor]] = None,
+        placement: Optional[Dict[str, str]] = None,
+    ) -> Machine:
+        """Places every op, by chance if no placement is given; gives the machine that it ran on."""
         model = model.double()
         inputs = tuple(item.double() if item.is_floating_point() else item for item in inputs)
         placewright.export(model, inputs, self.folder / "model.json")
-        file = self.random_placement(self.ops(), seed=seed)
+        file = self.write_placement(placement) if placement else self.random_placement(self.ops(), seed=seed)
         expected = self.step(copy.deepcopy(model), inputs, loss)
         with Machine() as machine:
             placewright.apply(model, file, graph=self.folder / "model.json")
@@ -154,8 +161,8 @@ class Equal(TestCase):
                     size = y.abs().sum()
                 return torch.tanh(y) * size
 
-        for seed in range(8):
-            self.check(Scaled(), torch.randn(3, 4), seed=seed)
+        placement = {"x": "cpu:0", "linear/linear": "gpu:0", "abs": "gpu:1", "sum": "gpu:1", "tanh": "gpu:1", "mul": "gpu:1"}
+        self.check(Scaled(), torch.randn(3, 4), placement=placement)
 
     def test_threads(self) -> None:
         model = Residual().eval()
