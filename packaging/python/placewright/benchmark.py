@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""How long training steps take under a placement."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import statistics
+import time
+from typing import Any, Callable, Iterator, Mapping, Optional, Tuple
+
+import torch
+from torch.utils._pytree import tree_map
+
+from .apply import apply
+from .calls import Watched, tensors_in
+from .placement import Devices, File
+
+Loss = Callable[[Any, Any], torch.Tensor]
+
+
+@dataclasses.dataclass(frozen=True)
+class StepTimes:
+    """Seconds of training steps."""
+
+    times_s: Tuple[float, ...]
+    batch: int
+
+    @property
+    def mean_s(self) -> float:
+        return statistics.fmean(self.times_s)
+
+    @property
+    def deviation_s(self) -> float:
+        """The standard deviation of the sample; 0 for a single step."""
+        return statistics.stdev(self.times_s) if len(self.times_s) > 1 else 0.0
+
+    @property
+    def median_s(self) -> float:
+        return statistics.median(self.times_s)
+
+    def __str__(self) -> str:
+        return (
+            f"{len(self.times_s)} steps of batch {self.batch}: mean {self.mean_s * 1e3:.3f} ms, deviation {self.deviation_s * 1e3:.3f} ms,"
+            f" median {self.median_s * 1e3:.3f} ms"
+        )
+
+
+def _to(value: Any, device: Optional[torch.device]) -> Any:
+    if device is None:
+        return value
+    return tree_map(lambda item: item.to(device) if isinstance(item, torch.Tensor) else item, value)
+
+
+def _call(model: torch.nn.Module, inputs: Any) -> Any:
+    if isinstance(inputs, Mapping):
+        return model(**inputs)
+    return model(inputs) if isinstance(inputs, torch.Tensor) else model(*inputs)
+
+
+def _default_loss(output: Any, targets: Any) -> torch.Tensor:
+    """Cross entropy of the first output; without targets its mean."""
+    first = tensors_in(output)[0]
+    return first.mean() if targets is None else torch.nn.functional.cross_entropy(first, targets)
+
+
+def _wait(model: torch.nn.Module) -> None:
+    """Until the GPUs of a model are done."""
+    for device in {tensor.device for tensor in itertools.chain(model.parameters(), model.buffers()) if tensor.is_cuda}:
+        torch.cuda.synchronize(device)
+
+
+def _batches(data: Any) -> Iterator[Tuple[Any, Any]]:
+    """Pairs of inputs and targets. A tensor, a pair or a mapping is one batch, taken again and again."""
+    repeated = isinstance(data, (torch.Tensor, tuple, Mapping))
+    for batch in itertools.repeat(data) if repeated else data:
+        yield tuple(batch) if isinstance(batch, (tuple, list)) and len(batch) == 2 else (batch, None)  # type: ignore[misc]
+
+
+def _write_trace(file: File, step: Callable[[], None]) -> None:
+    profiler: Any
+    if torch.profiler.kineto_available():
+        activities = [torch.profiler.ProfilerActivity.CPU]
+        if torch.cuda.is_available():
+            activities.append(torch.profiler.ProfilerActivity.CUDA)
+        profiler = torch.profiler.profile(activities=activities)
+    else:
+        profiler = torch.autograd.profiler.profile(use_kineto=False)
+    with profiler:
+        step()
+    profiler.export_chrome_trace(str(file))
+
+
+def benchmark(
+    model: torch.nn.Module,
+    placement: Optional[File],
+    data: Any,
+    steps: int = 20,
+    optimizer: Optional[torch.optim.Optimizer] = None,
+    loss: Optional[Loss] = None,
+    trace: Optional[File] = None,
+    devices: Optional[Devices] = None,
+    graph: Optional[File] = None,
+    on_conflict: str = "error",
+) -> StepTimes:
+    """Trains a model for some steps and measures them: forward, loss, backward and update, until its GPUs are done.
+
+    The first step does not count, nor does one with a smaller batch than it (the last of an epoch). The model is trained by this.
+
+    Args:
+        placement: applied first, with `devices`, `graph` and `on_conflict` as in `apply`; None leaves the model where it is.
+        data: a loader of batches, or one batch for all steps: inputs and targets, or a tensor or mapping of inputs alone. Inputs are what
+            `export` takes.
+        steps: how many count, at most.
+        optimizer: of the model's parameters; SGD if not given.
+        loss: of outputs and targets (None if the batch has none), on the device of the first output. Cross entropy of the first output if
+            not given, its mean without targets.
+        trace: a file for a Chrome trace of one more step.
+
+    Raises:
+        ValueError: the data are too few to measure a step.
+    """
+    if placement is not None:
+        apply(model, placement, devices, graph, on_conflict)
+    optimizer = optimizer or torch.optim.SGD(model.parameters(), lr=1e-3)
+    loss = loss or _default_loss
+    # A placed model takes its inputs from where they are.
+    placed = isinstance(vars(model).get("forward"), Watched)
+    start = None if placed else next((parameter.device for parameter in model.parameters()), None)
+
+    def step(inputs: Any, targets: Any) -> None:
+        optimizer.zero_grad()
+        output = _call(model, _to(inputs, start))
+        first = tensors_in(output)[0]
+        loss(output, _to(targets, first.device)).backward()
+        optimizer.step()
+        _wait(model)
+
+    was_training = model.training
+    model.train()
+    times = []
+    batch_size = None
+    try:
+        batches = _batches(data)
+        for inputs, targets in batches:
+            size = _batch_size(inputs)
+            if batch_size is not None and size < batch_size:
+                continue
+            _wait(model)
+            began = time.perf_counter()
+            step(inputs, targets)
+            if batch_size is None:
+                batch_size, first = size, (inputs, targets)
+            else:
+                times.append(time.perf_counter() - began)
+            if len(times) >= steps:
+                break
+        if not times:
+            raise ValueError("no step to measure: the data hold fewer than two whole batches, or steps is less than 1")
+        if trace is not None:
+            _write_trace(trace, lambda: step(*first))
+    finally:
+        model.train(was_training)
+    return StepTimes(tuple(times), batch_size or 0)
+
+
+def _batch_size(inputs: Any) -> int:
+    return next((int(tensor.shape[0]) for tensor in tensors_in(inputs) if tensor.dim() > 0), 1)

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""How much a call computes, by its kind and shapes: the conventions of core/graph/flops.hpp.
+
+A multiply-add is two. Convolutions, products and linear layers count nothing for a bias; normalisations four an element; functions of an
+element one, composed ones as many as they are composed of; pools one for each element in each window; sums and means one an element of the
+input; softmax five an element; recurrent layers their products and what each step does to an element of the state; attention its two
+products and a softmax over the scores. What only moves data counts none.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Callable, Dict, Optional, Sequence
+
+Shape = Sequence[int]
+Formula = Callable[[Sequence[Shape], Sequence[Shape], int], float]
+
+
+def _each(count: int) -> Formula:
+    """FLOPs an element of the first output."""
+    return lambda inputs, outputs, window: count * prod(outputs[0])
+
+
+def _each_input(count: int) -> Formula:
+    """FLOPs an element of the first input."""
+    return lambda inputs, outputs, window: count * prod(inputs[0])
+
+
+def _convolution(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -> float:
+    """Each output element sums over the input channels of its group and the kernel."""
+    return 2 * prod(outputs[0]) * prod(inputs[1][1:])
+
+
+def _transposed_convolution(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -> float:
+    """Each input element goes to the output channels of its group and the kernel."""
+    return 2 * prod(inputs[0]) * prod(inputs[1][1:])
+
+
+def _product(operand: int) -> Formula:
+    """Rows of an operand times columns of the next."""
+    return lambda inputs, outputs, window: 2 * prod(outputs[0]) * inputs[operand][-1]
+
+
+def _bilinear(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -> float:
+    _, first, second = inputs[2]
+    return 2 * prod(outputs[0]) * (first * second + second)
+
+
+def _attention(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -> float:
+    query, key, value = inputs[:3]
+    return prod(query[:-1]) * key[-2] * (2 * query[-1] + 2 * value[-1] + 5)
+
+
+def _pool(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -> float:
+    return prod(outputs[0]) * window
+
+
+def _local_response_norm(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -> float:
+    return prod(outputs[0]) * (window + 5)
+
+
+def _cells(gates: int, each: int) -> Formula:
+    """All matrices once a step, and `each` an element of the state for every layer and direction; the weights are (gates x hidden) x
+    columns, and every second one is that of the state."""
+
+    def count(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -> float:
+        rows = prod(inputs[0][:-1])
+        matrices = [shape for shape in inputs[1:] if len(shape) == 2]
+        return rows * (sum(2 * prod(shape) for shape in matrices) + sum(each * shape[0] / gates for shape in matrices[1::2]))
+
+    return count
+
+
+def _none(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -> float:
+    return 0
+
+
+#: Kinds whose outputs are the memory of their first input.
+VIEWS = frozenset(
+    (
+        "chunk detach expand flatten identity narrow permute reshape select slice split squeeze transpose unbind unflatten unsqueeze"
+        " view"
+    ).split()
+)
+#: Views of a range of their input.
+RANGES = frozenset(("narrow", "slice"))
+#: What takes nothing of its input but the shape.
+SHAPED = frozenset(
+    "empty_like full_like ones_like rand_like randint_like randn_like zeros_like new_empty new_full new_ones new_tensor new_zeros".split()
+)
+
+_FORMULAS: Dict[str, Formula] = {
+    **dict.fromkeys(("conv1d", "conv2d", "conv3d"), _convolution),
+    **dict.fromkeys(("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"), _transposed_convolution),
+    **dict.fromkeys(("linear", "matmul", "bmm", "mm"), _product(0)),
+    **dict.fromkeys(("addmm", "baddbmm"), _product(1)),
+    "bilinear": _bilinear,
+    "scaled_dot_product_attention": _attention,
+    "embedding_bag": _each_input(1),
+    **dict.fromkeys(("batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"), _each(4)),
+    "normalize": _each(3),
+    "local_response_norm": _local_response_norm,
+    "gelu": _each(8),
+    "hardswish": _each(5),
+    **dict.fromkeys(("mish", "hardsigmoid"), _each(4)),
+    **dict.fromkeys(("softplus", "elu", "selu", "celu", "logsigmoid"), _each(3)),
+    **dict.fromkeys(("glu", "silu", "hardtanh", "relu6", "clamp", "leaky_relu", "prelu", "rsqrt", "alpha_dropout"), _each(2)),
+    **dict.fromkeys(("softmax", "log_softmax"), _each(5)),
+    **dict.fromkeys((f"{pool}_pool{rank}d" for pool in ("max", "avg") for rank in (1, 2, 3)), _pool),
+    **dict.fromkeys((f"adaptive_{pool}_pool{rank}d" for pool in ("max", "avg") for rank in (1, 2, 3)), _each_input(1)),
+    **dict.fromkeys(("mean", "sum", "max", "min", "cumsum", "argmax", "argmin", "nll_loss"), _each_input(1)),
+    **dict.fromkeys(("cross_entropy", "kl_div"), _each_input(4)),
+    **dict.fromkeys(("mse_loss", "l1_loss"), _each_input(3)),
+    "smooth_l1_loss": _each_input(5),
+    "binary_cross_entropy": _each_input(6),
+    "binary_cross_entropy_with_logits": _each_input(7),
+    **dict.fromkeys(("lstm", "lstm_cell"), _cells(4, 13)),
+    **dict.fromkeys(("gru", "gru_cell"), _cells(3, 12)),
+    **dict.fromkeys(("rnn", "rnn_cell"), _cells(1, 3)),
+    **dict.fromkeys(
+        "relu sigmoid tanh exp log sqrt pow abs neg round sign add sub mul div dropout dropout1d dropout2d dropout3d".split(), _each(1)
+    ),
+    **dict.fromkeys(
+        (
+            "embedding cat stack clone contiguous pad pixel_shuffle gather index_select masked_fill where one_hot eq ge gt le lt ne"
+            " index_put copy roll flip bernoulli fill zero"
+        ).split(),
+        _none,
+    ),
+    **dict.fromkeys(VIEWS, _none),
+    **dict.fromkeys(SHAPED, _none),
+}
+
+
+def has_formula(kind: str) -> bool:
+    """Whether forward_flops knows a kind."""
+    return kind in _FORMULAS
+
+
+def forward_flops(kind: str, inputs: Sequence[Shape], outputs: Sequence[Shape], window: int = 1) -> Optional[float]:
+    """FLOPs of a call; None for a kind, or shapes, without a formula.
+
+    Args:
+        kind: one of core/graph/kinds.cpp.
+        inputs: shapes of its tensors, parameters among them, in the order of the functional form: conv2d(input, weight, bias). States of
+            recurrent layers are left out.
+        outputs: shapes of its results.
+        window: elements of the window of a pool, or channels of a normalisation across them.
+    """
+    formula = _FORMULAS.get(kind)
+    if formula is None:
+        return None
+    try:
+        return float(formula(inputs, outputs, window))
+    except (IndexError, ValueError):
+        return None

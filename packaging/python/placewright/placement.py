@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: MIT
+"""What a placement file says of a model: the device of each call, module, parameter and buffer."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any, Dict, Iterable, List, Mapping, NoReturn, Optional, Union
+
+import torch
+
+Devices = Mapping[Union[str, int], Union[str, torch.device]]
+File = Union[str, Path]
+
+
+class PlacementError(ValueError):
+    """A placement that can't be read, or that does not fit the model or this computer."""
+
+
+@dataclasses.dataclass
+class Plan:
+    """The devices of a model."""
+
+    calls: Dict[str, torch.device]  #: by name; a call that is not in it runs where its module is
+    modules: Dict[str, torch.device]  #: by path, '/' separated; modules of which nothing is said are not in it
+    tensors: Dict[str, torch.device]  #: of parameters and buffers, by name
+
+
+@dataclasses.dataclass
+class _Op:
+    """What is known of an op of the placement."""
+
+    name: str
+    device: torch.device
+    module: str  # dotted
+    holds: List[str]  # parameters and buffers
+
+
+def _list(names: Iterable[str]) -> str:
+    """`"a", "b", "c" and 4 more`."""
+    names = list(dict.fromkeys(names))
+    shown = ", ".join(json.dumps(name) for name in names[:5])
+    return shown + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+class _Reader:
+    def __init__(self, model: torch.nn.Module, file: File, devices: Optional[Devices], graph: Optional[File], on_conflict: str) -> None:
+        if on_conflict not in ("error", "majority"):
+            raise ValueError(f'on_conflict is {on_conflict!r}, expected "error" or "majority"')
+        self._file = str(file)
+        self._graph = graph
+        self._majority = on_conflict == "majority"
+        self._devices = devices
+        self._resolved: Dict[Any, torch.device] = {}
+        self._modules = [path for path, _ in model.named_modules(remove_duplicate=False)]
+        # All names of each tensor, tied ones together.
+        self._tensors: Dict[int, List[str]] = {}
+        self._is_parameter: Dict[str, bool] = {}
+        for prefix, module in model.named_modules(remove_duplicate=False):
+            for table in (module._parameters, module._buffers):
+                for key, tensor in table.items():
+                    if tensor is not None:
+                        name = f"{prefix}.{key}" if prefix else key
+                        self._tensors.setdefault(id(tensor), []).append(name)
+                        self._is_parameter[name] = table is module._parameters
+
+    def fail(self, problem: str) -> NoReturn:
+        raise PlacementError(f"{self._file}: {problem}")
+
+    def _json(self, file: File) -> Dict[str, Any]:
+        try:
+            document = json.loads(Path(file).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise PlacementError(f"{file}: {error.strerror or error}") from error
+        except (ValueError, RecursionError) as error:
+            raise PlacementError(f"{file}: is not JSON: {error}") from error
+        if not isinstance(document, dict):
+            raise PlacementError(f"{file}: holds no object, expected a placement")
+        return document
+
+    def read(self) -> Plan:
+        document = self._json(self._file)
+        if "format" not in document:
+            return self._read_device_map(document)
+        if document["format"] != "placewright.placement":
+            self.fail(f'"format" is {document["format"]!r}, expected "placewright.placement", or a device_map without "format"')
+        if document.get("version") != 1:
+            self.fail(f'"version" is {document.get("version")!r}, expected 1')
+        placement = document.get("placement")
+        if not isinstance(placement, dict) or not all(isinstance(device, str) for device in placement.values()):
+            self.fail('"placement" is not an object of device names by op')
+        parts = [name for name in placement if re.search(r"_shard\d+$", name)]
+        if parts:
+            self.fail(f"places parts of ops, which PyTorch runs as a whole: {_list(parts)}; search for one without --shard")
+        return self._plan([(name, self._device(device)) for name, device in placement.items()])
+
+    def _device(self, name: Union[str, int]) -> torch.device:
+        if name not in self._resolved:
+            self._resolved[name] = self._resolve(name)
+        return self._resolved[name]
+
+    def _resolve(self, name: Union[str, int]) -> torch.device:
+        if self._devices is not None:
+            if name not in self._devices:
+                self.fail(f"device {json.dumps(name)} is not in devices, which has {_list(map(str, self._devices)) or 'none'}")
+            wanted = self._devices[name]
+        elif isinstance(name, int):
+            wanted = f"cuda:{name}"
+        else:
+            kind, _, index = name.partition(":")
+            wanted = {"gpu": f"cuda:{index or 0}", "cpu": "cpu"}.get(kind, name)
+        example = 'devices={"gpu:0": "cuda:0", "gpu:1": "cpu"}'
+        try:
+            device = torch.device(wanted)
+        except RuntimeError:
+            device = torch.device("meta")
+        if device.type == "meta":
+            self.fail(f"device {json.dumps(name)} has no counterpart in PyTorch; name one as in {example}")
+        if device.type == "cuda" and device.index is None:
+            device = torch.device("cuda", 0)
+        if device.type == "cuda" and device.index >= torch.cuda.device_count():
+            self.fail(f"device {json.dumps(name)} is {device}, but there are {torch.cuda.device_count()} GPUs; name others as in {example}")
+        return device
+
+    def _plan(self, placement: List[Any]) -> Plan:
+        ops = self._ops_by_graph(placement) if self._graph is not None else self._ops_by_name(placement)
+        by_module: Dict[str, List[_Op]] = {}
+        for op in ops:
+            by_module.setdefault(op.module, []).append(op)
+        modules: Dict[str, torch.device] = {}
+        for path in self._modules:
+            # Of what is said nothing is with the module around it.
+            own = by_module.get(path)
+            if own:
+                modules[path] = _most(op.device for op in own)
+            elif path and path.rpartition(".")[0] in modules:
+                modules[path] = modules[path.rpartition(".")[0]]
+        return Plan(
+            calls={op.name: op.device for op in ops},
+            modules={path.replace(".", "/"): device for path, device in modules.items()},
+            tensors=self._place_tensors(ops, by_module, modules),
+        )
+
+    def _ops_by_name(self, placement: List[Any]) -> List[_Op]:
+        """Names as `export` gives them: the path of the module and what it calls, or that of a parameter which several ops read."""
+        known = set(self._modules)
+        ops, unknown = [], []
+        for name, device in placement:
+            dotted = name.replace("/", ".")
+            module = dotted.rpartition(".")[0]
+            if module not in known:
+                unknown.append(name)
+            ops.append(_Op(name, device, module, [dotted] if dotted in self._is_parameter else []))
+        if unknown:
+            self.fail(
+                f"ops of modules that the model does not have: {_list(unknown)}; if the network was not written by placewright.export,"
+                " pass it as graph= (convert NETWORK graph.json writes it)"
+            )
+        return ops
+
+    def _ops_by_graph(self, placement: List[Any]) -> List[_Op]:
+        assert self._graph is not None
+        document = self._json(self._graph)
+        by_name = {}
+        try:
+            for op in document["ops"]:
+                by_name[op["name"]] = (op.get("scope", "").replace("/", "."), list(op.get("attributes", {}).get("parameters", [])))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise PlacementError(f"{self._graph}: is no network, expected a file of placewright.export or convert") from error
+        missing = [name for name, _ in placement if name not in by_name]
+        if missing:
+            self.fail(f"ops that are not in {self._graph}: {_list(missing)}")
+        known = set(self._modules)
+        unknown = [name for name, _ in placement if by_name[name][0] not in known]
+        if unknown:
+            raise PlacementError(f"{self._graph}: ops of modules that the model does not have: {_list(unknown)}")
+        return [_Op(name, device, *by_name[name]) for name, device in placement]
+
+    def _place_tensors(
+        self, ops: List[_Op], by_module: Dict[str, List[_Op]], modules: Dict[str, torch.device]
+    ) -> Dict[str, torch.device]:
+        held = {name: op.device for op in ops for name in op.holds}
+        result: Dict[str, torch.device] = {}
+        conflicts: Dict[str, List[_Op]] = {}
+        for names in self._tensors.values():
+            device = next((held[name] for name in names if name in held), None)
+            if device is None:
+                module = names[0].rpartition(".")[0]
+                own = by_module.get(module, [])
+                if self._is_parameter[names[0]] and len({op.device for op in own}) > 1:
+                    conflicts[module] = own
+                device = modules.get(module, ops[0].device if ops else torch.device("cpu"))
+            result.update(dict.fromkeys(names, device))
+        if conflicts and not self._majority:
+            module, own = next(iter(conflicts.items()))
+            places = ", ".join(f"{json.dumps(op.name)} on {op.device}" for op in own[:6]) + (" ..." if len(own) > 6 else "")
+            self.fail(
+                f"module {json.dumps(module)} has parameters, and its ops are on several devices: {places}. Pass the network file as"
+                ' graph=, which says what op holds them, or on_conflict="majority" to put them where most of these ops are'
+                + (f" ({len(conflicts)} modules are like this)" if len(conflicts) > 1 else "")
+            )
+        return result
+
+    def _read_device_map(self, document: Dict[str, Any]) -> Plan:
+        """A device_map of Hugging Face Accelerate: the longest dotted prefix counts, "" is the whole model."""
+        devices: Dict[str, torch.device] = {}
+        for key, value in document.items():
+            if value == "disk":
+                self.fail(f"{json.dumps(key)} is on disk, which only Accelerate's dispatch_model does; expected a device")
+            if isinstance(value, bool) or not isinstance(value, (int, str)):
+                self.fail(f"{json.dumps(key)} is {json.dumps(value)}, expected the number of a GPU or the name of a device")
+            devices[key] = self._device(value)
+
+        def device_of(name: str) -> Optional[torch.device]:
+            while name and name not in devices:
+                name = name.rpartition(".")[0]
+            return devices.get(name)
+
+        unknown = [key for key in devices if key and key not in self._is_parameter and key not in self._modules]
+        if unknown:
+            self.fail(f"neither modules nor parameters of the model: {_list(unknown)}")
+        result: Dict[str, torch.device] = {}
+        missing = []
+        for names in self._tensors.values():
+            places = {name: device_of(name) for name in names}
+            missing += [name for name, device in places.items() if device is None]
+            found = {device for device in places.values() if device is not None}
+            if len(found) > 1:
+                self.fail(f"{_list(names)} are one tied parameter, but on several devices")
+            result.update((name, device) for name, device in places.items() if device is not None)
+        if missing:
+            self.fail(f"no device for {_list(missing)}")
+        modules = {path.replace(".", "/"): device for path in self._modules for device in [device_of(path)] if device is not None}
+        return Plan(calls={}, modules=modules, tensors=result)
+
+
+def _most(devices: Iterable[torch.device]) -> torch.device:
+    """The most frequent device, of several the first."""
+    return Counter(devices).most_common(1)[0][0]
+
+
+def read_placement(
+    model: torch.nn.Module, file: File, devices: Optional[Devices] = None, graph: Optional[File] = None, on_conflict: str = "error"
+) -> Plan:
+    """The devices that a placement file gives to a model; see `apply`."""
+    return _Reader(model, file, devices, graph, on_conflict).read()

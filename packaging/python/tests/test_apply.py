@@ -1,0 +1,424 @@
+# SPDX-License-Identifier: MIT
+"""Placed models against the same on one device."""
+
+from __future__ import annotations
+
+import copy
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Callable, Dict, Optional
+
+import torch
+from support import Machine, TestCase
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+from transformers_like import Bert, Gpt2
+
+import placewright
+
+try:
+    import torchvision
+except ImportError:
+    torchvision = None
+
+
+class Residual(nn.Module):
+    """A block with a shortcut, an addition in place and a buffer that is read and changed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(3, 3, 3, padding=1)
+        self.norm = nn.BatchNorm2d(3)
+        self.relu = nn.ReLU(inplace=True)
+        self.conv2 = nn.Conv2d(3, 3, 3, padding=1)
+        self.drop = nn.Dropout(0.5)
+        self.register_buffer("seen", torch.zeros(3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.relu(self.norm(self.conv1(x)))
+        y = self.conv2(y)
+        y += x
+        self.seen.add_(y.detach().mean((0, 2, 3)))
+        return self.drop(self.relu(y))
+
+
+class Changes(nn.Module):
+    """Changes in place that are read through the tensor itself, not through what the call gives back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.linear(x)
+        keep = y
+        y = y + 0
+        y[:, 0] = x[:, 1]
+        row = y[0]
+        row.mul_(2)
+        alias = y
+        y += keep
+        torch.relu_(alias)
+        z = alias.exp().clamp(max=5)
+        z.zero_()
+        z[1:].add_(alias[1:])
+        z[:, 2].copy_(keep[:, 3])
+        return z * y
+
+
+class Equal(TestCase):
+    """Outputs, gradients, the parameters after a step, and buffers are the same, but for the order in which gradients are summed."""
+
+    def step(self, model: nn.Module, inputs: Any, loss: Optional[Callable[[Any], torch.Tensor]] = None) -> Dict[str, torch.Tensor]:
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+        torch.manual_seed(1)
+        output = model(*inputs)
+        first = output if isinstance(output, torch.Tensor) else output[0]
+        torch.autograd.backward(first.square().sum() if loss is None else loss(output))
+        result = {"output": first.detach()}
+        with_gradient = [(name, parameter) for name, parameter in model.named_parameters() if parameter.grad is not None]
+        result.update((f"{name}.grad", parameter.grad.clone()) for name, parameter in with_gradient)
+        optimizer.step()
+        result.update((name, tensor.detach().clone()) for name, tensor in model.state_dict().items())
+        return result
+
+    def check(
+        self,
+        model: nn.Module,
+        *inputs: Any,
+        seed: int = 1,
+        loss: Optional[Callable[[Any], torch.Tensor]] = None,
+        placement: Optional[Dict[str, str]] = None,
+    ) -> Machine:
+        """Places every op, by chance if no placement is given; gives the machine that it ran on."""
+        model = model.double()
+        inputs = tuple(item.double() if item.is_floating_point() else item for item in inputs)
+        placewright.export(model, inputs, self.folder / "model.json")
+        file = self.write_placement(placement) if placement else self.random_placement(self.ops(), seed=seed)
+        expected = self.step(copy.deepcopy(model), inputs, loss)
+        with Machine() as machine:
+            placewright.apply(model, file, graph=self.folder / "model.json")
+            machine.moves.clear()
+            machine.ran.clear()
+            found = self.step(model, inputs, loss)
+        self.assertEqual(set(found), set(expected))
+        for name, tensor in expected.items():
+            torch.testing.assert_close(found[name], tensor, rtol=1e-9, atol=1e-12, msg=lambda text: f"{name}: {text}")  # noqa: B023
+        self.assertGreater(len({place for _, place in machine.ran}), 1)
+        return machine
+
+    def test_residual(self) -> None:
+        for seed in range(5):
+            self.check(Residual(), torch.randn(2, 3, 5, 5), seed=seed)
+
+    def test_changes_in_place(self) -> None:
+        for seed in range(20):
+            self.check(Changes(), torch.randn(3, 4), seed=seed)
+
+    def test_tied_parameters(self) -> None:
+        model = Gpt2(2, 8, 2, 30, 16)
+        self.check(model, torch.randint(30, (2, 9)))
+        self.assertIs(model.wte.weight, model.head.weight)
+
+    def test_bert(self) -> None:
+        tokens = torch.randint(30, (2, 9))
+        self.check(Bert(2, 8, 2, 30, 16), tokens, torch.zeros_like(tokens))
+
+    def test_recurrent_and_attention(self) -> None:
+        class Mixed(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.lstm = nn.LSTM(4, 8, 2)
+                self.attention = nn.MultiheadAttention(8, 2)
+                self.cell = nn.GRUCell(8, 4)
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                x, _ = self.lstm(x)
+                x, weights = self.attention(x, x, x)
+                state = None
+                for step in x:
+                    state = self.cell(step, state)
+                return torch.cat([state, state * weights.mean()])
+
+        self.check(Mixed(), torch.randn(5, 2, 4))
+
+    @unittest.skipIf(torchvision is None, "torchvision is missing")
+    def test_torchvision(self) -> None:
+        self.check(torchvision.models.resnet18(num_classes=10), torch.randn(2, 3, 33, 33))
+        self.check(torchvision.models.mobilenet_v2(num_classes=10), torch.randn(2, 3, 33, 33))
+        model = torchvision.models.googlenet(num_classes=10, init_weights=False)
+        self.check(model, torch.randn(2, 3, 64, 64), loss=lambda outputs: sum(output.square().sum() for output in outputs))
+
+    def test_copy_without_gradients_is_not_used_with_them(self) -> None:
+        class Scaled(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.linear = nn.Linear(4, 4)
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                y = self.linear(x)
+                with torch.no_grad():
+                    size = y.abs().sum()
+                return torch.tanh(y) * size
+
+        placement = {"x": "cpu:0", "linear/linear": "gpu:0", "abs": "gpu:1", "sum": "gpu:1", "tanh": "gpu:1", "mul": "gpu:1"}
+        self.check(Scaled(), torch.randn(3, 4), placement=placement)
+
+    def test_threads(self) -> None:
+        model = Residual().eval()
+        inputs = [torch.randn(2, 3, 5, 5) for _ in range(8)]
+        placewright.export(model, inputs[0], self.folder / "model.json", training=False)
+        expected = [model(x) - 0 for x in inputs]
+        file = self.random_placement(self.ops())
+        seen = model.seen.clone()
+        placewright.apply(model, file, devices={f"gpu:{index}": "cpu" for index in range(4)})
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(model, inputs * 4))
+        self.assertFalse(torch.equal(model.seen, seen))
+        for index, result in enumerate(found):
+            self.assertTrue(torch.equal(result, expected[index % 8]))
+
+    def test_checkpoint(self) -> None:
+        """What runs again in the backward pass runs on its devices too."""
+
+        class Checkpointed(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.first = nn.Linear(4, 4)
+                self.block = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4))
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return checkpoint(self.block, self.first(x)).exp()
+
+        for seed in range(4):
+            self.check(Checkpointed(), torch.randn(3, 4), seed=seed)
+
+    def test_inference_mode(self) -> None:
+        model = Residual().eval()
+        x = torch.randn(2, 3, 5, 5)
+        placewright.export(model, x, self.folder / "model.json")
+        file = self.random_placement(self.ops())
+        with torch.inference_mode():
+            expected = copy.deepcopy(model)(x)
+            with Machine():
+                found = placewright.apply(model, file)(x)
+        self.assertTrue(torch.equal(expected, found))
+
+
+class Chain(nn.Sequential):
+    def __init__(self) -> None:
+        super().__init__(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4), nn.Tanh())
+
+
+OPS = ["input", "0/linear", "1/relu", "2/linear", "3/tanh"]
+
+
+class Placed(TestCase):
+    def apply(self, model: nn.Module, file: Any, **options: Any) -> Machine:
+        machine = Machine()
+        with machine:
+            placewright.apply(model, file, **options)
+        machine.moves.clear()
+        machine.ran.clear()
+        return machine
+
+    def places(self, model: nn.Module) -> Dict[str, str]:
+        return {name: Machine.place(tensor) for name, tensor in model.state_dict(keep_vars=True).items()}
+
+    def test_ops_run_where_the_file_says(self) -> None:
+        model = Chain()
+        machine = self.apply(model, self.write_placement(dict(zip(OPS, ["cpu:0", "gpu:1", "gpu:1", "gpu:2", "gpu:1"]))))
+        self.assertEqual(
+            self.places(model), {"0.weight": "cuda:1", "0.bias": "cuda:1", "2.weight": "cuda:2", "2.bias": "cuda:2"}
+        )
+        with machine:
+            result = model(torch.zeros(2, 4))
+            self.assertEqual(result.device, torch.device("cuda:1"))
+        self.assertEqual(machine.ran, [("linear", "cuda:1"), ("relu", "cuda:1"), ("linear", "cuda:2"), ("tanh", "cuda:1")])
+        moves = [(move.source, move.target) for move in machine.moves]
+        self.assertEqual(moves, [("cpu", "cuda:1"), ("cuda:1", "cuda:2"), ("cuda:2", "cuda:1")])
+
+    def test_tensor_is_sent_to_a_device_once(self) -> None:
+        class Twice(nn.Module):
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                y = x.exp()
+                return torch.tanh(y) + torch.sigmoid(y)
+
+        model = Twice()
+        placement = {"x": "gpu:0", "exp": "gpu:0", "tanh": "gpu:1", "sigmoid": "gpu:1", "add": "gpu:1"}
+        with self.apply(model, self.write_placement(placement)) as machine:
+            model(torch.zeros(2))
+            model(torch.zeros(2))
+        self.assertEqual([move.target for move in machine.moves], ["cuda:0", "cuda:1"] * 2)
+
+    def test_devices(self) -> None:
+        model = Chain()
+        file = self.write_placement(dict.fromkeys(OPS, "fast"))
+        machine = self.apply(model, file, devices={"fast": "cuda:3"})
+        self.assertEqual(set(self.places(model).values()), {"cuda:3"})
+        # On one device nothing moves.
+        with machine:
+            placewright.apply(model, file, devices={"fast": "cpu"})
+            machine.moves.clear()
+            model(torch.zeros(2, 4))
+        self.assertEqual(machine.moves, [])
+
+    def test_applied_again(self) -> None:
+        model = Chain()
+        self.apply(model, self.write_placement(dict.fromkeys(OPS, "gpu:1")))
+        machine = self.apply(model, self.write_placement(dict.fromkeys(OPS, "gpu:2")))
+        with machine:
+            model(torch.zeros(2, 4))
+        self.assertEqual({place for _, place in machine.ran}, {"cuda:2"})
+
+    def test_copy_is_placed_too(self) -> None:
+        model = Chain()
+        machine = self.apply(model, self.write_placement(dict.fromkeys(OPS, "gpu:1")))
+        with machine:
+            twin = copy.deepcopy(model)
+            machine.ran.clear()
+            twin(torch.zeros(2, 4))
+        self.assertIs(twin[0].forward.calls, twin.forward.calls)
+        self.assertIsNot(twin.forward.calls, model.forward.calls)
+
+    def test_unplaced_calls_stay_with_their_tensors(self) -> None:
+        """Control flow that the export did not see."""
+
+        class Longer(Chain):
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                x = super().forward(x)
+                return x * torch.ones(4, device=x.device) if self.training else x
+
+        model = Longer().eval()
+        placewright.export(model, torch.zeros(2, 4), self.folder / "model.json", training=False)
+        machine = self.apply(model, self.write_placement(dict.fromkeys(self.ops(), "gpu:1")))
+        with machine:
+            model.train()(torch.zeros(2, 4))
+        self.assertEqual(machine.ran[-1], ("mul", "cuda:1"))
+
+    def test_parameters_go_to_the_op_that_holds_them(self) -> None:
+        class Scaled(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.scale = nn.Parameter(torch.ones(4))
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return (x.exp() * self.scale).tanh()
+
+        model = Scaled()
+        placewright.export(model, torch.zeros(2, 4), self.folder / "model.json")
+        file = self.write_placement({"x": "gpu:0", "exp": "gpu:0", "mul": "gpu:1", "tanh": "gpu:0"})
+        with self.assertRaisesRegex(placewright.PlacementError, r'module "" has parameters.*"exp" on cuda:0, "mul" on cuda:1.*graph='):
+            self.apply(model, file)
+        self.apply(model, file, on_conflict="majority")
+        self.assertEqual(self.places(model), {"scale": "cuda:0"})
+        self.apply(model, file, graph=self.folder / "model.json")
+        self.assertEqual(self.places(model), {"scale": "cuda:1"})
+
+    def test_network_of_another_exporter(self) -> None:
+        """Its ops have names of their own: modules are placed."""
+        graph = self.write(
+            {
+                "ops": [
+                    {"name": "/0/Gemm", "scope": "0", "attributes": {"parameters": ["0.weight", "0.bias"]}},
+                    {"name": "/1/Relu", "scope": "1"},
+                    {"name": "/2/Gemm", "scope": "2", "attributes": {"parameters": ["2.weight", "2.bias"]}},
+                    {"name": "/3/Tanh", "scope": "3"},
+                ]
+            },
+            "graph.json",
+        )
+        model = Chain()
+        file = self.write_placement({"/0/Gemm": "gpu:0", "/1/Relu": "gpu:0", "/2/Gemm": "gpu:1", "/3/Tanh": "gpu:0"})
+        with self.assertRaisesRegex(placewright.PlacementError, 'modules that the model does not have: "/0/Gemm".*pass it as graph='):
+            self.apply(model, file)
+        machine = self.apply(model, file, graph=graph)
+        self.assertEqual(self.places(model)["2.weight"], "cuda:1")
+        with machine:
+            model(torch.zeros(2, 4))
+        self.assertEqual([place for _, place in machine.ran], ["cuda:0", "cuda:0", "cuda:1", "cuda:0"])
+
+    def test_device_map(self) -> None:
+        model = Gpt2(11, 8, 2, 30, 16)
+        machine = self.apply(
+            model, self.write({"": 0, "h.1": 1, "h.10": "cpu", "h.10.attention": "cuda:2", "norm.weight": 3, "norm.bias": 3})
+        )
+        places = self.places(model)
+        self.assertEqual(places["wte.weight"], "cuda:0")
+        self.assertEqual(places["h.1.attention.query.weight"], "cuda:1")
+        self.assertEqual(places["h.10.feed_forward.0.weight"], "cpu")
+        self.assertEqual(places["h.10.attention.query.weight"], "cuda:2")
+        self.assertEqual(places["norm.weight"], "cuda:3")
+        model.eval()
+        tokens = torch.randint(30, (2, 9))
+        with machine:
+            found = model(tokens)
+        self.assertIn(("linear", "cpu"), machine.ran)
+        fresh = Gpt2(11, 8, 2, 30, 16).eval()
+        fresh.load_state_dict(model.state_dict())
+        self.assertTrue(torch.equal(found, fresh(tokens)))
+
+    def test_refused(self) -> None:
+        good = dict.fromkeys(OPS, "gpu:0")
+        whole = {"format": "placewright.placement", "version": 1, "placement": good}
+        for document, message in (
+            ({**whole, "version": 2}, '"version" is 2, expected 1'),
+            ({**whole, "format": "x"}, "\"format\" is 'x', expected"),
+            ({**whole, "placement": {"input": 1}}, "not an object of device names"),
+            ([], "holds no object"),
+            ({**whole, "placement": {**good, "7/linear": "gpu:0"}}, 'does not have: "7/linear"'),
+            ({**whole, "placement": {**good, "input": "gpu:9"}}, '"gpu:9" is cuda:9, but there are 4 GPUs.*devices='),
+            ({**whole, "placement": {**good, "input": "warp:1"}}, '"warp:1" has no counterpart'),
+            ({**whole, "placement": {**good, "input": "meta"}}, '"meta" has no counterpart'),
+            ({**whole, "placement": {**good, "0/linear_shard1": "gpu:0"}}, 'parts of ops.*"0/linear_shard1"'),
+            ({"0": 0}, 'no device for "2.weight", "2.bias"'),
+            ({"": "disk"}, "is on disk"),
+            ({"": None}, '"" is null, expected the number'),
+            ({"": 0, "9": 1}, 'neither modules nor parameters of the model: "9"'),
+        ):
+            with self.subTest(message):
+                model = Chain()
+                with self.assertRaisesRegex(placewright.PlacementError, "placement.json: .*" + message):
+                    self.apply(model, self.write(document))
+                self.assertNotIn("forward", vars(model))
+        with self.assertRaisesRegex(placewright.PlacementError, '"gpu:0" is not in devices, which has "gpu:1"'):
+            self.apply(Chain(), self.write(whole), devices={"gpu:1": "cpu"})
+        with self.assertRaisesRegex(placewright.PlacementError, "ops that are not in"):
+            self.apply(Chain(), self.write(whole), graph=self.write({"ops": []}, "graph.json"))
+        for op in (3, {}, {"name": []}, {"name": "a", "scope": 1}, {"name": "a", "attributes": {"parameters": 1}}):
+            graph = {"ops": [op]} if op else {}
+            with self.assertRaisesRegex(placewright.PlacementError, "graph.json: is no network"):
+                self.apply(Chain(), self.write(whole), graph=self.write(graph, "graph.json"))
+        with self.assertRaisesRegex(placewright.PlacementError, "none.json: No such file"):
+            self.apply(Chain(), self.folder / "none.json")
+        (self.folder / "broken.json").write_text("{")
+        with self.assertRaisesRegex(placewright.PlacementError, "broken.json: is not JSON"):
+            self.apply(Chain(), self.folder / "broken.json")
+        with self.assertRaisesRegex(placewright.PlacementError, '"wte.weight", "head.weight" are one tied parameter'):
+            self.apply(Gpt2(1, 8, 2, 30, 16), self.write({"": 0, "head": 1}))
+        with self.assertRaisesRegex(ValueError, "on_conflict"):
+            self.apply(Chain(), self.write(whole), on_conflict="ignore")
+
+
+@unittest.skipIf(torch.cuda.device_count() == 0, "no GPU")
+class OnGpu(TestCase):
+    def test_same_as_on_cpu(self) -> None:
+        model = Residual()
+        model.drop.p = 0.0
+        x = torch.randn(2, 3, 5, 5)
+        placewright.export(model, x, self.folder / "model.json")
+        names = list(self.ops())
+        file = self.write_placement({name: "cpu:0" if index % 3 else "gpu:0" for index, name in enumerate(names)})
+        twin = copy.deepcopy(model)
+        expected = twin(x)
+        expected.square().sum().backward()
+        found = placewright.apply(model, file)(x)
+        found.square().sum().backward()
+        torch.testing.assert_close(found.cpu(), expected, rtol=1e-3, atol=1e-4)
+        for parameter, other in zip(model.parameters(), twin.parameters()):
+            torch.testing.assert_close(parameter.grad.cpu(), other.grad, rtol=1e-3, atol=1e-3)
+        self.assertEqual(model.conv1.weight.device, torch.device("cuda:0" if names.index("conv1/conv2d") % 3 == 0 else "cpu"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,372 @@
+# SPDX-License-Identifier: MIT
+"""Models as network files."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import os
+import re
+import subprocess
+import unittest
+import warnings
+from pathlib import Path
+from typing import Any, Dict
+
+import torch
+from support import TestCase, uninitialised
+from torch import nn
+from transformers_like import Bert, Gpt2
+
+import placewright
+from placewright.flops import forward_flops, has_formula
+
+try:
+    import torchvision
+except ImportError:
+    torchvision = None
+
+CLI = os.environ.get("PLACEWRIGHT_CLI")
+PRODUCTS = ("conv2d", "linear", "matmul")
+
+
+def simulate(file: Any, *options: str) -> Dict[str, Any]:
+    command = [CLI, "simulate", str(file), "--machine", "4x-v100-pcie", "--json", *options]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+class Totals(TestCase):
+    """Parameters and multiply-adds of known models: the papers', and those of torchvision's documentation."""
+
+    def check(self, model: nn.Module, inputs: Any, parameters: int, multiply_adds: float) -> None:
+        summary = placewright.export(model, inputs, self.folder / "model.json", training=False)
+        self.assertEqual(summary.parameters, parameters)
+        self.assertEqual(summary.estimated, ())
+        ops = self.ops().values()
+        self.assertEqual(sum(op["parameter_bytes"] for op in ops), summary.parameter_bytes)
+        self.assertEqual(summary.parameter_bytes, 4 * (parameters - self.unused(model)))
+        products = sum(op["flops"] for op in ops if op["kind"] in PRODUCTS)
+        self.assertLess(abs(products / 2 / multiply_adds - 1), 0.01, f"{products / 2}, not {multiply_adds}")
+        # Every tensor of the state is in one op.
+        held = [name for op in ops for name in op.get("attributes", {}).get("parameters", [])]
+        self.assertEqual(len(held), len(set(held)))
+        unused = {name for name in model.state_dict() if name.lower().startswith("aux")}
+        self.assertEqual(set(held), set(model.state_dict()) - unused)
+        if CLI:
+            self.assertGreater(simulate(self.folder / "model.json")["step_time_s"], 0)
+
+    @staticmethod
+    def unused(model: nn.Module) -> int:
+        """Parameters of heads that only training has."""
+        return sum(parameter.numel() for name, parameter in model.named_parameters() if name.lower().startswith("aux"))
+
+    @unittest.skipIf(torchvision is None, "torchvision is missing")
+    def test_torchvision(self) -> None:
+        for name, parameters, multiply_adds in (
+            ("alexnet", 61_100_840, 0.7142e9),
+            ("resnet18", 11_689_512, 1.814e9),
+            ("resnet50", 25_557_032, 4.0892e9),
+            ("resnet101", 44_549_160, 7.8014e9),
+            ("resnet152", 60_192_808, 11.5136e9),
+            ("vgg16", 138_357_544, 15.47e9),
+            ("inception_v3", 27_161_264, 5.7132e9),
+            ("googlenet", 13_004_888, 1.498e9),
+            ("densenet121", 7_978_856, 2.834e9),
+            ("mobilenet_v2", 3_504_872, 0.3008e9),
+        ):
+            with self.subTest(name), uninitialised():
+                options = {"init_weights": True} if name in ("inception_v3", "googlenet") else {}
+                model = getattr(torchvision.models, name)(**options)
+                size = 299 if name == "inception_v3" else 224
+                self.check(model, torch.zeros(1, 3, size, size), parameters, multiply_adds)
+
+    def test_bert(self) -> None:
+        with uninitialised():
+            model = Bert()
+        tokens = torch.zeros(1, 128, dtype=torch.int64)
+        self.check(model, {"tokens": tokens, "segments": tokens}, 109_482_240, 11.17e9)
+
+    def test_gpt2(self) -> None:
+        with uninitialised():
+            model = Gpt2()
+        self.check(model, torch.zeros(1, 1024, dtype=torch.int64), 124_439_808, 145.8e9)
+
+    @unittest.skipIf(torchvision is None or not CLI, "torchvision or PLACEWRIGHT_CLI is missing")
+    def test_same_as_generators(self) -> None:
+        """The networks that ship count by core/graph/flops.hpp, with a loss of 4 FLOPs a class (in Inception for both heads)."""
+        listed = subprocess.run([CLI, "networks", "--json"], check=True, capture_output=True, text=True).stdout
+        networks = {network["name"]: network for network in json.loads(listed)}
+        for name in ("resnet50", "resnet101", "resnet152"):
+            with self.subTest(name), uninitialised():
+                model = getattr(torchvision.models, name)()
+                summary = placewright.export(model, torch.zeros(32, 3, 224, 224), self.folder / "model.json")
+                self.assertEqual(summary.parameters, networks[name]["parameters"])
+                self.assertEqual(summary.forward_flops + 4 * 32 * 1000, networks[name]["forward_flops"])
+
+
+class Formulas(unittest.TestCase):
+    SOURCE = Path(__file__).parents[3] / "core" / "graph" / "flops.cpp"
+
+    @unittest.skipIf(not SOURCE.exists(), "core/graph/flops.cpp is not here")
+    def test_same_as_core(self) -> None:
+        """Kinds and simple formulas are those of core/graph/flops.cpp."""
+        entries = re.findall(r'{"(\w+)", (\w+)(?:<(\d+)(?:, (\d+))?>)?}', self.SOURCE.read_text())
+        self.assertGreater(len(entries), 100)
+        weights = [[12, 4], [12, 3], [12], [12]]
+        for kind, formula, count, each in entries:
+            self.assertTrue(has_formula(kind), kind)
+            flops = forward_flops(kind, [[2, 3]], [[5]])
+            if formula == "none":
+                self.assertEqual(flops, 0, kind)
+            elif formula == "each":
+                self.assertEqual(flops, 5 * int(count), kind)
+            elif formula == "each_input":
+                self.assertEqual(flops, 6 * int(count), kind)
+            elif formula == "cells":
+                expected = 2 * (2 * 12 * 7 + int(each) * 12 / int(count))
+                self.assertEqual(forward_flops(kind, [[2, 4], *weights], [[2, 3]]), expected, kind)
+
+    def test_formulas(self) -> None:
+        for kind, inputs, output, flops in (
+            ("conv2d", [[1, 8, 4, 4], [16, 2, 3, 3]], [1, 16, 4, 4], 2 * 256 * 18),
+            ("conv_transpose2d", [[1, 8, 4, 4], [8, 5, 2, 2]], [1, 5, 8, 8], 2 * 128 * 20),
+            ("addmm", [[7], [3, 5], [5, 7]], [3, 7], 2 * 3 * 5 * 7),
+            ("matmul", [[2, 3, 4, 5], [2, 3, 5, 6]], [2, 3, 4, 6], 2 * 6 * 4 * 5 * 6),
+            ("bilinear", [[2, 3], [2, 4], [5, 3, 4]], [2, 5], 2 * 10 * 16),
+            ("scaled_dot_product_attention", [[1, 2, 3, 4], [1, 2, 5, 4], [1, 2, 5, 6]], [1, 2, 3, 6], 30 * (8 + 12 + 5)),
+        ):
+            self.assertEqual(forward_flops(kind, inputs, [output]), flops, kind)
+        self.assertEqual(forward_flops("max_pool2d", [[1, 2, 8, 8]], [[1, 2, 4, 4]], 4), 128)
+        self.assertIsNone(forward_flops("conv2d", [], []))
+        self.assertIsNone(forward_flops("mystery", [[1]], [[1]]))
+
+
+class Branches(nn.Module):
+    """Everything that is not a plain chain."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3, padding=1)
+        self.norm = nn.BatchNorm2d(4)
+        self.relu = nn.ReLU(inplace=True)
+        self.head = nn.Linear(4, 5)
+        self.scale = nn.Parameter(torch.ones(4, 1, 1))
+        self.head.weight.requires_grad_(False)
+
+    def forward(self, image: torch.Tensor, unused: Any = None) -> Any:
+        x = self.relu(self.norm(self.conv(image)))
+        left, right = x.chunk(2, 1)
+        x = torch.cat([right, left], 1) * self.scale
+        x += torch.zeros_like(x)
+        unread = x.exp()  # noqa: F841
+        return self.relu(self.head(x.mean((2, 3)))), x[0, :, 1:]
+
+
+class Structure(TestCase):
+    def export(self, model: nn.Module, inputs: Any, **options: Any) -> Dict[str, Dict[str, Any]]:
+        self.summary = placewright.export(model, inputs, self.folder / "model.json", **options)
+        return self.ops()
+
+    def test_ops(self) -> None:
+        ops = self.export(Branches(), torch.zeros(2, 3, 8, 8))
+        self.assertEqual(
+            list(ops),
+            "image conv/conv2d norm/batch_norm relu/relu chunk cat mul add mean head/linear relu/relu_1 select".split(),
+        )
+        self.assertEqual(ops["image"]["kind"], "input")
+        conv = ops["conv/conv2d"]
+        self.assertEqual(conv["scope"], "conv")
+        self.assertEqual(conv["inputs"], ["image"])
+        self.assertEqual(conv["outputs"], [{"shape": [2, 4, 8, 8], "dtype": "float32"}])
+        self.assertEqual(conv["flops"], 2 * 2 * 4 * 64 * 27)
+        self.assertEqual(conv["parameter_bytes"], 4 * (4 * 27 + 4))
+        self.assertEqual(conv["attributes"], {"parameters": ["conv.weight", "conv.bias"], "parameter_bytes": [432, 16]})
+        norm = ops["norm/batch_norm"]
+        self.assertEqual(norm["resident_bytes"], 4 * 8 + 8)
+        self.assertIn("norm.num_batches_tracked", norm["attributes"]["parameters"])
+        self.assertTrue(ops["relu/relu"]["in_place"])
+        self.assertEqual(len(ops["chunk"]["outputs"]), 2)
+        self.assertEqual(ops["cat"]["inputs"], ["chunk:1", "chunk"])
+        self.assertEqual(ops["mul"]["parameter_bytes"], 16)
+        self.assertTrue(ops["add"]["in_place"])
+        self.assertEqual(ops["mean"]["inputs"], ["add"])
+        self.assertEqual(ops["select"]["inputs"], ["add"])
+        # Not trained: no gradient, no state of the optimizer.
+        self.assertEqual((ops["head/linear"]["parameter_bytes"], ops["head/linear"]["resident_bytes"]), (20, 80))
+
+    def test_tied_parameters_are_an_op(self) -> None:
+        ops = self.export(Gpt2(1, 8, 2, 100, 16), torch.zeros(2, 16, dtype=torch.int64))
+        table = ops["wte/weight"]
+        self.assertEqual((table["kind"], table["parameter_bytes"]), ("parameter", 3200))
+        self.assertEqual(table["attributes"], {"parameters": ["wte.weight", "head.weight"], "parameter_bytes": [3200, 0]})
+        self.assertEqual([name for name, op in ops.items() if "wte/weight" in op["inputs"]], ["wte/embedding", "head/linear"])
+        self.assertEqual(ops["head/linear"]["flops"], 2 * 2 * 16 * 8 * 100)
+        self.assertEqual(ops["h/0/attention/slice"]["resident_bytes"], 256)
+
+    def test_large_shared_buffer_is_an_op(self) -> None:
+        class Masked(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.register_buffer("mask", torch.zeros(200, 200))
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return (x + self.mask) * self.mask
+
+        ops = self.export(Masked(), torch.zeros(2, 200, 200))
+        self.assertEqual((ops["mask"]["kind"], ops["mask"]["resident_bytes"]), ("constant", 160000))
+        self.assertEqual(ops["mul"]["inputs"], ["add", "mask"])
+
+    def test_recurrent_layers(self) -> None:
+        for model, each in ((nn.LSTM(3, 4, 2), 13), (nn.GRU(3, 4, 2, bidirectional=True), 12), (nn.LSTM(3, 4, bias=False), 13)):
+            ops = self.export(model, torch.zeros(7, 2, 3))
+            op = ops[model.mode.lower()]
+            weights = sum(parameter.numel() for parameter in model.parameters() if parameter.dim() == 2)
+            states = 4 * model.num_layers * (2 if model.bidirectional else 1)
+            self.assertEqual(op["flops"], 14 * (2 * weights + each * states))
+            self.assertEqual(len(op["attributes"]["parameters"]), len(model.state_dict()))
+
+        class Steps(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.cell = nn.LSTMCell(3, 4)
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                state = None
+                for step in x:
+                    state = self.cell(step, state)
+                return state[0]
+
+        ops = self.export(Steps(), torch.zeros(3, 2, 3))
+        self.assertEqual(ops["cell/lstm_cell_1"]["inputs"][:3], ["unbind:1", "cell/lstm_cell", "cell/lstm_cell:1"])
+        self.assertEqual(ops["cell/lstm_cell"]["flops"], 2 * (2 * 16 * 7 + 13 * 4))
+        self.assertEqual(ops["cell/weight_ih"]["kind"], "parameter")
+
+    def test_packed_sequence(self) -> None:
+        class Packed(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.lstm = nn.LSTM(3, 4, batch_first=True)
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                packed = nn.utils.rnn.pack_padded_sequence(x, torch.tensor([5, 2]), batch_first=True)
+                return nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0])[0]
+
+        ops = self.export(Packed(), torch.zeros(2, 5, 3))
+        self.assertEqual(ops["lstm/lstm"]["flops"], 7 * (2 * 16 * 7 + 13 * 4))
+
+    def test_attention_of_pytorch_counts_what_it_is_made_of(self) -> None:
+        ops = self.export(nn.MultiheadAttention(16, 2), (torch.zeros(5, 3, 16),) * 3)
+        flops = ops["multi_head_attention_forward"]["flops"]
+        products = 2 * 15 * 16 * 64 + 2 * 2 * 3 * 25 * 16
+        self.assertGreater(flops, products)
+        self.assertLess(flops, 1.1 * products)
+        self.assertEqual(self.summary.estimated, ())
+
+    def test_unknown_kind_is_estimated(self) -> None:
+        class Mystery(nn.Module):
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return torch.linalg.inv(x)
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            self.export(Mystery(), torch.eye(3))
+        self.assertEqual(len(self.summary.estimated), 1)
+        self.assertIn("of 1 of 2 ops", str(caught[0].message))
+
+    def test_control_flow_that_needs_numbers(self) -> None:
+        class Deep(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.norm = nn.BatchNorm1d(4)
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                x = self.norm(x)
+                for _ in range(int(x.detach().abs().sum().item() > 1) + 1):
+                    x = x.relu()
+                self.cache = x
+                return x
+
+        model = Deep()
+        before = copy.deepcopy(model.state_dict())
+        ops = self.export(model, torch.randn(8, 4))
+        self.assertIn("relu_1", ops)
+        for name, tensor in model.state_dict().items():
+            self.assertTrue(torch.equal(tensor, before[name]), name)
+        self.assertFalse(hasattr(model, "cache"))
+
+    def test_results_of_all_sorts(self) -> None:
+        @dataclasses.dataclass
+        class Result:
+            least: torch.Tensor
+            rest: Any
+
+        class Sorted(nn.Module):
+            def forward(self, x: torch.Tensor) -> Result:
+                values, places = x.sort(-1)
+                largest = values.max(0)
+                return Result(values[0], {"all": [largest.values + 1, places[None, 0]]})
+
+        ops = self.export(Sorted(), torch.zeros(3, 4))
+        self.assertEqual(list(ops), "x sort max select add select_1".split())
+        self.assertEqual([output["dtype"] for output in ops["sort"]["outputs"]], ["float32", "int64"])
+        self.assertEqual(ops["select_1"]["inputs"], ["sort:1"])
+
+    def test_change_through_a_view(self) -> None:
+        class Changed(nn.Module):
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                y = x.exp()
+                y[0].mul_(x[1])
+                y[:, 1] = 0
+                return y.sum()
+
+        ops = self.export(Changed(), torch.zeros(3, 4))
+        self.assertEqual(list(ops), "x exp select select_1 mul index_put sum".split())
+        self.assertEqual([output["shape"] for output in ops["mul"]["outputs"]], [[4], [3, 4]])
+        self.assertEqual(ops["index_put"]["inputs"], ["mul:1"])
+        self.assertEqual(ops["sum"]["inputs"], ["index_put"])
+
+    def test_model_stays_as_it_was(self) -> None:
+        model = Branches().eval()
+        parameters = list(model.parameters())
+        self.export(model, torch.zeros(2, 3, 8, 8))
+        self.assertTrue(all(a is b for a, b in zip(parameters, model.parameters())))
+        self.assertFalse(any(module.training for module in model.modules()))
+        self.assertNotIn("forward", vars(model.conv))
+        self.assertEqual(model(torch.zeros(2, 3, 8, 8))[0].device.type, "cpu")
+
+    def test_inference(self) -> None:
+        model = nn.Sequential(nn.Linear(2, 2), nn.Dropout())
+        ops = self.export(model, torch.zeros(1, 2), training=False, name="small")
+        self.assertEqual(list(ops), ["input", "0/linear"])
+        document = json.loads((self.folder / "model.json").read_text())
+        self.assertEqual((document["training"], document["name"], document["batch"]), ("none", "small", 1))
+
+    def test_measured(self) -> None:
+        model = Branches()
+        before = copy.deepcopy(model.state_dict())
+        ops = self.export(model, torch.randn(2, 3, 8, 8), measure=["cpu"])
+        (times,) = ops["conv/conv2d"]["time_s"].values()
+        self.assertGreater(times["forward"], 0)
+        self.assertGreater(times["backward"], 0)
+        self.assertNotIn("time_s", ops["chunk"])
+        for name, tensor in model.state_dict().items():
+            self.assertTrue(torch.equal(tensor, before[name]), name)
+        with self.assertRaisesRegex(ValueError, "can't measure on meta"):
+            self.export(model, torch.randn(2, 3, 8, 8), measure=["meta"])
+
+    def test_errors(self) -> None:
+        with self.assertRaisesRegex(ValueError, "hold no tensor"):
+            self.export(nn.ReLU(), ())
+        with self.assertRaisesRegex(ValueError, "calls no function"):
+            self.export(nn.Identity(), torch.zeros(1))
+        with self.assertRaisesRegex(ValueError, "'0' is TorchScript"):
+            self.export(nn.Sequential(torch.jit.script(nn.Linear(2, 2))), torch.zeros(1, 2))
+        # What the model raises comes through.
+        with self.assertRaisesRegex(RuntimeError, "shapes"):
+            self.export(nn.Linear(2, 2), torch.zeros(1, 3))
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
