@@ -86,7 +86,7 @@ private:
     }
     QString refusal(const std::string& bytes) {
         const Path file = write("bad.onnx", bytes);
-        return error([&] { read_network(file, 1); });
+        return error([&] { read_network(file); });
     }
 
 private Q_SLOTS:
@@ -348,7 +348,7 @@ private Q_SLOTS:
             "node \"n\" (NonZero): the shape of its output \"n\" is unknown");
         row("unknown op", OnnxModel().input("x", {4}).node("Mystery", {"x"}, {"n"}).node("Relu", {"n"}, {"y"}).output("y").bytes(),
             "node \"n\" (Mystery): the shape of its output \"n\" is unknown: this op is not known");
-        row("stride", single("Conv", {{16, 8, 3, 3}}, {{"strides", Extents{0, 0}}}).node("Relu", {"y"}, {"z"}).bytes(),
+        row("stride", single("Conv", {{16, 8, 3, 3}}, {{"strides", Extents{0, 0}}}).node("Relu", {"y"}, {"z"}).output("z").bytes(),
             "node \"y\" (conv2d): the shape of its output \"y\" is unknown: \"strides\" is not positive");
         row("cycle", OnnxModel().input("x", {4}).node("Add", {"x", "b"}, {"a"}).node("Relu", {"a"}, {"b"}).output("b").bytes(),
             "node \"a\" (Add): reads \"b\", which no input, parameter or node before it gives");
