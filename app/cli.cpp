@@ -61,6 +61,13 @@ std::optional<Evaluation> evaluate(const Job& job, const Placement& placement, c
     }
 }
 
+/// Ops without a formula for their FLOPs.
+Json estimated_json(const Job& job) {
+    Json ops = Json::array();
+    for (const auto& [op, kind] : job.estimated) ops.push_back({{"op", op}, {"kind", kind}});
+    return ops;
+}
+
 /// Busy times, peaks and transfers are those of the event simulation, whatever the objective.
 Json outcome_json(const Job& job, const Outcome& outcome, const std::optional<Evaluation>& evaluation, const JobArguments& arguments) {
     const Machine& machine = *job.problem->machine;
@@ -90,7 +97,8 @@ Json outcome_json(const Job& job, const Outcome& outcome, const std::optional<Ev
             {"devices", std::move(devices)},
             {"channels", std::move(channels)},
             {"ops_run", outcome.ops_run},
-            {"transfers", outcome.transfers}};
+            {"transfers", outcome.transfers},
+            {"estimated_ops", estimated_json(job)}};
 }
 
 void print_evaluation(const Job& job, const Evaluation& evaluation, const Goal& goal) {
@@ -189,6 +197,7 @@ Json found_json(const Job& job, const Found& found) {
               {"fits", progress.best.fits}}},
             {"lower_bound_s", finite_or_null(found.lower_bound_s)},
             {"curve", std::move(curve)},
+            {"estimated_ops", estimated_json(job)},
             {"placement", std::move(by_name)}};
 }
 
@@ -351,6 +360,7 @@ struct ConvertArguments {
     std::vector<std::string> files;
     std::string network;
     std::int64_t batch = 0;
+    DimArguments dims;
     std::string graph_out, machine_out;  ///< of a workload
     ShardArguments shards;
 };
@@ -367,7 +377,7 @@ int convert_workload(const ConvertArguments& arguments) {
 }
 
 int convert(const ConvertArguments& arguments) {
-    const auto& [files, network, batch, graph_out, machine_out, shards] = arguments;
+    const auto& [files, network, batch, dims, graph_out, machine_out, shards] = arguments;
     if (!graph_out.empty() || !machine_out.empty()) {
         if (!network.empty()) throw UsageError("--network: a generated network has no machine; give --graph and --machine with a workload");
         if (!shards.texts.empty()) throw UsageError("--shard: the ops of a workload have no channels");
@@ -394,7 +404,9 @@ int convert(const ConvertArguments& arguments) {
         if (!shards.texts.empty()) throw UsageError("--shard: a machine has no ops");
         write_machine(read_machine(files[0]), files[1]);
     } else {
-        write_network(shards.split(read_network(files[0], batch > 0 ? std::optional(batch) : std::nullopt).graph), files[1]);
+        NetworkFile read = read_network(files[0], batch > 0 ? std::optional(batch) : std::nullopt, dims.values());
+        report_estimated(files[0], read);
+        write_network(shards.split(std::move(read.graph)), files[1]);
     }
     return kDone;
 }
@@ -587,6 +599,7 @@ int run(int argc, char** argv) {
     convert_command.add_option("--batch", conversion.batch, "Batch size; 32 for generated networks")
         ->check(usage::whole_number(1, 1'000'000))
         ->type_name("B");
+    conversion.dims.add_to(convert_command);
     convert_command.add_option("--graph", conversion.graph_out, "Write the network of a workload")->type_name("OUT");
     convert_command.add_option("--machine", conversion.machine_out, "Write the machine of a workload")->type_name("OUT");
     conversion.shards.add_to(convert_command);

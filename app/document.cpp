@@ -207,6 +207,17 @@ void Document::setOptions(const JobOptions& options) {
     load(std::move(request));
 }
 
+/// A model that leaves the batch size open is opened with this one until another is chosen.
+NetworkFile Document::readNetwork(const Path& file, std::optional<std::int64_t>& batch) {
+    constexpr std::int64_t kBatch = 32;
+    try {
+        return read_network(file, batch);
+    } catch (const BatchNeeded&) {
+        batch = kBatch;
+        return read_network(file, batch);
+    }
+}
+
 Scenario Document::changed(const Request& request, const Scenario& open) {
     Scenario next = open;
     next.options = request.options.value_or(open.options);
@@ -220,14 +231,18 @@ Scenario Document::changed(const Request& request, const Scenario& open) {
         }
     }
     std::shared_ptr<const Graph> graph = open.job.problem->forward;
+    std::vector<NetworkFile::Estimated> estimated = open.job.estimated;
     if (next.options.batch != open.options.batch) {
-        graph = std::make_shared<const Graph>(read_network(find_network_file(open.networkFile.toStdString()), next.options.batch).graph);
+        NetworkFile network = readNetwork(find_network_file(open.networkFile.toStdString()), next.options.batch);
+        graph = std::make_shared<const Graph>(std::move(network.graph));
+        estimated = std::move(network.estimated);
     }
     JobOptions used = next.options;
     if (open.job.own_machine) used.problem.cost.model = find_cost_model("measured");
     next.job = make_job(std::move(graph), std::move(machine), used);
     next.job.own_machine = open.job.own_machine;
     next.job.batch_is_open = open.job.batch_is_open;
+    next.job.estimated = std::move(estimated);
     next.fingerprint = problem_fingerprint(*next.job.problem);
     next.graphFingerprint = graphFingerprint(*next.job.problem->forward);
     return next;
@@ -256,7 +271,7 @@ Document::Reading Document::read(const Request& request, const Scenario& open) {
         return {std::make_shared<const Scenario>(std::move(next)), false, {}};
     }
     const Path file = find_network_file(wanted.file.toStdString());
-    NetworkFile network = read_network(file);
+    NetworkFile network = readNetwork(file, next.options.batch);
     try {
         next.job = load_job(file, std::move(network), next.machineFile.toStdString(), next.options);
     } catch (const std::exception& error) {
@@ -359,6 +374,8 @@ void Document::adopt(Reading reading) {
         keep(next.single_device, reading.scenario);
         enter(reading.scenario, next.single_device);
         simulatePlacement();
+        const std::string estimated = estimated_text(next.estimated, next.problem->forward->size());
+        if (!estimated.empty()) Q_EMIT message(false, QString::fromStdString(estimated));
         return;
     }
     const QString title = reading.scenario->machineFile != machineFile()

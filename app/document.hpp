@@ -174,6 +174,7 @@ private:
     };
 
     static Reading read(const Request& request, const Scenario& open);
+    static NetworkFile readNetwork(const Path& file, std::optional<std::int64_t>& batch);
     static Scenario changed(const Request& request, const Scenario& open);
     Request unfinished() const { return m_openLane.busy() ? m_loading : Request(); }
     void load(Request request);

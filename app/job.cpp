@@ -1,12 +1,27 @@
 // SPDX-License-Identifier: MIT
 #include "app/job.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/algorithms.hpp"
 #include "core/io/input_error.hpp"
+#include "core/io/json.hpp"
 
 namespace placewright {
+
+std::string estimated_text(const std::vector<NetworkFile::Estimated>& estimated, std::size_t ops) {
+    if (estimated.empty()) return {};
+    constexpr std::size_t kShown = 5;
+    std::vector<std::string> kinds;
+    for (const auto& [op, kind] : estimated) {
+        if (std::ranges::find(kinds, kind) == kinds.end()) kinds.push_back(kind);
+    }
+    std::string text = std::to_string(estimated.size()) + " of " + std::to_string(ops) + " ops are estimated by their bytes: no FLOPs are known of ";
+    for (std::size_t i = 0; i < std::min(kShown, kinds.size()); ++i) text += (i > 0 ? ", " : "") + printable(kinds[i], 80);
+    if (kinds.size() > kShown) text += " and " + std::to_string(kinds.size() - kShown) + " more kinds";
+    return text;
+}
 
 Job load_job(const std::string& network, const std::string& machine, const JobOptions& options) {
     const Path file = find_network_file(network);
@@ -23,6 +38,7 @@ Job load_job(const Path& file, NetworkFile network, const std::string& machine, 
         Job job = make_job(std::move(graph), std::move(used), options);
         job.own_machine = own_machine;
         job.batch_is_open = network.batch_is_open;
+        job.estimated = std::move(network.estimated);
         return job;
     } catch (const GraphError& error) {
         throw InputError(file.string(), "", error.what());

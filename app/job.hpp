@@ -38,7 +38,11 @@ struct Job {
     Placement single_device;
     bool own_machine = false;    ///< the network brought its machine
     bool batch_is_open = false;  ///< the network can be read with any batch size
+    std::vector<NetworkFile::Estimated> estimated{};
 };
+
+/// "12 of 412 ops are estimated by their bytes: no FLOPs are known of Mystery, Unique"; empty if none is.
+std::string estimated_text(const std::vector<NetworkFile::Estimated>& estimated, std::size_t ops);
 
 /// `network` and `machine` are files or names of shipped ones. A network that brings its machine (a workload) runs on that one and with the
 /// times in its file, whatever `machine` and the options say. Throws InputError, also for a network that this machine or these options do

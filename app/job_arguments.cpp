@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iostream>
 #include <limits>
 
 #include "app/console.hpp"
@@ -55,6 +56,28 @@ Graph ShardArguments::split(Graph graph) const {
     }
 }
 
+void DimArguments::add_to(CLI::App& command) {
+    command.add_option("--dim", texts, "Another extent that an ONNX model leaves open, by its name (--dim sequence=128)")->type_name("NAME=N");
+}
+
+std::map<std::string, std::int64_t> DimArguments::values() const {
+    std::map<std::string, std::int64_t> values;
+    for (const std::string& text : texts) {
+        const std::size_t sign = text.rfind('=');
+        std::int64_t extent = 0;
+        const char* const end = text.data() + text.size();
+        const bool right = sign != std::string::npos && sign > 0 && std::from_chars(text.data() + sign + 1, end, extent).ptr == end && extent > 0;
+        if (!right || sign + 1 == text.size()) throw UsageError("--dim " + text + ": expected NAME=NUMBER with a positive number");
+        if (!values.emplace(text.substr(0, sign), extent).second) throw UsageError("--dim " + text + ": given twice");
+    }
+    return values;
+}
+
+void report_estimated(const std::string& file, const NetworkFile& network) {
+    const std::string text = estimated_text(network.estimated, network.graph.size());
+    if (!text.empty()) std::cerr << "placewright-cli: " << file << ": " << text << '\n';
+}
+
 void JobArguments::add_to(CLI::App& command, std::span<const Goal> objectives) {
     std::vector<std::string> models;
     std::vector<Row> model_rows;
@@ -75,9 +98,10 @@ void JobArguments::add_to(CLI::App& command, std::span<const Goal> objectives) {
     const auto efficiency = usage::positive_number(1, "a number above 0 and at most 1");
     command.add_option("GRAPH", network, "Network file, or name of a shipped one (see networks)")->required();
     command.add_option("--machine", machine, "Machine file, or shipped one (see machines); workloads bring one")->type_name("M");
-    command.add_option("--batch", batch, "Batch size, for files that leave it open (Exprimo's networks)")
+    command.add_option("--batch", batch, "Batch size, for files that leave it open (ONNX, Exprimo's networks)")
         ->check(usage::whole_number(1, 1'000'000))
         ->type_name("B");
+    dims.add_to(command);
     command.add_option("--batches", batches, "Batches to run")
         ->check(usage::whole_number(1, 100'000))
         ->type_name("N")
@@ -205,7 +229,8 @@ JobOptions JobArguments::options() const {
 Job JobArguments::load(const std::string& placement_file) const {
     const JobOptions options = this->options();
     const Path file = find_network_file(network);
-    NetworkFile read = read_network(file, options.batch);
+    NetworkFile read = read_network(file, options.batch, dims.values());
+    report_estimated(network, read);
     if (!read.machine && machine.empty()) throw CLI::RequiredError("--machine");
     if (read.machine && !machine.empty()) throw UsageError("--machine: " + network + " is a workload and brings its own machine");
     if (read.machine && cost_given && cost != "measured")

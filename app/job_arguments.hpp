@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -36,11 +37,24 @@ struct GroupingArguments {
     GroupingOptions options() const;
 };
 
+/// The extents that a network file leaves open beside the batch size: --dim NAME=NUMBER.
+struct DimArguments {
+    std::vector<std::string> texts;
+
+    void add_to(CLI::App& command);
+    /// Throws UsageError.
+    std::map<std::string, std::int64_t> values() const;
+};
+
+/// Says on standard error which ops of the network are estimated.
+void report_estimated(const std::string& file, const NetworkFile& network);
+
 /// What simulate, optimize and bound have in common.
 struct JobArguments {
     std::string network;
     std::string machine;
     std::int64_t batch = 0;
+    DimArguments dims;
     std::uint32_t batches = 1, in_flight = 1;
     bool inference = false;
     std::string cost{cost_models().front().id};

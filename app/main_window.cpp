@@ -653,7 +653,7 @@ void MainWindow::showStart(bool start) {
 void MainWindow::openDialog() {
     const QString start = QSettings().value(QStringLiteral("folder")).toString();
     const QString path = QFileDialog::getOpenFileName(this, tr("Open a network, machine or placement"), start,
-                                                      tr("Networks, machines, placements (*.json);;All files (*)"));
+                                                      tr("Networks, machines, placements (*.json *.onnx);;All files (*)"));
     if (path.isEmpty()) return;
     QSettings().setValue(QStringLiteral("folder"), QFileInfo(path).absolutePath());
     openPath(path);

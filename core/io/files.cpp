@@ -10,6 +10,7 @@
 
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
+#include "core/io/readers.hpp"
 
 namespace placewright {
 namespace {
@@ -79,7 +80,21 @@ void write_file(const Path& file, const std::string& content) {
     }
 }
 
+std::uintmax_t regular_file_size(const Path& file) {
+    const auto refuse = [&](const std::string& problem) { throw InputError(printable(file.string(), 4096), "", problem); };
+    std::error_code error;
+    const auto status = std::filesystem::status(file, error);
+    if (status.type() == std::filesystem::file_type::not_found) refuse("there is no such file");
+    if (error) refuse("cannot be read: " + error.message());
+    if (std::filesystem::is_directory(status)) refuse("is a folder, expected a file");
+    if (!std::filesystem::is_regular_file(status)) refuse("is not a regular file");
+    const std::uintmax_t bytes = std::filesystem::file_size(file, error);
+    if (error) refuse("cannot be read: " + error.message());
+    return bytes;
+}
+
 FileContent file_content(const Path& file) {
+    if (is_onnx(file)) return FileContent::network;
     const JsonFile::Outline outline = JsonFile(file).outline();
     if (outline.format == "placewright.graph" || (!outline.has_format && outline.has_layers)) return FileContent::network;
     if (outline.format == "placewright.machine" || (!outline.has_format && outline.has_comm_channels)) return FileContent::machine;

@@ -40,9 +40,10 @@ struct NetworkFile {
     std::vector<Estimated> estimated{};
 };
 
-/// Reads placewright.graph, Exprimo's network or a workload of dnn-partitioning (see readers.hpp), told apart by content. `batch` sets the
-/// batch size of a file that leaves it open (Exprimo's networks); for another file a differing `batch` is an error.
-NetworkFile read_network(const Path& file, std::optional<std::int64_t> batch = {});
+/// Reads placewright.graph, ONNX, Exprimo's network or a workload of dnn-partitioning (see readers.hpp), told apart by content. `batch` sets
+/// the batch size of a file that leaves it open (Exprimo's networks, ONNX); for another file a differing `batch` is an error. `dims` are
+/// the other extents that an ONNX model leaves open, by name. Throws BatchNeeded for an ONNX model without the batch size that it needs.
+NetworkFile read_network(const Path& file, std::optional<std::int64_t> batch = {}, const std::map<std::string, std::int64_t>& dims = {});
 void write_network(const Graph& graph, const Path& file);
 
 /// Reads placewright.machine or Exprimo's device graph.
@@ -73,7 +74,8 @@ struct PlacementFile {
     std::optional<Producer> produced_by;
 };
 
-/// Reads placewright.placement, a flat object {"op": device index} or the devices in an Exprimo network for this problem. In a flat object
+/// Reads placewright.placement, also in the metadata of an ONNX model, a flat object {"op": device index} or the devices in an Exprimo
+/// network for this problem. In a flat object
 /// a list of devices is for the parts of an op that is split. Every group must be placed; ops of one group on different devices (such as
 /// single ops in a problem that groups them), names that are not in the graph, devices that are not in the machine, or devices that an op
 /// does not allow are refused with the list of names. Graph and machine names are compared with the problem's; the ops decide.
@@ -82,6 +84,12 @@ Placement read_placement(const Path& file, const Problem& problem);
 /// Other ops count for the first device, and other placements name the parts.
 std::vector<ShardRequest> placed_in_parts(const Path& file, const Graph& graph);
 void write_placement(const Placement& placement, const Problem& problem, const PlacementFile& about, const Path& file);
+
+/// Writes the ONNX model that the problem's network was read from with the placement in it: as placewright.placement in the metadata of the
+/// model, and the name of its device in the metadata of each node ("placewright.device"). `multi_device` adds the hints for several devices
+/// of IR version 11: the devices as a configuration, and for each node its device as pipeline stage and where its outputs are whole. That
+/// raises the IR version, which older programs refuse. Weights in external files stay there: throws InputError if `out` is in another folder.
+void write_onnx_placement(const Path& model, const Placement& placement, const Problem& problem, const Path& out, bool multi_device = false);
 
 /// Op name -> device name for every forward op and every op that is bound to none, in graph order: it can be read whatever the grouping.
 std::vector<std::pair<std::string, std::string>> placement_by_name(const Placement& placement, const Problem& problem);

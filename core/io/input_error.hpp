@@ -13,4 +13,10 @@ public:
         : std::runtime_error(where.empty() ? file + ": " + problem : file + ": " + where + ": " + problem) {}
 };
 
+/// A network file that leaves the batch size open, read without one.
+class BatchNeeded : public InputError {
+public:
+    using InputError::InputError;
+};
+
 }  // namespace placewright

@@ -14,6 +14,7 @@
 
 #include "core/base/units.hpp"
 #include "core/io/input_error.hpp"
+#include "core/io/readers.hpp"
 
 namespace placewright {
 namespace {
@@ -268,14 +269,7 @@ std::string without_prefix(std::string_view text, std::string_view prefix) {
 }
 
 JsonFile::JsonFile(const Path& file) : path_(file) {
-    std::error_code error;
-    const auto status = std::filesystem::status(file, error);
-    if (status.type() == std::filesystem::file_type::not_found) fail("", "there is no such file");
-    if (error) fail("", "cannot be read: " + error.message());
-    if (std::filesystem::is_directory(status)) fail("", "is a folder, expected a file");
-    if (!std::filesystem::is_regular_file(status)) fail("", "is not a regular file");
-    const std::uintmax_t bytes = std::filesystem::file_size(file, error);
-    if (error) fail("", "cannot be read: " + error.message());
+    const std::uintmax_t bytes = regular_file_size(file);
     if (bytes == 0) fail("", "the file is empty, expected a JSON object");
     if (bytes > kMaxFileBytes) {
         fail("",

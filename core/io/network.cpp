@@ -211,8 +211,10 @@ Graph build_graph(const JsonFile& file, const std::function<Graph()>& build, con
     }
 }
 
-NetworkFile read_network(const Path& path, std::optional<std::int64_t> batch) {
+NetworkFile read_network(const Path& path, std::optional<std::int64_t> batch, const std::map<std::string, std::int64_t>& dims) {
+    if (is_onnx(path)) return read_onnx(path, batch, dims);
     const JsonFile file(path);
+    if (!dims.empty()) file.fail("", "no extent of this file is open, so " + in_quotes(dims.begin()->first) + " cannot be given");
     const JsonFile::Outline& outline = file.outline();
     if (!outline.has_format && outline.has_layers) return read_exprimo_network(file, batch);
     if (!outline.has_format && outline.has_max_fpgas) return read_workload(file, batch);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/io/files.hpp"
+#include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
 #include "core/io/readers.hpp"
 
@@ -162,6 +163,14 @@ bool is_flat(const JsonValue& root) {
     return !format || format->json().is_number() || format->json().is_array();
 }
 
+/// The file, or what the metadata of a model holds.
+JsonFile placement_file(const Path& path) {
+    if (!is_onnx(path)) return JsonFile(path);
+    auto text = onnx_placement_text(path);
+    if (!text) throw InputError(printable(path.string(), 4096), "metadata_props", "hold no placement, expected \"placewright.placement\"");
+    return {path, *std::move(text)};
+}
+
 Json option_json(const OptionValue& value) {
     return std::visit([](const auto& plain) { return Json(plain); }, value);
 }
@@ -174,7 +183,7 @@ void add_finite(Json& object, const std::string& key, double value) {
 }  // namespace
 
 Placement read_placement(const Path& path, const Problem& problem) {
-    const JsonFile file(path);
+    const JsonFile file = placement_file(path);
     const Json json = file.parse();
     const JsonValue root(file, json);
     if (!is_flat(root)) return read_own(file, root, problem);
@@ -184,7 +193,7 @@ Placement read_placement(const Path& path, const Problem& problem) {
 }
 
 std::vector<ShardRequest> placed_in_parts(const Path& path, const Graph& graph) {
-    const JsonFile file(path);
+    const JsonFile file = placement_file(path);
     const Json json = file.parse();
     const JsonValue root(file, json);
     std::vector<ShardRequest> requests;
@@ -213,7 +222,7 @@ std::vector<std::pair<std::string, std::string>> placement_by_name(const Placeme
     return result;
 }
 
-void write_placement(const Placement& placement, const Problem& problem, const PlacementFile& about, const Path& file) {
+std::string placement_text(const Placement& placement, const Problem& problem, const PlacementFile& about) {
     Json root{{"format", kFormat}, {"version", kVersion}, {"graph", problem.forward->name()}, {"machine", problem.machine->name()}};
     Json by_name = Json::object();
     for (auto& [op, device] : placement_by_name(placement, problem)) append_member(by_name, op, device);
@@ -237,7 +246,11 @@ void write_placement(const Placement& placement, const Problem& problem, const P
                                    {"evaluations", about.produced_by->evaluations},
                                    {"options", std::move(options)}};
     }
-    write_file(file, file_text(root));
+    return file_text(root);
+}
+
+void write_placement(const Placement& placement, const Problem& problem, const PlacementFile& about, const Path& file) {
+    write_file(file, placement_text(placement, problem, about));
 }
 
 }  // namespace placewright

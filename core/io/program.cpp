@@ -67,15 +67,19 @@ private:
         throw InputError(file_, "node " + in_quotes(node.name) + " (" + printable(node.kind, 80) + ')', problem);
     }
 
+    /// The second of that name is name#2.
+    std::string unique(std::string name) {
+        const std::string wanted = name;
+        while (!taken_.emplace(name, 1).second) name = wanted + '#' + std::to_string(++taken_[wanted]);
+        return name;
+    }
+
     void name_nodes() {
-        std::unordered_map<std::string, std::size_t> taken;
-        for (const Program::Value& input : program_.inputs) taken.emplace(input.name, 0);
+        for (const Program::Value& input : program_.inputs) taken_.emplace(input.name, 1);
         for (Program::Node& node : program_.nodes) {
             if (node.name.empty() && !node.outputs.empty()) node.name = node.outputs[0].name;
             if (node.name.empty()) node.name = node.kind;
-            // Several nodes of one name: the second is name#2.
-            const std::string wanted = node.name;
-            while (!taken.emplace(node.name, 1).second) node.name = wanted + '#' + std::to_string(++taken[wanted]);
+            node.name = unique(std::move(node.name));
         }
     }
 
@@ -212,6 +216,7 @@ private:
         Op op;
         op.name = parameter.path.empty() ? parameter.name : parameter.path;
         std::ranges::replace(op.name, '.', '/');
+        op.name = unique(std::move(op.name));
         op.kind = parameter.trained ? "parameter" : "constant";
         op.scope = module_of(parameter.path);
         op.outputs = {parameter.tensor};
@@ -273,7 +278,8 @@ private:
         const auto id = static_cast<OpId>(builder.size());
         for (std::size_t i = 0; i < node.outputs.size(); ++i) {
             if (!node.outputs[i].tensor) {
-                if (value_read_[index][i]) fail(node, "the shape of its output " + in_quotes(node.outputs[i].name) + " is unknown");
+                const auto& [name, tensor, why] = node.outputs[i];
+                if (value_read_[index][i]) fail(node, "the shape of its output " + in_quotes(name) + " is unknown" + (why.empty() ? "" : ": " + why));
                 continue;
             }
             node_output_[index][i] = {id, static_cast<std::uint32_t>(op.outputs.size())};
@@ -290,6 +296,7 @@ private:
 
     const std::string& file_;
     Program program_;
+    std::unordered_map<std::string, std::size_t> taken_;  ///< names of ops, with how many wanted each
     std::unordered_map<std::string, Source> sources_;
     std::vector<bool> foldable_;  ///< by node: it gives a parameter, or a number of the program
     std::vector<bool> needed_;

@@ -17,6 +17,7 @@ struct Program {
     struct Value {
         std::string name;
         std::optional<Tensor> tensor;  ///< nothing: of unknown size
+        std::string why{};             ///< it is unknown, for the message
     };
     /// A tensor that the file stores, or names.
     struct Parameter {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,29 @@ Machine read_exprimo_machine(const JsonFile& file);
 /// over which both directions go; between accelerators tensors cross both channels. Speeds and bandwidth are nominal: all times are given.
 /// With "maxCPUs" 0 no op may be on the CPU; otherwise CPUs count as one device.
 NetworkFile read_workload(const JsonFile& file, std::optional<std::int64_t> batch);
+
+/// A model in ONNX (Open Neural Network Exchange) of operator set 7 or later.
+///
+/// Shapes come from the shape inference of the ONNX library with the numbers that the model computes from shapes; where that knows none,
+/// from what the file says. Ops are named by the nodes, kinds are PyTorch's, parameters the initializers, whose values are not read.
+/// Where a model was exported without parameters, those are the inputs that are called as in a state_dict ("layer1.0.conv1.weight").
+/// Functions, If, Loop and Scan are single ops with the FLOPs of their bodies.
+///
+/// `batch` is the first extent of the inputs that leave it open, `dims` the extents that have names. Throws BatchNeeded, or InputError with
+/// the node.
+NetworkFile read_onnx(const Path& file, std::optional<std::int64_t> batch, const std::map<std::string, std::int64_t>& dims);
+
+/// Whether the file begins like a serialized ModelProto (with its ir_version), or is called "*.onnx".
+bool is_onnx(const Path& file);
+
+/// The placement file in the metadata of an ONNX model; nothing if it has none.
+std::optional<std::string> onnx_placement_text(const Path& file);
+
+/// Bytes of a file that can be read. Throws InputError where there is none, or a folder or device.
+std::uintmax_t regular_file_size(const Path& file);
+
+/// The text of a placement file.
+std::string placement_text(const Placement& placement, const Problem& problem, const PlacementFile& about);
 
 /// A device of a machine, or of a catalogue, where it has no name.
 Device read_device(const JsonValue& value);

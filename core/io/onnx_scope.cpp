@@ -1,0 +1,634 @@
+// SPDX-License-Identifier: MIT
+#include "core/io/onnx_scope.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <set>
+
+#include <onnx/defs/schema.h>
+#include <onnx/shape_inference/implementation.h>
+
+namespace placewright {
+namespace {
+
+using onnx::TensorProto;
+
+/// Shapes have few numbers, positions of tokens some thousands.
+constexpr std::size_t kMostNumbers = 8192;
+/// The newest operator set of the ONNX library: of later ones it knows what has not changed.
+constexpr int kLibraryOpset = 17;
+
+bool is_real(std::int32_t type) {
+    return type == TensorProto::FLOAT || type == TensorProto::DOUBLE || type == TensorProto::FLOAT16 || type == TensorProto::BFLOAT16;
+}
+
+std::int64_t saturated(double value) {
+    constexpr double kLimit = 9223372036854775808.0;
+    if (std::isnan(value)) return 0;
+    if (value >= kLimit) return std::numeric_limits<std::int64_t>::max();
+    if (value < -kLimit) return std::numeric_limits<std::int64_t>::min();
+    return static_cast<std::int64_t>(value);
+}
+
+template <class Element>
+std::vector<double> elements_of(const std::string& bytes) {
+    std::vector<double> result(bytes.size() / sizeof(Element));
+    for (std::size_t i = 0; i < result.size(); ++i) {
+        Element element;
+        std::memcpy(&element, bytes.data() + i * sizeof(Element), sizeof(Element));
+        result[i] = static_cast<double>(element);
+    }
+    return result;
+}
+
+std::vector<double> content(const TensorProto& tensor) {
+    const auto list = [](const auto& items) { return std::vector<double>(items.begin(), items.end()); };
+    const bool raw = tensor.has_raw_data();
+    const std::string& bytes = tensor.raw_data();
+    switch (tensor.data_type()) {
+        case TensorProto::FLOAT: return raw ? elements_of<float>(bytes) : list(tensor.float_data());
+        case TensorProto::DOUBLE: return raw ? elements_of<double>(bytes) : list(tensor.double_data());
+        case TensorProto::INT64: return raw ? elements_of<std::int64_t>(bytes) : list(tensor.int64_data());
+        case TensorProto::INT32: return raw ? elements_of<std::int32_t>(bytes) : list(tensor.int32_data());
+        case TensorProto::INT16: return raw ? elements_of<std::int16_t>(bytes) : list(tensor.int32_data());
+        case TensorProto::INT8: return raw ? elements_of<std::int8_t>(bytes) : list(tensor.int32_data());
+        case TensorProto::BOOL:
+        case TensorProto::UINT8: return raw ? elements_of<std::uint8_t>(bytes) : list(tensor.int32_data());
+        default: return {};
+    }
+}
+
+/// Nothing for a tensor that is large, of more than one dimension, or stored elsewhere.
+std::optional<Numbers> numbers_of(const TensorProto& tensor) {
+    if (tensor.dims_size() > 1) return {};
+    Numbers numbers;
+    numbers.type = tensor.data_type();
+    numbers.shape.assign(tensor.dims().begin(), tensor.dims().end());
+    const std::int64_t count = numbers.shape.empty() ? 1 : numbers.shape[0];
+    if (count < 0 || count > std::int64_t{kMostNumbers}) return {};
+    numbers.values = content(tensor);
+    if (numbers.values.size() != static_cast<std::size_t>(count)) return {};
+    return numbers;
+}
+
+TensorProto tensor_of(const Numbers& numbers) {
+    TensorProto tensor;
+    for (const std::int64_t extent : numbers.shape) tensor.add_dims(extent);
+    tensor.set_data_type(numbers.type);
+    for (const double value : numbers.values) {
+        switch (numbers.type) {
+            case TensorProto::INT64: tensor.add_int64_data(saturated(value)); break;
+            case TensorProto::DOUBLE: tensor.add_double_data(value); break;
+            case TensorProto::FLOAT: tensor.add_float_data(static_cast<float>(value)); break;
+            default: tensor.add_int32_data(static_cast<std::int32_t>(saturated(value))); break;
+        }
+    }
+    return tensor;
+}
+
+onnx::TypeProto tensor_type(std::int32_t element, const auto& extents) {
+    onnx::TypeProto type;
+    type.mutable_tensor_type()->set_elem_type(element);
+    auto& shape = *type.mutable_tensor_type()->mutable_shape();
+    for (const std::int64_t extent : extents) shape.add_dim()->set_dim_value(extent);
+    return type;
+}
+
+bool is_complete(const onnx::TypeProto& type) {
+    if (!type.has_tensor_type() || !type.tensor_type().has_shape()) return false;
+    return std::ranges::all_of(type.tensor_type().shape().dim(), [](const auto& dim) { return dim.has_dim_value() && dim.dim_value() >= 0; });
+}
+
+/// By element, the shorter operands repeated if they have one.
+template <class Function>
+std::optional<Numbers> by_element(std::initializer_list<const Numbers*> operands, std::int32_t type, Function function) {
+    std::size_t count = 1;
+    bool scalar = true;
+    for (const Numbers* operand : operands) {
+        if (operand->values.size() != 1) count = operand->values.size();
+        scalar &= operand->shape.empty();
+    }
+    for (const Numbers* operand : operands) {
+        if (operand->values.size() != 1 && operand->values.size() != count) return {};
+    }
+    Numbers result{{}, type, std::vector<double>(count)};
+    if (!scalar) result.shape = {static_cast<std::int64_t>(count)};
+    std::vector<double> at(operands.size());
+    for (std::size_t i = 0; i < count; ++i) {
+        std::size_t slot = 0;
+        for (const Numbers* operand : operands) at[slot++] = operand->values[operand->values.size() == 1 ? 0 : i];
+        result.values[i] = function(at);
+        if (!is_real(type)) result.values[i] = std::trunc(result.values[i]);
+    }
+    return result;
+}
+
+using Operands = std::vector<const Numbers*>;
+using Evaluation = std::optional<Numbers> (*)(const onnx::NodeProto&, const Operands&);
+
+template <auto kFunction, bool kCompares = false>
+std::optional<Numbers> unary(const onnx::NodeProto&, const Operands& in) {
+    return by_element({in[0]}, kCompares ? std::int32_t{TensorProto::BOOL} : in[0]->type, [](const auto& at) { return double(kFunction(at[0])); });
+}
+
+template <auto kFunction, bool kCompares = false>
+std::optional<Numbers> binary(const onnx::NodeProto&, const Operands& in) {
+    if (in.size() != 2) return {};
+    return by_element({in[0], in[1]}, kCompares ? std::int32_t{TensorProto::BOOL} : in[0]->type,
+                      [](const auto& at) { return double(kFunction(at[0], at[1])); });
+}
+
+std::optional<Numbers> cast(const onnx::NodeProto& node, const Operands& in) {
+    const auto to = static_cast<std::int32_t>(integer_attribute(node, "to", 0));
+    if (to == TensorProto::BOOL) return by_element({in[0]}, to, [](const auto& at) { return at[0] != 0 ? 1.0 : 0.0; });
+    return by_element({in[0]}, to, [](const auto& at) { return at[0]; });
+}
+
+std::optional<Numbers> identity(const onnx::NodeProto&, const Operands& in) {
+    return *in[0];
+}
+
+std::optional<Numbers> gather(const onnx::NodeProto& node, const Operands& in) {
+    if (in.size() != 2 || in[0]->shape.empty() || integer_attribute(node, "axis", 0) > 0) return {};
+    const auto count = static_cast<std::int64_t>(in[0]->values.size());
+    Numbers result{in[1]->shape, in[0]->type, {}};
+    for (std::int64_t index : in[1]->whole()) {
+        if (index < 0) index += count;
+        if (index < 0 || index >= count) return {};
+        result.values.push_back(in[0]->values[static_cast<std::size_t>(index)]);
+    }
+    return result;
+}
+
+std::optional<Numbers> concat(const onnx::NodeProto&, const Operands& in) {
+    Numbers result{{0}, in[0]->type, {}};
+    for (const Numbers* item : in) {
+        if (item->shape.empty()) return {};
+        result.values.insert(result.values.end(), item->values.begin(), item->values.end());
+    }
+    result.shape[0] = static_cast<std::int64_t>(result.values.size());
+    return result;
+}
+
+/// Slice, whose bounds are inputs from operator set 10 on.
+std::optional<Numbers> slice(const onnx::NodeProto& node, const Operands& in) {
+    if (in[0]->shape.empty()) return {};
+    const bool given = in.size() > 2;
+    const auto starts = given ? in[1]->whole() : integers_attribute(node, "starts");
+    const auto ends = given ? in[2]->whole() : integers_attribute(node, "ends");
+    const auto steps = in.size() > 4 ? in[4]->whole() : std::vector<std::int64_t>{1};
+    if (starts.size() != 1 || ends.size() != 1 || steps.size() != 1 || steps[0] == 0) return {};
+    const auto count = static_cast<std::int64_t>(in[0]->values.size());
+    const std::int64_t step = steps[0];
+    const auto bound = [&](std::int64_t at) {
+        if (at < 0) at = at < -count ? -1 : at + count;
+        return step > 0 ? std::clamp<std::int64_t>(at, 0, count) : std::clamp<std::int64_t>(at, -1, count - 1);
+    };
+    Numbers result{{0}, in[0]->type, {}};
+    const std::int64_t end = bound(ends[0]);
+    if (std::abs(static_cast<double>(step)) > static_cast<double>(kMostNumbers)) return {};
+    for (std::int64_t i = bound(starts[0]); step > 0 ? i < end : i > end; i += step) {
+        if (i < 0 || i >= count) return {};
+        result.values.push_back(in[0]->values[static_cast<std::size_t>(i)]);
+    }
+    result.shape[0] = static_cast<std::int64_t>(result.values.size());
+    return result;
+}
+
+/// Squeeze, Unsqueeze and Reshape between a number and a list of one.
+std::optional<Numbers> squeeze(const onnx::NodeProto&, const Operands& in) {
+    if (in[0]->values.size() != 1) return {};
+    return Numbers{{}, in[0]->type, in[0]->values};
+}
+std::optional<Numbers> unsqueeze(const onnx::NodeProto& node, const Operands& in) {
+    const std::size_t axes = in.size() > 1 ? in[1]->values.size() : integers_attribute(node, "axes").size();
+    if (!in[0]->shape.empty() || axes != 1) return {};
+    return Numbers{{1}, in[0]->type, in[0]->values};
+}
+std::optional<Numbers> reshape(const onnx::NodeProto&, const Operands& in) {
+    if (in.size() != 2 || in[1]->values.size() > 1) return {};
+    Numbers result{{}, in[0]->type, in[0]->values};
+    if (in[1]->values.size() == 1) {
+        const std::int64_t extent = in[1]->whole()[0];
+        if (extent != -1 && extent != static_cast<std::int64_t>(result.values.size())) return {};
+        result.shape = {static_cast<std::int64_t>(result.values.size())};
+    } else if (result.values.size() != 1) {
+        return {};
+    }
+    return result;
+}
+
+/// The length that a list of one extent says; nothing for another shape, or a large one.
+std::optional<std::size_t> length_from(const Numbers& shape) {
+    if (shape.values.empty()) return 1;
+    if (shape.values.size() > 1 || !(shape.values[0] >= 0 && shape.values[0] <= double(kMostNumbers))) return {};
+    return static_cast<std::size_t>(shape.values[0]);
+}
+
+std::optional<Numbers> constant_of_shape(const onnx::NodeProto& node, const Operands& in) {
+    const auto length = length_from(*in[0]);
+    if (!length) return {};
+    Numbers result{{}, TensorProto::FLOAT, std::vector<double>(*length)};
+    if (const onnx::AttributeProto* value = find_attribute(node, "value")) {
+        const auto filler = numbers_of(value->t());
+        if (!filler || filler->values.size() != 1) return {};
+        result.type = filler->type;
+        std::ranges::fill(result.values, filler->values[0]);
+    }
+    if (!in[0]->values.empty()) result.shape = {static_cast<std::int64_t>(*length)};
+    return result;
+}
+
+std::optional<Numbers> expand(const onnx::NodeProto&, const Operands& in) {
+    if (in.size() != 2) return {};
+    const auto length = length_from(*in[1]);
+    if (!length || in[0]->values.size() != 1 || in[1]->values.empty()) return {};
+    return Numbers{{static_cast<std::int64_t>(*length)}, in[0]->type, std::vector<double>(*length, in[0]->values[0])};
+}
+
+std::optional<Numbers> range(const onnx::NodeProto&, const Operands& in) {
+    if (in.size() != 3 || in[0]->values.size() != 1 || in[1]->values.size() != 1 || in[2]->values.size() != 1) return {};
+    const double start = in[0]->values[0], delta = in[2]->values[0];
+    const double count = std::max(0.0, std::ceil((in[1]->values[0] - start) / delta));
+    if (!(count <= static_cast<double>(kMostNumbers))) return {};
+    Numbers result{{static_cast<std::int64_t>(count)}, in[0]->type, {}};
+    for (double i = 0; i < count; ++i) result.values.push_back(start + i * delta);
+    return result;
+}
+
+std::optional<Numbers> where(const onnx::NodeProto&, const Operands& in) {
+    if (in.size() != 3) return {};
+    return by_element({in[0], in[1], in[2]}, in[1]->type, [](const auto& at) { return at[0] != 0 ? at[1] : at[2]; });
+}
+
+template <auto kFunction>
+std::optional<Numbers> reduction(const onnx::NodeProto& node, const Operands& in) {
+    if (in[0]->values.empty()) return {};
+    double result = in[0]->values[0];
+    for (std::size_t i = 1; i < in[0]->values.size(); ++i) result = kFunction(result, in[0]->values[i]);
+    Numbers numbers{{}, in[0]->type, {result}};
+    if (integer_attribute(node, "keepdims", 1) != 0 && !in[0]->shape.empty()) numbers.shape = {1};
+    return numbers;
+}
+
+constexpr auto kAdd = [](double a, double b) { return a + b; };
+constexpr auto kMultiply = [](double a, double b) { return a * b; };
+constexpr auto kLarger = [](double a, double b) { return std::max(a, b); };
+constexpr auto kSmaller = [](double a, double b) { return std::min(a, b); };
+
+/// Ops that shapes are computed with.
+Evaluation evaluation(const std::string& op) {
+    static const std::unordered_map<std::string, Evaluation> by_op{
+        {"Cast", cast},
+        {"Identity", identity},
+        {"Gather", gather},
+        {"Concat", concat},
+        {"Slice", slice},
+        {"Squeeze", squeeze},
+        {"Unsqueeze", unsqueeze},
+        {"Reshape", reshape},
+        {"ConstantOfShape", constant_of_shape},
+        {"Expand", expand},
+        {"Range", range},
+        {"Where", where},
+        {"ReduceProd", reduction<kMultiply>},
+        {"ReduceSum", reduction<kAdd>},
+        {"ReduceMax", reduction<kLarger>},
+        {"ReduceMin", reduction<kSmaller>},
+        {"Add", binary<kAdd>},
+        {"Sub", binary<[](double a, double b) { return a - b; }>},
+        {"Mul", binary<kMultiply>},
+        {"Div", binary<[](double a, double b) { return a / b; }>},
+        {"Mod", binary<[](double a, double b) { return a - b * std::floor(a / b); }>},
+        {"Pow", binary<[](double a, double b) { return std::pow(a, b); }>},
+        {"Max", binary<kLarger>},
+        {"Min", binary<kSmaller>},
+        {"Equal", binary<[](double a, double b) { return a == b; }, true>},
+        {"Less", binary<[](double a, double b) { return a < b; }, true>},
+        {"LessOrEqual", binary<[](double a, double b) { return a <= b; }, true>},
+        {"Greater", binary<[](double a, double b) { return b < a; }, true>},
+        {"GreaterOrEqual", binary<[](double a, double b) { return b <= a; }, true>},
+        {"And", binary<[](double a, double b) { return a != 0 && b != 0; }, true>},
+        {"Or", binary<[](double a, double b) { return a != 0 || b != 0; }, true>},
+        {"Not", unary<[](double a) { return a == 0; }, true>},
+        {"Neg", unary<[](double a) { return -a; }>},
+        {"Abs", unary<[](double a) { return std::abs(a); }>},
+        {"Floor", unary<[](double a) { return std::floor(a); }>},
+        {"Ceil", unary<[](double a) { return std::ceil(a); }>},
+        {"Round", unary<[](double a) { return std::nearbyint(a); }>},
+        {"Sqrt", unary<[](double a) { return std::sqrt(a); }>},
+    };
+    const auto found = by_op.find(op);
+    return found == by_op.end() ? nullptr : found->second;
+}
+
+/// Ops that the ONNX library does not know, with a first output like the first input.
+bool gives_what_it_takes(const std::string& op) {
+    static const std::set<std::string> ops{"Gelu",
+                                           "FastGelu",
+                                           "QuickGelu",
+                                           "BiasGelu",
+                                           "Mish",
+                                           "Swish",
+                                           "LayerNormalization",
+                                           "SimplifiedLayerNormalization",
+                                           "SkipLayerNormalization",
+                                           "SkipSimplifiedLayerNormalization",
+                                           "RMSNormalization",
+                                           "GroupNormalization",
+                                           "RotaryEmbedding",
+                                           "Attention"};
+    return ops.contains(op);
+}
+
+/// What the library would divide by, or go through.
+std::string wrong_attribute(const onnx::NodeProto& node) {
+    constexpr std::array kPositive{"kernel_shape", "strides", "dilations", "group", "blocksize", "num_outputs", "size", "hidden_size"};
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+        if (std::ranges::find(kPositive, attribute.name()) == kPositive.end()) continue;
+        const bool list = attribute.ints_size() > 0;
+        if (list ? std::ranges::any_of(attribute.ints(), [](auto item) { return item < 1; }) : attribute.has_i() && attribute.i() < 1)
+            return '"' + attribute.name() + "\" is not positive";
+    }
+    return {};
+}
+
+/// The node as the operator sets that the library knows write it. Returns what it cannot say.
+std::string to_known_opset(onnx::NodeProto& node, const OnnxScope& scope) {
+    // From operator set 18 on, the axes of these are an input, as those of ReduceSum are since 13.
+    static const std::set<std::string> reductions{"ReduceMean", "ReduceMax",       "ReduceMin",    "ReduceProd",     "ReduceL1",
+                                                  "ReduceL2",   "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"};
+    if (reductions.contains(node.op_type()) && node.input_size() > 1) {
+        if (!node.input(1).empty()) {
+            const Numbers* axes = scope.numbers(node.input(1));
+            if (axes == nullptr) return "its axes are not constant";
+            if (axes->values.empty()) return "it has no axes";
+            onnx::AttributeProto& attribute = *node.add_attribute();
+            attribute.set_name("axes");
+            attribute.set_type(onnx::AttributeProto::INTS);
+            for (const std::int64_t axis : axes->whole()) attribute.add_ints(axis);
+        }
+        node.mutable_input()->DeleteSubrange(1, node.input_size() - 1);
+    }
+    return {};
+}
+
+/// From operator set 18 on, Split says in how many parts, the last of which may be smaller.
+std::vector<onnx::TypeProto> split_evenly(const onnx::NodeProto& node, const onnx::TypeProto& input) {
+    const std::int64_t parts = node.output_size(), rank = input.tensor_type().shape().dim_size();
+    std::int64_t axis = integer_attribute(node, "axis", 0);
+    if (axis < 0) axis += rank;
+    if (axis < 0 || axis >= rank || parts < 1) return {};
+    std::int64_t left = input.tensor_type().shape().dim(static_cast<int>(axis)).dim_value();
+    const std::int64_t each = left / parts + (left % parts != 0 ? 1 : 0);
+    std::vector<onnx::TypeProto> types;
+    for (std::int64_t i = 0; i < parts; ++i) {
+        types.push_back(input);
+        types.back().mutable_tensor_type()->mutable_shape()->mutable_dim(static_cast<int>(axis))->set_dim_value(std::min(each, left));
+        left -= std::min(each, left);
+    }
+    return types;
+}
+
+/// The extents of "bij,jk->bik"; nothing for an equation without "->" or with "...".
+std::optional<std::vector<std::int64_t>> einsum_shape(const onnx::NodeProto& node, const OnnxScope& scope) {
+    const onnx::AttributeProto* attribute = find_attribute(node, "equation");
+    std::string equation = attribute != nullptr ? attribute->s() : "";
+    std::erase(equation, ' ');
+    const std::size_t arrow = equation.find("->");
+    if (arrow == std::string::npos || equation.find('.') != std::string::npos) return {};
+    std::map<char, std::int64_t> extents;
+    std::size_t at = 0;
+    for (const std::string& input : node.input()) {
+        const auto shape = scope.shape(input);
+        if (!shape || at + shape->size() > arrow) return {};
+        for (const std::int64_t extent : *shape) {
+            std::int64_t& known = extents[equation[at++]];
+            known = std::max(known, extent);
+        }
+        if (at++ != arrow && equation[at - 1] != ',') return {};
+    }
+    std::vector<std::int64_t> result;
+    for (const char index : equation.substr(arrow + 2)) {
+        if (!extents.contains(index)) return {};
+        result.push_back(extents[index]);
+    }
+    return result;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> Numbers::whole() const {
+    std::vector<std::int64_t> result;
+    for (const double value : values) result.push_back(saturated(value));
+    return result;
+}
+
+const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name) {
+    const auto found = std::ranges::find(node.attribute(), name, [](const auto& attribute) -> const std::string& { return attribute.name(); });
+    return found == node.attribute().end() ? nullptr : &*found;
+}
+
+std::int64_t integer_attribute(const onnx::NodeProto& node, std::string_view name, std::int64_t other) {
+    const onnx::AttributeProto* attribute = find_attribute(node, name);
+    return attribute != nullptr && attribute->has_i() ? attribute->i() : other;
+}
+
+std::vector<std::int64_t> integers_attribute(const onnx::NodeProto& node, std::string_view name) {
+    const onnx::AttributeProto* attribute = find_attribute(node, name);
+    if (attribute == nullptr) return {};
+    return {attribute->ints().begin(), attribute->ints().end()};
+}
+
+onnx::TypeProto OnnxScope::resolved(onnx::TypeProto type) const {
+    if (!type.has_tensor_type() || !type.tensor_type().has_shape()) return type;
+    for (auto& dim : *type.mutable_tensor_type()->mutable_shape()->mutable_dim()) {
+        if (!dim.has_dim_param()) continue;
+        const auto given = dims_->find(dim.dim_param());
+        if (given != dims_->end()) dim.set_dim_value(given->second);
+    }
+    return type;
+}
+
+void OnnxScope::declare(const std::string& name, const onnx::TypeProto& type) {
+    types_[name] = resolved(type);
+}
+
+void OnnxScope::expect(const std::string& name, const onnx::TypeProto& type) {
+    expected_[name] = resolved(type);
+}
+
+void OnnxScope::define(const std::string& name, const TensorProto& tensor) {
+    types_[name] = tensor_type(tensor.data_type(), tensor.dims());
+    if (auto numbers = numbers_of(tensor)) numbers_[name] = std::move(*numbers);
+}
+
+void OnnxScope::define(const std::string& name, Numbers numbers) {
+    types_[name] = tensor_type(numbers.type, numbers.shape);
+    numbers_[name] = std::move(numbers);
+}
+
+void OnnxScope::alias(const std::string& name, const OnnxScope& scope, const std::string& value) {
+    if (const onnx::TypeProto* known = scope.type(value)) types_[name] = *known;
+    if (const Numbers* known = scope.numbers(value)) numbers_[name] = *known;
+}
+
+bool OnnxScope::knows(const std::string& name) const {
+    return type(name) != nullptr;
+}
+
+const onnx::TypeProto* OnnxScope::type(const std::string& name) const {
+    const auto found = types_.find(name);
+    if (found != types_.end()) return &found->second;
+    return outer_ != nullptr ? outer_->type(name) : nullptr;
+}
+
+const Numbers* OnnxScope::numbers(const std::string& name) const {
+    const auto found = numbers_.find(name);
+    if (found != numbers_.end()) return &found->second;
+    // A value of this scope hides one of the same name around it.
+    return outer_ != nullptr && !types_.contains(name) ? outer_->numbers(name) : nullptr;
+}
+
+std::optional<std::vector<std::int64_t>> OnnxScope::shape(const std::string& name) const {
+    const onnx::TypeProto* known = type(name);
+    if (known == nullptr || !is_complete(*known)) return {};
+    std::vector<std::int64_t> extents;
+    for (const auto& dim : known->tensor_type().shape().dim()) extents.push_back(dim.dim_value());
+    return extents;
+}
+
+int OnnxScope::opset(const std::string& domain) const {
+    const auto found = opsets_->find(domain == "ai.onnx" ? "" : domain);
+    return found == opsets_->end() ? 1 : found->second;
+}
+
+std::optional<Numbers> OnnxScope::evaluate(const onnx::NodeProto& node) const {
+    if (!node.domain().empty() && node.domain() != "ai.onnx") return {};
+    if (node.op_type() == "Shape" && node.input_size() == 1) {
+        auto extents = shape(node.input(0));
+        if (!extents) return {};
+        const auto rank = static_cast<std::int64_t>(extents->size());
+        const auto bound = [&](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + rank : at, 0, rank); };
+        const std::int64_t start = bound(integer_attribute(node, "start", 0)), end = bound(integer_attribute(node, "end", rank));
+        Numbers result{{std::max<std::int64_t>(0, end - start)}, TensorProto::INT64, {}};
+        for (std::int64_t i = start; i < end; ++i) result.values.push_back(static_cast<double>((*extents)[static_cast<std::size_t>(i)]));
+        return result;
+    }
+    if (node.op_type() == "Size" && node.input_size() == 1) {
+        const auto extents = shape(node.input(0));
+        if (!extents) return {};
+        double product = 1;
+        for (const std::int64_t extent : *extents) product *= static_cast<double>(extent);
+        return Numbers{{}, TensorProto::INT64, {product}};
+    }
+    const Evaluation function = evaluation(node.op_type());
+    if (function == nullptr) return {};
+    Operands operands;
+    for (const std::string& input : node.input()) {
+        const Numbers* known = numbers(input);
+        if (known == nullptr) return {};
+        operands.push_back(known);
+    }
+    if (operands.empty()) return {};
+    return function(node, operands);
+}
+
+std::string OnnxScope::infer(const onnx::NodeProto& node) {
+    if (node.op_type() == "Constant" && node.domain().empty() && node.output_size() == 1) {
+        for (const onnx::AttributeProto& attribute : node.attribute()) {
+            if (attribute.name() == "value") define(node.output(0), attribute.t());
+            if (attribute.name() == "value_int") define(node.output(0), Numbers{{}, TensorProto::INT64, {double(attribute.i())}});
+            if (attribute.name() == "value_float") define(node.output(0), Numbers{{}, TensorProto::FLOAT, {double(attribute.f())}});
+            if (attribute.name() == "value_ints") {
+                define(node.output(0),
+                       Numbers{{attribute.ints_size()}, TensorProto::INT64, {attribute.ints().begin(), attribute.ints().end()}});
+            }
+            if (attribute.name() == "value_floats") {
+                define(node.output(0),
+                       Numbers{{attribute.floats_size()}, TensorProto::FLOAT, {attribute.floats().begin(), attribute.floats().end()}});
+            }
+        }
+        if (types_.contains(node.output(0))) return {};
+    }
+    if (node.output_size() > 0) {
+        if (auto result = evaluate(node); result && result->values.size() <= kMostNumbers) {
+            define(node.output(0), *std::move(result));
+            return {};
+        }
+    }
+    std::string problem;
+    try {
+        problem = infer_types(node);
+    } catch (const std::exception& error) {
+        problem = error.what();
+    } catch (...) {
+        problem = "shape inference failed";
+    }
+    for (const std::string& output : node.output()) {
+        const auto found = types_.find(output);
+        if (output.empty() || (found != types_.end() && is_complete(found->second))) continue;
+        const auto expected = expected_.find(output);
+        if (expected != expected_.end()) types_[output] = expected->second;
+    }
+    return problem;
+}
+
+std::string OnnxScope::infer_types(onnx::NodeProto node) {
+    const std::string& op = node.op_type();
+    const auto given = [&](int index) { return index < node.input_size() ? type(node.input(index)) : nullptr; };
+    if (std::string problem = wrong_attribute(node); !problem.empty()) return problem;
+    for (const std::string& input : node.input()) {
+        if (!input.empty() && !knows(input)) return "the type of its input \"" + input + "\" is unknown";
+    }
+    if (op == "Split" && find_attribute(node, "num_outputs") != nullptr && given(0) != nullptr && is_complete(*given(0))) {
+        const auto types = split_evenly(node, *given(0));
+        for (std::size_t i = 0; i < types.size(); ++i) types_[node.output(static_cast<int>(i))] = types[i];
+        return {};
+    }
+    if (op == "Einsum" && node.input_size() > 0 && node.output_size() == 1) {
+        // The library finds no more than the number of extents.
+        if (const auto extents = einsum_shape(node, *this)) {
+            types_[node.output(0)] = tensor_type(given(0)->tensor_type().elem_type(), *extents);
+            return {};
+        }
+    }
+    const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
+    const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(op, std::min(opset(domain), domain.empty() ? kLibraryOpset : 1000), domain);
+    if (schema == nullptr || !schema->has_type_and_shape_inference_function()) {
+        if (!gives_what_it_takes(op) || given(0) == nullptr || node.output_size() == 0) return "this op is not known";
+        types_[node.output(0)] = *given(0);
+        return {};
+    }
+    if (std::string problem = to_known_opset(node, *this); !problem.empty()) return problem;
+    // What later operator sets added.
+    if (opset(domain) > kLibraryOpset) {
+        auto& attributes = *node.mutable_attribute();
+        attributes.erase(std::remove_if(attributes.begin(), attributes.end(),
+                                        [&](const auto& attribute) { return !schema->attributes().contains(attribute.name()); }),
+                         attributes.end());
+    }
+    schema->Verify(node);
+    std::unordered_map<std::string, onnx::TypeProto> types;
+    std::unordered_map<std::string, onnx::TypeProto*> type_pointers;
+    std::unordered_map<std::string, TensorProto> tensors;
+    std::unordered_map<std::string, const TensorProto*> tensor_pointers;
+    for (const std::string& input : node.input()) {
+        if (input.empty()) continue;
+        type_pointers[input] = &(types[input] = *type(input));
+        if (const Numbers* known = numbers(input)) tensor_pointers[input] = &(tensors[input] = tensor_of(*known));
+    }
+    onnx::shape_inference::InferenceContextImpl context(node, type_pointers, tensor_pointers, {});
+    schema->GetTypeAndShapeInferenceFunction()(context);
+    for (int i = 0; i < node.output_size(); ++i) {
+        onnx::TypeProto& found = *context.getOutputType(static_cast<std::size_t>(i));
+        if (!node.output(i).empty() && found.value_case() != onnx::TypeProto::VALUE_NOT_SET) types_[node.output(i)] = std::move(found);
+    }
+    return {};
+}
+
+}  // namespace placewright

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// What is known of the values of an ONNX graph before it runs: shapes, and the numbers that shapes are computed with.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <onnx/onnx_pb.h>
+
+#include "core/graph/graph.hpp"
+
+namespace placewright {
+
+/// A small tensor whose values are known. Integers up to 2^53 are exact, larger ones mean "to the end".
+struct Numbers {
+    std::vector<std::int64_t> shape;  ///< of rank 0 or 1
+    std::int32_t type = onnx::TensorProto::INT64;
+    std::vector<double> values;
+
+    std::vector<std::int64_t> whole() const;
+};
+
+/// A named attribute; nullptr where the node has none.
+const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name);
+std::int64_t integer_attribute(const onnx::NodeProto& node, std::string_view name, std::int64_t other);
+std::vector<std::int64_t> integers_attribute(const onnx::NodeProto& node, std::string_view name);
+
+/// The values of a graph, or of a body that sees those of the graph around it.
+class OnnxScope {
+public:
+    /// Operator set by domain, "" for ONNX's own.
+    using Opsets = std::unordered_map<std::string, int>;
+
+    OnnxScope(const Opsets& opsets, const std::map<std::string, std::int64_t>& dims, const OnnxScope* outer = nullptr)
+        : opsets_(&opsets), dims_(&dims), outer_(outer) {}
+
+    /// An input of this type. Extents that `dims` has are put in.
+    void declare(const std::string& name, const onnx::TypeProto& type);
+    /// What the file says of a value that a node gives; used where inference does not find all.
+    void expect(const std::string& name, const onnx::TypeProto& type);
+    /// A value that is given: its type and, of a small one, its numbers.
+    void define(const std::string& name, const onnx::TensorProto& tensor);
+    void define(const std::string& name, Numbers numbers);
+    /// Another name for a value of `scope`.
+    void alias(const std::string& name, const OnnxScope& scope, const std::string& value);
+
+    bool knows(const std::string& name) const;
+    /// nullptr where it is not known.
+    const onnx::TypeProto* type(const std::string& name) const;
+    const Numbers* numbers(const std::string& name) const;
+    /// The extents; nothing if not all of them are known.
+    std::optional<std::vector<std::int64_t>> shape(const std::string& name) const;
+
+    int opset(const std::string& domain) const;
+
+    /// Finds the types of the outputs, or their numbers, from the inputs. Returns what was in the way, or nothing.
+    std::string infer(const onnx::NodeProto& node);
+
+private:
+    std::optional<Numbers> evaluate(const onnx::NodeProto& node) const;
+    std::string infer_types(onnx::NodeProto node);
+    onnx::TypeProto resolved(onnx::TypeProto type) const;
+
+    const Opsets* opsets_;
+    const std::map<std::string, std::int64_t>* dims_;
+    const OnnxScope* outer_;
+    std::unordered_map<std::string, onnx::TypeProto> types_, expected_;
+    std::unordered_map<std::string, Numbers> numbers_;
+};
+
+}  // namespace placewright

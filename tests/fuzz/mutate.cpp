@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// The reader over changed seeds, the same ones in every run: part of the test suite. `--seeds FOLDER` writes the seeds, for libFuzzer to
+// begin with; file names read those files, to see again what it found.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "tests/fuzz/fuzz.hpp"
+
+namespace {
+
+constexpr auto kTime = std::chrono::seconds(20);
+constexpr int kRounds = 20'000;
+
+/// A few bytes changed, taken out, doubled or put in from another seed.
+std::string mutated(const std::vector<std::string>& all, std::mt19937& random) {
+    const auto below = [&](std::size_t limit) { return limit == 0 ? 0 : random() % limit; };
+    std::string text = all[below(all.size())];
+    for (std::size_t change = 1 + below(4); change > 0; --change) {
+        const std::size_t at = below(text.size()), length = 1 + below(16);
+        switch (below(6)) {
+            case 0: if (!text.empty()) text[at] = static_cast<char>(random()); break;
+            case 1: if (!text.empty()) text[at] = static_cast<char>(text[at] ^ (1 << below(8))); break;
+            case 2: text.erase(at, length); break;
+            case 3: text.insert(at, text.substr(at, length)); break;
+            case 4: {
+                const std::string& other = all[below(all.size())];
+                text.insert(at, other.substr(below(other.size()), length * 4));
+                break;
+            }
+            case 5: text.resize(at); break;
+        }
+    }
+    return text;
+}
+
+void run(const std::string& text) {
+    fuzz(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    const std::vector<std::string> all = seeds();
+    if (count == 3 && std::strcmp(arguments[1], "--seeds") == 0) {
+        std::filesystem::create_directories(arguments[2]);
+        for (std::size_t i = 0; i < all.size(); ++i)
+            std::ofstream(std::filesystem::path(arguments[2]) / ("seed" + std::to_string(i)), std::ios::binary) << all[i];
+        return 0;
+    }
+    for (int i = 1; i < count; ++i) {
+        std::ifstream file(arguments[i], std::ios::binary);
+        run(std::string(std::istreambuf_iterator<char>(file), {}));
+    }
+    if (count > 1) return 0;
+    for (const std::string& seed : all) run(seed);
+    std::mt19937 random(1);
+    const auto begin = std::chrono::steady_clock::now();
+    int round = 0;
+    for (; round < kRounds && std::chrono::steady_clock::now() - begin < kTime; ++round) run(mutated(all, random));
+    std::printf("%d files\n", round);
+    return 0;
+}
