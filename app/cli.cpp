@@ -352,6 +352,7 @@ struct ConvertArguments {
     std::string network;
     std::int64_t batch = 0;
     std::string graph_out, machine_out;  ///< of a workload
+    ExampleArguments examples;
     ShardArguments shards;
 };
 
@@ -367,7 +368,7 @@ int convert_workload(const ConvertArguments& arguments) {
 }
 
 int convert(const ConvertArguments& arguments) {
-    const auto& [files, network, batch, graph_out, machine_out, shards] = arguments;
+    const auto& [files, network, batch, graph_out, machine_out, examples, shards] = arguments;
     if (!graph_out.empty() || !machine_out.empty()) {
         if (!network.empty()) throw UsageError("--network: a generated network has no machine; give --graph and --machine with a workload");
         if (!shards.texts.empty()) throw UsageError("--shard: the ops of a workload have no channels");
@@ -394,7 +395,7 @@ int convert(const ConvertArguments& arguments) {
         if (!shards.texts.empty()) throw UsageError("--shard: a machine has no ops");
         write_machine(read_machine(files[0]), files[1]);
     } else {
-        write_network(shards.split(read_network(files[0], batch > 0 ? std::optional(batch) : std::nullopt).graph), files[1]);
+        write_network(shards.split(read_network(files[0], examples.options(batch)).graph), files[1]);
     }
     return kDone;
 }
@@ -589,6 +590,7 @@ int run(int argc, char** argv) {
         ->type_name("B");
     convert_command.add_option("--graph", conversion.graph_out, "Write the network of a workload")->type_name("OUT");
     convert_command.add_option("--machine", conversion.machine_out, "Write the machine of a workload")->type_name("OUT");
+    conversion.examples.add_to(convert_command);
     conversion.shards.add_to(convert_command);
     convert_command.callback([&] { status = convert(conversion); });
 

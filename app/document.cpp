@@ -83,7 +83,7 @@ bool sameScenario(const Scenario& a, const Scenario& b) {
 
 /// Of another batch size the graph differs although the file is the same.
 bool sameNetwork(const Scenario& a, const Scenario& b) {
-    return a.networkFile == b.networkFile && (a.graphFingerprint == b.graphFingerprint || a.options.batch != b.options.batch);
+    return a.networkFile == b.networkFile && (a.graphFingerprint == b.graphFingerprint || a.options.reading != b.options.reading);
 }
 
 /// The placement in another problem, by the names of ops and devices; what is new is placed as in `fallback`. Nothing if a device is not
@@ -220,8 +220,8 @@ Scenario Document::changed(const Request& request, const Scenario& open) {
         }
     }
     std::shared_ptr<const Graph> graph = open.job.problem->forward;
-    if (next.options.batch != open.options.batch) {
-        graph = std::make_shared<const Graph>(read_network(find_network_file(open.networkFile.toStdString()), next.options.batch).graph);
+    if (next.options.reading != open.options.reading) {
+        graph = std::make_shared<const Graph>(read_network(find_network_file(open.networkFile.toStdString()), next.options.reading).graph);
     }
     JobOptions used = next.options;
     if (open.job.own_machine) used.problem.cost.model = find_cost_model("measured");
@@ -250,7 +250,7 @@ Document::Reading Document::read(const Request& request, const Scenario& open) {
     next.networkFile = wanted.file;
     next.machineFile = wanted.machine.isEmpty() ? open.machineFile : wanted.machine;
     next.options = wanted.options.value_or(open.options);
-    next.options.batch.reset();  // of another file, which may not leave it open
+    next.options.reading = {};  // of another file, which may not leave it open
     if (wanted.file.isEmpty()) {
         read_machine(find_machine_file(next.machineFile.toStdString()));
         return {std::make_shared<const Scenario>(std::move(next)), false, {}};

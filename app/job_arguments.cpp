@@ -8,6 +8,7 @@
 
 #include "app/console.hpp"
 #include "core/io/input_error.hpp"
+#include "core/io/torchscript.hpp"
 
 namespace placewright {
 namespace {
@@ -55,6 +56,24 @@ Graph ShardArguments::split(Graph graph) const {
     }
 }
 
+void ExampleArguments::add_to(CLI::App& command) {
+    usage::add_repeated(command, "--input", inputs, "Shape of a tensor that a TorchScript model is called with (1x3x224x224, 1x128:int64)",
+                        "SHAPE");
+    command.add_flag("--run", run, "Allow code in a TorchScript file to run where only that tells sizes");
+}
+
+ReadOptions ExampleArguments::options(std::int64_t batch) const {
+    ReadOptions options;
+    if (batch > 0) options.batch = batch;
+    options.run = run;
+    try {
+        for (const std::string& text : inputs) options.inputs.push_back(example_input_from(text));
+    } catch (const std::invalid_argument& error) {
+        throw UsageError(std::string("--input: ") + error.what());
+    }
+    return options;
+}
+
 void JobArguments::add_to(CLI::App& command, std::span<const Goal> objectives) {
     std::vector<std::string> models;
     std::vector<Row> model_rows;
@@ -75,7 +94,7 @@ void JobArguments::add_to(CLI::App& command, std::span<const Goal> objectives) {
     const auto efficiency = usage::positive_number(1, "a number above 0 and at most 1");
     command.add_option("GRAPH", network, "Network file, or name of a shipped one (see networks)")->required();
     command.add_option("--machine", machine, "Machine file, or shipped one (see machines); workloads bring one")->type_name("M");
-    command.add_option("--batch", batch, "Batch size, for files that leave it open (Exprimo's networks)")
+    command.add_option("--batch", batch, "Batch size, for files that leave it open")
         ->check(usage::whole_number(1, 1'000'000))
         ->type_name("B");
     command.add_option("--batches", batches, "Batches to run")
@@ -116,6 +135,7 @@ void JobArguments::add_to(CLI::App& command, std::span<const Goal> objectives) {
     command.add_option("--channel-efficiency", channel_efficiency, "Replaces the efficiency of all channels")
         ->check(efficiency)
         ->type_name("E");
+    examples.add_to(command);
     shards.add_to(command);
     grouping.add_to(command);
     command.add_flag("--json", json, "Print one JSON object");
@@ -183,7 +203,7 @@ GroupingOptions GroupingArguments::options() const {
 JobOptions JobArguments::options() const {
     check();
     JobOptions options;
-    if (batch > 0) options.batch = batch;
+    options.reading = examples.options(batch);
     options.problem.inference = inference;
     options.problem.cost.model = find_cost_model(cost);
     if (compute_efficiency > 0) options.problem.cost.compute_efficiency = compute_efficiency;
@@ -205,7 +225,7 @@ JobOptions JobArguments::options() const {
 Job JobArguments::load(const std::string& placement_file) const {
     const JobOptions options = this->options();
     const Path file = find_network_file(network);
-    NetworkFile read = read_network(file, options.batch);
+    NetworkFile read = read_network(file, options.reading);
     if (!read.machine && machine.empty()) throw CLI::RequiredError("--machine");
     if (read.machine && !machine.empty()) throw UsageError("--machine: " + network + " is a workload and brings its own machine");
     if (read.machine && cost_given && cost != "measured")

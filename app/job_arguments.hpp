@@ -25,6 +25,17 @@ struct ShardArguments {
     Graph split(Graph graph) const;
 };
 
+/// What a network file leaves open beside the batch size.
+struct ExampleArguments {
+    std::vector<std::string> inputs;
+    bool run = false;
+
+    void add_to(CLI::App& command);
+
+    /// `batch` 0 is none. Throws UsageError.
+    ReadOptions options(std::int64_t batch) const;
+};
+
 /// Which ops move together.
 struct GroupingArguments {
     std::string group = "none";
@@ -56,6 +67,7 @@ struct JobArguments {
     std::uint64_t workspace_bytes = 0;
     double usable_memory = 1;
     double compute_efficiency = 0, channel_efficiency = 0;
+    ExampleArguments examples;
     ShardArguments shards;
     GroupingArguments grouping;
     bool json = false;

@@ -8,6 +8,7 @@
 #include <random>
 #include <unistd.h>
 
+#include "core/io/archive.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
 
@@ -80,6 +81,7 @@ void write_file(const Path& file, const std::string& content) {
 }
 
 FileContent file_content(const Path& file) {
+    if (is_archive(file)) return FileContent::network;
     const JsonFile::Outline outline = JsonFile(file).outline();
     if (outline.format == "placewright.graph" || (!outline.has_format && outline.has_layers)) return FileContent::network;
     if (outline.format == "placewright.machine" || (!outline.has_format && outline.has_comm_channels)) return FileContent::machine;

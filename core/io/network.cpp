@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/io/exported_program.hpp"
 #include "core/io/files.hpp"
 #include "core/io/json.hpp"
 #include "core/io/readers.hpp"
+#include "core/io/torchscript.hpp"
 
 namespace placewright {
 namespace {
@@ -211,12 +213,17 @@ Graph build_graph(const JsonFile& file, const std::function<Graph()>& build, con
     }
 }
 
-NetworkFile read_network(const Path& path, std::optional<std::int64_t> batch) {
+NetworkFile read_network(const Path& path, const ReadOptions& options) {
+    if (is_archive(path)) {
+        const Archive archive(path);
+        return is_exported_program(archive) ? read_exported_program(archive, options) : read_torchscript(archive, options);
+    }
+    refuse_pickle(path);
     const JsonFile file(path);
     const JsonFile::Outline& outline = file.outline();
-    if (!outline.has_format && outline.has_layers) return read_exprimo_network(file, batch);
-    if (!outline.has_format && outline.has_max_fpgas) return read_workload(file, batch);
-    return {read_own(file, batch), {}, {}};
+    if (!outline.has_format && outline.has_layers) return read_exprimo_network(file, options.batch);
+    if (!outline.has_format && outline.has_max_fpgas) return read_workload(file, options.batch);
+    return {read_own(file, options.batch), {}, {}};
 }
 
 void write_network(const Graph& graph, const Path& file) {
