@@ -18,6 +18,7 @@
 #include "core/algorithms.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/score_file.hpp"
+#include "core/io/torchscript.hpp"
 #include "widgets/quantities.hpp"
 
 namespace placewright {
@@ -184,6 +185,7 @@ void Document::openNetwork(const QString& network) {
     Request request = unfinished();
     request.file = network;
     request.isNetwork = true;
+    request.reading = {};
     load(std::move(request));
 }
 
@@ -191,6 +193,7 @@ void Document::openFile(const QString& file) {
     Request request = unfinished();
     request.file = file;
     request.isNetwork = false;
+    request.reading = {};
     load(std::move(request));
 }
 
@@ -250,13 +253,19 @@ Document::Reading Document::read(const Request& request, const Scenario& open) {
     next.networkFile = wanted.file;
     next.machineFile = wanted.machine.isEmpty() ? open.machineFile : wanted.machine;
     next.options = wanted.options.value_or(open.options);
-    next.options.reading = {};  // of another file, which may not leave it open
+    next.options.reading = wanted.reading;
     if (wanted.file.isEmpty()) {
         read_machine(find_machine_file(next.machineFile.toStdString()));
         return {std::make_shared<const Scenario>(std::move(next)), false, {}};
     }
     const Path file = find_network_file(wanted.file.toStdString());
-    NetworkFile network = read_network(file);
+    NetworkFile network;
+    try {
+        network = read_network(file, next.options.reading);
+    } catch (const ScriptInputError& error) {
+        if (error.remedy() == ScriptError::Remedy::none) throw;
+        return {nullptr, false, {}, ScriptQuestion{wanted.file, error.remedy() == ScriptError::Remedy::run, QString::fromUtf8(error.what())}};
+    }
     try {
         next.job = load_job(file, std::move(network), next.machineFile.toStdString(), next.options);
     } catch (const std::exception& error) {
@@ -273,11 +282,12 @@ Document::Reading Document::read(const Request& request, const Scenario& open) {
 void Document::load(Request request) {
     m_background.run(
         m_openLane, [request, open = m_scenario](std::stop_token) { return read(request, *open); },
-        [this, file = request.file](Reading reading) {
+        [this, request](Reading reading) {
+            if (reading.question) return ask(request, *reading.question);
             if (!reading.placement) return adopt(std::move(reading));
             Q_EMIT loadingChanged();
             keep(*reading.placement, m_scenario);
-            showPlacement(*reading.placement, tr("Open %1").arg(QFileInfo(file).fileName()));
+            showPlacement(*reading.placement, tr("Open %1").arg(QFileInfo(request.file).fileName()));
             Q_EMIT machineChanged();
         },
         [this](const QString& error) {
@@ -287,6 +297,16 @@ void Document::load(Request request) {
         });
     m_loading = std::move(request);
     Q_EMIT loadingChanged();
+}
+
+void Document::ask(Request request, const ScriptQuestion& question) {
+    Q_EMIT loadingChanged();
+    if (!m_askScript) {
+        Q_EMIT message(true, question.reason);
+    } else if (m_askScript(question, request.reading)) {
+        return load(std::move(request));
+    }
+    Q_EMIT machineChanged();
 }
 
 void Document::previewOptions(const JobOptions& options) {

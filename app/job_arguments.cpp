@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iostream>
 #include <limits>
 
 #include "app/console.hpp"
 #include "core/io/input_error.hpp"
+#include "core/io/json.hpp"
+#include "core/io/safetensors.hpp"
 #include "core/io/torchscript.hpp"
 
 namespace placewright {
@@ -15,6 +18,9 @@ namespace {
 
 /// Each keeps as many copies of the parameters beside them as stand before it here.
 constexpr std::array<const char*, 3> kOptimizers{"sgd", "momentum", "adam"};
+
+/// So many names stand in a message.
+constexpr std::size_t kNamed = 5;
 
 const std::vector<Row> kGroupings{
     {"  none", "An op with its backward and update, and what the file keeps together."},
@@ -136,6 +142,7 @@ void JobArguments::add_to(CLI::App& command, std::span<const Goal> objectives) {
         ->check(efficiency)
         ->type_name("E");
     examples.add_to(command);
+    command.add_option("--parameters", parameters, "Sizes of parameters by name (safetensors, or an index of such files)")->type_name("FILE");
     shards.add_to(command);
     grouping.add_to(command);
     command.add_flag("--json", json, "Print one JSON object");
@@ -222,15 +229,33 @@ JobOptions JobArguments::options() const {
     return options;
 }
 
+NetworkFile JobArguments::read() const {
+    NetworkFile file = read_network(find_network_file(network), examples.options(batch));
+    if (!parameters.empty()) {
+        SizedGraph sized = with_parameter_sizes(file.graph, read_parameter_sizes(parameters));
+        const auto report = [&](const std::vector<std::string>& names, const std::string& what) {
+            if (names.empty()) return;
+            std::cerr << "placewright-cli: " << parameters << ": " << names.size() << ' ' << what << ": ";
+            for (std::size_t i = 0; i < std::min(names.size(), kNamed); ++i) std::cerr << (i > 0 ? ", " : "") << printable(names[i], 200);
+            std::cerr << (names.size() > kNamed ? ", ...\n" : "\n");
+        };
+        report(sized.unmatched, "tensors belong to no op");
+        report(sized.missing, "parameters of the network are not in it");
+        file.graph = std::move(sized.graph);
+    }
+    file.graph = shards.split(std::move(file.graph));
+    return file;
+}
+
 Job JobArguments::load(const std::string& placement_file) const {
     const JobOptions options = this->options();
     const Path file = find_network_file(network);
-    NetworkFile read = read_network(file, options.reading);
+    NetworkFile read = this->read();
     if (!read.machine && machine.empty()) throw CLI::RequiredError("--machine");
     if (read.machine && !machine.empty()) throw UsageError("--machine: " + network + " is a workload and brings its own machine");
     if (read.machine && cost_given && cost != "measured")
         throw UsageError("--cost " + cost + ": " + network + " is a workload, whose times are measured");
-    read.graph = split_as_placed(shards.split(std::move(read.graph)), placement_file);
+    read.graph = split_as_placed(std::move(read.graph), placement_file);
     return load_job(file, std::move(read), machine, options);
 }
 

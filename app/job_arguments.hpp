@@ -68,6 +68,7 @@ struct JobArguments {
     double usable_memory = 1;
     double compute_efficiency = 0, channel_efficiency = 0;
     ExampleArguments examples;
+    std::string parameters;  ///< a file with their sizes
     ShardArguments shards;
     GroupingArguments grouping;
     bool json = false;
@@ -80,6 +81,9 @@ struct JobArguments {
 
     /// Throws UsageError.
     JobOptions options() const;
+    /// The network as --parameters and --shard make it; what the former leaves out is said on standard error. Throws UsageError and
+    /// InputError.
+    NetworkFile read() const;
     /// Throws UsageError and InputError.
     Job load(const std::string& placement_file = "") const;
 

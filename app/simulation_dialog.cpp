@@ -335,6 +335,8 @@ void SimulationDialog::enableControls() {
 JobOptions SimulationDialog::options() const {
     JobOptions options;
     ProblemOptions& problem = options.problem;
+    options.reading = m_document->options().reading;
+    options.reading.batch.reset();
     if (m_batch->isEnabled() && m_batch->value() > 0) options.reading.batch = m_batch->value();
     problem.inference = chosen<int>(m_pass) == 1;
     if (m_cost->isEnabled()) problem.cost.model = &cost_models()[chosen<std::size_t>(m_cost)];

@@ -212,6 +212,7 @@ private Q_SLOTS:
         QCOMPARE(example_input_from("1x3x224x224"), (ExampleInput{{1, 3, 224, 224}, DType::float32}));
         QCOMPARE(example_input_from("7:int64"), (ExampleInput{{7}, DType::int64}));
         QCOMPARE(example_input_from(":float16"), (ExampleInput{{}, DType::float16}));
+        for (const char* text : {"1x3x224x224", "7:int64", ":float32", "0x2"}) QCOMPARE(to_text(example_input_from(text)), std::string(text));
         for (const char* text : {"", "x", "1x", "1xx2", "-1", "1x2:int", "1,2", "99999999999999999999", "4000000000x4000000000x4000000000"})
             QVERIFY_EXCEPTION_THROWN(example_input_from(text), std::invalid_argument);
     }

@@ -4,6 +4,7 @@
 
 #include "core/io/exported_program.hpp"
 #include "core/io/files.hpp"
+#include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
 #include "core/io/readers.hpp"
 #include "core/io/torchscript.hpp"
@@ -203,6 +204,11 @@ Json op_json(const Graph& graph, const Op& op) {
     return json;
 }
 
+void refuse_examples(const Path& path, const ReadOptions& options) {
+    if (options.inputs.empty()) return;
+    throw InputError(printable(path.string(), 4096), "", "says itself how large its inputs are: --input is for TorchScript models");
+}
+
 }  // namespace
 
 Graph build_graph(const JsonFile& file, const std::function<Graph()>& build, const std::function<std::string(const std::string&)>& place) {
@@ -216,9 +222,12 @@ Graph build_graph(const JsonFile& file, const std::function<Graph()>& build, con
 NetworkFile read_network(const Path& path, const ReadOptions& options) {
     if (is_archive(path)) {
         const Archive archive(path);
-        return is_exported_program(archive) ? read_exported_program(archive, options) : read_torchscript(archive, options);
+        if (!is_exported_program(archive)) return read_torchscript(archive, options);
+        refuse_examples(path, options);
+        return read_exported_program(archive, options);
     }
     refuse_pickle(path);
+    refuse_examples(path, options);
     const JsonFile file(path);
     const JsonFile::Outline& outline = file.outline();
     if (!outline.has_format && outline.has_layers) return read_exprimo_network(file, options.batch);

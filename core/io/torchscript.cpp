@@ -103,6 +103,12 @@ void refuse_pickle(const Path& file) {
     if (stream.gcount() == 2 && begin[0] == '\x80' && begin[1] >= 2 && begin[1] <= 5) fail_as_pickle(file);
 }
 
+std::string to_text(const ExampleInput& input) {
+    std::string text;
+    for (const std::int64_t extent : input.shape) text += (text.empty() ? "" : "x") + std::to_string(extent);
+    return input.dtype == DType::float32 && !text.empty() ? text : text + ':' + std::string(to_string(input.dtype));
+}
+
 ExampleInput example_input_from(const std::string& text) {
     ExampleInput input;
     const auto refuse = [&] {

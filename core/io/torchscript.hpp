@@ -28,5 +28,7 @@ void refuse_pickle(const Path& file);
 
 /// Reads "1x3x224x224" or "1x128:int64". Throws std::invalid_argument.
 ExampleInput example_input_from(const std::string& text);
+/// What example_input_from() reads.
+std::string to_text(const ExampleInput& input);
 
 }  // namespace placewright
