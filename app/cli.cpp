@@ -360,8 +360,8 @@ struct ConvertArguments {
     std::vector<std::string> files;
     std::string network;
     std::int64_t batch = 0;
-    DimArguments dims;
     std::string graph_out, machine_out;  ///< of a workload
+    ReadingArguments reading;
     ShardArguments shards;
 };
 
@@ -377,7 +377,7 @@ int convert_workload(const ConvertArguments& arguments) {
 }
 
 int convert(const ConvertArguments& arguments) {
-    const auto& [files, network, batch, dims, graph_out, machine_out, shards] = arguments;
+    const auto& [files, network, batch, graph_out, machine_out, reading, shards] = arguments;
     if (!graph_out.empty() || !machine_out.empty()) {
         if (!network.empty()) throw UsageError("--network: a generated network has no machine; give --graph and --machine with a workload");
         if (!shards.texts.empty()) throw UsageError("--shard: the ops of a workload have no channels");
@@ -404,7 +404,7 @@ int convert(const ConvertArguments& arguments) {
         if (!shards.texts.empty()) throw UsageError("--shard: a machine has no ops");
         write_machine(read_machine(files[0]), files[1]);
     } else {
-        NetworkFile read = read_network(files[0], batch > 0 ? std::optional(batch) : std::nullopt, dims.values());
+        NetworkFile read = read_network(files[0], reading.options(batch));
         report_estimated(files[0], read);
         write_network(shards.split(std::move(read.graph)), files[1]);
     }
@@ -599,9 +599,9 @@ int run(int argc, char** argv) {
     convert_command.add_option("--batch", conversion.batch, "Batch size; 32 for generated networks")
         ->check(usage::whole_number(1, 1'000'000))
         ->type_name("B");
-    conversion.dims.add_to(convert_command);
     convert_command.add_option("--graph", conversion.graph_out, "Write the network of a workload")->type_name("OUT");
     convert_command.add_option("--machine", conversion.machine_out, "Write the machine of a workload")->type_name("OUT");
+    conversion.reading.add_to(convert_command);
     conversion.shards.add_to(convert_command);
     convert_command.callback([&] { status = convert(conversion); });
 

@@ -29,10 +29,9 @@ CodesignTask task_of(const CodesignArguments& arguments) {
     task.simulation = options.simulation;
     task.objective = options.objective;
     task.catalogue = read_catalogue(find_catalogue_file(arguments.catalogue));
-    NetworkFile network = read_network(find_network_file(arguments.job.network), options.batch, arguments.job.dims.values());
-    report_estimated(arguments.job.network, network);
+    NetworkFile network = arguments.job.read();
     if (network.machine) throw UsageError(arguments.job.network + " is a workload: its times are those of its own machine");
-    task.graph = std::make_shared<const Graph>(arguments.job.shards.split(std::move(network.graph)));
+    task.graph = std::make_shared<const Graph>(std::move(network.graph));
     task.budget = arguments.budget;
     task.evaluations = arguments.evaluations;
     task.designs = arguments.designs;

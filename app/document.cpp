@@ -18,6 +18,7 @@
 #include "core/algorithms.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/score_file.hpp"
+#include "core/io/torchscript.hpp"
 #include "widgets/quantities.hpp"
 
 namespace placewright {
@@ -83,7 +84,7 @@ bool sameScenario(const Scenario& a, const Scenario& b) {
 
 /// Of another batch size the graph differs although the file is the same.
 bool sameNetwork(const Scenario& a, const Scenario& b) {
-    return a.networkFile == b.networkFile && (a.graphFingerprint == b.graphFingerprint || a.options.batch != b.options.batch);
+    return a.networkFile == b.networkFile && (a.graphFingerprint == b.graphFingerprint || a.options.reading != b.options.reading);
 }
 
 /// The placement in another problem, by the names of ops and devices; what is new is placed as in `fallback`. Nothing if a device is not
@@ -184,6 +185,7 @@ void Document::openNetwork(const QString& network) {
     Request request = unfinished();
     request.file = network;
     request.isNetwork = true;
+    request.reading = {};
     load(std::move(request));
 }
 
@@ -191,6 +193,7 @@ void Document::openFile(const QString& file) {
     Request request = unfinished();
     request.file = file;
     request.isNetwork = false;
+    request.reading = {};
     load(std::move(request));
 }
 
@@ -208,13 +211,13 @@ void Document::setOptions(const JobOptions& options) {
 }
 
 /// A model that leaves the batch size open is opened with this one until another is chosen.
-NetworkFile Document::readNetwork(const Path& file, std::optional<std::int64_t>& batch) {
+NetworkFile Document::readNetwork(const Path& file, ReadOptions& options) {
     constexpr std::int64_t kBatch = 32;
     try {
-        return read_network(file, batch);
+        return read_network(file, options);
     } catch (const BatchNeeded&) {
-        batch = kBatch;
-        return read_network(file, batch);
+        options.batch = kBatch;
+        return read_network(file, options);
     }
 }
 
@@ -232,8 +235,8 @@ Scenario Document::changed(const Request& request, const Scenario& open) {
     }
     std::shared_ptr<const Graph> graph = open.job.problem->forward;
     std::vector<NetworkFile::Estimated> estimated = open.job.estimated;
-    if (next.options.batch != open.options.batch) {
-        NetworkFile network = readNetwork(find_network_file(open.networkFile.toStdString()), next.options.batch);
+    if (next.options.reading != open.options.reading) {
+        NetworkFile network = readNetwork(find_network_file(open.networkFile.toStdString()), next.options.reading);
         graph = std::make_shared<const Graph>(std::move(network.graph));
         estimated = std::move(network.estimated);
     }
@@ -265,13 +268,19 @@ Document::Reading Document::read(const Request& request, const Scenario& open) {
     next.networkFile = wanted.file;
     next.machineFile = wanted.machine.isEmpty() ? open.machineFile : wanted.machine;
     next.options = wanted.options.value_or(open.options);
-    next.options.batch.reset();  // of another file, which may not leave it open
+    next.options.reading = wanted.reading;
     if (wanted.file.isEmpty()) {
         read_machine(find_machine_file(next.machineFile.toStdString()));
         return {std::make_shared<const Scenario>(std::move(next)), false, {}};
     }
     const Path file = find_network_file(wanted.file.toStdString());
-    NetworkFile network = readNetwork(file, next.options.batch);
+    NetworkFile network;
+    try {
+        network = readNetwork(file, next.options.reading);
+    } catch (const ScriptInputError& error) {
+        if (error.remedy() == ScriptError::Remedy::none) throw;
+        return {nullptr, false, {}, ScriptQuestion{wanted.file, error.remedy() == ScriptError::Remedy::run, QString::fromUtf8(error.what())}};
+    }
     try {
         next.job = load_job(file, std::move(network), next.machineFile.toStdString(), next.options);
     } catch (const std::exception& error) {
@@ -288,11 +297,12 @@ Document::Reading Document::read(const Request& request, const Scenario& open) {
 void Document::load(Request request) {
     m_background.run(
         m_openLane, [request, open = m_scenario](std::stop_token) { return read(request, *open); },
-        [this, file = request.file](Reading reading) {
+        [this, request](Reading reading) {
+            if (reading.question) return ask(request, *reading.question);
             if (!reading.placement) return adopt(std::move(reading));
             Q_EMIT loadingChanged();
             keep(*reading.placement, m_scenario);
-            showPlacement(*reading.placement, tr("Open %1").arg(QFileInfo(file).fileName()));
+            showPlacement(*reading.placement, tr("Open %1").arg(QFileInfo(request.file).fileName()));
             Q_EMIT machineChanged();
         },
         [this](const QString& error) {
@@ -302,6 +312,16 @@ void Document::load(Request request) {
         });
     m_loading = std::move(request);
     Q_EMIT loadingChanged();
+}
+
+void Document::ask(Request request, const ScriptQuestion& question) {
+    Q_EMIT loadingChanged();
+    if (!m_askScript) {
+        Q_EMIT message(true, question.reason);
+    } else if (m_askScript(question, request.reading)) {
+        return load(std::move(request));
+    }
+    Q_EMIT machineChanged();
 }
 
 void Document::previewOptions(const JobOptions& options) {

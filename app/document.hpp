@@ -41,6 +41,13 @@ struct OptionsPreview {
     double fullest_bytes = 0, fullest_limit_bytes = 0;
 };
 
+/// What a TorchScript model needs to be told before it can be opened.
+struct ScriptQuestion {
+    QString file;
+    bool mayRun = false;  ///< whether its code may run; else which inputs it is called with
+    QString reason;
+};
+
 /// The single owner of what the window shows: network, machine, placement, runs, selection and undo. Lives on the window's thread; what
 /// takes longer than a frame (reading, layout, simulation, bounds, searches) runs elsewhere and arrives by signals. A placement changes
 /// through undoable commands only, and a followed search is one command, however often it improves the placement.
@@ -97,6 +104,9 @@ public:
     /// Asked on the window's thread before another network takes the place of a placement that is in no file and no run; false keeps what
     /// is open.
     void setLeaveQuestion(std::function<bool()> mayLeave) { m_mayLeave = std::move(mayLeave); }
+
+    /// Asked on the window's thread; true if `options` now have an answer, with which the file is read again.
+    void setScriptQuestion(std::function<bool(const ScriptQuestion& question, ReadOptions& options)> ask) { m_askScript = std::move(ask); }
 
     /// Starts a search; returns the run's id. Its best placement is followed on screen as long as it improves on what is shown.
     int startSearch(RunRequest request);
@@ -165,19 +175,23 @@ private:
         QString machine;                    ///< empty: the machine in use
         std::optional<JobOptions> options;  ///< nothing: those in use
         bool isNetwork = false;             ///< whatever it looks like
+        ReadOptions reading{};              ///< of a file
     };
-    /// What was read: a scenario (without a problem if there is no network for it), or a placement for the one in use.
+    /// What was read: a scenario (without a problem if there is no network for it), a placement for the one in use, or what the file leaves
+    /// open.
     struct Reading {
         std::shared_ptr<const Scenario> scenario;
         bool sameNetwork = false;  ///< on another machine or with other options
         std::optional<Placement> placement;
+        std::optional<ScriptQuestion> question{};
     };
 
     static Reading read(const Request& request, const Scenario& open);
-    static NetworkFile readNetwork(const Path& file, std::optional<std::int64_t>& batch);
+    static NetworkFile readNetwork(const Path& file, ReadOptions& options);
     static Scenario changed(const Request& request, const Scenario& open);
     Request unfinished() const { return m_openLane.busy() ? m_loading : Request(); }
     void load(Request request);
+    void ask(Request request, const ScriptQuestion& question);
     void adopt(Reading reading);
     void keep(Placement placement, std::shared_ptr<const Scenario> scenario);
     void enter(std::shared_ptr<const Scenario> scenario, Placement placement);
@@ -206,6 +220,7 @@ private:
     Placement m_kept;  ///< in a file, or what a network opens with
     std::shared_ptr<const Scenario> m_keptIn;
     std::function<bool()> m_mayLeave;
+    std::function<bool(const ScriptQuestion&, ReadOptions&)> m_askScript;
     std::shared_ptr<const TimelineData> m_timeline;
     std::shared_ptr<const TimelineWhy> m_why;
     std::shared_ptr<const SingleMoves> m_moves;

@@ -39,7 +39,7 @@ constexpr std::string_view kHill = "hill-climbing", kAnnealing = "simulated-anne
 
 JobOptions job_options(Setting setting) {
     JobOptions options;
-    options.batch = kBatch;
+    options.reading.batch = kBatch;
     options.problem.cost.model = find_cost_model("exprimo");
     options.problem.cost.compute_efficiency = 0.9;
     options.problem.cost.channel_efficiency = 0.25;

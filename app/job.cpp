@@ -25,7 +25,7 @@ std::string estimated_text(const std::vector<NetworkFile::Estimated>& estimated,
 
 Job load_job(const std::string& network, const std::string& machine, const JobOptions& options) {
     const Path file = find_network_file(network);
-    return load_job(file, read_network(file, options.batch), machine, options);
+    return load_job(file, read_network(file, options.reading), machine, options);
 }
 
 Job load_job(const Path& file, NetworkFile network, const std::string& machine, JobOptions options) {

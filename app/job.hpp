@@ -18,7 +18,7 @@
 namespace placewright {
 
 struct JobOptions {
-    std::optional<std::int64_t> batch;
+    ReadOptions reading;
     ProblemOptions problem;
     SimulationOptions simulation;
     Objective objective;

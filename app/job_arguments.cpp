@@ -9,12 +9,18 @@
 
 #include "app/console.hpp"
 #include "core/io/input_error.hpp"
+#include "core/io/json.hpp"
+#include "core/io/safetensors.hpp"
+#include "core/io/torchscript.hpp"
 
 namespace placewright {
 namespace {
 
 /// Each keeps as many copies of the parameters beside them as stand before it here.
 constexpr std::array<const char*, 3> kOptimizers{"sgd", "momentum", "adam"};
+
+/// So many names stand in a message.
+constexpr std::size_t kNamed = 5;
 
 const std::vector<Row> kGroupings{
     {"  none", "An op with its backward and update, and what the file keeps together."},
@@ -56,26 +62,37 @@ Graph ShardArguments::split(Graph graph) const {
     }
 }
 
-void DimArguments::add_to(CLI::App& command) {
-    command.add_option("--dim", texts, "Another extent that an ONNX model leaves open, by its name (--dim sequence=128)")->type_name("NAME=N");
-}
-
-std::map<std::string, std::int64_t> DimArguments::values() const {
-    std::map<std::string, std::int64_t> values;
-    for (const std::string& text : texts) {
-        const std::size_t sign = text.rfind('=');
-        std::int64_t extent = 0;
-        const char* const end = text.data() + text.size();
-        const bool right = sign != std::string::npos && sign > 0 && std::from_chars(text.data() + sign + 1, end, extent).ptr == end && extent > 0;
-        if (!right || sign + 1 == text.size()) throw UsageError("--dim " + text + ": expected NAME=NUMBER with a positive number");
-        if (!values.emplace(text.substr(0, sign), extent).second) throw UsageError("--dim " + text + ": given twice");
-    }
-    return values;
-}
-
 void report_estimated(const std::string& file, const NetworkFile& network) {
     const std::string text = estimated_text(network.estimated, network.graph.size());
     if (!text.empty()) std::cerr << "placewright-cli: " << file << ": " << text << '\n';
+}
+
+void ReadingArguments::add_to(CLI::App& command) {
+    usage::add_repeated(command, "--dim", dims, "Another extent that an ONNX model leaves open, by its name (sequence=128)", "NAME=N");
+    usage::add_repeated(command, "--input", inputs, "Shape of a tensor that a TorchScript model is called with (1x3x224x224, 1x128:int64)",
+                        "SHAPE");
+    command.add_flag("--run", run, "Allow code in a TorchScript file to run where only that tells sizes");
+}
+
+ReadOptions ReadingArguments::options(std::int64_t batch) const {
+    ReadOptions options;
+    if (batch > 0) options.batch = batch;
+    for (const std::string& text : dims) {
+        const std::size_t sign = text.rfind('=');
+        std::int64_t extent = 0;
+        const char* const end = text.data() + text.size();
+        const bool right =
+            sign != std::string::npos && sign > 0 && std::from_chars(text.data() + sign + 1, end, extent).ptr == end && extent > 0;
+        if (!right) throw UsageError("--dim " + text + ": expected NAME=NUMBER with a positive number");
+        if (!options.dims.emplace(text.substr(0, sign), extent).second) throw UsageError("--dim " + text + ": given twice");
+    }
+    options.run = run;
+    try {
+        for (const std::string& text : inputs) options.inputs.push_back(example_input_from(text));
+    } catch (const std::invalid_argument& error) {
+        throw UsageError(std::string("--input: ") + error.what());
+    }
+    return options;
 }
 
 void JobArguments::add_to(CLI::App& command, std::span<const Goal> objectives) {
@@ -98,10 +115,9 @@ void JobArguments::add_to(CLI::App& command, std::span<const Goal> objectives) {
     const auto efficiency = usage::positive_number(1, "a number above 0 and at most 1");
     command.add_option("GRAPH", network, "Network file, or name of a shipped one (see networks)")->required();
     command.add_option("--machine", machine, "Machine file, or shipped one (see machines); workloads bring one")->type_name("M");
-    command.add_option("--batch", batch, "Batch size, for files that leave it open (ONNX, Exprimo's networks)")
+    command.add_option("--batch", batch, "Batch size, for files that leave it open")
         ->check(usage::whole_number(1, 1'000'000))
         ->type_name("B");
-    dims.add_to(command);
     command.add_option("--batches", batches, "Batches to run")
         ->check(usage::whole_number(1, 100'000))
         ->type_name("N")
@@ -140,6 +156,8 @@ void JobArguments::add_to(CLI::App& command, std::span<const Goal> objectives) {
     command.add_option("--channel-efficiency", channel_efficiency, "Replaces the efficiency of all channels")
         ->check(efficiency)
         ->type_name("E");
+    reading.add_to(command);
+    command.add_option("--parameters", parameters, "Sizes of parameters by name (safetensors, or an index of such files)")->type_name("FILE");
     shards.add_to(command);
     grouping.add_to(command);
     command.add_flag("--json", json, "Print one JSON object");
@@ -207,7 +225,7 @@ GroupingOptions GroupingArguments::options() const {
 JobOptions JobArguments::options() const {
     check();
     JobOptions options;
-    if (batch > 0) options.batch = batch;
+    options.reading = reading.options(batch);
     options.problem.inference = inference;
     options.problem.cost.model = find_cost_model(cost);
     if (compute_efficiency > 0) options.problem.cost.compute_efficiency = compute_efficiency;
@@ -226,16 +244,34 @@ JobOptions JobArguments::options() const {
     return options;
 }
 
+NetworkFile JobArguments::read() const {
+    NetworkFile file = read_network(find_network_file(network), reading.options(batch));
+    if (!parameters.empty()) {
+        SizedGraph sized = with_parameter_sizes(file.graph, read_parameter_sizes(parameters));
+        const auto report = [&](const std::vector<std::string>& names, const std::string& what) {
+            if (names.empty()) return;
+            std::cerr << "placewright-cli: " << parameters << ": " << names.size() << ' ' << what << ": ";
+            for (std::size_t i = 0; i < std::min(names.size(), kNamed); ++i) std::cerr << (i > 0 ? ", " : "") << printable(names[i], 200);
+            std::cerr << (names.size() > kNamed ? ", ...\n" : "\n");
+        };
+        report(sized.unmatched, "tensors belong to no op");
+        report(sized.missing, "parameters of the network are not in it");
+        file.graph = std::move(sized.graph);
+    }
+    report_estimated(network, file);
+    file.graph = shards.split(std::move(file.graph));
+    return file;
+}
+
 Job JobArguments::load(const std::string& placement_file) const {
     const JobOptions options = this->options();
     const Path file = find_network_file(network);
-    NetworkFile read = read_network(file, options.batch, dims.values());
-    report_estimated(network, read);
+    NetworkFile read = this->read();
     if (!read.machine && machine.empty()) throw CLI::RequiredError("--machine");
     if (read.machine && !machine.empty()) throw UsageError("--machine: " + network + " is a workload and brings its own machine");
     if (read.machine && cost_given && cost != "measured")
         throw UsageError("--cost " + cost + ": " + network + " is a workload, whose times are measured");
-    read.graph = split_as_placed(shards.split(std::move(read.graph)), placement_file);
+    read.graph = split_as_placed(std::move(read.graph), placement_file);
     return load_job(file, std::move(read), machine, options);
 }
 

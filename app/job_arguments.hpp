@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -26,6 +25,17 @@ struct ShardArguments {
     Graph split(Graph graph) const;
 };
 
+/// What a network file leaves open beside the batch size.
+struct ReadingArguments {
+    std::vector<std::string> dims, inputs;
+    bool run = false;
+
+    void add_to(CLI::App& command);
+
+    /// `batch` 0 is none. Throws UsageError.
+    ReadOptions options(std::int64_t batch) const;
+};
+
 /// Which ops move together.
 struct GroupingArguments {
     std::string group = "none";
@@ -37,15 +47,6 @@ struct GroupingArguments {
     GroupingOptions options() const;
 };
 
-/// The extents that a network file leaves open beside the batch size: --dim NAME=NUMBER.
-struct DimArguments {
-    std::vector<std::string> texts;
-
-    void add_to(CLI::App& command);
-    /// Throws UsageError.
-    std::map<std::string, std::int64_t> values() const;
-};
-
 /// Says on standard error which ops of the network are estimated.
 void report_estimated(const std::string& file, const NetworkFile& network);
 
@@ -54,7 +55,6 @@ struct JobArguments {
     std::string network;
     std::string machine;
     std::int64_t batch = 0;
-    DimArguments dims;
     std::uint32_t batches = 1, in_flight = 1;
     bool inference = false;
     std::string cost{cost_models().front().id};
@@ -70,6 +70,8 @@ struct JobArguments {
     std::uint64_t workspace_bytes = 0;
     double usable_memory = 1;
     double compute_efficiency = 0, channel_efficiency = 0;
+    ReadingArguments reading;
+    std::string parameters;  ///< a file with their sizes
     ShardArguments shards;
     GroupingArguments grouping;
     bool json = false;
@@ -82,6 +84,9 @@ struct JobArguments {
 
     /// Throws UsageError.
     JobOptions options() const;
+    /// The network as --parameters and --shard make it; what the former leaves out is said on standard error. Throws UsageError and
+    /// InputError.
+    NetworkFile read() const;
     /// Throws UsageError and InputError.
     Job load(const std::string& placement_file = "") const;
 

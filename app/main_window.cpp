@@ -12,6 +12,7 @@
 #include <QDragEnterEvent>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QInputDialog>
 #include <QLabel>
 #include <QMenuBar>
 #include <QMessageBox>
@@ -39,6 +40,7 @@
 #include "core/base/units.hpp"
 #include "core/graph/networks.hpp"
 #include "core/io/input_error.hpp"
+#include "core/io/torchscript.hpp"
 #include "widgets/archive_view.hpp"
 #include "widgets/cdf_plot.hpp"
 #include "widgets/curve_plot.hpp"
@@ -468,6 +470,7 @@ void MainWindow::connectDocument() {
     Document* document = m_document.get();
     document->setLeaveQuestion(
         [this] { return mayLeave(tr("Open another network"), tr("Opening another network ends the undo steps of this one.")); });
+    document->setScriptQuestion([this](const ScriptQuestion& question, ReadOptions& options) { return answerScript(question, options); });
     connect(document, &Document::problemChanged, this, &MainWindow::showProblem);
     connect(document, &Document::machineChanged, this, &MainWindow::showMachine);
     connect(document, &Document::sceneChanged, this, [this] {
@@ -653,7 +656,7 @@ void MainWindow::showStart(bool start) {
 void MainWindow::openDialog() {
     const QString start = QSettings().value(QStringLiteral("folder")).toString();
     const QString path = QFileDialog::getOpenFileName(this, tr("Open a network, machine or placement"), start,
-                                                      tr("Networks, machines, placements (*.json *.onnx);;All files (*)"));
+                                                      tr("Networks, machines, placements (*.json *.onnx *.pt *.pt2);;All files (*)"));
     if (path.isEmpty()) return;
     QSettings().setValue(QStringLiteral("folder"), QFileInfo(path).absolutePath());
     openPath(path);
@@ -1072,6 +1075,40 @@ void MainWindow::saveSettings() {
     settings.setValue(QStringLiteral("algorithm"), m_algorithm->currentData());
     settings.setValue(QStringLiteral("evaluations"), m_evaluations->value());
     settings.setValue(QStringLiteral("tightenBound"), m_proof->isChecked());
+}
+
+bool MainWindow::answerScript(const ScriptQuestion& question, ReadOptions& options) {
+    const QString title = tr("Open %1").arg(QFileInfo(question.file).fileName());
+    if (question.mayRun) {
+        QMessageBox box(QMessageBox::Question, title, tr("May the model run, once, on this computer's CPU?"), QMessageBox::Yes | QMessageBox::No, this);
+        box.setInformativeText(tr("Some of its sizes are known only then. Say no if you do not know where the file comes from.\n\n%1").arg(question.reason));
+        box.setDefaultButton(QMessageBox::No);
+        options.run = box.exec() == QMessageBox::Yes;
+        return options.run;
+    }
+    QString prompt = tr("Shapes of the tensors that the model is called with, such as 1x3x224x224, or 1x128:int64 for whole numbers. Several are "
+                        "separated by blanks.\n\n%1")
+                         .arg(question.reason);
+    QString answer;
+    for (const ExampleInput& input : options.inputs) answer += (answer.isEmpty() ? "" : " ") + QString::fromStdString(to_text(input));
+    while (true) {
+        QInputDialog dialog(this);
+        dialog.setWindowTitle(title);
+        dialog.setLabelText(prompt);
+        dialog.setTextValue(answer);
+        // Long lines of the prompt are wrapped.
+        if (auto* const label = dialog.findChild<QLabel*>()) label->setWordWrap(true);
+        dialog.resize(480, dialog.sizeHint().height());
+        if (dialog.exec() != QDialog::Accepted) return false;
+        answer = dialog.textValue();
+        try {
+            options.inputs.clear();
+            for (const QString& text : answer.simplified().split(QLatin1Char(' '))) options.inputs.push_back(example_input_from(text.toStdString()));
+            return true;
+        } catch (const std::invalid_argument& error) {
+            prompt = QString::fromUtf8(error.what());
+        }
+    }
 }
 
 bool MainWindow::mayLeave(const QString& title, const QString& consequence) {

@@ -77,6 +77,7 @@ protected:
     void dropEvent(QDropEvent*) override;
     void closeEvent(QCloseEvent*) override;
     /// Asks what shall become of a placement that is in no file.
+    bool answerScript(const ScriptQuestion& question, ReadOptions& options);
     bool mayLeave(const QString& title, const QString& consequence);
 
 private:

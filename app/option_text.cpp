@@ -103,7 +103,7 @@ QStringList changedOptions(const JobOptions& options) {
     const JobOptions defaults;
     const ProblemOptions &problem = options.problem, &usual = defaults.problem;
     QStringList changes;
-    if (options.batch) changes << tr("batch size %1").arg(*options.batch);
+    if (options.reading.batch) changes << tr("batch size %1").arg(*options.reading.batch);
     if (problem.inference) changes << tr("inference");
     if (options.simulation.batches != defaults.simulation.batches || options.simulation.in_flight != defaults.simulation.in_flight)
         changes << batchesText(options.simulation);

@@ -78,7 +78,7 @@ std::vector<ExperimentCase> cases(const ExperimentInputs& inputs) {
         const std::int64_t batch = recurrent(row.kind) ? 64 : 32;
         auto graph = inputs.network(name, batch);
         JobOptions options;
-        options.batch = batch;
+        options.reading.batch = batch;
         options.objective.rule = MemoryRule::post;
         options.problem.grouping = inputs.grouping;
         ExperimentCase item;

@@ -139,7 +139,7 @@ SimulationDialog::SimulationDialog(Document* document, QWidget* parent) : QDialo
 
 /// The batch size without an option; which one is not known as long as an option replaces it.
 QString SimulationDialog::batchOfFile() const {
-    return m_document->isOpen() && !m_document->options().batch ? tr("As in the file (%1)").arg(m_document->problem()->forward->batch())
+    return m_document->isOpen() && !m_document->options().reading.batch ? tr("As in the file (%1)").arg(m_document->problem()->forward->batch())
                                                                 : tr("As in the file");
 }
 
@@ -293,7 +293,7 @@ void SimulationDialog::show(const JobOptions& options) {
     m_filling = true;
     const ProblemOptions& problem = options.problem;
     choose(m_pass, problem.inference ? 1 : 0);
-    m_batch->setValue(static_cast<int>(options.batch.value_or(0)));
+    m_batch->setValue(static_cast<int>(options.reading.batch.value_or(0)));
     choose(m_cost, problem.cost.model - cost_models().data());
     m_computeEfficiency->setValue(percent(problem.cost.compute_efficiency));
     m_channelEfficiency->setValue(percent(problem.cost.channel_efficiency));
@@ -335,7 +335,9 @@ void SimulationDialog::enableControls() {
 JobOptions SimulationDialog::options() const {
     JobOptions options;
     ProblemOptions& problem = options.problem;
-    if (m_batch->isEnabled() && m_batch->value() > 0) options.batch = m_batch->value();
+    options.reading = m_document->options().reading;
+    options.reading.batch.reset();
+    if (m_batch->isEnabled() && m_batch->value() > 0) options.reading.batch = m_batch->value();
     problem.inference = chosen<int>(m_pass) == 1;
     if (m_cost->isEnabled()) problem.cost.model = &cost_models()[chosen<std::size_t>(m_cost)];
     problem.cost.compute_efficiency = share(m_computeEfficiency);

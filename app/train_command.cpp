@@ -77,6 +77,7 @@ private:
         JobArguments job = arguments_.job;
         if (job.machine.empty()) throw CLI::RequiredError("--machine");
         if (job.batch > 0) throw UsageError("--batch: the networks of a family have their own");
+        if (!job.parameters.empty()) throw UsageError("--parameters: the networks of a family have their own");
         GroupingArguments& grouping = job.grouping;
         if (arguments_.group_->count() == 0) {
             grouping.group = "merge";

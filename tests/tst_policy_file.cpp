@@ -272,7 +272,8 @@ void TestPolicyFile::refuses_data() {
         }),
         "is larger than any file");
     row("negative shape", changed([&](Parts& parts) { parts.header[weight]["shape"][0] = -2; }), "-2");
-    row("another type", changed([&](Parts& parts) { parts.header[weight]["dtype"] = "BF16"; }), "is not known, expected F32");
+    row("another type", changed([&](Parts& parts) { parts.header[weight]["dtype"] = "I32"; }), "is I32 [");
+    row("unknown type", changed([&](Parts& parts) { parts.header[weight]["dtype"] = "X9"; }), "dtype is \"X9\", which is not known");
     row("not finite", changed([&](Parts& parts) {
             const float nan = std::numeric_limits<float>::quiet_NaN();
             std::memcpy(parts.data.data(), &nan, sizeof nan);

@@ -184,7 +184,7 @@ private Q_SLOTS:
         QCOMPARE(shown.message(), QString());
 
         const JobOptions& options = shown.document.options();
-        QCOMPARE(options.batch, std::optional<std::int64_t>(64));
+        QCOMPARE(options.reading.batch, std::optional<std::int64_t>(64));
         QCOMPARE(options.problem.cost.model, find_cost_model("paleo"));
         QCOMPARE(options.problem.cost.compute_efficiency, std::optional(0.5));
         QCOMPARE(options.problem.cost.channel_efficiency, std::optional(0.8));
@@ -508,13 +508,13 @@ private Q_SLOTS:
         Shown shown;
         QVERIFY(shown.open(m_place->write("open.json", QByteArray(kOpenBatch)), m_machine));
         JobOptions options;
-        options.batch = 16;
+        options.reading.batch = 16;
         options.simulation.batches = 2;
         shown.document.setOptions(options);
         QVERIFY(shown.waitUntilIdle());
         QCOMPARE(shown.document.problem()->forward->batch(), 16);
         QVERIFY(shown.open(m_trained));
-        QCOMPARE(shown.document.options().batch, std::optional<std::int64_t>());
+        QCOMPARE(shown.document.options().reading.batch, std::optional<std::int64_t>());
         QCOMPARE(shown.document.job().simulation.batches, std::uint32_t{2});
         QCOMPARE(shown.document.undoStack()->count(), 0);
     }

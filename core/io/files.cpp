@@ -8,6 +8,7 @@
 #include <random>
 #include <unistd.h>
 
+#include "core/io/archive.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
 #include "core/io/readers.hpp"
@@ -94,7 +95,7 @@ std::uintmax_t regular_file_size(const Path& file) {
 }
 
 FileContent file_content(const Path& file) {
-    if (is_onnx(file)) return FileContent::network;
+    if (is_onnx(file) || is_archive(file)) return FileContent::network;
     const JsonFile::Outline outline = JsonFile(file).outline();
     if (outline.format == "placewright.graph" || (!outline.has_format && outline.has_layers)) return FileContent::network;
     if (outline.format == "placewright.machine" || (!outline.has_format && outline.has_comm_channels)) return FileContent::machine;

@@ -13,6 +13,7 @@
 #include "core/cost/problem.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/sharding.hpp"
+#include "core/learn/torch_script.hpp"
 #include "core/machine/machine.hpp"
 #include "core/search/codesign.hpp"
 #include "core/search/optimizer.hpp"
@@ -40,10 +41,26 @@ struct NetworkFile {
     std::vector<Estimated> estimated{};
 };
 
-/// Reads placewright.graph, ONNX, Exprimo's network or a workload of dnn-partitioning (see readers.hpp), told apart by content. `batch` sets
-/// the batch size of a file that leaves it open (Exprimo's networks, ONNX); for another file a differing `batch` is an error. `dims` are
-/// the other extents that an ONNX model leaves open, by name. Throws BatchNeeded for an ONNX model without the batch size that it needs.
-NetworkFile read_network(const Path& file, std::optional<std::int64_t> batch = {}, const std::map<std::string, std::int64_t>& dims = {});
+/// What a file leaves open.
+struct ReadOptions {
+    ReadOptions() = default;
+    // NOLINTBEGIN(google-explicit-constructor): most files leave nothing else open
+    ReadOptions(std::optional<std::int64_t> batch_size) : batch(batch_size) {}
+    ReadOptions(std::int64_t batch_size) : batch(batch_size) {}
+    // NOLINTEND(google-explicit-constructor)
+
+    std::optional<std::int64_t> batch;
+    std::map<std::string, std::int64_t> dims{};  ///< of an ONNX model: other extents, by name
+    std::vector<ExampleInput> inputs{};          ///< of a TorchScript model: the tensors that it is called with
+    bool run = false;                            ///< whether code in the file may be run to find sizes
+
+    bool operator==(const ReadOptions&) const = default;
+};
+
+/// Reads placewright.graph, ONNX, Exprimo's network, a workload of dnn-partitioning (see readers.hpp), an archive of torch.export
+/// (exported_program.hpp) or TorchScript (torchscript.hpp), told apart by content. The batch size is for a file that leaves it open; for
+/// another file one that differs is an error. Throws BatchNeeded for an ONNX model without the batch size that it needs.
+NetworkFile read_network(const Path& file, const ReadOptions& options = {});
 void write_network(const Graph& graph, const Path& file);
 
 /// Reads placewright.machine or Exprimo's device graph.

@@ -2,9 +2,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/io/exported_program.hpp"
 #include "core/io/files.hpp"
+#include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
 #include "core/io/readers.hpp"
+#include "core/io/torchscript.hpp"
 
 namespace placewright {
 namespace {
@@ -201,6 +204,17 @@ Json op_json(const Graph& graph, const Op& op) {
     return json;
 }
 
+void refuse_examples(const Path& path, const ReadOptions& options) {
+    if (options.inputs.empty()) return;
+    throw InputError(printable(path.string(), 4096), "", "says itself how large its inputs are: --input is for TorchScript models");
+}
+
+void refuse_extents(const Path& path, const ReadOptions& options) {
+    if (options.dims.empty()) return;
+    throw InputError(printable(path.string(), 4096), "",
+                     "no extent of this file is open, so " + in_quotes(options.dims.begin()->first) + " cannot be given");
+}
+
 }  // namespace
 
 Graph build_graph(const JsonFile& file, const std::function<Graph()>& build, const std::function<std::string(const std::string&)>& place) {
@@ -211,14 +225,25 @@ Graph build_graph(const JsonFile& file, const std::function<Graph()>& build, con
     }
 }
 
-NetworkFile read_network(const Path& path, std::optional<std::int64_t> batch, const std::map<std::string, std::int64_t>& dims) {
-    if (is_onnx(path)) return read_onnx(path, batch, dims);
+NetworkFile read_network(const Path& path, const ReadOptions& options) {
+    if (is_onnx(path)) {
+        refuse_examples(path, options);
+        return read_onnx(path, options.batch, options.dims);
+    }
+    refuse_extents(path, options);
+    if (is_archive(path)) {
+        const Archive archive(path);
+        if (!is_exported_program(archive)) return read_torchscript(archive, options);
+        refuse_examples(path, options);
+        return read_exported_program(archive, options);
+    }
+    refuse_pickle(path);
+    refuse_examples(path, options);
     const JsonFile file(path);
-    if (!dims.empty()) file.fail("", "no extent of this file is open, so " + in_quotes(dims.begin()->first) + " cannot be given");
     const JsonFile::Outline& outline = file.outline();
-    if (!outline.has_format && outline.has_layers) return read_exprimo_network(file, batch);
-    if (!outline.has_format && outline.has_max_fpgas) return read_workload(file, batch);
-    return {read_own(file, batch), {}, {}};
+    if (!outline.has_format && outline.has_layers) return read_exprimo_network(file, options.batch);
+    if (!outline.has_format && outline.has_max_fpgas) return read_workload(file, options.batch);
+    return {read_own(file, options.batch), {}, {}};
 }
 
 void write_network(const Graph& graph, const Path& file) {

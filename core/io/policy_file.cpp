@@ -3,19 +3,17 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <limits>
-#include <map>
 #include <optional>
 #include <span>
+#include <unordered_set>
 
-#include "core/base/units.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
+#include "core/io/safetensors.hpp"
 
 namespace placewright {
 namespace {
@@ -24,7 +22,6 @@ static_assert(std::endian::native == std::endian::little, "tensors are written a
 
 constexpr auto kFormat = "placewright.policy";
 constexpr std::int64_t kVersion = 1;
-constexpr std::uint64_t kMostHeaderBytes = std::uint64_t{16} << 20;
 constexpr std::int64_t kMostDevices = 65'535, kMostNodes = 100'000'000;
 
 template <class Number>
@@ -34,8 +31,6 @@ constexpr const char* dtype_of() {
     if constexpr (std::is_same_v<Number, std::int64_t>) return "I64";
     if constexpr (std::is_same_v<Number, std::uint16_t>) return "U16";
 }
-
-using Shape = std::vector<std::int64_t>;
 
 std::string to_text(const Shape& shape) {
     std::string text = "[";
@@ -72,55 +67,30 @@ private:
     std::string data_;
 };
 
-/// A safetensors file whose sizes all fit together.
+/// The tensors of a policy, each of which must be asked for.
 class TensorFile {
 public:
-    explicit TensorFile(const Path& file) : path_(file) {
-        std::error_code error;
-        const auto status = std::filesystem::status(file, error);
-        if (status.type() == std::filesystem::file_type::not_found) fail("", "there is no such file");
-        if (!error && !std::filesystem::is_regular_file(status)) fail("", "is not a file");
-        const std::uintmax_t size = error ? 0 : std::filesystem::file_size(file, error);
-        errno = 0;
-        stream_.open(file, std::ios::binary);
-        if (error || !stream_) fail("", "cannot be read: " + (error ? error.message() : std::string(std::strerror(errno))));
+    explicit TensorFile(const Path& file) : file_(file, "a policy") {}
 
-        std::uint64_t length = 0;
-        const bool long_enough = size > sizeof length;
-        if (long_enough) read(&length, sizeof length);
-        if (!long_enough || length < 2 || length > std::min<std::uint64_t>(size - sizeof length, kMostHeaderBytes))
-            fail("", "is not a policy, or is cut off: expected what train writes (safetensors)");
-        std::string header(length, '\0');
-        read(header.data(), length);
-        if (header.front() != '{') fail("", "is not a policy: expected what train writes (safetensors)");
-        json_.emplace(path_, std::move(header));
-        root_ = json_->parse();
-        data_begin_ = sizeof length + length;
-        check_entries(size - data_begin_);
-    }
-
-    const Path& path() const { return path_; }
-    JsonValue metadata() const { return root().at("__metadata__").placed_at("__metadata__"); }
-
-    [[noreturn]] void fail(const std::string& where, const std::string& problem) const {
-        throw InputError(printable(path_.string(), 4096), where, problem);
-    }
-
+    const Path& path() const { return file_.path(); }
+    JsonValue metadata() const { return file_.metadata(); }
+    [[noreturn]] void fail(const std::string& where, const std::string& problem) const { file_.fail(where, problem); }
 
     /// `expected`: extents, of which a negative one may be any.
     template <class Number>
     std::vector<Number> values(const std::string& name, const Shape& expected) {
-        Entry& found = entry(name);
+        const auto found = file_.entries().find(name);
+        if (found == file_.entries().end()) fail("", "has no tensor " + in_quotes(name) + ", which this policy needs");
+        const SafetensorsFile::Entry& entry = found->second;
         const bool fits =
-            std::ranges::equal(found.shape, expected, [](std::int64_t is, std::int64_t wanted) { return wanted < 0 || is == wanted; });
-        if (!fits || found.dtype != dtype_of<Number>())
-            fail("tensor " + in_quotes(name), "is " + found.dtype + ' ' + to_text(found.shape) + ", expected " + dtype_of<Number>() + ' ' +
+            std::ranges::equal(entry.shape, expected, [](std::int64_t is, std::int64_t wanted) { return wanted < 0 || is == wanted; });
+        if (!fits || entry.dtype != dtype_of<Number>())
+            fail("tensor " + in_quotes(name), "is " + entry.dtype + ' ' + to_text(entry.shape) + ", expected " + dtype_of<Number>() + ' ' +
                                                   to_text(expected) + (std::ranges::count(expected, -1) > 0 ? " (-1: any)" : "") +
                                                   "; if another version of Placewright wrote it, train again");
-        found.used = true;
-        std::vector<Number> values((found.end - found.begin) / sizeof(Number));
-        stream_.seekg(static_cast<std::streamoff>(data_begin_ + found.begin));
-        read(values.data(), found.end - found.begin);
+        used_.insert(name);
+        std::vector<Number> values((entry.end - entry.begin) / sizeof(Number));
+        file_.read(entry, std::as_writable_bytes(std::span(values)));
         if constexpr (std::is_floating_point_v<Number>) {
             if (!std::ranges::all_of(values, [](Number value) { return std::isfinite(value); }))
                 fail("tensor " + in_quotes(name),
@@ -132,77 +102,14 @@ public:
 
     /// Throws InputError if there is a tensor that was not asked for.
     void require_all_used() const {
-        for (const auto& [name, entry] : entries_) {
-            if (!entry.used) fail("tensor " + in_quotes(name), "belongs to no parameter of this policy");
+        for (const auto& [name, entry] : file_.entries()) {
+            if (!used_.contains(name)) fail("tensor " + in_quotes(name), "belongs to no parameter of this policy");
         }
     }
 
 private:
-    struct Entry {
-        std::string dtype;
-        Shape shape;
-        std::uint64_t begin = 0, end = 0;
-        bool used = false;
-    };
-
-    JsonValue root() const { return {*json_, root_}; }
-
-    Entry& entry(const std::string& name) {
-        const auto found = entries_.find(name);
-        if (found == entries_.end()) fail("", "has no tensor " + in_quotes(name) + ", which this policy needs");
-        return found->second;
-    }
-
-    void read(void* to, std::uint64_t bytes) {
-        if (bytes == 0) return;
-        stream_.read(static_cast<char*>(to), static_cast<std::streamsize>(bytes));
-        if (static_cast<std::uint64_t>(stream_.gcount()) != bytes) fail("", "cannot be read to its end");
-    }
-
-    /// Tensors must lie one behind the other, and fill the rest of the file: `bytes`.
-    void check_entries(std::uint64_t bytes) {
-        constexpr std::int64_t kMost = std::int64_t{1} << 48;
-        root().for_each_member([&](const std::string& name, const JsonValue& value) {
-            if (name == "__metadata__") return;
-            const JsonValue at = value.placed_at("tensor " + in_quotes(name));
-            Entry entry{at.at("dtype").text(), {}, 0, 0};
-            const std::map<std::string, std::uint64_t> widths{{"F32", 4}, {"F64", 8}, {"I64", 8}, {"U16", 2}};
-            const auto width = widths.find(entry.dtype);
-            if (width == widths.end()) at.at("dtype").fail("is not known, expected F32, F64, I64 or U16");
-            std::uint64_t size = width->second;
-            at.at("shape").for_each_item([&](const JsonValue& extent) {
-                entry.shape.push_back(extent.whole(0, kMost));
-                if (size > 0 && static_cast<std::uint64_t>(entry.shape.back()) > static_cast<std::uint64_t>(kMost) / size)
-                    at.fail("is larger than any file");
-                size *= static_cast<std::uint64_t>(entry.shape.back());
-            });
-            const JsonValue offsets = at.at("data_offsets");
-            if (offsets.size() != 2) offsets.fail("expected two numbers");
-            entry.begin = static_cast<std::uint64_t>(offsets.at(0).whole(0, kMost));
-            entry.end = static_cast<std::uint64_t>(offsets.at(1).whole(0, kMost));
-            if (entry.end < entry.begin || entry.end - entry.begin != size) offsets.fail("are not of the size of the tensor");
-            entries_.emplace(name, std::move(entry));
-        });
-        std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
-        for (const auto& [name, entry] : entries_) ranges.emplace_back(entry.begin, entry.end);
-        std::ranges::sort(ranges);
-        std::uint64_t end = 0;
-        for (const auto& [begin, next] : ranges) {
-            if (begin != end) fail("", "has a gap between its tensors, or two in the same place");
-            end = next;
-        }
-        if (end > bytes)
-            fail("", "is cut off: its tensors take " + format_bytes(static_cast<double>(end)) + ", there are " +
-                         format_bytes(static_cast<double>(bytes)) + "; take another copy");
-        if (end < bytes) fail("", "is longer than its tensors");
-    }
-
-    Path path_;
-    std::ifstream stream_;
-    std::optional<JsonFile> json_;
-    Json root_;
-    std::uint64_t data_begin_ = 0;
-    std::map<std::string, Entry> entries_;
+    SafetensorsFile file_;
+    std::unordered_set<std::string> used_;
 };
 
 Json json_of(const OptionValues& options) {

@@ -13,7 +13,7 @@ const TorchModule& torch_module() {
         void* symbol = library != nullptr ? dlsym(library, kTorchModuleSymbol) : nullptr;
         if (symbol == nullptr) {
             const char* reason = dlerror();
-            throw TorchMissing("learning needs LibTorch and libplacewright_torch.so, which cannot be loaded: " +
+            throw TorchMissing("this needs LibTorch and libplacewright_torch.so, which cannot be loaded: " +
                                std::string(reason != nullptr ? reason : "unknown reason") +
                                ". Install the package libtorch1.13, or build Placewright again");
         }

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "core/learn/policy.hpp"
+#include "core/learn/torch_script.hpp"
 
 namespace placewright {
 
@@ -24,6 +25,10 @@ struct TorchModule {
     std::unique_ptr<Policy> (*make_sequence_policy)(const SequenceNetwork& network);
     std::unique_ptr<Policy> (*make_hierarchical_policy)(const HierarchicalNetwork& network);
     std::unique_ptr<Policy> (*make_gdp_policy)(const GdpNetwork& network);
+    /// The program of a TorchScript file that is called with `inputs`. Loading it runs the __setstate__ of its classes, if they have one.
+    /// Unless the model is to `run`, no tensor is computed: sizes follow from sizes, on LibTorch's meta device and by formulas. Parameters and
+    /// scopes have the names of the modules; branches and loops are those that are taken. Throws ScriptError.
+    ScriptedProgram (*read_script)(const std::string& file, const std::vector<ExampleInput>& inputs, bool run);
 };
 
 class TorchMissing : public std::runtime_error {

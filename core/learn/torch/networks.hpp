@@ -12,5 +12,6 @@ GradientSummary placeto_gradient(const PlacetoNetwork& network, const std::vecto
 std::unique_ptr<Policy> make_sequence_policy(const SequenceNetwork& network);
 std::unique_ptr<Policy> make_hierarchical_policy(const HierarchicalNetwork& network);
 std::unique_ptr<Policy> make_gdp_policy(const GdpNetwork& network);
+ScriptedProgram read_script(const std::string& file, const std::vector<ExampleInput>& inputs, bool run);
 
 }  // namespace placewright

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+#include "core/io/safetensors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <set>
+#include <unordered_map>
+
+#include "core/base/units.hpp"
+#include "core/io/input_error.hpp"
+
+namespace placewright {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "lengths are read as they lie in memory");
+
+/// As the format's own library limits it.
+constexpr std::uint64_t kMostHeaderBytes = 100'000'000;
+constexpr std::int64_t kMost = std::int64_t{1} << 48;
+
+const std::map<std::string, std::uint64_t>& bits_by_dtype() {
+    static const std::map<std::string, std::uint64_t> bits{
+        {"BOOL", 8}, {"U8", 8},   {"I8", 8},   {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F4", 4},   {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U16", 16},
+        {"I16", 16}, {"F16", 16}, {"BF16", 16}, {"U32", 32},   {"I32", 32},    {"F32", 32},    {"U64", 64}, {"I64", 64},    {"F64", 64},    {"C64", 64}};
+    return bits;
+}
+
+/// "layer1.0.conv1" of "layer1.0.conv1.weight".
+std::string module_of(const std::string& parameter) {
+    const auto dot = parameter.rfind('.');
+    return dot == std::string::npos ? "" : parameter.substr(0, dot);
+}
+
+std::string dotted(std::string path) {
+    std::ranges::replace(path, '/', '.');
+    return path;
+}
+
+bool is_buffer(const std::string& parameter) {
+    const std::string_view name = std::string_view(parameter).substr(parameter.rfind('.') + 1);
+    return name == "running_mean" || name == "running_var" || name == "num_batches_tracked";
+}
+
+}  // namespace
+
+SafetensorsFile::SafetensorsFile(const Path& file, const std::string& what) : path_(file) {
+    std::error_code error;
+    const auto status = std::filesystem::status(file, error);
+    if (status.type() == std::filesystem::file_type::not_found) fail("", "there is no such file");
+    if (!error && !std::filesystem::is_regular_file(status)) fail("", "is not a file");
+    const std::uintmax_t size = error ? 0 : std::filesystem::file_size(file, error);
+    errno = 0;
+    stream_.open(file, std::ios::binary);
+    if (error || !stream_) fail("", "cannot be read: " + (error ? error.message() : std::string(std::strerror(errno))));
+
+    std::uint64_t length = 0;
+    const bool long_enough = size > sizeof length;
+    if (long_enough) read(&length, sizeof length);
+    if (!long_enough || length < 2 || length > std::min<std::uint64_t>(size - sizeof length, kMostHeaderBytes))
+        fail("", "is not " + what + ", or is cut off: expected a safetensors file");
+    std::string header(length, '\0');
+    read(header.data(), length);
+    if (header.front() != '{') fail("", "is not " + what + ": expected a safetensors file");
+    json_.emplace(path_, std::move(header));
+    root_ = json_->parse();
+    data_begin_ = sizeof length + length;
+    check_entries(size - data_begin_);
+}
+
+void SafetensorsFile::fail(const std::string& where, const std::string& problem) const {
+    throw InputError(printable(path_.string(), 4096), where, problem);
+}
+
+void SafetensorsFile::read(void* to, std::uint64_t bytes) {
+    if (bytes == 0) return;
+    stream_.read(static_cast<char*>(to), static_cast<std::streamsize>(bytes));
+    if (static_cast<std::uint64_t>(stream_.gcount()) != bytes) fail("", "cannot be read to its end");
+}
+
+void SafetensorsFile::read(const Entry& entry, std::span<std::byte> bytes) {
+    stream_.seekg(static_cast<std::streamoff>(data_begin_ + entry.begin));
+    read(bytes.data(), bytes.size());
+}
+
+void SafetensorsFile::check_entries(std::uint64_t bytes) {
+    root().for_each_member([&](const std::string& name, const JsonValue& value) {
+        if (name == "__metadata__") return;
+        const JsonValue at = value.placed_at("tensor " + in_quotes(name));
+        Entry entry{at.at("dtype").text(), {}, 0, 0};
+        const auto width = bits_by_dtype().find(entry.dtype);
+        if (width == bits_by_dtype().end()) at.at("dtype").fail("is " + in_quotes(entry.dtype) + ", which is not known, expected such as F32 or BF16");
+        std::uint64_t bits = width->second;
+        at.at("shape").for_each_item([&](const JsonValue& extent) {
+            entry.shape.push_back(extent.whole(0, kMost));
+            if (bits > 0 && static_cast<std::uint64_t>(entry.shape.back()) > 8 * static_cast<std::uint64_t>(kMost) / bits) at.fail("is larger than any file");
+            bits *= static_cast<std::uint64_t>(entry.shape.back());
+        });
+        const JsonValue offsets = at.at("data_offsets");
+        if (offsets.size() != 2) offsets.fail("expected two numbers");
+        entry.begin = static_cast<std::uint64_t>(offsets.at(0).whole(0, kMost));
+        entry.end = static_cast<std::uint64_t>(offsets.at(1).whole(0, kMost));
+        if (entry.end < entry.begin || 8 * (entry.end - entry.begin) != bits) offsets.fail("are not of the size of the tensor");
+        entries_.emplace(name, std::move(entry));
+    });
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
+    for (const auto& [name, entry] : entries_) ranges.emplace_back(entry.begin, entry.end);
+    std::ranges::sort(ranges);
+    std::uint64_t end = 0;
+    for (const auto& [begin, next] : ranges) {
+        if (begin != end) fail("", "has a gap between its tensors, or two in the same place");
+        end = next;
+    }
+    if (end > bytes)
+        fail("", "is cut off: its tensors take " + format_bytes(static_cast<double>(end)) + ", there are " +
+                     format_bytes(static_cast<double>(bytes)) + "; take another copy");
+    if (end < bytes) fail("", "is longer than its tensors");
+}
+
+namespace {
+
+std::map<std::string, std::int64_t> sizes_in(const SafetensorsFile& file) {
+    std::map<std::string, std::int64_t> sizes;
+    for (const auto& [name, entry] : file.entries()) sizes.emplace(name, static_cast<std::int64_t>(entry.end - entry.begin));
+    return sizes;
+}
+
+std::map<std::string, std::int64_t> read_index(const Path& path) {
+    const JsonFile file(path);
+    const Json json = file.parse();
+    const JsonValue root(file, json);
+    const JsonValue map = root.find("weight_map").value_or(root);
+    std::map<std::string, std::map<std::string, std::int64_t>> shards;
+    std::map<std::string, std::int64_t> sizes;
+    map.for_each_member([&](const std::string& name, const JsonValue& value) {
+        const std::string shard = value.text();
+        if (!shards.contains(shard)) {
+            // A file that came from elsewhere shall not make this one open files elsewhere.
+            if (shard.empty() || shard == "." || shard == ".." || Path(shard).filename().string() != shard)
+                value.fail("is " + in_quotes(shard) + ", expected the name of a file in the same folder");
+            shards.emplace(shard, sizes_in(SafetensorsFile(path.parent_path() / shard, "a file of weights")));
+        }
+        const auto& tensors = shards.at(shard);
+        const auto found = tensors.find(name);
+        if (found == tensors.end()) value.fail("has no tensor " + in_quotes(name) + ", which the index says it has");
+        sizes.emplace(name, found->second);
+    });
+    return sizes;
+}
+
+/// A safetensors file may begin with any byte, but its ninth is a brace.
+bool begins_like_json(const Path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    std::array<char, 9> begin{};
+    stream.read(begin.data(), begin.size());
+    const bool whole = stream.gcount() == static_cast<std::streamsize>(begin.size());
+    return stream.gcount() > 0 && begin[0] != '\0' && !(whole && begin[8] == '{' && begin[7] == '\0') && std::string_view("{ \t\r\n\xef").find(begin[0]) != std::string_view::npos;
+}
+
+/// Names and bytes of what an op holds, as it says itself.
+std::vector<std::pair<std::string, std::int64_t>> held_by(const Op& op) {
+    const auto names = op.attributes.find("parameters"), bytes = op.attributes.find("parameter_bytes");
+    if (names == op.attributes.end() || bytes == op.attributes.end()) return {};
+    const Json name_list = Json::parse(names->second, nullptr, false), byte_list = Json::parse(bytes->second, nullptr, false);
+    if (!name_list.is_array() || !byte_list.is_array() || name_list.size() != byte_list.size()) return {};
+    std::vector<std::pair<std::string, std::int64_t>> held;
+    for (std::size_t i = 0; i < name_list.size(); ++i) {
+        if (!name_list[i].is_string() || !byte_list[i].is_number_integer()) return {};
+        held.emplace_back(name_list[i].get<std::string>(), byte_list[i].get<std::int64_t>());
+    }
+    return held;
+}
+
+void describe(Op& op, const std::vector<std::pair<std::string, std::int64_t>>& held) {
+    Json names = Json::array(), bytes = Json::array();
+    for (const auto& [name, size] : held) {
+        names.push_back(name);
+        bytes.push_back(size);
+    }
+    op.attributes["parameters"] = names.dump();
+    op.attributes["parameter_bytes"] = bytes.dump();
+}
+
+}  // namespace
+
+std::map<std::string, std::int64_t> read_parameter_sizes(const Path& file) {
+    return begins_like_json(file) ? read_index(file) : sizes_in(SafetensorsFile(file, "a file of weights"));
+}
+
+SizedGraph with_parameter_sizes(const Graph& graph, const std::map<std::string, std::int64_t>& sizes) {
+    std::unordered_map<std::string, std::vector<std::pair<std::string, std::int64_t>>> by_module;
+    for (const auto& [name, bytes] : sizes) by_module[module_of(name)].emplace_back(name, bytes);
+    // Ops whose parameters have no names.
+    std::unordered_map<std::string, std::size_t> nameless_in_scope;
+    const auto is_nameless = [](const Op& op) { return op.phase == Phase::forward && op.parameter_bytes > 0 && held_by(op).empty(); };
+    for (const Op& op : graph.ops()) {
+        if (is_nameless(op)) ++nameless_in_scope[dotted(op.scope)];
+    }
+
+    SizedGraph result;
+    std::set<std::string> used;
+    GraphBuilder builder(graph.name(), graph.batch(), graph.training());
+    for (Op op : graph.ops()) {
+        auto held = held_by(op);
+        const bool holds_buffers_alone = op.parameter_bytes == 0;
+        for (auto& [name, bytes] : held) {
+            const auto found = sizes.find(name);
+            if (found == sizes.end()) {
+                result.missing.push_back(name);
+                continue;
+            }
+            used.insert(name);
+            std::int64_t& sum = holds_buffers_alone || is_buffer(name) ? op.resident_bytes : op.parameter_bytes;
+            sum = std::max<std::int64_t>(0, sum - bytes) + found->second;
+            bytes = found->second;
+        }
+        if (!held.empty()) describe(op, held);
+        if (is_nameless(op)) {
+            auto module = by_module.find(dotted(op.name));
+            if (module == by_module.end() && !op.scope.empty() && nameless_in_scope.at(dotted(op.scope)) == 1) module = by_module.find(dotted(op.scope));
+            if (module != by_module.end()) {
+                op.parameter_bytes = 0;
+                for (const auto& [name, bytes] : module->second) {
+                    used.insert(name);
+                    (is_buffer(name) ? op.resident_bytes : op.parameter_bytes) += bytes;
+                }
+                describe(op, module->second);
+            } else {
+                result.missing.push_back(op.name);
+            }
+        }
+        builder.add(std::move(op));
+    }
+    for (const auto& [name, bytes] : sizes) {
+        if (!used.contains(name)) result.unmatched.push_back(name);
+    }
+    result.graph = builder.build();
+    return result;
+}
+
+}  // namespace placewright

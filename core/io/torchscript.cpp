@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#include "core/io/torchscript.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <unordered_map>
+
+#include "core/base/units.hpp"
+#include "core/io/aten.hpp"
+#include "core/io/json.hpp"
+#include "core/learn/torch_module.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr std::uint64_t kMostCodeBytes = std::uint64_t{64} << 20;
+/// torch.jit.save does not pack tensors.
+constexpr std::uint64_t kMostUnpackedBytes = std::uint64_t{256} << 20;
+
+[[noreturn]] void fail(const Path& file, const std::string& problem) {
+    throw InputError(printable(file.string(), 4096), "", problem);
+}
+
+[[noreturn]] void fail_as_pickle(const Path& file) {
+    fail(file, "is a pickled module or its weights, which hold no program; export it with torch.jit.trace(model, example).save(\"model.pt\")");
+}
+
+void check(const Archive& archive, bool run) {
+    std::uint64_t more = 0;
+    for (const Archive::Member& member : archive.members()) {
+        more += member.bytes > member.packed_bytes ? std::min(member.bytes - member.packed_bytes, kMostUnpackedBytes + 1) : 0;
+        if (more > kMostUnpackedBytes) {
+            fail(archive.path(), "unpacks to more than it should: torch.jit.save packs no tensors, expected at most " +
+                                     format_bytes(static_cast<double>(kMostUnpackedBytes)) + " more than the file has");
+        }
+    }
+    if (run) return;
+    for (const Archive::Member& member : archive.members()) {
+        if (!member.name.ends_with(".py") || archive.text(member, kMostCodeBytes).find("__setstate__") == std::string::npos) continue;
+        throw ScriptInputError(ScriptError::Remedy::run, printable(archive.path().string(), 4096), "member " + in_quotes(member.name),
+                               "runs code of its own when it is loaded (__setstate__); if you trust the file, allow that (--run)");
+    }
+}
+
+Program program_of(ScriptedProgram script, const std::string& name) {
+    Program program;
+    program.name = name;
+    std::unordered_map<std::string, Tensor> tensors;
+    for (ScriptedProgram::Input& input : script.inputs) {
+        if (program.inputs.empty() && !input.tensor.shape->empty()) program.batch = std::max<std::int64_t>(1, input.tensor.shape->front());
+        tensors.emplace(input.name, input.tensor);
+        program.inputs.push_back({std::move(input.name), std::move(input.tensor)});
+    }
+    for (ScriptedProgram::Parameter& parameter : script.parameters) {
+        tensors.emplace(parameter.name, parameter.tensor);
+        program.parameters.push_back({std::move(parameter.name), std::move(parameter.path), std::move(parameter.tensor), parameter.trained});
+    }
+    const auto tensor_of = [&](const std::string& value) {
+        const auto found = tensors.find(value);
+        return found == tensors.end() ? nullptr : &found->second;
+    };
+    for (const AtenCall& call : script.calls) {
+        program.nodes.push_back(aten_node(call, tensor_of));
+        for (const AtenCall::Output& output : call.outputs) tensors.emplace(output.name, *output.tensor);
+    }
+    program.outputs = std::move(script.outputs);
+    return program;
+}
+
+}  // namespace
+
+NetworkFile read_torchscript(const Archive& archive, const ReadOptions& options) {
+    const Path& file = archive.path();
+    const bool has_code = std::ranges::any_of(archive.members(), [](const Archive::Member& member) { return member.name.ends_with(".py"); });
+    if (!has_code || archive.find("constants.pkl") == nullptr) {
+        if (archive.find("data.pkl") != nullptr) fail_as_pickle(file);
+        fail(file, "is a zip file, but neither of TorchScript nor of torch.export");
+    }
+    check(archive, options.run);
+
+    std::vector<ExampleInput> inputs = options.inputs;
+    for (ExampleInput& input : inputs) {
+        if (options.batch && !input.shape.empty()) input.shape[0] = *options.batch;
+    }
+    try {
+        NetworkFile network = network_of(printable(file.string(), 4096), program_of(torch_module().read_script(file.string(), inputs, options.run), file.stem().string()));
+        network.batch_is_open = true;
+        return network;
+    } catch (const ScriptError& error) {
+        throw ScriptInputError(error.remedy(), printable(file.string(), 4096), printable(error.place(), 400), printable(error.what(), 600));
+    } catch (const TorchMissing& error) {
+        fail(file, error.what());
+    }
+}
+
+void refuse_pickle(const Path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    std::array<char, 2> begin{};
+    stream.read(begin.data(), begin.size());
+    // The opcode PROTO with a version.
+    if (stream.gcount() == 2 && begin[0] == '\x80' && begin[1] >= 2 && begin[1] <= 5) fail_as_pickle(file);
+}
+
+std::string to_text(const ExampleInput& input) {
+    std::string text;
+    for (const std::int64_t extent : input.shape) text += (text.empty() ? "" : "x") + std::to_string(extent);
+    return input.dtype == DType::float32 && !text.empty() ? text : text + ':' + std::string(to_string(input.dtype));
+}
+
+ExampleInput example_input_from(const std::string& text) {
+    ExampleInput input;
+    const auto refuse = [&] {
+        throw std::invalid_argument("\"" + text + "\" is no shape, expected such as 1x3x224x224, or 1x128:int64");
+    };
+    const std::size_t colon = std::min(text.find(':'), text.size());
+    if (colon < text.size()) {
+        const auto dtype = dtype_from(text.substr(colon + 1));
+        if (!dtype) refuse();
+        input.dtype = *dtype;
+    }
+    const char* at = text.data();
+    const char* const end = at + colon;
+    // A number has no sizes: ":int64".
+    while (at != end) {
+        std::int64_t extent = 0;
+        const auto [next, error] = std::from_chars(at, end, extent);
+        if (error != std::errc() || extent < 0 || (next != end && (*next != 'x' || next + 1 == end))) refuse();
+        input.shape.push_back(extent);
+        at = next == end ? end : next + 1;
+    }
+    if (colon == 0 && colon == text.size()) refuse();
+    try {
+        make_tensor(input.shape, input.dtype);
+    } catch (const std::invalid_argument&) {
+        refuse();
+    }
+    return input;
+}
+
+}  // namespace placewright

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/io/archive.hpp"
+#include "core/io/files.hpp"
+#include "core/io/input_error.hpp"
+
+namespace placewright {
+
+/// A TorchScript file that can be read once somebody has said more about it.
+class ScriptInputError : public InputError {
+public:
+    ScriptInputError(ScriptError::Remedy remedy, const std::string& file, const std::string& where, const std::string& problem)
+        : InputError(file, where, problem), remedy_(remedy) {}
+    ScriptError::Remedy remedy() const { return remedy_; }
+
+private:
+    ScriptError::Remedy remedy_;
+};
+
+/// The program that torch.jit.save wrote, read by LibTorch, for options.inputs (with options.batch as their first size). Nothing in it is
+/// run unless options.run allows it: see TorchModule::read_script. Throws InputError, also for a model that torch.save pickled, and
+/// ScriptInputError.
+NetworkFile read_torchscript(const Archive& archive, const ReadOptions& options);
+
+/// Throws InputError, which says how to export the model, if the file begins like Python's pickles.
+void refuse_pickle(const Path& file);
+
+/// Reads "1x3x224x224" or "1x128:int64". Throws std::invalid_argument.
+ExampleInput example_input_from(const std::string& text);
+/// What example_input_from() reads.
+std::string to_text(const ExampleInput& input);
+
+}  // namespace placewright

@@ -1,0 +1,722 @@
+// SPDX-License-Identifier: MIT
+// The calls of operators that a TorchScript model makes, with the sizes of their tensors.
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include <ATen/Parallel.h>
+#include <torch/csrc/jit/api/function_impl.h>
+#include <torch/csrc/jit/ir/constants.h>
+#include <torch/script.h>
+
+#include "core/learn/torch/networks.hpp"
+#include "core/learn/torch_script.hpp"
+
+namespace placewright {
+namespace {
+
+namespace jit = torch::jit;
+using c10::IValue;
+using Remedy = ScriptError::Remedy;
+
+constexpr std::size_t kMostSteps = 10'000'000, kMostCalls = 1'000'000, kDeepest = 200;
+/// Numbers beyond which a text or list is not multiplied.
+constexpr std::int64_t kMostElements = 1'000'000;
+
+std::optional<DType> dtype_of(at::ScalarType type) {
+    switch (type) {
+        case at::kDouble:
+        case at::kComplexFloat:  // as wide as two of its parts
+            return DType::float64;
+        case at::kFloat:
+            return DType::float32;
+        case at::kHalf:
+            return DType::float16;
+        case at::kBFloat16:
+            return DType::bfloat16;
+        case at::kLong:
+            return DType::int64;
+        case at::kInt:
+        case at::kQInt32:
+            return DType::int32;
+        case at::kShort:
+            return DType::int16;
+        case at::kChar:
+        case at::kQInt8:
+            return DType::int8;
+        case at::kByte:
+        case at::kQUInt8:
+            return DType::uint8;
+        case at::kBool:
+            return DType::boolean;
+        default:
+            return {};
+    }
+}
+
+at::ScalarType scalar_type(DType dtype) {
+    switch (dtype) {
+        case DType::float64:
+            return at::kDouble;
+        case DType::float32:
+            return at::kFloat;
+        case DType::float16:
+            return at::kHalf;
+        case DType::bfloat16:
+            return at::kBFloat16;
+        case DType::int64:
+            return at::kLong;
+        case DType::int32:
+            return at::kInt;
+        case DType::int16:
+            return at::kShort;
+        case DType::int8:
+            return at::kChar;
+        case DType::uint8:
+            return at::kByte;
+        case DType::boolean:
+            return at::kBool;
+    }
+    return at::kFloat;
+}
+
+bool is_meta(const at::Tensor& tensor) {
+    return tensor.defined() && tensor.device().is_meta();
+}
+
+/// The same tensor without numbers.
+at::Tensor without_numbers(const at::Tensor& tensor) {
+    if (!tensor.defined() || is_meta(tensor)) return tensor;
+    return at::empty(tensor.sizes(), tensor.options().device(at::kMeta).layout(at::kStrided));
+}
+
+/// Calls `use` for every tensor in a value, lists and tuples among them.
+template <class Use>
+void for_each_tensor(const IValue& value, const Use& use) {
+    if (value.isTensor()) {
+        if (value.toTensor().defined()) use(value.toTensor());
+    } else if (value.isTensorList()) {
+        for (const at::Tensor& tensor : value.toTensorVector()) {
+            if (tensor.defined()) use(tensor);
+        }
+    } else if (value.isList()) {
+        for (const IValue& item : value.toListRef()) for_each_tensor(item, use);
+    } else if (value.isTuple()) {
+        for (const IValue& item : value.toTupleRef().elements()) for_each_tensor(item, use);
+    } else if (value.isGenericDict()) {
+        for (const auto& item : value.toGenericDict()) for_each_tensor(item.value(), use);
+    }
+}
+
+/// Operators that are computed even where tensors have no numbers: what they are given are sizes.
+bool computes_sizes(std::string_view op) {
+    static const std::unordered_set<std::string_view> ops{
+        "add",   "sub",  "mul",   "div",       "rsub",  "floor_divide", "remainder",      "floor",       "ceil",          "round", "neg",   "abs",
+        "pow",   "sqrt", "to",    "type_as",   "Int",   "Float",        "Bool",           "item",        "IntImplicit",   "FloatImplicit",
+        "eq",    "ne",   "lt",    "gt",        "le",    "ge",           "ScalarImplicit", "detach",      "clone",         "contiguous",
+        "clamp", "min",  "max",   "minimum",   "maximum", "logical_and", "logical_or",    "logical_not", "bitwise_and",   "bitwise_not",
+        "bitwise_or",    "__and__", "__or__", "is_nonzero", "true_divide", "trunc", "add_", "sub_", "mul_", "div_", "dim", "size", "numel",
+        "len",   "is_floating_point", "tensor", "scalar_tensor", "NumToTensor", "format", "device", "dtype", "lift_fresh"};
+    return ops.contains(op);
+}
+
+/// Operators whose result is as their first tensor.
+bool is_like_first(std::string_view op) {
+    static const std::unordered_set<std::string_view> ops{"batch_norm", "layer_norm", "group_norm",    "instance_norm", "dropout", "feature_dropout",
+                                                          "dropout_",   "relu",       "alpha_dropout", "bernoulli",     "prelu",   "feature_alpha_dropout",
+                                                          "relu_",      "cumsum",     "tril",          "triu",          "clone",   "contiguous"};
+    return ops.contains(op);
+}
+
+/// Operators on the elements of tensors that are brought to one shape.
+bool is_broadcast(std::string_view op) {
+    static const std::unordered_set<std::string_view> ops{"masked_fill", "masked_fill_", "where", "rsub", "clamp", "clamp_min", "clamp_max", "floor_divide", "remainder"};
+    return ops.contains(op);
+}
+
+class Walk {
+public:
+    Walk(std::vector<ExampleInput> examples, bool run) : examples_(std::move(examples)), run_(run) {}
+
+    ScriptedProgram read(const jit::Module& module) {
+        const auto forward = module.find_method("forward");
+        if (!forward) throw ScriptError(Remedy::none, "", "has no method \"forward\", expected a model");
+        paths_[module._ivalue().get()] = "";
+        std::vector<IValue> arguments{module._ivalue()};
+        make_inputs(forward->function(), arguments);
+        const IValue result = call(forward->function(), std::move(arguments), "");
+        for_each_tensor(result, [&](const at::Tensor& tensor) {
+            const std::string name = name_of(tensor);
+            if (!name.empty() && std::ranges::find(program_.outputs, name) == program_.outputs.end()) program_.outputs.push_back(name);
+        });
+        if (program_.outputs.empty()) throw ScriptError(Remedy::none, "", "its method \"forward\" gives no tensor that depends on its inputs");
+        return std::move(program_);
+    }
+
+private:
+    using Frame = std::unordered_map<const jit::Value*, IValue>;
+    using WeakTensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>;
+
+    [[noreturn]] void fail(const jit::Node& node, const std::string& problem, Remedy remedy = Remedy::none) const {
+        std::string place = node.kind().toQualString();
+        if (const auto line = node.sourceRange().file_line_col()) {
+            const auto& [file, row, column] = *line;
+            place += " (" + std::filesystem::path(file).filename().string() + ':' + std::to_string(row) + ')';
+        }
+        throw ScriptError(remedy, place, problem);
+    }
+
+    // What tensors are called. A tensor may be gone, but its address is not given to another one.
+
+    std::string name_of(const at::Tensor& tensor) const {
+        const auto found = names_.find(tensor.unsafeGetTensorImpl());
+        return found == names_.end() ? "" : found->second.second;
+    }
+    void give_name(const at::Tensor& tensor, const std::string& name) {
+        names_.insert_or_assign(tensor.unsafeGetTensorImpl(), std::pair(WeakTensor(tensor.getIntrusivePtr()), name));
+    }
+    std::string unused(const std::string& wanted) {
+        std::string name = wanted;
+        while (!used_.insert(name).second) name = wanted + '@' + std::to_string(++repeats_[wanted]);
+        return name;
+    }
+    static Tensor described(const at::Tensor& tensor) {
+        const auto dtype = dtype_of(tensor.scalar_type());
+        if (!dtype) throw ScriptError(Remedy::none, "", std::string("has a tensor of ") + c10::toString(tensor.scalar_type()) + ", which is not known here");
+        auto bytes = static_cast<std::int64_t>(tensor.element_size());
+        for (const std::int64_t extent : tensor.sizes()) {
+            if (__builtin_mul_overflow(bytes, extent, &bytes)) throw ScriptError(Remedy::inputs, "", "has a tensor of more bytes than 64 bits count");
+        }
+        return {tensor.sizes().vec(), *dtype, bytes};
+    }
+
+    at::Tensor example_tensor(const std::string& name) {
+        if (next_example_ == examples_.size()) throw_missing();
+        const ExampleInput& example = examples_[next_example_++];
+        const auto options = at::TensorOptions().dtype(scalar_type(example.dtype)).device(run_ ? at::kCPU : at::kMeta);
+        const at::Tensor tensor = run_ ? at::zeros(example.shape, options) : at::empty(example.shape, options);
+        program_.inputs.push_back({unused(name), described(tensor)});
+        give_name(tensor, program_.inputs.back().name);
+        return tensor;
+    }
+
+    [[noreturn]] void throw_missing() const {
+        throw ScriptError(Remedy::inputs, "",
+                          "is called with " + wanted_ + ", and a TorchScript file does not say how large they are: " + "give each its shape, as in --input 1x3x224x224 or, for "
+                          "whole numbers, --input 1x128:int64");
+    }
+
+    IValue example(const c10::TypePtr& type, const std::string& name) {
+        if (type->kind() == c10::TypeKind::TensorType) return example_tensor(name);
+        if (type->kind() == c10::TypeKind::TupleType) {
+            std::vector<IValue> items;
+            for (const auto& item : type->containedTypes()) items.push_back(example(item, name));
+            return c10::ivalue::Tuple::create(std::move(items));
+        }
+        if (type->isSubtypeOf(*c10::ListType::ofTensors())) {
+            c10::List<at::Tensor> items;
+            if (next_example_ == examples_.size()) throw_missing();
+            while (next_example_ < examples_.size()) items.push_back(example_tensor(name));
+            return items;
+        }
+        throw ScriptError(Remedy::none, "forward", "its argument " + name + " is a " + type->str() + ", which cannot be given here: trace the model with " +
+                                                       "torch.jit.trace, which takes tensors alone");
+    }
+
+    void make_inputs(jit::Function& forward, std::vector<IValue>& arguments) {
+        const auto& schema = forward.getSchema();
+        for (const auto& argument : std::span(schema.arguments()).subspan(1)) {
+            if (!argument.default_value()) wanted_ += (wanted_.empty() ? "" : ", ") + argument.name();
+        }
+        for (const auto& argument : std::span(schema.arguments()).subspan(1)) {
+            const bool optional = argument.type()->kind() == c10::TypeKind::OptionalType;
+            const c10::TypePtr type = optional ? argument.type()->castRaw<c10::OptionalType>()->getElementType() : argument.type();
+            const bool wanted = type->kind() == c10::TypeKind::TensorType && next_example_ < examples_.size();
+            if (argument.default_value() && !wanted) {
+                arguments.push_back(*argument.default_value());
+            } else if (optional && !wanted) {
+                arguments.emplace_back();
+            } else {
+                arguments.push_back(example(type, argument.name()));
+            }
+        }
+        if (next_example_ < examples_.size())
+            throw ScriptError(Remedy::inputs, "", "is called with " + wanted_ + ": " + std::to_string(examples_.size()) + " tensors were given, expected " +
+                                                      std::to_string(next_example_));
+    }
+
+    IValue call(jit::Function& function, std::vector<IValue> arguments, const std::string& scope) {
+        jit::GraphFunction* const scripted = jit::tryToGraphFunction(function);
+        if (scripted == nullptr) throw ScriptError(Remedy::none, function.name(), "is not written in TorchScript");
+        if (++depth_ > kDeepest) throw ScriptError(Remedy::none, function.name(), "calls more than " + std::to_string(kDeepest) + " functions in each other");
+        const std::shared_ptr<jit::Graph> graph = scripted->graph();
+        Frame frame;
+        for (std::size_t i = 0; i < arguments.size(); ++i) frame[graph->inputs()[i]] = std::move(arguments[i]);
+        run(*graph->block(), frame, scope);
+        --depth_;
+        return frame.at(graph->outputs().at(0));
+    }
+
+    void run(const jit::Block& block, Frame& frame, const std::string& scope) {
+        for (const jit::Node* node : block.nodes()) {
+            if (++steps_ > kMostSteps) fail(*node, "takes more than " + std::to_string(kMostSteps) + " steps, which is the most that is followed");
+            run(*const_cast<jit::Node*>(node), frame, scope);
+        }
+    }
+
+    void run(jit::Node& node, Frame& frame, const std::string& scope) {
+        const auto input = [&](std::size_t i) -> IValue& { return frame.at(node.input(i)); };
+        switch (node.kind()) {
+            case c10::prim::Constant: {
+                auto value = jit::toIValue(node.output());  // none for a function
+                frame[node.output()] = value ? *std::move(value) : IValue();
+                for_each_tensor(frame[node.output()], [&](const at::Tensor& tensor) { name_constant(tensor, node.output()->debugName()); });
+                return;
+            }
+            case c10::prim::GetAttr:
+                frame[node.output()] = attribute(input(0).toObject(), node.s(c10::attr::name));
+                return;
+            case c10::prim::SetAttr:
+                input(0).toObject()->setAttr(node.s(c10::attr::name), input(1));
+                return;
+            case c10::prim::CallMethod: {
+                const auto object = input(0);
+                jit::Function* const method = object.toObjectRef().type()->findMethod(node.s(c10::attr::name));
+                if (method == nullptr) fail(node, "there is no method \"" + node.s(c10::attr::name) + '"');
+                std::vector<IValue> arguments;
+                for (const jit::Value* value : node.inputs()) arguments.push_back(frame.at(value));
+                const auto path = paths_.find(object.toObject().get());
+                frame[node.output()] = call(*method, std::move(arguments), path != paths_.end() ? slashes(path->second) : scope);
+                return;
+            }
+            case c10::prim::CallFunction: {
+                std::vector<IValue> arguments;
+                for (std::size_t i = 1; i < node.inputs().size(); ++i) arguments.push_back(input(i));
+                frame[node.output()] = call(*node.input(0)->type()->expectRef<c10::FunctionType>().function(), std::move(arguments), scope);
+                return;
+            }
+            case c10::prim::If: {
+                const jit::Block& block = *node.blocks()[input(0).toBool() ? 0 : 1];
+                run(block, frame, scope);
+                for (std::size_t i = 0; i < node.outputs().size(); ++i) frame[node.output(i)] = frame.at(block.outputs()[i]);
+                return;
+            }
+            case c10::prim::Loop:
+                run_loop(node, frame, scope);
+                return;
+            case c10::prim::Print:
+            case c10::prim::Exit:
+                for (const jit::Value* output : node.outputs()) frame[output] = IValue();
+                return;
+            case c10::prim::Enter:
+            case c10::prim::unchecked_cast:
+                frame[node.output()] = input(0);
+                return;
+            case c10::prim::Uninitialized:
+                frame[node.output()] = IValue();
+                return;
+            case c10::prim::RaiseException:
+                fail(node, "the model refuses these inputs: " + (input(0).isString() ? input(0).toStringRef() : std::string("an error of its own")), Remedy::inputs);
+            default:
+                run_operator(node, frame, scope);
+        }
+    }
+
+    void run_loop(jit::Node& node, Frame& frame, const std::string& scope) {
+        const std::int64_t most = frame.at(node.input(0)).toInt();
+        bool goes_on = frame.at(node.input(1)).toBool();
+        const jit::Block& body = *node.blocks()[0];
+        std::vector<IValue> carried;
+        for (std::size_t i = 2; i < node.inputs().size(); ++i) carried.push_back(frame.at(node.input(i)));
+        for (std::int64_t round = 0; round < most && goes_on; ++round) {
+            if (++steps_ > kMostSteps) fail(node, "takes more than " + std::to_string(kMostSteps) + " steps, which is the most that is followed");
+            frame[body.inputs()[0]] = round;
+            for (std::size_t i = 0; i < carried.size(); ++i) frame[body.inputs()[i + 1]] = carried[i];
+            run(body, frame, scope);
+            goes_on = frame.at(body.outputs()[0]).toBool();
+            for (std::size_t i = 0; i < carried.size(); ++i) carried[i] = frame.at(body.outputs()[i + 1]);
+        }
+        for (std::size_t i = 0; i < carried.size(); ++i) frame[node.output(i)] = carried[i];
+    }
+
+    static std::string slashes(std::string path) {
+        std::ranges::replace(path, '.', '/');
+        return path;
+    }
+
+    void name_constant(const at::Tensor& tensor, const std::string& wanted) {
+        if (tensor.dim() == 0 || !name_of(tensor).empty()) return;
+        program_.parameters.push_back({unused("constant " + wanted), "", described(tensor), false});
+        give_name(tensor, program_.parameters.back().name);
+    }
+
+    /// An attribute of an object; modules and tensors in modules get their paths.
+    IValue attribute(const c10::intrusive_ptr<c10::ivalue::Object>& object, const std::string& name) {
+        IValue value = object->getAttr(name);
+        const auto owner = paths_.find(object.get());
+        if (owner == paths_.end()) return value;
+        const std::string path = owner->second.empty() ? name : owner->second + '.' + name;
+        if (value.isObject()) {
+            if (value.type()->is_module()) paths_.emplace(value.toObject().get(), path);
+        } else if (value.isTensor() && value.toTensor().defined()) {
+            return parameter(value.toTensor(), path, *object->type(), name);
+        }
+        return value;
+    }
+
+    at::Tensor parameter(const at::Tensor& tensor, const std::string& path, const c10::ClassType& type, const std::string& attribute) {
+        if (!name_of(tensor).empty()) return tensor;
+        if (const auto known = stand_in_.find(tensor.unsafeGetTensorImpl()); known != stand_in_.end()) return known->second.second;
+        const std::size_t slot = type.getAttributeSlot(attribute);
+        const bool trained = type.is_parameter(slot), stored = trained || type.is_buffer(slot);
+        // Parameters of several modules in one place are one parameter.
+        const auto place = std::tuple(tensor.has_storage() ? tensor.storage().data() : nullptr, tensor.has_storage() ? tensor.storage_offset() : 0, tensor.sizes().vec());
+        std::string& name = parameter_at_[place];
+        if (name.empty() || std::get<0>(place) == nullptr) {
+            name = unused(path);
+            program_.parameters.push_back({name, stored ? path : "", described(tensor), trained});
+        }
+        const at::Tensor seen = run_ ? tensor : without_numbers(tensor);
+        stand_in_.emplace(tensor.unsafeGetTensorImpl(), std::pair(tensor, seen));
+        give_name(seen, name);
+        return seen;
+    }
+
+    // Operators
+
+    static std::string_view operator_name(const jit::Node& node) {
+        const std::string_view name = node.kind().toQualString();
+        constexpr std::string_view kAten = "aten::";
+        return name.starts_with(kAten) ? name.substr(kAten.size()) : name;
+    }
+
+    void run_operator(jit::Node& node, Frame& frame, const std::string& scope) {
+        std::vector<IValue> stack;
+        for (const jit::Value* value : node.inputs()) stack.push_back(frame.at(value));
+        // What each argument is called, before tensors lose their numbers.
+        std::vector<std::vector<std::string>> names(stack.size());
+        for (std::size_t i = 0; i < stack.size(); ++i)
+            for_each_tensor(stack[i], [&](const at::Tensor& tensor) { names[i].push_back(name_of(tensor)); });
+        std::vector<IValue> results;
+        try {
+            if (construct(node, stack)) {
+                results = std::move(stack);
+            } else {
+                if (!run_) prepare(node, stack);
+                results = execute(node, stack);
+                emit(node, stack, names, results, scope);
+            }
+        } catch (const c10::Error& error) {
+            refuse(node, error.what_without_backtrace());
+        } catch (const std::bad_alloc&) {
+            fail(node, "needs more memory than there is");
+        } catch (const ScriptError&) {
+            throw;
+        } catch (const std::exception& error) {
+            refuse(node, error.what());
+        }
+        for (std::size_t i = 0; i < node.outputs().size(); ++i) frame[node.output(i)] = std::move(results.at(i));
+    }
+
+    [[noreturn]] void refuse(const jit::Node& node, std::string_view problem) const {
+        std::string text(problem.substr(0, problem.find('\n')));
+        if (text.size() > 300) text.resize(300);
+        const bool unknown = !run_ && (text.find("meta") != std::string::npos || text.find("Meta") != std::string::npos);
+        if (unknown) fail(node, "its sizes depend on numbers, which are known only if the model runs (--run)", Remedy::run);
+        fail(node, "cannot be called with these inputs: " + text, Remedy::inputs);
+    }
+
+    /// What the interpreter of TorchScript does without an operator. True: the results are on the stack.
+    static bool construct(jit::Node& node, std::vector<IValue>& stack) {
+        const auto give = [&](IValue value) {
+            stack.clear();
+            stack.push_back(std::move(value));
+            return true;
+        };
+        switch (node.kind()) {
+            case c10::prim::ListConstruct: {
+                c10::impl::GenericList list(node.output()->type()->expectRef<c10::ListType>().getElementType());
+                for (IValue& item : stack) list.push_back(std::move(item));
+                return give(std::move(list));
+            }
+            case c10::prim::TupleConstruct: {
+                const auto type = node.output()->type()->expect<c10::TupleType>();
+                return give(type->name() ? c10::ivalue::Tuple::createNamed(std::move(stack), type) : c10::ivalue::Tuple::create(std::move(stack)));
+            }
+            case c10::prim::DictConstruct: {
+                const auto& type = node.output()->type()->expectRef<c10::DictType>();
+                c10::impl::GenericDict dict(type.getKeyType(), type.getValueType());
+                for (std::size_t i = 0; i + 1 < stack.size(); i += 2) dict.insert_or_assign(stack[i], stack[i + 1]);
+                return give(std::move(dict));
+            }
+            case c10::prim::ListUnpack: {
+                const auto items = stack.at(0).toListRef().vec();
+                stack = items;
+                return true;
+            }
+            case c10::prim::TupleUnpack: {
+                const auto items = stack.at(0).toTupleRef().elements().vec();
+                stack = items;
+                return true;
+            }
+            case c10::prim::TupleSlice: {
+                const auto items = stack.at(0).toTupleRef().elements().vec();
+                return give(c10::ivalue::Tuple::create(std::vector<IValue>(items.begin() + node.i(c10::attr::beg), items.begin() + node.i(c10::attr::end))));
+            }
+            case c10::prim::CreateObject: {
+                const auto type = node.output()->type()->expect<c10::ClassType>();
+                return give(c10::ivalue::Object::create(type, type->numAttributes()));
+            }
+            case c10::prim::isinstance: {
+                const auto type = stack.at(0).type();
+                return give(std::ranges::any_of(node.tys(c10::attr::types), [&](const auto& wanted) { return type->isSubtypeOf(*wanted); }));
+            }
+            default:
+                return false;
+        }
+    }
+
+    /// Numbers are kept where they are sizes; everything else is computed on tensors that have none, which takes neither time nor memory.
+    void prepare(const jit::Node& node, std::vector<IValue>& stack) const {
+        const std::string_view op = operator_name(node);
+        bool has_tensors = false, are_sizes = computes_sizes(op);
+        for (const IValue& value : stack) {
+            for_each_tensor(value, [&](const at::Tensor& tensor) {
+                has_tensors = true;
+                if (tensor.dim() > 0 || is_meta(tensor)) are_sizes = false;
+            });
+        }
+        if (!has_tensors && (op == "mul" || op == "ljust" || op == "rjust" || op == "center" || op == "zfill" || op == "expandtabs")) {
+            for (const IValue& value : stack) {
+                const bool repeats = std::ranges::any_of(stack, [](const IValue& each) { return each.isList() || each.isString(); });
+                if (repeats && value.isInt() && value.toInt() > kMostElements) fail(node, "makes a text or list of more than a million elements");
+            }
+        }
+        if (are_sizes || (!has_tensors && computes_sizes(op))) return;
+        const auto* const schema = node.maybeSchema();
+        for (std::size_t i = 0; i < stack.size(); ++i) {
+            IValue& value = stack[i];
+            if (value.isTensor()) {
+                value = without_numbers(value.toTensor());
+            } else if (value.isTensorList()) {
+                c10::List<at::Tensor> items;
+                for (const at::Tensor& tensor : value.toTensorVector()) items.push_back(without_numbers(tensor));
+                value = items;
+            } else if (schema != nullptr && i < schema->arguments().size() && schema->arguments()[i].name() == "device") {
+                value = at::Device(at::kMeta);
+            }
+        }
+    }
+
+    std::vector<IValue> execute(jit::Node& node, const std::vector<IValue>& inputs) const {
+        if (!run_) {
+            if (auto known = result_by_shape(node, inputs)) return *std::move(known);
+        }
+        std::vector<IValue> stack = inputs;
+        node.getOperation()(stack);
+        for (const IValue& value : stack) {
+            const std::size_t size = value.isString() ? value.toStringRef().size() : value.isList() ? value.toListRef().size() : 0;
+            if (size > static_cast<std::size_t>(kMostElements)) fail(node, "makes a text or list of more than a million elements");
+        }
+        return stack;
+    }
+
+    /// For operators that LibTorch computes with numbers only.
+    static std::optional<std::vector<IValue>> result_by_shape(const jit::Node& node, const std::vector<IValue>& inputs) {
+        const auto* const schema = node.maybeSchema();
+        if (schema == nullptr || inputs.empty()) return {};
+        const std::string_view op = operator_name(node);
+        const auto given = [&](const char* name) -> const IValue* {
+            const auto index = schema->argumentIndexWithName(name);
+            return index && static_cast<std::size_t>(*index) < inputs.size() ? &inputs[static_cast<std::size_t>(*index)] : nullptr;
+        };
+        const bool first_is_meta = inputs[0].isTensor() && is_meta(inputs[0].toTensor());
+        if (op == "embedding" && is_meta(inputs[1].toTensor())) {
+            auto shape = inputs[1].toTensor().sizes().vec();
+            shape.push_back(inputs[0].toTensor().size(1));
+            return one(at::empty(shape, inputs[0].toTensor().options()));
+        }
+        if (is_broadcast(op)) {
+            std::vector<at::Tensor> tensors;
+            for (const IValue& value : inputs) {
+                if (value.isTensor() && value.toTensor().defined()) tensors.push_back(value.toTensor());
+            }
+            if (tensors.empty() || !std::ranges::any_of(tensors, is_meta)) return {};
+            std::vector<std::int64_t> shape;
+            for (const at::Tensor& tensor : tensors) shape = at::infer_size(shape, tensor.sizes());
+            if (op.ends_with('_')) return one(inputs[0].toTensor());
+            return one(at::empty(shape, tensors[op == "where" && tensors.size() > 1 ? 1 : 0].options().device(at::kMeta)));
+        }
+        if (!first_is_meta) return {};
+        const at::Tensor first = inputs[0].toTensor();
+        if (is_like_first(op)) {
+            const IValue* const train = given("train");
+            const bool same = op.ends_with('_') || (train != nullptr && train->isBool() && !train->toBool() && op.ends_with("dropout")) ||
+                              (op == "contiguous" && first.is_contiguous());
+            return one(same ? first : at::empty_like(first));
+        }
+        if (op.starts_with("adaptive_")) {
+            const auto target = given("output_size")->toIntVector();
+            auto shape = first.sizes().vec();
+            if (target.size() > shape.size()) return {};
+            std::ranges::copy(target, shape.end() - static_cast<std::ptrdiff_t>(target.size()));
+            std::vector<IValue> results{at::empty(shape, first.options())};
+            if (node.outputs().size() == 2) results.emplace_back(at::empty(shape, first.options().dtype(at::kLong)));
+            return results;
+        }
+        if ((op == "lstm" || op == "gru" || op == "rnn_tanh" || op == "rnn_relu") && given("input") != nullptr && given("hx") != nullptr) {
+            std::vector<at::Tensor> states;
+            for_each_tensor(*given("hx"), [&](const at::Tensor& state) { states.push_back(without_numbers(state)); });
+            if (states.empty()) return {};
+            auto shape = first.sizes().vec();
+            shape.back() = states[0].sizes().back() * (given("bidirectional")->toBool() ? 2 : 1);
+            std::vector<IValue> results{at::empty(shape, first.options())};
+            for (const at::Tensor& state : states) results.emplace_back(at::empty_like(state));
+            return results;
+        }
+        if (op == "_convolution" || op == "convolution" || op.starts_with("conv1d") || op.starts_with("conv2d") || op.starts_with("conv3d") || op.starts_with("conv_transpose"))
+            return convolved(op, first, given);
+        return {};
+    }
+
+    static std::vector<IValue> one(at::Tensor tensor) {
+        std::vector<IValue> results;
+        results.emplace_back(std::move(tensor));
+        return results;
+    }
+
+    /// https://pytorch.org/docs/stable/generated/torch.nn.Conv2d.html, ConvTranspose2d.html.
+    static std::optional<std::vector<IValue>> convolved(std::string_view op, const at::Tensor& image, const auto& given) {
+        const at::Tensor weight = given("weight")->toTensor();
+        const auto rank = static_cast<std::size_t>(weight.dim()) - 2;
+        const auto numbers = [&](const char* name, std::int64_t otherwise) {
+            const IValue* const value = given(name);
+            std::vector<std::int64_t> list = value != nullptr && value->isIntList() ? value->toIntVector() : std::vector<std::int64_t>();
+            if (list.size() == 1) list.resize(rank, list[0]);
+            if (list.empty()) list.resize(rank, otherwise);
+            return list;
+        };
+        const IValue* const padding_mode = given("padding");
+        const IValue* const turned = given("transposed");
+        const bool transposed = turned != nullptr ? turned->toBool() : op.starts_with("conv_transpose");
+        const IValue* const grouped = given("groups");
+        const std::int64_t groups = grouped != nullptr ? grouped->toInt() : 1;
+        const auto stride = numbers("stride", 1), padding = numbers("padding", 0), dilation = numbers("dilation", 1), extra = numbers("output_padding", 0);
+        const auto offset = static_cast<std::size_t>(image.dim()) - rank;  // without a batch it is 1
+        auto shape = image.sizes().vec();
+        if (rank < 1 || shape.size() < rank + 1 || shape.size() > rank + 2 || std::ranges::any_of(stride, [](std::int64_t step) { return step < 1; })) return {};
+        if (shape[offset - 1] != (transposed ? weight.size(0) : weight.size(1) * groups))
+            throw std::invalid_argument("its weight is for " + std::to_string(transposed ? weight.size(0) : weight.size(1) * groups) + " channels, the input has " +
+                                        std::to_string(shape[offset - 1]));
+        shape[offset - 1] = transposed ? weight.size(1) * groups : weight.size(0);
+        for (std::size_t i = 0; i < rank; ++i) {
+            const std::int64_t reach = dilation[i] * (weight.size(static_cast<std::int64_t>(i) + 2) - 1);
+            std::int64_t& extent = shape[offset + i];
+            if (transposed) {
+                extent = (extent - 1) * stride[i] - 2 * padding[i] + reach + extra[i] + 1;
+            } else if (padding_mode != nullptr && padding_mode->isString()) {
+                if (padding_mode->toStringRef() == "valid") extent -= reach;
+            } else {
+                extent = (extent + 2 * padding[i] - reach - 1) / stride[i] + 1;
+            }
+            if (extent < 1) throw std::invalid_argument("its kernel is larger than the image");
+        }
+        return one(at::empty(shape, image.options()));
+    }
+
+    void emit(const jit::Node& node, const std::vector<IValue>& inputs, const std::vector<std::vector<std::string>>& names, const std::vector<IValue>& results,
+              const std::string& scope) {
+        const bool depends = std::ranges::any_of(names, [](const auto& list) { return std::ranges::any_of(list, [](const std::string& name) { return !name.empty(); }); });
+        const auto* const schema = node.maybeSchema();
+        if (!depends || schema == nullptr) return keep_names(inputs, names);
+        // A tensor that is handed through is no result, unless it has been written to.
+        std::unordered_map<const c10::TensorImpl*, bool> written;
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+            const auto* const alias = i < schema->arguments().size() ? schema->arguments()[i].alias_info() : nullptr;
+            const bool writes = alias != nullptr && alias->isWrite() && inputs[i].isTensor();
+            for_each_tensor(inputs[i], [&](const at::Tensor& tensor) { written[tensor.unsafeGetTensorImpl()] |= writes; });
+        }
+        std::vector<at::Tensor> fresh;
+        for (const IValue& result : results) {
+            for_each_tensor(result, [&](const at::Tensor& tensor) {
+                const auto input = written.find(tensor.unsafeGetTensorImpl());
+                if (input == written.end() || input->second) fresh.push_back(tensor);
+            });
+        }
+        if (fresh.empty()) return keep_names(inputs, names);
+        if (program_.calls.size() == kMostCalls) fail(node, "is one call more than " + std::to_string(kMostCalls) + ", which is the most that is read");
+
+        AtenCall call;
+        call.op = operator_name(node);
+        call.scope = scope;
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+            AtenCall::Argument argument{i < schema->arguments().size() ? schema->arguments()[i].name() : ""};
+            for (const std::string& name : names[i]) {
+                if (!name.empty()) argument.values.push_back(name);
+            }
+            const IValue& value = inputs[i];
+            if (value.isInt()) argument.integers = {value.toInt()};
+            if (value.isBool()) argument.integers = {value.toBool() ? 1 : 0};
+            if (value.isIntList()) argument.integers = value.toIntVector();
+            call.arguments.push_back(std::move(argument));
+        }
+        for (const at::Tensor& tensor : fresh) {
+            const std::string name = unused(node.output(0)->debugName());
+            call.outputs.push_back({name, described(tensor)});
+            give_name(tensor, name);
+        }
+        program_.calls.push_back(std::move(call));
+    }
+
+    /// A tensor without its numbers is called as the tensor is.
+    void keep_names(const std::vector<IValue>& inputs, const std::vector<std::vector<std::string>>& names) {
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+            std::size_t next = 0;
+            for_each_tensor(inputs[i], [&](const at::Tensor& tensor) {
+                const std::string& name = names[i].at(next++);
+                if (!name.empty() && name_of(tensor).empty()) give_name(tensor, name);
+            });
+        }
+    }
+
+    std::vector<ExampleInput> examples_;
+    std::size_t next_example_ = 0;
+    bool run_;
+    std::string wanted_;  ///< arguments of forward
+    ScriptedProgram program_;
+    std::unordered_map<const c10::ivalue::Object*, std::string> paths_;  ///< of modules
+    std::unordered_map<const c10::TensorImpl*, std::pair<WeakTensor, std::string>> names_;
+    std::unordered_map<const c10::TensorImpl*, std::pair<at::Tensor, at::Tensor>> stand_in_;  ///< a parameter, and what stands for it
+    std::map<std::tuple<const void*, std::int64_t, std::vector<std::int64_t>>, std::string> parameter_at_;
+    std::unordered_set<std::string> used_;
+    std::unordered_map<std::string, std::size_t> repeats_;
+    std::size_t steps_ = 0, depth_ = 0;
+};
+
+}  // namespace
+
+ScriptedProgram read_script(const std::string& file, const std::vector<ExampleInput>& inputs, bool run) {
+    at::set_num_threads(1);
+    const at::NoGradGuard no_gradients;
+    try {
+        const jit::Module module = jit::load(file, at::kCPU);
+        return Walk(inputs, run).read(module);
+    } catch (const c10::Error& error) {
+        const std::string text = error.what_without_backtrace();
+        throw ScriptError(Remedy::none, "", "LibTorch cannot read it: " + text.substr(0, std::min<std::size_t>(text.find('\n'), 300)));
+    } catch (const ScriptError&) {
+        throw;
+    } catch (const std::exception& error) {
+        const std::string text = error.what();
+        throw ScriptError(Remedy::none, "", "LibTorch cannot read it: " + text.substr(0, std::min<std::size_t>(text.find('\n'), 300)));
+    }
+}
+
+}  // namespace placewright

@@ -1,0 +1,177 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Writes TorchScript models for tst_torchscript: make_torchscript_models.py FOLDER [NAME...].
+
+All weights are one zero, seen as a tensor of the right shape, so that files are small; images are small, since a trace does not depend on
+their size. Exits with 77 where there is no PyTorch or no torchvision.
+"""
+import pathlib
+import sys
+import warnings
+
+try:
+    import torch
+    import torchvision
+    from torch import nn
+except ImportError as error:
+    print(error, file=sys.stderr)
+    sys.exit(77)
+
+
+class Attention(nn.Module):
+    """Softmax of products, in as many heads."""
+
+    def __init__(self, width, heads, causal):
+        super().__init__()
+        self.heads, self.causal = heads, causal
+        self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
+
+    def forward(self, x):
+        batch, length, width = x.shape
+
+        def split(y):
+            return y.view(batch, length, self.heads, width // self.heads).transpose(1, 2)
+
+        query, key, value = split(self.query(x)), split(self.key(x)), split(self.value(x))
+        scores = torch.matmul(query, key.transpose(-1, -2)) / (width // self.heads) ** 0.5
+        if self.causal:
+            visible = torch.ones(length, length, dtype=torch.bool, device=x.device).tril()
+            scores = scores.masked_fill(~visible, float("-inf"))
+        mixed = torch.matmul(torch.softmax(scores, dim=-1), value)
+        return self.out(mixed.transpose(1, 2).reshape(batch, length, width))
+
+
+class Block(nn.Module):
+    def __init__(self, width, heads, causal):
+        super().__init__()
+        self.causal = causal
+        self.attention = Attention(width, heads, causal)
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+    def forward(self, x):
+        if self.causal:  # norms first, as in GPT-2
+            x = x + self.attention(self.norm1(x))
+            return x + self.mlp(self.norm2(x))
+        x = self.norm1(x + self.attention(x))
+        return self.norm2(x + self.mlp(x))
+
+
+class Bert(nn.Module):
+    """BERT-base with its pooler (Devlin et al., 2018)."""
+
+    def __init__(self, width=768, layers=12, heads=12, vocabulary=30522, positions=512):
+        super().__init__()
+        self.word, self.position = nn.Embedding(vocabulary, width), nn.Embedding(positions, width)
+        self.token_type, self.norm = nn.Embedding(2, width), nn.LayerNorm(width)
+        self.layers = nn.ModuleList(Block(width, heads, causal=False) for _ in range(layers))
+        self.pooler = nn.Linear(width, width)
+
+    def forward(self, tokens, types):
+        positions = torch.arange(tokens.shape[1], device=tokens.device)
+        x = self.norm(self.word(tokens) + self.position(positions) + self.token_type(types))
+        for layer in self.layers:
+            x = layer(x)
+        return x, torch.tanh(self.pooler(x[:, 0]))
+
+
+class Gpt2(nn.Module):
+    """GPT-2 small, whose logits share the table of its tokens (Radford et al., 2019)."""
+
+    def __init__(self, width=768, layers=12, heads=12, vocabulary=50257, positions=1024):
+        super().__init__()
+        self.wte, self.wpe = nn.Embedding(vocabulary, width), nn.Embedding(positions, width)
+        self.h = nn.ModuleList(Block(width, heads, causal=True) for _ in range(layers))
+        self.ln_f = nn.LayerNorm(width)
+        self.lm_head = nn.Linear(width, vocabulary, bias=False)
+        self.lm_head.weight = self.wte.weight
+
+    def forward(self, tokens):
+        x = self.wte(tokens) + self.wpe(torch.arange(tokens.shape[1], device=tokens.device))
+        for block in self.h:
+            x = block(x)
+        return self.lm_head(self.ln_f(x))
+
+
+class Sum(nn.Module):
+    """Branches and loops, to be scripted: what it does depends on sizes, or (by_numbers) on numbers."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+        self.rnn = nn.LSTM(4, 6, num_layers=2, bidirectional=True)
+        self.by_numbers = False
+
+    def forward(self, x, weight: float = 2.0):
+        if x.size(0) > 3:
+            x = x[:3]
+        total = torch.zeros_like(x)
+        for i in range(x.size(0)):
+            total = total + self.linear(x) * weight
+        if self.by_numbers and float(x.sum()) > 0:
+            total = torch.relu(total)
+        y, _ = self.rnn(total)
+        return {"y": y, "total": total}
+
+
+def traced(model, *inputs):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # sizes that a trace keeps as numbers
+        return torch.jit.trace(model.eval(), inputs, check_trace=False)
+
+
+def light(model):
+    """Replaces all weights by one zero. Tensors in two places stay one tensor."""
+    done = {}
+    for tensor in [*model.parameters(), *model.buffers()]:
+        if tensor.dim() > 0:
+            tensor.data = done.setdefault(id(tensor), torch.zeros(1, dtype=tensor.dtype).expand(tensor.shape))
+    return model
+
+
+def image(size=64):
+    return torch.zeros(1, 3, size, size)
+
+
+def vision(name, size=64, **options):
+    return lambda: traced(light(getattr(torchvision.models, name)(weights=None, **options)), image(size))
+
+
+def scripted_sum(by_numbers):
+    model = Sum()
+    model.by_numbers = by_numbers
+    return torch.jit.script(model)
+
+
+def pickled(path):
+    torch.save(nn.Linear(2, 3), path)
+
+
+tokens = torch.zeros(1, 8, dtype=torch.int64)
+MODELS = {
+    **{name: vision(name) for name in ("alexnet", "resnet18", "resnet50", "resnet101", "resnet152", "vgg16", "densenet121", "mobilenet_v2")},
+    "inception_v3": vision("inception_v3", 96, init_weights=False),
+    "googlenet": vision("googlenet", init_weights=False, aux_logits=False),
+    "bert": lambda: traced(light(Bert()), tokens, tokens),
+    "gpt2": lambda: traced(light(Gpt2()), tokens),
+    "scripted_resnet18": lambda: torch.jit.script(light(torchvision.models.resnet18(weights=None).eval())),
+    "by_sizes": lambda: scripted_sum(False),
+    "by_numbers": lambda: scripted_sum(True),
+}
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    # Nobody looks at the weights.
+    for name in dir(nn.init):
+        if name.endswith("_") and not name.startswith("_"):
+            setattr(nn.init, name, lambda tensor, *_, **__: tensor)
+    for name in sys.argv[2:] or MODELS:
+        MODELS[name]().save(str(folder / f"{name}.pt"))
+    pickled(folder / "pickled.pt")
+    torch.save({"w": torch.zeros(2)}, folder / "legacy.pt", _use_new_zipfile_serialization=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+// TorchScript files that make_torchscript_models.py wrote.
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <fstream>
+#include <set>
+
+#include <zip.h>
+
+#include "core/graph/kinds.hpp"
+#include "core/io/torchscript.hpp"
+
+using namespace placewright;
+
+namespace {
+
+Path model(const char* name) {
+    return Path(PLACEWRIGHT_TORCHSCRIPT_MODELS) / (std::string(name) + ".pt");
+}
+
+ReadOptions example(std::vector<std::string> inputs, std::optional<std::int64_t> batch = {}, bool run = false) {
+    ReadOptions options(batch);
+    for (const std::string& text : inputs) options.inputs.push_back(example_input_from(text));
+    options.run = run;
+    return options;
+}
+
+std::string error_of(const Path& file, const ReadOptions& options = {}) {
+    try {
+        read_network(file, options);
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return {};
+}
+
+/// FLOPs of convolutions and products alone, as published figures count.
+double product_flops(const Graph& graph) {
+    double sum = 0;
+    for (const Op& op : graph.ops()) {
+        if (kind_info(op.kind).product) sum += op.flops;
+    }
+    return sum;
+}
+
+}  // namespace
+
+class TestTorchScript : public QObject {
+    Q_OBJECT
+
+    QTemporaryDir folder_;
+
+    /// A copy of a model with one member replaced.
+    Path changed(const char* name, const std::string& end, const std::function<void(std::string&)>& change) {
+        const Path file = folder_.filePath(QStringLiteral("changed.pt")).toStdString();
+        std::filesystem::copy_file(model(name), file, std::filesystem::copy_options::overwrite_existing);
+        const Archive archive(file);
+        const Archive::Member* const member = archive.find(end);
+        std::string text = archive.text(*member, 1 << 20);
+        change(text);
+        int code = 0;
+        zip_t* const zip = zip_open(file.c_str(), 0, &code);
+        zip_file_add(zip, member->name.c_str(), zip_source_buffer(zip, text.data(), text.size(), 0), ZIP_FL_OVERWRITE);
+        zip_set_file_compression(zip, static_cast<zip_uint64_t>(member - archive.members().data()), ZIP_CM_STORE, 0);
+        zip_close(zip);
+        return file;
+    }
+
+private Q_SLOTS:
+    void initTestCase() {
+        if (!std::filesystem::exists(model("alexnet"))) QSKIP("there are no models: make_torchscript_models.py needs PyTorch and torchvision");
+    }
+
+    // Parameters and billions of multiply-adds as https://pytorch.org/vision/0.14/models.html tells (there "GFLOPS"); the first of
+    // inception_v3 and googlenet without their auxiliary heads, which are not part of what is run. BERT-base with its pooler for 128 tokens
+    // and GPT-2 small with its logits for 1024: matrices times tokens, and twice tokens squared times width in each layer.
+    void totals_data() {
+        QTest::addColumn<QStringList>("inputs");
+        QTest::addColumn<qint64>("parameters");
+        QTest::addColumn<double>("giga_multiply_adds");
+        const QStringList image{"1x3x224x224"};
+        QTest::newRow("alexnet") << image << qint64{61'100'840} << 0.7142;
+        QTest::newRow("resnet18") << image << qint64{11'689'512} << 1.814;
+        QTest::newRow("resnet50") << image << qint64{25'557'032} << 4.0892;
+        QTest::newRow("resnet101") << image << qint64{44'549'160} << 7.8014;
+        QTest::newRow("resnet152") << image << qint64{60'192'808} << 11.5136;
+        QTest::newRow("vgg16") << image << qint64{138'357'544} << 15.470;
+        QTest::newRow("inception_v3") << QStringList{"1x3x299x299"} << qint64{23'834'568} << 5.7132;
+        QTest::newRow("googlenet") << image << qint64{6'624'904} << 1.498;
+        QTest::newRow("densenet121") << image << qint64{7'978'856} << 2.834;
+        QTest::newRow("mobilenet_v2") << image << qint64{3'504'872} << 0.301;
+        QTest::newRow("bert") << QStringList{"1x128:int64", "1x128:int64"} << qint64{109'482'240} << 11.17;
+        QTest::newRow("gpt2") << QStringList{"1x1024:int64"} << qint64{124'439'808} << 145.8;
+    }
+    void totals() {
+        QFETCH(QStringList, inputs);
+        QFETCH(qint64, parameters);
+        QFETCH(double, giga_multiply_adds);
+        std::vector<std::string> texts;
+        for (const QString& text : inputs) texts.push_back(text.toStdString());
+        const NetworkFile file = read_network(model(QTest::currentDataTag()), example(texts));
+        QCOMPARE(placewright::totals(file.graph).parameter_bytes, 4 * parameters);
+        const double counted = product_flops(file.graph) / 2e9;
+        QVERIFY2(std::abs(counted / giga_multiply_adds - 1) < 0.01, qPrintable(QString::number(counted)));
+        QString estimated;
+        for (const auto& [op, kind] : file.estimated) estimated += QString::fromStdString(op + " (" + kind + ") ");
+        QCOMPARE(estimated, QString());
+    }
+
+    void opsAreNamedAfterTheirModules() {
+        const Graph graph = read_network(model("resnet18"), example({"1x3x64x64"})).graph;
+        const Op& conv = graph.op(graph.find("layer1/0/conv1/_convolution").value());
+        QCOMPARE(conv.kind, std::string("conv2d"));
+        QCOMPARE(conv.scope, std::string("layer1/0/conv1"));
+        QCOMPARE(conv.attributes.at("parameters"), std::string(R"(["layer1.0.conv1.weight"])"));
+        QCOMPARE(conv.attributes.at("kernel"), std::string("[3,3]"));
+        const Op& norm = graph.op(graph.find("layer1/0/bn1/batch_norm").value());
+        QCOMPARE(norm.attributes.at("parameters"),
+                 std::string(R"(["layer1.0.bn1.weight","layer1.0.bn1.bias","layer1.0.bn1.running_mean","layer1.0.bn1.running_var"])"));
+        QCOMPARE(norm.parameter_bytes, 4 * 128);
+        QCOMPARE(norm.resident_bytes, 4 * 128);
+        const Op& relu = graph.op(graph.find("layer1/0/relu/relu").value());
+        QVERIFY(relu.in_place);
+        QCOMPARE(graph.op(graph.find("maxpool/max_pool2d").value()).flops, 9.0 * 64 * 16 * 16);
+        // The block's input joins its convolutions.
+        const Op& add = graph.op(graph.find("layer1/0/add").value());
+        QCOMPARE(graph.op(add.inputs[1].op).name, std::string("maxpool/max_pool2d"));
+    }
+
+    void tiedWeightsAreOneParameter() {
+        const Graph graph = read_network(model("gpt2"), example({"1x16:int64"})).graph;
+        const OpId table = graph.find("wte/weight").value();
+        QCOMPARE(graph.op(table).kind, std::string("parameter"));
+        QCOMPARE(graph.consumers(table).size(), 2u);
+    }
+
+    void scriptedAndTracedModelsAreEqual() {
+        const Graph traced = read_network(model("resnet18"), example({"1x3x64x64"})).graph;
+        const Graph scripted = read_network(model("scripted_resnet18"), example({"1x3x64x64"})).graph;
+        QCOMPARE(product_flops(scripted), product_flops(traced));
+        QCOMPARE(placewright::totals(scripted).parameter_bytes, placewright::totals(traced).parameter_bytes);
+        std::multiset<std::string> kinds[2];
+        for (const Op& op : traced.ops()) kinds[0].insert(op.kind);
+        for (const Op& op : scripted.ops()) kinds[1].insert(op.kind);
+        QVERIFY(kinds[0] == kinds[1]);
+    }
+
+    void branchesAndLoopsAreThoseTaken() {
+        // Five rows are cut to three, which a loop goes through.
+        const Graph graph = read_network(model("by_sizes"), example({"5x2x4"})).graph;
+        int products = 0, slices = 0;
+        for (const Op& op : graph.ops()) {
+            products += op.kind == "linear" ? 1 : 0;
+            slices += op.kind == "slice" ? 1 : 0;
+            if (op.kind == "linear") QCOMPARE(op.outputs[0].shape.value(), (std::vector<std::int64_t>{3, 2, 4}));
+            if (op.kind == "lstm") QCOMPARE(op.outputs[0].shape.value(), (std::vector<std::int64_t>{3, 2, 12}));
+        }
+        QCOMPARE(products, 3);
+        QCOMPARE(slices, 1);
+    }
+
+    void numbersAreNotComputedUnlessAllowed() {
+        const std::string error = error_of(model("by_numbers"), example({"3x2x4"}));
+        QVERIFY2(error.find("which are known only if the model runs (--run)") != std::string::npos, error.c_str());
+        try {
+            read_network(model("by_numbers"), example({"3x2x4"}));
+        } catch (const ScriptInputError& refused) {
+            QVERIFY(refused.remedy() == ScriptError::Remedy::run);
+        }
+        const Graph run = read_network(model("by_numbers"), example({"3x2x4"}, {}, true)).graph;
+        QVERIFY(std::ranges::none_of(run.ops(), [](const Op& op) { return op.kind == "relu"; }));  // a sum of zeros is not above zero
+    }
+
+    void runningGivesTheSameNetwork() {
+        for (const char* name : {"resnet18", "by_sizes"}) {
+            const std::vector<std::string> input{name == std::string("resnet18") ? "2x3x64x64" : "5x2x4"};
+            const Graph followed = read_network(model(name), example(input)).graph;
+            const Graph run = read_network(model(name), example(input, {}, true)).graph;
+            QCOMPARE(run.size(), followed.size());
+            for (OpId id = 0; id < run.size(); ++id) {
+                QCOMPARE(run.op(id).name, followed.op(id).name);
+                QCOMPARE(run.op(id).outputs, followed.op(id).outputs);
+                QCOMPARE(run.op(id).inputs, followed.op(id).inputs);
+            }
+        }
+    }
+
+    void batchIsTheFirstSize() {
+        const NetworkFile file = read_network(model("resnet18"), example({"1x3x64x64"}, 32));
+        QVERIFY(file.batch_is_open);
+        QCOMPARE(file.graph.batch(), 32);
+        QCOMPARE(file.graph.op(0).outputs[0].shape.value(), (std::vector<std::int64_t>{32, 3, 64, 64}));
+    }
+
+    void inputsMustBeGiven() {
+        const std::string none = error_of(model("bert"));
+        QVERIFY2(none.find("is called with tokens, types") != std::string::npos && none.find("--input") != std::string::npos, none.c_str());
+        try {
+            read_network(model("bert"));
+        } catch (const ScriptInputError& refused) {
+            QVERIFY(refused.remedy() == ScriptError::Remedy::inputs);
+        }
+        QVERIFY(error_of(model("bert"), example({"1x8:int64"})).find("is called with tokens, types") != std::string::npos);
+        const std::string many = error_of(model("resnet18"), example({"1x3x64x64", "1"}));
+        QVERIFY2(many.find("2 tensors were given, expected 1") != std::string::npos, many.c_str());
+        const std::string wrong = error_of(model("resnet18"), example({"1x4x64x64"}));
+        QVERIFY2(wrong.find("aten::_convolution") != std::string::npos && wrong.find("4") != std::string::npos, wrong.c_str());
+    }
+
+    void shapesOfInputs() {
+        QCOMPARE(example_input_from("1x3x224x224"), (ExampleInput{{1, 3, 224, 224}, DType::float32}));
+        QCOMPARE(example_input_from("7:int64"), (ExampleInput{{7}, DType::int64}));
+        QCOMPARE(example_input_from(":float16"), (ExampleInput{{}, DType::float16}));
+        for (const char* text : {"1x3x224x224", "7:int64", ":float32", "0x2"}) QCOMPARE(to_text(example_input_from(text)), std::string(text));
+        for (const char* text : {"", "x", "1x", "1xx2", "-1", "1x2:int", "1,2", "99999999999999999999", "4000000000x4000000000x4000000000"})
+            QVERIFY_EXCEPTION_THROWN(example_input_from(text), std::invalid_argument);
+    }
+
+    void pickledModulesSayHowToExport() {
+        for (const char* name : {"pickled", "legacy"}) {
+            const std::string error = error_of(model(name));
+            QVERIFY2(error.find("torch.jit.trace(model, example).save(\"model.pt\")") != std::string::npos, error.c_str());
+        }
+    }
+
+    void codeThatLoadingRunsIsRefused() {
+        const Path file = changed("resnet18", "torchvision/models/resnet.py", [](std::string& code) { code += "\n# def __setstate__\n"; });
+        const std::string error = error_of(file, example({"1x3x64x64"}));
+        QVERIFY2(error.find("__setstate__") != std::string::npos && error.find("--run") != std::string::npos, error.c_str());
+        QCOMPARE(error_of(file, example({"1x3x64x64"}, {}, true)), std::string());
+    }
+
+    void endlessLoopsEnd() {
+        const Path file = changed("by_sizes", "code/__torch__.py", [](std::string& code) {
+            const std::string count = "range(torch.size(x0, 0))";
+            code.replace(code.find(count), count.size(), "range(100000000000)");
+        });
+        const std::string error = error_of(file, example({"3x2x4"}));
+        QVERIFY2(error.find("takes more than") != std::string::npos || error.find("is one call more than") != std::string::npos, error.c_str());
+    }
+
+    void hugeTensorsTakeNoMemory() {
+        const Path file = changed("by_sizes", "code/__torch__.py", [](std::string& code) {
+            const std::string zeros = "torch.zeros_like(x0)";
+            code.replace(code.find(zeros), zeros.size(), "torch.repeat(x0, [1000000000, 1000000, 1])");
+        });
+        const std::string error = error_of(file, example({"3x2x4"}));
+        QVERIFY2(error.find("aten::add") != std::string::npos, error.c_str());
+    }
+
+    void brokenFiles() {
+        const Path file = folder_.filePath(QStringLiteral("broken.pt")).toStdString();
+        std::ifstream stream(model("resnet18"), std::ios::binary);
+        const std::string whole((std::istreambuf_iterator<char>(stream)), {});
+        for (const std::size_t bytes : {whole.size() / 2, whole.size() - 30, std::size_t{5}}) {
+            std::ofstream(file, std::ios::binary) << whole.substr(0, bytes);
+            QVERIFY2(error_of(file, example({"1x3x64x64"})).find("broken.pt") != std::string::npos, qPrintable(QString::number(bytes)));
+        }
+        // A flipped byte anywhere gives an error or a network, and nothing else.
+        for (std::size_t at = 40; at < whole.size(); at += whole.size() / 40) {
+            std::string text = whole;
+            text[at] = static_cast<char>(text[at] ^ 0x10);
+            std::ofstream(file, std::ios::binary) << text;
+            error_of(file, example({"1x3x64x64"}));
+        }
+    }
+};
+
+QTEST_GUILESS_MAIN(TestTorchScript)
+#include "tst_torchscript.moc"
