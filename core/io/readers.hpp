@@ -29,6 +29,17 @@ Machine read_exprimo_machine(const JsonFile& file);
 /// With "maxCPUs" 0 no op may be on the CPU; otherwise CPUs count as one device.
 NetworkFile read_workload(const JsonFile& file, std::optional<std::int64_t> batch);
 
+/// An op as placewright.graph writes it, inputs left aside. `value` is an object with at least name, kind, flops, parameter_bytes, outputs.
+Op read_op(const JsonValue& value);
+/// The members of an op as placewright.graph has them; without inputs unless they are given.
+Json op_json(const Op& op, Json inputs = nullptr);
+/// An input as files write it: the name of an op, or "op:k" for its output k; unambiguous even if the names of ops end in ":1".
+std::string input_name(const std::string& op, std::uint32_t output, const std::function<bool(const std::string&)>& is_op);
+
+/// Graphviz DOT: see dot_file.hpp.
+bool is_dot(const Path& file);
+NetworkFile read_dot(const Path& file, std::optional<std::int64_t> batch);
+
 /// A device of a machine, or of a catalogue, where it has no name.
 Device read_device(const JsonValue& value);
 Channel read_channel(const JsonValue& value);
