@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 
+#include "core/base/text.hpp"
 #include "core/base/units.hpp"
 
 namespace placewright {
@@ -29,14 +30,6 @@ std::string against_best(const Standing& standing, const Standing& best) {
     if (&standing == &best) return "best";
     if (const auto test = welch_test(standing.score_s, best.score_s)) return p_text(test->p);
     return standing.score_s.mean == best.score_s.mean ? "same" : "-";
-}
-
-/// A field as in RFC 4180.
-std::string csv_field(const std::string& text) {
-    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-    std::string quoted = "\"";
-    for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return quoted + '"';
 }
 
 std::string csv_line(const std::vector<std::string>& labels, const std::vector<std::string>& fields) {

@@ -20,4 +20,12 @@ inline std::string short_number(double value) {
     return text.data();
 }
 
+/// A field of a CSV table as in RFC 4180.
+inline std::string csv_field(std::string_view text) {
+    if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+    std::string quoted = "\"";
+    for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return quoted + '"';
+}
+
 }  // namespace placewright

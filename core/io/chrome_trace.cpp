@@ -21,7 +21,7 @@ Json metadata(const char* what, std::size_t process, std::size_t thread, const c
 
 }  // namespace
 
-void write_chrome_trace(const Trace& trace, const Problem& problem, const Path& file) {
+std::string chrome_trace(const Trace& trace, const Problem& problem) {
     const Machine& machine = *problem.machine;
     const std::size_t channels_process = machine.devices().size();
     Json events = Json::array();
@@ -71,7 +71,11 @@ void write_chrome_trace(const Trace& trace, const Problem& problem, const Path& 
                         {"otherData", {{"producer", "placewright"}, {"graph", problem.graph->name()}, {"machine", machine.name()}}},
                         {"distributedInfo", {{"rank", 0}}},
                         {"traceEvents", std::move(events)}};
-    write_file(file, document.dump());
+    return document.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void write_chrome_trace(const Trace& trace, const Problem& problem, const Path& file) {
+    write_file(file, chrome_trace(trace, problem));
 }
 
 }  // namespace placewright

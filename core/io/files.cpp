@@ -12,6 +12,7 @@
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
 #include "core/io/readers.hpp"
+#include "core/io/trace_file.hpp"
 
 namespace placewright {
 namespace {
@@ -95,13 +96,14 @@ std::uintmax_t regular_file_size(const Path& file) {
 }
 
 FileContent file_content(const Path& file) {
-    if (is_onnx(file) || is_archive(file)) return FileContent::network;
+    if (is_onnx(file) || is_archive(file) || is_dot(file)) return FileContent::network;
+    if (is_trace(file)) return FileContent::trace;
     const JsonFile::Outline outline = JsonFile(file).outline();
     if (outline.format == "placewright.graph" || (!outline.has_format && outline.has_layers)) return FileContent::network;
     if (outline.format == "placewright.machine" || (!outline.has_format && outline.has_comm_channels)) return FileContent::machine;
     if (outline.format == "placewright.placement") return FileContent::placement;
     if (!outline.has_format && outline.has_max_fpgas) return FileContent::workload;
-    if (!outline.has_format && outline.only_integers) return FileContent::placement;  // Exprimo's
+    if (!outline.has_format && outline.only_devices) return FileContent::placement;  // of Exprimo, or a device map
     return FileContent::unknown;
 }
 

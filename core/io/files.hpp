@@ -23,8 +23,8 @@ namespace placewright {
 using Path = std::filesystem::path;
 
 /// What a JSON file seems to hold, by its format or, for files of Exprimo and dnn-partitioning, by their keys. A workload is a network
-/// together with its machine. An object of nothing but integers is one of Exprimo's placements.
-enum class FileContent : std::uint8_t { network, machine, placement, workload, unknown };
+/// together with its machine. An object of nothing but devices (integers, "cpu", "cuda:1") is a placement of Exprimo or a device map.
+enum class FileContent : std::uint8_t { network, machine, placement, workload, trace, unknown };
 FileContent file_content(const Path& file);
 
 /// What a network file holds. Exprimo's networks carry a placement: op name -> device index; workloads the machine that their times
@@ -91,16 +91,18 @@ struct PlacementFile {
     std::optional<Producer> produced_by;
 };
 
-/// Reads placewright.placement, also in the metadata of an ONNX model, a flat object {"op": device index} or the devices in an Exprimo
-/// network for this problem. In a flat object
-/// a list of devices is for the parts of an op that is split. Every group must be placed; ops of one group on different devices (such as
+/// Reads placewright.placement, also in the metadata of an ONNX model, a flat object {"op": device index}, the devices in an Exprimo network,
+/// or a device map of Accelerate (see device_map.hpp; `notes` are told what it was read as) for this problem. In a flat object a list of
+/// devices is for the parts of an op that is split. Every group must be placed; ops of one group on different devices (such as
 /// single ops in a problem that groups them), names that are not in the graph, devices that are not in the machine, or devices that an op
 /// does not allow are refused with the list of names. Graph and machine names are compared with the problem's; the ops decide.
-Placement read_placement(const Path& file, const Problem& problem);
+Placement read_placement(const Path& file, const Problem& problem, std::vector<std::string>* notes = nullptr);
 /// Into how many parts Exprimo would split ops of `graph` for a flat placement: its convolutions that are placed on a list of devices.
 /// Other ops count for the first device, and other placements name the parts.
 std::vector<ShardRequest> placed_in_parts(const Path& file, const Graph& graph);
 void write_placement(const Placement& placement, const Problem& problem, const PlacementFile& about, const Path& file);
+/// The JSON text that write_placement writes.
+std::string placement_json(const Placement& placement, const Problem& problem, const PlacementFile& about);
 
 /// Writes the ONNX model that the problem's network was read from with the placement in it: as placewright.placement in the metadata of the
 /// model, and the name of its device in the metadata of each node ("placewright.device"). `multi_device` adds the hints for several devices

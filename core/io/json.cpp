@@ -55,6 +55,12 @@ std::string line_and_column(std::string_view text, std::size_t offset) {
     return "line " + std::to_string(line) + ", column " + std::to_string(column);
 }
 
+/// Whether PyTorch has devices that are called so.
+bool names_device(std::string_view text) {
+    const std::string_view kind = text.substr(0, text.find(':'));
+    return kind == "cpu" || kind == "cuda" || kind == "disk" || kind == "mps" || kind == "meta";
+}
+
 /// Follows a file without keeping it.
 class Checker : public nlohmann::json_sax<Json> {
 public:
@@ -72,7 +78,7 @@ public:
     bool string(string_t& value) override {
         if (depth_ == 1 && key_ == "format") outline.format = value;
         if (depth_ == 1 && key_ == "name") outline.name = value;
-        return other_value();
+        return depth_ == 1 && names_device(value) ? plain_value() : other_value();
     }
     bool key(string_t& key) override {
         if (depth_ > 1) return true;
@@ -80,7 +86,7 @@ public:
         outline.has_layers |= key == "layers";
         outline.has_comm_channels |= key == "comm_channels";
         outline.has_max_fpgas |= key == "maxFPGAs";
-        outline.only_integers = !has_others_;
+        outline.only_devices = !has_others_;
         key_ = key;
         return true;
     }
@@ -110,7 +116,7 @@ private:
     }
     bool other_value() {
         has_others_ = true;
-        outline.only_integers = false;
+        outline.only_devices = false;
         return plain_value();
     }
     bool enter() {
@@ -126,7 +132,7 @@ private:
     std::string_view text_;
     std::string key_;
     std::size_t depth_ = 0, values_ = 0;
-    bool has_others_ = false;  ///< values that are not integers
+    bool has_others_ = false;  ///< values that are no devices
 };
 
 /// Builds the values of a file that was checked. nlohmann's own builder of ordered objects compares each new key with all before it,

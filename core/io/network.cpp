@@ -66,32 +66,6 @@ MeasuredTime read_times(const JsonValue& value) {
     return time;
 }
 
-Op read_op(const JsonValue& value) {
-    Op op;
-    op.name = value.at("name").text();
-    op.kind = value.at("kind").text();
-    op.scope = value.text_or("scope", "");
-    if (const auto phase = value.find("phase")) op.phase = word(*phase, phase_from, "forward, backward or update");
-    op.flops = value.at("flops").number();
-    if (const auto backward = value.find("backward_flops")) op.backward_flops = backward->number();
-    op.parameter_bytes = value.at("parameter_bytes").whole();
-    if (const auto resident = value.find("resident_bytes")) op.resident_bytes = resident->whole();
-    if (const auto workspace = value.find("workspace_bytes")) op.workspace_bytes = workspace->whole();
-    if (const auto in_place = value.find("in_place")) op.in_place = in_place->truth();
-    value.at("outputs").for_each_item([&](const JsonValue& output) { op.outputs.push_back(read_output(output)); });
-    op.colocate = value.text_or("colocate", "");
-    if (const auto devices = value.find("devices")) {
-        devices->for_each_item([&](const JsonValue& device) { op.devices.push_back(device.text()); });
-    }
-    if (const auto times = value.find("time_s")) {
-        times->for_each_member([&](const std::string& model, const JsonValue& time) { op.time_s[model] = read_times(time); });
-    }
-    if (const auto attributes = value.find("attributes")) {
-        attributes->for_each_member([&](const std::string& key, const JsonValue& item) { op.attributes[key] = item.json().dump(); });
-    }
-    return op;
-}
-
 /// `ops[12] "Mixed_5b/conv"`.
 std::string op_place(std::size_t index, const std::string& name) {
     const std::string item = "ops[" + std::to_string(index) + ']';
@@ -153,16 +127,6 @@ bool names_output(std::string_view text) {
     return digits > 0 && digits < text.size() && text[text.size() - digits - 1] == ':';
 }
 
-/// The input as the file writes it, unambiguous even if the names of ops end in ":1": zeros are put before the number until no op is
-/// called like that.
-std::string input_name(const Graph& graph, const TensorRef& ref) {
-    const std::string& name = graph.op(ref.op).name;
-    if (ref.output == 0 && !names_output(name)) return name;
-    std::string digits = std::to_string(ref.output);
-    while (graph.find(name + ':' + digits)) digits.insert(digits.begin(), '0');
-    return name + ':' + digits;
-}
-
 Json output_json(const Tensor& tensor) {
     Json output = Json::object();
     if (tensor.shape) {
@@ -176,12 +140,47 @@ Json output_json(const Tensor& tensor) {
     return output;
 }
 
-Json op_json(const Graph& graph, const Op& op) {
+}  // namespace
+
+Op read_op(const JsonValue& value) {
+    Op op;
+    op.name = value.at("name").text();
+    op.kind = value.at("kind").text();
+    op.scope = value.text_or("scope", "");
+    if (const auto phase = value.find("phase")) op.phase = word(*phase, phase_from, "forward, backward or update");
+    op.flops = value.at("flops").number();
+    if (const auto backward = value.find("backward_flops")) op.backward_flops = backward->number();
+    op.parameter_bytes = value.at("parameter_bytes").whole();
+    if (const auto resident = value.find("resident_bytes")) op.resident_bytes = resident->whole();
+    if (const auto workspace = value.find("workspace_bytes")) op.workspace_bytes = workspace->whole();
+    if (const auto in_place = value.find("in_place")) op.in_place = in_place->truth();
+    value.at("outputs").for_each_item([&](const JsonValue& output) { op.outputs.push_back(read_output(output)); });
+    op.colocate = value.text_or("colocate", "");
+    if (const auto devices = value.find("devices")) {
+        devices->for_each_item([&](const JsonValue& device) { op.devices.push_back(device.text()); });
+    }
+    if (const auto times = value.find("time_s")) {
+        times->for_each_member([&](const std::string& model, const JsonValue& time) { op.time_s[model] = read_times(time); });
+    }
+    if (const auto attributes = value.find("attributes")) {
+        attributes->for_each_member([&](const std::string& key, const JsonValue& item) { op.attributes[key] = item.json().dump(); });
+    }
+    return op;
+}
+
+std::string input_name(const std::string& op, std::uint32_t output, const std::function<bool(const std::string&)>& is_op) {
+    if (output == 0 && !names_output(op)) return op;
+    // Zeros are put before the number until no op is called like that.
+    std::string digits = std::to_string(output);
+    while (is_op(op + ':' + digits)) digits.insert(digits.begin(), '0');
+    return op + ':' + digits;
+}
+
+Json op_json(const Op& op, Json inputs) {
     Json json{{"name", op.name}, {"kind", op.kind}};
     if (!op.scope.empty()) json["scope"] = op.scope;
     if (op.phase != Phase::forward) json["phase"] = to_string(op.phase);
-    Json& inputs = json["inputs"] = Json::array();
-    for (const TensorRef& input : op.inputs) inputs.push_back(input_name(graph, input));
+    if (!inputs.is_null()) json["inputs"] = std::move(inputs);
     Json& outputs = json["outputs"] = Json::array();
     for (const Tensor& output : op.outputs) outputs.push_back(output_json(output));
     json["parameter_bytes"] = op.parameter_bytes;
@@ -203,6 +202,8 @@ Json op_json(const Graph& graph, const Op& op) {
     }
     return json;
 }
+
+namespace {
 
 void refuse_examples(const Path& path, const ReadOptions& options) {
     if (options.inputs.empty()) return;
@@ -239,6 +240,7 @@ NetworkFile read_network(const Path& path, const ReadOptions& options) {
     }
     refuse_pickle(path);
     refuse_examples(path, options);
+    if (is_dot(path)) return read_dot(path, options.batch);
     const JsonFile file(path);
     const JsonFile::Outline& outline = file.outline();
     if (!outline.has_format && outline.has_layers) return read_exprimo_network(file, options.batch);
@@ -253,7 +255,12 @@ void write_network(const Graph& graph, const Path& file) {
               {"batch", graph.batch()},
               {"training", to_string(graph.training())}};
     Json ops = Json::array();
-    for (const Op& op : graph.ops()) ops.push_back(op_json(graph, op));
+    const auto is_op = [&](const std::string& name) { return graph.find(name).has_value(); };
+    for (const Op& op : graph.ops()) {
+        Json inputs = Json::array();
+        for (const TensorRef& input : op.inputs) inputs.push_back(input_name(graph.op(input.op).name, input.output, is_op));
+        ops.push_back(op_json(op, std::move(inputs)));
+    }
     root["ops"] = std::move(ops);
     write_file(file, file_text(root));
 }

@@ -98,7 +98,7 @@ void write_onnx_placement(const Path& model_file, const Placement& placement, co
                      properties.end());
     auto& property = *properties.Add();
     property.set_key(kPlacementKey);
-    property.set_value(placement_text(placement, problem, {}));
+    property.set_value(placement_json(placement, problem, {}));
 
     std::unordered_map<std::string, std::string> device_of;
     for (auto& [op, device] : placement_by_name(placement, problem)) device_of.emplace(op, device);

@@ -2,11 +2,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <set>
 
+#include "core/io/device_map.hpp"
 #include "core/io/files.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
+#include "core/io/name_list.hpp"
 #include "core/io/readers.hpp"
 
 namespace placewright {
@@ -14,28 +15,6 @@ namespace {
 
 constexpr std::string_view kFormat = "placewright.placement";
 constexpr std::int64_t kVersion = 1;
-
-/// Names in the order in which they were found, each once.
-class NameList {
-public:
-    void add(std::string name) {
-        if (seen_.insert(name).second) names_.push_back(std::move(name));
-    }
-    bool empty() const { return names_.empty(); }
-
-    /// `"a", "b", "c", "d", "e" and 12 more`.
-    std::string text() const {
-        constexpr std::size_t kShown = 5;
-        std::string result;
-        for (std::size_t i = 0; i < std::min(kShown, names_.size()); ++i) result += (i > 0 ? ", " : "") + in_quotes(names_[i]);
-        if (names_.size() > kShown) result += " and " + std::to_string(names_.size() - kShown) + " more";
-        return result;
-    }
-
-private:
-    std::vector<std::string> names_;
-    std::set<std::string> seen_;
-};
 
 /// Collects a placement and everything that does not match.
 class Matcher {
@@ -182,14 +161,15 @@ void add_finite(Json& object, const std::string& key, double value) {
 
 }  // namespace
 
-Placement read_placement(const Path& path, const Problem& problem) {
+Placement read_placement(const Path& path, const Problem& problem, std::vector<std::string>* notes) {
     const JsonFile file = placement_file(path);
     const Json json = file.parse();
     const JsonValue root(file, json);
     if (!is_flat(root)) return read_own(file, root, problem);
     if (root.find("placement")) file.fail("", "has no \"format\", expected " + in_quotes(kFormat));
     const auto layers = root.find("layers");
-    return layers && layers->json().is_object() ? read_own_devices(file, problem) : read_flat(file, root, problem);
+    if (layers && layers->json().is_object()) return read_own_devices(file, problem);
+    return is_device_map(root, problem) ? read_device_map(file, root, problem, notes) : read_flat(file, root, problem);
 }
 
 std::vector<ShardRequest> placed_in_parts(const Path& path, const Graph& graph) {
@@ -222,7 +202,7 @@ std::vector<std::pair<std::string, std::string>> placement_by_name(const Placeme
     return result;
 }
 
-std::string placement_text(const Placement& placement, const Problem& problem, const PlacementFile& about) {
+std::string placement_json(const Placement& placement, const Problem& problem, const PlacementFile& about) {
     Json root{{"format", kFormat}, {"version", kVersion}, {"graph", problem.forward->name()}, {"machine", problem.machine->name()}};
     Json by_name = Json::object();
     for (auto& [op, device] : placement_by_name(placement, problem)) append_member(by_name, op, device);
@@ -250,7 +230,7 @@ std::string placement_text(const Placement& placement, const Problem& problem, c
 }
 
 void write_placement(const Placement& placement, const Problem& problem, const PlacementFile& about, const Path& file) {
-    write_file(file, placement_text(placement, problem, about));
+    write_file(file, placement_json(placement, problem, about));
 }
 
 }  // namespace placewright

@@ -50,8 +50,16 @@ std::optional<std::string> onnx_placement_text(const Path& file);
 /// Bytes of a file that can be read. Throws InputError where there is none, or a folder or device.
 std::uintmax_t regular_file_size(const Path& file);
 
-/// The text of a placement file.
-std::string placement_text(const Placement& placement, const Problem& problem, const PlacementFile& about);
+/// An op as placewright.graph writes it, inputs left aside. `value` is an object with at least name, kind, flops, parameter_bytes, outputs.
+Op read_op(const JsonValue& value);
+/// The members of an op as placewright.graph has them; without inputs unless they are given.
+Json op_json(const Op& op, Json inputs = nullptr);
+/// An input as files write it: the name of an op, or "op:k" for its output k; unambiguous even if the names of ops end in ":1".
+std::string input_name(const std::string& op, std::uint32_t output, const std::function<bool(const std::string&)>& is_op);
+
+/// Graphviz DOT: see dot_file.hpp.
+bool is_dot(const Path& file);
+NetworkFile read_dot(const Path& file, std::optional<std::int64_t> batch);
 
 /// A device of a machine, or of a catalogue, where it has no name.
 Device read_device(const JsonValue& value);

@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 
 #include <graphviz/gvc.h>
 
+#include "core/base/graphviz_lock.hpp"
 #include "core/layout/layers.hpp"
 #include "core/layout/layout.hpp"
 #include "core/layout/spine.hpp"
@@ -66,8 +66,7 @@ LayoutResult dot_layout(const LayoutInput& input) {
     LayoutResult result;
     if (input.nodes.empty()) return result;
 
-    static std::mutex one_at_a_time;
-    const std::scoped_lock lock(one_at_a_time);
+    const std::scoped_lock lock(graphviz_lock());
     agseterr(AGMAX);  // an edge that Graphviz cannot route is drawn straight; nobody reads its messages
 
     const std::unique_ptr<GVC_t, FreeContext> context(gvContext());

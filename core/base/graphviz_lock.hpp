@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <mutex>
+
+namespace placewright {
+
+/// Graphviz keeps its state in global variables: one call at a time.
+inline std::mutex& graphviz_lock() {
+    static std::mutex one_at_a_time;
+    return one_at_a_time;
+}
+
+}  // namespace placewright

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+#include "core/io/op_times.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+
+#include "core/graph/kinds.hpp"
+#include "core/io/name_list.hpp"
+
+namespace placewright {
+namespace {
+
+std::string dotted(std::string name) {
+    std::ranges::replace(name, '/', '.');
+    return name;
+}
+
+/// What an event measures: an op's forward, or one part of its backward.
+struct Measured {
+    OpId op = kInvalidOp;
+    std::string_view part;  ///< "" for the forward
+
+    auto operator<=>(const Measured&) const = default;
+};
+
+/// Which op a name stands for.
+class OpNames {
+public:
+    explicit OpNames(const Graph& graph) : graph_(graph) {
+        std::unordered_map<std::string, OpId> scopes;
+        for (OpId id = 0; id < graph.size(); ++id) {
+            const Op& op = graph.op(id);
+            if (op.phase != Phase::forward) continue;
+            ops_.try_emplace(dotted(op.name), id);
+            if (op.scope.empty() || !kind_info(op.kind).computes) continue;
+            const auto [known, is_new] = scopes.try_emplace(dotted(op.scope), id);
+            if (!is_new) known->second = kInvalidOp;
+        }
+        for (const auto& [scope, id] : scopes) {
+            if (id != kInvalidOp) ops_.try_emplace(scope, id);
+        }
+    }
+
+    std::optional<Measured> find(std::string_view name) const {
+        if (const auto op = op_of(name)) return Measured{*op, ""};
+        for (const std::string_view part : {std::string_view("/backward"), std::string_view("/weight_gradient")}) {
+            if (!name.ends_with(part)) continue;
+            if (const auto op = op_of(name.substr(0, name.size() - part.size()))) return Measured{*op, part};
+        }
+        constexpr std::string_view kRuntime = "_kernel_time";
+        if (name.ends_with(kRuntime)) {
+            if (const auto op = op_of(name.substr(0, name.size() - kRuntime.size()))) return Measured{*op, ""};
+        }
+        return {};
+    }
+
+private:
+    std::optional<OpId> op_of(std::string_view name) const {
+        if (const auto op = graph_.find(name); op && graph_.op(*op).phase == Phase::forward) return op;
+        const auto found = ops_.find(dotted(std::string(name)));
+        if (found == ops_.end()) return {};
+        return found->second;
+    }
+
+    const Graph& graph_;
+    std::unordered_map<std::string, OpId> ops_;  ///< by dotted name
+};
+
+class Times {
+public:
+    Times(const TraceFile& trace, const Graph& graph, const std::string& model) : trace_(trace), graph_(graph), model_(model) {}
+
+    OpTimes run() {
+        index();
+        const OpNames names(graph_);
+        std::vector<std::optional<Measured>> measured_by(trace_.names.size());
+        for (std::size_t i = 0; i < trace_.names.size(); ++i) measured_by[i] = names.find(trace_.names[i]);
+        std::map<std::pair<std::uint32_t, Measured>, std::int64_t> until;  // by lane: an event within one for the same is part of it
+        for (std::size_t i = 0; i < trace_.events.size(); ++i) {
+            const TraceEvent& event = trace_.events[i];
+            const auto& measured = measured_by[event.name];
+            if (!measured || is_left_out(event)) continue;
+            const auto [end, is_first] = until.try_emplace({event.lane, *measured}, event.end_ns());
+            if (!is_first && event.start_ns < end->second) continue;
+            end->second = event.end_ns();
+            add(*measured, i);
+        }
+        return result();
+    }
+
+private:
+    /// Times that belong to one step.
+    struct Sample {
+        std::int64_t start_ns, duration_ns;
+        std::string model;
+    };
+    struct Kernels {
+        std::int64_t duration_ns = 0;
+        std::uint32_t lane = 0;
+    };
+
+    std::string_view category(const TraceEvent& event) const { return trace_.names[event.category]; }
+    bool runs_on_device(const TraceEvent& event) const {
+        const auto kind = category(event);
+        return kind == "kernel" || kind == "gpu_memcpy" || kind == "gpu_memset";
+    }
+    /// Transfers are named after the op whose output they carry, annotations of a GPU's stream after those of the thread.
+    bool is_left_out(const TraceEvent& event) const {
+        const auto kind = category(event);
+        return kind == "transfer" || kind == "gpu_user_annotation" || kind == "gpu_memcpy";
+    }
+
+    void index() {
+        for (std::size_t i = 0; i < trace_.events.size(); ++i) {
+            const TraceEvent& event = trace_.events[i];
+            if (runs_on_device(event)) {
+                const auto note = [&](auto& map, std::int64_t id) {
+                    if (id < 0) return;
+                    Kernels& kernels = map[id];
+                    kernels.duration_ns += event.duration_ns;
+                    kernels.lane = event.lane;
+                };
+                note(by_correlation_, event.correlation);
+                note(by_external_id_, event.external_id);
+            } else if (event.sequence >= 0 && is_backward(event)) {
+                // The engine's event holds that of the function.
+                const auto [known, is_new] = backward_.try_emplace(event.sequence, i);
+                if (!is_new && trace_.events[known->second].duration_ns < event.duration_ns) known->second = i;
+            }
+            if (trace_.names[event.name].starts_with("ProfilerStep#") && category(event) != "gpu_user_annotation")
+                step_begins_.push_back(event.start_ns);
+        }
+        std::ranges::sort(step_begins_);
+    }
+    bool is_backward(const TraceEvent& event) const { return trace_.names[event.name].find("Backward") != std::string::npos; }
+
+    /// Calls `use` for the event and all that lie within it on its lane.
+    void within(std::size_t index, auto use) const {
+        const TraceEvent& outer = trace_.events[index];
+        for (std::size_t i = index; i < trace_.events.size(); ++i) {
+            const TraceEvent& event = trace_.events[i];
+            if (event.lane != outer.lane || (i > index && event.start_ns >= outer.end_ns())) return;
+            if (event.end_ns() <= outer.end_ns()) use(event);
+        }
+    }
+
+    Sample sample(std::size_t index) const {
+        const TraceEvent& event = trace_.events[index];
+        const auto model_of = [&](std::uint32_t lane) { return model_.empty() ? trace_.lanes[lane].model : model_; };
+        if (runs_on_device(event)) return {event.start_ns, event.duration_ns, model_of(event.lane)};
+        std::set<std::int64_t> correlations, external_ids;
+        within(index, [&](const TraceEvent& inner) {
+            if (by_correlation_.contains(inner.correlation)) correlations.insert(inner.correlation);
+            if (by_external_id_.contains(inner.external_id)) external_ids.insert(inner.external_id);
+        });
+        const bool by_launch = !correlations.empty();
+        const auto& ids = by_launch ? correlations : external_ids;
+        const auto& kernels = by_launch ? by_correlation_ : by_external_id_;
+        if (ids.empty()) return {event.start_ns, event.duration_ns, model_of(event.lane)};
+        Sample result{event.start_ns, 0, {}};
+        for (const std::int64_t id : ids) {
+            result.duration_ns += kernels.at(id).duration_ns;
+            result.model = model_of(kernels.at(id).lane);
+        }
+        return result;
+    }
+
+    void add(const Measured& measured, std::size_t index) {
+        samples_[measured].push_back(sample(index));
+        if (!measured.part.empty()) return;
+        std::set<std::size_t> backward;
+        within(index, [&](const TraceEvent& inner) {
+            const auto found = inner.sequence >= 0 && !is_backward(inner) ? backward_.find(inner.sequence) : backward_.end();
+            if (found != backward_.end()) backward.insert(found->second);
+        });
+        for (const std::size_t event : backward) {
+            Sample of_backward = sample(event);
+            of_backward.start_ns = trace_.events[index].start_ns;  // the step is that of the forward
+            samples_[{measured.op, "sequence"}].push_back(std::move(of_backward));
+        }
+    }
+
+    OpTimes result() {
+        OpTimes times;
+        std::set<OpId> without_model;
+        for (auto& [measured, samples] : samples_) {
+            std::ranges::stable_sort(samples, {}, &Sample::start_ns);
+            std::map<std::string, std::map<std::size_t, std::int64_t>> by_step;
+            std::int64_t last_start = -1;
+            std::size_t run = 0;
+            for (const Sample& sample : samples) {
+                // Several parts of one backward begin, for this, at the same time.
+                if (sample.start_ns != last_start) ++run;
+                last_start = sample.start_ns;
+                const std::size_t step =
+                    step_begins_.empty()
+                        ? run
+                        : static_cast<std::size_t>(std::ranges::upper_bound(step_begins_, sample.start_ns) - step_begins_.begin());
+                by_step[sample.model][step] += sample.duration_ns;
+            }
+            for (const auto& [model, steps] : by_step) {
+                if (model.empty()) {
+                    without_model.insert(measured.op);
+                    continue;
+                }
+                auto counted = steps.begin();
+                if (steps.size() > 1) ++counted;
+                double sum_s = 0;
+                const auto count = static_cast<double>(std::distance(counted, steps.end()));
+                for (; counted != steps.end(); ++counted) sum_s += static_cast<double>(counted->second) * 1e-9;
+                times.steps = std::max(times.steps, steps.size());
+                MeasuredTime& time = times.by_op[graph_.op(measured.op).name][model];
+                if (measured.part.empty()) {
+                    time.forward_s = sum_s / count;
+                } else {
+                    time.backward_s = time.backward_s.value_or(0) + sum_s / count;
+                }
+            }
+        }
+        times.without_model = without_model.size();
+        return times;
+    }
+
+    const TraceFile& trace_;
+    const Graph& graph_;
+    const std::string& model_;
+    std::unordered_map<std::int64_t, Kernels> by_correlation_, by_external_id_;
+    std::unordered_map<std::int64_t, std::size_t> backward_;  ///< event by sequence number
+    std::vector<std::int64_t> step_begins_;
+    std::map<Measured, std::vector<Sample>> samples_;
+};
+
+}  // namespace
+
+std::string OpTimes::report(const Graph& graph) const {
+    std::size_t computing = 0, matched = 0, backward = 0;
+    std::set<std::string> models;
+    NameList missing;
+    for (const Op& op : graph.ops()) {
+        if (op.phase != Phase::forward || !kind_info(op.kind).computes) continue;
+        ++computing;
+        const auto found = by_op.find(op.name);
+        if (found == by_op.end()) {
+            missing.add(op.name);
+            continue;
+        }
+        ++matched;
+        backward += std::ranges::any_of(found->second, [](const auto& time) { return time.second.backward_s.has_value(); });
+        for (const auto& [model, time] : found->second) models.insert(model);
+    }
+    std::string text = "times of " + std::to_string(matched) + " of " + std::to_string(computing) + " ops that compute, " +
+                       std::to_string(backward) + " with a backward";
+    std::string on;
+    for (const std::string& model : models) on += (on.empty() ? " on " : ", ") + printable(model, 80);
+    text += on;
+    if (steps > 1) text += "; mean over up to " + std::to_string(steps - 1) + " steps, the first is left out";
+    if (steps == 1) text += "; one step";
+    if (without_model > 0) text += "; " + std::to_string(without_model) + " ops ran on devices of unknown model and are left out";
+    if (matched > 0 && !missing.empty()) text += "; none of " + missing.text() + ", which take the roofline";
+    return text;
+}
+
+OpTimes op_times(const TraceFile& trace, const Graph& graph, const std::string& model) {
+    return Times(trace, graph, model).run();
+}
+
+Graph with_times(const Graph& graph, const OpTimes& times) {
+    GraphBuilder builder(graph.name(), graph.batch(), graph.training());
+    for (Op op : graph.ops()) {
+        if (const auto found = times.by_op.find(op.name); found != times.by_op.end()) {
+            for (const auto& [model, measured] : found->second) {
+                MeasuredTime& time = op.time_s[model];
+                if (measured.forward_s) time.forward_s = measured.forward_s;
+                if (measured.backward_s) time.backward_s = measured.backward_s;
+            }
+        }
+        builder.add(std::move(op));
+    }
+    return builder.build();
+}
+
+}  // namespace placewright

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+#include "core/io/placement_formats.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/text.hpp"
+#include "core/io/chrome_trace.hpp"
+#include "core/io/device_map.hpp"
+#include "core/io/dot_file.hpp"
+#include "core/io/gpu_number.hpp"
+#include "core/io/json.hpp"
+#include "core/io/split_points.hpp"
+
+namespace placewright {
+namespace {
+
+/// A text as Python writes it.
+std::string in_python(const std::string& text) {
+    return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string loading(const std::string& name, const std::string& path) {
+    return "with open(" + in_python(path) + ") as file:\n    " + name + " = json.load(file)\n";
+}
+
+/// As a shell takes it.
+std::string in_shell(const std::string& text) {
+    std::string result = "'";
+    for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return result + '\'';
+}
+
+WrittenPlacement own_placement(const PlacedNetwork& placed) {
+    return {placement_json(placed.placement, *placed.problem, placed.about), {}};
+}
+
+/// {op: "/device:GPU:0"} (tensorflow, core/framework/node_def.proto; devices of other machines are named by their task, which is not
+/// known).
+WrittenPlacement tensorflow_devices(const PlacedNetwork& placed) {
+    const Machine& machine = *placed.problem->machine;
+    Json root = Json::object();
+    for (auto& [op, device] : placement_by_name(placed.placement, *placed.problem)) {
+        const DeviceId id = *machine.find(device);
+        const bool is_cpu = machine.device(id).kind == DeviceKind::cpu;
+        append_member(root, op, is_cpu ? "/device:CPU:0" : "/device:GPU:" + std::to_string(gpu_number(machine, id)));
+    }
+    return {root.dump(2, ' ', false, Json::error_handler_t::replace) + '\n', {}};
+}
+
+Trace simulated(const PlacedNetwork& placed) {
+    Trace trace;
+    Simulator(placed.problem, placed.simulation).run(placed.placement, trace);
+    return trace;
+}
+
+WrittenPlacement trace_of_simulation(const PlacedNetwork& placed) {
+    return {chrome_trace(simulated(placed), *placed.problem), {}};
+}
+
+/// A line for each op of a step, with its times in the first batch; an op that other batches alone run has none.
+WrittenPlacement op_table(const PlacedNetwork& placed) {
+    const Graph& graph = *placed.problem->graph;
+    std::vector<const Span*> spans(graph.size(), nullptr);
+    const Trace trace = simulated(placed);
+    for (const Span& span : trace.spans) {
+        if (span.kind == Span::Kind::op && span.batch == 0) spans[span.op] = &span;
+    }
+    const auto number = [](double value) { return to_string(OptionValue(value)); };
+    std::string text = "op,kind,scope,phase,device,flops,parameter_bytes,output_bytes,start_s,end_s\n";
+    for (OpId id = 0; id < graph.size(); ++id) {
+        const Op& op = graph.op(id);
+        std::int64_t output_bytes = 0;
+        for (const Tensor& output : op.outputs) output_bytes += output.bytes;
+        const std::string& device = placed.problem->machine->device(placed.placement[placed.problem->grouping.group_of[id]]).name;
+        text += csv_field(op.name) + ',' + csv_field(op.kind) + ',' + csv_field(op.scope) + ',' + std::string(to_string(op.phase)) + ',' +
+                csv_field(device) + ',' + number(op.flops) + ',' + std::to_string(op.parameter_bytes) + ',' + std::to_string(output_bytes) +
+                ',' + (spans[id] != nullptr ? number(spans[id]->start_s) + ',' + number(spans[id]->end_s) : ",") + '\n';
+    }
+    return {std::move(text), {}};
+}
+
+WrittenPlacement graphviz(const PlacedNetwork& placed) {
+    return {dot_text(placed), {}};
+}
+
+std::string dispatch_snippet(const std::string& path) {
+    return "import json\nfrom accelerate import dispatch_model\n\n" + loading("device_map", path) +
+           "model = dispatch_model(model, device_map=device_map)\n"
+           "# or, for a model of the hub:\n"
+           "# model = AutoModel.from_pretrained(name, device_map=device_map)\n";
+}
+
+template <DeviceMapForm form>
+WrittenPlacement write_device_map(const PlacedNetwork& placed) {
+    return device_map(placed, form);
+}
+template <DeviceMapForm form>
+Placement repair_device_map(const PlacedNetwork& placed) {
+    return placed_by_modules(placed, form);
+}
+
+const std::array kFormats{
+    PlacementFormat{
+        .id = "placement",
+        .title = "Placewright placement",
+        .help = "The device of each op by name; the Python package applies it, the window and the command line read it",
+        .suffix = ".placement.json",
+        .snippet =
+            [](const std::string& path) { return "import placewright\n\nmodel = placewright.apply(model, " + in_python(path) + ")\n"; },
+        .write = own_placement},
+    PlacementFormat{.id = "device-map",
+                    .title = "Hugging Face device map",
+                    .help = "Modules with a device, as few as say it; Accelerate and Transformers load it",
+                    .suffix = ".device_map.json",
+                    .snippet = dispatch_snippet,
+                    .write = write_device_map<DeviceMapForm::compact>,
+                    .repair = repair_device_map<DeviceMapForm::compact>},
+    PlacementFormat{.id = "device-map-full",
+                    .title = "Hugging Face device map, full",
+                    .help = "The same with every innermost module on a line of its own, to be edited by hand",
+                    .suffix = ".device_map.json",
+                    .snippet = dispatch_snippet,
+                    .write = write_device_map<DeviceMapForm::full>,
+                    .repair = repair_device_map<DeviceMapForm::full>},
+    PlacementFormat{.id = "pipeline",
+                    .title = "PyTorch pipeline split points",
+                    .help = "Where torch.distributed.pipelining cuts the model, for placements that are a chain of stages",
+                    .suffix = ".pipeline.json",
+                    .snippet =
+                        [](const std::string& path) {
+                            return "import json\nfrom torch.distributed.pipelining import SplitPoint, pipeline\n\n" +
+                                   loading("split", path) +
+                                   "points = {name: SplitPoint[where] for name, where in split[\"split_spec\"].items()}\n"
+                                   "pipe = pipeline(model, mb_args=(microbatch,), split_spec=points)\n"
+                                   "stage = pipe.build_stage(split[\"stage_to_rank\"].index(rank), device=split[\"devices\"][rank])\n";
+                        },
+                    .write = split_points},
+    PlacementFormat{.id = "tensorflow",
+                    .title = "TensorFlow devices",
+                    .help = "The device string of each op by name, for a device function",
+                    .suffix = ".tensorflow.json",
+                    .snippet =
+                        [](const std::string& path) {
+                            return "import json\nimport tensorflow as tf\n\n" + loading("devices", path) +
+                                   "with tf.Graph().as_default(), tf.compat.v1.device(lambda op: devices.get(op.name, \"\")):\n"
+                                   "    build_model()\n";
+                        },
+                    .write = tensorflow_devices},
+    PlacementFormat{.id = "chrome-trace",
+                    .title = "Chrome trace",
+                    .help = "The simulated step as a timeline for Perfetto and chrome://tracing",
+                    .suffix = ".trace.json",
+                    .snippet = [](const std::string& path) { return "# open https://ui.perfetto.dev and choose\n" + path + '\n'; },
+                    .write = trace_of_simulation},
+    PlacementFormat{.id = "dot",
+                    .title = "Graphviz DOT",
+                    .help = "The graph with the ops in the colours of their devices; it can be opened again",
+                    .suffix = ".dot",
+                    .snippet = [](const std::string& path) { return "dot -Tsvg -O " + in_shell(path) + '\n'; },
+                    .write = graphviz},
+    PlacementFormat{.id = "csv",
+                    .title = "CSV table",
+                    .help = "A line for each op of the step: kind, scope, device, FLOPs, bytes, start and end",
+                    .suffix = ".csv",
+                    .snippet = [](const std::string& path) { return "import pandas\n\nops = pandas.read_csv(" + in_python(path) + ")\n"; },
+                    .write = op_table},
+};
+
+}  // namespace
+
+std::span<const PlacementFormat> placement_formats() {
+    return kFormats;
+}
+
+const PlacementFormat* find_placement_format(std::string_view id) {
+    const auto found = std::ranges::find(kFormats, id, &PlacementFormat::id);
+    return found == kFormats.end() ? nullptr : &*found;
+}
+
+}  // namespace placewright

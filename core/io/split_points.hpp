@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/io/placement_formats.hpp"
+
+namespace placewright {
+
+/// Split points for torch.distributed.pipelining (pytorch, docs/source/distributed.pipelining.rst):
+/// {"split_spec": {module: "BEGINNING" | "END"}, "stage_to_rank": [rank of each stage], "devices": [device of each rank]}.
+///
+/// The placement has to be a chain of stages: in the order of the graph, which is that of the forward pass, the ops of each device come one
+/// after the other (inputs and parameters, which do not run, are anywhere). A cut lies where the outermost module begins whose first op is
+/// the first of its stage, or else where the outermost ends whose last op is the last of the stage before. Throws PlacementError with the
+/// list of jumps, back to a device or inside of a module, where this is not so.
+WrittenPlacement split_points(const PlacedNetwork& placed);
+
+}  // namespace placewright

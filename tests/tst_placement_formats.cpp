@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: MIT
+// What placements are written as for training runs: device maps and back, split points, device strings, tables.
+#include <fstream>
+
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "core/algorithms.hpp"
+#include "core/io/device_map.hpp"
+#include "core/io/input_error.hpp"
+#include "core/io/placement_formats.hpp"
+#include "core/io/program.hpp"
+#include "core/io/split_points.hpp"
+#include "tests/support/graphs.hpp"
+
+using namespace placewright;
+
+namespace {
+
+using Node = Program::Node;
+
+Program::Value value(const std::string& name, std::vector<std::int64_t> shape = {4, 8}) {
+    return {name, make_tensor(std::move(shape))};
+}
+Program::Parameter weight(const std::string& path, std::vector<std::int64_t> shape = {8, 8}) {
+    return {path, path, make_tensor(std::move(shape)), true};
+}
+
+/// A linear map, two residual blocks of one functional add each, a tenth and a first layer whose names begin alike, and a head.
+Program blocks() {
+    Program program;
+    program.name = "blocks";
+    program.batch = 4;
+    program.inputs = {value("x")};
+    std::string last = "x";
+    const auto linear = [&](const std::string& scope, const std::string& input) {
+        std::string path = scope;
+        std::ranges::replace(path, '/', '.');
+        program.parameters.push_back(weight(path + ".weight"));
+        program.parameters.push_back(weight(path + ".bias", {8}));
+        program.nodes.push_back(Node{.name = scope,
+                                     .kind = "linear",
+                                     .scope = scope,
+                                     .inputs = {input, path + ".weight", path + ".bias"},
+                                     .outputs = {value(scope + ":out")}});
+        return scope + ":out";
+    };
+    last = linear("stem", last);
+    for (const std::string block : {"layers/1", "layers/10"}) {
+        const std::string inner = linear(block + "/fc1", last);
+        program.nodes.push_back(Node{
+            .name = block + "/act", .kind = "relu", .scope = block + "/act", .inputs = {inner}, .outputs = {value(block + "/act:out")}});
+        const std::string outer = linear(block + "/fc2", block + "/act:out");
+        program.nodes.push_back(
+            Node{.name = block + "/add", .kind = "add", .scope = block, .inputs = {last, outer}, .outputs = {value(block + "/add:out")}});
+        last = block + "/add:out";
+    }
+    program.outputs = {linear("head", last)};
+    return program;
+}
+
+/// Tokens through a table, a linear map, and back by the same table in a module of its own.
+Program tied() {
+    Program program;
+    program.name = "tied";
+    program.batch = 2;
+    program.inputs = {{"tokens", make_tensor({2, 5}, DType::int64)}};
+    program.parameters = {weight("wte.weight", {100, 8}), weight("h.0.weight"), weight("h.0.bias", {8})};
+    program.nodes = {
+        Node{.name = "embed", .kind = "embedding", .scope = "wte", .inputs = {"wte.weight", "tokens"}, .outputs = {value("e", {2, 5, 8})}},
+        Node{
+            .name = "map", .kind = "linear", .scope = "h/0", .inputs = {"e", "h.0.weight", "h.0.bias"}, .outputs = {value("m", {2, 5, 8})}},
+        Node{.name = "logits", .kind = "linear", .scope = "lm_head", .inputs = {"m", "wte.weight"}, .outputs = {value("y", {2, 5, 100})}},
+    };
+    program.outputs = {"y"};
+    return program;
+}
+
+/// cpu:0, gpu:0, gpu:1, gpu:2.
+Machine four() {
+    std::vector<Device> devices;
+    for (const char* name : {"cpu:0", "gpu:0", "gpu:1", "gpu:2"}) {
+        Device& device = devices.emplace_back();
+        device.name = device.model = name;
+        device.kind = device.name == "cpu:0" ? DeviceKind::cpu : DeviceKind::gpu;
+        device.peak_flops = 1e12;
+        device.memory_bandwidth = device.memory_bytes = 1e11;
+    }
+    Channel bus;
+    bus.name = "bus";
+    bus.bandwidth = 1e9;
+    std::vector<Route> routes;
+    for (DeviceId from = 0; from < 4; ++from) {
+        for (DeviceId to = 0; to < 4; ++to) {
+            if (from != to) routes.push_back({from, to, {0}});
+        }
+    }
+    return Machine("four", std::move(devices), {bus}, std::move(routes));
+}
+
+/// A placement by the name of ops; those not named are with the one before in the graph.
+PlacedNetwork placed_as(const Program& program, const std::vector<std::pair<std::string, DeviceId>>& devices) {
+    const auto problem = test::problem(network_of("net", program).graph, four());
+    Placement placement(problem->groups, devices.front().second);
+    DeviceId device = devices.front().second;
+    for (OpId op = 0; op < problem->forward->size(); ++op) {
+        for (const auto& [name, other] : devices) {
+            if (problem->forward->op(op).name == name) device = other;
+        }
+        placement[problem->grouping.group_of[op]] = device;
+    }
+    return {problem, placement, {}, {}, "net"};
+}
+
+QJsonObject object_of(const WrittenPlacement& written) {
+    return QJsonDocument::fromJson(QByteArray::fromStdString(written.content)).object();
+}
+
+DeviceId device_of(const PlacedNetwork& placed, const Placement& placement, const std::string& op) {
+    return placement[placed.problem->grouping.group_of[*placed.problem->graph->find(op)]];
+}
+
+QString warnings_of(const WrittenPlacement& written) {
+    QStringList lines;
+    for (const std::string& warning : written.warnings) lines << QString::fromStdString(warning);
+    return lines.join('\n');
+}
+
+/// What the error of `call` says.
+template <class Error, class Call>
+QString error_of(Call call) {
+    try {
+        call();
+    } catch (const Error& error) {
+        return QString::fromStdString(error.what());
+    }
+    return {};
+}
+
+}  // namespace
+
+class TestPlacementFormats : public QObject {
+    Q_OBJECT
+
+    QTemporaryDir folder_;
+
+    Path written(const QByteArray& text) {
+        const Path file = folder_.filePath(QStringLiteral("map.json")).toStdString();
+        std::ofstream(file) << text.toStdString();
+        return file;
+    }
+
+private Q_SLOTS:
+    void fullMapNamesEveryModuleOnce() {
+        const auto placed = placed_as(blocks(), {{"x", 1}, {"layers/10/fc1", 2}, {"head", 0}});
+        const WrittenPlacement map = device_map(placed, DeviceMapForm::full);
+        QCOMPARE(object_of(map), (QJsonObject{{"stem", 0},
+                                              {"layers.1.fc1", 0},
+                                              {"layers.1.act", 0},
+                                              {"layers.1.fc2", 0},
+                                              {"layers.10.fc1", 1},
+                                              {"layers.10.act", 1},
+                                              {"layers.10.fc2", 1},
+                                              {"head", "cpu"}}));
+        QVERIFY(map.content.starts_with("{\n  \"stem\": 0,\n"));  // in the order of the network, GPUs as numbers
+    }
+
+    void compactMapMergesWhatIsTogether() {
+        const auto placed = placed_as(blocks(), {{"x", 1}, {"layers/10/fc1", 2}, {"head", 3}});
+        QCOMPARE(object_of(device_map(placed, DeviceMapForm::compact)),
+                 (QJsonObject{{"stem", 0}, {"layers.1", 0}, {"layers.10", 1}, {"head", 2}}));
+        // Siblings that differ are not merged; the whole model is "".
+        const auto cut = placed_as(blocks(), {{"x", 1}, {"layers/1/fc2", 2}});
+        QCOMPARE(object_of(device_map(cut, DeviceMapForm::compact)),
+                 (QJsonObject{{"stem", 0}, {"layers.1.fc1", 0}, {"layers.1.act", 0}, {"layers.1.fc2", 1}, {"layers.10", 1}, {"head", 1}}));
+        const auto whole = placed_as(blocks(), {{"x", 3}});
+        QCOMPARE(object_of(device_map(whole, DeviceMapForm::compact)), (QJsonObject{{"", 2}}));
+        QVERIFY(device_map(whole, DeviceMapForm::compact).warnings.empty());
+    }
+
+    /// check_device_map of Accelerate: every entry of the state_dict lies under a key.
+    void everyParameterIsCovered_data() {
+        QTest::addColumn<int>("seed");
+        for (int seed = 0; seed < 20; ++seed) QTest::addRow("%d", seed) << seed;
+    }
+    void everyParameterIsCovered() {
+        QFETCH(int, seed);
+        auto placed = placed_as(blocks(), {{"x", 1}});
+        for (GroupId group = 0; group < placed.problem->groups; ++group) placed.placement[group] = (group * 7 + seed * (group + 3)) % 4;
+        for (const auto form : {DeviceMapForm::full, DeviceMapForm::compact}) {
+            placed.placement = placed_by_modules(placed, form);
+            const WrittenPlacement map = device_map(placed, form);
+            const QJsonObject object = object_of(map);
+            for (const auto& parameter : blocks().parameters) {
+                const QString name = QString::fromStdString(parameter.path);
+                const bool covered = std::ranges::any_of(
+                    object.keys(), [&](const QString& key) { return key.isEmpty() || name == key || name.startsWith(key + '.'); });
+                QVERIFY2(covered, qPrintable(name));
+            }
+            QVERIFY(read_placement(written(QByteArray::fromStdString(map.content)), *placed.problem) == placed.placement);
+        }
+    }
+
+    void modulesThatShareAParameterAreTogether() {
+        const auto placed = placed_as(tied(), {{"tokens", 1}, {"map", 2}});
+        const auto problem = placed.problem;
+        QCOMPARE(device_of(placed, placed.placement, "wte/weight"), DeviceId{1});
+        const QString error = error_of<PlacementError>([&] { device_map(placed, DeviceMapForm::compact); });
+        QVERIFY2(error.contains("wte with 1 more that share its parameters or groups on gpu:0, gpu:1"), qPrintable(error));
+        QVERIFY2(!error.contains("h.0"), qPrintable(error));
+
+        // The table outweighs all: lm_head goes to it.
+        PlacedNetwork repaired = placed;
+        repaired.placement = placed_by_modules(placed, DeviceMapForm::compact);
+        QCOMPARE(device_of(placed, repaired.placement, "logits"), DeviceId{1});
+        QCOMPARE(device_of(placed, repaired.placement, "map"), DeviceId{2});
+        QCOMPARE(object_of(device_map(repaired, DeviceMapForm::compact)), (QJsonObject{{"wte", 0}, {"h.0", 1}, {"lm_head", 0}}));
+    }
+
+    void splitModuleGoesWhereMostParametersAre() {
+        Program program = blocks();
+        for (Node& node : program.nodes) {
+            if (node.name == "layers/1/act") node.scope = "layers/1/fc1";  // a module that maps and bends
+        }
+        auto placed = placed_as(program, {{"x", 1}, {"layers/1/act", 2}, {"layers/1/fc2", 1}});
+        const QString error = error_of<PlacementError>([&] { device_map(placed, DeviceMapForm::full); });
+        QVERIFY2(error.contains("layers.1.fc1 on gpu:0, gpu:1"), qPrintable(error));
+        QCOMPARE(device_of(placed, placed_by_modules(placed, DeviceMapForm::full), "layers/1/act"), DeviceId{1});
+
+        // Without parameters in the way, what computes most decides.
+        for (Node& node : program.nodes) {
+            if (node.kind == "linear" && node.scope.starts_with("layers/1/")) node.flops = 10;
+            if (node.name == "layers/1/act" || node.name == "layers/1/add")
+                node.scope = "free", node.flops = node.name.ends_with("act") ? 5 : 50;
+        }
+        placed = placed_as(program, {{"x", 1}, {"layers/1/add", 2}});
+        QCOMPARE(device_of(placed, placed_by_modules(placed, DeviceMapForm::full), "layers/1/act"), DeviceId{2});
+    }
+
+    void repairKeepsToAllowedDevices() {
+        Graph graph = network_of("net", blocks()).graph;
+        GraphBuilder builder(graph.name(), graph.batch(), graph.training());
+        for (Op op : graph.ops()) {
+            if (op.name == "layers/1/act") op.scope = "stem", op.devices = {"gpu:2"};
+            builder.add(std::move(op));
+        }
+        const auto problem = test::problem(builder.build(), four());
+        PlacedNetwork placed{problem, Placement(problem->groups, 1), {}, {}, "net"};
+        placed.placement[problem->grouping.group_of[*problem->graph->find("layers/1/act")]] = 3;
+        QCOMPARE(device_of(placed, placed_by_modules(placed, DeviceMapForm::compact), "stem"), DeviceId{3});
+    }
+
+    void cutBlockIsAWarning() {
+        const auto placed = placed_as(blocks(), {{"x", 1}, {"layers/10/fc2", 2}});
+        const QString warnings = warnings_of(device_map(placed, DeviceMapForm::compact));
+        QVERIFY2(warnings.contains("\"layers.10 (gpu:0, gpu:1)\""), qPrintable(warnings));
+        QVERIFY2(!warnings.contains("layers.1 ("), qPrintable(warnings));
+        // Between blocks there is nothing to warn of.
+        const auto between = placed_as(blocks(), {{"x", 1}, {"layers/10/fc1", 2}});
+        QCOMPARE(warnings_of(device_map(between, DeviceMapForm::compact)), QString());
+    }
+
+    void opsThatRunElsewhereAreTold() {
+        const auto placed = placed_as(blocks(), {{"x", 1}, {"layers/10/add", 2}, {"head", 1}});
+        const WrittenPlacement map = device_map(placed, DeviceMapForm::compact);
+        QCOMPARE(object_of(map), (QJsonObject{{"", 0}}));
+        const QString warnings = warnings_of(map);
+        QVERIFY2(warnings.contains("1 ops") && warnings.contains("\"layers/10/add on gpu:0\"") && warnings.contains("instead of"),
+                 qPrintable(warnings));
+    }
+
+    void modulesOnTheCpuAreTold() {
+        const auto placed = placed_as(blocks(), {{"x", 1}, {"head", 0}});
+        QVERIFY(warnings_of(device_map(placed, DeviceMapForm::compact)).contains("runs them on the first GPU"));
+    }
+
+    void longestKeyWins() {
+        const auto placed = placed_as(blocks(), {{"x", 1}});
+        std::vector<std::string> notes;
+        const Placement placement =
+            read_placement(written(R"({"": 0, "layers": "cuda:2", "layers.1": 1, "layers.10.fc2": "cpu"})"), *placed.problem, &notes);
+        QCOMPARE(device_of(placed, placement, "stem"), DeviceId{1});
+        QCOMPARE(device_of(placed, placement, "layers/1/fc1"), DeviceId{2});
+        QCOMPARE(device_of(placed, placement, "layers/1/add"), DeviceId{2});
+        QCOMPARE(device_of(placed, placement, "layers/10/fc1"), DeviceId{3});
+        QCOMPARE(device_of(placed, placement, "layers/10/fc2"), DeviceId{0});
+        QCOMPARE(device_of(placed, placement, "head"), DeviceId{1});
+        QCOMPARE(notes.size(), std::size_t{1});
+        QVERIFY(notes.front().starts_with("read as a device map: 11 ops are where their module is, 0 "));
+    }
+
+    void freeOpsFollowTheirInputs() {
+        const auto placed = placed_as(blocks(), {{"x", 1}});
+        std::vector<std::string> notes;
+        const QByteArray map = R"({"stem": 0, "layers.1.fc1": 1, "layers.1.fc2": 1, "layers.10": 2, "head": 2, "nothing": 0})";
+        const Placement placement = read_placement(written(map), *placed.problem, &notes);
+        QCOMPARE(device_of(placed, placement, "x"), DeviceId{1});             // where it is read
+        QCOMPARE(device_of(placed, placement, "layers/1/act"), DeviceId{2});  // where its input is
+        QCOMPARE(device_of(placed, placement, "layers/1/add"), DeviceId{1});  // of equals the first
+        QVERIFY(notes.at(0).find("8 ops are where their module is, 3 where") != std::string::npos);
+        QVERIFY(notes.at(1).find("\"nothing\"") != std::string::npos);
+    }
+
+    void mapsThatDoNotFitAreRefused_data() {
+        QTest::addColumn<QByteArray>("map");
+        QTest::addColumn<QString>("complaint");
+        QTest::newRow("parameter without device")
+            << QByteArray(R"({"stem": 0, "layers": 1})") << "no device for the parameters: \"head.weight\"";
+        QTest::newRow("layers.1 is none of layers.10")
+            << QByteArray(R"({"stem": 0, "head": 0, "layers.1": "cpu"})") << "\"layers.10.fc1.weight\"";
+        QTest::newRow("too few GPUs") << QByteArray(R"({"": 3, "head": "cpu"})")
+                                      << "is 3, expected the number of a GPU of the machine, which has 3";
+        QTest::newRow("disk") << QByteArray(R"({"": "disk"})") << "is \"disk\", expected";
+        QTest::newRow("text") << QByteArray(R"({"": "cuda:x"})") << "is \"cuda:x\", expected";
+        QTest::newRow("misspelt") << QByteArray(R"({"stam": 0, "layers": 0, "head": 0})") << "keys that match no module: \"stam\"";
+    }
+    void mapsThatDoNotFitAreRefused() {
+        QFETCH(QByteArray, map);
+        QFETCH(QString, complaint);
+        const auto placed = placed_as(blocks(), {{"x", 1}});
+        const QString error = error_of<InputError>([&] { read_placement(written(map), *placed.problem); });
+        QVERIFY2(error.contains(complaint) && error.contains("map.json"), qPrintable(error));
+    }
+
+    void placementOfAllOpsIsNoDeviceMap() {
+        const auto placed = placed_as(blocks(), {{"x", 1}});
+        QJsonObject flat;
+        for (const Op& op : placed.problem->forward->ops()) flat[QString::fromStdString(op.name)] = 0;
+        // Index 0 is the CPU there, the first GPU in a device map.
+        QVERIFY(read_placement(written(QJsonDocument(flat).toJson()), *placed.problem) == Placement(placed.problem->groups, 0));
+        QCOMPARE(file_content(written(R"({"stem": 0, "head": "cpu"})")), FileContent::placement);
+    }
+
+    void deepNamesTakeLinearTime() {
+        Program program = blocks();
+        const std::string deep(100'000, '.');
+        program.parameters.push_back(weight(deep + "weight"));
+        program.nodes.front().inputs.push_back(deep + "weight");
+        const auto placed = placed_as(program, {{"x", 1}, {"head", 2}});
+        QVERIFY(!device_map(placed, DeviceMapForm::compact).content.empty());
+    }
+
+    void splitPointsOfAChain() {
+        const auto placed = placed_as(blocks(), {{"x", 2}, {"layers/1/fc1", 1}, {"layers/10/fc1", 0}});
+        QCOMPARE(object_of(split_points(placed)),
+                 (QJsonObject{{"split_spec", QJsonObject{{"layers", "BEGINNING"}, {"layers.10", "BEGINNING"}}},
+                              {"stage_to_rank", QJsonArray{0, 1, 2}},
+                              {"devices", QJsonArray{"cuda:1", "cuda:0", "cpu"}}}));
+        // Where no module begins, one may end.
+        const auto end = placed_as(blocks(), {{"x", 1}, {"layers/1/add", 2}});
+        QCOMPARE(object_of(split_points(end))["split_spec"].toObject(), (QJsonObject{{"layers.1.fc2", "END"}}));
+        const auto one = placed_as(blocks(), {{"x", 1}});
+        QCOMPARE(object_of(split_points(one))["stage_to_rank"].toArray(), QJsonArray{0});
+    }
+
+    void jumpsAreListed() {
+        const auto back = placed_as(blocks(), {{"x", 1}, {"layers/1/fc1", 2}, {"layers/10/fc1", 1}, {"head", 2}});
+        const QString error = error_of<PlacementError>([&] { split_points(back); });
+        QVERIFY2(error.contains("goes back 2 times") && error.contains("layers/1/add (gpu:1) to layers/10/fc1 (gpu:0)"), qPrintable(error));
+
+        Program program = blocks();
+        for (Node& node : program.nodes) node.scope = node.scope.starts_with("layers/1/") ? "layers/1" : node.scope;
+        const auto inside = placed_as(program, {{"x", 1}, {"layers/1/act", 2}});
+        const QString cut = error_of<PlacementError>([&] { split_points(inside); });
+        QVERIFY2(cut.contains("inside of a module: \"layers/1/fc1 (gpu:0) to layers/1/act (gpu:1)\""), qPrintable(cut));
+    }
+
+    void tensorflowDevices() {
+        const auto placed = placed_as(tied(), {{"tokens", 0}, {"map", 2}});
+        QCOMPARE(object_of(find_placement_format("tensorflow")->write(placed)), (QJsonObject{{"tokens", "/device:CPU:0"},
+                                                                                             {"wte/weight", "/device:CPU:0"},
+                                                                                             {"embed", "/device:CPU:0"},
+                                                                                             {"map", "/device:GPU:1"},
+                                                                                             {"logits", "/device:GPU:1"}}));
+    }
+
+    void tableHasALineForEachOp() {
+        const auto placed = placed_as(blocks(), {{"x", 1}});
+        const QStringList lines =
+            QString::fromStdString(find_placement_format("csv")->write(placed).content).split('\n', Qt::SkipEmptyParts);
+        QCOMPARE(lines.size(), 1 + qsizetype(placed.problem->graph->size()));
+        QCOMPARE(lines[0], "op,kind,scope,phase,device,flops,parameter_bytes,output_bytes,start_s,end_s");
+        const QStringList stem = lines[2].split(',');
+        QCOMPARE(stem.mid(0, 8), (QStringList{"stem", "linear", "stem", "forward", "gpu:0", "512", "288", "128"}));
+        QCOMPARE(stem[8].toDouble(), 0.0);
+        QVERIFY(stem[9].toDouble() > 0);
+    }
+
+    void formatsAreComplete() {
+        const auto placed = placed_as(blocks(), {{"x", 1}});
+        QStringList ids;
+        for (const PlacementFormat& format : placement_formats()) {
+            ids << QString::fromUtf8(format.id.data(), qsizetype(format.id.size()));
+            QVERIFY(!format.title.empty() && !format.help.empty() && format.suffix.starts_with('.'));
+            QVERIFY(format.snippet("a \"b\".json").find("b") != std::string::npos);
+            QVERIFY(!format.write(placed).content.empty());
+            QCOMPARE(find_placement_format(format.id), &format);
+        }
+        QCOMPARE(ids.removeDuplicates(), 0);
+        QCOMPARE(find_placement_format("nothing"), nullptr);
+        // A path with quotes stays one Python string.
+        QVERIFY(find_placement_format("device-map")->snippet("a \"b\".json").find("open(\"a \\\"b\\\".json\")") != std::string::npos);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestPlacementFormats)
+#include "tst_placement_formats.moc"
