@@ -350,6 +350,8 @@ private Q_SLOTS:
             "node \"n\" (Mystery): the shape of its output \"n\" is unknown: this op is not known");
         row("stride", single("Conv", {{16, 8, 3, 3}}, {{"strides", Extents{0, 0}}}).node("Relu", {"y"}, {"z"}).output("z").bytes(),
             "node \"y\" (conv2d): the shape of its output \"y\" is unknown: \"strides\" is not positive");
+        row("rank", single("ConvTranspose", {{8}}).node("Relu", {"y"}, {"z"}).output("z").bytes(),
+            "node \"y\" (conv_transpose2d): the shape of its output \"y\" is unknown: its weight has not as many extents as its input");
         row("cycle", OnnxModel().input("x", {4}).node("Add", {"x", "b"}, {"a"}).node("Relu", {"a"}, {"b"}).output("b").bytes(),
             "node \"a\" (Add): reads \"b\", which no input, parameter or node before it gives");
         row("twice", OnnxModel().input("x", {4}).node("Relu", {"x"}, {"a"}, {}, "one").node("Relu", {"x"}, {"a"}, {}, "two").output("a").bytes(),

@@ -22,7 +22,7 @@ using onnx::TensorProto;
 
 constexpr int kOldestOpset = 7;
 /// Nodes of the bodies of functions, branches and loops, counted at each place that runs them.
-constexpr std::size_t kMaxBodyNodes = 1'000'000;
+constexpr std::size_t kMaxBodyNodes = 100'000;
 constexpr int kMaxBodyDepth = 32;
 
 /// The tensor of an ONNX element type; nothing if that has no size of its own (strings), or the size is none.
@@ -651,7 +651,8 @@ private:
         return {};
     }
 
-    static void put_attributes(google::protobuf::RepeatedPtrField<NodeProto>& nodes, const NodeProto& call, const onnx::FunctionProto&) {
+    /// Attributes of the nodes of a function that stand for those of its call.
+    static void put_attributes(google::protobuf::RepeatedPtrField<NodeProto>& nodes, const NodeProto& call) {
         for (NodeProto& node : nodes) {
             for (int i = node.attribute_size() - 1; i >= 0; --i) {
                 onnx::AttributeProto& attribute = *node.mutable_attribute(i);
@@ -674,7 +675,7 @@ private:
         OnnxScope inner(opsets, dims_);
         for (int i = 0; i < std::min(function.input_size(), node.input_size()); ++i) inner.alias(function.input(i), scope, node.input(i));
         auto nodes = function.node();
-        put_attributes(nodes, node, function);
+        put_attributes(nodes, node);
         const auto flops = run_nodes(nodes, inner, depth + 1);
         for (int i = 0; i < std::min(function.output_size(), node.output_size()); ++i) {
             if (const onnx::TypeProto* type = inner.type(function.output(i))) scope.declare(node.output(i), *type);

@@ -146,6 +146,8 @@ private:
 
 bool is_onnx(const Path& file) {
     if (file.extension() == ".onnx") return true;
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(file, error)) return false;
     // Field 1, a number: writers put fields in their order. No JSON text begins with a backspace.
     return std::ifstream(file, std::ios::binary).get() == 0x08;
 }

@@ -357,6 +357,24 @@ std::string wrong_attribute(const onnx::NodeProto& node) {
     return {};
 }
 
+/// Ops over images whose shape inference takes the number of extents of its inputs for granted.
+std::string wrong_rank(const onnx::NodeProto& node, const OnnxScope& scope) {
+    static const std::unordered_map<std::string, int> weight_input{{"Conv", 1}, {"ConvTranspose", 1}, {"ConvInteger", 1}, {"QLinearConv", 3}};
+    static const std::set<std::string> others{"MaxPool", "AveragePool", "LpPool", "MaxUnpool", "MaxRoiPool", "RoiAlign", "GridSample",
+                                              "GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool", "BatchNormalization", "InstanceNormalization"};
+    const auto weight = weight_input.find(node.op_type());
+    if (weight == weight_input.end() && !others.contains(node.op_type())) return {};
+    const auto rank = [&](int input) {
+        const auto shape = input < node.input_size() ? scope.shape(node.input(input)) : std::nullopt;
+        return shape ? static_cast<int>(shape->size()) : -1;
+    };
+    const int least = node.op_type() == "BatchNormalization" ? 1 : node.op_type().ends_with("RoiPool") || node.op_type() == "RoiAlign" ? 4 : 3;
+    if (rank(0) < least) return "its input has not the " + std::to_string(least) + " extents that it takes";
+    if (weight != weight_input.end() && rank(weight->second) != rank(0)) return "its weight has not as many extents as its input";
+    if (node.op_type() == "MaxUnpool" && rank(1) != rank(0)) return "its indices have not as many extents as its input";
+    return {};
+}
+
 /// The node as the operator sets that the library knows write it. Returns what it cannot say.
 std::string to_known_opset(onnx::NodeProto& node, const OnnxScope& scope) {
     // From operator set 18 on, the axes of these are an input, as those of ReduceSum are since 13.
@@ -582,6 +600,7 @@ std::string OnnxScope::infer_types(onnx::NodeProto node) {
     const std::string& op = node.op_type();
     const auto given = [&](int index) { return index < node.input_size() ? type(node.input(index)) : nullptr; };
     if (std::string problem = wrong_attribute(node); !problem.empty()) return problem;
+    if (std::string problem = wrong_rank(node, *this); !problem.empty()) return problem;
     for (const std::string& input : node.input()) {
         if (!input.empty() && !knows(input)) return "the type of its input \"" + input + "\" is unknown";
     }

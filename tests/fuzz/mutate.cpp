@@ -14,8 +14,8 @@
 
 namespace {
 
-constexpr auto kTime = std::chrono::seconds(20);
-constexpr int kRounds = 20'000;
+constexpr auto kTime = std::chrono::seconds(30);
+constexpr int kRounds = 200'000;
 
 /// A few bytes changed, taken out, doubled or put in from another seed.
 std::string mutated(const std::vector<std::string>& all, std::mt19937& random) {
