@@ -57,7 +57,8 @@ Graph ShardArguments::split(Graph graph) const {
 }
 
 void DimArguments::add_to(CLI::App& command) {
-    command.add_option("--dim", texts, "Another extent that an ONNX model leaves open, by its name (--dim sequence=128)")->type_name("NAME=N");
+    command.add_option("--dim", texts, "Another extent that an ONNX model leaves open, by its name (--dim sequence=128)")
+        ->type_name("NAME=N");
 }
 
 std::map<std::string, std::int64_t> DimArguments::values() const {
@@ -66,7 +67,8 @@ std::map<std::string, std::int64_t> DimArguments::values() const {
         const std::size_t sign = text.rfind('=');
         std::int64_t extent = 0;
         const char* const end = text.data() + text.size();
-        const bool right = sign != std::string::npos && sign > 0 && std::from_chars(text.data() + sign + 1, end, extent).ptr == end && extent > 0;
+        const bool right =
+            sign != std::string::npos && sign > 0 && std::from_chars(text.data() + sign + 1, end, extent).ptr == end && extent > 0;
         if (!right || sign + 1 == text.size()) throw UsageError("--dim " + text + ": expected NAME=NUMBER with a positive number");
         if (!values.emplace(text.substr(0, sign), extent).second) throw UsageError("--dim " + text + ": given twice");
     }

@@ -279,7 +279,8 @@ private:
         for (std::size_t i = 0; i < node.outputs.size(); ++i) {
             if (!node.outputs[i].tensor) {
                 const auto& [name, tensor, why] = node.outputs[i];
-                if (value_read_[index][i]) fail(node, "the shape of its output " + in_quotes(name) + " is unknown" + (why.empty() ? "" : ": " + why));
+                if (value_read_[index][i])
+                    fail(node, "the shape of its output " + in_quotes(name) + " is unknown" + (why.empty() ? "" : ": " + why));
                 continue;
             }
             node_output_[index][i] = {id, static_cast<std::uint32_t>(op.outputs.size())};
