@@ -615,7 +615,7 @@ void TestCli::crossing() {
 void TestCli::simulateJson() {
     const QJsonObject outcome = object_of(diamond("simulate", {"--placement", path("apart.json")}));
     QCOMPARE(outcome.keys(), sorted({"objective", "objective_s", "step_time_s", "steady_step_time_s", "total_time_s", "fits", "score_s",
-                                     "devices", "channels", "ops_run", "transfers"}));
+                                     "devices", "channels", "ops_run", "transfers", "estimated_ops"}));
     QCOMPARE(outcome["objective"].toString(), QString("step-time"));
     QCOMPARE(outcome["fits"].toBool(), true);
     QCOMPARE(outcome["ops_run"].toInt(), 4);
@@ -876,7 +876,7 @@ void TestCli::optimizeJson() {
     QCOMPARE(result.err, QByteArray());
     const QJsonObject found = json_of(result).object();
     QCOMPARE(found.keys(), sorted({"algorithm", "objective", "seed", "evaluations", "wall_s", "simulations_per_s", "best", "lower_bound_s",
-                                   "curve", "placement"}));
+                                   "curve", "estimated_ops", "placement"}));
     QCOMPARE(found["algorithm"].toString(), QString("genetic"));
     QCOMPARE(found["seed"].toInt(), 3);
     QCOMPARE(found["evaluations"].toInt(), 400);
@@ -1779,7 +1779,7 @@ void TestCli::onnx() {
 
     const QString written = path("net.json");
     QCOMPARE(run(QStringList{"convert", file, written} + sizes).status, 0);
-    QVERIFY(content_of(written).contains(R"("shape":[4,5,8])"));
+    QVERIFY(content_of(written).contains(R"("shape": [4, 5, 8])"));
     QVERIFY(run({"convert", file, written, "--dim", "sequence=5"}).err.contains("give one with --batch"));
     QVERIFY(run({"convert", file, written, "--batch", "4"}).err.contains("give one with --dim sequence=NUMBER"));
     QVERIFY(run({"convert", file, written, "--dim", "sequence"}).err.contains("--dim sequence: expected NAME=NUMBER"));
