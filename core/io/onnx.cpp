@@ -904,7 +904,7 @@ private:
         for (const onnx::AttributeProto& attribute : node.attribute()) {
             const std::string& name = attribute.name();
             std::vector<std::int64_t> items(attribute.ints().begin(), attribute.ints().end());
-            if (items.size() > kMostItems) continue;
+            if (items.size() > kMostItems || printable(name) != name) continue;
             if (name == "kernel_shape")
                 op.attributes["kernel"] = json_text(items);
             else if (name == "strides")
