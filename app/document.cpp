@@ -744,7 +744,8 @@ std::vector<RunRow> Document::runRows() const {
         row.title = runTitle(*run);
         if (!sameScenario(scenario, *m_scenario)) row.elsewhere = differenceText(scenario, *m_scenario);
         row.options = tr("%1, seed %2").arg(QString::fromStdString(run->request().algorithm)).arg(run->request().seed);
-        if (run->request().start_s > 0) row.options += tr("\nfrom the placement then on screen, %1").arg(secondsText(run->request().start_s));
+        if (run->request().start_s > 0)
+            row.options += tr("\nfrom the placement then on screen, %1").arg(secondsText(run->request().start_s));
         for (const auto& [name, value] : run->request().options) {
             row.options += QLatin1Char('\n') + QString::fromStdString(name + " = " + to_string(value));
         }

@@ -17,7 +17,8 @@ std::string estimated_text(const std::vector<NetworkFile::Estimated>& estimated,
     for (const auto& [op, kind] : estimated) {
         if (std::ranges::find(kinds, kind) == kinds.end()) kinds.push_back(kind);
     }
-    std::string text = std::to_string(estimated.size()) + " of " + std::to_string(ops) + " ops are estimated by their bytes: no FLOPs are known of ";
+    std::string text =
+        std::to_string(estimated.size()) + " of " + std::to_string(ops) + " ops are estimated by their bytes: no FLOPs are known of ";
     for (std::size_t i = 0; i < std::min(kShown, kinds.size()); ++i) text += (i > 0 ? ", " : "") + printable(kinds[i], 80);
     if (kinds.size() > kShown) text += " and " + std::to_string(kinds.size() - kShown) + " more kinds";
     return text;

@@ -25,6 +25,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "tests/support/onnx_models.hpp"
+
 namespace {
 
 constexpr int kPatienceMs = 60'000;
@@ -255,6 +257,7 @@ private Q_SLOTS:
     void convertNetworks_data();
     void convertNetworks();
     void convertExprimo();
+    void onnx();
     void shards();
     void shardsAgreeWithExprimo();
     void convertFailures();
@@ -613,7 +616,7 @@ void TestCli::crossing() {
 void TestCli::simulateJson() {
     const QJsonObject outcome = object_of(diamond("simulate", {"--placement", path("apart.json")}));
     QCOMPARE(outcome.keys(), sorted({"objective", "objective_s", "step_time_s", "steady_step_time_s", "total_time_s", "fits", "score_s",
-                                     "devices", "channels", "ops_run", "transfers"}));
+                                     "devices", "channels", "ops_run", "transfers", "estimated_ops"}));
     QCOMPARE(outcome["objective"].toString(), QString("step-time"));
     QCOMPARE(outcome["fits"].toBool(), true);
     QCOMPARE(outcome["ops_run"].toInt(), 4);
@@ -874,7 +877,7 @@ void TestCli::optimizeJson() {
     QCOMPARE(result.err, QByteArray());
     const QJsonObject found = json_of(result).object();
     QCOMPARE(found.keys(), sorted({"algorithm", "objective", "seed", "evaluations", "wall_s", "simulations_per_s", "best", "lower_bound_s",
-                                   "curve", "placement"}));
+                                   "curve", "estimated_ops", "placement"}));
     QCOMPARE(found["algorithm"].toString(), QString("genetic"));
     QCOMPARE(found["seed"].toInt(), 3);
     QCOMPARE(found["evaluations"].toInt(), 400);
@@ -1786,6 +1789,29 @@ void TestCli::convertNetworks() {
     const auto input = std::ranges::find_if(ops, [](const QJsonValue& op) { return op["kind"].toString() == "input"; });
     QVERIFY(input != ops.end());
     QCOMPARE(input->toObject()["outputs"][0]["shape"][0].toInt(), 3);
+}
+
+void TestCli::onnx() {
+    placewright::test::OnnxModel model;
+    model.input("x", {-2, -3, 8}).weight("w", {8, 8}).node("MatMul", {"x", "w"}, {"h"}).node("Mystery", {"h"}, {"y"}).output("y");
+    *model.graph().add_value_info() = placewright::test::onnx_value("y", {-2, -3, 8});
+    const QString file = write("net.onnx", QByteArray::fromStdString(model.bytes())), machine = machineWith("1e9");
+    const QStringList sizes{"--batch", "4", "--dim", "sequence=5"};
+
+    const Result result = run(QStringList{"simulate", file, "--machine", machine, "--json"} + sizes);
+    const QJsonArray estimated = json_of(result).object()["estimated_ops"].toArray();
+    QCOMPARE(estimated.size(), 1);
+    QCOMPARE(estimated[0].toObject()["op"].toString(), QString("y"));
+    QCOMPARE(estimated[0].toObject()["kind"].toString(), QString("Mystery"));
+    QVERIFY(result.err.contains("net.onnx: 1 of 3 ops are estimated by their bytes: no FLOPs are known of Mystery"));
+
+    const QString written = path("net.json");
+    QCOMPARE(run(QStringList{"convert", file, written} + sizes).status, 0);
+    QVERIFY(content_of(written).contains(R"("shape": [4, 5, 8])"));
+    QVERIFY(run({"convert", file, written, "--dim", "sequence=5"}).err.contains("give one with --batch"));
+    QVERIFY(run({"convert", file, written, "--batch", "4"}).err.contains("give one with --dim sequence=NUMBER"));
+    QVERIFY(run({"convert", file, written, "--dim", "sequence"}).err.contains("--dim sequence: expected NAME=NUMBER"));
+    QVERIFY(run({"convert", written, path("again.json"), "--dim", "sequence=5"}).err.contains("no extent of this file is open"));
 }
 
 void TestCli::convertExprimo() {

@@ -102,7 +102,8 @@ private Q_SLOTS:
         const double image = 8 * 6 * 6;
         row("Conv", single("Conv", {{16, 4, 3, 3}, {16}}, {kernel, {"group", 2}}), "conv2d", 2.0 * 16 * 16 * 36, 4 * 16 * 16);
         row("Conv 1d", single("Conv", {{16, 8, 3}}, {}, {1, 8, 6}), "conv1d", 2.0 * 64 * 24, 4 * 64);
-        row("ConvTranspose", single("ConvTranspose", {{8, 5, 2, 2}}, {{"strides", Extents{2, 2}}}), "conv_transpose2d", 2.0 * image * 20, 4 * 5 * 144);
+        row("ConvTranspose", single("ConvTranspose", {{8, 5, 2, 2}}, {{"strides", Extents{2, 2}}}), "conv_transpose2d", 2.0 * image * 20,
+            4 * 5 * 144);
         row("MaxPool", single("MaxPool", {}, {kernel}), "max_pool2d", 8 * 16 * 9, 4 * 8 * 16);
         row("AveragePool", single("AveragePool", {}, {kernel}), "avg_pool2d", 8 * 16 * 9, 4 * 8 * 16);
         row("GlobalAveragePool", single("GlobalAveragePool", {}), "adaptive_avg_pool2d", image, 4 * 8);
@@ -111,10 +112,12 @@ private Q_SLOTS:
         row("Gemm as addmm", single("Gemm", {{7, 5}, {5}}, {}, {3, 7}), "addmm", 2.0 * 3 * 5 * 7, 4 * 15);
         row("Gemm as mm", single("Gemm", {{7, 5}}, {{"transA", 1}}, {7, 3}), "mm", 2.0 * 3 * 5 * 7, 4 * 15);
         row("MatMul", single("MatMul", {{6, 5}}), "matmul", 2.0 * 8 * 6 * 5 * 6, 4 * 8 * 6 * 5);
-        row("Einsum", single("Einsum", {{6, 5}}, {{"equation", std::string("bij,jk->bik")}}, {2, 4, 6}), "einsum", 2.0 * 2 * 4 * 6 * 5, 4 * 40);
-        row("LSTM", single("LSTM", {{1, 16, 3}, {1, 16, 4}, {1, 32}}, {{"hidden_size", 4}}, {7, 2, 3}), "lstm", 14.0 * 4 * (8 * 3 + 8 * 4 + 13), 4 * 56);
-        row("GRU", single("GRU", {{2, 12, 3}, {2, 12, 4}}, {{"hidden_size", 4}, {"direction", std::string("bidirectional")}}, {7, 2, 3}), "gru",
-            2 * 14.0 * 4 * (6 * 3 + 6 * 4 + 12), 4 * 112);
+        row("Einsum", single("Einsum", {{6, 5}}, {{"equation", std::string("bij,jk->bik")}}, {2, 4, 6}), "einsum", 2.0 * 2 * 4 * 6 * 5,
+            4 * 40);
+        row("LSTM", single("LSTM", {{1, 16, 3}, {1, 16, 4}, {1, 32}}, {{"hidden_size", 4}}, {7, 2, 3}), "lstm",
+            14.0 * 4 * (8 * 3 + 8 * 4 + 13), 4 * 56);
+        row("GRU", single("GRU", {{2, 12, 3}, {2, 12, 4}}, {{"hidden_size", 4}, {"direction", std::string("bidirectional")}}, {7, 2, 3}),
+            "gru", 2 * 14.0 * 4 * (6 * 3 + 6 * 4 + 12), 4 * 112);
         row("RNN", single("RNN", {{1, 4, 3}, {1, 4, 4}}, {{"hidden_size", 4}}, {7, 2, 3}), "rnn", 14.0 * 4 * (2 * 3 + 2 * 4 + 3), 4 * 56);
         row("LRN", single("LRN", {}, {{"size", 5}}), "local_response_norm", 10 * image, 4 * 288);
         row("LayerNormalization", single("LayerNormalization", {{6}, {6}}, {}, {2, 5, 6}, 17), "layer_norm", 4.0 * 60, 4 * 60);
@@ -141,12 +144,15 @@ private Q_SLOTS:
         quantized.weight("wz", {}, onnx::TensorProto::INT8).weight("w", {16, 8, 3, 3}, onnx::TensorProto::INT8);
         quantized.node("QLinearConv", {"x", "xs", "xz", "w", "ws", "wz", "ys", "yz"}, {"y"}).output("y");
         row("QLinearConv", quantized, "conv2d", 2.0 * 16 * 16 * 72, 256);
-        row("own word", [] {
-            OnnxModel model = single("Mystery", {}, {}, {2, 3});
-            model.graph().mutable_node(0)->set_domain("com.acme");
-            *model.graph().mutable_output(0) = test::onnx_value("y", {2, 3});
-            return model;
-        }(), "com.acme.Mystery", 0, 4 * 6);
+        row(
+            "own word",
+            [] {
+                OnnxModel model = single("Mystery", {}, {}, {2, 3});
+                model.graph().mutable_node(0)->set_domain("com.acme");
+                *model.graph().mutable_output(0) = test::onnx_value("y", {2, 3});
+                return model;
+            }(),
+            "com.acme.Mystery", 0, 4 * 6);
     }
     void kinds() {
         QFETCH(std::string, bytes);
@@ -164,9 +170,10 @@ private Q_SLOTS:
     }
 
     void windowsAreAttributes() {
-        const Graph graph = read(single("Conv", {{16, 4, 3, 3}},
-                                        {{"kernel_shape", Extents{3, 3}}, {"strides", Extents{2, 1}}, {"pads", Extents{1, 0, 1, 0}}, {"group", 2}}))
-                                .graph;
+        const Graph graph =
+            read(single("Conv", {{16, 4, 3, 3}},
+                        {{"kernel_shape", Extents{3, 3}}, {"strides", Extents{2, 1}}, {"pads", Extents{1, 0, 1, 0}}, {"group", 2}}))
+                .graph;
         const auto& attributes = op_of(graph, "y").attributes;
         QCOMPARE(attributes.at("kernel"), std::string("[3,3]"));
         QCOMPARE(attributes.at("stride"), std::string("[2,1]"));
@@ -192,7 +199,9 @@ private Q_SLOTS:
         QCOMPARE(op_of(read(model, 2, {{"sequence", 5}}).graph, "y").outputs[0].bytes, 4 * 10);
         QCOMPARE(error([&] { read(model, 2); }),
                  QString("net.onnx: input \"x\": leaves extent 1 (\"sequence\") open; give one with --dim sequence=NUMBER"));
-        QVERIFY(error([&] { read(model, 2, {{"length", 5}}); }).contains("no input has an open extent called \"length\"; there is \"batch\""));
+        QVERIFY(error([&] {
+                    read(model, 2, {{"length", 5}});
+                }).contains("no input has an open extent called \"length\"; there is \"batch\""));
         QVERIFY(error([&] { read(single("Relu", {}, {}, {1, -1}), 1); }).contains("export the model with a fixed one"));
     }
 
@@ -217,7 +226,8 @@ private Q_SLOTS:
         model.weight("layer1.0.conv.weight", {8, 8, 3, 3});
         for (const char* part : {"weight", "bias", "running_mean", "running_var"}) model.weight(std::string("layer1.0.bn.") + part, {8});
         model.node("Conv", {"x", "layer1.0.conv.weight"}, {"c"}, {}, "/layer1/layer1.0/conv/Conv");
-        model.node("BatchNormalization", {"c", "layer1.0.bn.weight", "layer1.0.bn.bias", "layer1.0.bn.running_mean", "layer1.0.bn.running_var"}, {"n"});
+        model.node("BatchNormalization",
+                   {"c", "layer1.0.bn.weight", "layer1.0.bn.bias", "layer1.0.bn.running_mean", "layer1.0.bn.running_var"}, {"n"});
         model.node("Relu", {"n"}, {"y"}, {}, "/layer1/layer1.0/relu/Relu").output("y");
         const Graph graph = read(model).graph;
         const Op& conv = op_of(graph, "/layer1/layer1.0/conv/Conv");
@@ -310,10 +320,13 @@ private Q_SLOTS:
         onnx::TensorProto trips = test::onnx_tensor("trips", {}, kInt64);
         trips.add_int64_data(10);
         *model.graph().add_initializer() = trips;
-        model.node("Loop", {"trips", "", "i"}, {"l", "stack"},
-                   {{"body", body({onnx_node("Identity", {"go"}, {"on"}), onnx_node("MatMul", {"v", "w"}, {"next"}), onnx_node("Relu", {"next"}, {"item"})},
-                                  {test::onnx_value("n", {}, kInt64), test::onnx_value("go", {}, onnx::TensorProto::BOOL), test::onnx_value("v", {4, 6})},
-                                  {"on", "next", "item"})}});
+        model.node(
+            "Loop", {"trips", "", "i"}, {"l", "stack"},
+            {{"body",
+              body(
+                  {onnx_node("Identity", {"go"}, {"on"}), onnx_node("MatMul", {"v", "w"}, {"next"}), onnx_node("Relu", {"next"}, {"item"})},
+                  {test::onnx_value("n", {}, kInt64), test::onnx_value("go", {}, onnx::TensorProto::BOOL), test::onnx_value("v", {4, 6})},
+                  {"on", "next", "item"})}});
         model.node("Scan", {"l", "stack"}, {"state", "all"},
                    {{"num_scan_inputs", 1},
                     {"body", body({onnx_node("Add", {"s", "slice"}, {"sum"}), onnx_node("Tanh", {"sum"}, {"out"})},
@@ -335,24 +348,31 @@ private Q_SLOTS:
     void errors_data() {
         QTest::addColumn<std::string>("bytes");
         QTest::addColumn<QString>("message");
-        const auto row = [](const char* name, const std::string& bytes, const char* message) { QTest::newRow(name) << bytes << QString(message); };
+        const auto row = [](const char* name, const std::string& bytes, const char* message) {
+            QTest::newRow(name) << bytes << QString(message);
+        };
         const std::string good = single("Conv", {{16, 8, 3, 3}}).bytes();
         row("empty", "", "is no ONNX model: it has no graph");
         row("text", "hello, world", "is no ONNX model, or is cut off or damaged at byte");
         row("cut", good.substr(0, good.size() - 20), "is no ONNX model, or is cut off or damaged at byte");
-        row("old", single("Relu", {}, {}, {1}, 6).bytes(), "opset_import: the operator set is 6, expected 7 or later; onnx.version_converter");
+        row("old", single("Relu", {}, {}, {1}, 6).bytes(),
+            "opset_import: the operator set is 6, expected 7 or later; onnx.version_converter");
         row("no batch", single("Relu", {}, {}, {1, -3}).bytes(), "input \"x\": leaves extent 1 (\"sequence\") open");
         row("negative", single("Gemm", {{-7, 5}}, {}, {3, 7}).bytes(), "initializer \"w0\": its size is unknown, or too large");
-        row("huge", single("Gemm", {{std::int64_t{1} << 40, std::int64_t{1} << 40}}, {}, {3, 7}).bytes(), "initializer \"w0\": its size is unknown, or too large");
+        row("huge", single("Gemm", {{std::int64_t{1} << 40, std::int64_t{1} << 40}}, {}, {3, 7}).bytes(),
+            "initializer \"w0\": its size is unknown, or too large");
         row("no shape", OnnxModel().input("x", {4}).node("NonZero", {"x"}, {"n"}).node("Relu", {"n"}, {"y"}).output("y").bytes(),
             "node \"n\" (NonZero): the shape of its output \"n\" is unknown");
         row("unknown op", OnnxModel().input("x", {4}).node("Mystery", {"x"}, {"n"}).node("Relu", {"n"}, {"y"}).output("y").bytes(),
             "node \"n\" (Mystery): the shape of its output \"n\" is unknown: this op is not known");
         row("stride", single("Conv", {{16, 8, 3, 3}}, {{"strides", Extents{0, 0}}}).node("Relu", {"y"}, {"z"}).output("z").bytes(),
             "node \"y\" (conv2d): the shape of its output \"y\" is unknown: \"strides\" is not positive");
+        row("rank", single("ConvTranspose", {{8}}).node("Relu", {"y"}, {"z"}).output("z").bytes(),
+            "node \"y\" (conv_transpose2d): the shape of its output \"y\" is unknown: its weight has not as many extents as its input");
         row("cycle", OnnxModel().input("x", {4}).node("Add", {"x", "b"}, {"a"}).node("Relu", {"a"}, {"b"}).output("b").bytes(),
             "node \"a\" (Add): reads \"b\", which no input, parameter or node before it gives");
-        row("twice", OnnxModel().input("x", {4}).node("Relu", {"x"}, {"a"}, {}, "one").node("Relu", {"x"}, {"a"}, {}, "two").output("a").bytes(),
+        row("twice",
+            OnnxModel().input("x", {4}).node("Relu", {"x"}, {"a"}, {}, "one").node("Relu", {"x"}, {"a"}, {}, "two").output("a").bytes(),
             "node \"two\": value \"a\" is defined twice");
         row("output", single("Relu", {}).output("z").bytes(), "outputs: \"z\" is not given by any node");
         onnx::GraphProto nested = body({}, {}, {});
@@ -437,7 +457,8 @@ private Q_SLOTS:
         const Placement placement(problem->groups, 1);
         const Path other = Path(m_folder.path().toStdString()) / "other";
         std::filesystem::create_directory(other);
-        QVERIFY(error([&] { write_onnx_placement(file, placement, *problem, other / "out.onnx"); }).contains("write it into the same folder"));
+        QVERIFY(
+            error([&] { write_onnx_placement(file, placement, *problem, other / "out.onnx"); }).contains("write it into the same folder"));
         write_onnx_placement(file, placement, *problem, file.parent_path() / "out.onnx");
         QCOMPARE(read_placement(file.parent_path() / "out.onnx", *problem), placement);
     }

@@ -126,6 +126,14 @@ private Q_SLOTS:
         QVERIFY(graph.find("map") && graph.find("map#2") && graph.find("e"));
     }
 
+    void namesAreMadeText() {
+        Program program = tied();
+        program.parameters[1].path = "h.\xf4.weight";
+        program.nodes[1].name = "m\xf4p";
+        const Graph graph = network_of("net.onnx", std::move(program)).graph;
+        QCOMPARE(graph.op(*graph.find("m\\xf4p")).attributes.at("parameters"), std::string(R"(["h.\\xf4.weight","h.0.bias","h.0.mask"])"));
+    }
+
     void errorsNameTheNode_data() {
         QTest::addColumn<int>("fault");
         QTest::addColumn<QString>("message");

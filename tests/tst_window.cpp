@@ -29,6 +29,7 @@
 #include "core/io/files.hpp"
 #include "core/io/input_error.hpp"
 #include "tests/support/graphs.hpp"
+#include "tests/support/onnx_models.hpp"
 #include "tests/support/window.hpp"
 #include "widgets/archive_view.hpp"
 #include "widgets/curve_plot.hpp"
@@ -178,6 +179,25 @@ private Q_SLOTS:
         QVERIFY(next.waitUntilIdle());
         QCOMPARE(next.document.networkFile(), file);
         QVERIFY(next.message().isEmpty());
+    }
+
+    void aModelThatLeavesTheBatchSizeOpenGetsOne() {
+        test::OnnxModel model;
+        model.input("x", {-2, 8}).weight("w", {8, 8}).node("MatMul", {"x", "w"}, {"h"}).node("Mystery", {"h"}, {"y"}).output("y");
+        *model.graph().add_value_info() = test::onnx_value("y", {-2, 8});
+        const QString file = m_place->write("net.onnx", QByteArray::fromStdString(model.bytes()));
+        Shown shown;
+        QVERIFY(shown.dropFile(file));
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.problem()->forward->batch(), std::int64_t{32});
+        QCOMPARE(shown.document.options().batch, std::optional<std::int64_t>(32));
+        QVERIFY(shown.message().contains(QLatin1String("1 of 3 ops are estimated")));
+        JobOptions options = shown.document.options();
+        options.batch = 4;
+        shown.document.setOptions(options);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.problem()->forward->batch(), std::int64_t{4});
+        QCOMPARE(shown.document.job().estimated.size(), 1u);
     }
 
     void onlyFilesCanBeDropped() {

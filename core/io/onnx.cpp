@@ -22,16 +22,16 @@ using onnx::TensorProto;
 
 constexpr int kOldestOpset = 7;
 /// Nodes of the bodies of functions, branches and loops, counted at each place that runs them.
-constexpr std::size_t kMaxBodyNodes = 1'000'000;
+constexpr std::size_t kMaxBodyNodes = 100'000;
 constexpr int kMaxBodyDepth = 32;
 
 /// The tensor of an ONNX element type; nothing if that has no size of its own (strings), or the size is none.
 std::optional<Tensor> make_onnx_tensor(std::int32_t element, std::vector<std::int64_t> extents) {
     static const std::unordered_map<std::int32_t, DType> types{
-        {TensorProto::FLOAT, DType::float32},   {TensorProto::DOUBLE, DType::float64}, {TensorProto::FLOAT16, DType::float16},
-        {TensorProto::BFLOAT16, DType::bfloat16}, {TensorProto::INT64, DType::int64},  {TensorProto::UINT64, DType::int64},
-        {TensorProto::INT32, DType::int32},     {TensorProto::UINT32, DType::int32},   {TensorProto::INT16, DType::int16},
-        {TensorProto::UINT16, DType::int16},    {TensorProto::INT8, DType::int8},      {TensorProto::UINT8, DType::uint8},
+        {TensorProto::FLOAT, DType::float32},     {TensorProto::DOUBLE, DType::float64}, {TensorProto::FLOAT16, DType::float16},
+        {TensorProto::BFLOAT16, DType::bfloat16}, {TensorProto::INT64, DType::int64},    {TensorProto::UINT64, DType::int64},
+        {TensorProto::INT32, DType::int32},       {TensorProto::UINT32, DType::int32},   {TensorProto::INT16, DType::int16},
+        {TensorProto::UINT16, DType::int16},      {TensorProto::INT8, DType::int8},      {TensorProto::UINT8, DType::uint8},
         {TensorProto::BOOL, DType::boolean}};
     // Later than the library: four kinds of 8 bits (17 to 20), then of 4.
     constexpr std::int32_t kFloat8 = 17, kLastFloat8 = 20, kUint4 = 21, kLast4 = 23;
@@ -62,8 +62,10 @@ std::optional<Tensor> tensor_of(const OnnxScope& scope, const std::string& value
 std::vector<std::string> split_path(const std::string& text, char separator) {
     std::vector<std::string> parts(1);
     for (const char c : text) {
-        if (c == separator) parts.emplace_back();
-        else parts.back() += c;
+        if (c == separator)
+            parts.emplace_back();
+        else
+            parts.back() += c;
     }
     return parts;
 }
@@ -71,8 +73,8 @@ std::vector<std::string> split_path(const std::string& text, char separator) {
 /// Whether a parameter may be called so in a state_dict: "layer1.0.conv1.weight", but not "onnx::MatMul_21" or "input.1".
 bool is_state_dict_path(const std::string& name) {
     const std::size_t dot = name.rfind('.');
-    return dot != std::string::npos && dot + 1 < name.size() && name.find("::") == std::string::npos && name.find('/') == std::string::npos &&
-           name.find_first_not_of("0123456789", dot + 1) != std::string::npos;
+    return dot != std::string::npos && dot + 1 < name.size() && name.find("::") == std::string::npos &&
+           name.find('/') == std::string::npos && name.find_first_not_of("0123456789", dot + 1) != std::string::npos;
 }
 
 /// The module of a node that PyTorch calls "/layer1/layer1.0/conv1/Conv": "layer1/0/conv1". A step of a list repeats the list's name.
@@ -245,11 +247,15 @@ const Mapping* find_mapping(const std::string& op) {
 
 /// Ops of ONNX Runtime that are called and behave like ONNX's.
 bool is_plain(const NodeProto& node) {
-    static const std::set<std::string> contributed{"FastGelu",  "BiasGelu",
-                                                   "QuickGelu", "Gelu",
-                                                   "SimplifiedLayerNormalization", "SkipLayerNormalization",
+    static const std::set<std::string> contributed{"FastGelu",
+                                                   "BiasGelu",
+                                                   "QuickGelu",
+                                                   "Gelu",
+                                                   "SimplifiedLayerNormalization",
+                                                   "SkipLayerNormalization",
                                                    "SkipSimplifiedLayerNormalization"};
-    return node.domain().empty() || node.domain() == "ai.onnx" || (node.domain() == "com.microsoft" && contributed.contains(node.op_type()));
+    return node.domain().empty() || node.domain() == "ai.onnx" ||
+           (node.domain() == "com.microsoft" && contributed.contains(node.op_type()));
 }
 
 double product(const std::vector<std::int64_t>& extents) {
@@ -264,8 +270,10 @@ std::optional<double> einsum_flops(const std::string& equation, const std::vecto
     std::vector<std::string> terms(1);
     for (const char c : equation.substr(0, equation.find("->"))) {
         if (c == ' ') continue;
-        if (c == ',') terms.emplace_back();
-        else terms.back() += c;
+        if (c == ',')
+            terms.emplace_back();
+        else
+            terms.back() += c;
     }
     if (terms.size() != operands.size()) return {};
     std::map<char, std::int64_t> extents;
@@ -290,7 +298,8 @@ std::optional<double> recurrent_flops(std::string_view kind, const OnnxScope& sc
 }
 
 /// Products and sums of the points that an element is interpolated from.
-std::optional<double> interpolation_flops(const NodeProto& node, const std::vector<std::int64_t>& from, const std::vector<std::int64_t>& to) {
+std::optional<double> interpolation_flops(const NodeProto& node, const std::vector<std::int64_t>& from,
+                                          const std::vector<std::int64_t>& to) {
     const onnx::AttributeProto* mode = find_attribute(node, "mode");
     double points = 0;
     if (mode != nullptr && mode->s() != "nearest") {
@@ -350,7 +359,8 @@ public:
 
     NetworkFile run() {
         read_opsets();
-        for (const onnx::FunctionProto& function : model_.functions()) functions_.emplace(std::pair(function.domain(), function.name()), &function);
+        for (const onnx::FunctionProto& function : model_.functions())
+            functions_.emplace(std::pair(function.domain(), function.name()), &function);
         for (const auto& initializer : graph().initializer()) initializers_.insert(initializer.name());
         for (const auto& initializer : graph().sparse_initializer()) initializers_.insert(initializer.values().name());
         find_roles();
@@ -416,7 +426,8 @@ private:
             if (initializers_.contains(input.name())) continue;
             if (is_parameter_input(input)) {
                 scope_.declare(input.name(), input.type());
-                add_parameter(input.name(), input.type().tensor_type().elem_type(), scope_.shape(input.name()).value_or(std::vector<std::int64_t>{}));
+                add_parameter(input.name(), input.type().tensor_type().elem_type(),
+                              scope_.shape(input.name()).value_or(std::vector<std::int64_t>{}));
             } else {
                 inputs.push_back(&input);
             }
@@ -427,14 +438,17 @@ private:
             }
         }
         for (const auto& [name, extent] : dims_) {
-            if (!open.contains(name)) fail("", "no input has an open extent called " + in_quotes(name) + (open.empty() ? "" : "; there is " + in_quotes(*open.begin())));
-            if (extent < 1) fail("", "the extent " + in_quotes(name) + " cannot be " + std::to_string(extent) + ", expected a positive number");
+            if (!open.contains(name))
+                fail("", "no input has an open extent called " + in_quotes(name) +
+                             (open.empty() ? "" : "; there is " + in_quotes(*open.begin())));
+            if (extent < 1)
+                fail("", "the extent " + in_quotes(name) + " cannot be " + std::to_string(extent) + ", expected a positive number");
         }
         std::optional<std::int64_t> fixed_batch;
         for (const auto* input : inputs) read_input(*input, fixed_batch);
         if (!batch_is_open_ && batch_ && *batch_ != fixed_batch.value_or(1)) {
-            fail("", "the batch size of this file is fixed at " + std::to_string(fixed_batch.value_or(1)) + ", not " + std::to_string(*batch_) +
-                         "; export the model with an open one (dynamic_axes of torch.onnx.export)");
+            fail("", "the batch size of this file is fixed at " + std::to_string(fixed_batch.value_or(1)) + ", not " +
+                         std::to_string(*batch_) + "; export the model with an open one (dynamic_axes of torch.onnx.export)");
         }
         program_.batch = batch_is_open_ ? *batch_ : std::max<std::int64_t>(1, fixed_batch.value_or(1));
     }
@@ -460,8 +474,10 @@ private:
                 dim.set_dim_value(*batch_);
                 if (!name.empty()) dims_.emplace(name, *batch_);
             } else {
-                const std::string extent = "leaves extent " + std::to_string(axis) + (name.empty() ? "" : " (" + in_quotes(name) + ')') + " open; ";
-                fail(where, extent + (name.empty() ? "export the model with a fixed one" : "give one with --dim " + printable(name, 80) + "=NUMBER"));
+                const std::string extent =
+                    "leaves extent " + std::to_string(axis) + (name.empty() ? "" : " (" + in_quotes(name) + ')') + " open; ";
+                fail(where, extent + (name.empty() ? "export the model with a fixed one"
+                                                   : "give one with --dim " + printable(name, 80) + "=NUMBER"));
             }
         }
         scope_.declare(input.name(), type);
@@ -479,13 +495,16 @@ private:
         return module + (found->second.second == 1 ? ".weight" : ".bias");
     }
 
-    Program::Parameter parameter(const std::string& name, std::int32_t element, std::vector<std::int64_t> extents, const OnnxScope& scope) const {
+    Program::Parameter parameter(const std::string& name, std::int32_t element, std::vector<std::int64_t> extents,
+                                 const OnnxScope& scope) const {
         auto tensor = make_onnx_tensor(element, std::move(extents));
         if (!tensor) fail("initializer " + in_quotes(name), "its size is unknown, or too large");
-        const bool real = element == TensorProto::FLOAT || element == TensorProto::DOUBLE || element == TensorProto::FLOAT16 || element == TensorProto::BFLOAT16;
+        const bool real = element == TensorProto::FLOAT || element == TensorProto::DOUBLE || element == TensorProto::FLOAT16 ||
+                          element == TensorProto::BFLOAT16;
         const bool buffer = buffers_.contains(name) || name.ends_with("running_mean") || name.ends_with("running_var");
         // A number of the program: indices and sizes, and what has no name of its own.
-        const bool number = scope.numbers(name) != nullptr && (!real || (name.find("::") != std::string::npos && element_count(*tensor) == 1));
+        const bool number =
+            scope.numbers(name) != nullptr && (!real || (name.find("::") != std::string::npos && element_count(*tensor) == 1));
         return {name, number ? "" : path_of(name), *std::move(tensor), real && !buffer && !number};
     }
 
@@ -519,7 +538,8 @@ private:
 
     /// What runs a body.
     bool has_body(const NodeProto& node) const {
-        return function_of(node) != nullptr || std::ranges::any_of(node.attribute(), [](const auto& attribute) { return attribute.has_g(); });
+        return function_of(node) != nullptr ||
+               std::ranges::any_of(node.attribute(), [](const auto& attribute) { return attribute.has_g(); });
     }
 
     void add_node(const NodeProto& node, const std::string& name) {
@@ -540,7 +560,8 @@ private:
         for (const std::string& output : node.output()) {
             if (!output.empty() && !scope_.knows(output)) unknown_.insert(output);
         }
-        const bool constant = !body && (node.op_type() == "Constant" || (node.output_size() == 1 && scope_.numbers(node.output(0)) != nullptr));
+        const bool constant =
+            !body && (node.op_type() == "Constant" || (node.output_size() == 1 && scope_.numbers(node.output(0)) != nullptr));
         if (constant && node.output_size() == 1) {
             if (auto tensor = tensor_of(scope_, node.output(0))) {
                 program_.parameters.push_back({node.output(0), "", *std::move(tensor), false});
@@ -587,8 +608,8 @@ private:
                 for (const auto& initializer : attribute.g().initializer()) {
                     OnnxScope inner(opsets_, dims_);
                     inner.define(initializer.name(), initializer);
-                    Program::Parameter own =
-                        parameter(initializer.name(), initializer.data_type(), {initializer.dims().begin(), initializer.dims().end()}, inner);
+                    Program::Parameter own = parameter(initializer.name(), initializer.data_type(),
+                                                       {initializer.dims().begin(), initializer.dims().end()}, inner);
                     own.name = name + '/' + initializer.name() + '#' + std::to_string(program_.parameters.size());
                     op.inputs.push_back(own.name);
                     program_.parameters.push_back(std::move(own));
@@ -651,7 +672,8 @@ private:
         return {};
     }
 
-    static void put_attributes(google::protobuf::RepeatedPtrField<NodeProto>& nodes, const NodeProto& call, const onnx::FunctionProto&) {
+    /// Attributes of the nodes of a function that stand for those of its call.
+    static void put_attributes(google::protobuf::RepeatedPtrField<NodeProto>& nodes, const NodeProto& call) {
         for (NodeProto& node : nodes) {
             for (int i = node.attribute_size() - 1; i >= 0; --i) {
                 onnx::AttributeProto& attribute = *node.mutable_attribute(i);
@@ -670,11 +692,12 @@ private:
     std::optional<double> run_function(const NodeProto& node, const onnx::FunctionProto& function, OnnxScope& scope, int depth) {
         OnnxScope::Opsets opsets = opsets_;
         for (const auto& import : function.opset_import())
-            opsets[import.domain() == "ai.onnx" ? "" : import.domain()] = static_cast<int>(std::clamp<std::int64_t>(import.version(), 0, 1'000'000));
+            opsets[import.domain() == "ai.onnx" ? "" : import.domain()] =
+                static_cast<int>(std::clamp<std::int64_t>(import.version(), 0, 1'000'000));
         OnnxScope inner(opsets, dims_);
         for (int i = 0; i < std::min(function.input_size(), node.input_size()); ++i) inner.alias(function.input(i), scope, node.input(i));
         auto nodes = function.node();
-        put_attributes(nodes, node, function);
+        put_attributes(nodes, node);
         const auto flops = run_nodes(nodes, inner, depth + 1);
         for (int i = 0; i < std::min(function.output_size(), node.output_size()); ++i) {
             if (const onnx::TypeProto* type = inner.type(function.output(i))) scope.declare(node.output(i), *type);
@@ -686,7 +709,9 @@ private:
     std::optional<double> run_graph(const onnx::GraphProto& body, OnnxScope& inner, const std::vector<onnx::TypeProto>& inputs, int depth) {
         for (int i = 0; i < body.input_size(); ++i) {
             const auto given = static_cast<std::size_t>(i);
-            inner.declare(body.input(i).name(), given < inputs.size() && inputs[given].value_case() != onnx::TypeProto::VALUE_NOT_SET ? inputs[given] : body.input(i).type());
+            inner.declare(body.input(i).name(), given < inputs.size() && inputs[given].value_case() != onnx::TypeProto::VALUE_NOT_SET
+                                                    ? inputs[given]
+                                                    : body.input(i).type());
         }
         for (const auto& initializer : body.initializer()) inner.define(initializer.name(), initializer);
         for (const auto& value : body.value_info()) inner.expect(value.name(), value.type());
@@ -804,7 +829,8 @@ private:
         const Mapping* mapping = is_plain(node) && function_of(node) == nullptr ? find_mapping(node.op_type()) : nullptr;
         op.kind = mapping != nullptr ? mapping->kind : own_word(node);
         for (int i = 0; i < node.input_size(); ++i) {
-            const bool option = mapping != nullptr && mapping->arguments == Arguments::numbers && i > 0 && scope.numbers(node.input(i)) != nullptr;
+            const bool option =
+                mapping != nullptr && mapping->arguments == Arguments::numbers && i > 0 && scope.numbers(node.input(i)) != nullptr;
             if (!node.input(i).empty() && !option) op.inputs.push_back(node.input(i));
         }
         describe(node, op);
@@ -817,7 +843,8 @@ private:
             return op;
         } else if (type.ends_with("Pool") || type.starts_with("Conv") || type == "QLinearConv") {
             // Activations of quantized ops come with a scale and a zero point.
-            if (type == "QLinearConv" && op.inputs.size() > 3) std::rotate(op.inputs.begin() + 1, op.inputs.begin() + 3, op.inputs.begin() + 4);
+            if (type == "QLinearConv" && op.inputs.size() > 3)
+                std::rotate(op.inputs.begin() + 1, op.inputs.begin() + 3, op.inputs.begin() + 4);
             if (const auto shape = shape_of(0); shape && shape->size() > 2) op.kind += std::to_string(shape->size() - 2) + 'd';
             if (type.ends_with("Pool")) op.window = window_of(integers_attribute(node, "kernel_shape"));
         } else if (type == "QLinearMatMul") {
@@ -877,19 +904,26 @@ private:
         for (const onnx::AttributeProto& attribute : node.attribute()) {
             const std::string& name = attribute.name();
             std::vector<std::int64_t> items(attribute.ints().begin(), attribute.ints().end());
-            if (items.size() > kMostItems) continue;
-            if (name == "kernel_shape") op.attributes["kernel"] = json_text(items);
-            else if (name == "strides") op.attributes["stride"] = json_text(items);
-            else if (name == "dilations") op.attributes["dilation"] = json_text(items);
-            else if (name == "group") { if (attribute.i() != 1) op.attributes["groups"] = std::to_string(attribute.i()); }
-            else if (name == "axis" && attribute.has_i()) op.attributes["dim"] = std::to_string(attribute.i());
+            if (items.size() > kMostItems || printable(name) != name) continue;
+            if (name == "kernel_shape")
+                op.attributes["kernel"] = json_text(items);
+            else if (name == "strides")
+                op.attributes["stride"] = json_text(items);
+            else if (name == "dilations")
+                op.attributes["dilation"] = json_text(items);
+            else if (name == "group") {
+                if (attribute.i() != 1) op.attributes["groups"] = std::to_string(attribute.i());
+            } else if (name == "axis" && attribute.has_i())
+                op.attributes["dim"] = std::to_string(attribute.i());
             else if (name == "pads" && !items.empty()) {
                 // All begins, then all ends.
                 const auto half = items.begin() + static_cast<std::ptrdiff_t>(items.size() / 2);
                 const bool even = items.size() % 2 == 0 && std::equal(items.begin(), half, half);
                 op.attributes["padding"] = json_text(even ? std::vector(items.begin(), half) : items);
-            } else if (!items.empty()) op.attributes[name] = json_text(items);
-            else if (attribute.has_i()) op.attributes[name] = std::to_string(attribute.i());
+            } else if (!items.empty())
+                op.attributes[name] = json_text(items);
+            else if (attribute.has_i())
+                op.attributes[name] = std::to_string(attribute.i());
         }
     }
 
@@ -902,11 +936,11 @@ private:
     OnnxScope scope_;
     std::map<std::pair<std::string, std::string>, const onnx::FunctionProto*> functions_;
     std::unordered_set<std::string> initializers_;
-    std::unordered_set<std::string> buffers_;                 ///< parameters that are not trained
-    std::unordered_map<std::string, std::size_t> reads_;      ///< of a value, by nodes
-    std::unordered_map<std::string, std::string> paths_;      ///< of parameters, and of their transposes
+    std::unordered_set<std::string> buffers_;                                       ///< parameters that are not trained
+    std::unordered_map<std::string, std::size_t> reads_;                            ///< of a value, by nodes
+    std::unordered_map<std::string, std::string> paths_;                            ///< of parameters, and of their transposes
     std::unordered_map<std::string, std::pair<const NodeProto*, int>> weighed_by_;  ///< a product that a parameter is operand of
-    std::unordered_set<std::string> unknown_;                 ///< values without type
+    std::unordered_set<std::string> unknown_;                                       ///< values without type
     Program program_;
     std::string where_;  ///< the node that is read
     std::size_t body_nodes_ = 0;

@@ -50,7 +50,8 @@ public:
     Skimmer(const Path& file, google::protobuf::io::CodedInputStream& input) : file_(file), input_(input) {}
 
     void message(const Descriptor& type, int depth, std::string& text) {
-        if (depth > kMaxDepth) fail(file_, "is nested more than " + std::to_string(kMaxDepth) + " levels deep, which is the most that is read");
+        if (depth > kMaxDepth)
+            fail(file_, "is nested more than " + std::to_string(kMaxDepth) + " levels deep, which is the most that is read");
         while (const std::uint32_t tag = input_.ReadTag()) {
             if (++items_ > kMaxItems)
                 fail(file_, "has more than " + std::to_string(kMaxItems) + " messages, names and numbers, which is the most that is read");
@@ -86,8 +87,10 @@ private:
                 append_varint(text, tag);
                 append_fixed(text, narrow, 4);
                 return;
-            case WireFormatLite::WIRETYPE_LENGTH_DELIMITED: return sized(type, depth, tag, text);
-            default: cut();
+            case WireFormatLite::WIRETYPE_LENGTH_DELIMITED:
+                return sized(type, depth, tag, text);
+            default:
+                cut();
         }
     }
 
@@ -146,6 +149,8 @@ private:
 
 bool is_onnx(const Path& file) {
     if (file.extension() == ".onnx") return true;
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(file, error)) return false;
     // Field 1, a number: writers put fields in their order. No JSON text begins with a backspace.
     return std::ifstream(file, std::ios::binary).get() == 0x08;
 }

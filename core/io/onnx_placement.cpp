@@ -67,7 +67,8 @@ void remove_own(UnknownFieldSet& fields, int number, const std::string& name) {
 }
 
 const onnx::TensorProto* external_tensor(const onnx::GraphProto& graph) {
-    const auto found = std::ranges::find(graph.initializer(), onnx::TensorProto::EXTERNAL, [](const auto& tensor) { return tensor.data_location(); });
+    const auto found =
+        std::ranges::find(graph.initializer(), onnx::TensorProto::EXTERNAL, [](const auto& tensor) { return tensor.data_location(); });
     return found == graph.initializer().end() ? nullptr : &*found;
 }
 
@@ -116,7 +117,8 @@ void write_onnx_placement(const Path& model_file, const Placement& placement, co
         entry.AddLengthDelimited(1, kDeviceKey);
         entry.AddLengthDelimited(2, device->second);
         fields.AddLengthDelimited(kNodeMetadata, text_of(entry));
-        if (multi_device) fields.AddLengthDelimited(kNodeDeviceConfigurations, device_configuration(node, *problem.machine->find(device->second)));
+        if (multi_device)
+            fields.AddLengthDelimited(kNodeDeviceConfigurations, device_configuration(node, *problem.machine->find(device->second)));
     }
     if (placed == 0) throw InputError(printable(model_file.string(), 4096), "", "has no node that is an op of the network that was placed");
     UnknownFieldSet& fields = *onnx::ModelProto::GetReflection()->MutableUnknownFields(&model);

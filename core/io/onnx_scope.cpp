@@ -50,15 +50,23 @@ std::vector<double> content(const TensorProto& tensor) {
     const bool raw = tensor.has_raw_data();
     const std::string& bytes = tensor.raw_data();
     switch (tensor.data_type()) {
-        case TensorProto::FLOAT: return raw ? elements_of<float>(bytes) : list(tensor.float_data());
-        case TensorProto::DOUBLE: return raw ? elements_of<double>(bytes) : list(tensor.double_data());
-        case TensorProto::INT64: return raw ? elements_of<std::int64_t>(bytes) : list(tensor.int64_data());
-        case TensorProto::INT32: return raw ? elements_of<std::int32_t>(bytes) : list(tensor.int32_data());
-        case TensorProto::INT16: return raw ? elements_of<std::int16_t>(bytes) : list(tensor.int32_data());
-        case TensorProto::INT8: return raw ? elements_of<std::int8_t>(bytes) : list(tensor.int32_data());
+        case TensorProto::FLOAT:
+            return raw ? elements_of<float>(bytes) : list(tensor.float_data());
+        case TensorProto::DOUBLE:
+            return raw ? elements_of<double>(bytes) : list(tensor.double_data());
+        case TensorProto::INT64:
+            return raw ? elements_of<std::int64_t>(bytes) : list(tensor.int64_data());
+        case TensorProto::INT32:
+            return raw ? elements_of<std::int32_t>(bytes) : list(tensor.int32_data());
+        case TensorProto::INT16:
+            return raw ? elements_of<std::int16_t>(bytes) : list(tensor.int32_data());
+        case TensorProto::INT8:
+            return raw ? elements_of<std::int8_t>(bytes) : list(tensor.int32_data());
         case TensorProto::BOOL:
-        case TensorProto::UINT8: return raw ? elements_of<std::uint8_t>(bytes) : list(tensor.int32_data());
-        default: return {};
+        case TensorProto::UINT8:
+            return raw ? elements_of<std::uint8_t>(bytes) : list(tensor.int32_data());
+        default:
+            return {};
     }
 }
 
@@ -81,10 +89,18 @@ TensorProto tensor_of(const Numbers& numbers) {
     tensor.set_data_type(numbers.type);
     for (const double value : numbers.values) {
         switch (numbers.type) {
-            case TensorProto::INT64: tensor.add_int64_data(saturated(value)); break;
-            case TensorProto::DOUBLE: tensor.add_double_data(value); break;
-            case TensorProto::FLOAT: tensor.add_float_data(static_cast<float>(value)); break;
-            default: tensor.add_int32_data(static_cast<std::int32_t>(saturated(value))); break;
+            case TensorProto::INT64:
+                tensor.add_int64_data(saturated(value));
+                break;
+            case TensorProto::DOUBLE:
+                tensor.add_double_data(value);
+                break;
+            case TensorProto::FLOAT:
+                tensor.add_float_data(static_cast<float>(value));
+                break;
+            default:
+                tensor.add_int32_data(static_cast<std::int32_t>(saturated(value)));
+                break;
         }
     }
     return tensor;
@@ -100,7 +116,8 @@ onnx::TypeProto tensor_type(std::int32_t element, const auto& extents) {
 
 bool is_complete(const onnx::TypeProto& type) {
     if (!type.has_tensor_type() || !type.tensor_type().has_shape()) return false;
-    return std::ranges::all_of(type.tensor_type().shape().dim(), [](const auto& dim) { return dim.has_dim_value() && dim.dim_value() >= 0; });
+    return std::ranges::all_of(type.tensor_type().shape().dim(),
+                               [](const auto& dim) { return dim.has_dim_value() && dim.dim_value() >= 0; });
 }
 
 /// By element, the shorter operands repeated if they have one.
@@ -132,7 +149,8 @@ using Evaluation = std::optional<Numbers> (*)(const onnx::NodeProto&, const Oper
 
 template <auto kFunction, bool kCompares = false>
 std::optional<Numbers> unary(const onnx::NodeProto&, const Operands& in) {
-    return by_element({in[0]}, kCompares ? std::int32_t{TensorProto::BOOL} : in[0]->type, [](const auto& at) { return double(kFunction(at[0])); });
+    return by_element({in[0]}, kCompares ? std::int32_t{TensorProto::BOOL} : in[0]->type,
+                      [](const auto& at) { return double(kFunction(at[0])); });
 }
 
 template <auto kFunction, bool kCompares = false>
@@ -357,10 +375,32 @@ std::string wrong_attribute(const onnx::NodeProto& node) {
     return {};
 }
 
+/// Ops over images whose shape inference takes the number of extents of its inputs for granted.
+std::string wrong_rank(const onnx::NodeProto& node, const OnnxScope& scope) {
+    static const std::unordered_map<std::string, int> weight_input{
+        {"Conv", 1}, {"ConvTranspose", 1}, {"ConvInteger", 1}, {"QLinearConv", 3}};
+    static const std::set<std::string> others{
+        "MaxPool",       "AveragePool",       "LpPool",       "MaxUnpool",          "MaxRoiPool",           "RoiAlign", "GridSample",
+        "GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool", "BatchNormalization", "InstanceNormalization"};
+    const auto weight = weight_input.find(node.op_type());
+    if (weight == weight_input.end() && !others.contains(node.op_type())) return {};
+    const auto rank = [&](int input) {
+        const auto shape = input < node.input_size() ? scope.shape(node.input(input)) : std::nullopt;
+        return shape ? static_cast<int>(shape->size()) : -1;
+    };
+    const int least = node.op_type() == "BatchNormalization"                                ? 1
+                      : node.op_type().ends_with("RoiPool") || node.op_type() == "RoiAlign" ? 4
+                                                                                            : 3;
+    if (rank(0) < least) return "its input has not the " + std::to_string(least) + " extents that it takes";
+    if (weight != weight_input.end() && rank(weight->second) != rank(0)) return "its weight has not as many extents as its input";
+    if (node.op_type() == "MaxUnpool" && rank(1) != rank(0)) return "its indices have not as many extents as its input";
+    return {};
+}
+
 /// The node as the operator sets that the library knows write it. Returns what it cannot say.
 std::string to_known_opset(onnx::NodeProto& node, const OnnxScope& scope) {
     // From operator set 18 on, the axes of these are an input, as those of ReduceSum are since 13.
-    static const std::set<std::string> reductions{"ReduceMean", "ReduceMax",       "ReduceMin",    "ReduceProd",     "ReduceL1",
+    static const std::set<std::string> reductions{"ReduceMean", "ReduceMax",    "ReduceMin",       "ReduceProd",     "ReduceL1",
                                                   "ReduceL2",   "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"};
     if (reductions.contains(node.op_type()) && node.input_size() > 1) {
         if (!node.input(1).empty()) {
@@ -429,7 +469,8 @@ std::vector<std::int64_t> Numbers::whole() const {
 }
 
 const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name) {
-    const auto found = std::ranges::find(node.attribute(), name, [](const auto& attribute) -> const std::string& { return attribute.name(); });
+    const auto found =
+        std::ranges::find(node.attribute(), name, [](const auto& attribute) -> const std::string& { return attribute.name(); });
     return found == node.attribute().end() ? nullptr : &*found;
 }
 
@@ -582,6 +623,7 @@ std::string OnnxScope::infer_types(onnx::NodeProto node) {
     const std::string& op = node.op_type();
     const auto given = [&](int index) { return index < node.input_size() ? type(node.input(index)) : nullptr; };
     if (std::string problem = wrong_attribute(node); !problem.empty()) return problem;
+    if (std::string problem = wrong_rank(node, *this); !problem.empty()) return problem;
     for (const std::string& input : node.input()) {
         if (!input.empty() && !knows(input)) return "the type of its input \"" + input + "\" is unknown";
     }
@@ -598,7 +640,8 @@ std::string OnnxScope::infer_types(onnx::NodeProto node) {
         }
     }
     const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
-    const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(op, std::min(opset(domain), domain.empty() ? kLibraryOpset : 1000), domain);
+    const onnx::OpSchema* schema =
+        onnx::OpSchemaRegistry::Schema(op, std::min(opset(domain), domain.empty() ? kLibraryOpset : 1000), domain);
     if (schema == nullptr || !schema->has_type_and_shape_inference_function()) {
         if (!gives_what_it_takes(op) || given(0) == nullptr || node.output_size() == 0) return "this op is not known";
         types_[node.output(0)] = *given(0);

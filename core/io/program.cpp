@@ -201,7 +201,7 @@ private:
     void hold(Op& op, const Program::Parameter& parameter, Json& paths, Json& bytes) const {
         (parameter.trained ? op.parameter_bytes : op.resident_bytes) += parameter.tensor.bytes;
         if (parameter.path.empty()) return;
-        paths.push_back(parameter.path);
+        paths.push_back(clean(parameter.path));
         bytes.push_back(parameter.tensor.bytes);
     }
 
@@ -226,7 +226,11 @@ private:
         parameter_op_[index] = add(builder, std::move(op));
     }
 
+    /// Names of a file may hold anything; those of a network are text.
+    static std::string clean(const std::string& text) { return printable(text, std::string::npos); }
+
     OpId add(GraphBuilder& builder, Op op) const {
+        for (std::string* text : {&op.name, &op.kind, &op.scope}) *text = clean(*text);
         try {
             builder.add(std::move(op));
         } catch (const GraphError& error) {
@@ -279,7 +283,8 @@ private:
         for (std::size_t i = 0; i < node.outputs.size(); ++i) {
             if (!node.outputs[i].tensor) {
                 const auto& [name, tensor, why] = node.outputs[i];
-                if (value_read_[index][i]) fail(node, "the shape of its output " + in_quotes(name) + " is unknown" + (why.empty() ? "" : ": " + why));
+                if (value_read_[index][i])
+                    fail(node, "the shape of its output " + in_quotes(name) + " is unknown" + (why.empty() ? "" : ": " + why));
                 continue;
             }
             node_output_[index][i] = {id, static_cast<std::uint32_t>(op.outputs.size())};
@@ -289,7 +294,7 @@ private:
         if (const auto flops = node.flops ? node.flops : forward_flops({op.kind, operands, shapes, node.window})) {
             op.flops = *flops;
         } else {
-            network_.estimated.push_back({op.name, op.kind});
+            network_.estimated.push_back({clean(op.name), clean(op.kind)});
         }
         add(builder, std::move(op));
     }

@@ -2,10 +2,10 @@
 // Opening large models: from the file to a simulated step.
 #include <filesystem>
 #include <fstream>
+#include <unistd.h>
 
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "core/io/files.hpp"
 #include "core/sim/simulator.hpp"

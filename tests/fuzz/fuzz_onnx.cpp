@@ -22,20 +22,26 @@ std::vector<std::string> seeds() {
     shapes.input("x", {-2, 4, 6}).numbers("minus", {-1}).numbers("zero", {0}).numbers("two", {2});
     shapes.node("Shape", {"x"}, {"s"}).node("Gather", {"s", "zero"}, {"b"}).node("Slice", {"s", "two", "minus", "zero"}, {"e"});
     shapes.node("Concat", {"b", "minus", "two"}, {"shape"}, {{"axis", 0}}).node("Reshape", {"x", "shape"}, {"r"});
-    shapes.node("Range", {"zero", "two", "minus"}, {"range"}).node("Expand", {"r", "shape"}, {"wide"}).node("Split", {"r"}, {"a", "c"}, {{"axis", -1}});
+    shapes.node("Range", {"zero", "two", "minus"}, {"range"})
+        .node("Expand", {"r", "shape"}, {"wide"})
+        .node("Split", {"r"}, {"a", "c"}, {{"axis", -1}});
     shapes.node("ReduceMean", {"a"}, {"y"}, {{"axes", Extents{-1}}}).output("y");
 
     OnnxModel layers;
     layers.input("x", {-2, 8, 6, 6}).weight("conv.weight", {16, 8, 3, 3}).weight("t.weight", {16, 4, 2, 2}).weight("fc.weight", {5, 64});
     layers.node("Conv", {"x", "conv.weight"}, {"c"}, {{"kernel_shape", Extents{3, 3}}, {"strides", Extents{2, 2}}});
     layers.node("ConvTranspose", {"c", "t.weight"}, {"t"}).node("MaxPool", {"t"}, {"p"}, {{"kernel_shape", Extents{2, 2}}});
-    layers.node("Resize", {"p", "", "", "sizes"}, {"r"}).numbers("sizes", {2, 4, 4, 4}).node("DepthToSpace", {"r"}, {"d"}, {{"blocksize", 2}});
+    layers.node("Resize", {"p", "", "", "sizes"}, {"r"})
+        .numbers("sizes", {2, 4, 4, 4})
+        .node("DepthToSpace", {"r"}, {"d"}, {{"blocksize", 2}});
     layers.node("Flatten", {"d"}, {"f"}).node("Gemm", {"f", "fc.weight"}, {"g"}, {{"transB", 1}}).node("Softmax", {"g"}, {"y"}).output("y");
 
     OnnxModel sequence;
     sequence.input("x", {7, 2, 3}).weight("w", {1, 16, 3}).weight("r", {1, 16, 4}).weight("e", {4, 5});
     sequence.node("LSTM", {"x", "w", "r"}, {"l", "h", "c"}, {{"hidden_size", 4}}).node("Squeeze", {"l", "one"}, {"q"}).numbers("one", {1});
-    sequence.node("Einsum", {"q", "e"}, {"s"}, {{"equation", std::string("tbi,ij->tbj")}}).node("Pad", {"s", "pads"}, {"y"}).numbers("pads", {0, 0, 1, 0, 0, 1});
+    sequence.node("Einsum", {"q", "e"}, {"s"}, {{"equation", std::string("tbi,ij->tbj")}})
+        .node("Pad", {"s", "pads"}, {"y"})
+        .numbers("pads", {0, 0, 1, 0, 0, 1});
     sequence.output("y");
 
     OnnxModel control;
@@ -46,7 +52,8 @@ std::vector<std::string> seeds() {
     for (const char* input : {"n", "go", "v"}) loop.add_input()->set_name(input);
     *loop.add_node() = test::onnx_node("Relu", {"v"}, {"next"});
     for (const char* output : {"go", "next", "next"}) loop.add_output()->set_name(output);
-    control.node("If", {"c"}, {"i"}, {{"then_branch", branch}, {"else_branch", branch}}).node("Loop", {"trips", "", "i"}, {"l", "k"}, {{"body", loop}});
+    control.node("If", {"c"}, {"i"}, {{"then_branch", branch}, {"else_branch", branch}})
+        .node("Loop", {"trips", "", "i"}, {"l", "k"}, {{"body", loop}});
     onnx::FunctionProto& function = *control.proto.add_functions();
     function.set_name("F");
     function.set_domain("f");

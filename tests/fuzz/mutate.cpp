@@ -14,8 +14,8 @@
 
 namespace {
 
-constexpr auto kTime = std::chrono::seconds(20);
-constexpr int kRounds = 20'000;
+constexpr auto kTime = std::chrono::seconds(30);
+constexpr int kRounds = 200'000;
 
 /// A few bytes changed, taken out, doubled or put in from another seed.
 std::string mutated(const std::vector<std::string>& all, std::mt19937& random) {
@@ -24,16 +24,26 @@ std::string mutated(const std::vector<std::string>& all, std::mt19937& random) {
     for (std::size_t change = 1 + below(4); change > 0; --change) {
         const std::size_t at = below(text.size()), length = 1 + below(16);
         switch (below(6)) {
-            case 0: if (!text.empty()) text[at] = static_cast<char>(random()); break;
-            case 1: if (!text.empty()) text[at] = static_cast<char>(text[at] ^ (1 << below(8))); break;
-            case 2: text.erase(at, length); break;
-            case 3: text.insert(at, text.substr(at, length)); break;
+            case 0:
+                if (!text.empty()) text[at] = static_cast<char>(random());
+                break;
+            case 1:
+                if (!text.empty()) text[at] = static_cast<char>(text[at] ^ (1 << below(8)));
+                break;
+            case 2:
+                text.erase(at, length);
+                break;
+            case 3:
+                text.insert(at, text.substr(at, length));
+                break;
             case 4: {
                 const std::string& other = all[below(all.size())];
                 text.insert(at, other.substr(below(other.size()), length * 4));
                 break;
             }
-            case 5: text.resize(at); break;
+            case 5:
+                text.resize(at);
+                break;
         }
     }
     return text;
