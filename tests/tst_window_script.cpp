@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // A TorchScript model in the window: what it is asked about, and what becomes of the answers.
 #include <QApplication>
+#include <QFileInfo>
 #include <QInputDialog>
 #include <QLabel>
 #include <QMessageBox>
+#include <QPushButton>
 #include <QTest>
 #include <QTimer>
 
