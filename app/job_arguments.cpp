@@ -69,9 +69,9 @@ void report_estimated(const std::string& file, const NetworkFile& network) {
 
 void ReadingArguments::add_to(CLI::App& command) {
     usage::add_repeated(command, "--dim", dims, "Another extent that an ONNX model leaves open, by its name (sequence=128)", "NAME=N");
-    usage::add_repeated(command, "--input", inputs, "Shape of a tensor that a TorchScript model is called with (1x3x224x224, 1x128:int64)",
+    usage::add_repeated(command, "--input", inputs, "An input of a TorchScript model (1x128:int64)",
                         "SHAPE");
-    command.add_flag("--run", run, "Allow code in a TorchScript file to run where only that tells sizes");
+    command.add_flag("--run", run, "Let a TorchScript model run where only that tells sizes");
 }
 
 ReadOptions ReadingArguments::options(std::int64_t batch) const {
@@ -157,7 +157,7 @@ void JobArguments::add_to(CLI::App& command, std::span<const Goal> objectives) {
         ->check(efficiency)
         ->type_name("E");
     reading.add_to(command);
-    command.add_option("--parameters", parameters, "Sizes of parameters by name (safetensors, or an index of such files)")->type_name("FILE");
+    command.add_option("--parameters", parameters, "Sizes of parameters by name (safetensors, or an index)")->type_name("FILE");
     shards.add_to(command);
     grouping.add_to(command);
     command.add_flag("--json", json, "Print one JSON object");

@@ -271,6 +271,7 @@ private Q_SLOTS:
     void badFiles();
     void hugeFiles_data();
     void hugeFiles();
+    void parametersFromSafetensors();
     void impossibleNetworks_data();
     void impossibleNetworks();
 };
@@ -344,6 +345,7 @@ void TestCli::wrongUsage_data() {
     row("unknown option", simulate({"--warp", "9"}), "simulate: unknown option --warp");
     row("two networks", simulate({"resnet50"}), "simulate: unexpected argument resnet50");
     row("no batches", simulate({"--batches", "0"}), "--batches: expected a whole number from 1 to 100000, not 0");
+    row("no shape", simulate({"--input", "1y3"}), "--input: \"1y3\" is no shape, expected such as 1x3x224x224");
     row("half a batch", simulate({"--batches", "1.5"}), "not 1.5");
     row("words", simulate({"--in-flight", "many"}), "--in-flight: expected a whole number from 1 to 1000, not many");
     row("batch", simulate({"--batch", "-3"}), "--batch: expected a whole number from 1 to 1000000, not -3");
@@ -2101,6 +2103,23 @@ void TestCli::hugeFiles() {
         QCOMPARE(lines_of(result.err).size(), 1);
         QVERIFY(result.err.size() < 1000);
     }
+}
+
+void TestCli::parametersFromSafetensors() {
+    // Half of the four million bytes that "fc" holds, and a tensor that nobody has.
+    const QByteArray header = R"({"fc.weight": {"dtype": "BF16", "shape": [1000, 1000], "data_offsets": [0, 2000000]},
+        "lost.bias": {"dtype": "F32", "shape": [1], "data_offsets": [2000000, 2000004]}})";
+    const qint64 length = header.size();
+    const QString weights = write("weights.safetensors", QByteArray(reinterpret_cast<const char*>(&length), sizeof length) + header + QByteArray(2000004, 0));
+    const QStringList simulate{"simulate", write("sized.json", kLayer), "--machine", path("pair.json"), "--json"};
+    const auto resident_bytes = [](const Result& result) {
+        return json_of(result, 0).object()["devices"].toArray()[0].toObject()["resident_bytes"].toDouble();
+    };
+    const double before = resident_bytes(run(simulate));
+    const Result result = run(simulate + QStringList{"--parameters", weights});
+    QVERIFY(before > 0);
+    QCOMPARE(resident_bytes(result), before / 2);
+    QVERIFY2(result.err.contains("weights.safetensors: 1 tensors belong to no op: lost.bias"), result.err);
 }
 
 void TestCli::impossibleNetworks_data() {

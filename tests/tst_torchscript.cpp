@@ -231,6 +231,15 @@ private Q_SLOTS:
         QCOMPARE(error_of(file, example({"1x3x64x64"}, {}, true)), std::string());
     }
 
+    void deepCodeIsNotParsed() {
+        const Path file = changed("by_sizes", "code/__torch__.py", [](std::string& code) {
+            const std::string zeros = "torch.zeros_like(x0)";
+            code.replace(code.find(zeros), zeros.size(), std::string(100'000, '(') + zeros + std::string(100'000, ')'));
+        });
+        const std::string error = error_of(file, example({"3x2x4"}));
+        QVERIFY2(error.find("nests brackets more than 500 deep") != std::string::npos, error.c_str());
+    }
+
     void endlessLoopsEnd() {
         const Path file = changed("by_sizes", "code/__torch__.py", [](std::string& code) {
             const std::string count = "range(torch.size(x0, 0))";

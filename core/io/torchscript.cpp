@@ -16,6 +16,7 @@ namespace placewright {
 namespace {
 
 constexpr std::uint64_t kMostCodeBytes = std::uint64_t{64} << 20;
+constexpr std::size_t kDeepestCode = 500;
 /// torch.jit.save does not pack tensors.
 constexpr std::uint64_t kMostUnpackedBytes = std::uint64_t{256} << 20;
 
@@ -27,6 +28,16 @@ constexpr std::uint64_t kMostUnpackedBytes = std::uint64_t{256} << 20;
     fail(file, "is a pickled module or its weights, which hold no program; export it with torch.jit.trace(model, example).save(\"model.pt\")");
 }
 
+/// How deep brackets are nested: LibTorch calls itself for each.
+std::size_t nesting(std::string_view code) {
+    std::size_t depth = 0, deepest = 0;
+    for (const char c : code) {
+        if (c == '(' || c == '[' || c == '{') deepest = std::max(deepest, ++depth);
+        if ((c == ')' || c == ']' || c == '}') && depth > 0) --depth;
+    }
+    return deepest;
+}
+
 void check(const Archive& archive, bool run) {
     std::uint64_t more = 0;
     for (const Archive::Member& member : archive.members()) {
@@ -36,11 +47,14 @@ void check(const Archive& archive, bool run) {
                                      format_bytes(static_cast<double>(kMostUnpackedBytes)) + " more than the file has");
         }
     }
-    if (run) return;
     for (const Archive::Member& member : archive.members()) {
-        if (!member.name.ends_with(".py") || archive.text(member, kMostCodeBytes).find("__setstate__") == std::string::npos) continue;
-        throw ScriptInputError(ScriptError::Remedy::run, printable(archive.path().string(), 4096), "member " + in_quotes(member.name),
-                               "runs code of its own when it is loaded (__setstate__); if you trust the file, allow that (--run)");
+        if (!member.name.ends_with(".py")) continue;
+        const std::string code = archive.text(member, kMostCodeBytes);
+        const std::string where = "member " + in_quotes(member.name), file = printable(archive.path().string(), 4096);
+        if (nesting(code) > kDeepestCode) throw InputError(file, where, "nests brackets more than " + std::to_string(kDeepestCode) + " deep, which is the most that is read");
+        if (!run && code.find("__setstate__") != std::string::npos)
+            throw ScriptInputError(ScriptError::Remedy::run, file, where,
+                                   "runs code of its own when it is loaded (__setstate__); if you trust the file, allow that (--run)");
     }
 }
 
@@ -105,7 +119,10 @@ void refuse_pickle(const Path& file) {
 
 std::string to_text(const ExampleInput& input) {
     std::string text;
-    for (const std::int64_t extent : input.shape) text += (text.empty() ? "" : "x") + std::to_string(extent);
+    for (const std::int64_t extent : input.shape) {
+        if (!text.empty()) text += 'x';
+        text += std::to_string(extent);
+    }
     return input.dtype == DType::float32 && !text.empty() ? text : text + ':' + std::string(to_string(input.dtype));
 }
 
