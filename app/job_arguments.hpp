@@ -56,6 +56,7 @@ struct JobArguments {
     std::uint64_t workspace_bytes = 0;
     double usable_memory = 1;
     double compute_efficiency = 0, channel_efficiency = 0;
+    std::vector<std::string> times;  ///< TRACE or TRACE=MODEL
     ShardArguments shards;
     GroupingArguments grouping;
     bool json = false;
@@ -68,7 +69,7 @@ struct JobArguments {
 
     /// Throws UsageError.
     JobOptions options() const;
-    /// Throws UsageError and InputError.
+    /// Throws UsageError and InputError. What traces gave is told on standard error.
     Job load(const std::string& placement_file = "") const;
 
     /// Scores by the objective. Throws InputError for a network or machine that it is not defined for.
