@@ -17,6 +17,7 @@
 #include "app/console.hpp"
 #include "app/experiment_command.hpp"
 #include "app/explain.hpp"
+#include "app/export_command.hpp"
 #include "app/family_command.hpp"
 #include "app/interrupt.hpp"
 #include "app/job_arguments.hpp"
@@ -115,7 +116,9 @@ void print_evaluation(const Job& job, const Evaluation& evaluation, const Goal& 
 
 int simulate(const JobArguments& arguments, const std::string& placement_file, const std::string& trace_file, bool explained) {
     const Job job = arguments.load(placement_file);
-    const Placement placement = placement_file.empty() ? job.single_device : read_placement(placement_file, *job.problem);
+    std::vector<std::string> notes;
+    const Placement placement = placement_file.empty() ? job.single_device : read_placement(placement_file, *job.problem, &notes);
+    for (const std::string& note : notes) std::cerr << printable(placement_file + ": " + note, 8192) << '\n';
     const Goal& goal = *find_goal(arguments.objective);
     const std::optional<Evaluation> evaluation = evaluate(job, placement, arguments, placement_file);
     Simulator simulator(job.problem, job.simulation);
@@ -584,6 +587,11 @@ int run(int argc, char** argv) {
     CLI::App& bound_command = *app.add_subcommand("bound", "Lower bounds on what is minimised, and how each is proven");
     bounds.add_to(bound_command);
     bound_command.callback([&] { status = print_bounds(bounds); });
+
+    ExportArguments exported;
+    CLI::App& export_command = *app.add_subcommand("export", "A placement for the training run that it was made for");
+    exported.add_to(export_command);
+    export_command.callback([&] { status = export_placement(exported); });
 
     ConvertArguments conversion;
     CLI::App& convert_command = *app.add_subcommand("convert", "convert IN OUT between formats, or --network NAME OUT");

@@ -10,6 +10,7 @@
 #include "app/console.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
+#include "core/io/op_times.hpp"
 #include "core/io/safetensors.hpp"
 #include "core/io/torchscript.hpp"
 
@@ -37,6 +38,42 @@ Graph split_as_placed(Graph graph, const std::string& placement_file) {
     } catch (const GraphError& error) {
         throw InputError(placement_file, "", error.what());
     }
+}
+
+/// The model of the machine's GPUs, or of its CPUs where it has no others; empty if they differ, or there is no machine.
+std::string only_model(const std::string& machine) {
+    if (machine.empty()) return {};
+    const Machine read = read_machine(find_machine_file(machine));
+    const bool has_gpus = std::ranges::any_of(read.devices(), [](const Device& device) { return device.kind != DeviceKind::cpu; });
+    std::string model;
+    for (const Device& device : read.devices()) {
+        if (has_gpus && device.kind == DeviceKind::cpu) continue;
+        if (!model.empty() && device.model != model) return {};
+        model = device.model;
+    }
+    return model;
+}
+
+/// The graph with the times of a trace, "TRACE" or "TRACE=MODEL".
+Graph timed(const Graph& graph, const std::string& argument, const std::string& machine) {
+    const std::size_t equals = std::filesystem::exists(argument) ? std::string::npos : argument.rfind('=');
+    const std::string file = argument.substr(0, equals);
+    std::string model = equals == std::string::npos ? "" : argument.substr(equals + 1);
+    const TraceFile trace = read_trace(file);
+    OpTimes times = op_times(trace, graph, model);
+    if (times.by_op.empty() && times.without_model > 0) {
+        model = only_model(machine);
+        if (model.empty())
+            throw UsageError("--times " + argument + ": the trace does not say the model of its devices; give " + file + "=MODEL");
+        times = op_times(trace, graph, model);
+    }
+    if (times.by_op.empty())
+        throw InputError(file, "",
+                         "no event has the name of an op of " + graph.name() + ", such as " +
+                             in_quotes(graph.op(static_cast<OpId>(graph.size() - 1)).name));
+    for (const std::string& line : trace.report()) std::cerr << printable(file + ": " + line, 8192) << '\n';
+    std::cerr << printable(file + ": " + times.report(graph), 8192) << '\n';
+    return with_times(graph, times);
 }
 
 }  // namespace
@@ -158,6 +195,7 @@ void JobArguments::add_to(CLI::App& command, std::span<const Goal> objectives) {
         ->type_name("E");
     reading.add_to(command);
     command.add_option("--parameters", parameters, "Sizes of parameters by name (safetensors, or an index)")->type_name("FILE");
+    usage::add_repeated(command, "--times", times, "Op times of a trace, for --cost measured", "TRACE[=MODEL]");
     shards.add_to(command);
     grouping.add_to(command);
     command.add_flag("--json", json, "Print one JSON object");
@@ -179,6 +217,7 @@ void JobArguments::check() const {
         refuse(recomputes, "--recompute", "--cost exprimo has backward ops of its own, which keep all activations");
         refuse(accumulate, "--accumulate", "--cost exprimo has no weight gradients");
     }
+    refuse(!times.empty() && cost_given && cost != "measured", "--times", "--cost " + cost + " does not use measured times");
     if (memory == "exprimo") {
         const std::string nothing = "--memory exprimo counts parameters and whole tensors alone";
         refuse(other_optimizer, "--optimizer", nothing);
@@ -227,7 +266,7 @@ JobOptions JobArguments::options() const {
     JobOptions options;
     options.reading = reading.options(batch);
     options.problem.inference = inference;
-    options.problem.cost.model = find_cost_model(cost);
+    options.problem.cost.model = find_cost_model(times.empty() ? cost : "measured");
     if (compute_efficiency > 0) options.problem.cost.compute_efficiency = compute_efficiency;
     if (channel_efficiency > 0) options.problem.cost.channel_efficiency = channel_efficiency;
     options.simulation = {batches, in_flight, *order_from(order)};
@@ -259,6 +298,7 @@ NetworkFile JobArguments::read() const {
         file.graph = std::move(sized.graph);
     }
     report_estimated(network, file);
+    for (const std::string& trace : times) file.graph = timed(file.graph, trace, file.machine ? "" : machine);
     file.graph = shards.split(std::move(file.graph));
     return file;
 }

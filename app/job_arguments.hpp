@@ -72,6 +72,7 @@ struct JobArguments {
     double compute_efficiency = 0, channel_efficiency = 0;
     ReadingArguments reading;
     std::string parameters;  ///< a file with their sizes
+    std::vector<std::string> times;  ///< TRACE or TRACE=MODEL
     ShardArguments shards;
     GroupingArguments grouping;
     bool json = false;
@@ -84,8 +85,8 @@ struct JobArguments {
 
     /// Throws UsageError.
     JobOptions options() const;
-    /// The network as --parameters and --shard make it; what the former leaves out is said on standard error. Throws UsageError and
-    /// InputError.
+    /// The network as --parameters, --times and --shard make it; what the first leaves out and what traces gave is told on standard error.
+    /// Throws UsageError and InputError.
     NetworkFile read() const;
     /// Throws UsageError and InputError.
     Job load(const std::string& placement_file = "") const;

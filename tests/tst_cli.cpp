@@ -213,7 +213,12 @@ private Q_SLOTS:
     void memoryRules_data();
     void memoryRules();
     void trace();
+    void timesOfATrace();
     void alexnetText();
+
+    void exportFormats();
+    void exportRepairs();
+    void exportRefusals();
 
     void optimizeJson();
     void groups();
@@ -333,10 +338,16 @@ void TestCli::wrongUsage_data() {
     };
     row("nothing", {}, "a command is required; see placewright-cli --help");
     row("unknown command", {"fly"},
-        "fly: there is no such command; there are simulate, optimize, compare, codesign, experiment, bound, convert, family, train, "
+        "fly: there is no such command; there are simulate, optimize, compare, codesign, experiment, bound, export, convert, family, "
+        "train, "
         "predict, "
         "algorithms, networks, machines");
     row("unknown option of the program", {"--fast"}, "unknown option --fast");
+    row("unknown format", {"export", "alexnet", "--machine", "1x-v100", "--to", "cake", "--out", "x"},
+        "--to: expected placement, device-map,");
+    row("nothing to repair", {"export", "alexnet", "--machine", "1x-v100", "--to", "csv", "--out", "x", "--repair"},
+        "--repair: the format csv takes placements as they are");
+    row("no format", {"export", "alexnet", "--machine", "1x-v100", "--out", "x"}, "export: --to is required");
     row("no network", {"simulate"}, "simulate: GRAPH is required; see placewright-cli simulate --help");
     row("no machine", {"simulate", "alexnet"}, "simulate: --machine is required");
     row("no value", {"simulate", "alexnet", "--machine"}, "simulate: --machine needs a value");
@@ -844,6 +855,92 @@ void TestCli::trace() {
         // Times are rounded to nanoseconds.
         QVERIFY(std::abs(busy - devices[device]["busy_s"].toDouble() * 1e6) < 0.001 * static_cast<double>(lane.size() + 1));
     }
+}
+
+/// What a run took is what its simulation with measured times takes.
+void TestCli::timesOfATrace() {
+    const QString trace = path("times.trace.json");
+    const QStringList job{"simulate", "alexnet", "--machine", "1x-v100", "--inference"};
+    const QJsonObject slow = object_of(job + QStringList{"--compute-efficiency", "0.1", "--trace", trace});
+    const Result timed = run(job + QStringList{"--times", trace, "--json"});
+    QCOMPARE(timed.status, 0);
+    QVERIFY2(timed.err.contains("ops that compute") && timed.err.contains("one step"), timed.err);
+    const double expected_s = slow["step_time_s"].toDouble(), found_s = json_of(timed).object()["step_time_s"].toDouble();
+    QVERIFY(expected_s > 2 * object_of(job)["step_time_s"].toDouble());
+    // To the nanosecond of each op.
+    QVERIFY2(std::abs(found_s / expected_s - 1) < 1e-5, qPrintable(QStringLiteral("%1 %2").arg(found_s).arg(expected_s)));
+
+    const Result model = run(job + QStringList{"--times", trace + "=Other", "--json"});
+    QVERIFY2(model.err.contains("on Other"), model.err);
+    QCOMPARE(json_of(model).object()["step_time_s"], object_of(job)["step_time_s"]);  // times of a model that is not there
+
+    const Result other = run({"simulate", path("diamond.json"), "--machine", path("pair.json"), "--times", trace});
+    QCOMPARE(other.status, 3);
+    QVERIFY2(other.err.contains("no event has the name of an op of diamond"), other.err);
+    QCOMPARE(run(job + QStringList{"--times", trace, "--cost", "paleo"}).status, 2);
+    const Result missing = run(job + QStringList{"--times", path("nowhere.json")});
+    QCOMPARE(missing.status, 3);
+    QVERIFY2(missing.err.contains("no such file"), missing.err);
+}
+
+void TestCli::exportFormats() {
+    const QStringList job{"export", "resnet50", "--machine", "2x-v100-pcie"};
+    const QString placement = path("resnet.placement.json");
+    QCOMPARE(run({"optimize", "resnet50", "--machine", "2x-v100-pcie", "--algorithm", "expert", "--out", placement}).status, 0);
+    for (const char* format : {"placement", "device-map", "device-map-full", "tensorflow", "chrome-trace", "dot", "csv"}) {
+        const QString file = path("out.") + QString::fromLatin1(format);
+        QStringList arguments = job + QStringList{"--placement", placement, "--to", format, "--out", file};
+        if (QByteArray(format).startsWith("device-map")) arguments << "--repair";
+        const Result result = run(arguments);
+        QVERIFY2(result.status == 0, result.err);
+        QVERIFY2(result.out.contains(file.toUtf8()) && result.out.contains("a step takes"), result.out);
+        QVERIFY(!content_of(file).isEmpty());
+    }
+    // What is written for us reads back: the placement, the map, the graph and the trace.
+    const auto simulated = [&](const QStringList& more) {
+        return object_of(QStringList{"simulate", "resnet50", "--machine", "2x-v100-pcie"} + more)["step_time_s"].toDouble();
+    };
+    const double step_s = simulated({"--placement", placement});
+    QCOMPARE(simulated({"--placement", path("out.placement")}), step_s);
+    const Result map = run({"simulate", "resnet50", "--machine", "2x-v100-pcie", "--placement", path("out.device-map"), "--json"});
+    QVERIFY2(map.err.contains("read as a device map"), map.err);
+    const Result full = run({"simulate", "resnet50", "--machine", "2x-v100-pcie", "--placement", path("out.device-map-full"), "--json"});
+    QCOMPARE(json_of(map).object()["step_time_s"], json_of(full).object()["step_time_s"]);
+    QCOMPARE(object_of({"simulate", path("out.dot"), "--machine", "2x-v100-pcie", "--placement", placement})["step_time_s"].toDouble(),
+             step_s);
+}
+
+void TestCli::exportRepairs() {
+    const QString placement = path("alexnet.placement.json"), map = path("alexnet.map.json");
+    QCOMPARE(
+        run({"optimize", "alexnet", "--machine", "2x-v100-pcie", "--algorithm", "random", "--evaluations", "3", "--out", placement}).status,
+        0);
+    const QStringList job{"export", "alexnet", "--machine", "2x-v100-pcie", "--placement", placement, "--to", "device-map", "--out", map};
+    const Result split = run(job);
+    QCOMPARE(split.status, 3);
+    QVERIFY2(split.err.contains("features on ") && split.err.contains("(--repair)") && split.err.startsWith(placement.toUtf8()), split.err);
+    QVERIFY(!QFile::exists(map));
+    const Result repaired = run(job + QStringList{"--repair", "--json"});
+    const QJsonObject object = json_of(repaired).object();
+    QVERIFY(object["step_time_s"].toDouble() != object["step_time_before_s"].toDouble());
+    QCOMPARE(object["file"].toString(), map);
+    QCOMPARE(object["warnings"].toArray().size(), lines_of(repaired.err).size());
+    const Result again = run({"simulate", "alexnet", "--machine", "2x-v100-pcie", "--placement", map, "--json"});
+    QCOMPARE(json_of(again).object()["step_time_s"], object["step_time_s"]);
+}
+
+void TestCli::exportRefusals() {
+    const QStringList job = diamond("export", {"--to", "device-map", "--out", path("none.json")});
+    const Result nameless = run(job);
+    QCOMPARE(nameless.status, 3);
+    QVERIFY2(nameless.err.contains("no op of this network has a scope or parameters"), nameless.err);
+    const QString apart = write("jumps.json", R"({"a": 0, "b": 1, "c": 0, "d": 1})");
+    const Result chain = run(diamond("export", {"--placement", apart, "--to", "pipeline", "--out", path("none.json")}));
+    QCOMPARE(chain.status, 3);
+    QVERIFY2(chain.err.contains("goes back 2 times"), chain.err);
+    const Result folder = run(diamond("export", {"--to", "csv", "--out", path("nowhere/x.csv")}));
+    QCOMPARE(folder.status, 3);
+    QVERIFY2(folder.err.contains("there is no folder"), folder.err);
 }
 
 void TestCli::alexnetText() {
@@ -1763,8 +1860,8 @@ void TestCli::predictOtherSizes() {
 
 void TestCli::convertNetworks_data() {
     QTest::addColumn<QString>("network");
-    for (const char* network : {"alexnet", "vgg16", "resnet50", "resnet101", "resnet152", "resnet200", "inception_v3", "nasnet", "nasnet_mobile", "rnnlm",
-                                "rnnlm4", "nmt2", "nmt4", "nmt8", "transformer", "bert_base", "gpt2"}) {
+    for (const char* network : {"alexnet", "vgg16", "resnet50", "resnet101", "resnet152", "resnet200", "inception_v3", "nasnet",
+                                "nasnet_mobile", "rnnlm", "rnnlm4", "nmt2", "nmt4", "nmt8", "transformer", "bert_base", "gpt2"}) {
         QTest::newRow(network) << QString(network);
     }
 }

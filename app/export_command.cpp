@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "app/export_command.hpp"
+
+#include <iostream>
+
+#include "app/console.hpp"
+#include "core/base/units.hpp"
+#include "core/io/placement_formats.hpp"
+
+namespace placewright {
+namespace {
+
+void warn(const std::string& text) {
+    std::cerr << printable("placewright-cli: warning: " + text, 8192) << '\n';
+}
+
+}  // namespace
+
+void ExportArguments::add_to(CLI::App& command) {
+    job.add_to(command, goals());
+    std::vector<std::string> ids;
+    std::vector<Row> rows;
+    for (const PlacementFormat& item : placement_formats()) {
+        ids.emplace_back(item.id);
+        rows.push_back({"  " + ids.back(), std::string(item.help) + '.'});
+    }
+    command.add_option("--placement", placement, "Placement file; else everything is on the fastest device")->type_name("P");
+    command.add_option("--to", format, "What to write, see below")->check(usage::one_of(ids))->type_name("FORMAT")->required();
+    command.add_option("--out", out, "File to write")->type_name("FILE")->required();
+    command.add_flag("--repair", repair, "First put what the format needs together on one device");
+    command.footer("Formats:\n" + table("ll", rows) + '\n' + command.get_footer());
+}
+
+int export_placement(const ExportArguments& arguments) {
+    const PlacementFormat& format = *find_placement_format(arguments.format);
+    if (arguments.repair && format.repair == nullptr)
+        throw UsageError("--repair: the format " + arguments.format + " takes placements as they are");
+    const Job job = arguments.job.load(arguments.placement);
+    std::vector<std::string> notes;
+    PlacedNetwork placed{job.problem, job.single_device, job.simulation, {}, find_network_file(arguments.job.network)};
+    if (!arguments.placement.empty()) placed.placement = read_placement(arguments.placement, *job.problem, &notes);
+    for (const std::string& note : notes) std::cerr << printable(arguments.placement + ": " + note, 8192) << '\n';
+    try {
+        Simulator simulator(job.problem, job.simulation);
+        const Outcome before = simulator.run(placed.placement);
+        Outcome after = before;
+        if (arguments.repair) {
+            placed.placement = format.repair(placed);
+            after = simulator.run(placed.placement);
+        }
+        placed.about.predicted = prediction(job, after, 0);
+        const WrittenPlacement written = format.write(placed);
+        write_file(arguments.out, written.content);
+        for (const std::string& warning : written.warnings) warn(warning);
+        if (arguments.job.json) {
+            print({{"format", format.id},
+                   {"file", arguments.out},
+                   {"step_time_s", after.step_time_s},
+                   {"step_time_before_s", before.step_time_s},
+                   {"fits", after.fits},
+                   {"warnings", written.warnings}});
+            return kDone;
+        }
+        std::cout << format.title << " written to " << arguments.out << "; a step takes " << format_seconds(after.step_time_s);
+        if (arguments.repair) std::cout << ", before the repair " << format_seconds(before.step_time_s);
+        std::cout << (after.fits ? "" : " and does not fit the memory") << "\n\n" << format.snippet(arguments.out);
+    } catch (const PlacementError& error) {
+        const std::string remedy = format.repair != nullptr && !arguments.repair ? " (--repair)" : "";
+        throw InputError(arguments.placement.empty() ? arguments.job.network : arguments.placement, "", error.what() + remedy);
+    }
+    return kDone;
+}
+
+}  // namespace placewright
