@@ -104,7 +104,7 @@ const std::array kFormats{
     PlacementFormat{
         .id = "placement",
         .title = "Placewright placement",
-        .help = "The device of each op by name; the Python package applies it, the window and the command line read it",
+        .help = "The device of each op by name; read here, and applied by the Python package",
         .suffix = ".placement.json",
         .snippet =
             [](const std::string& path) { return "import placewright\n\nmodel = placewright.apply(model, " + in_python(path) + ")\n"; },
@@ -125,7 +125,7 @@ const std::array kFormats{
                     .repair = repair_device_map<DeviceMapForm::full>},
     PlacementFormat{.id = "pipeline",
                     .title = "PyTorch pipeline split points",
-                    .help = "Where torch.distributed.pipelining cuts the model, for placements that are a chain of stages",
+                    .help = "Where torch.distributed.pipelining cuts a chain of stages",
                     .suffix = ".pipeline.json",
                     .snippet =
                         [](const std::string& path) {
