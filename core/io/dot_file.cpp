@@ -15,7 +15,7 @@
 #include "core/base/graphviz_lock.hpp"
 #include "core/base/units.hpp"
 #include "core/graph/kinds.hpp"
-#include "core/io/gpu_number.hpp"
+#include "core/io/torch_devices.hpp"
 #include "core/io/input_error.hpp"
 
 namespace placewright {

@@ -8,7 +8,7 @@
 #include "core/io/chrome_trace.hpp"
 #include "core/io/device_map.hpp"
 #include "core/io/dot_file.hpp"
-#include "core/io/gpu_number.hpp"
+#include "core/io/torch_devices.hpp"
 #include "core/io/json.hpp"
 #include "core/io/split_points.hpp"
 
