@@ -258,8 +258,12 @@ Document::Reading Document::read(const Request& request, const Scenario& open) {
         const FileContent content = file_content(find_network_file(wanted.file.toStdString()));
         if (content == FileContent::placement) {
             if (!isOpen) throw InputError(wanted.file.toStdString(), "", "is a placement: open the network that it is for, then this file");
-            return {nullptr, true, read_placement(wanted.file.toStdString(), *open.job.problem)};
+            Reading reading{nullptr, true, {}, {}};
+            reading.placement = read_placement(wanted.file.toStdString(), *open.job.problem, &reading.notes);
+            return reading;
         }
+        if (content == FileContent::trace)
+            throw InputError(wanted.file.toStdString(), "", "is a trace of a run, which has a window of its own: open it from the File menu");
         if (content == FileContent::machine) wanted.machine = std::exchange(wanted.file, QString());
     }
     if (wanted.file.isEmpty() && isOpen) return {std::make_shared<const Scenario>(changed(wanted, open)), true, {}};
@@ -279,7 +283,7 @@ Document::Reading Document::read(const Request& request, const Scenario& open) {
         network = readNetwork(file, next.options.reading);
     } catch (const ScriptInputError& error) {
         if (error.remedy() == ScriptError::Remedy::none) throw;
-        return {nullptr, false, {}, ScriptQuestion{wanted.file, error.remedy() == ScriptError::Remedy::run, QString::fromUtf8(error.what())}};
+        return {nullptr, false, {}, {}, ScriptQuestion{wanted.file, error.remedy() == ScriptError::Remedy::run, QString::fromUtf8(error.what())}};
     }
     try {
         next.job = load_job(file, std::move(network), next.machineFile.toStdString(), next.options);
@@ -304,6 +308,10 @@ void Document::load(Request request) {
             keep(*reading.placement, m_scenario);
             showPlacement(*reading.placement, tr("Open %1").arg(QFileInfo(request.file).fileName()));
             Q_EMIT machineChanged();
+            QStringList notes;
+            for (const std::string& note : reading.notes) notes << QString::fromStdString(note);
+            if (!notes.isEmpty())
+                Q_EMIT message(false, QFileInfo(request.file).fileName() + QStringLiteral(": ") + notes.join(QStringLiteral("; ")));
         },
         [this](const QString& error) {
             Q_EMIT loadingChanged();
@@ -804,16 +812,23 @@ void Document::setSelection(const OpList& ops) {
     Q_EMIT selectionChanged();
 }
 
-void Document::exportPlacement(const QString& file) {
-    Simulator simulator(job().problem, job().simulation);
+PlacedNetwork Document::placed() const {
     const bool current = m_timeline && !m_simulateLane.busy();
-    const Outcome& outcome = current ? m_timeline->outcome : simulator.run(m_placement);
+    const Outcome outcome = current ? m_timeline->outcome : Simulator(job().problem, job().simulation).run(m_placement);
     PlacementFile about;
     about.predicted = prediction(job(), outcome, m_bound ? m_bound->value_s : 0);
     if (const Run* run = shownRun()) {
         about.produced_by = {run->request().algorithm, run->request().seed, run->progress().evaluations, run->request().options};
     }
-    write_placement(m_placement, *problem(), about, file.toStdString());
+    return {problem(), m_placement, job().simulation, std::move(about), find_network_file(networkFile().toStdString())};
+}
+
+void Document::exportPlacement(const QString& file) {
+    write_placement(m_placement, *problem(), placed().about, file.toStdString());
+    keepPlacement();
+}
+
+void Document::keepPlacement() {
     keep(m_placement, m_scenario);
 }
 

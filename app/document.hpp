@@ -14,6 +14,7 @@
 #include "app/drop_trials.hpp"
 #include "app/job.hpp"
 #include "app/run.hpp"
+#include "core/io/placement_formats.hpp"
 #include "core/search/single_moves.hpp"
 #include "widgets/drop_preview.hpp"
 #include "widgets/graph_scene.hpp"
@@ -136,8 +137,12 @@ public:
     /// Null until they have been.
     const std::shared_ptr<const SingleMoves>& moves() const { return m_moves; }
 
+    /// The placement on screen with all that is known of it.
+    PlacedNetwork placed() const;
     /// Writes the placement on screen. Throws InputError.
     void exportPlacement(const QString& file);
+    /// The placement on screen is in a file now.
+    void keepPlacement();
     /// Whether the placement on screen has come about here and is in no file.
     bool hasUnsavedPlacement() const;
 
@@ -183,6 +188,7 @@ private:
         std::shared_ptr<const Scenario> scenario;
         bool sameNetwork = false;  ///< on another machine or with other options
         std::optional<Placement> placement;
+        std::vector<std::string> notes{};  ///< on how the placement was read
         std::optional<ScriptQuestion> question{};
     };
 

@@ -31,11 +31,13 @@
 #include "app/compare_window.hpp"
 #include "app/experiment_window.hpp"
 #include "app/export.hpp"
+#include "app/export_dialog.hpp"
 #include "app/learning.hpp"
 #include "app/op_drag.hpp"
 #include "app/option_text.hpp"
 #include "app/search_options_dialog.hpp"
 #include "app/simulation_dialog.hpp"
+#include "app/trace_window.hpp"
 #include "core/algorithms.hpp"
 #include "core/base/units.hpp"
 #include "core/graph/networks.hpp"
@@ -225,7 +227,7 @@ void MainWindow::makeActions() {
     };
 
     QMenu* file = menuBar()->addMenu(tr("&File"));
-    add(file, tr("&Open…"), QKeySequence::Open, tr("Open a network, machine or placement file"), [this] { openDialog(); });
+    add(file, tr("&Open…"), QKeySequence::Open, tr("Open a network, machine, placement or trace file"), [this] { openDialog(); });
     m_startPage = add(file, tr("&Start page"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_H),
                       tr("Recent files and bundled networks; what is open stays"), [this] { showStart(m_stack->currentIndex() == 1); });
     m_needProblem << m_startPage;
@@ -241,6 +243,11 @@ void MainWindow::makeActions() {
     m_exportMenu = file->addMenu(tr("&Export"));
     m_needProblem << add(m_exportMenu, tr("&Placement…"), QKeySequence::Save, tr("Write the placement on screen as JSON"),
                          [this] { exportPlacement(); });
+    m_needProblem << add(m_exportMenu, tr("Placement for &training…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_E),
+                         tr("Write the placement on screen as what a training run loads: device map, split points, …"), [this] {
+                             auto* dialog = new ExportDialog(m_document.get(), this);
+                             dialog->show();
+                         });
     m_exportMenu->addSeparator();
     m_needProblem << add(m_exportMenu, tr("Picture of the &graph…"), {}, tr("Write the whole graph as PNG or SVG"), [this] {
         exportView(QStringLiteral("graph"), m_graph->wholeSize(),
@@ -350,7 +357,9 @@ void MainWindow::makeActions() {
                "<b>Timeline</b><br>Ctrl+wheel or W and S to zoom, A and D to pan, F to fit, Shift+drag to measure. Ctrl+Shift+P draws the "
                "critical path, Ctrl+Shift+K shows it in the graph; the Why panel tells what it is made of.<br><br>"
                "<b>Anywhere</b><br>Ctrl+F finds, F5 optimizes and stops, F6 pauses, Ctrl+Z undoes, Ctrl+S exports the placement, "
-               "Ctrl+Shift+S sets how a step is simulated, Ctrl+Shift+C compares algorithms, Ctrl+Shift+L trains a policy, Ctrl+Shift+H "
+               "Ctrl+Shift+E for "
+               "a training run, Ctrl+Shift+S sets how a step is simulated, Ctrl+Shift+C compares algorithms, Ctrl+Shift+L trains a policy, "
+               "Ctrl+Shift+H "
                "goes to the start page and back. "
                "Double-click a run to see its placement."));
     });
@@ -655,8 +664,9 @@ void MainWindow::showStart(bool start) {
 
 void MainWindow::openDialog() {
     const QString start = QSettings().value(QStringLiteral("folder")).toString();
-    const QString path = QFileDialog::getOpenFileName(this, tr("Open a network, machine or placement"), start,
-                                                      tr("Networks, machines, placements (*.json *.onnx *.pt *.pt2);;All files (*)"));
+    const QString path = QFileDialog::getOpenFileName(
+        this, tr("Open a network, machine, placement or trace"), start,
+        tr("Networks, machines, placements, traces (*.json *.json.gz *.onnx *.pt *.pt2 *.dot *.gv);;All files (*)"));
     if (path.isEmpty()) return;
     QSettings().setValue(QStringLiteral("folder"), QFileInfo(path).absolutePath());
     openPath(path);
@@ -664,8 +674,17 @@ void MainWindow::openDialog() {
 
 void MainWindow::openPath(const QString& path) {
     m_message->hide();
+    if (is_trace(path.toStdString())) {
+        openTrace(path);
+        return;
+    }
     if (m_document->isOpen()) showStart(false);
     m_document->openFile(path);
+}
+
+void MainWindow::openTrace(const QString& path) {
+    auto* window = new TraceWindow(path, this);
+    window->show();
 }
 
 void MainWindow::rememberFile(const QString& path) {
@@ -1113,11 +1132,12 @@ bool MainWindow::answerScript(const ScriptQuestion& question, ReadOptions& optio
 
 bool MainWindow::mayLeave(const QString& title, const QString& consequence) {
     if (!m_document->hasUnsavedPlacement()) return true;
-    QMessageBox question(QMessageBox::Question, title,
-                         tr("The placement of %1 (%2) is in no file.")
-                             .arg(text(m_document->problem()->graph->name()),
-                                  m_document->timeline() ? secondsText(m_document->timeline()->outcome.step_time_s) : tr("not simulated yet")),
-                         QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
+    QMessageBox question(
+        QMessageBox::Question, title,
+        tr("The placement of %1 (%2) is in no file.")
+            .arg(text(m_document->problem()->graph->name()),
+                 m_document->timeline() ? secondsText(m_document->timeline()->outcome.step_time_s) : tr("not simulated yet")),
+        QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
     question.setInformativeText(consequence);
     question.button(QMessageBox::Save)->setText(tr("&Export…"));
     question.setDefaultButton(QMessageBox::Save);

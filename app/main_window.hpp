@@ -91,6 +91,7 @@ private:
 
     void openDialog();
     void openPath(const QString& path);
+    void openTrace(const QString& path);
     void rememberFile(const QString& path);
     void fillGallery();
     void fillRecent();

@@ -417,7 +417,7 @@ private Q_SLOTS:
         placement[problem->grouping.group_of[*problem->graph->find("same#2")]] = 1;
         QVERIFY(error([&] { read_placement(file, *problem); }).contains("metadata_props: hold no placement"));
 
-        write_onnx_placement(file, placement, *problem, out);
+        write_file(out, onnx_placement(file, placement, *problem).content);
         QCOMPARE(read_placement(out, *problem), placement);
         onnx::ModelProto written = read_whole_onnx_model(out);
         QCOMPARE(written.ir_version(), 7);
@@ -434,7 +434,7 @@ private Q_SLOTS:
 
         // Another placement replaces the first; the hints of IR version 11 raise the version.
         std::ranges::fill(placement, DeviceId{1});
-        write_onnx_placement(out, placement, *problem, out, true);
+        write_file(out, onnx_placement(out, placement, *problem, true).content);
         QCOMPARE(read_placement(out, *problem), placement);
         written = read_whole_onnx_model(out);
         QCOMPARE(written.ir_version(), 11);
@@ -443,7 +443,7 @@ private Q_SLOTS:
         QCOMPARE(node_fields.field_count(), 2);
         QCOMPARE(node_fields.field(1).number(), 10);
         QCOMPARE(node_fields.field(1).length_delimited(), std::string("\n\x0bplacewright\x12\x05\n\x01h\x10\x01\x18\x01"));
-        write_onnx_placement(out, placement, *problem, out);
+        write_file(out, onnx_placement(out, placement, *problem).content);
         written = read_whole_onnx_model(out);
         QCOMPARE(onnx::NodeProto::GetReflection()->GetUnknownFields(written.graph().node(0)).field_count(), 1);
         QCOMPARE(onnx::ModelProto::GetReflection()->GetUnknownFields(written).field_count(), 0);
@@ -454,13 +454,25 @@ private Q_SLOTS:
         model.graph().mutable_initializer(0)->set_data_location(onnx::TensorProto::EXTERNAL);
         const Path file = write("external.onnx", model.bytes());
         const auto problem = test::problem(read_network(file).graph, test::uniform_machine(2));
-        const Placement placement(problem->groups, 1);
-        const Path other = Path(m_folder.path().toStdString()) / "other";
-        std::filesystem::create_directory(other);
-        QVERIFY(
-            error([&] { write_onnx_placement(file, placement, *problem, other / "out.onnx"); }).contains("write it into the same folder"));
-        write_onnx_placement(file, placement, *problem, file.parent_path() / "out.onnx");
-        QCOMPARE(read_placement(file.parent_path() / "out.onnx", *problem), placement);
+        const PlacedNetwork placed{problem, Placement(problem->groups, 1), {}, {}, file};
+        const WrittenPlacement written = find_placement_format("onnx")->write(placed);
+        QCOMPARE(written.warnings.size(), 1u);
+        QVERIFY(QString::fromStdString(written.warnings[0]).contains("beside \"external.onnx\": the model must be in the same folder, \"" + m_folder.path() + '"'));
+        write_file(file.parent_path() / "out.onnx", written.content);
+        QCOMPARE(read_placement(file.parent_path() / "out.onnx", *problem), placed.placement);
+    }
+
+    void otherNetworksAreNoModelsToWriteInto() {
+        const Graph graph = find_network("alexnet")->build(1);
+        const Path file = Path(m_folder.path().toStdString()) / "alexnet.json";
+        write_network(graph, file);
+        const auto problem = test::problem(graph, test::uniform_machine(2));
+        try {
+            find_placement_format("onnx")->write({problem, Placement(problem->groups, 1), {}, {}, file});
+            QFAIL("written");
+        } catch (const PlacementError& error) {
+            QVERIFY(QString(error.what()).contains("choose another format"));
+        }
     }
 
     /// Multiply-adds: those of torchvision's model pages ("GFLOPS"); for the transformers as core/graph/networks.hpp has them, here for 128

@@ -71,8 +71,10 @@ double activeSeconds(std::span<const TimelineData::Lane> lanes, const std::vecto
 
 }  // namespace
 
-std::shared_ptr<const TimelineData> TimelineData::build(std::shared_ptr<const Problem> problem, Trace trace, Outcome outcome) {
+std::shared_ptr<const TimelineData> TimelineData::build(std::shared_ptr<const Problem> problem, Trace trace, Outcome outcome,
+                                                        Source source) {
     auto data = std::make_shared<TimelineData>();
+    data->source = source;
     data->problem = std::move(problem);
     data->trace = std::move(trace);
     data->outcome = std::move(outcome);

@@ -28,9 +28,13 @@ struct TimelineData {
         std::vector<double> busy_s;  ///< [k]: seconds of the first k spans
     };
 
+    /// What is known beside the spans: of measured runs neither memory nor what waited.
+    enum class Source : std::uint8_t { simulated, measured };
+
     std::shared_ptr<const Problem> problem;
     Trace trace;
     Outcome outcome;
+    Source source = Source::simulated;
     std::vector<Lane> lanes;                           ///< the streams in use of each device, at least one; then the channels
     std::vector<std::size_t> first_lane;               ///< [devices + channels + 1]
     std::vector<double> active_s;                      ///< [device]: seconds in which something runs on it, on however many streams
@@ -41,7 +45,8 @@ struct TimelineData {
     static constexpr std::size_t kPeakBlock = 64;
 
     /// O(spans log spans + samples).
-    static std::shared_ptr<const TimelineData> build(std::shared_ptr<const Problem> problem, Trace trace, Outcome outcome);
+    static std::shared_ptr<const TimelineData> build(std::shared_ptr<const Problem> problem, Trace trace, Outcome outcome,
+                                                     Source source = Source::simulated);
 
     std::span<const Lane> lanesOf(DeviceId device) const {
         return std::span(lanes).subspan(first_lane[device], first_lane[device + 1] - first_lane[device]);

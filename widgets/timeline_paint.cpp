@@ -140,7 +140,7 @@ void TimelineView::paintChart(QPainter& painter) const {
         painter.restore();
         painter.save();
         painter.setClipRect(plotRect(), Qt::IntersectClip);
-        if (row.kind == Row::Kind::device) paintMemory(painter, row);
+        if (row.kind == Row::Kind::device && !isMeasured()) paintMemory(painter, row);
         paintSpans(painter, row);
         painter.restore();
     }

@@ -151,9 +151,11 @@ void TimelineView::layOut() {
             const int bar = lanes == 1 ? line + 6 : lanes * (line + 1);
             m_rows.push_back({Row::Kind::device, device, 0, bar + line + 14, bar, lanes,
                               QString::fromStdString(machine.device(device).name),
-                              shareOfBytesText(outcome.peak_bytes[device], limit_bytes), outcome.peak_bytes[device] > limit_bytes});
+                              isMeasured() ? tr("busy for %1").arg(secondsText(outcome.device_busy_s[device]))
+                                           : shareOfBytesText(outcome.peak_bytes[device], limit_bytes),
+                              outcome.peak_bytes[device] > limit_bytes});
         }
-        for (ChannelId channel = 0; channel < machine.channels().size(); ++channel) {
+        for (ChannelId channel = 0; channel < m_data->problem->channels; ++channel) {
             const bool isIdle = m_data->channelLane(channel).spans.empty();
             Row row{Row::Kind::channel, channel, 0, line + 6, line, 1, QString::fromStdString(machine.channels()[channel].name), {}, false};
             (isIdle ? idle : m_rows).push_back(std::move(row));
@@ -444,11 +446,11 @@ QString TimelineView::toolTipAt(QPoint position) const {
             if (!Qt::mightBeRichText(text)) text = text.toHtmlEscaped().replace(QLatin1Char('\n'), QStringLiteral("<br>"));
             lines << text;
             const std::string_view phase = to_string(m_data->problem->graph->op(span.op).phase);
-            line(tr("This block"), QString::fromUtf8(phase.data(), static_cast<int>(phase.size())));
+            if (!isMeasured()) line(tr("This block"), QString::fromUtf8(phase.data(), static_cast<int>(phase.size())));
         }
         line(tr("Time"), when);
         if (const Row* row = rowOf(span); row && row->lanes > 1) line(tr("Stream"), QString::number(span.stream + 1));
-        line(tr("Waited in the queue"), secondsText(std::max(0.0, queue_s)));
+        if (!isMeasured()) line(tr("Waited in the queue"), secondsText(std::max(0.0, queue_s)));
         if (m_data->outcome.ops_run > m_data->problem->ops) line(tr("Batch"), QString::number(span.batch + 1));
         if (const auto count = spansInColumn(position); count > 1) {
             lines << tr("One of %1 blocks within this pixel; zoom in to tell them apart.").arg(count);
@@ -467,6 +469,11 @@ QString TimelineView::toolTipAt(QPoint position) const {
             .arg(row->name.toHtmlEscaped(), bytesText(m_data->outcome.channel_bytes[row->resource]),
                  transfersText(m_data->outcome.channel_transfers[row->resource]),
                  secondsText(m_data->outcome.channel_busy_s[row->resource]));
+    }
+    if (isMeasured()) {
+        return plotRect().contains(position)
+                   ? QString()
+                   : tr("%1: busy for %2").arg(row->name.toHtmlEscaped(), secondsText(m_data->outcome.device_busy_s[row->resource]));
     }
     const double limit_bytes = m_data->problem->memory_limit_bytes[row->resource];
     if (!plotRect().contains(position)) {

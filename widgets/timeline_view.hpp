@@ -96,6 +96,8 @@ private:
         int y(double bytes) const;
     };
 
+    bool isMeasured() const { return m_data->source == TimelineData::Source::measured; }
+
     // Layout
     void layOut();
     void setAxis(const TimeAxis& axis, bool fitted);

@@ -81,15 +81,15 @@ const std::unordered_map<std::string_view, std::string_view>& kinds_by_operator(
         {"divide", "div"},
         {"true_divide", "div"},
         {"floor_divide", "div"},
-        {"remainder", "div"},
+        {"remainder", "remainder"},
         {"concat", "cat"},
         {"concatenate", "cat"},
         {"copy", "clone"},
         {"lift_fresh_copy", "clone"},
         {"amax", "max"},
-        {"maximum", "max"},
+        {"maximum", "maximum"},
         {"amin", "min"},
-        {"minimum", "min"},
+        {"minimum", "minimum"},
         {"std", "var"},
         {"var_mean", "var"},
         {"std_mean", "var"},
@@ -176,7 +176,7 @@ std::string kind_of(const AtenCall& call, std::string_view op, const Tensor* fir
     // Another type is a copy.
     if (op == "to" || op == "_to_copy" || op == "type_as" || op == "float" || op == "half") {
         const bool same = first != nullptr && !call.outputs.empty() && call.outputs[0].tensor && call.outputs[0].tensor->dtype == first->dtype;
-        return same ? "identity" : "clone";
+        return same ? "identity" : "to";
     }
     // What a network that does not train drops is nothing.
     if (op.ends_with("dropout")) {

@@ -12,8 +12,8 @@
 
 #include "core/base/units.hpp"
 #include "core/graph/kinds.hpp"
-#include "core/io/gpu_number.hpp"
 #include "core/io/name_list.hpp"
+#include "core/io/torch_devices.hpp"
 
 namespace placewright {
 namespace {
@@ -519,7 +519,7 @@ bool is_device_map(const JsonValue& root, const Problem& problem) {
     bool has_text = false, has_module = false, all_modules = true;
     std::size_t ops = 0;
     for (const auto& [key, value] : root.json().items()) {
-        if (!value.is_number_integer() && !value.is_string()) return false;
+        if (!value.is_number_integer() && !(value.is_string() && names_device(value.get_ref<const std::string&>()))) return false;
         const bool is_op = problem.forward->find(key).has_value(), is_module = modules.knows(key);
         has_text |= value.is_string();
         has_module |= is_module && !is_op;

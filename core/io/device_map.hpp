@@ -35,8 +35,8 @@ WrittenPlacement device_map(const PlacedNetwork& placed, DeviceMapForm form);
 /// none of them is allowed for all of its ops.
 Placement placed_by_modules(const PlacedNetwork& placed, DeviceMapForm form);
 
-/// Whether a flat object is a device map and not a placement of Exprimo: it has text for a device, or a key that is a module but no op, or
-/// keys that all are modules without being all of the ops.
+/// Whether a flat object is a device map and not a placement of Exprimo: it has names of devices ("cpu", "cuda:1"), or a key that is a
+/// module but no op, or keys that all are modules without being all of the ops.
 bool is_device_map(const JsonValue& root, const Problem& problem);
 /// The placement that a map stands for. Ops without parameters whose module is in the map are there, others where the largest of their
 /// inputs comes from; what reads nothing, where it is read. `notes` are told how many ops went which way, and which keys match nothing.

@@ -15,7 +15,7 @@
 #include "core/base/graphviz_lock.hpp"
 #include "core/base/units.hpp"
 #include "core/graph/kinds.hpp"
-#include "core/io/gpu_number.hpp"
+#include "core/io/torch_devices.hpp"
 #include "core/io/input_error.hpp"
 
 namespace placewright {
@@ -382,7 +382,7 @@ private:
         for (Agedge_t* edge = agfstin(graph_, node); edge != nullptr; edge = agnxtin(graph_, edge)) {
             const auto index = [&](const char* key) {
                 const Json value = number(edge, key, "edge to " + place(node), 0);
-                if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= (1U << 20))
+                if (!value.is_number_integer() || value < 0 || value >= (1 << 20))
                     throw InputError(file_, "edge to " + place(node),
                                      std::string(key) + " is " + printable(value.dump(), 80) + ", expected 0, 1, ...");
                 return value.get<std::int64_t>();

@@ -104,11 +104,15 @@ void write_placement(const Placement& placement, const Problem& problem, const P
 /// The JSON text that write_placement writes.
 std::string placement_json(const Placement& placement, const Problem& problem, const PlacementFile& about);
 
-/// Writes the ONNX model that the problem's network was read from with the placement in it: as placewright.placement in the metadata of the
+/// The ONNX model that the problem's network was read from with the placement in it: as placewright.placement in the metadata of the
 /// model, and the name of its device in the metadata of each node ("placewright.device"). `multi_device` adds the hints for several devices
 /// of IR version 11: the devices as a configuration, and for each node its device as pipeline stage and where its outputs are whole. That
-/// raises the IR version, which older programs refuse. Weights in external files stay there: throws InputError if `out` is in another folder.
-void write_onnx_placement(const Path& model, const Placement& placement, const Problem& problem, const Path& out, bool multi_device = false);
+/// raises the IR version, which older programs refuse. Weights in external files stay there.
+struct OnnxPlacement {
+    std::string content;
+    std::string external_tensor;  ///< one whose numbers are in a file beside the model, where the content has to go then; empty: there is none
+};
+OnnxPlacement onnx_placement(const Path& model, const Placement& placement, const Problem& problem, bool multi_device = false);
 
 /// Op name -> device name for every forward op and every op that is bound to none, in graph order: it can be read whatever the grouping.
 std::vector<std::pair<std::string, std::string>> placement_by_name(const Placement& placement, const Problem& problem);

@@ -15,6 +15,7 @@
 #include "core/base/units.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/readers.hpp"
+#include "core/io/torch_devices.hpp"
 
 namespace placewright {
 namespace {
@@ -53,12 +54,6 @@ std::string line_and_column(std::string_view text, std::size_t offset) {
     const std::string_view row = before.substr(before.rfind('\n') + 1);
     const auto column = 1 + std::count_if(row.begin(), row.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
     return "line " + std::to_string(line) + ", column " + std::to_string(column);
-}
-
-/// Whether PyTorch has devices that are called so.
-bool names_device(std::string_view text) {
-    const std::string_view kind = text.substr(0, text.find(':'));
-    return kind == "cpu" || kind == "cuda" || kind == "disk" || kind == "mps" || kind == "meta";
 }
 
 /// Follows a file without keeping it.

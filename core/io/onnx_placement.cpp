@@ -72,11 +72,6 @@ const onnx::TensorProto* external_tensor(const onnx::GraphProto& graph) {
     return found == graph.initializer().end() ? nullptr : &*found;
 }
 
-Path folder_of(const Path& file) {
-    std::error_code error;
-    return std::filesystem::weakly_canonical(file, error).parent_path();
-}
-
 }  // namespace
 
 std::optional<std::string> onnx_placement_text(const Path& file) {
@@ -87,13 +82,8 @@ std::optional<std::string> onnx_placement_text(const Path& file) {
     return {};
 }
 
-void write_onnx_placement(const Path& model_file, const Placement& placement, const Problem& problem, const Path& out, bool multi_device) {
+OnnxPlacement onnx_placement(const Path& model_file, const Placement& placement, const Problem& problem, bool multi_device) {
     onnx::ModelProto model = read_whole_onnx_model(model_file);
-    if (const onnx::TensorProto* tensor = external_tensor(model.graph()); tensor != nullptr && folder_of(model_file) != folder_of(out)) {
-        throw InputError(printable(out.string(), 4096), "",
-                         "cannot be written there: weights of the model such as " + in_quotes(tensor->name()) +
-                             " are in files beside it; write it into the same folder, " + in_quotes(folder_of(model_file).string()));
-    }
     auto& properties = *model.mutable_metadata_props();
     properties.erase(std::remove_if(properties.begin(), properties.end(), [](const auto& entry) { return entry.key() == kPlacementKey; }),
                      properties.end());
@@ -127,12 +117,13 @@ void write_onnx_placement(const Path& model_file, const Placement& placement, co
         fields.AddLengthDelimited(kModelConfiguration, configuration(*problem.machine));
         model.set_ir_version(std::max(model.ir_version(), kMultiDeviceVersion));
     }
-    std::string content;
-    if (!model.SerializeToString(&content)) {
-        throw InputError(printable(out.string(), 4096), "",
-                         "cannot be written: the model exceeds 2 GB; save it with its weights in external data");
+    OnnxPlacement written;
+    if (const onnx::TensorProto* tensor = external_tensor(model.graph())) written.external_tensor = tensor->name();
+    if (!model.SerializeToString(&written.content)) {
+        throw InputError(printable(model_file.string(), 4096), "",
+                         "exceeds 2 GB with the placement; save it with its weights in external data");
     }
-    write_file(out, content);
+    return written;
 }
 
 }  // namespace placewright

@@ -8,8 +8,9 @@
 #include "core/io/chrome_trace.hpp"
 #include "core/io/device_map.hpp"
 #include "core/io/dot_file.hpp"
-#include "core/io/gpu_number.hpp"
+#include "core/io/torch_devices.hpp"
 #include "core/io/json.hpp"
+#include "core/io/readers.hpp"
 #include "core/io/split_points.hpp"
 
 namespace placewright {
@@ -100,11 +101,31 @@ Placement repair_device_map(const PlacedNetwork& placed) {
     return placed_by_modules(placed, form);
 }
 
+template <bool multi_device>
+WrittenPlacement onnx_model(const PlacedNetwork& placed) {
+    if (!is_onnx(placed.network_file))
+        throw PlacementError("the network was not read from an ONNX model, which is what the placement is written into: choose another format");
+    OnnxPlacement written = onnx_placement(placed.network_file, placed.placement, *placed.problem, multi_device);
+    WrittenPlacement result{std::move(written.content), {}};
+    if (!written.external_tensor.empty()) {
+        result.warnings.push_back("weights such as " + in_quotes(written.external_tensor) + " are in files beside " +
+                                  in_quotes(placed.network_file.filename().string()) + ": the model must be in the same folder, " +
+                                  in_quotes(std::filesystem::absolute(placed.network_file).parent_path().string()));
+    }
+    return result;
+}
+
+std::string onnx_snippet(const std::string& path) {
+    return "import json\nimport onnx\n\nmodel = onnx.load(" + in_python(path) +
+           ")\nproperties = {entry.key: entry.value for entry in model.metadata_props}\n"
+           "placement = json.loads(properties[\"placewright.placement\"])[\"placement\"]  # device of each node\n";
+}
+
 const std::array kFormats{
     PlacementFormat{
         .id = "placement",
         .title = "Placewright placement",
-        .help = "The device of each op by name; the Python package applies it, the window and the command line read it",
+        .help = "The device of each op by name; read here, and applied by the Python package",
         .suffix = ".placement.json",
         .snippet =
             [](const std::string& path) { return "import placewright\n\nmodel = placewright.apply(model, " + in_python(path) + ")\n"; },
@@ -125,7 +146,7 @@ const std::array kFormats{
                     .repair = repair_device_map<DeviceMapForm::full>},
     PlacementFormat{.id = "pipeline",
                     .title = "PyTorch pipeline split points",
-                    .help = "Where torch.distributed.pipelining cuts the model, for placements that are a chain of stages",
+                    .help = "Where torch.distributed.pipelining cuts a chain of stages",
                     .suffix = ".pipeline.json",
                     .snippet =
                         [](const std::string& path) {
@@ -147,6 +168,20 @@ const std::array kFormats{
                                    "    build_model()\n";
                         },
                     .write = tensorflow_devices},
+    PlacementFormat{.id = "onnx",
+                    .title = "ONNX model with the placement",
+                    .help = "The opened model with the device of each node in its metadata, which every reader keeps",
+                    .suffix = ".onnx",
+                    .snippet = onnx_snippet,
+                    .write = onnx_model<false>,
+                    .is_text = false},
+    PlacementFormat{.id = "onnx-multi-device",
+                    .title = "ONNX model for several devices",
+                    .help = "The same with the hints of IR version 11 (ONNX 1.18) beside it, which older programs refuse",
+                    .suffix = ".onnx",
+                    .snippet = onnx_snippet,
+                    .write = onnx_model<true>,
+                    .is_text = false},
     PlacementFormat{.id = "chrome-trace",
                     .title = "Chrome trace",
                     .help = "The simulated step as a timeline for Perfetto and chrome://tracing",

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "core/io/gpu_number.hpp"
 #include "core/io/json.hpp"
 #include "core/io/name_list.hpp"
+#include "core/io/torch_devices.hpp"
 
 namespace placewright {
 namespace {

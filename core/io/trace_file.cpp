@@ -23,8 +23,7 @@ namespace placewright {
 namespace {
 
 constexpr std::size_t kMostEvents = 10'000'000;
-constexpr std::size_t kMostNames = 1'000'000;
-constexpr std::size_t kMostLanes = 100'000;
+constexpr std::size_t kMostText = std::size_t{256} << 20;  // bytes of names
 constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;
 constexpr std::uint64_t kMostString = std::uint64_t{8} << 20;
 constexpr std::size_t kMostDepth = 64;
@@ -177,15 +176,14 @@ public:
     bool end_object() override {
         if (in_events_ && depth_ == event_depth_) {
             add_event();
-            if (trace.events.size() >= kMostEvents || trace.names.size() >= kMostNames || lanes_.size() >= kMostLanes) {
-                trace.broken = "it has more than " + format_count(double(kMostEvents)) + " events, " + format_count(double(kMostNames)) +
-                               " names or " + format_count(double(kMostLanes)) + " threads, which is the most that is read";
-                return false;
-            }
         } else if (depth_ == 3 && root_key_ == "deviceProperties") {
-            device_names_.try_emplace(device_id_, device_name_);
+            if (device_names_.try_emplace(device_id_, device_name_).second)
+                kept_bytes_ += device_id_.size() + device_name_.size() + kPerName;
         }
-        return leave();
+        if (trace.events.size() < kMostEvents && kept_bytes_ <= kMostText) return leave();
+        trace.broken = "it has more than " + format_count(double(kMostEvents)) + " events or " + format_bytes(double(kMostText)) +
+                       " of names, which is the most that is read";
+        return false;
     }
     bool end_array() override {
         if (in_events_ && depth_ + 1 == event_depth_) {
@@ -220,7 +218,6 @@ private:
         LaneKey key;
         std::string name;
         std::int64_t sort_index = 0;
-        bool sorted = false;
         std::vector<Begun> begun;
     };
     struct Process {
@@ -255,12 +252,18 @@ private:
 
     std::uint32_t id_of(const std::string& name) {
         const auto [known, is_new] = name_ids_.try_emplace(name, static_cast<std::uint32_t>(trace.names.size()));
-        if (is_new) trace.names.push_back(name);
+        if (is_new) {
+            trace.names.push_back(name);
+            kept_bytes_ += 2 * name.size() + kPerName;
+        }
         return known->second;
     }
     std::uint32_t lane_id() {
         const auto [known, is_new] = lane_ids_.try_emplace(LaneKey{pid_, tid_}, static_cast<std::uint32_t>(lanes_.size()));
-        if (is_new) lanes_.push_back({known->first, {}, 0, false, {}});
+        if (is_new) {
+            lanes_.push_back({known->first, {}, 0, {}});
+            kept_bytes_ += 2 * (pid_.size() + tid_.size()) + kPerName;
+        }
         return known->second;
     }
 
@@ -281,6 +284,7 @@ private:
             Lane& lane = lanes_[lane_id()];
             if (lane.begun.size() >= kMostOpen) return bad("lies in too many others");
             lane.begun.push_back({id_of(name_), id_of(cat_), *start_ns});
+            kept_bytes_ += sizeof(Begun);
             return;
         }
         TraceEvent event;
@@ -308,6 +312,7 @@ private:
         trace.events.push_back(event);
     }
     void add_metadata() {
+        kept_bytes_ += pid_.size() + arg_name_.size() + arg_labels_.size() + kPerName;
         Process& process = processes_[pid_];
         if (name_ == "process_name") process.name = arg_name_;
         if (name_ == "process_labels") process.labels = arg_labels_;
@@ -316,7 +321,9 @@ private:
         if (name_ == "thread_sort_index") lanes_[lane_id()].sort_index = whole(arg_sort_index_, 0);
     }
 
+    static constexpr std::size_t kPerName = 200;  ///< bytes that a name takes beside its text
     std::size_t depth_ = 0, event_depth_ = 0;
+    std::size_t kept_bytes_ = 0;
     bool in_events_ = false, in_args_ = false, complete_ = false, is_list_ = false;
     std::string root_key_;
     std::string* field_ = nullptr;  ///< where the next value goes

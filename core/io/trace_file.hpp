@@ -56,7 +56,8 @@ bool is_trace(const Path& file);
 /// Reads a bare list of events (whose "]" may be missing) or an object with "traceEvents", also packed by gzip, as a stream. Times are read
 /// digit by digit to nanoseconds, strings too; process and thread ids may be strings. Complete events ("X") and pairs of begin and end
 /// ("B", "E") are kept, names of processes and threads ("M") used; all others are counted. A file that breaks off, or is no JSON from some
-/// place on, gives what stands before. At most 10 million events, 4 GiB unpacked. Throws InputError if nothing could be read. O(n log n).
+/// place on, gives what stands before. At most 10 million events, 256 MiB of names, strings of 8 MiB, 4 GiB unpacked. Throws InputError if
+/// nothing could be read. O(n log n).
 TraceFile read_trace(const Path& file);
 
 }  // namespace placewright

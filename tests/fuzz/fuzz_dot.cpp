@@ -2,10 +2,11 @@
 // Any bytes as Graphviz DOT.
 #include "core/io/input_error.hpp"
 #include "core/io/readers.hpp"
-#include "tests/fuzz/memory_file.hpp"
+#include "tests/fuzz/fuzz.hpp"
 
 int fuzz(const std::uint8_t* data, std::size_t size) {
-    const auto file = placewright::fuzz::memory_file(data, size);
+    const MemoryFile memory(data, size);
+    const placewright::Path file = memory.path();
     placewright::is_dot(file);
     try {
         placewright::read_dot(file, {});
@@ -13,4 +14,9 @@ int fuzz(const std::uint8_t* data, std::size_t size) {
         // What is refused is refused in this way alone.
     }
     return 0;
+}
+
+std::vector<std::string> seeds() {
+    return {R"(digraph g { a [kind="conv2d", flops=10, parameter_bytes=4, bytes=8]; b [label="relu", shape="2x3"]; a -> b; })",
+            "strict graph { a -- b -- c }", "digraph { subgraph cluster_0 { node [bytes=4]; \"x:1\" } \"x:1\" -> y:out /* no */ -> z // yes\n }"};
 }

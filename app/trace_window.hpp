@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+
+#include <QWidget>
+
+#include "app/background.hpp"
+#include "core/io/trace_file.hpp"
+#include "widgets/timeline_data.hpp"
+
+class QLabel;
+
+namespace placewright {
+
+class TimelineView;
+
+/// A trace as the timeline draws it: its lanes are devices, with a stream for each row, and each name that occurs is an op. Lanes beyond
+/// the first 256 that have events are left out.
+std::shared_ptr<const TimelineData> traceTimeline(const TraceFile& trace);
+
+/// A measured run: the timeline of a trace file with what was found in it. Reads in the background; goes when it is closed.
+class TraceWindow : public QWidget {
+    Q_OBJECT
+public:
+    explicit TraceWindow(const QString& file, QWidget* parent = nullptr);
+    ~TraceWindow() override;
+
+    bool isReading() const { return m_lane.busy(); }
+    TimelineView* timelineView() const { return m_timeline; }
+
+private:
+    TimelineView* m_timeline = nullptr;
+    QLabel* m_report = nullptr;
+
+    Background::Lane m_lane;
+    Background m_background{1};  ///< last: its destructor waits for the work
+};
+
+}  // namespace placewright
