@@ -8,9 +8,11 @@
 #include <QTest>
 
 #include "core/graph/kinds.hpp"
+#include "core/graph/networks.hpp"
 #include "core/io/files.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/onnx_model.hpp"
+#include "core/io/placement_formats.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/onnx_models.hpp"
 
@@ -74,7 +76,9 @@ private:
         return file;
     }
     NetworkFile read(const OnnxModel& model, std::optional<std::int64_t> batch = {}, const std::map<std::string, std::int64_t>& dims = {}) {
-        return read_network(write("net.onnx", model.bytes()), batch, dims);
+        ReadOptions options(batch);
+        options.dims = dims;
+        return read_network(write("net.onnx", model.bytes()), options);
     }
     QString error(const std::function<void()>& call) {
         try {

@@ -396,7 +396,7 @@ private Q_SLOTS:
             ids << QString::fromUtf8(format.id.data(), qsizetype(format.id.size()));
             QVERIFY(!format.title.empty() && !format.help.empty() && format.suffix.starts_with('.'));
             QVERIFY(format.snippet("a \"b\".json").find("b") != std::string::npos);
-            QVERIFY(!format.write(placed).content.empty());
+            if (format.is_text) QVERIFY(!format.write(placed).content.empty());  // others need the model that was opened
             QCOMPARE(find_placement_format(format.id), &format);
         }
         QCOMPARE(ids.removeDuplicates(), 0);

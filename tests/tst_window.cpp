@@ -190,10 +190,10 @@ private Q_SLOTS:
         QVERIFY(shown.dropFile(file));
         QVERIFY(shown.waitUntilIdle());
         QCOMPARE(shown.document.problem()->forward->batch(), std::int64_t{32});
-        QCOMPARE(shown.document.options().batch, std::optional<std::int64_t>(32));
+        QCOMPARE(shown.document.options().reading.batch, std::optional<std::int64_t>(32));
         QVERIFY(shown.message().contains(QLatin1String("1 of 3 ops are estimated")));
         JobOptions options = shown.document.options();
-        options.batch = 4;
+        options.reading.batch = 4;
         shown.document.setOptions(options);
         QVERIFY(shown.waitUntilIdle());
         QCOMPARE(shown.document.problem()->forward->batch(), std::int64_t{4});
