@@ -105,7 +105,7 @@ void report_estimated(const std::string& file, const NetworkFile& network) {
 }
 
 void ReadingArguments::add_to(CLI::App& command) {
-    usage::add_repeated(command, "--dim", dims, "Another extent that an ONNX model leaves open, by its name (sequence=128)", "NAME=N");
+    usage::add_repeated(command, "--dim", dims, "Another extent that an ONNX model leaves open", "NAME=N");
     usage::add_repeated(command, "--input", inputs, "An input of a TorchScript model (1x128:int64)",
                         "SHAPE");
     command.add_flag("--run", run, "Let a TorchScript model run where only that tells sizes");

@@ -309,7 +309,7 @@ void TestTraining::wholeNumbersCarryNoGradient() {
     builder.add(make_op({"y", "add", 1}), {"rows", "best:1"});
     const Graph graph = training_graph(builder.build());
     QCOMPARE(text(graph, 4), (QStringList{"y/backward (backward, 1): y -> 8 8", "rows/backward (backward, 1): y/backward p best -> 8",
-                                          "best/backward (backward, 1): y/backward:1 p best best:1 -> 8",
+                                          "best/backward (backward, 1): y/backward:1 best best:1 -> 8",
                                           "p/weight_gradient (backward, 10): best/backward rows/backward -> 8",
                                           "p/update (update, 4): p/weight_gradient ->"}));
 }

@@ -511,9 +511,10 @@ constexpr std::array kFamilies{
     Family{"max_pool2d avg_pool2d adaptive_max_pool2d adaptive_avg_pool2d", at<-3>, same_channels},
     Family{"max_pool3d avg_pool3d adaptive_max_pool3d adaptive_avg_pool3d", at<-4>, same_channels},
     Family{"pixel_shuffle", at<-3>, same_channels, single},
+    Family{"pixel_unshuffle", at<-3>, same_channels, shared_ends},
     Family{"layer_norm rms_norm", kept, over_last_dimensions},
     Family{"softmax log_softmax normalize cumsum gather", kept, over_other_dimension},
-    Family{"index_select", kept, selected},
+    Family{"index_select topk", kept, selected},
     Family{.kinds = "local_response_norm", .never = "it normalizes over neighbouring channels"},
 
     Family{
@@ -521,19 +522,21 @@ constexpr std::array kFamilies{
         "log pow sqrt rsqrt neg round sign dropout dropout1d dropout2d dropout3d alpha_dropout clone contiguous identity detach add sub "
         "mul "
         "div masked_fill where eq ge gt le lt ne mse_loss l1_loss smooth_l1_loss kl_div binary_cross_entropy "
-        "binary_cross_entropy_with_logits",
+        "binary_cross_entropy_with_logits erf sin cos reciprocal softsign threshold remainder maximum minimum ceil floor to "
+        "quantize_per_tensor dequantize isinf isnan logical_and logical_not logical_or logical_xor bitwise_and bitwise_not bitwise_or",
         kept, each_aligned},
     Family{"expand", aligned, each_aligned},
     Family{"glu", kept, gated},
     Family{"cat", kept, joined},
     Family{"stack", or_customary<stacked>, carries<stacked>},
     Family{"pad narrow slice split chunk", kept, leaves},
-    Family{"select unbind mean sum argmax argmin", or_customary<reduced>, carries<reduced>},
+    Family{"select unbind mean sum prod var norm logsumexp argmax argmin", or_customary<reduced>, carries<reduced>},
     Family{"max min", or_customary<reduced>, extreme},
     Family{"flatten unflatten reshape view squeeze unsqueeze", or_customary<reshaped>, carries<reshaped>, shared_ends},
     Family{"permute transpose", or_customary<permuted>, carries<permuted>},
 
-    Family{.kinds = "input constant", .never = "its values come from outside"},
+    Family{.kinds = "repeat roll flip tril triu scatter", .never = "where its elements come from depends on their places"},
+    Family{.kinds = "input constant arange full", .never = "its values come from outside"},
     Family{.kinds = "lstm gru rnn", .never = "each step reads all hidden units of the step before; split a network of cells"},
     Family{.kinds = "cross_entropy nll_loss", .never = "a loss over classes needs all of them"},
 };

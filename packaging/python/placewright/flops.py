@@ -108,7 +108,10 @@ _FORMULAS: Dict[str, Formula] = {
     **dict.fromkeys(("softmax", "log_softmax"), _each(5)),
     **dict.fromkeys((f"{pool}_pool{rank}d" for pool in ("max", "avg") for rank in (1, 2, 3)), _pool),
     **dict.fromkeys((f"adaptive_{pool}_pool{rank}d" for pool in ("max", "avg") for rank in (1, 2, 3)), _each_input(1)),
-    **dict.fromkeys(("mean", "sum", "max", "min", "cumsum", "argmax", "argmin", "nll_loss"), _each_input(1)),
+    **dict.fromkeys(("mean", "sum", "prod", "max", "min", "cumsum", "argmax", "argmin", "nll_loss"), _each_input(1)),
+    "norm": _each_input(2),
+    "logsumexp": _each_input(3),
+    "var": _each_input(4),
     **dict.fromkeys(("cross_entropy", "kl_div"), _each_input(4)),
     **dict.fromkeys(("mse_loss", "l1_loss"), _each_input(3)),
     "smooth_l1_loss": _each_input(5),
@@ -118,12 +121,19 @@ _FORMULAS: Dict[str, Formula] = {
     **dict.fromkeys(("gru", "gru_cell"), _cells(3, 12)),
     **dict.fromkeys(("rnn", "rnn_cell"), _cells(1, 3)),
     **dict.fromkeys(
-        "relu sigmoid tanh exp log sqrt pow abs neg round sign add sub mul div dropout dropout1d dropout2d dropout3d".split(), _each(1)
+        (
+            "relu sigmoid tanh exp log sqrt pow abs neg round sign add sub mul div dropout dropout1d dropout2d dropout3d"
+            " erf sin cos ceil floor reciprocal remainder maximum minimum"
+        ).split(),
+        _each(1),
     ),
+    **dict.fromkeys(("threshold", "dequantize"), _each(2)),
+    **dict.fromkeys(("softsign", "quantize_per_tensor"), _each(3)),
     **dict.fromkeys(
         (
             "embedding cat stack clone contiguous pad pixel_shuffle gather index_select masked_fill where one_hot eq ge gt le lt ne"
-            " index_put copy roll flip bernoulli fill zero"
+            " index_put copy roll flip bernoulli fill zero pixel_unshuffle repeat to tril triu arange full isinf isnan"
+            " logical_and logical_not logical_or logical_xor bitwise_and bitwise_not bitwise_or scatter"
         ).split(),
         _none,
     ),
