@@ -104,9 +104,9 @@ void PredictArguments::add_to(CLI::App& command) {
     merge_below_ = command.get_option("--merge-below");
     objective_ = command.get_option("--objective");
     memory_rule_ = command.get_option("--memory-rule");
-    command.get_option("--group")->description("Which ops move together, see below; else as the policy was trained");
-    command.get_option("--objective")->description("What is minimised, see below; else as the policy was trained");
-    command.get_option("--memory-rule")->description("What overflowing memory adds to the score; else as the policy was trained");
+    command.get_option("--group")->description("Which ops move together; else as in the training");
+    command.get_option("--objective")->description("What is minimised; else as in the training");
+    command.get_option("--memory-rule")->description("What overflowing memory adds; else as in the training");
     command.add_flag("--best", best, "Simulate all placements on the way to the last one, take the best");
     command.add_option("--episodes", episodes, "Draw so many more placements, take the best")
         ->check(usage::whole_number(0, 1'000'000))

@@ -330,7 +330,7 @@ void TrainArguments::add_to(CLI::App& command) {
         ->check(usage::positive_number(1e9, "a number above 0"))
         ->type_name("S")
         ->capture_default_str();
-    command.add_flag("--resume", resume, "Go on with the policy in --out, if it is there; maybe for more --updates");
+    command.add_flag("--resume", resume, "Go on with the policy in --out, if it is there; or further");
     command.add_option("--curve", curve, "Write the learning curve as a table")->type_name("OUT");
 }
 
