@@ -302,7 +302,7 @@ void ExperimentArguments::add_to(CLI::App& command) {
     command.add_option("--evaluations", evaluations, "Placements that a search scores; else see below")
         ->check(usage::whole_number(1, 1'000'000'000'000))
         ->type_name("N");
-    command.add_option("--updates", updates, "Updates of a training on one network (on several: half for each); see below")
+    command.add_option("--updates", updates, "Updates of a training on one network (on several: half for each)")
         ->check(usage::whole_number(1, 1'000'000'000))
         ->type_name("N");
     command.add_option("--count", count, "Networks of a family (the paper: 32), orders; else see below")
