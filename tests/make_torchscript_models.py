@@ -114,6 +114,23 @@ class Sum(nn.Module):
         return {"y": y, "total": total}
 
 
+class Writes(nn.Module):
+    """Would write a file where it is called."""
+
+    def forward(self, x):
+        torch.save("not asked for", "written_by_a_model.txt")
+        return x + 1
+
+
+class Cells(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(4, 6, num_layers=2)
+
+    def forward(self, x):
+        return self.lstm(x)[0]
+
+
 def traced(model, *inputs):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # sizes that a trace keeps as numbers
@@ -157,6 +174,10 @@ MODELS = {
     "scripted_resnet18": lambda: torch.jit.script(light(torchvision.models.resnet18(weights=None).eval())),
     "by_sizes": lambda: scripted_sum(False),
     "by_numbers": lambda: scripted_sum(True),
+    "writes": lambda: torch.jit.script(Writes()),
+    "scripted_lstm": lambda: torch.jit.script(Cells()),
+    "traced_lstm": lambda: traced(Cells(), torch.zeros(5, 2, 4)),
+    "encoder_layer": lambda: traced(nn.TransformerEncoderLayer(16, 2, 32), torch.zeros(5, 2, 16)),
 }
 
 

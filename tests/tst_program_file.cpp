@@ -79,6 +79,17 @@ private Q_SLOTS:
         QCOMPARE(totals(graph).parameter_bytes, 4 * (800 + 64 + 8));
     }
 
+    void viewOfAParameterHasItsOwnShape() {
+        Program program;
+        program.inputs = {value("x", {16, 8})};
+        program.parameters = {weight("w", {16, 1000})};
+        program.nodes = {Node{.name = "turn", .kind = "transpose", .inputs = {"w"}, .outputs = {value("t", {1000, 16})}},
+                         Node{.name = "product", .kind = "matmul", .inputs = {"t", "x"}, .outputs = {value("y", {1000, 8})}}};
+        const Graph graph = network_of("net.onnx", std::move(program)).graph;
+        QCOMPARE(graph.op(*graph.find("product")).flops, 2.0 * 1000 * 8 * 16);
+        QCOMPARE(graph.op(*graph.find("product")).parameter_bytes, 4 * 16'000);
+    }
+
     void numbersOfTheProgramAreNoOps() {
         Program program = tied();
         program.parameters.push_back({"shape", "", make_tensor({3}, DType::int64), false});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // TorchScript files that make_torchscript_models.py wrote.
+#include <QDir>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -170,6 +171,35 @@ private Q_SLOTS:
         }
         const Graph run = read_network(model("by_numbers"), example({"3x2x4"}, {}, true)).graph;
         QVERIFY(std::ranges::none_of(run.ops(), [](const Op& op) { return op.kind == "relu"; }));  // a sum of zeros is not above zero
+    }
+
+    void nothingButTensorsIsTouched() {
+        const QTemporaryDir folder;
+        const QString before = QDir::currentPath();
+        QDir::setCurrent(folder.path());
+        for (const bool run : {false, true}) {
+            const std::string error = error_of(model("writes"), example({"2x3"}, {}, run));
+            QVERIFY2(error.find("aten::save") != std::string::npos && error.find("which reading a model never does") != std::string::npos, error.c_str());
+        }
+        QDir::setCurrent(before);
+        QVERIFY(QDir(folder.path()).isEmpty());
+    }
+
+    void recurrentLayersHaveTheirWeights() {
+        const Graph scripted = read_network(model("scripted_lstm"), example({"5x2x4"})).graph;
+        const Graph traced = read_network(model("traced_lstm"), example({"5x2x4"})).graph;
+        QCOMPARE(placewright::totals(scripted).parameter_bytes, 4 * (2 * 24 * 6 + 24 * (4 + 6) + 4 * 24));
+        QCOMPARE(placewright::totals(scripted).parameter_bytes, placewright::totals(traced).parameter_bytes);
+        const auto lstm = std::ranges::find(scripted.ops(), "lstm", &Op::kind);
+        QVERIFY(lstm != scripted.ops().end() && lstm->flops > 0);
+        const QString names = QString::fromStdString(lstm->attributes.at("parameters"));
+        QVERIFY2(names.contains("lstm.weight_ih_l0") && names.contains("lstm.bias_hh_l1") && !names.contains("_flat"), qPrintable(names));
+    }
+
+    void transposedTensorsAreMadeContiguous() {
+        const Graph graph = read_network(model("encoder_layer"), example({"5x2x16"})).graph;
+        QCOMPARE(graph.ops().back().outputs[0].shape.value(), (std::vector<std::int64_t>{5, 2, 16}));
+        QCOMPARE(placewright::totals(graph).parameter_bytes, 4 * (3 * 16 * 16 + 3 * 16 + 16 * 16 + 16 + 2 * 16 * 32 + 32 + 16 + 4 * 16));
     }
 
     void runningGivesTheSameNetwork() {

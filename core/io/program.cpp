@@ -29,6 +29,7 @@ struct Source {
     From from = From::node;
     std::size_t index = 0;
     std::uint32_t output = 0;
+    const Program::Value* view = nullptr;  ///< of a parameter: as what its readers see it
 };
 
 class Importer {
@@ -107,9 +108,13 @@ private:
             const auto alias = view_of_parameter(node);
             foldable_[i] = alias.has_value() || is_constant(node);
             for (std::uint32_t output = 0; output < node.outputs.size(); ++output) {
-                if (!node.outputs[output].name.empty())
-                    define(node.outputs[output].name, alias ? *alias : Source{Source::From::node, i, output},
-                           "node " + in_quotes(node.name));
+                if (node.outputs[output].name.empty()) continue;
+                Source source{Source::From::node, i, output};
+                if (alias) {
+                    source = *alias;
+                    source.view = &node.outputs[output];
+                }
+                define(node.outputs[output].name, source, "node " + in_quotes(node.name));
             }
         }
     }
@@ -255,7 +260,7 @@ private:
             const Tensor* tensor = nullptr;
             switch (source.from) {
                 case Source::From::parameter:
-                    tensor = &program_.parameters[source.index].tensor;
+                    tensor = source.view != nullptr && source.view->tensor ? &*source.view->tensor : &program_.parameters[source.index].tensor;
                     if (is_op(source.index)) {
                         op.inputs.push_back({parameter_op_[source.index], 0});
                     } else if (std::ranges::find(held, source.index) == held.end()) {

@@ -312,6 +312,7 @@ private:
                 run_loop(node, frame, scope);
                 return;
             case c10::prim::Print:
+            case c10::aten::warn:
             case c10::prim::Exit:
                 for (const jit::Value* output : node.outputs()) frame[output] = IValue();
                 return;
@@ -365,6 +366,15 @@ private:
         const std::string path = owner->second.empty() ? name : owner->second + '.' + name;
         if (value.isObject()) {
             if (value.type()->is_module()) paths_.emplace(value.toObject().get(), path);
+        } else if (value.isTensorList()) {
+            // Recurrent layers list their weights once more: they are called as the attributes that have them.
+            const c10::ClassType& type = *object->type();
+            for (std::size_t slot = 0; slot < type.numAttributes(); ++slot) {
+                if (type.is_parameter(slot) || type.is_buffer(slot)) attribute(object, type.getAttributeName(slot));
+            }
+            c10::List<at::Tensor> items;
+            for (const at::Tensor& tensor : value.toTensorVector()) items.push_back(parameter(tensor, path, type, name));
+            return items;
         } else if (value.isTensor() && value.toTensor().defined()) {
             return parameter(value.toTensor(), path, *object->type(), name);
         }
@@ -515,10 +525,19 @@ private:
         }
     }
 
+    /// Whether an operator may change anything but tensors: files (aten::save, aten::from_file), the random numbers of this program,
+    /// other computers. Only what PyTorch itself brings is known.
+    static bool reaches_out(const jit::Node& node) {
+        const std::string_view name = node.kind().toQualString();
+        const bool of_pytorch = name.starts_with("aten::") || name.starts_with("prim::") || name.starts_with("quantized::");
+        return !of_pytorch || node.hasSideEffects() || name == "aten::save" || name == "aten::from_file" || name == "aten::manual_seed";
+    }
+
     std::vector<IValue> execute(jit::Node& node, const std::vector<IValue>& inputs) const {
         if (!run_) {
             if (auto known = result_by_shape(node, inputs)) return *std::move(known);
         }
+        if (reaches_out(node)) fail(node, "would do more than compute tensors, which reading a model never does");
         std::vector<IValue> stack = inputs;
         node.getOperation()(stack);
         for (const IValue& value : stack) {
@@ -556,6 +575,10 @@ private:
         }
         if (!first_is_meta) return {};
         const at::Tensor first = inputs[0].toTensor();
+        const IValue* const format = given("memory_format");
+        const bool packed = op == "contiguous" || (op == "clone" && format != nullptr && format->isInt() &&
+                                                   format->toInt() == static_cast<std::int64_t>(at::MemoryFormat::Contiguous));
+        if (packed && !(op == "contiguous" && first.is_contiguous())) return one(at::empty(first.sizes(), first.options()));
         if (is_like_first(op)) {
             const IValue* const train = given("train");
             const bool same = op.ends_with('_') || (train != nullptr && train->isBool() && !train->toBool() && op.ends_with("dropout")) ||
