@@ -141,9 +141,13 @@ ExportDialog::ExportDialog(Document* document, QWidget* parent) : QDialog(parent
     layout->addLayout(columns, 1);
     layout->addLayout(bottom);
 
-    const QString folder = QSettings().value(QStringLiteral("exportFolder"), QDir::homePath()).toString();
+    // Beside the network, and called as it; one that ships has no place of its own.
+    const QFileInfo network(m_document->networkFile());
+    const bool isOwn = network.isAbsolute() && network.isFile();
+    const QString folder =
+        QSettings().value(QStringLiteral("exportFolder"), isOwn ? network.absolutePath() : QDir::homePath()).toString();
     m_suffix = placement_formats().front().suffix;
-    QString stem = QString::fromStdString(m_document->problem()->forward->name());
+    QString stem = isOwn ? network.completeBaseName() : QString::fromStdString(m_document->problem()->forward->name());
     stem.replace(QLatin1Char('/'), QLatin1Char('_'));
     m_file->setText(QDir(folder).filePath(stem + text(m_suffix)));
 

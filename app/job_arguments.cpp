@@ -54,11 +54,23 @@ std::string only_model(const std::string& machine) {
     return model;
 }
 
+/// Times of a model that no device is would have no effect.
+void expect_model(const std::string& machine, const std::string& model, const std::string& argument) {
+    if (machine.empty() || model.empty()) return;
+    std::vector<std::string> models;
+    for (const Device& device : read_machine(find_machine_file(machine)).devices()) {
+        if (std::ranges::find(models, device.model) == models.end()) models.push_back(device.model);
+    }
+    if (std::ranges::find(models, model) == models.end())
+        throw UsageError("--times " + argument + ": no device of " + machine + " is a " + model + "; there are " + usage::joined(models, ", "));
+}
+
 /// The graph with the times of a trace, "TRACE" or "TRACE=MODEL".
 Graph timed(const Graph& graph, const std::string& argument, const std::string& machine) {
     const std::size_t equals = std::filesystem::exists(argument) ? std::string::npos : argument.rfind('=');
     const std::string file = argument.substr(0, equals);
     std::string model = equals == std::string::npos ? "" : argument.substr(equals + 1);
+    expect_model(machine, model, argument);
     const TraceFile trace = read_trace(file);
     OpTimes times = op_times(trace, graph, model);
     if (times.by_op.empty() && times.without_model > 0) {
@@ -70,7 +82,8 @@ Graph timed(const Graph& graph, const std::string& argument, const std::string& 
     if (times.by_op.empty())
         throw InputError(file, "",
                          "no event has the name of an op of " + graph.name() + ", such as " +
-                             in_quotes(graph.op(static_cast<OpId>(graph.size() - 1)).name));
+                             in_quotes(graph.op(static_cast<OpId>(graph.size() - 1)).name) +
+                             ", or of a module: record modules by name (torch.profiler.record_function), as placewright.benchmark does");
     for (const std::string& line : trace.report()) std::cerr << printable(file + ": " + line, 8192) << '\n';
     std::cerr << printable(file + ": " + times.report(graph), 8192) << '\n';
     return with_times(graph, times);

@@ -88,7 +88,7 @@ int run(QApplication& app) {
     parser.setApplicationDescription(QStringLiteral("Decides on which device each operation of a neural network runs."));
     parser.addHelpOption();
     parser.addVersionOption();
-    parser.addPositionalArgument(QStringLiteral("FILE"), QStringLiteral("Network file, or the name of one that ships."),
+    parser.addPositionalArgument(QStringLiteral("FILE"), QStringLiteral("Network or trace file, or the name of a network that ships."),
                                  QStringLiteral("[FILE]"));
     const auto add = [&parser](const char* name, const char* help, const char* value = "") {
         QCommandLineOption option(QString::fromLatin1(name), QString::fromLatin1(help), QString::fromLatin1(value));
@@ -138,7 +138,7 @@ int run(QApplication& app) {
     }
     window.show();
     const Script script(&window, {parser.isSet(optimize), parser.values(screenshot), parser.isSet(quit)});
-    if (!parser.positionalArguments().isEmpty()) window.document()->openNetwork(parser.positionalArguments().front());
+    if (!parser.positionalArguments().isEmpty()) window.openArgument(parser.positionalArguments().front());
     return QApplication::exec();
 }
 

@@ -672,6 +672,14 @@ void MainWindow::openDialog() {
     openPath(path);
 }
 
+void MainWindow::openArgument(const QString& text) {
+    if (is_trace(text.toStdString())) {
+        openTrace(text);
+    } else {
+        m_document->openNetwork(text);
+    }
+}
+
 void MainWindow::openPath(const QString& path) {
     m_message->hide();
     if (is_trace(path.toStdString())) {

@@ -47,6 +47,8 @@ public:
     explicit MainWindow(QWidget* parent = nullptr);
     ~MainWindow() override;
 
+    /// Opens what the program was called with: a network, the name of one that ships, or a trace.
+    void openArgument(const QString& text);
     Document* document() const { return m_document.get(); }
     GraphView* graphView() const { return m_graph; }
     TimelineView* timelineView() const { return m_timeline; }

@@ -104,6 +104,7 @@ inline void add_repeated(CLI::App& command, const std::string& name, std::vector
                          const std::string& type) {
     command.add_option(name, values, help + "; may be repeated")
         ->expected(1)
+        ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->type_name(type);
 }

@@ -453,13 +453,10 @@ void Trainer::learn(std::span<const Outcome> outcomes) {
         point.cost_spread += beside * beside / workers;
     }
     point.cost_spread = std::sqrt(point.cost_spread);
-    double known = 0;
     for (std::size_t i = 0; i < graphs_.size(); ++i) {
-        if (state_.best[i].placement.empty()) continue;
-        point.best_cost += policy_cost(state_.best[i].score, graphs_[i].reference_s);
-        ++known;
+        const double cost = state_.best[i].placement.empty() ? 1 : policy_cost(state_.best[i].score, graphs_[i].reference_s);
+        point.best_cost += cost / static_cast<double>(graphs_.size());
     }
-    point.best_cost /= std::max(known, 1.0);
 
     const std::vector<std::vector<double>> worth = advantages(outcomes);
     point.learning_rate = schedule(options_.learning_rate, options_.final_learning_rate);

@@ -52,7 +52,7 @@ struct TrainingPoint {
     std::uint64_t evaluations = 0;
     double cost = 0;         ///< shares of the step time on one device: of the episodes' last placements, the mean over the workers
     double cost_spread = 0;  ///< their standard deviation
-    double best_cost = 0;    ///< of the best placements of all graphs so far, the mean over those that have one
+    double best_cost = 0;    ///< of the best placements so far, the mean over all graphs; 1 for one that has none yet
     double entropy = 0;      ///< nats, the mean over the decisions
     double divergence = 0;   ///< that the update covered; 0 without proximal steps
     double learning_rate = 0;

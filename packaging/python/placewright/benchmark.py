@@ -7,7 +7,7 @@ import dataclasses
 import itertools
 import statistics
 import time
-from typing import Any, Callable, Iterator, Mapping, Optional, Tuple
+from typing import Any, Callable, Iterator, List, Mapping, Optional, Tuple
 
 import torch
 from torch.utils._pytree import tree_map
@@ -77,7 +77,34 @@ def _batches(data: Any) -> Iterator[Tuple[Any, Any]]:
         yield tuple(batch) if isinstance(batch, (tuple, list)) and len(batch) == 2 else (batch, None)  # type: ignore[misc]
 
 
-def _write_trace(file: File, step: Callable[[], None]) -> None:
+class _Named:
+    """While it is entered, calls of modules are recorded under their paths, as which op times are looked for."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        self._model = model
+        self._handles: List[Any] = []
+
+    def __enter__(self) -> None:
+        for name, module in self._model.named_modules():
+            if not name:
+                continue
+            open_records: List[Any] = []
+
+            def begin(_module: Any, _inputs: Any, name: str = name, records: List[Any] = open_records) -> None:
+                records.append(torch.profiler.record_function(name))
+                records[-1].__enter__()
+
+            def end(_module: Any, _inputs: Any, _output: Any, records: List[Any] = open_records) -> None:
+                records.pop().__exit__(None, None, None)
+
+            self._handles += [module.register_forward_pre_hook(begin), module.register_forward_hook(end)]
+
+    def __exit__(self, *_: Any) -> None:
+        for handle in self._handles:
+            handle.remove()
+
+
+def _write_trace(file: File, model: torch.nn.Module, step: Callable[[], None]) -> None:
     profiler: Any
     if torch.profiler.kineto_available():
         activities = [torch.profiler.ProfilerActivity.CPU]
@@ -86,7 +113,7 @@ def _write_trace(file: File, step: Callable[[], None]) -> None:
         profiler = torch.profiler.profile(activities=activities)
     else:
         profiler = torch.autograd.profiler.profile(use_kineto=False)
-    with profiler:
+    with profiler, _Named(model):
         step()
     profiler.export_chrome_trace(str(file))
 
@@ -115,7 +142,7 @@ def benchmark(
         optimizer: of the model's parameters; SGD if not given.
         loss: of outputs and targets (None if the batch has none), on the device of the first output. Cross entropy of the first output if
             not given, its mean without targets.
-        trace: a file for a Chrome trace of one more step.
+        trace: a file for a Chrome trace of one more step, with modules under their paths (for `--times`).
 
     Raises:
         ValueError: the data are too few to measure a step.
@@ -158,7 +185,7 @@ def benchmark(
         if not times:
             raise ValueError("no step to measure: the data hold fewer than two whole batches, or steps is less than 1")
         if trace is not None:
-            _write_trace(trace, lambda: step(*first))
+            _write_trace(trace, model, lambda: step(*first))
     finally:
         model.train(was_training)
     return StepTimes(tuple(times), batch_size or 0)

@@ -104,6 +104,8 @@ class _Reader:
 
     def _resolve(self, name: Union[str, int]) -> torch.device:
         if self._devices is not None:
+            if isinstance(name, int):  # a device map has the numbers of GPUs
+                name = next((other for other in (name, str(name), f"gpu:{name}", f"cuda:{name}") if other in self._devices), name)
             if name not in self._devices:
                 self.fail(f"device {json.dumps(name)} is not in devices, which has {_list(map(str, self._devices)) or 'none'}")
             wanted = self._devices[name]
