@@ -268,6 +268,31 @@ private Q_SLOTS:
         QCOMPARE(*op_times(trace, two_ops(), "CPU").by_op.at("fc").at("CPU").forward_s, 11e-6);
     }
 
+    void manyForwardsMayShareOneLongBackward() {
+        // Going through the backward for each forward would outlast the time that a test has.
+        constexpr std::uint32_t kForwards = 300'000, kInner = 300'000;
+        TraceFile trace;
+        trace.names = {"", "fc", "FcBackward", "inner"};
+        trace.lanes.resize(2);
+        const auto add = [&](std::uint32_t name, std::uint32_t lane, std::int64_t start_ns, std::int64_t duration_ns, std::int64_t sequence) {
+            TraceEvent event;
+            event.name = name;
+            event.lane = lane;
+            event.start_ns = start_ns;
+            event.duration_ns = duration_ns;
+            event.sequence = sequence;
+            trace.events.push_back(event);
+        };
+        for (std::uint32_t i = 0; i < kForwards; ++i) add(1, 0, i * 10, 5, 7);
+        add(2, 1, 0, kInner * 10, 7);
+        for (std::uint32_t i = 0; i < kInner; ++i) add(3, 1, i * 10, 5, -1);
+        const OpTimes times = op_times(trace, two_ops(), "CPU");
+        const MeasuredTime time = times.by_op.at("fc").at("CPU");
+        QVERIFY(std::abs(*time.forward_s - 5e-9) < 1e-15);
+        QVERIFY(std::abs(*time.backward_s - kInner * 10e-9) < 1e-9);
+        QCOMPARE(times.steps, kForwards);
+    }
+
     void ourOwnTraceReadsBack() {
         Graph graph = test::random_network(3, 30, 3, Training::implicit);
         const auto problem = test::problem(graph, test::uniform_machine(2));
