@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Traces of profilers: read as streams, whole or broken, and the times of ops in them.
+#include <chrono>
 #include <fstream>
+#include <stop_token>
+#include <thread>
 #include <zlib.h>
 
 #include <QTemporaryDir>
@@ -228,6 +231,23 @@ private Q_SLOTS:
         QVERIFY(refusal(written("nonsense")).contains("line 1, column 2"));
         QVERIFY(refusal("/nowhere/x.json").contains("no such file"));
         QVERIFY(refusal(folder_.path().toStdString()).contains("not a regular file"));
+    }
+
+    void readingStopsWhenAsked() {
+        std::stop_source stopped;
+        stopped.request_stop();
+        QCOMPARE(read_trace(written(kKineto), stopped.get_token()).events.size(), 0U);
+        // In the middle: reading the whole takes many times as long as the wait, and would give its events.
+        std::string text = "[";
+        for (int i = 0; i < 1'500'000; ++i) text += span("a", i * 10, 5) + ",\n";
+        const Path file = written(text);
+        std::stop_source stop;
+        TraceFile trace;
+        std::thread reading([&] { trace = read_trace(file, stop.get_token()); });
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        stop.request_stop();
+        reading.join();
+        QCOMPARE(trace.events.size(), 0U);
     }
 
     void opsTakeWhatTheirKernelsTake() {
