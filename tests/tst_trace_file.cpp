@@ -294,7 +294,8 @@ private Q_SLOTS:
         TraceFile trace;
         trace.names = {"", "fc", "FcBackward", "inner"};
         trace.lanes.resize(2);
-        const auto add = [&](std::uint32_t name, std::uint32_t lane, std::int64_t start_ns, std::int64_t duration_ns, std::int64_t sequence) {
+        const auto add = [&](std::uint32_t name, std::uint32_t lane, std::int64_t start_ns, std::int64_t duration_ns,
+                             std::int64_t sequence) {
             TraceEvent event;
             event.name = name;
             event.lane = lane;

@@ -231,8 +231,8 @@ private:
     const Graph& graph_;
     const std::string& model_;
     std::unordered_map<std::int64_t, Kernels> by_correlation_, by_external_id_;
-    std::unordered_map<std::int64_t, std::size_t> backward_;  ///< event by sequence number
-    std::unordered_map<std::size_t, Sample> backward_samples_;         ///< by event
+    std::unordered_map<std::int64_t, std::size_t> backward_;    ///< event by sequence number
+    std::unordered_map<std::size_t, Sample> backward_samples_;  ///< by event
     std::vector<std::int64_t> step_begins_;
     std::map<Measured, std::vector<Sample>> samples_;
 };

@@ -128,6 +128,8 @@ std::string model_in(const std::string& process) {
     return open == std::string::npos || !process.ends_with(')') ? "" : process.substr(open + 2, process.size() - open - 3);
 }
 
+struct Stopped {};
+
 class Reader : public nlohmann::json_sax<nlohmann::json> {
 public:
     TraceFile trace;
@@ -203,7 +205,7 @@ public:
         return false;
     }
 
-    /// Names, order and rows of what was read; events relative to the first. Ends early once `stop` is requested.
+    /// Names, order and rows of what was read; events relative to the first. Throws Stopped once `stop` is requested.
     void finish(const std::stop_token& stop);
 
 private:
@@ -433,9 +435,13 @@ void Reader::finish(const std::stop_token& stop) {
         event.start_ns -= first_ns;
         trace.duration_ns = std::max(trace.duration_ns, event.end_ns());
     }
-    std::ranges::stable_sort(trace.events, {},
-                             [](const TraceEvent& event) { return std::tuple(event.lane, event.start_ns, -event.duration_ns); });
-    for (std::size_t begin = 0; begin < trace.events.size() && !stop.stop_requested();) {
+    // Millions take seconds.
+    std::ranges::stable_sort(trace.events, {}, [&](const TraceEvent& event) {
+        if (stop.stop_requested()) throw Stopped();
+        return std::tuple(event.lane, event.start_ns, -event.duration_ns);
+    });
+    for (std::size_t begin = 0; begin < trace.events.size();) {
+        if (stop.stop_requested()) throw Stopped();
         std::size_t end = begin;
         while (end < trace.events.size() && trace.events[end].lane == trace.events[begin].lane) ++end;
         trace.overlaps += set_rows(std::span(trace.events).subspan(begin, end - begin), trace.lanes[trace.events[begin].lane]);
@@ -491,7 +497,11 @@ TraceFile read_trace(const Path& path, std::stop_token stop) {
     Reader reader;
     nlohmann::json::sax_parse(stream, &reader);
     if (!packed.problem().empty()) reader.trace.broken = packed.problem();
-    if (!stop.stop_requested()) reader.finish(stop);
+    try {
+        reader.finish(stop);
+    } catch (const Stopped&) {
+        return {};
+    }
     if (stop.stop_requested()) return {};
     TraceFile& trace = reader.trace;
     if (trace.events.empty()) {
