@@ -24,7 +24,7 @@ struct ReadTrace {
 
 }  // namespace
 
-std::shared_ptr<const TimelineData> traceTimeline(const TraceFile& trace) {
+std::shared_ptr<const TimelineData> traceTimeline(const TraceFile& trace, const std::stop_token& stop) {
     std::vector<Device> devices;
     std::vector<std::optional<DeviceId>> device_of(trace.lanes.size());
     for (std::size_t i = 0; i < trace.lanes.size() && devices.size() < kMostLanes; ++i) {
@@ -65,6 +65,7 @@ std::shared_ptr<const TimelineData> traceTimeline(const TraceFile& trace) {
         return name;
     };
     for (const TraceEvent& event : trace.events) {
+        if (stop.stop_requested()) return nullptr;
         if (!device_of[event.lane]) continue;
         OpId& op = op_of[event.name];
         if (op == kUnused) {
@@ -82,6 +83,7 @@ std::shared_ptr<const TimelineData> traceTimeline(const TraceFile& trace) {
         span.end_s = static_cast<double>(event.end_ns()) * 1e-9;
         spans.spans.push_back(span);
     }
+    if (stop.stop_requested()) return nullptr;
     outcome.total_time_s = outcome.step_time_s = static_cast<double>(trace.duration_ns) * 1e-9;
     outcome.peak_bytes.assign(devices.size(), 0);
     outcome.resident_bytes.assign(devices.size(), 0);
@@ -116,9 +118,9 @@ TraceWindow::TraceWindow(const QString& file, QWidget* parent) : QWidget(parent,
     connect(m_timeline, &TimelineView::opHovered, m_timeline, &TimelineView::setHovered);
     m_background.run(
         m_lane,
-        [path = file.toStdString()](std::stop_token) {
-            const TraceFile trace = read_trace(path);
-            ReadTrace read{traceTimeline(trace), {}};
+        [path = file.toStdString()](std::stop_token stop) {
+            const TraceFile trace = read_trace(path, stop);
+            ReadTrace read{traceTimeline(trace, stop), {}};
             for (const std::string& line : trace.report()) read.report << QString::fromStdString(line);
             return read;
         },

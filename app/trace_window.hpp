@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 
 #include <QWidget>
 
@@ -16,8 +17,8 @@ namespace placewright {
 class TimelineView;
 
 /// A trace as the timeline draws it: its lanes are devices, with a stream for each row, and each name that occurs is an op. Lanes beyond
-/// the first 256 that have events are left out.
-std::shared_ptr<const TimelineData> traceTimeline(const TraceFile& trace);
+/// the first 256 that have events are left out. Null if `stop` was requested.
+std::shared_ptr<const TimelineData> traceTimeline(const TraceFile& trace, const std::stop_token& stop = {});
 
 /// A measured run: the timeline of a trace file with what was found in it. Reads in the background; goes when it is closed.
 class TraceWindow : public QWidget {

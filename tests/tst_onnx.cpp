@@ -4,6 +4,7 @@
 #include <fstream>
 #include <functional>
 
+#include <QRegularExpression>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -313,6 +314,40 @@ private Q_SLOTS:
         *function.add_node() = onnx_node("Block", {"a", "b"}, {"e"});
         for (int i : {2, 3}) function.mutable_node(i)->set_domain("local");
         QVERIFY(refusal(model.bytes()).contains("node \"y\" (Block): its body runs more than"));
+    }
+
+    void largeAttributesOfBodiesAreCounted() {
+        // The node of the body and the attribute of the call come with a text each.
+        const auto calls = [](int count, const std::string& in_body, const std::string& in_call) {
+            OnnxModel model;
+            onnx::FunctionProto& function = *model.proto.add_functions();
+            function.set_name("Turn");
+            function.set_domain("local");
+            function.add_opset_import()->set_version(13);
+            function.add_input("a");
+            function.add_output("b");
+            onnx::NodeProto& transpose = *function.add_node() = onnx_node("Transpose", {"a"}, {"b"}, {{"perm", Extents{}}});
+            transpose.mutable_attribute(0)->set_ref_attr_name("order");
+            transpose.set_doc_string(in_body);
+            model.input("v0", {2, 4, 6});
+            for (int i = 0; i < count; ++i) {
+                model.node("Turn", {'v' + std::to_string(i)}, {'v' + std::to_string(i + 1)}, {{"order", Extents{1, 2, 0}}});
+                onnx::NodeProto& call = *model.graph().mutable_node(i);
+                call.set_domain("local");
+                call.mutable_attribute(0)->set_doc_string(in_call);
+            }
+            model.output('v' + std::to_string(count));
+            return model;
+        };
+        QCOMPARE(*op_of(read(calls(2, "small", "small")).graph, "v2").outputs.at(0).shape, (Extents{6, 2, 4}));
+        const std::string large(std::size_t{64} << 20, 'a');
+        const QString refused = refusal(calls(9, large, "").bytes());
+        QVERIFY2(refused.contains(QRegularExpression("node \"v\\d\" \\(Turn\\): .*counted each time")), qPrintable(refused));
+        // What the call gives is copied for each node that refers to it.
+        OnnxModel many = calls(1, "", large);
+        for (int i = 0; i < 9; ++i) *many.proto.mutable_functions(0)->add_node() = many.proto.functions(0).node(0);
+        const QString given = refusal(many.bytes());
+        QVERIFY2(given.contains("node \"v1\" (Turn): ") && given.contains("counted each time"), qPrintable(given));
     }
 
     void branchesAndLoopsAreSingleOps() {

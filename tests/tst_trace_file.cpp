@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Traces of profilers: read as streams, whole or broken, and the times of ops in them.
+#include <chrono>
 #include <fstream>
+#include <stop_token>
+#include <thread>
 #include <zlib.h>
 
 #include <QTemporaryDir>
@@ -230,6 +233,23 @@ private Q_SLOTS:
         QVERIFY(refusal(folder_.path().toStdString()).contains("not a regular file"));
     }
 
+    void readingStopsWhenAsked() {
+        std::stop_source stopped;
+        stopped.request_stop();
+        QCOMPARE(read_trace(written(kKineto), stopped.get_token()).events.size(), 0U);
+        // In the middle: reading the whole takes many times as long as the wait, and would give its events.
+        std::string text = "[";
+        for (int i = 0; i < 1'500'000; ++i) text += span("a", i * 10, 5) + ",\n";
+        const Path file = written(text);
+        std::stop_source stop;
+        TraceFile trace;
+        std::thread reading([&] { trace = read_trace(file, stop.get_token()); });
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        stop.request_stop();
+        reading.join();
+        QCOMPARE(trace.events.size(), 0U);
+    }
+
     void opsTakeWhatTheirKernelsTake() {
         const Graph graph = two_ops();
         const OpTimes times = op_times(read_trace(written(kKineto)), graph);
@@ -266,6 +286,32 @@ private Q_SLOTS:
             read_trace(written("[" + span(step + "1", 0, 100) + ',' + span("fc", 10, 50) + ',' + span(step + "2", 100, 100) + ',' +
                                span("fc", 110, 5) + ',' + span("fc", 120, 6) + ',' + span("fc", 121, 1) + ']'));
         QCOMPARE(*op_times(trace, two_ops(), "CPU").by_op.at("fc").at("CPU").forward_s, 11e-6);
+    }
+
+    void manyForwardsMayShareOneLongBackward() {
+        // Going through the backward for each forward would outlast the time that a test has.
+        constexpr std::uint32_t kForwards = 300'000, kInner = 300'000;
+        TraceFile trace;
+        trace.names = {"", "fc", "FcBackward", "inner"};
+        trace.lanes.resize(2);
+        const auto add = [&](std::uint32_t name, std::uint32_t lane, std::int64_t start_ns, std::int64_t duration_ns,
+                             std::int64_t sequence) {
+            TraceEvent event;
+            event.name = name;
+            event.lane = lane;
+            event.start_ns = start_ns;
+            event.duration_ns = duration_ns;
+            event.sequence = sequence;
+            trace.events.push_back(event);
+        };
+        for (std::uint32_t i = 0; i < kForwards; ++i) add(1, 0, i * 10, 5, 7);
+        add(2, 1, 0, kInner * 10, 7);
+        for (std::uint32_t i = 0; i < kInner; ++i) add(3, 1, i * 10, 5, -1);
+        const OpTimes times = op_times(trace, two_ops(), "CPU");
+        const MeasuredTime time = times.by_op.at("fc").at("CPU");
+        QVERIFY(std::abs(*time.forward_s - 5e-9) < 1e-15);
+        QVERIFY(std::abs(*time.backward_s - kInner * 10e-9) < 1e-9);
+        QCOMPARE(times.steps, kForwards);
     }
 
     void ourOwnTraceReadsBack() {

@@ -186,6 +186,12 @@ private Q_SLOTS:
         QCOMPARE(shown.document.networkFile(), m_place->file("wide.json"));  // what is open stays
         window->close();
 
+        std::stop_source stopped;
+        stopped.request_stop();
+        const TraceFile trace = read_trace(file.toStdString());
+        QVERIFY(traceTimeline(trace) != nullptr);
+        QVERIFY(traceTimeline(trace, stopped.get_token()) == nullptr);
+
         QVERIFY(shown.dropFile(m_place->write("broken.json", "[{]")));
         auto* broken = shown.window.findChild<TraceWindow*>();
         QVERIFY(broken != nullptr && QTest::qWaitFor([&] { return !broken->isReading(); }));

@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/base/units.hpp"
 #include "core/graph/flops.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
@@ -24,6 +25,8 @@ constexpr int kOldestOpset = 7;
 /// Nodes of the bodies of functions, branches and loops, counted at each place that runs them.
 constexpr std::size_t kMaxBodyNodes = 100'000;
 constexpr int kMaxBodyDepth = 32;
+/// Bytes of these nodes, counted likewise.
+constexpr std::size_t kMaxBodyBytes = std::size_t{512} << 20;
 
 /// The tensor of an ONNX element type; nothing if that has no size of its own (strings), or the size is none.
 std::optional<Tensor> make_onnx_tensor(std::int32_t element, std::vector<std::int64_t> extents) {
@@ -627,22 +630,30 @@ private:
             fail(where_, "its body runs more than " + std::to_string(kMaxBodyNodes) + " nodes, or is nested more than " +
                              std::to_string(kMaxBodyDepth) + " deep, which is the most that is read");
     }
+    /// Before a message of a body is copied, which each run of the body does.
+    void count_body_bytes(const google::protobuf::Message& message) {
+        body_bytes_ += message.ByteSizeLong();
+        if (body_bytes_ > kMaxBodyBytes)
+            fail(where_, "the bodies run up to it have more than " + format_bytes(static_cast<double>(kMaxBodyBytes)) +
+                             " of nodes, counted each time they run, which is the most that is read; make large attributes initializers");
+    }
 
-    /// FLOPs of the nodes together; nothing if some are not known.
+    std::optional<double> run_node(const NodeProto& node, OnnxScope& scope, int depth) {
+        count_body_bytes(node);
+        if (has_body(node)) return run_body(node, scope, depth + 1);
+        scope.infer(node);
+        if (node.op_type() == "Constant" || (node.output_size() == 1 && scope.numbers(node.output(0)) != nullptr)) return 0;
+        return flops_of(node, scope);
+    }
+
+    /// FLOPs of the nodes together; nothing if some are not known. Those of a function have its call.
     template <class Nodes>
-    std::optional<double> run_nodes(const Nodes& nodes, OnnxScope& scope, int depth) {
+    std::optional<double> run_nodes(const Nodes& nodes, OnnxScope& scope, int depth, const NodeProto* call = nullptr) {
         std::optional<double> total = 0;
         for (const NodeProto& node : nodes) {
             count_body_node(depth);
-            std::optional<double> flops;
-            if (has_body(node)) {
-                flops = run_body(node, scope, depth + 1);
-            } else {
-                scope.infer(node);
-                flops = node.op_type() == "Constant" || (node.output_size() == 1 && scope.numbers(node.output(0)) != nullptr)
-                            ? 0
-                            : flops_of(node, scope);
-            }
+            const bool as_called = call != nullptr && std::ranges::any_of(node.attribute(), refers_to_call);
+            const auto flops = as_called ? run_node(with_attributes(node, *call), scope, depth) : run_node(node, scope, depth);
             if (!flops) total.reset();
             if (total) *total += *flops;
         }
@@ -672,21 +683,25 @@ private:
         return {};
     }
 
-    /// Attributes of the nodes of a function that stand for those of its call.
-    static void put_attributes(google::protobuf::RepeatedPtrField<NodeProto>& nodes, const NodeProto& call) {
-        for (NodeProto& node : nodes) {
-            for (int i = node.attribute_size() - 1; i >= 0; --i) {
-                onnx::AttributeProto& attribute = *node.mutable_attribute(i);
-                if (attribute.ref_attr_name().empty()) continue;
-                if (const onnx::AttributeProto* given = find_attribute(call, attribute.ref_attr_name())) {
-                    const std::string own = attribute.name();
-                    attribute = *given;
-                    attribute.set_name(own);
-                } else {
-                    node.mutable_attribute()->DeleteSubrange(i, 1);  // its default
-                }
+    static bool refers_to_call(const onnx::AttributeProto& attribute) { return !attribute.ref_attr_name().empty(); }
+
+    /// A node of a function with the attributes of the call that its own stand for.
+    NodeProto with_attributes(const NodeProto& node, const NodeProto& call) {
+        count_body_bytes(node);
+        NodeProto result = node;
+        for (int i = result.attribute_size() - 1; i >= 0; --i) {
+            onnx::AttributeProto& attribute = *result.mutable_attribute(i);
+            if (!refers_to_call(attribute)) continue;
+            if (const onnx::AttributeProto* given = find_attribute(call, attribute.ref_attr_name())) {
+                count_body_bytes(*given);
+                const std::string own = attribute.name();
+                attribute = *given;
+                attribute.set_name(own);
+            } else {
+                result.mutable_attribute()->DeleteSubrange(i, 1);  // its default
             }
         }
+        return result;
     }
 
     std::optional<double> run_function(const NodeProto& node, const onnx::FunctionProto& function, OnnxScope& scope, int depth) {
@@ -696,9 +711,7 @@ private:
                 static_cast<int>(std::clamp<std::int64_t>(import.version(), 0, 1'000'000));
         OnnxScope inner(opsets, dims_);
         for (int i = 0; i < std::min(function.input_size(), node.input_size()); ++i) inner.alias(function.input(i), scope, node.input(i));
-        auto nodes = function.node();
-        put_attributes(nodes, node);
-        const auto flops = run_nodes(nodes, inner, depth + 1);
+        const auto flops = run_nodes(function.node(), inner, depth + 1, &node);
         for (int i = 0; i < std::min(function.output_size(), node.output_size()); ++i) {
             if (const onnx::TypeProto* type = inner.type(function.output(i))) scope.declare(node.output(i), *type);
         }
@@ -943,7 +956,7 @@ private:
     std::unordered_set<std::string> unknown_;                                       ///< values without type
     Program program_;
     std::string where_;  ///< the node that is read
-    std::size_t body_nodes_ = 0;
+    std::size_t body_nodes_ = 0, body_bytes_ = 0;
 };
 
 }  // namespace

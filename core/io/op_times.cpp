@@ -177,7 +177,10 @@ private:
             if (found != backward_.end()) backward.insert(found->second);
         });
         for (const std::size_t event : backward) {
-            Sample of_backward = sample(event);
+            // Several forwards may share one, whose events are not to be gone through for each.
+            const auto [known, is_new] = backward_samples_.try_emplace(event);
+            if (is_new) known->second = sample(event);
+            Sample of_backward = known->second;
             of_backward.start_ns = trace_.events[index].start_ns;  // the step is that of the forward
             samples_[{measured.op, "sequence"}].push_back(std::move(of_backward));
         }
@@ -228,7 +231,8 @@ private:
     const Graph& graph_;
     const std::string& model_;
     std::unordered_map<std::int64_t, Kernels> by_correlation_, by_external_id_;
-    std::unordered_map<std::int64_t, std::size_t> backward_;  ///< event by sequence number
+    std::unordered_map<std::int64_t, std::size_t> backward_;    ///< event by sequence number
+    std::unordered_map<std::size_t, Sample> backward_samples_;  ///< by event
     std::vector<std::int64_t> step_begins_;
     std::map<Measured, std::vector<Sample>> samples_;
 };

@@ -29,10 +29,11 @@ constexpr std::uint64_t kMostString = std::uint64_t{8} << 20;
 constexpr std::size_t kMostDepth = 64;
 constexpr std::size_t kMostOpen = 100'000;  // events that have begun on a lane
 
-/// A file, unpacked if it is packed. Ends early where it would take too much memory, and says so.
+/// A file, unpacked if it is packed. Ends early where it would take too much memory, and says so, or once `stop` is requested.
 class Unpacked : public std::streambuf {
 public:
-    explicit Unpacked(const Path& file) : file_(gzopen(file.c_str(), "rb")), block_(std::size_t{64} << 10, '\0') {
+    explicit Unpacked(const Path& file, std::stop_token stop = {})
+        : file_(gzopen(file.c_str(), "rb")), block_(std::size_t{64} << 10, '\0'), stop_(std::move(stop)) {
         if (file_ != nullptr) gzbuffer(file_.get(), 256U << 10);
     }
 
@@ -41,7 +42,7 @@ public:
 
 protected:
     int_type underflow() override {
-        if (!problem_.empty()) return traits_type::eof();
+        if (!problem_.empty() || stop_.stop_requested()) return traits_type::eof();
         const int count = gzread(file_.get(), block_.data(), static_cast<unsigned>(block_.size()));
         if (count <= 0) {
             int code = Z_OK;
@@ -72,6 +73,7 @@ private:
     };
     std::unique_ptr<gzFile_s, Close> file_;
     std::string block_, problem_;
+    std::stop_token stop_;
     std::uint64_t bytes_ = 0;
     std::uint64_t quote_at_ = 0;  ///< the last one
     bool escaped_ = false;
@@ -125,6 +127,8 @@ std::string model_in(const std::string& process) {
     const std::size_t open = process.find(" (");
     return open == std::string::npos || !process.ends_with(')') ? "" : process.substr(open + 2, process.size() - open - 3);
 }
+
+struct Stopped {};
 
 class Reader : public nlohmann::json_sax<nlohmann::json> {
 public:
@@ -201,8 +205,8 @@ public:
         return false;
     }
 
-    /// Names, order and rows of what was read; events relative to the first.
-    void finish();
+    /// Names, order and rows of what was read; events relative to the first. Throws Stopped once `stop` is requested.
+    void finish(const std::stop_token& stop);
 
 private:
     using Field = std::pair<std::string_view, std::string*>;
@@ -383,7 +387,7 @@ std::size_t set_rows(std::span<TraceEvent> events, TraceLane& lane) {
     return overlaps;
 }
 
-void Reader::finish() {
+void Reader::finish(const std::stop_token& stop) {
     if (complete_ && trace.broken.empty()) {
         for (const Lane& lane : lanes_) {
             if (lane.begun.empty()) continue;
@@ -431,9 +435,13 @@ void Reader::finish() {
         event.start_ns -= first_ns;
         trace.duration_ns = std::max(trace.duration_ns, event.end_ns());
     }
-    std::ranges::stable_sort(trace.events, {},
-                             [](const TraceEvent& event) { return std::tuple(event.lane, event.start_ns, -event.duration_ns); });
+    // Millions take seconds.
+    std::ranges::stable_sort(trace.events, {}, [&](const TraceEvent& event) {
+        if (stop.stop_requested()) throw Stopped();
+        return std::tuple(event.lane, event.start_ns, -event.duration_ns);
+    });
     for (std::size_t begin = 0; begin < trace.events.size();) {
+        if (stop.stop_requested()) throw Stopped();
         std::size_t end = begin;
         while (end < trace.events.size() && trace.events[end].lane == trace.events[begin].lane) ++end;
         trace.overlaps += set_rows(std::span(trace.events).subspan(begin, end - begin), trace.lanes[trace.events[begin].lane]);
@@ -478,18 +486,23 @@ bool is_trace(const Path& file) {
     return after != std::string_view::npos && text[after] == ':';
 }
 
-TraceFile read_trace(const Path& path) {
+TraceFile read_trace(const Path& path, std::stop_token stop) {
     const std::string file = printable(path.string(), 4096);
     std::error_code error;
     if (!std::filesystem::exists(path, error)) throw InputError(file, "", "there is no such file");
     if (!std::filesystem::is_regular_file(path, error)) throw InputError(file, "", "is not a regular file");
-    Unpacked packed(path);
+    Unpacked packed(path, stop);
     if (!packed.is_open()) throw InputError(file, "", std::string("cannot be read: ") + std::strerror(errno));
     std::istream stream(&packed);
     Reader reader;
     nlohmann::json::sax_parse(stream, &reader);
     if (!packed.problem().empty()) reader.trace.broken = packed.problem();
-    reader.finish();
+    try {
+        reader.finish(stop);
+    } catch (const Stopped&) {
+        return {};
+    }
+    if (stop.stop_requested()) return {};
     TraceFile& trace = reader.trace;
     if (trace.events.empty()) {
         std::string problem = !reader.found_events ? "holds no trace, expected a list of events or an object with \"traceEvents\""

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -57,7 +58,7 @@ bool is_trace(const Path& file);
 /// digit by digit to nanoseconds, strings too; process and thread ids may be strings. Complete events ("X") and pairs of begin and end
 /// ("B", "E") are kept, names of processes and threads ("M") used; all others are counted. A file that breaks off, or is no JSON from some
 /// place on, gives what stands before. At most 10 million events, 256 MiB of names, strings of 8 MiB, 4 GiB unpacked. Throws InputError if
-/// nothing could be read. O(n log n).
-TraceFile read_trace(const Path& file);
+/// nothing could be read. The result is empty if `stop` was requested. O(n log n).
+TraceFile read_trace(const Path& file, std::stop_token stop = {});
 
 }  // namespace placewright
