@@ -264,7 +264,7 @@ void ExportDialog::showResult(Result result) {
 void ExportDialog::showFile() {
     const QString file = m_file->text();
     const QFileInfo info(file);
-    m_snippet->setPlainText(QString::fromStdString(format().snippet(file.toStdString())));
+    m_snippet->setPlainText(QString::fromStdString(format().snippet(file.toStdString(), find_network_file(m_document->networkFile().toStdString()))));
     m_status->clear();
     const bool noFolder = !info.absoluteDir().exists();
     m_fileNote->setText(noFolder        ? tr("There is no such folder.")

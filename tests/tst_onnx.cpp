@@ -246,6 +246,23 @@ private Q_SLOTS:
         QCOMPARE(op_of(graph, "/layer1/layer1.0/relu/Relu").scope, std::string("layer1/0/relu"));
     }
 
+    /// The exporter of PyTorch numbers the uses of a module from the second on.
+    void laterUsesOfAModuleAreInThatModule() {
+        OnnxModel model;
+        model.input("x", {1, 8, 6, 6}).weight("b.0.conv.weight", {8, 8, 1, 1}).weight("b.0.conv_2.weight", {8, 8, 1, 1});
+        model.node("Relu", {"x"}, {"r0"}, {}, "/b/b.0/relu/Relu");
+        model.node("Conv", {"r0", "b.0.conv.weight"}, {"c0"}, {}, "/b/b.0/conv/Conv");
+        model.node("Relu", {"c0"}, {"r1"}, {}, "/b/b.0/relu_1/Relu");
+        model.node("Conv", {"r1", "b.0.conv.weight"}, {"c1"}, {}, "/b/b.0/conv_1/Conv");
+        model.node("Conv", {"c1", "b.0.conv_2.weight"}, {"c2"}, {}, "/b/b.0/conv_2/Conv");
+        model.node("Relu", {"c2"}, {"y"}, {}, "/b/b.0/act_1/Relu").output("y");
+        const Graph graph = read(model).graph;
+        QCOMPARE(op_of(graph, "/b/b.0/relu_1/Relu").scope, std::string("b/0/relu"));
+        QCOMPARE(op_of(graph, "/b/b.0/conv_1/Conv").scope, std::string("b/0/conv"));
+        QCOMPARE(op_of(graph, "/b/b.0/conv_2/Conv").scope, std::string("b/0/conv_2"));  // a module with a parameter
+        QCOMPARE(op_of(graph, "/b/b.0/act_1/Relu").scope, std::string("b/0/act_1"));    // there is no act
+    }
+
     void parametersThatAreNotExportedAreInputs() {
         OnnxModel model;
         model.input("input.1", {-2, 7}).input("fc.weight", {5, 7}).input("fc.bias", {5});

@@ -356,6 +356,34 @@ private Q_SLOTS:
         QCOMPARE(object_of(split_points(one))["stage_to_rank"].toArray(), QJsonArray{0});
     }
 
+    void modulesAreCutOnOneSide() {
+        Program program;
+        program.batch = 4;
+        program.inputs = {value("x")};
+        std::string last = "x";
+        const auto add = [&](const std::string& name, const std::string& scope) {
+            program.nodes.push_back(
+                Node{.name = name, .kind = "relu", .scope = scope, .inputs = {last}, .outputs = {value(name + ":out")}});
+            last = name + ":out";
+        };
+        add("a", "a");
+        add("b", "b");
+        add("between", "");
+        add("c", "c/0");
+        add("after", "");
+        // What is around b begins nowhere and ends nowhere: the cut before b moves to the end of a.
+        const auto both = placed_as(program, {{"x", 1}, {"b", 2}, {"between", 3}});
+        QCOMPARE(object_of(split_points(both))["split_spec"].toObject(), (QJsonObject{{"a", "END"}, {"b", "END"}}));
+        // Of two modules that begin and end alike each takes a cut.
+        const auto nested = placed_as(program, {{"x", 1}, {"c", 2}, {"after", 3}});
+        QCOMPARE(object_of(split_points(nested))["split_spec"].toObject(), (QJsonObject{{"c.0", "BEGINNING"}, {"c", "END"}}));
+
+        program.nodes[0].scope.clear();
+        const auto alone = placed_as(program, {{"x", 1}, {"b", 2}, {"between", 3}});
+        const QString error = error_of<PlacementError>([&] { split_points(alone); });
+        QVERIFY2(error.contains("only modules that another cut needs: \"b (gpu:1) to between (gpu:2)\""), qPrintable(error));
+    }
+
     void jumpsAreListed() {
         const auto back = placed_as(blocks(), {{"x", 1}, {"layers/1/fc1", 2}, {"layers/10/fc1", 1}, {"head", 2}});
         const QString error = error_of<PlacementError>([&] { split_points(back); });
@@ -395,14 +423,21 @@ private Q_SLOTS:
         for (const PlacementFormat& format : placement_formats()) {
             ids << QString::fromUtf8(format.id.data(), qsizetype(format.id.size()));
             QVERIFY(!format.title.empty() && !format.help.empty() && format.suffix.starts_with('.'));
-            QVERIFY(format.snippet("a \"b\".json").find("b") != std::string::npos);
+            QVERIFY(format.snippet("a \"b\".json", "net.json").find("b") != std::string::npos);
             if (format.is_text) QVERIFY(!format.write(placed).content.empty());  // others need the model that was opened
             QCOMPARE(find_placement_format(format.id), &format);
         }
         QCOMPARE(ids.removeDuplicates(), 0);
         QCOMPARE(find_placement_format("nothing"), nullptr);
+        // The Python package knows the ops of its own networks by name, others it has to read.
+        const auto apply = [](const char* network) {
+            return QString::fromStdString(find_placement_format("placement")->snippet("p.json", network));
+        };
+        QVERIFY(apply("net.json").endsWith("placewright.apply(model, \"p.json\")\n"));
+        QVERIFY(apply("net.onnx").contains("# placewright-cli convert 'net.onnx' network.json\n"));
+        QVERIFY(apply("net.onnx").endsWith("placewright.apply(model, \"p.json\", graph=\"network.json\")\n"));
         // A path with quotes stays one Python string.
-        QVERIFY(find_placement_format("device-map")->snippet("a \"b\".json").find("open(\"a \\\"b\\\".json\")") != std::string::npos);
+        QVERIFY(find_placement_format("device-map")->snippet("a \"b\".json", "net.json").find("open(\"a \\\"b\\\".json\")") != std::string::npos);
     }
 };
 

@@ -66,6 +66,7 @@ private Q_SLOTS:
         QCOMPARE(map.scope, std::string("h/0"));
         QCOMPARE(map.attributes.at("parameters"), std::string(R"(["h.0.weight","h.0.bias","h.0.mask"])"));
         QCOMPARE(map.attributes.at("parameter_bytes"), std::string("[256,32,12]"));
+        QCOMPARE(map.attributes.at("buffers"), std::string(R"(["h.0.mask"])"));
     }
 
     void sharedParameterIsAnOpThatViewsPointTo() {

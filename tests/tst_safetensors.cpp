@@ -50,7 +50,9 @@ Graph network() {
     };
     GraphBuilder builder("net");
     Op named = op("bn/batch_norm", "bn", 24, 36);
-    named.attributes = {{"parameters", R"(["bn.weight","bn.bias","bn.running_mean"])"}, {"parameter_bytes", "[12,12,12]"}};
+    named.attributes = {{"parameters", R"(["bn.weight","bn.bias","bn.running_mean"])"},
+                        {"parameter_bytes", "[12,12,12]"},
+                        {"buffers", R"(["bn.running_mean"])"}};
     builder.add(named);
     builder.add(op("layer1/conv", "layer1/conv", 100, 0));  // named and scoped as its module
     builder.add(op("layer2/linear", "layer2", 100, 0));     // the only one in its module
@@ -146,10 +148,35 @@ private Q_SLOTS:
         QCOMPARE(norm.resident_bytes, 36);
         QCOMPARE(norm.attributes.at("parameter_bytes"), std::string("[6,12,12]"));
         QCOMPARE(sized.graph.op(1).parameter_bytes, 52);
+        QCOMPARE(norm.attributes.at("buffers"), std::string(R"(["bn.running_mean"])"));
         QCOMPARE(sized.graph.op(1).attributes.at("parameters"), std::string(R"(["layer1.conv.bias","layer1.conv.weight"])"));
         QCOMPARE(sized.graph.op(2).parameter_bytes, 7);
         QCOMPARE(sized.unmatched, std::vector<std::string>{"other.weight"});
         QCOMPARE(sized.missing, std::vector<std::string>{"bn.bias"});
+    }
+
+    void buffersAreWhatTheOpSays() {
+        GraphBuilder builder("net");
+        Op table;
+        table.name = "table";
+        table.kind = "parameter";
+        table.parameter_bytes = 64;
+        table.outputs = {make_tensor({4, 4})};
+        table.attributes = {{"parameters", R"(["table"])"}, {"parameter_bytes", "[64]"}};
+        builder.add(table);
+        Op op;
+        op.name = "a/linear";
+        op.kind = "linear";
+        op.parameter_bytes = 64;
+        op.resident_bytes = 100;
+        op.outputs = {make_tensor({1})};
+        op.attributes = {{"parameters", R"(["a.weight","a.mask"])"}, {"parameter_bytes", "[64,100]"}, {"buffers", R"(["a.mask"])"}};
+        builder.add(op);
+        const SizedGraph sized = with_parameter_sizes(builder.build(), {{"a.weight", 32}, {"a.mask", 50}, {"table", 32}});
+        QCOMPARE(sized.graph.op(0).parameter_bytes, 32);
+        QCOMPARE(sized.graph.op(0).outputs[0].bytes, 32);  // what its readers get
+        QCOMPARE(sized.graph.op(1).parameter_bytes, 32);
+        QCOMPARE(sized.graph.op(1).resident_bytes, 50);
     }
 
     void severalOpsOfOneModuleAreNotGuessed() {

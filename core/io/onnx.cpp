@@ -378,6 +378,7 @@ public:
         const std::vector<std::string> names = onnx_op_names(graph());
         for (int i = 0; i < graph().node_size(); ++i) add_node(graph().node(i), names[static_cast<std::size_t>(i)]);
         for (const auto& output : graph().output()) program_.outputs.push_back(output.name());
+        join_uses();
         NetworkFile result = network_of(file_, std::move(program_));
         result.batch_is_open = batch_is_open_;
         return result;
@@ -597,6 +598,25 @@ private:
             if (named.empty() || reads_.at(input) == 1) return scope_of_path(path->second);
         }
         return named;
+    }
+
+    /// The exporter of PyTorch calls the second use of a module "relu_1". That is the module "relu", if there is one and "relu_1" has no
+    /// parameters of its own.
+    void join_uses() {
+        std::set<std::string> scopes, owners;
+        for (const Program::Node& node : program_.nodes) scopes.insert(node.scope);
+        for (const Program::Parameter& parameter : program_.parameters) {
+            if (!is_state_dict_path(parameter.path)) continue;
+            std::string owner = scope_of_path(parameter.path);
+            // What a module is in owns its parameters too.
+            while (owners.insert(owner).second && owner.find('/') != std::string::npos) owner.resize(owner.rfind('/'));
+        }
+        for (Program::Node& node : program_.nodes) {
+            const std::size_t mark = node.scope.find_last_not_of("0123456789");
+            if (mark == std::string::npos || mark + 1 == node.scope.size() || node.scope[mark] != '_') continue;
+            const std::string first = node.scope.substr(0, mark);
+            if (!owners.contains(node.scope) && (scopes.contains(first) || owners.contains(first))) node.scope = first;
+        }
     }
 
     /// Bodies read values of the graph around them, and have parameters of their own.

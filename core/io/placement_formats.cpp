@@ -85,7 +85,15 @@ WrittenPlacement graphviz(const PlacedNetwork& placed) {
     return {dot_text(placed), {}};
 }
 
-std::string dispatch_snippet(const std::string& path) {
+/// The Python package knows the ops of what it has exported by their names. Of others it is told, in the format that it reads.
+std::string apply_snippet(const std::string& path, const Path& network_file) {
+    const std::string import = "import placewright\n\n", call = "model = placewright.apply(model, " + in_python(path);
+    if (network_file.empty() || network_file.extension() == ".json") return import + call + ")\n";
+    return import + "# placewright-cli convert " + in_shell(printable(network_file.string(), std::string::npos)) +
+           " network.json\n# writes the network, with --batch and --dim as it was opened\n" + call + ", graph=\"network.json\")\n";
+}
+
+std::string dispatch_snippet(const std::string& path, const Path&) {
     return "import json\nfrom accelerate import dispatch_model\n\n" + loading("device_map", path) +
            "model = dispatch_model(model, device_map=device_map)\n"
            "# or, for a model of the hub:\n"
@@ -115,7 +123,7 @@ WrittenPlacement onnx_model(const PlacedNetwork& placed) {
     return result;
 }
 
-std::string onnx_snippet(const std::string& path) {
+std::string onnx_snippet(const std::string& path, const Path&) {
     return "import json\nimport onnx\n\nmodel = onnx.load(" + in_python(path) +
            ")\nproperties = {entry.key: entry.value for entry in model.metadata_props}\n"
            "placement = json.loads(properties[\"placewright.placement\"])[\"placement\"]  # device of each node\n";
@@ -127,8 +135,7 @@ const std::array kFormats{
         .title = "Placewright placement",
         .help = "The device of each op by name; read here, and applied by the Python package",
         .suffix = ".placement.json",
-        .snippet =
-            [](const std::string& path) { return "import placewright\n\nmodel = placewright.apply(model, " + in_python(path) + ")\n"; },
+        .snippet = apply_snippet,
         .write = own_placement},
     PlacementFormat{.id = "device-map",
                     .title = "Hugging Face device map",
@@ -149,7 +156,7 @@ const std::array kFormats{
                     .help = "Where torch.distributed.pipelining cuts a chain of stages",
                     .suffix = ".pipeline.json",
                     .snippet =
-                        [](const std::string& path) {
+                        [](const std::string& path, const Path&) {
                             return "import json\nfrom torch.distributed.pipelining import SplitPoint, pipeline\n\n" +
                                    loading("split", path) +
                                    "points = {name: SplitPoint[where] for name, where in split[\"split_spec\"].items()}\n"
@@ -162,7 +169,7 @@ const std::array kFormats{
                     .help = "The device string of each op by name, for a device function",
                     .suffix = ".tensorflow.json",
                     .snippet =
-                        [](const std::string& path) {
+                        [](const std::string& path, const Path&) {
                             return "import json\nimport tensorflow as tf\n\n" + loading("devices", path) +
                                    "with tf.Graph().as_default(), tf.compat.v1.device(lambda op: devices.get(op.name, \"\")):\n"
                                    "    build_model()\n";
@@ -186,19 +193,19 @@ const std::array kFormats{
                     .title = "Chrome trace",
                     .help = "The simulated step as a timeline for Perfetto and chrome://tracing",
                     .suffix = ".trace.json",
-                    .snippet = [](const std::string& path) { return "# open https://ui.perfetto.dev and choose\n" + path + '\n'; },
+                    .snippet = [](const std::string& path, const Path&) { return "# open https://ui.perfetto.dev and choose\n" + path + '\n'; },
                     .write = trace_of_simulation},
     PlacementFormat{.id = "dot",
                     .title = "Graphviz DOT",
                     .help = "The graph with the ops in the colours of their devices; it can be opened again",
                     .suffix = ".dot",
-                    .snippet = [](const std::string& path) { return "dot -Tsvg -O " + in_shell(path) + '\n'; },
+                    .snippet = [](const std::string& path, const Path&) { return "dot -Tsvg -O " + in_shell(path) + '\n'; },
                     .write = graphviz},
     PlacementFormat{.id = "csv",
                     .title = "CSV table",
                     .help = "A line for each op of the step: kind, scope, device, FLOPs, bytes, start and end",
                     .suffix = ".csv",
-                    .snippet = [](const std::string& path) { return "import pandas\n\nops = pandas.read_csv(" + in_python(path) + ")\n"; },
+                    .snippet = [](const std::string& path, const Path&) { return "import pandas\n\nops = pandas.read_csv(" + in_python(path) + ")\n"; },
                     .write = op_table},
 };
 

@@ -203,17 +203,24 @@ private:
         }
     }
 
-    void hold(Op& op, const Program::Parameter& parameter, Json& paths, Json& bytes) const {
+    /// Named parameters and buffers of an op.
+    struct Held {
+        Json paths = Json::array(), bytes = Json::array(), buffers = Json::array();
+    };
+
+    void hold(Op& op, const Program::Parameter& parameter, Held& held) const {
         (parameter.trained ? op.parameter_bytes : op.resident_bytes) += parameter.tensor.bytes;
         if (parameter.path.empty()) return;
-        paths.push_back(clean(parameter.path));
-        bytes.push_back(parameter.tensor.bytes);
+        held.paths.push_back(clean(parameter.path));
+        held.bytes.push_back(parameter.tensor.bytes);
+        if (!parameter.trained) held.buffers.push_back(clean(parameter.path));
     }
 
-    static void describe(Op& op, const Json& paths, const Json& bytes) {
-        if (paths.empty()) return;
-        op.attributes["parameters"] = paths.dump();
-        op.attributes["parameter_bytes"] = bytes.dump();
+    static void describe(Op& op, const Held& held) {
+        if (held.paths.empty()) return;
+        op.attributes["parameters"] = held.paths.dump();
+        op.attributes["parameter_bytes"] = held.bytes.dump();
+        if (!held.buffers.empty()) op.attributes["buffers"] = held.buffers.dump();
     }
 
     void add_parameter(GraphBuilder& builder, std::size_t index) {
@@ -225,9 +232,9 @@ private:
         op.kind = parameter.trained ? "parameter" : "constant";
         op.scope = module_of(parameter.path);
         op.outputs = {parameter.tensor};
-        Json paths = Json::array(), bytes = Json::array();
-        hold(op, parameter, paths, bytes);
-        describe(op, paths, bytes);
+        Held held;
+        hold(op, parameter, held);
+        describe(op, held);
         parameter_op_[index] = add(builder, std::move(op));
     }
 
@@ -253,8 +260,8 @@ private:
         op.in_place = node.in_place;
         op.attributes = std::move(node.attributes);
         std::vector<Shape> operands;
-        Json paths = Json::array(), bytes = Json::array();
-        std::vector<std::size_t> held;
+        Held held;
+        std::vector<std::size_t> indices;
         for (const std::string& input : node.inputs) {
             const Source source = sources_.at(input);
             const Tensor* tensor = nullptr;
@@ -263,9 +270,9 @@ private:
                     tensor = source.view != nullptr && source.view->tensor ? &*source.view->tensor : &program_.parameters[source.index].tensor;
                     if (is_op(source.index)) {
                         op.inputs.push_back({parameter_op_[source.index], 0});
-                    } else if (std::ranges::find(held, source.index) == held.end()) {
-                        held.push_back(source.index);
-                        hold(op, program_.parameters[source.index], paths, bytes);
+                    } else if (std::ranges::find(indices, source.index) == indices.end()) {
+                        indices.push_back(source.index);
+                        hold(op, program_.parameters[source.index], held);
                     }
                     break;
                 case Source::From::input:
@@ -281,7 +288,7 @@ private:
             }
             if (tensor != nullptr && tensor->shape) operands.push_back(*tensor->shape);
         }
-        describe(op, paths, bytes);
+        describe(op, held);
         std::vector<Shape> shapes;
         node_output_[index].resize(node.outputs.size());
         const auto id = static_cast<OpId>(builder.size());

@@ -53,7 +53,7 @@ struct Program {
 /// module that it is named after; constants of up to 64 KiB are held by each reader. A view of a parameter is that parameter. Numbers that
 /// are computed from nothing but constants, and outputs that nobody reads and whose size is unknown, are left out.
 /// attributes["parameters"] of an op are the paths of the parameters and buffers that it holds, attributes["parameter_bytes"] the bytes of
-/// each.
+/// each, attributes["buffers"] those paths that are not trained, if any.
 ///
 /// FLOPs are those of the node, else forward_flops; where there are none, the op is listed in NetworkFile::estimated and its time is what
 /// its bytes take. Throws InputError with `file` and the node for a value that is not there, or read and of unknown size.

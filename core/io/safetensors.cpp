@@ -159,28 +159,47 @@ bool begins_like_json(const Path& file) {
     return stream.gcount() > 0 && begin[0] != '\0' && !(whole && begin[8] == '{' && begin[7] == '\0') && std::string_view("{ \t\r\n\xef").find(begin[0]) != std::string_view::npos;
 }
 
-/// Names and bytes of what an op holds, as it says itself.
-std::vector<std::pair<std::string, std::int64_t>> held_by(const Op& op) {
-    const auto names = op.attributes.find("parameters"), bytes = op.attributes.find("parameter_bytes");
-    if (names == op.attributes.end() || bytes == op.attributes.end()) return {};
-    const Json name_list = Json::parse(names->second, nullptr, false), byte_list = Json::parse(bytes->second, nullptr, false);
-    if (!name_list.is_array() || !byte_list.is_array() || name_list.size() != byte_list.size()) return {};
-    std::vector<std::pair<std::string, std::int64_t>> held;
-    for (std::size_t i = 0; i < name_list.size(); ++i) {
-        if (!name_list[i].is_string() || !byte_list[i].is_number_integer()) return {};
-        held.emplace_back(name_list[i].get<std::string>(), byte_list[i].get<std::int64_t>());
+/// A parameter or buffer of an op.
+struct Held {
+    std::string name;
+    std::int64_t bytes = 0;
+    bool buffer = false;
+};
+
+/// What an op holds, as it says itself.
+std::vector<Held> held_by(const Op& op) {
+    const auto list = [&](const char* attribute) {
+        const auto found = op.attributes.find(attribute);
+        return found == op.attributes.end() ? Json() : Json::parse(found->second, nullptr, false);
+    };
+    const Json names = list("parameters"), bytes = list("parameter_bytes"), buffers = list("buffers");
+    if (!names.is_array() || !bytes.is_array() || names.size() != bytes.size()) return {};
+    std::vector<Held> held;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (!names[i].is_string() || !bytes[i].is_number_integer()) return {};
+        const bool buffer = buffers.is_array() && std::ranges::find(buffers, names[i]) != buffers.end();
+        held.push_back({names[i].get<std::string>(), bytes[i].get<std::int64_t>(), buffer});
     }
     return held;
 }
 
-void describe(Op& op, const std::vector<std::pair<std::string, std::int64_t>>& held) {
-    Json names = Json::array(), bytes = Json::array();
-    for (const auto& [name, size] : held) {
+void describe(Op& op, const std::vector<Held>& held) {
+    Json names = Json::array(), bytes = Json::array(), buffers = Json::array();
+    for (const auto& [name, size, buffer] : held) {
         names.push_back(name);
         bytes.push_back(size);
+        if (buffer) buffers.push_back(name);
     }
     op.attributes["parameters"] = names.dump();
     op.attributes["parameter_bytes"] = bytes.dump();
+    if (!buffers.empty()) op.attributes["buffers"] = buffers.dump();
+}
+
+/// The tensor of an op that is a parameter. Sizes tell no shape, so that it keeps its own only if that fits.
+void resize_tensor(Op& op) {
+    const std::int64_t bytes = op.parameter_bytes + op.resident_bytes;
+    if ((op.kind == "parameter" || op.kind == "constant") && op.outputs.size() == 1 && op.outputs[0].bytes != bytes)
+        op.outputs[0] = Tensor{.shape = {}, .dtype = op.outputs[0].dtype, .bytes = bytes, .transfer_s = op.outputs[0].transfer_s};
 }
 
 }  // namespace
@@ -190,8 +209,8 @@ std::map<std::string, std::int64_t> read_parameter_sizes(const Path& file) {
 }
 
 SizedGraph with_parameter_sizes(const Graph& graph, const std::map<std::string, std::int64_t>& sizes) {
-    std::unordered_map<std::string, std::vector<std::pair<std::string, std::int64_t>>> by_module;
-    for (const auto& [name, bytes] : sizes) by_module[module_of(name)].emplace_back(name, bytes);
+    std::unordered_map<std::string, std::vector<Held>> by_module;
+    for (const auto& [name, bytes] : sizes) by_module[module_of(name)].push_back({name, bytes, is_buffer(name)});
     // Ops whose parameters have no names.
     std::unordered_map<std::string, std::size_t> nameless_in_scope;
     const auto is_nameless = [](const Op& op) { return op.phase == Phase::forward && op.parameter_bytes > 0 && held_by(op).empty(); };
@@ -204,15 +223,14 @@ SizedGraph with_parameter_sizes(const Graph& graph, const std::map<std::string, 
     GraphBuilder builder(graph.name(), graph.batch(), graph.training());
     for (Op op : graph.ops()) {
         auto held = held_by(op);
-        const bool holds_buffers_alone = op.parameter_bytes == 0;
-        for (auto& [name, bytes] : held) {
+        for (auto& [name, bytes, buffer] : held) {
             const auto found = sizes.find(name);
             if (found == sizes.end()) {
                 result.missing.push_back(name);
                 continue;
             }
             used.insert(name);
-            std::int64_t& sum = holds_buffers_alone || is_buffer(name) ? op.resident_bytes : op.parameter_bytes;
+            std::int64_t& sum = buffer ? op.resident_bytes : op.parameter_bytes;
             sum = std::max<std::int64_t>(0, sum - bytes) + found->second;
             bytes = found->second;
         }
@@ -222,15 +240,16 @@ SizedGraph with_parameter_sizes(const Graph& graph, const std::map<std::string, 
             if (module == by_module.end() && !op.scope.empty() && nameless_in_scope.at(dotted(op.scope)) == 1) module = by_module.find(dotted(op.scope));
             if (module != by_module.end()) {
                 op.parameter_bytes = 0;
-                for (const auto& [name, bytes] : module->second) {
+                for (const auto& [name, bytes, buffer] : module->second) {
                     used.insert(name);
-                    (is_buffer(name) ? op.resident_bytes : op.parameter_bytes) += bytes;
+                    (buffer ? op.resident_bytes : op.parameter_bytes) += bytes;
                 }
                 describe(op, module->second);
             } else {
                 result.missing.push_back(op.name);
             }
         }
+        if (!held_by(op).empty()) resize_tensor(op);
         builder.add(std::move(op));
     }
     for (const auto& [name, bytes] : sizes) {

@@ -64,9 +64,10 @@ struct SizedGraph {
     std::vector<std::string> missing;    ///< names that ops have and the sizes lack
 };
 
-/// Replaces the bytes of parameters and buffers. Those of an op are named by its attributes["parameters"]; an op without that, but with
-/// parameters, has those of the module that it is called like, or in whose scope it is the only such op ("layer1/0/conv1" and
-/// "layer1.0.conv1.weight"). Buffers are running_mean, running_var and num_batches_tracked, and all that an op without parameters has.
+/// Replaces the bytes of parameters and buffers, and those of the tensor that an op of kind "parameter" or "constant" gives. What an op
+/// holds is named by its attributes["parameters"] and ["buffers"] (see network_of); an op without that, but with parameters, has those of
+/// the module that it is called like, or in whose scope it is the only such op ("layer1/0/conv1" and "layer1.0.conv1.weight"), where
+/// running_mean, running_var and num_batches_tracked are buffers.
 SizedGraph with_parameter_sizes(const Graph& graph, const std::map<std::string, std::int64_t>& sizes);
 
 }  // namespace placewright

@@ -2,7 +2,10 @@
 #include "core/io/split_points.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "core/io/json.hpp"
 #include "core/io/name_list.hpp"
@@ -29,16 +32,56 @@ std::unordered_map<std::string, Range> scope_ranges(const Graph& graph, const st
     return ranges;
 }
 
-/// The outermost scope of an op that `fits`.
-template <class Fits>
-std::string outermost(const std::unordered_map<std::string, Range>& ranges, const std::string& scope, Fits fits) {
-    for (std::size_t end = scope.find('/'); !scope.empty(); end = scope.find('/', end + 1)) {
-        std::string prefix = scope.substr(0, end);
-        if (fits(ranges.at(prefix))) return prefix;
-        if (end == std::string::npos) break;
-    }
-    return {};
+/// A module and the side of it that a cut is at.
+using Side = std::pair<std::string, const char*>;
+
+/// Modules that a cut before op `i` may be named by: those that begin there, then those that end there, the outermost first.
+std::vector<Side> sides_of_cut(const Graph& graph, const std::vector<OpId>& ops, std::size_t i,
+                               const std::unordered_map<std::string, Range>& ranges) {
+    std::vector<Side> sides;
+    const auto add = [&](const std::string& scope, const char* where, auto fits) {
+        for (std::size_t end = scope.find('/'); !scope.empty(); end = scope.find('/', end + 1)) {
+            std::string prefix = scope.substr(0, end);
+            if (fits(ranges.at(prefix))) sides.emplace_back(std::move(prefix), where);
+            if (end == std::string::npos) break;
+        }
+    };
+    add(graph.op(ops[i]).scope, "BEGINNING", [&](const Range& range) { return range.first == i; });
+    add(graph.op(ops[i - 1]).scope, "END", [&](const Range& range) { return range.last == i - 1; });
+    return sides;
 }
+
+/// A split_spec has one side of each module, so that cuts share no module: a bipartite matching by augmenting paths (H. W. Kuhn, The
+/// Hungarian method for the assignment problem, 1955).
+class Matching {
+public:
+    using Taken = std::map<std::string, std::pair<std::size_t, const char*>>;
+
+    explicit Matching(const std::vector<std::vector<Side>>& sides) : sides_(sides) {}
+
+    bool match(std::size_t cut) {
+        asked_.clear();
+        return augment(cut);
+    }
+    const Taken& taken() const { return taken_; }
+
+private:
+    /// As deep as there are cuts, at most.
+    bool augment(std::size_t cut) {
+        for (const auto& [module, where] : sides_[cut]) {
+            if (!asked_.insert(module).second) continue;
+            const auto holder = taken_.find(module);
+            if (holder != taken_.end() && !augment(holder->second.first)) continue;
+            taken_[module] = {cut, where};
+            return true;
+        }
+        return false;
+    }
+
+    const std::vector<std::vector<Side>>& sides_;
+    Taken taken_;  ///< modules, each with its cut
+    std::set<std::string> asked_;
+};
 
 }  // namespace
 
@@ -53,26 +96,19 @@ WrittenPlacement split_points(const PlacedNetwork& placed) {
     }
     const auto ranges = scope_ranges(graph, ops);
 
-    Json split_spec = Json::object(), stage_to_rank = Json::array(), devices = Json::array();
     std::vector<DeviceId> stages;
-    NameList jumps, inside;
+    std::vector<std::string> cuts;
+    std::vector<std::vector<Side>> sides;
+    NameList jumps, inside, taken;
     for (std::size_t i = 0; i < ops.size(); ++i) {
         const DeviceId device = device_of(ops[i]);
         if (i > 0 && device == stages.back()) continue;
-        const std::string& name = graph.op(ops[i]).name;
         if (i > 0) {
-            const std::string cut = graph.op(ops[i - 1]).name + " (" + machine.device(stages.back()).name + ") to " + name + " (" +
-                                    machine.device(device).name + ')';
-            if (std::ranges::find(stages, device) != stages.end()) jumps.add(cut);
-            std::string module = outermost(ranges, graph.op(ops[i]).scope, [&](const Range& range) { return range.first == i; });
-            const char* where = "BEGINNING";
-            if (module.empty()) {
-                module = outermost(ranges, graph.op(ops[i - 1]).scope, [&](const Range& range) { return range.last == i - 1; });
-                where = "END";
-            }
-            if (module.empty()) inside.add(cut);
-            std::ranges::replace(module, '/', '.');
-            split_spec[module] = where;
+            cuts.push_back(graph.op(ops[i - 1]).name + " (" + machine.device(stages.back()).name + ") to " + graph.op(ops[i]).name + " (" +
+                           machine.device(device).name + ')');
+            sides.push_back(sides_of_cut(graph, ops, i, ranges));
+            if (std::ranges::find(stages, device) != stages.end()) jumps.add(cuts.back());
+            if (sides.back().empty()) inside.add(cuts.back());
         }
         stages.push_back(device);
     }
@@ -82,6 +118,21 @@ WrittenPlacement split_points(const PlacedNetwork& placed) {
     }
     if (!inside.empty())
         throw PlacementError("stages are cut where modules begin or end, but these cuts are inside of a module: " + inside.text());
+    Matching matching(sides);
+    for (std::size_t cut = 0; cut < cuts.size(); ++cut) {
+        if (!matching.match(cut)) taken.add(cuts[cut]);
+    }
+    if (!taken.empty()) {
+        throw PlacementError("stages are cut where a module begins or where it ends, not at both, but these cuts have only modules that "
+                             "another cut needs: " +
+                             taken.text());
+    }
+    Json split_spec = Json::object(), stage_to_rank = Json::array(), devices = Json::array();
+    for (const auto& [module, side] : matching.taken()) {
+        std::string path = module;
+        std::ranges::replace(path, '/', '.');
+        split_spec[path] = side.second;
+    }
     for (std::size_t rank = 0; rank < stages.size(); ++rank) {
         stage_to_rank.push_back(rank);
         const bool is_cpu = machine.device(stages[rank]).kind == DeviceKind::cpu;

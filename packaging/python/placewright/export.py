@@ -387,6 +387,7 @@ class _Network:
         parameter_bytes = resident_bytes = 0
         names: List[str] = []
         sizes: List[int] = []
+        buffers: List[str] = []
         for index in held:
             parameter = self._state[index]
             size = _bytes_of(parameter.tensor)
@@ -394,6 +395,7 @@ class _Network:
                 parameter_bytes += size
             else:
                 resident_bytes += size
+                buffers += parameter.names
             names += parameter.names
             # All names of a tied parameter are the same bytes.
             sizes += [size if first else 0 for first in (name == parameter.names[0] for name in parameter.names)]
@@ -402,6 +404,8 @@ class _Network:
             op["resident_bytes"] = resident_bytes
         if names:
             op["attributes"] = {"parameters": names, "parameter_bytes": sizes}
+            if buffers:
+                op["attributes"]["buffers"] = buffers
         self.ops.append(op)
 
     def _add_parameter(self, index: int) -> None:

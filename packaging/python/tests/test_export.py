@@ -185,6 +185,7 @@ class Structure(TestCase):
         norm = ops["norm/batch_norm"]
         self.assertEqual(norm["resident_bytes"], 4 * 8 + 8)
         self.assertIn("norm.num_batches_tracked", norm["attributes"]["parameters"])
+        self.assertEqual(norm["attributes"]["buffers"], ["norm.running_mean", "norm.running_var", "norm.num_batches_tracked"])
         self.assertTrue(ops["relu/relu"]["in_place"])
         self.assertEqual(len(ops["chunk"]["outputs"]), 2)
         self.assertEqual(ops["cat"]["inputs"], ["chunk:1", "chunk"])
