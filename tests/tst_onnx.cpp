@@ -513,7 +513,8 @@ private Q_SLOTS:
         const PlacedNetwork placed{problem, Placement(problem->groups, 1), {}, {}, file};
         const WrittenPlacement written = find_placement_format("onnx")->write(placed);
         QCOMPARE(written.warnings.size(), 1u);
-        QVERIFY(QString::fromStdString(written.warnings[0]).contains("beside \"external.onnx\": the model must be in the same folder, \"" + m_folder.path() + '"'));
+        QVERIFY(QString::fromStdString(written.warnings[0])
+                    .contains("beside \"external.onnx\": the model must be in the same folder, \"" + m_folder.path() + '"'));
         write_file(file.parent_path() / "out.onnx", written.content);
         QCOMPARE(read_placement(file.parent_path() / "out.onnx", *problem), placed.placement);
     }
