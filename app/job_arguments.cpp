@@ -62,7 +62,7 @@ void expect_model(const std::string& machine, const std::string& model, const st
         if (std::ranges::find(models, device.model) == models.end()) models.push_back(device.model);
     }
     if (std::ranges::find(models, model) == models.end())
-        throw UsageError("--times " + argument + ": no device of " + machine + " is a " + model + "; there are " + usage::joined(models, ", "));
+        throw UsageError("--times " + argument + ": no device of " + machine + " is called \"" + model + "\"; there are " + usage::joined(models, ", "));
 }
 
 /// The graph with the times of a trace, "TRACE" or "TRACE=MODEL".
