@@ -12,6 +12,7 @@
 
 #include "core/base/units.hpp"
 #include "core/graph/kinds.hpp"
+#include "core/io/module_names.hpp"
 #include "core/io/name_list.hpp"
 #include "core/io/torch_devices.hpp"
 
@@ -19,16 +20,6 @@ namespace placewright {
 namespace {
 
 using Entries = std::vector<std::pair<std::string, DeviceId>>;
-
-std::string dotted(std::string path) {
-    std::ranges::replace(path, '/', '.');
-    return path;
-}
-
-std::string module_of(const std::string& parameter) {
-    const std::size_t dot = parameter.rfind('.');
-    return dot == std::string::npos ? "" : parameter.substr(0, dot);
-}
 
 /// The state_dict names of what an op holds; empty if the file gives none.
 std::vector<std::string> parameter_names(const Op& op) {

@@ -9,6 +9,7 @@
 #include "core/io/aten.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
+#include "core/io/module_names.hpp"
 
 namespace placewright {
 namespace {
@@ -275,8 +276,7 @@ private:
         for (const std::string_view root : {"L['self'].", "L['self']", "L__self__"}) {
             if (path.starts_with(root)) path.erase(0, root.size());
         }
-        std::ranges::replace(path, '.', '/');
-        return path;
+        return scope_of_module(std::move(path));
     }
 
     /// "torch.ops.aten.conv2d.default" -> "conv2d"; other namespaces stay: "torchvision::nms".

@@ -10,6 +10,7 @@
 #include "core/graph/flops.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
+#include "core/io/module_names.hpp"
 #include "core/io/onnx_model.hpp"
 #include "core/io/onnx_scope.hpp"
 #include "core/io/program.hpp"
@@ -95,9 +96,7 @@ std::string scope_of_name(const std::string& name) {
 }
 
 std::string scope_of_path(const std::string& path) {
-    std::string scope = path.substr(0, path.rfind('.'));
-    std::ranges::replace(scope, '.', '/');
-    return scope;
+    return scope_of_module(module_of(path));
 }
 
 enum class Arguments : bool { tensors, numbers };
@@ -495,8 +494,7 @@ private:
         if (found == weighed_by_.end()) return name;
         std::string module = scope_of_name(found->second.first->name());
         if (module.empty()) return name;
-        std::ranges::replace(module, '/', '.');
-        return module + (found->second.second == 1 ? ".weight" : ".bias");
+        return dotted(std::move(module)) + (found->second.second == 1 ? ".weight" : ".bias");
     }
 
     Program::Parameter parameter(const std::string& name, std::int32_t element, std::vector<std::int64_t> extents,

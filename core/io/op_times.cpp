@@ -8,15 +8,11 @@
 #include <unordered_map>
 
 #include "core/graph/kinds.hpp"
+#include "core/io/module_names.hpp"
 #include "core/io/name_list.hpp"
 
 namespace placewright {
 namespace {
-
-std::string dotted(std::string name) {
-    std::ranges::replace(name, '/', '.');
-    return name;
-}
 
 /// What an event measures: an op's forward, or one part of its backward.
 struct Measured {

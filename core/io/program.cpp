@@ -9,19 +9,13 @@
 #include "core/graph/kinds.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
+#include "core/io/module_names.hpp"
 
 namespace placewright {
 namespace {
 
 /// Constants up to this size are held by every op that reads them.
 constexpr std::int64_t kSmallConstantBytes = 64 << 10;
-
-std::string module_of(const std::string& path) {
-    const std::size_t dot = path.rfind('.');
-    std::string scope = dot == std::string::npos ? "" : path.substr(0, dot);
-    std::ranges::replace(scope, '.', '/');
-    return scope;
-}
 
 /// Where a value comes from.
 struct Source {
@@ -226,11 +220,9 @@ private:
     void add_parameter(GraphBuilder& builder, std::size_t index) {
         const Program::Parameter& parameter = program_.parameters[index];
         Op op;
-        op.name = parameter.path.empty() ? parameter.name : parameter.path;
-        std::ranges::replace(op.name, '.', '/');
-        op.name = unique(std::move(op.name));
+        op.name = unique(scope_of_module(parameter.path.empty() ? parameter.name : parameter.path));
         op.kind = parameter.trained ? "parameter" : "constant";
-        op.scope = module_of(parameter.path);
+        op.scope = scope_of_module(module_of(parameter.path));
         op.outputs = {parameter.tensor};
         Held held;
         hold(op, parameter, held);

@@ -11,6 +11,7 @@
 
 #include "core/base/units.hpp"
 #include "core/io/input_error.hpp"
+#include "core/io/module_names.hpp"
 
 namespace placewright {
 namespace {
@@ -26,17 +27,6 @@ const std::map<std::string, std::uint64_t>& bits_by_dtype() {
         {"BOOL", 8}, {"U8", 8},   {"I8", 8},   {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F4", 4},   {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U16", 16},
         {"I16", 16}, {"F16", 16}, {"BF16", 16}, {"U32", 32},   {"I32", 32},    {"F32", 32},    {"U64", 64}, {"I64", 64},    {"F64", 64},    {"C64", 64}};
     return bits;
-}
-
-/// "layer1.0.conv1" of "layer1.0.conv1.weight".
-std::string module_of(const std::string& parameter) {
-    const auto dot = parameter.rfind('.');
-    return dot == std::string::npos ? "" : parameter.substr(0, dot);
-}
-
-std::string dotted(std::string path) {
-    std::ranges::replace(path, '/', '.');
-    return path;
 }
 
 bool is_buffer(const std::string& parameter) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/io/json.hpp"
+#include "core/io/module_names.hpp"
 #include "core/io/name_list.hpp"
 #include "core/io/torch_devices.hpp"
 
@@ -129,9 +130,7 @@ WrittenPlacement split_points(const PlacedNetwork& placed) {
     }
     Json split_spec = Json::object(), stage_to_rank = Json::array(), devices = Json::array();
     for (const auto& [module, side] : matching.taken()) {
-        std::string path = module;
-        std::ranges::replace(path, '/', '.');
-        split_spec[path] = side.second;
+        split_spec[dotted(module)] = side.second;
     }
     for (std::size_t rank = 0; rank < stages.size(); ++rank) {
         stage_to_rank.push_back(rank);
