@@ -423,6 +423,8 @@ private Q_SLOTS:
         for (const PlacementFormat& format : placement_formats()) {
             ids << QString::fromUtf8(format.id.data(), qsizetype(format.id.size()));
             QVERIFY(!format.title.empty() && !format.help.empty() && format.suffix.starts_with('.'));
+            // Beside "net.json", "net.onnx" and "net.dot", called as they are, nothing of theirs is replaced.
+            QVERIFY(format.suffix.find('.', 1) != std::string_view::npos || format.suffix == ".csv");
             QVERIFY(format.snippet("a \"b\".json", "net.json").find("b") != std::string::npos);
             if (format.is_text) QVERIFY(!format.write(placed).content.empty());  // others need the model that was opened
             QCOMPARE(find_placement_format(format.id), &format);

@@ -155,7 +155,7 @@ private Q_SLOTS:
         QVERIFY2(QFile::exists(m_place->file("ops.csv")), qPrintable(dialog.status()));
         // The name keeps what was typed when the format changes.
         QTest::keyClick(formats, Qt::Key_Up);
-        QCOMPARE(file->text(), m_place->file("ops.dot"));
+        QCOMPARE(file->text(), m_place->file("ops.placed.dot"));
         QTest::keyClick(dialog.dialog, Qt::Key_Escape);
         QVERIFY(!dialog.dialog || !dialog.dialog->isVisible());
     }

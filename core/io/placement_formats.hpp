@@ -34,7 +34,7 @@ struct PlacementFormat {
     std::string_view id;      ///< as on the command line
     std::string_view title;   ///< in the window
     std::string_view help;    ///< one line
-    std::string_view suffix;  ///< of its files: ".device_map.json"
+    std::string_view suffix;  ///< of its files: ".device_map.json"; never that of a network, which may lie beside them
     /// What a user writes to train with the file, which is at `path`. `network_file` is the one that was placed.
     std::string (*snippet)(const std::string& path, const Path& network_file);
     /// Throws PlacementError for a placement that the format cannot express, with the modules or ops at fault and the remedy, and
