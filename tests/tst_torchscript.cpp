@@ -254,6 +254,15 @@ private Q_SLOTS:
         }
     }
 
+    /// LibTorch 1.13 takes from the empty stack of such pickles.
+    void whatLibTorchCrashesOnIsRefused() {
+        for (const std::string& pickle : {std::string("\x80\x02\x87."), std::string("\x80\x02Nb."), std::string("\x80\x02)R.")}) {
+            const Path file = changed("writes", "data.pkl", [&](std::string& whole) { whole = pickle; });
+            const std::string error = error_of(file, example({"2"}));
+            QVERIFY2(error.find("LibTorch crashes on it") != std::string::npos && error.find("torch.jit.save") != std::string::npos, error.c_str());
+        }
+    }
+
     void codeThatLoadingRunsIsRefused() {
         const Path file = changed("resnet18", "torchvision/models/resnet.py", [](std::string& code) { code += "\n# def __setstate__\n"; });
         const std::string error = error_of(file, example({"1x3x64x64"}));
@@ -277,6 +286,20 @@ private Q_SLOTS:
         });
         const std::string error = error_of(file, example({"3x2x4"}));
         QVERIFY2(error.find("takes more than") != std::string::npos || error.find("is one call more than") != std::string::npos, error.c_str());
+    }
+
+    void listsThatGrowTakeNoMemory() {
+        const Path file = changed("writes", "code/__torch__.py", [](std::string& code) {
+            const std::string save = "    torch.save(\"not asked for\", \"written_by_a_model.txt\")\n";
+            code.replace(code.find(save), save.size(),
+                         "    grown = annotate(List[List[int]], [])\n"
+                         "    for i in range(1000000):\n"
+                         "      _0 = torch.append(grown, torch.mul([0], 900000))\n");
+            const std::string result = "torch.add(x, 1)";
+            code.replace(code.find(result), result.size(), "torch.add(x, torch.len(grown))");
+        });
+        const std::string error = error_of(file, example({"2"}));
+        QVERIFY2(error.find("aten::mul") != std::string::npos && error.find("a hundred million elements in all") != std::string::npos, error.c_str());
     }
 
     void hugeTensorsTakeNoMemory() {

@@ -10,7 +10,6 @@
 #include "core/base/units.hpp"
 #include "core/io/aten.hpp"
 #include "core/io/json.hpp"
-#include "core/learn/torch_module.hpp"
 
 namespace placewright {
 namespace {
@@ -99,13 +98,11 @@ NetworkFile read_torchscript(const Archive& archive, const ReadOptions& options)
         if (options.batch && !input.shape.empty()) input.shape[0] = *options.batch;
     }
     try {
-        NetworkFile network = network_of(printable(file.string(), 4096), program_of(torch_module().read_script(file.string(), inputs, options.run), file.stem().string()));
+        NetworkFile network = network_of(printable(file.string(), 4096), program_of(read_script(file, inputs, options.run), file.stem().string()));
         network.batch_is_open = true;
         return network;
     } catch (const ScriptError& error) {
         throw ScriptInputError(error.remedy(), printable(file.string(), 4096), printable(error.place(), 400), printable(error.what(), 600));
-    } catch (const TorchMissing& error) {
-        fail(file, error.what());
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Networks that are differentiated by LibTorch, which takes half a second to load: they are in a library of their own, placewright_torch,
-// that is loaded when one of them is first asked for. Nothing outside of torch/ includes LibTorch.
+// that is loaded when one of them is first asked for. Beside torch/ only io/torch includes LibTorch.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,6 @@
 #include <stdexcept>
 
 #include "core/learn/policy.hpp"
-#include "core/learn/torch_script.hpp"
 
 namespace placewright {
 
@@ -25,10 +24,6 @@ struct TorchModule {
     std::unique_ptr<Policy> (*make_sequence_policy)(const SequenceNetwork& network);
     std::unique_ptr<Policy> (*make_hierarchical_policy)(const HierarchicalNetwork& network);
     std::unique_ptr<Policy> (*make_gdp_policy)(const GdpNetwork& network);
-    /// The program of a TorchScript file that is called with `inputs`. Loading it runs the __setstate__ of its classes, if they have one.
-    /// Unless the model is to `run`, no tensor is computed: sizes follow from sizes, on LibTorch's meta device and by formulas. Parameters and
-    /// scopes have the names of the modules; branches and loops are those that are taken. Throws ScriptError.
-    ScriptedProgram (*read_script)(const std::string& file, const std::vector<ExampleInput>& inputs, bool run);
 };
 
 class TorchMissing : public std::runtime_error {

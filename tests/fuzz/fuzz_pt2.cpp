@@ -1,35 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Archives of torch.export: as they are in a file, and what is in them. The latter is where a fuzzer gets far, since a zip file has sums.
-#include <cstring>
-
-#include <zip.h>
-
 #include "core/io/exported_program.hpp"
 #include "core/io/input_error.hpp"
 #include "tests/fuzz/fuzz.hpp"
+#include "tests/fuzz/zip.hpp"
 
 using namespace placewright;
 
 namespace {
-
-std::string zipped(const std::string& text) {
-    zip_error_t error;
-    zip_error_init(&error);
-    zip_source_t* const target = zip_source_buffer_create(nullptr, 0, 0, &error);
-    zip_t* const zip = zip_open_from_source(target, ZIP_TRUNCATE, &error);
-    zip_source_keep(target);
-    zip_file_add(zip, "models/model.json", zip_source_buffer(zip, text.data(), text.size(), 0), 0);
-    zip_set_file_compression(zip, 0, ZIP_CM_STORE, 0);
-    zip_close(zip);
-    zip_source_open(target);
-    zip_source_seek(target, 0, SEEK_END);
-    std::string bytes(static_cast<std::size_t>(zip_source_tell(target)), '\0');
-    zip_source_seek(target, 0, SEEK_SET);
-    zip_source_read(target, bytes.data(), bytes.size());
-    zip_source_close(target);
-    zip_source_free(target);
-    return bytes;
-}
 
 void read(std::string_view bytes) {
     try {
@@ -71,10 +49,10 @@ constexpr const char* kProgram = R"({"schema_version": {"major": 8, "minor": 2},
 int fuzz(const std::uint8_t* bytes, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(bytes), size);
     read(text);
-    if (text.starts_with('{')) read(zipped(std::string(text)));
+    if (text.starts_with('{')) read(zipped({{"models/model.json", std::string(text)}}));
     return 0;
 }
 
 std::vector<std::string> seeds() {
-    return {kProgram, zipped(kProgram)};
+    return {kProgram, zipped({{"models/model.json", kProgram}})};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Networks as LibTorch differentiates them. The only folder whose sources include LibTorch; what they use of other rooms is inline.
+// Networks as LibTorch differentiates them. Of all folders this one and io/torch include LibTorch; what they use of other rooms is inline.
 #pragma once
 
 #include "core/learn/placeto_network.hpp"
@@ -12,6 +12,5 @@ GradientSummary placeto_gradient(const PlacetoNetwork& network, const std::vecto
 std::unique_ptr<Policy> make_sequence_policy(const SequenceNetwork& network);
 std::unique_ptr<Policy> make_hierarchical_policy(const HierarchicalNetwork& network);
 std::unique_ptr<Policy> make_gdp_policy(const GdpNetwork& network);
-ScriptedProgram read_script(const std::string& file, const std::vector<ExampleInput>& inputs, bool run);
 
 }  // namespace placewright

@@ -16,8 +16,7 @@
 #include <torch/csrc/jit/ir/constants.h>
 #include <torch/script.h>
 
-#include "core/learn/torch/networks.hpp"
-#include "core/learn/torch_script.hpp"
+#include "core/io/torch/script.hpp"
 
 namespace placewright {
 namespace {
@@ -29,6 +28,8 @@ using Remedy = ScriptError::Remedy;
 constexpr std::size_t kMostSteps = 10'000'000, kMostCalls = 1'000'000, kDeepest = 200;
 /// Numbers beyond which a text or list is not multiplied.
 constexpr std::int64_t kMostElements = 1'000'000;
+/// Of all texts and lists that operators give, one that grows counted again each time.
+constexpr std::size_t kMostElementsInAll = 100'000'000;
 
 std::optional<DType> dtype_of(at::ScalarType type) {
     switch (type) {
@@ -97,6 +98,22 @@ at::Tensor without_numbers(const at::Tensor& tensor) {
     return at::empty(tensor.sizes(), tensor.options().device(at::kMeta).layout(at::kStrided));
 }
 
+/// Whether values of the type may have tensors in them.
+bool may_hold_tensors(const c10::Type& type) {
+    switch (type.kind()) {
+        case c10::TypeKind::IntType:
+        case c10::TypeKind::FloatType:
+        case c10::TypeKind::BoolType:
+        case c10::TypeKind::NumberType:
+        case c10::TypeKind::StringType:
+            return false;
+        case c10::TypeKind::ListType:
+            return may_hold_tensors(*type.containedType(0));
+        default:
+            return true;
+    }
+}
+
 /// Calls `use` for every tensor in a value, lists and tuples among them.
 template <class Use>
 void for_each_tensor(const IValue& value, const Use& use) {
@@ -107,6 +124,7 @@ void for_each_tensor(const IValue& value, const Use& use) {
             if (tensor.defined()) use(tensor);
         }
     } else if (value.isList()) {
+        if (!may_hold_tensors(*value.toList().elementType())) return;
         for (const IValue& item : value.toListRef()) for_each_tensor(item, use);
     } else if (value.isTuple()) {
         for (const IValue& item : value.toTupleRef().elements()) for_each_tensor(item, use);
@@ -533,7 +551,7 @@ private:
         return !of_pytorch || node.hasSideEffects() || name == "aten::save" || name == "aten::from_file" || name == "aten::manual_seed";
     }
 
-    std::vector<IValue> execute(jit::Node& node, const std::vector<IValue>& inputs) const {
+    std::vector<IValue> execute(jit::Node& node, const std::vector<IValue>& inputs) {
         if (!run_) {
             if (auto known = result_by_shape(node, inputs)) return *std::move(known);
         }
@@ -543,6 +561,8 @@ private:
         for (const IValue& value : stack) {
             const std::size_t size = value.isString() ? value.toStringRef().size() : value.isList() ? value.toListRef().size() : 0;
             if (size > static_cast<std::size_t>(kMostElements)) fail(node, "makes a text or list of more than a million elements");
+            elements_ += size;
+            if (elements_ > kMostElementsInAll) fail(node, "makes texts and lists of more than a hundred million elements in all");
         }
         return stack;
     }
@@ -720,12 +740,12 @@ private:
     std::map<std::tuple<const void*, std::int64_t, std::vector<std::int64_t>>, std::string> parameter_at_;
     std::unordered_set<std::string> used_;
     std::unordered_map<std::string, std::size_t> repeats_;
-    std::size_t steps_ = 0, depth_ = 0;
+    std::size_t steps_ = 0, depth_ = 0, elements_ = 0;
 };
 
 }  // namespace
 
-ScriptedProgram read_script(const std::string& file, const std::vector<ExampleInput>& inputs, bool run) {
+ScriptedProgram torch_script::walk(const std::string& file, const std::vector<ExampleInput>& inputs, bool run) {
     at::set_num_threads(1);
     const at::NoGradGuard no_gradients;
     try {
@@ -735,6 +755,8 @@ ScriptedProgram read_script(const std::string& file, const std::vector<ExampleIn
         const std::string text = error.what_without_backtrace();
         throw ScriptError(Remedy::none, "", "LibTorch cannot read it: " + text.substr(0, std::min<std::size_t>(text.find('\n'), 300)));
     } catch (const ScriptError&) {
+        throw;
+    } catch (const std::bad_alloc&) {
         throw;
     } catch (const std::exception& error) {
         const std::string text = error.what();
