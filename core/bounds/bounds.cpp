@@ -9,6 +9,7 @@
 
 #include "core/bounds/block_latency_bounds.hpp"
 #include "core/bounds/max_load_bounds.hpp"
+#include "core/bounds/packing.hpp"
 #include "core/bounds/step_time_bounds.hpp"
 #include "core/sim/block_latency.hpp"
 #include "core/sim/max_load.hpp"
@@ -20,6 +21,8 @@ using Clock = std::chrono::steady_clock;
 
 /// Flows that quick_bounds may spend, in arcs.
 constexpr std::size_t kQuickArcs = 50'000'000;
+/// Steps of packed_load_s, about ten nanoseconds each.
+constexpr std::size_t kQuickPacking = 2'000'000, kPacking = 50'000'000;
 
 Bound average_bound(double value_s) {
     return {"average", value_s,
@@ -33,6 +36,10 @@ Bound cut_bound(double value_s) {
             "minimum cut for each group)"};
 }
 
+Bound packing_bound(double value_s) {
+    return {"packing", value_s, "whole groups on devices by their work alone, transfers free (all ways to pack them, depth-first)"};
+}
+
 std::vector<Bound> max_load_bounds(const Problem& problem) {
     const LoadModel model = load_model(problem);
     const LeastLoads own = own_loads(model);
@@ -40,7 +47,8 @@ std::vector<Bound> max_load_bounds(const Problem& problem) {
     std::size_t arcs = model.groups() + 1;
     for (const TensorBundle& bundle : model.bundles) arcs += 2 * bundle.readers.size() + 2;
     const LeastLoads cut = cut_loads(model, average_s, std::max<std::size_t>(kQuickArcs / arcs, 16));
-    return {average_bound(average_s), cut_bound(std::max(average_s, balanced_load_s(model, cut).value_or(0)))};
+    const double cut_s = std::max(average_s, balanced_load_s(model, cut).value_or(0));
+    return {average_bound(average_s), cut_bound(cut_s), packing_bound(packed_load_s(model, cut, cut_s, kNoLimit, kQuickPacking))};
 }
 
 std::vector<Bound> block_latency_bounds(const Problem& problem) {
@@ -55,13 +63,17 @@ std::vector<Bound> block_latency_bounds(const Problem& problem) {
 
 void prove_max_load(const Problem& problem, const BoundEffort& effort, const std::function<void(Bound)>& found) {
     const auto end = Clock::now() + std::chrono::duration<double>(effort.seconds);
-    std::mutex one_at_a_time;
-    const auto tell = [&](Bound bound) {
-        const std::scoped_lock lock(one_at_a_time);
-        found(std::move(bound));
-    };
     std::stop_source stop;
     const std::stop_callback forward(effort.stop, [&] { stop.request_stop(); });
+    std::mutex one_at_a_time;
+    bool is_optimal = false;
+    const auto tell = [&](Bound bound) {
+        const std::scoped_lock lock(one_at_a_time);
+        if (is_optimal) return;
+        is_optimal = bound.value_s >= within_tolerance(within_tolerance(effort.incumbent_s));  // whatever the rounding
+        if (is_optimal) stop.request_stop();
+        found(std::move(bound));
+    };
 
     const LoadModel model = load_model(problem);
     const auto average_s = balanced_load_s(model, own_loads(model), stop.get_token());
@@ -72,7 +84,9 @@ void prove_max_load(const Problem& problem, const BoundEffort& effort, const std
     tell(cut_bound(std::max(*average_s, *cut_s)));
 
     const double cutoff_s = effort.incumbent_s;
-    if (cutoff_s <= std::max(*average_s, *cut_s)) return;
+    const double packed_s = packed_load_s(model, least, std::max(*average_s, *cut_s), cutoff_s, kPacking, stop.get_token());
+    tell(packing_bound(packed_s));
+    if (is_optimal) return;
     const auto limits = [&] {
         IntegerLimits result;
         result.cutoff = cutoff_s;

@@ -26,7 +26,7 @@ struct BoundEffort {
 
 /// Calls `found`, on any of its threads but one call at a time, with bounds that need more than quick_bounds: as far as `effort` allows,
 /// in the order in which they are done, one that is not done again whenever it has grown by a thousandth. What ends early has proven less,
-/// but what it has proven holds.
+/// but what it has proven holds. Ends once the incumbent is proven optimal, as exactly as a solver can.
 void prove_bounds(const Problem& problem, const Goal& goal, const SimulationOptions& options, const BoundEffort& effort,
                   const std::function<void(Bound)>& found);
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 
+#include <queue>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
@@ -172,6 +173,56 @@ void add_memory(Programme& programme, const LoadModel& model, const LoadClass& o
     }
 }
 
+/// Of the groups that take a device of a class the longest, so many of which are on one device of it, whatever the others take over.
+struct Crowd {
+    std::vector<GroupId> groups;
+    std::size_t on_one = 0;
+    double work_s = 0;  ///< of any so many of them, at least
+};
+
+/// That with the most work. `least` below `cutoff_s`: a device may have the group; none works for longer than `cutoff_s`.
+Crowd busiest_crowd(const LoadModel& model, std::size_t device_class, const LeastLoads& least, double cutoff_s) {
+    const LoadClass& one = model.classes[device_class];
+    std::vector<GroupId> order;
+    for (GroupId group = 0; group < model.groups(); ++group) {
+        if (least[device_class][group] < cutoff_s) order.push_back(group);
+    }
+    std::ranges::stable_sort(order, std::ranges::greater{}, [&](GroupId group) { return one.group_s[group]; });
+    double room_s = 0;
+    for (std::size_t c = 0; c < model.classes.size(); ++c) {
+        if (c != device_class) room_s += model.classes[c].count() * cutoff_s * (1 + 1e-9);
+    }
+    std::priority_queue<double> elsewhere;  // those that are shortest there: as many as have room
+    std::vector<double> work_s{0};
+    double taken_s = 0, best_s = 0;
+    std::size_t best = 0, on_one = 0;
+    for (std::size_t n = 1; n <= order.size(); ++n) {
+        const GroupId group = order[n - 1];
+        double there_s = kNoLimit;
+        for (std::size_t c = 0; c < model.classes.size(); ++c) {
+            if (c != device_class && least[c][group] < cutoff_s) there_s = std::min(there_s, model.classes[c].group_s[group]);
+        }
+        if (std::isfinite(there_s)) {
+            elsewhere.push(there_s);
+            taken_s += there_s;
+        }
+        while (taken_s > room_s) {
+            taken_s -= elsewhere.top();
+            elsewhere.pop();
+        }
+        work_s.push_back(work_s.back() + one.group_s[group]);
+        const std::size_t most = (n - elsewhere.size() + one.devices.size() - 1) / one.devices.size();
+        const double least_s = work_s[n] - work_s[n - most];
+        if (least_s > best_s) {
+            best_s = least_s;
+            best = n;
+            on_one = most;
+        }
+    }
+    order.resize(best);
+    return {std::move(order), on_one, best_s};
+}
+
 }  // namespace
 
 double within_tolerance(double bound) {
@@ -292,13 +343,23 @@ double pigeonhole_load_s(const LoadModel& model, std::size_t device_class, const
         if (may_have(device_class, group)) x[group] = programme.add_binary(one.group_s[group] / unit_s);
     }
     add_borders(programme, model, one, x, [&](double seconds) { return programme.add_column(0, 1, seconds / unit_s); });
-    programme.begin_row((all_s - taken_s) / one.count() / unit_s * (1 - 1e-9), kNoLimit);
-    for (GroupId group = 0; group < model.groups(); ++group) {
-        if (x[group] >= 0 && one.group_s[group] > 0) programme.add(x[group], one.group_s[group] / unit_s);
+    const double average_s = (all_s - taken_s) / one.count();
+    const Crowd crowd = busiest_crowd(model, device_class, least, cutoff_s);
+    if (crowd.work_s > average_s) {
+        programme.begin_row(static_cast<double>(crowd.on_one), kNoLimit);
+        for (const GroupId group : crowd.groups) programme.add(x[group], 1);
+    } else {
+        programme.begin_row(average_s / unit_s * (1 - 1e-9), kNoLimit);
+        for (GroupId group = 0; group < model.groups(); ++group) {
+            if (x[group] >= 0 && one.group_s[group] > 0) programme.add(x[group], one.group_s[group] / unit_s);
+        }
     }
     add_memory(programme, model, one, x);
     limits.cutoff = cutoff_s / unit_s;
-    return std::max(0.0, within_tolerance(solve_integer(programme, limits).bound) * unit_s);
+    const IntegerResult result = solve_integer(programme, limits);
+    // As exactly as the solver tells solutions apart.
+    if (result.finished && result.x.empty()) return cutoff_s;
+    return std::max(0.0, within_tolerance(result.bound) * unit_s);
 }
 
 LoadProgramme::LoadProgramme(const LoadModel& model, const LeastLoads& least, double cutoff_s)
@@ -308,11 +369,16 @@ LoadProgramme::LoadProgramme(const LoadModel& model, const LeastLoads& least, do
     for (std::size_t c = 0; c < model.classes.size(); ++c) {
         const LoadClass& one = model.classes[c];
         x[c].assign(one.devices.size(), std::vector<Programme::Column>(model.groups(), -1));
+        std::vector<GroupId> order;
         for (GroupId group = 0; group < model.groups(); ++group) {
-            if (!std::isfinite(least[c][group]) || least[c][group] >= cutoff_s) continue;
-            for (std::size_t i = 0; i < one.devices.size(); ++i) {
-                x[c][i][group] = programme_.add_binary();
-                choices_[group].emplace_back(one.devices[i], x[c][i][group]);
+            if (std::isfinite(least[c][group]) && least[c][group] < cutoff_s) order.push_back(group);
+        }
+        std::ranges::stable_sort(order, std::ranges::greater{}, [&](GroupId group) { return one.group_s[group]; });
+        // The devices of a class are alike: let them be numbered by the longest group that each has.
+        for (std::size_t rank = 0; rank < order.size(); ++rank) {
+            for (std::size_t i = 0; i < std::min(one.devices.size(), rank + 1); ++i) {
+                x[c][i][order[rank]] = programme_.add_binary();
+                choices_[order[rank]].emplace_back(one.devices[i], x[c][i][order[rank]]);
             }
         }
     }
@@ -335,6 +401,13 @@ LoadProgramme::LoadProgramme(const LoadModel& model, const LeastLoads& least, do
             programme_.begin_row(0, kNoLimit);
             programme_.add(most, 1);
             for (const auto& [column, seconds] : load) programme_.add(column, -seconds);
+            if (std::isfinite(cutoff_s)) {
+                // Implied, but only a row of whole columns makes cover cuts.
+                programme_.begin_row(-kNoLimit, cutoff_s / unit_s_);
+                for (GroupId group = 0; group < model.groups(); ++group) {
+                    if (here[group] >= 0 && one.group_s[group] > 0) programme_.add(here[group], one.group_s[group] / unit_s_);
+                }
+            }
             add_memory(programme_, model, one, here);
         }
     }

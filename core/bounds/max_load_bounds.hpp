@@ -34,9 +34,10 @@ std::optional<double> balanced_load_s(const LoadModel& model, const LeastLoads& 
 LeastLoads cut_loads(const LoadModel& model, double floor_s, std::size_t flows = std::numeric_limits<std::size_t>::max(),
                      std::stop_token stop = {});
 
-/// Of the devices of a class one has at least the average of what the others leave to the class, which take over no more than fractions of
-/// groups within the cutoff: the least load of a set of groups with so much work, one binary a group. `limits.cutoff` is the max load of a
-/// placement that fits, in seconds, as is the bound.
+/// Of the devices of a class one has at least the average of what the others leave to the class, which take over no more than they can
+/// within the cutoff: the least load of a set of groups with so much work, one binary a group. Or of so many of the groups that take the
+/// longest, where that is more work (four devices that share nine groups: one has three). `limits.cutoff` is the max load of a placement
+/// that fits, in seconds, as is the bound.
 double pigeonhole_load_s(const LoadModel& model, std::size_t device_class, const LeastLoads& least, IntegerLimits limits);
 
 /// Max load as an integer programme: which device has which group, exactly.
