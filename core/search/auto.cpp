@@ -220,6 +220,11 @@ private:
                                                heft_algorithm(), expert_algorithm()}) {
             builders_.push_back(std::move(info));
         }
+        // They know nothing of the formula, and their many placements would take the place of its annealing.
+        if (!by_formula()) {
+            builders_.push_back(metis_algorithm());
+            builders_.push_back(scotch_algorithm());
+        }
         movable_ = choices.movable().size();
         placements_ = 1;
         for (const GroupId group : choices.movable()) placements_ *= static_cast<double>(choices.of(group).size());
