@@ -219,7 +219,7 @@ QWidget* LearnWindow::makeResults() {
     m_table->setColumnCount(ColumnCount);
     m_table->setHeaderLabels({tr("Network"), tr("Groups"), tr("One device"), tr("Best found"), tr("Speed-up")});
     m_table->headerItem()->setToolTip(Groups, tr("Groups of ops that are placed together: decisions of an episode"));
-    m_table->headerItem()->setToolTip(Best, tr("Step time of the best placement that training has come across"));
+    m_table->headerItem()->setToolTip(Best, tr("The best placement that training has come across"));
     m_table->headerItem()->setToolTip(Speedup, tr("One device over the best placement"));
     for (int column = Groups; column < ColumnCount; ++column)
         m_table->headerItem()->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
@@ -590,6 +590,7 @@ void LearnWindow::optimizeTest() {
 
 CdfData LearnWindow::cdf() const {
     CdfData all = m_tested;
+    if (m_run) all.goal = goalTitle(*m_run->request().options.goal);
     if (all.graphs.empty()) all.graphs = m_optimized.graphs;
     all.schemes.insert(all.schemes.end(), m_optimized.schemes.begin(), m_optimized.schemes.end());
     return all;

@@ -83,12 +83,12 @@ QLabel* statusLabel(const QString& name) {
 }
 
 /// "gpu:0 lacks 1.20 GB", of the device that lacks most.
-QString missingText(const Problem& problem, const Outcome& outcome) {
+QString missingText(const Problem& problem, const std::vector<double>& device_bytes) {
     DeviceId worst = 0;
     double most_bytes = 0;
     int lacking = 0;
     for (DeviceId device = 0; device < problem.devices; ++device) {
-        const double missing_bytes = outcome.peak_bytes[device] - problem.memory_limit_bytes[device];
+        const double missing_bytes = device_bytes[device] - problem.memory_limit_bytes[device];
         if (missing_bytes <= 0) continue;
         ++lacking;
         if (missing_bytes <= most_bytes) continue;
@@ -766,8 +766,20 @@ void MainWindow::showProblem() {
     m_archive->setArchive(nullptr);
     m_distribution->setDistribution(nullptr, nullptr);
     m_curve->setLowerBound(0);
+    showGoal();
     rememberFile(m_document->networkFile());
     showStatus();
+}
+
+/// What is made small is called by its name wherever its figures are; what is about the simulated step in any case says so.
+void MainWindow::showGoal() {
+    const Goal& goal = *m_document->job().goal;
+    const QString title = goalTitle(goal);
+    m_runs->runs()->setGoal(title, QString::fromUtf8(goal.help.data(), std::ssize(goal.help)));
+    m_curve->setGoal(title);
+    m_archive->setGoal(title);
+    const bool simulated = goal.evaluate == nullptr;
+    m_docks[5]->setWindowTitle(simulated ? tr("Timeline") : tr("Timeline of the simulated step (searches make the %1 small)").arg(goalName(goal)));
 }
 
 void MainWindow::showMachine() {
@@ -892,7 +904,7 @@ void MainWindow::showWhy() {
 void MainWindow::showMoves() {
     if (!m_document->isOpen()) return;
     if (m_document->moves()) {
-        m_suggestions->showMoves(*m_document->problem(), m_document->placement(), *m_document->moves());
+        m_suggestions->showMoves(*m_document->problem(), m_document->placement(), *m_document->moves(), goalTitle(*m_document->job().goal));
     } else if (m_document->isSearching()) {
         m_suggestions->showText(tr("Suggestions follow when the search has ended."));
     } else {
@@ -916,20 +928,8 @@ void MainWindow::showStatus() {
         m_searchStatus->clear();
         return;
     }
-    const Outcome& outcome = timeline->outcome;
-    QString step = tr("step %1").arg(secondsText(outcome.step_time_s));
-    if (const auto before = m_document->stepTimeBefore(); before && *before > 0 && *before != outcome.step_time_s) {
-        const double change = outcome.step_time_s / *before - 1;
-        step = tr("step %1 → %2 (%3%4 %)")
-                   .arg(secondsText(*before), secondsText(outcome.step_time_s), change > 0 ? QStringLiteral("+") : QStringLiteral("−"))
-                   .arg(std::abs(change) * 100, 0, 'f', 1);
-    }
-    if (outcome.steady_step_time_s) step += tr(", steady %1").arg(secondsText(*outcome.steady_step_time_s));
-    m_stepStatus->setToolTip(outcome.steady_step_time_s
-                                 ? tr("Time of a batch over the whole run, and of a batch once the pipeline is full and before it drains")
-                                 : tr("Simulated time of a step"));
-    m_stepStatus->setText(step + (outcome.fits ? tr(" · fits") : tr(" · %1").arg(missingText(*m_document->problem(), outcome))));
-    showBound(outcome);
+    showFigure();
+    showBound();
     const Run* running = nullptr;
     for (const auto& run : m_document->runs()) {
         if (run->state() == Run::State::running) running = run.get();
@@ -955,7 +955,51 @@ void MainWindow::showStatus() {
     }
 }
 
-void MainWindow::showBound(const Outcome& outcome) {
+/// What is made small, for the placement on screen.
+void MainWindow::showFigure() {
+    const Job& job = m_document->job();
+    const Goal& goal = *job.goal;
+    const Outcome& outcome = m_document->timeline()->outcome;
+    const Assessment& assessment = *m_document->assessment();
+    m_stepStatus->setAccessibleName(goalTitle(goal));
+    QString tip;
+    if (goal.evaluate == nullptr) {
+        tip = outcome.steady_step_time_s
+                  ? tr("Time of a batch over the whole run, and of a batch once the pipeline is full and before it drains")
+                  : tr("Simulated time of a step");
+    } else {
+        tip = tr("%1: %2 The simulated step takes %3; it is what the timeline shows.")
+                  .arg(goalTitle(goal), QString::fromUtf8(goal.help.data(), std::ssize(goal.help)), secondsText(outcome.step_time_s));
+    }
+    m_why->setGoal(goal.evaluate == nullptr ? QString()
+                   : assessment.is_defined()
+                       ? tr("Searches make the %1 small, which is %2: for each device this. What follows is about the simulated step of %3.")
+                             .arg(goalName(goal), secondsText(assessment.score.step_time_s), secondsText(outcome.step_time_s))
+                       : tr("Searches make the %1 small, which is not defined here: %2. What follows is about the simulated step of %3.")
+                             .arg(goalName(goal), text(assessment.undefined), secondsText(outcome.step_time_s)),
+                   assessment.device_s);
+    const QString name = goal.evaluate == nullptr ? tr("step") : goalName(goal);
+    if (!assessment.is_defined()) {
+        m_stepStatus->setText(tr("%1 not defined").arg(name));
+        m_stepStatus->setToolTip(QStringLiteral("<qt>%1<br>%2</qt>").arg(tip.toHtmlEscaped(), text(assessment.undefined).toHtmlEscaped()));
+        return;
+    }
+    const double now_s = assessment.score.step_time_s;
+    QString status = tr("%1 %2").arg(name, secondsText(now_s));
+    if (const auto before = m_document->valueBefore(); before && *before > 0 && *before != now_s) {
+        const double change = now_s / *before - 1;
+        status = tr("%1 %2 → %3 (%4%5 %)")
+                     .arg(name, secondsText(*before), secondsText(now_s), change > 0 ? QStringLiteral("+") : QStringLiteral("−"))
+                     .arg(std::abs(change) * 100, 0, 'f', 1);
+    }
+    if (goal.evaluate == nullptr && outcome.steady_step_time_s) status += tr(", steady %1").arg(secondsText(*outcome.steady_step_time_s));
+    status += assessment.score.fits ? tr(" · fits") : tr(" · %1").arg(missingText(*job.problem, assessment.device_bytes));
+    m_stepStatus->setText(status);
+    m_stepStatus->setToolTip(QStringLiteral("<qt>%1</qt>").arg(tip.toHtmlEscaped()));
+}
+
+void MainWindow::showBound() {
+    const Score& score = m_document->assessment()->score;
     const auto& bound = m_document->bound();
     if (!bound || bound->value_s <= 0) return m_boundStatus->clear();
     QString tip = tr("Proven by %1: %2.").arg(text(bound->name), text(bound->proof)).toHtmlEscaped();
@@ -969,8 +1013,8 @@ void MainWindow::showBound(const Outcome& outcome) {
                 tr("<br>↑ It is being tightened, for a minute at most; Run ▸ %1 ends that.").arg(m_proof->text().remove(QLatin1Char('&')));
         }
         // It says nothing of placements that do not fit.
-        if (outcome.fits) {
-            const double percent = std::ceil((outcome.step_time_s / bound->value_s - 1) * 100 - 1e-6);
+        if (score.fits) {
+            const double percent = std::ceil((score.step_time_s / bound->value_s - 1) * 100 - 1e-6);
             status += percent > 0 ? tr(" (at most %1 % above optimal)").arg(percent, 0, 'f', 0) : tr(" (optimal)");
         }
         m_boundStatus->setText(status);
@@ -1144,7 +1188,10 @@ bool MainWindow::mayLeave(const QString& title, const QString& consequence) {
         QMessageBox::Question, title,
         tr("The placement of %1 (%2) is in no file.")
             .arg(text(m_document->problem()->graph->name()),
-                 m_document->timeline() ? secondsText(m_document->timeline()->outcome.step_time_s) : tr("not simulated yet")),
+                 !m_document->assessment()              ? tr("not simulated yet")
+                 : m_document->assessment()->is_defined() ? tr("%1 %2").arg(goalName(*m_document->job().goal),
+                                                                            secondsText(m_document->assessment()->score.step_time_s))
+                                                          : tr("%1 not defined").arg(goalName(*m_document->job().goal))),
         QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
     question.setInformativeText(consequence);
     question.button(QMessageBox::Save)->setText(tr("&Export…"));

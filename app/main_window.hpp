@@ -98,6 +98,7 @@ private:
     void fillGallery();
     void fillRecent();
     void showProblem();
+    void showGoal();
     void showMachine();
     void sizePanels();
     void showPanels(bool show);
@@ -110,7 +111,8 @@ private:
     void showMoves();
     void raisePanel(QWidget* panel);
     void showStatus();
-    void showBound(const Outcome& outcome);
+    void showFigure();
+    void showBound();
     void showLoading();
     void findOps(const QString& text);
     void stepMatch(int direction);

@@ -9,7 +9,6 @@
 #include "core/graph/families.hpp"
 #include "core/io/input_error.hpp"
 #include "core/learn/training_run.hpp"
-#include "core/sim/goals.hpp"
 
 namespace placewright {
 namespace {
@@ -123,9 +122,9 @@ bool TrainingRun::load(const std::stop_token& stop) {
     }
     if (stop.stop_requested()) return false;
 
-    complete(all, *request.policy, request.values, goals().front(), request.seed);
+    complete(all, *request.policy, request.values, *all.training.front().job.goal, request.seed);
     for (const Lesson& lesson : all.training)
-        m_evaluators.push_back(simulation_evaluator(lesson.job.problem, lesson.job.simulation, lesson.job.objective, background_threads()));
+        m_evaluators.push_back(goal_evaluator(lesson.job.problem, *lesson.job.goal, lesson.job.simulation, lesson.job.objective, background_threads()));
     m_now.curriculum = std::make_shared<const Curriculum>(std::move(all));
     return true;
 }

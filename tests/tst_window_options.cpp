@@ -253,7 +253,7 @@ private Q_SLOTS:
         }
         for (auto* box : dialog->findChildren<QSpinBox*>()) check(box);
         for (auto* box : dialog->findChildren<QCheckBox*>()) check(box);
-        QCOMPARE(controls, 20);
+        QCOMPARE(controls, 21);
         dialog->reject();
     }
 

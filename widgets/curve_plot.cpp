@@ -38,9 +38,9 @@ CurvePlot::CurvePlot(QWidget* parent) : QWidget(parent), m_unit(timeUnitFor(1e-3
         return check;
     };
     m_logX = makeCheck("logX", tr("Log x"), tr("Logarithmic horizontal axis"));
-    m_logY = makeCheck("logY", tr("Log y"), tr("Logarithmic step times"));
+    m_logY = makeCheck("logY", tr("Log y"), tr("Logarithmic vertical axis"));
     m_means =
-        makeCheck("means", tr("Mean"), tr("Also the mean step time of the placements that each search has scored, against evaluations"));
+        makeCheck("means", tr("Mean"), tr("Also the mean of the placements that each search has scored, against evaluations"));
     auto* fitButton = new QToolButton(this);
     fitButton->setObjectName("fit");
     fitButton->setText(tr("Fit"));
@@ -72,7 +72,7 @@ CurvePlot::CurvePlot(QWidget* parent) : QWidget(parent), m_unit(timeUnitFor(1e-3
     m_tracer->setSize(8);
     m_tracer->setVisible(false);
 
-    m_empty = makeEmptyLabel(tr("No curves yet. Press Optimize: the best step time of each search is drawn here while it runs."), this);
+    m_empty = makeEmptyLabel(tr("No curves yet. Press Optimize: the best of each search is drawn here while it runs."), this);
     m_pages = new QStackedWidget(this);
     m_pages->addWidget(m_empty);
     m_pages->addWidget(m_plot);
@@ -124,6 +124,11 @@ void CurvePlot::setSeries(std::vector<CurveSeries> series) {
     m_pages->setCurrentWidget(empty ? m_empty : m_plot);
     updateGraphs();
     updateBound();
+    updateAxes();
+}
+
+void CurvePlot::setGoal(const QString& title) {
+    m_goal = title;
     updateAxes();
 }
 
@@ -227,7 +232,7 @@ void CurvePlot::updateAxes() {
     m_plot->yAxis->setScaleType(m_logY->isChecked() ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
     for (QCPAxis* axis : {m_plot->xAxis, m_plot->yAxis}) updateLogTicker(*axis);
     m_plot->xAxis->setLabel(againstSeconds() ? tr("Time [s]") : tr("Evaluations"));
-    m_plot->yAxis->setLabel(tr("Best step time [%1]").arg(m_unit.name));
+    m_plot->yAxis->setLabel(tr("Best %1 [%2]").arg(m_goal.toLower(), m_unit.name));
     if (m_following) fit();
     m_plot->replot(QCustomPlot::rpQueuedReplot);
 }

@@ -39,6 +39,7 @@ QIcon swatch(const Machine& machine, DeviceId device, qreal ratio) {
 
 /// What a move changes. Where the placement does not fit the memory, that is what counts.
 QString gainText(const SingleMove& move, const Score& now) {
+    if (now == kUndefinedScore) return SuggestionsPanel::tr("defined, %1").arg(secondsText(move.score.step_time_s));
     const QString change = (move.delta_s > 0 ? QStringLiteral("+") : QStringLiteral("−")) + secondsText(std::abs(move.delta_s));
     const double percent = now.step_time_s > 0 ? std::abs(move.delta_s) / now.step_time_s * 100 : 0;
     const QString text = SuggestionsPanel::tr("%1 (%2 %)").arg(change, QString::number(percent, 'f', 1));
@@ -103,7 +104,7 @@ SuggestionsPanel::SuggestionsPanel(QWidget* parent)
     showText(tr("Open a network: the single moves that would help its placement most are listed here."));
 }
 
-void SuggestionsPanel::showMoves(const Problem& problem, const Placement& placement, const SingleMoves& moves) {
+void SuggestionsPanel::showMoves(const Problem& problem, const Placement& placement, const SingleMoves& moves, const QString& goal) {
     m_list->clear();
     m_rows.clear();
     m_progress->hide();
@@ -132,7 +133,7 @@ void SuggestionsPanel::showMoves(const Problem& problem, const Placement& placem
         }
         item->setText(Gain, gainText(move, moves.now));
         item->setTextAlignment(Gain, Qt::AlignRight | Qt::AlignVCenter);
-        item->setToolTip(Gain, tr("Step time %1").arg(secondsText(move.score.step_time_s)));
+        item->setToolTip(Gain, tr("%1 %2").arg(goal, secondsText(move.score.step_time_s)));
         m_rows.push_back(std::move(row));
     }
 }
