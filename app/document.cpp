@@ -80,16 +80,35 @@ bool sameNetwork(const Scenario& a, const Scenario& b) {
     return a.networkFile == b.networkFile && (a.graphFingerprint == b.graphFingerprint || a.options.reading != b.options.reading);
 }
 
-/// The placement in another problem, by the names of ops and devices; what is new is placed as in `fallback`. Nothing if a device is not
-/// there or may not hold its ops.
-std::optional<Placement> carried(const Placement& placement, const Problem& from, const Problem& to, const Placement& fallback) {
-    Placement result = fallback;
+struct Carried {
+    Placement placement;
+    std::size_t moved = 0;  ///< ops of the network that are elsewhere now: with most of their group
+};
+
+/// The placement in another problem, by the names of ops and devices: a group goes where most of its ops were, of equally many the first;
+/// what is new is placed as in `fallback`. Nothing if a device is not there, or none may hold its ops.
+std::optional<Carried> carried(const Placement& placement, const Problem& from, const Problem& to, const Placement& fallback) {
+    Carried result{fallback, 0};
+    std::vector<std::size_t> ops_on(to.devices);
     for (GroupId group = 0; group < to.groups; ++group) {
-        const auto op = from.graph->find(to.graph->op(to.grouping.members[group].front()).name);
-        if (!op) continue;
-        const auto device = to.machine->find(from.machine->device(placement[from.grouping.group_of[*op]]).name);
-        if (!device || !mayHold(to, group, *device)) return {};
-        result[group] = *device;
+        std::ranges::fill(ops_on, 0);
+        std::vector<DeviceId> devices;  // in the order of the ops
+        std::vector<DeviceId> own;      // the same, of ops that are not derived from others
+        for (const OpId member : to.grouping.members[group]) {
+            const Op& op = to.graph->op(member);
+            const auto before = from.graph->find(op.name);
+            if (!before) continue;
+            const auto device = to.machine->find(from.machine->device(placement[from.grouping.group_of[*before]]).name);
+            if (!device) return {};
+            ++ops_on[*device];
+            if (op.forward_op == kInvalidOp) own.push_back(*device);
+            if (mayHold(to, group, *device)) devices.push_back(*device);
+        }
+        if (std::ranges::all_of(ops_on, [](std::size_t ops) { return ops == 0; })) continue;
+        if (devices.empty()) return {};
+        const DeviceId most = *std::ranges::max_element(devices, {}, [&](DeviceId device) { return ops_on[device]; });
+        result.placement[group] = most;
+        result.moved += own.size() - static_cast<std::size_t>(std::ranges::count(own, most));
     }
     return result;
 }
@@ -345,7 +364,9 @@ void Document::previewOptions(const JobOptions& options) {
             const Scenario next = changed(request, *open);
             const Problem& problem = *next.job.problem;
             OptionsPreview preview;
-            const Placement placement = carried(now, *open->job.problem, problem, next.job.single_device).value_or(next.job.single_device);
+            const auto [placement, moved] =
+                carried(now, *open->job.problem, problem, next.job.single_device).value_or(Carried{next.job.single_device, 0});
+            preview.moved = moved;
             preview.outcome = Simulator(next.job.problem, next.job.simulation).run(placement);
             preview.goal = next.job.goal;
             preview.assessment = assess(next.job, placement, *preview.outcome);
@@ -387,7 +408,8 @@ void Document::keep(Placement placement, std::shared_ptr<const Scenario> scenari
 bool Document::hasUnsavedPlacement() const {
     if (!isOpen() || m_undo.index() == 0) return false;
     if (m_keptIn == m_scenario) return m_placement != m_kept;
-    return m_placement != carried(m_kept, *m_keptIn->job.problem, *problem(), job().single_device).value_or(job().single_device);
+    const auto kept = carried(m_kept, *m_keptIn->job.problem, *problem(), job().single_device);
+    return m_placement != (kept ? kept->placement : job().single_device);
 }
 
 void Document::adopt(Reading reading) {
@@ -417,9 +439,11 @@ void Document::adopt(Reading reading) {
     const QString title = reading.scenario->machineFile != machineFile()
                               ? tr("Change to %1").arg(QString::fromStdString(next.machine->name()))
                               : tr("Change the simulation");
-    const auto placement = carried(m_placement, *problem(), *next.problem, next.single_device);
-    change(title, {reading.scenario, placement.value_or(next.single_device), nullptr, 0});
-    if (!placement) {
+    const auto found = carried(m_placement, *problem(), *next.problem, next.single_device);
+    change(title, {reading.scenario, found ? found->placement : next.single_device, nullptr, 0});
+    if (found && found->moved > 0) {
+        Q_EMIT message(false, tr("%1 moved to where most of their group is; Ctrl+Z goes back.").arg(opsText(found->moved)));
+    } else if (!found) {
         Q_EMIT message(false,
                        tr("%1 cannot carry the placement over: it lacks a device that holds ops, or an op may not be on it. Everything "
                           "is on one device now; Ctrl+Z goes back.")

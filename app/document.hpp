@@ -37,6 +37,7 @@ struct Scenario {
 struct OptionsPreview {
     QString error;
     std::optional<Outcome> outcome;
+    std::size_t moved = 0;  ///< ops that go where most of their group is
     const Goal* goal = nullptr;
     Assessment assessment;         ///< by these options
     std::optional<double> now_s;   ///< what the goal in use makes of it, where that is the same goal and defined

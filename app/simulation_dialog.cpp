@@ -418,6 +418,7 @@ void SimulationDialog::showPreview(const OptionsPreview& preview) {
     if (assessment.is_defined()) text += assessment.score.fits ? tr(" and fits") : tr(" and <b>does not fit</b> the memory");
     text = tr("%1: %2 uses %3.")
                .arg(text, preview.fullestDevice.toHtmlEscaped(), shareOfBytesText(preview.fullest_bytes, preview.fullest_limit_bytes));
+    if (preview.moved > 0) text += tr(" %1 would move to where most of their group is.").arg(opsText(preview.moved));
     if (m_document->isSearching()) text += tr(" OK stops the search that runs; its best so far stays in the list.");
     m_preview->setText(text);
 }
