@@ -686,8 +686,8 @@ void MainWindow::showStart(bool start) {
 void MainWindow::openDialog() {
     const QString start = QSettings().value(QStringLiteral("folder")).toString();
     const QString path = QFileDialog::getOpenFileName(
-        this, tr("Open a network, machine, placement or trace"), start,
-        tr("Networks, machines, placements, traces (*.json *.json.gz *.onnx *.pt *.pt2 *.dot *.gv);;All files (*)"));
+        this, tr("Open a network, machine, placement, trace or policy"), start,
+        tr("Networks, machines, placements, traces, policies (*.json *.json.gz *.onnx *.pt *.pt2 *.dot *.gv *.safetensors);;All files (*)"));
     if (path.isEmpty()) return;
     QSettings().setValue(QStringLiteral("folder"), QFileInfo(path).absolutePath());
     openPath(path);
@@ -707,6 +707,7 @@ void MainWindow::openPath(const QString& path) {
         openTrace(path);
         return;
     }
+    if (QFileInfo(path).suffix() == QLatin1String("safetensors")) return m_learning->trainOn(path);
     if (m_document->isOpen()) showStart(false);
     m_document->openFile(path);
 }
