@@ -347,7 +347,6 @@ void RunsView::contextMenuEvent(QContextMenuEvent* event) {
     stop->setEnabled(row.isUnderWay());
     menu->addSeparator();
     menu->addAction(tr("Remove"), this, [this, id] { Q_EMIT removeRequested(id); })->setShortcut(QKeySequence::Delete);
-    menu->setDefaultAction(show);
     menu->popup(byKeyboard ? viewport()->mapToGlobal(visualRect(index).bottomLeft()) : event->globalPos());
 }
 
