@@ -195,6 +195,9 @@ QWidget* CompareWindow::makeResults() {
     m_progress = new QProgressBar;
     m_progress->setTextVisible(false);
     m_progress->setMaximumHeight(8);
+    QSizePolicy place = m_progress->sizePolicy();
+    place.setRetainSizeWhenHidden(true);  // else all below it jumps
+    m_progress->setSizePolicy(place);
     m_progress->setAccessibleName(tr("Progress"));
 
     m_table = new QTreeWidget;
