@@ -195,6 +195,9 @@ QWidget* CompareWindow::makeResults() {
     m_progress = new QProgressBar;
     m_progress->setTextVisible(false);
     m_progress->setMaximumHeight(8);
+    QSizePolicy place = m_progress->sizePolicy();
+    place.setRetainSizeWhenHidden(true);  // else all below it jumps
+    m_progress->setSizePolicy(place);
     m_progress->setAccessibleName(tr("Progress"));
 
     m_table = new QTreeWidget;
@@ -206,7 +209,7 @@ QWidget* CompareWindow::makeResults() {
         {tr("Algorithm"), tr("Mean"), tr("± 95 %"), tr("Best"), tr("Within 5 % of the best"), tr("Speed-up"), tr("p")});
     const std::array<QString, ColumnCount> help{
         tr("Networks and machines, and the algorithms on them"),
-        tr("Mean step time over the seeds; with a penalty where one of the placements does not fit the memory"),
+        tr("Mean of what is made small over the seeds; with a penalty where one of the placements does not fit the memory"),
         tr("Half of Student's 95 % interval of the mean"),
         tr("Lowest of all seeds"),
         tr("Searches that came within 5 % of the best of all, and when half of them had"),
@@ -268,9 +271,9 @@ QWidget* CompareWindow::makeResults() {
     auto* tabs = new QTabWidget;
     tabs->setObjectName(QStringLiteral("plots"));
     tabs->addTab(means, tr("&Means"));
-    tabs->setTabToolTip(0, tr("Mean step times on the network and machine of the chosen row"));
+    tabs->setTabToolTip(0, tr("Means on the network and machine of the chosen row"));
     tabs->addTab(m_cdf, tr("C&DF"));
-    tabs->setTabToolTip(1, tr("How the step times of each algorithm spread over all networks, machines and seeds"));
+    tabs->setTabToolTip(1, tr("How the results of each algorithm spread over all networks, machines and seeds"));
     auto* bottom = new QWidget;
     auto* bottomLayout = new QVBoxLayout(bottom);
     bottomLayout->setContentsMargins(0, 0, 0, 0);
@@ -473,6 +476,7 @@ void CompareWindow::showRows() {
 CdfData CompareWindow::cdf() const {
     CdfData family;
     if (!m_run) return family;
+    family.goal = goalTitle(*m_run->request().options.goal);
     for (const Contestant& contestant : m_run->request().contestants) family.schemes.push_back({text(contestant.algorithm->title), {}});
     for (const auto& item : m_run->cases()) {
         // Each network on a machine with each seed is a graph of the family, whether all algorithms are through with it or not yet.
@@ -529,7 +533,8 @@ void CompareWindow::showCase() {
     fillChoice(m_second, choices, m_secondChosen, static_cast<int>(choices.size()) - 1);
     m_first->setEnabled(m_first->count() > 1);
     m_second->setEnabled(m_second->count() > 1);
-    m_plot->setBars(std::move(bars), item != nullptr ? item->compared.one_device_s : std::nullopt);
+    m_plot->setBars(std::move(bars), item != nullptr ? item->compared.one_device_s : std::nullopt,
+                    goalTitle(m_run ? *m_run->request().options.goal : goals().front()));
     showTest();
 }
 

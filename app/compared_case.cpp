@@ -80,7 +80,9 @@ std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared
 }
 
 std::string runs_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases) {
-    std::string text = csv_line(label_names, {"algorithm", "seed", "score_s", "step_time_s", "fits", "evaluations", "simulations", "wall_s",
+    std::string value_name = std::string(cases.empty() ? goals().front().id : cases.front().goal->id) + "_s";
+    std::ranges::replace(value_name, '-', '_');
+    std::string text = csv_line(label_names, {"algorithm", "seed", "score_s", value_name, "fits", "evaluations", "simulations", "wall_s",
                                               "evaluations_to_near", "seconds_to_near"});
     for (const ComparedCase& compared : cases) {
         for (const ComparedRun& run : compared.runs) {

@@ -16,7 +16,8 @@ struct ComparedCase {
     std::vector<std::string> labels;  ///< "resnet50", "4x-v100-nvlink"
     std::vector<Contestant> contestants;
     std::vector<ComparedRun> runs;
-    /// Step time on one device, to compare with; nothing if it does not fit there.
+    const Goal* goal = &goals().front();
+    /// What the goal makes of one device, to compare with; nothing if it does not fit there.
     std::optional<double> one_device_s;
     /// Given, or the best score of all runs; nothing before the first.
     std::optional<double> best_known_s;
@@ -24,7 +25,7 @@ struct ComparedCase {
     std::vector<Standing> all_standings() const;
 };
 
-/// Step time of one device by the mean of a standing; nothing unless both fit.
+/// One device by the mean of a standing; nothing unless both fit.
 std::optional<double> speedup(const ComparedCase& compared, const Standing& standing);
 
 /// A row for each algorithm, the header first: mean and interval, best, how soon within 5 %, speed-up over one device, p against the one
@@ -32,7 +33,7 @@ std::optional<double> speedup(const ComparedCase& compared, const Standing& stan
 std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared);
 inline constexpr std::string_view kStandingAlignment = "lrrrlrr";
 
-/// A line a run. `label_names`: headings of the labels.
+/// A line a run. `label_names`: headings of the labels. All cases have the same goal.
 std::string runs_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases);
 /// A line a point of each learning curve.
 std::string curves_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases);

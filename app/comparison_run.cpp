@@ -69,6 +69,7 @@ void ComparisonRun::compareCase(const std::string& network, const std::string& m
     // A workload brings its machine.
     item.compared.labels = {job.problem->graph->name(), job.machine->name()};
     item.compared.title = item.compared.labels[0] + " on " + item.compared.labels[1];
+    item.compared.goal = job.goal;
     item.fingerprint = problem_fingerprint(*job.problem);
     if (job.single_device_fits) item.compared.one_device_s = job.single_device_s;
     show();
@@ -76,6 +77,7 @@ void ComparisonRun::compareCase(const std::string& network, const std::string& m
 
     ComparisonTask task{job.problem, job.simulation,       job.objective, starting_placements(job), m_request.contestants,
                         {},          m_request.evaluations};
+    task.goal = job.goal;
     task.seeds.resize(m_request.seeds);
     std::iota(task.seeds.begin(), task.seeds.end(), 1);
     const std::size_t cases_left = m_request.networks.size() * m_request.machines.size() - update.cases.size();

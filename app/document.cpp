@@ -36,13 +36,6 @@ void giveWay() {
     setpriority(PRIO_PROCESS, 0, kNiceness);
 }
 
-std::shared_ptr<const TimelineData> simulateTraced(const Job& job, const Placement& placement) {
-    Simulator simulator(job.problem, job.simulation);
-    Trace trace;
-    const Outcome outcome = simulator.run(placement, trace);
-    return TimelineData::build(job.problem, std::move(trace), outcome);
-}
-
 std::vector<GroupId> groupsOf(const Problem& problem, const OpList& ops) {
     std::vector<GroupId> groups;
     for (const OpId op : ops) groups.push_back(problem.grouping.group_of[op]);
@@ -87,16 +80,35 @@ bool sameNetwork(const Scenario& a, const Scenario& b) {
     return a.networkFile == b.networkFile && (a.graphFingerprint == b.graphFingerprint || a.options.reading != b.options.reading);
 }
 
-/// The placement in another problem, by the names of ops and devices; what is new is placed as in `fallback`. Nothing if a device is not
-/// there or may not hold its ops.
-std::optional<Placement> carried(const Placement& placement, const Problem& from, const Problem& to, const Placement& fallback) {
-    Placement result = fallback;
+struct Carried {
+    Placement placement;
+    std::size_t moved = 0;  ///< ops of the network that are elsewhere now: with most of their group
+};
+
+/// The placement in another problem, by the names of ops and devices: a group goes where most of its ops were, of equally many the first;
+/// what is new is placed as in `fallback`. Nothing if a device is not there, or none may hold its ops.
+std::optional<Carried> carried(const Placement& placement, const Problem& from, const Problem& to, const Placement& fallback) {
+    Carried result{fallback, 0};
+    std::vector<std::size_t> ops_on(to.devices);
     for (GroupId group = 0; group < to.groups; ++group) {
-        const auto op = from.graph->find(to.graph->op(to.grouping.members[group].front()).name);
-        if (!op) continue;
-        const auto device = to.machine->find(from.machine->device(placement[from.grouping.group_of[*op]]).name);
-        if (!device || !mayHold(to, group, *device)) return {};
-        result[group] = *device;
+        std::ranges::fill(ops_on, 0);
+        std::vector<DeviceId> devices;  // in the order of the ops
+        std::vector<DeviceId> own;      // the same, of ops that are not derived from others
+        for (const OpId member : to.grouping.members[group]) {
+            const Op& op = to.graph->op(member);
+            const auto before = from.graph->find(op.name);
+            if (!before) continue;
+            const auto device = to.machine->find(from.machine->device(placement[from.grouping.group_of[*before]]).name);
+            if (!device) return {};
+            ++ops_on[*device];
+            if (op.forward_op == kInvalidOp) own.push_back(*device);
+            if (mayHold(to, group, *device)) devices.push_back(*device);
+        }
+        if (std::ranges::all_of(ops_on, [](std::size_t ops) { return ops == 0; })) continue;
+        if (devices.empty()) return {};
+        const DeviceId most = *std::ranges::max_element(devices, {}, [&](DeviceId device) { return ops_on[device]; });
+        result.placement[group] = most;
+        result.moved += own.size() - static_cast<std::size_t>(std::ranges::count(own, most));
     }
     return result;
 }
@@ -114,7 +126,7 @@ QString differenceText(const Scenario& of, const Scenario& from) {
 
 }  // namespace
 
-/// Swaps what is on screen. The timeline of the state that is left is kept, so that undo shows it at once.
+/// Swaps what is on screen. The simulation of the state that is left is kept, so that undo shows it at once.
 class Document::ScreenCommand : public QUndoCommand {
 public:
     ScreenCommand(Document& document, const QString& text, Screen before, Screen after)
@@ -123,8 +135,12 @@ public:
     void undo() override { change(m_after, m_before); }
     void redo() override { change(m_before, m_after); }
 
-    const std::shared_ptr<const TimelineData>& timelineBefore() const { return m_before.timeline; }
-    bool changesMachine() const { return m_before.scenario->job.machine != m_after.scenario->job.machine; }
+    const std::shared_ptr<const Simulated>& simulatedBefore() const { return m_before.simulated; }
+    /// Whether what was before says nothing of what is better.
+    bool changesMeasure() const {
+        const Job &before = m_before.scenario->job, &after = m_after.scenario->job;
+        return before.machine != after.machine || before.goal != after.goal;
+    }
 
     /// Goes on to a better state without a step of its own.
     void improve(Screen after) {
@@ -134,7 +150,7 @@ public:
 
 private:
     void change(Screen& from, const Screen& to) {
-        if (m_document.m_placement == from.placement && !m_document.m_simulateLane.busy()) from.timeline = m_document.m_timeline;
+        if (m_document.m_placement == from.placement && !m_document.m_simulateLane.busy()) from.simulated = m_document.m_simulated;
         m_document.stopFollowing();
         m_document.setScreen(to);
     }
@@ -147,7 +163,7 @@ Document::Document(QObject* parent) : QObject(parent) {
     Scenario first;
     first.machineFile = QString::fromLatin1(kDefaultMachine);
     m_scenario = std::make_shared<const Scenario>(std::move(first));
-    // Each step keeps the timeline that it left.
+    // Each step keeps the simulation that it left.
     m_undo.setUndoLimit(200);
     for (const Background* background : {&m_background, &m_prover}) connect(background, &Background::settled, this, &Document::settled);
 }
@@ -162,10 +178,16 @@ Document::~Document() {
         lane->cancel();
 }
 
-std::optional<double> Document::stepTimeBefore() const {
+const std::shared_ptr<const TimelineData>& Document::timeline() const {
+    static const std::shared_ptr<const TimelineData> none;
+    return m_simulated ? m_simulated->timeline : none;
+}
+
+std::optional<double> Document::valueBefore() const {
     const auto* last = dynamic_cast<const ScreenCommand*>(m_undo.command(m_undo.index() - 1));
-    if (last == nullptr || !last->timelineBefore() || last->changesMachine()) return {};
-    return last->timelineBefore()->outcome.step_time_s;
+    if (last == nullptr || !last->simulatedBefore() || last->changesMeasure()) return {};
+    const Assessment& before = last->simulatedBefore()->assessment;
+    return before.is_defined() ? std::optional(before.score.step_time_s) : std::nullopt;
 }
 
 std::vector<DeviceId> Document::deviceOfOps() const {
@@ -342,11 +364,18 @@ void Document::previewOptions(const JobOptions& options) {
             const Scenario next = changed(request, *open);
             const Problem& problem = *next.job.problem;
             OptionsPreview preview;
-            const Placement placement = carried(now, *open->job.problem, problem, next.job.single_device).value_or(next.job.single_device);
+            const auto [placement, moved] =
+                carried(now, *open->job.problem, problem, next.job.single_device).value_or(Carried{next.job.single_device, 0});
+            preview.moved = moved;
             preview.outcome = Simulator(next.job.problem, next.job.simulation).run(placement);
-            preview.step_time_now_s = Simulator(open->job.problem, open->job.simulation).run(now).step_time_s;
+            preview.goal = next.job.goal;
+            preview.assessment = assess(next.job, placement, *preview.outcome);
+            if (open->job.goal == next.job.goal) {
+                const Assessment before = assess(open->job, now, Simulator(open->job.problem, open->job.simulation).run(now));
+                if (before.is_defined()) preview.now_s = before.score.step_time_s;
+            }
             for (DeviceId device = 0; device < problem.devices; ++device) {
-                const double bytes = preview.outcome->peak_bytes[device], limit_bytes = problem.memory_limit_bytes[device];
+                const double bytes = preview.assessment.device_bytes[device], limit_bytes = problem.memory_limit_bytes[device];
                 if (device > 0 && bytes / limit_bytes <= preview.fullest_bytes / preview.fullest_limit_bytes) continue;
                 preview.fullestDevice = QString::fromStdString(problem.machine->device(device).name);
                 preview.fullest_bytes = bytes;
@@ -379,7 +408,8 @@ void Document::keep(Placement placement, std::shared_ptr<const Scenario> scenari
 bool Document::hasUnsavedPlacement() const {
     if (!isOpen() || m_undo.index() == 0) return false;
     if (m_keptIn == m_scenario) return m_placement != m_kept;
-    return m_placement != carried(m_kept, *m_keptIn->job.problem, *problem(), job().single_device).value_or(job().single_device);
+    const auto kept = carried(m_kept, *m_keptIn->job.problem, *problem(), job().single_device);
+    return m_placement != (kept ? kept->placement : job().single_device);
 }
 
 void Document::adopt(Reading reading) {
@@ -409,9 +439,11 @@ void Document::adopt(Reading reading) {
     const QString title = reading.scenario->machineFile != machineFile()
                               ? tr("Change to %1").arg(QString::fromStdString(next.machine->name()))
                               : tr("Change the simulation");
-    const auto placement = carried(m_placement, *problem(), *next.problem, next.single_device);
-    change(title, {reading.scenario, placement.value_or(next.single_device), nullptr, 0});
-    if (!placement) {
+    const auto found = carried(m_placement, *problem(), *next.problem, next.single_device);
+    change(title, {reading.scenario, found ? found->placement : next.single_device, nullptr, 0});
+    if (found && found->moved > 0) {
+        Q_EMIT message(false, tr("%1 moved to where most of their group is; Ctrl+Z goes back.").arg(opsText(found->moved)));
+    } else if (!found) {
         Q_EMIT message(false,
                        tr("%1 cannot carry the placement over: it lacks a device that holds ops, or an op may not be on it. Everything "
                           "is on one device now; Ctrl+Z goes back.")
@@ -441,7 +473,7 @@ void Document::enter(std::shared_ptr<const Scenario> scenario, Placement placeme
     if (!sameDrawing) m_scene.reset();
     m_placement = std::move(placement);
     m_shown = 0;
-    m_timeline.reset();
+    m_simulated.reset();
     m_why.reset();
     dropMoves();
     Q_EMIT problemChanged();
@@ -486,7 +518,7 @@ void Document::setProofWanted(bool wanted) {
 /// Of the placements that are known to fit; infinity if there is none.
 double Document::leastKnown_s() const {
     double least_s = job().single_device_fits ? job().single_device_s : std::numeric_limits<double>::infinity();
-    if (m_timeline && m_timeline->outcome.fits) least_s = std::min(least_s, m_timeline->outcome.step_time_s);
+    if (m_simulated && m_simulated->assessment.score.fits) least_s = std::min(least_s, m_simulated->assessment.score.step_time_s);
     for (const auto& run : m_runs) {
         const SearchProgress& progress = run->progress();
         if (!progress.best_placement || !progress.best.fits || !sameScenario(*m_scenarioOf.at(run->id()), *m_scenario)) continue;
@@ -503,7 +535,7 @@ void Document::prove() {
         m_proofLane,
         [this, job = job(), known_s](std::stop_token stop) {
             giveWay();
-            prove_bounds(*job.problem, goals().front(), job.simulation, {kProofSeconds, stop, known_s}, [this, stop](Bound bound) {
+            prove_bounds(*job.problem, *job.goal, job.simulation, {kProofSeconds, stop, known_s}, [this, stop](Bound bound) {
                 const auto tell = [this, stop, bound = std::move(bound)] {
                     if (!stop.stop_requested()) tighten(bound);
                 };
@@ -528,7 +560,7 @@ void Document::tighten(Bound bound) {
 }
 
 Document::Screen Document::screen() const {
-    return {m_scenario, m_placement, m_simulateLane.busy() ? nullptr : m_timeline, m_shown};
+    return {m_scenario, m_placement, m_simulateLane.busy() ? nullptr : m_simulated, m_shown};
 }
 
 void Document::setScreen(const Screen& screen) {
@@ -538,20 +570,20 @@ void Document::setScreen(const Screen& screen) {
     dropMoves();
     Q_EMIT placementChanged();
     Q_EMIT runsChanged();
-    if (!screen.timeline) return simulatePlacement();
+    if (!screen.simulated) return simulatePlacement();
     m_simulateLane.cancel();
-    showTimeline(screen.timeline);
+    showSimulated(screen.simulated);
 }
 
 void Document::simulatePlacement() {
     m_background.run(
-        m_simulateLane, [job = job(), now = m_placement](std::stop_token) { return simulateTraced(job, now); },
-        [this](std::shared_ptr<const TimelineData> data) { showTimeline(std::move(data)); },
+        m_simulateLane, [job = job(), now = m_placement](std::stop_token) { return Simulated::make(job, now); },
+        [this](std::shared_ptr<const Simulated> simulated) { showSimulated(std::move(simulated)); },
         [this](const QString& error) { Q_EMIT message(true, error); });
 }
 
-void Document::showTimeline(std::shared_ptr<const TimelineData> timeline) {
-    m_timeline = std::move(timeline);
+void Document::showSimulated(std::shared_ptr<const Simulated> simulated) {
+    m_simulated = std::move(simulated);
     Q_EMIT timelineChanged();
     explainTimeline();
     prepareDrops();
@@ -560,11 +592,11 @@ void Document::showTimeline(std::shared_ptr<const TimelineData> timeline) {
 
 /// One at a time: a search may bring timelines faster than they are explained.
 void Document::explainTimeline() {
-    if (m_whyLane.busy() || !m_timeline || (m_why && m_why->timeline == m_timeline)) return;
+    if (m_whyLane.busy() || !m_simulated || (m_why && m_why->timeline == timeline())) return;
     m_background.run(
-        m_whyLane, [timeline = m_timeline](std::stop_token) { return TimelineWhy::build(timeline); },
+        m_whyLane, [timeline = timeline()](std::stop_token) { return TimelineWhy::build(timeline); },
         [this](std::shared_ptr<const TimelineWhy> why) {
-            if (why->timeline != m_timeline) return explainTimeline();
+            if (why->timeline != timeline()) return explainTimeline();
             m_why = std::move(why);
             Q_EMIT whyChanged();
         },
@@ -591,7 +623,7 @@ void Document::tryMoves() {
         [this, job = job(), placement = m_placement](std::stop_token stop) {
             // A core stays free for the window.
             const unsigned threads = std::max(1U, std::thread::hardware_concurrency() - 1);
-            const auto evaluator = simulation_evaluator(job.problem, job.simulation, job.objective, threads);
+            const auto evaluator = goal_evaluator(job.problem, *job.goal, job.simulation, job.objective, threads);
             return single_moves(*evaluator, *job.problem, placement, stop, [this, stop](std::size_t done, std::size_t total) {
                 const auto tell = [this, stop, done, total] {
                     if (!stop.stop_requested()) Q_EMIT movesProgressed(done, total);
@@ -621,13 +653,13 @@ void Document::prepareDrops() {
 int Document::startSearch(RunRequest request) {
     if (!isOpen()) return 0;
     stopFollowing();
-    if (!m_timeline || m_simulateLane.busy()) {
+    if (!m_simulated || m_simulateLane.busy()) {
         // Right after a change: the search is compared with what the placement takes now, not with what was there before.
-        setScreen({m_scenario, m_placement, simulateTraced(job(), m_placement), m_shown});
+        setScreen({m_scenario, m_placement, Simulated::make(job(), m_placement), m_shown});
     }
     if (!request.predicted) {
         request.starts.push_back(m_placement);
-        request.start_s = m_timeline->outcome.step_time_s;
+        if (m_simulated->assessment.is_defined()) request.start_s = m_simulated->assessment.score.step_time_s;
     }
     auto run = std::make_unique<Run>(m_nextRun++, job(), std::move(request));
     Run* started = run.get();
@@ -645,11 +677,9 @@ int Document::startSearch(RunRequest request) {
 }
 
 void Document::follow(Run& run) {
-    if (run.id() != m_followed || !run.timeline()) return;
-    const Score found = job().objective.score(*problem(), run.timeline()->outcome);
-    const Score shown = job().objective.score(*problem(), m_timeline->outcome);
-    if (found.seconds >= shown.seconds) return;
-    Screen better{m_scenario, *run.timelinePlacement(), run.timeline(), run.id()};
+    if (run.id() != m_followed || !run.simulated()) return;
+    if (run.simulated()->assessment.score.seconds >= m_simulated->assessment.score.seconds) return;
+    Screen better{m_scenario, *run.simulated()->placement, run.simulated(), run.id()};
     if (m_search != nullptr) {
         m_search->improve(std::move(better));
         return;
@@ -726,9 +756,9 @@ void Document::showRun(int id) {
     if (run == nullptr || !run->progress().best_placement) return;
     const auto& scenario = m_scenarioOf.at(id);
     if (!sameNetwork(*scenario, *m_scenario)) return;
-    const auto timeline = run->timelinePlacement() == run->progress().best_placement ? run->timeline() : nullptr;
+    const bool isBest = run->simulated() && run->simulated()->placement == run->progress().best_placement;
     change(tr("Show %1").arg(runTitle(*run)),
-           {sameScenario(*scenario, *m_scenario) ? m_scenario : scenario, *run->progress().best_placement, timeline, id});
+           {sameScenario(*scenario, *m_scenario) ? m_scenario : scenario, *run->progress().best_placement, isBest ? run->simulated() : nullptr, id});
 }
 
 void Document::showPlacement(const Placement& placement, const QString& title) {
@@ -753,16 +783,20 @@ std::vector<RunRow> Document::runRows() const {
         if (!sameScenario(scenario, *m_scenario)) row.elsewhere = differenceText(scenario, *m_scenario);
         row.options = tr("%1, seed %2").arg(QString::fromStdString(run->request().algorithm)).arg(run->request().seed);
         if (run->request().start_s > 0)
-            row.options += tr("\nfrom the placement then on screen, %1").arg(secondsText(run->request().start_s));
+            row.options +=
+                tr("\nfrom the placement then on screen, %1 %2").arg(goalName(*scenario.job.goal), secondsText(run->request().start_s));
         for (const auto& [name, value] : run->request().options) {
             row.options += QLatin1Char('\n') + QString::fromStdString(name + " = " + to_string(value));
         }
         row.state = run->isPaused() ? RunRow::State::paused : static_cast<RunRow::State>(run->state());
         row.failure = run->failure();
+        if (scenario.job.goal != job().goal) row.goal = goalName(*scenario.job.goal);
+        row.defined = progress.best != kUndefinedScore;
         if (progress.best_placement) {
             row.step_time_s = progress.best.step_time_s;
             row.fits = progress.best.fits;
-            row.speedup = run->job().single_device_s / progress.best.step_time_s;
+            if (run->job().single_device_s < kUndefinedScore.step_time_s && row.defined)
+                row.speedup = run->job().single_device_s / progress.best.step_time_s;
             if (row.elsewhere.isEmpty() && m_bound && m_bound->value_s > 0 && std::isfinite(m_bound->value_s))
                 row.gap = progress.best.step_time_s / m_bound->value_s - 1;
         }
@@ -813,10 +847,10 @@ void Document::setSelection(const OpList& ops) {
 }
 
 PlacedNetwork Document::placed() const {
-    const bool current = m_timeline && !m_simulateLane.busy();
-    const Outcome outcome = current ? m_timeline->outcome : Simulator(job().problem, job().simulation).run(m_placement);
+    const bool current = m_simulated && !m_simulateLane.busy();
+    const Outcome outcome = current ? timeline()->outcome : Simulator(job().problem, job().simulation).run(m_placement);
     PlacementFile about;
-    about.predicted = prediction(job(), outcome, m_bound ? m_bound->value_s : 0);
+    about.predicted = prediction(job(), outcome, m_bound && job().goal->evaluate == nullptr ? m_bound->value_s : 0);
     if (const Run* run = shownRun()) {
         about.produced_by = {run->request().algorithm, run->request().seed, run->progress().evaluations, run->request().options};
     }

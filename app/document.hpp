@@ -37,7 +37,10 @@ struct Scenario {
 struct OptionsPreview {
     QString error;
     std::optional<Outcome> outcome;
-    double step_time_now_s = 0;
+    std::size_t moved = 0;  ///< ops that go where most of their group is
+    const Goal* goal = nullptr;
+    Assessment assessment;         ///< by these options
+    std::optional<double> now_s;   ///< what the goal in use makes of it, where that is the same goal and defined
     QString fullestDevice;
     double fullest_bytes = 0, fullest_limit_bytes = 0;
 };
@@ -71,12 +74,15 @@ public:
     /// Device of each op of the problem's graph.
     std::vector<DeviceId> deviceOfOps() const;
     /// Timeline of the placement; may lag behind it for a moment.
-    const std::shared_ptr<const TimelineData>& timeline() const { return m_timeline; }
+    const std::shared_ptr<const TimelineData>& timeline() const;
+    /// What the objective makes of the placement that the timeline shows; null without a timeline.
+    const Assessment* assessment() const { return m_simulated ? &m_simulated->assessment : nullptr; }
     /// Why the timeline is as it is; null or that of an earlier timeline until that has been worked out.
     const std::shared_ptr<const TimelineWhy>& why() const { return m_why; }
-    /// Step time before the last step that was done (and not undone), if it is known and was on the same machine.
-    std::optional<double> stepTimeBefore() const;
-    /// The tightest lower bound on the step time that has been proven so far.
+    /// What the goal made of what was there before the last step that was done (and not undone), if that is known and was on the same
+    /// machine and for the same goal.
+    std::optional<double> valueBefore() const;
+    /// The tightest lower bound on what the goal makes of a placement that has been proven so far.
     const std::optional<Bound>& bound() const { return m_bound; }
     /// Whether a tighter one is being looked for, which ends by itself.
     bool isProving() const { return m_proofLane.busy(); }
@@ -128,7 +134,7 @@ public:
 
     /// Moves the groups of these ops (undoable, one step). Groups that may not be there stay, which is said.
     void moveOps(const OpList& ops, DeviceId device);
-    /// Asks for the step time of moving the ops to each device; answered by previewReady.
+    /// Asks what moving the ops to each device would give; answered by previewReady.
     void requestPreview(const OpList& ops);
     void cancelPreview() { m_previewLane.cancel(); }
     void setSelection(const OpList& ops);
@@ -171,8 +177,8 @@ private:
     struct Screen {
         std::shared_ptr<const Scenario> scenario;
         Placement placement;
-        std::shared_ptr<const TimelineData> timeline;  ///< null: not simulated yet
-        int run = 0;                                   ///< whose best it is, 0: nobody's
+        std::shared_ptr<const Simulated> simulated;  ///< null: not yet
+        int run = 0;                                 ///< whose best it is, 0: nobody's
     };
     /// What shall be read next to what is open, or changed in it.
     struct Request {
@@ -205,7 +211,7 @@ private:
     Screen screen() const;
     void change(const QString& title, Screen screen);
     void simulatePlacement();
-    void showTimeline(std::shared_ptr<const TimelineData> timeline);
+    void showSimulated(std::shared_ptr<const Simulated> simulated);
     void explainTimeline();
     void prepareDrops();
     void tryMoves();
@@ -227,7 +233,7 @@ private:
     std::shared_ptr<const Scenario> m_keptIn;
     std::function<bool()> m_mayLeave;
     std::function<bool(const ScriptQuestion&, ReadOptions&)> m_askScript;
-    std::shared_ptr<const TimelineData> m_timeline;
+    std::shared_ptr<const Simulated> m_simulated;  ///< may lag behind the placement for a moment
     std::shared_ptr<const TimelineWhy> m_why;
     std::shared_ptr<const SingleMoves> m_moves;
     bool m_movesWanted = false;

@@ -2,6 +2,9 @@
 #include "app/drop_trials.hpp"
 
 #include <algorithm>
+#include <limits>
+
+#include "core/search/evaluator.hpp"
 
 namespace placewright {
 
@@ -16,6 +19,7 @@ DeltaSimulator& DropTrials::knowing(const Job& job, const Placement& placement) 
 }
 
 void DropTrials::prepare(const Job& job, const Placement& placement) {
+    if (job.goal->evaluate != nullptr) return;  // a formula knows nothing of other placements
     const std::scoped_lock lock(m_mutex);
     knowing(job, placement);
 }
@@ -23,16 +27,25 @@ void DropTrials::prepare(const Job& job, const Placement& placement) {
 DropPreviews DropTrials::previews(const Job& job, const Placement& placement, const std::vector<GroupId>& groups,
                                   const std::stop_token& stop) {
     const std::scoped_lock lock(m_mutex);
-    DeltaSimulator& simulator = knowing(job, placement);
     const Problem& problem = *job.problem;
     DropPreviews previews(problem.devices);
-    for (DeviceId device = 0; device < problem.devices && !stop.stop_requested(); ++device) {
-        const auto mayHold = [&](GroupId group) { return std::ranges::binary_search(problem.allowed_devices(group), device); };
-        if (!std::ranges::all_of(groups, mayHold)) continue;
-        Placement moved = placement;
-        for (const GroupId group : groups) moved[group] = device;
-        const Outcome& outcome = simulator.run(moved);
-        previews[device] = {true, outcome.fits, outcome.step_time_s, outcome.step_time_s - m_step_time_s};
+    const auto preview_all = [&](double now_s, const auto& score_of) {
+        for (DeviceId device = 0; device < problem.devices && !stop.stop_requested(); ++device) {
+            const auto mayHold = [&](GroupId group) { return std::ranges::binary_search(problem.allowed_devices(group), device); };
+            if (!std::ranges::all_of(groups, mayHold)) continue;
+            Placement moved = placement;
+            for (const GroupId group : groups) moved[group] = device;
+            const Score score = score_of(moved);
+            previews[device] = {true, score.fits, score.step_time_s, score.step_time_s - now_s, score != kUndefinedScore};
+        }
+    };
+    if (job.goal->evaluate == nullptr) {
+        DeltaSimulator& simulator = knowing(job, placement);
+        preview_all(m_step_time_s, [&](const Placement& moved) { return job.objective.score(problem, simulator.run(moved)); });
+    } else {
+        const auto score_of = [&](const Placement& moved) { return assess(job, moved, {}).score; };
+        const Score now = score_of(placement);
+        preview_all(now == kUndefinedScore ? std::numeric_limits<double>::infinity() : now.step_time_s, score_of);
     }
     return previews;
 }

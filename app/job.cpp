@@ -7,6 +7,7 @@
 #include "core/algorithms.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
+#include "core/search/evaluator.hpp"
 
 namespace placewright {
 
@@ -55,6 +56,7 @@ Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> 
     job.machine = machine;
     job.problem = make_problem(std::move(graph), std::move(machine), options.problem);
     job.simulation = options.simulation;
+    job.goal = options.goal;
     job.objective = options.objective;
     job.grouping = options.problem.grouping;
 
@@ -62,7 +64,7 @@ Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> 
     Score best;
     for (DeviceId device = 0; device < job.problem->devices; ++device) {
         Placement placement = single_device_placement(*job.problem, device);
-        const Score score = job.objective.score(*job.problem, simulator.run(placement));
+        const Score score = assess(job, placement, simulator.run(placement)).score;
         if (job.single_device.empty() || score.seconds < best.seconds) {
             best = score;
             job.single_device = std::move(placement);
@@ -71,6 +73,16 @@ Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> 
     job.single_device_s = best.step_time_s;
     job.single_device_fits = best.fits;
     return job;
+}
+
+Assessment assess(const Job& job, const Placement& placement, const Outcome& outcome) {
+    if (job.goal->evaluate == nullptr) return {job.objective.score(*job.problem, outcome), outcome.peak_bytes, {}, {}};
+    try {
+        const Evaluation evaluation = job.goal->evaluate(*job.problem, placement);
+        return {job.objective.score(*job.problem, evaluation), evaluation.device_bytes, evaluation.device_s, {}};
+    } catch (const PlacementError& error) {
+        return {kUndefinedScore, outcome.peak_bytes, {}, error.what()};
+    }
 }
 
 std::vector<Placement> starting_placements(const Job& job) {
@@ -104,7 +116,7 @@ PlacementFile::Prediction prediction(const Job& job, const Outcome& outcome, dou
 }
 
 Bound tightest_bound(const Job& job) {
-    return quick_bounds(*job.problem, goals().front(), job.simulation).front();
+    return quick_bounds(*job.problem, *job.goal, job.simulation).front();
 }
 
 }  // namespace placewright

@@ -12,6 +12,7 @@
 #include "core/io/files.hpp"
 #include "core/search/optimizer.hpp"
 #include "core/bounds/bounds.hpp"
+#include "core/sim/goals.hpp"
 #include "core/sim/objective.hpp"
 #include "core/sim/simulator.hpp"
 
@@ -21,6 +22,7 @@ struct JobOptions {
     ReadOptions reading;
     ProblemOptions problem;
     SimulationOptions simulation;
+    const Goal* goal = &goals().front();
     Objective objective;
 
     bool operator==(const JobOptions&) const = default;
@@ -30,9 +32,10 @@ struct Job {
     std::shared_ptr<const Problem> problem;
     std::shared_ptr<const Machine> machine;  ///< as it was given; the problem's has what the options replace in it
     SimulationOptions simulation;
+    const Goal* goal = &goals().front();
     Objective objective;
     GroupingOptions grouping;  ///< which ops the problem moves together
-    /// Step time of everything on the fastest device that it fits on; of the fastest device if it fits on none.
+    /// What the goal makes of everything on the best device that it fits on; on the best device if it fits on none.
     double single_device_s = 0;
     bool single_device_fits = false;
     Placement single_device;
@@ -47,13 +50,26 @@ std::string estimated_text(const std::vector<NetworkFile::Estimated>& estimated,
 /// `network` and `machine` are files or names of shipped ones. A network that brings its machine (a workload) runs on that one and with the
 /// times in its file, whatever `machine` and the options say. Throws InputError, also for a network that this machine or these options do
 /// not allow (an op that may be on no device, no backward ops to derive, nothing left for inference), and for a machine that they do not
-/// allow (cut-through over a channel twice).
+/// allow (cut-through over a channel twice, no CPU for a goal that needs one).
 Job load_job(const std::string& network, const std::string& machine, const JobOptions& options);
 /// The same for a network that was read from `file`.
 Job load_job(const Path& file, NetworkFile network, const std::string& machine, JobOptions options);
 /// Throws PlacementError if some op may be on no device, GraphError if there is no training or inference graph, MachineError for options
 /// that do not suit the machine.
 Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> machine, const JobOptions& options);
+
+/// A placement as the objective sees it.
+struct Assessment {
+    Score score;                       ///< kUndefinedScore where the goal is not defined
+    std::vector<double> device_bytes;  ///< by device: what tells whether it fits
+    std::vector<double> device_s;      ///< by device: its load in the goal's formula; empty for the step time
+    std::string undefined;             ///< why the goal is not defined, else empty
+
+    bool is_defined() const { return undefined.empty(); }
+};
+
+/// `outcome`: what the job's simulation makes of the placement. Throws what the goal throws of every placement: GraphError, MachineError.
+Assessment assess(const Job& job, const Placement& placement, const Outcome& outcome);
 
 /// Placements for searches to start from: single device and expert.
 std::vector<Placement> starting_placements(const Job& job);
@@ -64,7 +80,7 @@ std::vector<std::pair<std::string, std::string>> scoring_conditions(const Job& j
 /// What a placement file says of a simulated placement; a lower bound that is not finite and positive is left out.
 PlacementFile::Prediction prediction(const Job& job, const Outcome& outcome, double lower_bound_s);
 
-/// The tightest of quick_bounds() on the step time.
+/// The tightest of quick_bounds() on what the goal makes of a placement.
 Bound tightest_bound(const Job& job);
 
 }  // namespace placewright

@@ -34,6 +34,7 @@
 #include "core/graph/families.hpp"
 #include "core/io/files.hpp"
 #include "core/io/input_error.hpp"
+#include "core/io/policy_file.hpp"
 #include "widgets/learning_plot.hpp"
 #include "widgets/quantities.hpp"
 
@@ -194,6 +195,9 @@ QWidget* LearnWindow::makeForm() {
     buttons->addWidget(m_start, 1);
     buttons->addWidget(m_pause, 1);
     layout->addLayout(buttons);
+    m_resume = makeButton("resume", tr("&Go on with a file…"), tr("Train a policy on that was saved, here or with placewright-cli train"));
+    connect(m_resume, &QPushButton::clicked, this, &LearnWindow::choosePolicyFile);
+    layout->addWidget(m_resume);
     layout->addStretch(1);
     form->setMinimumWidth(260);
     for (QComboBox* box : {m_source, m_policy}) connect(box, &QComboBox::currentIndexChanged, this, &LearnWindow::showRequest);
@@ -210,6 +214,9 @@ QWidget* LearnWindow::makeResults() {
     m_progress = new QProgressBar;
     m_progress->setTextVisible(false);
     m_progress->setMaximumHeight(8);
+    QSizePolicy place = m_progress->sizePolicy();
+    place.setRetainSizeWhenHidden(true);  // else all below it jumps
+    m_progress->setSizePolicy(place);
     m_progress->setAccessibleName(tr("Progress"));
 
     m_plot = new LearningPlot;
@@ -219,7 +226,7 @@ QWidget* LearnWindow::makeResults() {
     m_table->setColumnCount(ColumnCount);
     m_table->setHeaderLabels({tr("Network"), tr("Groups"), tr("One device"), tr("Best found"), tr("Speed-up")});
     m_table->headerItem()->setToolTip(Groups, tr("Groups of ops that are placed together: decisions of an episode"));
-    m_table->headerItem()->setToolTip(Best, tr("Step time of the best placement that training has come across"));
+    m_table->headerItem()->setToolTip(Best, tr("The best placement that training has come across"));
     m_table->headerItem()->setToolTip(Speedup, tr("One device over the best placement"));
     for (int column = Groups; column < ColumnCount; ++column)
         m_table->headerItem()->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
@@ -322,7 +329,46 @@ TrainingRequest LearnWindow::request() const {
     if (values != m_options.end()) request.values = values->second;
     request.seed = static_cast<std::uint64_t>(m_seed->value());
     request.updates = static_cast<std::uint64_t>(m_updates->value());
+    if (isResumed(request)) request.resumed = m_resumed;
     return request;
+}
+
+/// Whether the request is for what m_resumed was trained with, as far as the form has it.
+bool LearnWindow::isResumed(const TrainingRequest& request) const {
+    return m_resumed && m_resumed->record.policy == request.policy->id && m_resumed->record.options == request.values &&
+           m_resumed->record.seed == request.seed;
+}
+
+void LearnWindow::choosePolicyFile() {
+    const QString file = QFileDialog::getOpenFileName(this, tr("Go on with a policy"),
+                                                      QSettings().value(QStringLiteral("policyFolder")).toString(),
+                                                      tr("Policies (*.safetensors);;All files (*)"));
+    if (file.isEmpty()) return;
+    QSettings().setValue(QStringLiteral("policyFolder"), QFileInfo(file).absolutePath());
+    resume(file);
+}
+
+void LearnWindow::resume(const QString& file) {
+    if (isRunning()) {
+        QMessageBox::information(this, tr("Go on with a policy"), tr("A policy is being trained; stop that first."));
+        return;
+    }
+    try {
+        m_resumed = std::make_shared<const PolicyFile>(read_policy(file.toStdString()));
+    } catch (const InputError& error) {
+        QMessageBox::warning(this, tr("Go on with a policy"), QString::fromUtf8(error.what()));
+        return;
+    }
+    m_resumedFile = QFileInfo(file).fileName();
+    const TrainingRecord& record = m_resumed->record;
+    m_options[record.policy] = record.options;
+    m_policy->setCurrentIndex(m_policy->findData(text(record.policy)));
+    m_seed->setValue(static_cast<int>(record.seed));
+    const std::uint64_t done = m_resumed->state.updates;
+    m_updates->setValue(static_cast<int>(std::max(record.planned_updates, done < record.planned_updates ? 0 : 2 * done)));
+    const bool isOpen = m_document->isOpen() && record.graphs.size() == 1 && record.graphs.front().fingerprint == m_document->fingerprint();
+    if (isOpen) m_source->setCurrentIndex(m_source->findData(QString::fromLatin1(kOpen)));
+    showRequest();
 }
 
 void LearnWindow::editOptions() {
@@ -348,6 +394,7 @@ void LearnWindow::showRequest() {
     for (QWidget* widget :
          std::initializer_list<QWidget*>{m_source, m_count, m_familySeed, m_folderRow, m_policy, m_policyOptions, m_updates, m_seed})
         widget->setEnabled(!running);
+    m_resume->setEnabled(!running);
     m_pause->setEnabled(running);
     m_pause->setText(running && m_run->isPaused() ? tr("&Resume") : tr("&Pause"));
     const TrainingRequest& shown = running ? m_run->request() : wanted;
@@ -361,8 +408,9 @@ void LearnWindow::showRequest() {
     }
 
     const bool goesOn = m_run && m_run->state() != TrainingRun::State::failed && wanted.continues(m_run->request());
-    m_start->setText(goesOn ? tr("&Continue") : tr("&Train"));
-    m_start->setToolTip(goesOn ? tr("Train the policy on, up to so many updates") : tr("Train a new policy, on all cores but one"));
+    const bool resumes = wanted.resumed && !goesOn;
+    m_start->setText(goesOn || resumes ? tr("&Continue") : tr("&Train"));
+    m_start->setToolTip(goesOn || resumes ? tr("Train the policy on, up to so many updates") : tr("Train a new policy, on all cores but one"));
     QString lacking, size;
     if (folder) {
         if (wanted.folder.empty()) lacking = tr("Choose a folder of network files.");
@@ -380,8 +428,16 @@ void LearnWindow::showRequest() {
                    .arg(wanted.options.problem.grouping == GroupingOptions() ? wanted.family->groups
                                                                              : wanted.options.problem.grouping.merge_groups);
     }
-    if (goesOn && m_run->updates() >= wanted.updates)
-        lacking = tr("The policy has %L1 updates behind it; ask for more to train it on.").arg(m_run->updates());
+    const std::uint64_t behind = goesOn ? m_run->updates() : resumes ? m_resumed->state.updates : 0;
+    if (behind >= wanted.updates && behind > 0) lacking = tr("The policy has %L1 updates behind it; ask for more to train it on.").arg(behind);
+    if (resumes) {
+        const TrainingRecord::Graph& first = m_resumed->record.graphs.front();
+        const QString graph = text(first.network) + tr(" on ") + text(first.machine);
+        const std::size_t more = m_resumed->record.graphs.size() - 1;
+        size += tr("; goes on with %1, trained on %2 after %L3 updates")
+                    .arg(m_resumedFile, more > 0 ? tr("%1 and %L2 more").arg(graph).arg(more) : graph)
+                    .arg(m_resumed->state.updates);
+    }
     if (const QStringList options = changedOptions(m_document->options()); !options.isEmpty())
         size += tr("; simulated with %1").arg(options.join(QStringLiteral(" · ")));
     m_start->setEnabled(lacking.isEmpty());
@@ -403,6 +459,7 @@ void LearnWindow::startOrStop() {
     } else {
         if (!mayDrop()) return;
         drop();
+        if (wanted.resumed) m_savedUpdates = wanted.resumed->state.updates;
         m_run = std::make_unique<TrainingRun>(std::move(wanted));
         connect(m_run.get(), &TrainingRun::progressed, this, &LearnWindow::showProgress);
         connect(m_run.get(), &TrainingRun::ended, this, [this] {
@@ -590,6 +647,7 @@ void LearnWindow::optimizeTest() {
 
 CdfData LearnWindow::cdf() const {
     CdfData all = m_tested;
+    if (m_run) all.goal = goalTitle(*m_run->request().options.goal);
     if (all.graphs.empty()) all.graphs = m_optimized.graphs;
     all.schemes.insert(all.schemes.end(), m_optimized.schemes.begin(), m_optimized.schemes.end());
     return all;

@@ -45,6 +45,8 @@ public:
     CdfData cdf() const;
     /// Asks what shall become of a policy that is in no file; false if the person would rather keep it.
     bool mayDrop();
+    /// Fills the form with what a policy file was trained with, as far as it tells, to go on with it. What is wrong with the file is said.
+    void resume(const QString& file);
 
 Q_SIGNALS:
     /// There is a policy, or none any more.
@@ -63,6 +65,8 @@ private:
     bool isRunning() const { return m_run && m_run->state() == TrainingRun::State::running; }
     void editOptions();
     void chooseFolder();
+    void choosePolicyFile();
+    bool isResumed(const TrainingRequest& request) const;
     void showRequest();
     void startOrStop();
     void pauseOrGoOn();
@@ -78,6 +82,8 @@ private:
     Document* m_document;
     std::map<std::string, OptionValues>& m_options;
     std::unique_ptr<TrainingRun> m_run;
+    std::shared_ptr<const PolicyFile> m_resumed;  ///< to go on with, as long as the form says what it was trained with
+    QString m_resumedFile;
     std::uint64_t m_savedUpdates = 0;  ///< of the policy when it was written
     CdfData m_tested, m_optimized;
     std::uint64_t m_testedUpdates = 0;  ///< that the policy had behind it
@@ -89,7 +95,7 @@ private:
     QLineEdit* m_folder = nullptr;
     QLabel *m_machine = nullptr, *m_size = nullptr;
     QToolButton* m_policyOptions = nullptr;
-    QPushButton *m_start = nullptr, *m_pause = nullptr;
+    QPushButton *m_start = nullptr, *m_pause = nullptr, *m_resume = nullptr;
     QLabel* m_status = nullptr;
     QProgressBar* m_progress = nullptr;
     QTabWidget* m_tabs = nullptr;

@@ -53,6 +53,11 @@ void Learning::train() {
     m_window->activateWindow();
 }
 
+void Learning::trainOn(const QString& file) {
+    train();
+    m_window->resume(file);
+}
+
 bool Learning::mayClose() {
     return m_window == nullptr || m_window->mayDrop();
 }

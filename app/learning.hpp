@@ -35,6 +35,8 @@ public:
     bool mayClose();
     /// Places the network that is open, which becomes a run of the document.
     void predict(const QString& file);
+    /// Opens the window to go on with the policy of a file.
+    void trainOn(const QString& file);
     void predict(const std::shared_ptr<const PolicyFile>& policy);
 
 private:

@@ -24,6 +24,7 @@
 #include <QSpinBox>
 #include <QStackedWidget>
 #include <QStatusBar>
+#include <QTimer>
 #include <QToolBar>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -83,12 +84,12 @@ QLabel* statusLabel(const QString& name) {
 }
 
 /// "gpu:0 lacks 1.20 GB", of the device that lacks most.
-QString missingText(const Problem& problem, const Outcome& outcome) {
+QString missingText(const Problem& problem, const std::vector<double>& device_bytes) {
     DeviceId worst = 0;
     double most_bytes = 0;
     int lacking = 0;
     for (DeviceId device = 0; device < problem.devices; ++device) {
-        const double missing_bytes = outcome.peak_bytes[device] - problem.memory_limit_bytes[device];
+        const double missing_bytes = device_bytes[device] - problem.memory_limit_bytes[device];
         if (missing_bytes <= 0) continue;
         ++lacking;
         if (missing_bytes <= most_bytes) continue;
@@ -136,6 +137,8 @@ QDockWidget* MainWindow::addDock(const QString& title, const QString& name, QWid
     auto* dock = new QDockWidget(title);
     dock->setObjectName(name);
     dock->setWidget(widget);
+    // Panels behind other tabs must not keep the window from getting small.
+    if (area == Qt::RightDockWidgetArea) widget->setMinimumHeight(4 * fontMetrics().lineSpacing());
     addDockWidget(area, dock);
     m_docks.push_back(dock);
     return dock;
@@ -187,10 +190,10 @@ void MainWindow::makeWidgets() {
     devicesArea->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     addDock(tr("Devices"), QStringLiteral("devicesDock"), devicesArea, Qt::LeftDockWidgetArea);
     addDock(tr("Selection"), QStringLiteral("selectionDock"), m_selection, Qt::LeftDockWidgetArea);
-    addDock(tr("Runs"), QStringLiteral("runsDock"), m_runs, Qt::RightDockWidgetArea);
+    auto* runs = addDock(tr("Runs"), QStringLiteral("runsDock"), m_runs, Qt::RightDockWidgetArea);
     auto* curve = addDock(tr("Curve"), QStringLiteral("curveDock"), m_curve, Qt::RightDockWidgetArea);
     auto* archive = addDock(tr("Archive"), QStringLiteral("archiveDock"), m_archive, Qt::RightDockWidgetArea);
-    addDock(tr("Timeline"), QStringLiteral("timelineDock"), m_timeline, Qt::BottomDockWidgetArea);
+    m_timelineDock = addDock(tr("Timeline"), QStringLiteral("timelineDock"), m_timeline, Qt::BottomDockWidgetArea);
     auto* why = addDock(tr("Why"), QStringLiteral("whyDock"), m_why, Qt::RightDockWidgetArea);
     auto* suggestions = addDock(tr("Suggestions"), QStringLiteral("suggestionsDock"), m_suggestions, Qt::RightDockWidgetArea);
     auto* distribution = addDock(tr("Distribution"), QStringLiteral("distributionDock"), m_distribution, Qt::RightDockWidgetArea);
@@ -209,9 +212,12 @@ void MainWindow::makeWidgets() {
     tabifyDockWidget(learning, cdf);
     tabifyDockWidget(cdf, archive);
     tabifyDockWidget(archive, distribution);
-    tabifyDockWidget(distribution, why);
-    tabifyDockWidget(why, suggestions);
+    // In a stack of their own: more tabs than these would have no room for their names.
+    tabifyDockWidget(runs, suggestions);
+    tabifyDockWidget(suggestions, why);
+    runs->raise();
     curve->raise();
+    m_timelineDock->installEventFilter(this);
     sizePanels();
 
     m_drag = new OpDrag(m_document.get(), m_devices, m_timeline, this);
@@ -318,7 +324,11 @@ void MainWindow::makeActions() {
     view->addSeparator();
     for (QDockWidget* dock : std::as_const(m_docks)) view->addAction(dock->toggleViewAction());
     m_needProblem << add(view, tr("Restore &default layout"), {}, tr("Put all panels back where they were at first"),
-                         [this] { restoreState(m_defaultLayout); });
+                         [this] {
+                             restoreState(m_defaultLayout);
+                             sizePanels();
+                             showOptions();
+                         });
 
     QMenu* run = menuBar()->addMenu(tr("&Run"));
     m_optimize = add(run, tr("&Optimize"), QKeySequence(Qt::Key_F5), tr("Search for a better placement"), [this] { optimizeOrStop(); });
@@ -371,28 +381,28 @@ void MainWindow::makeActions() {
 }
 
 void MainWindow::makeToolBar() {
-    QToolBar* bar = addToolBar(tr("Main"));
-    bar->setObjectName(QStringLiteral("mainToolBar"));
-    bar->setMovable(false);
-    bar->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    const auto addBar = [this](const QString& title, const QString& name) {
+        QToolBar* bar = addToolBar(title);
+        bar->setObjectName(name);
+        bar->setMovable(false);
+        bar->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+        return bar;
+    };
+    m_bar = addBar(tr("Main"), QStringLiteral("mainToolBar"));
+    m_searchBar = addBar(tr("Search"), QStringLiteral("searchToolBar"));
 
-    auto* open = bar->addAction(style()->standardIcon(QStyle::SP_DialogOpenButton), tr("Open"), this, [this] { openDialog(); });
+    auto* open = m_bar->addAction(style()->standardIcon(QStyle::SP_DialogOpenButton), tr("Open"), this, [this] { openDialog(); });
     open->setToolTip(
         tr("Open a network, machine or placement file (%1)").arg(QKeySequence(QKeySequence::Open).toString(QKeySequence::NativeText)));
 
-    // What a small window cuts off goes behind an arrow at the right end: never this.
-    m_optimize->setIcon(style()->standardIcon(QStyle::SP_MediaPlay));
-    bar->addAction(m_optimize);
-    if (QWidget* button = bar->widgetForAction(m_optimize)) button->setObjectName(QStringLiteral("optimizeButton"));
-
-    const auto labelled = [bar](const QString& label, QWidget* widget, const QString& tip) {
+    const auto labelled = [](QToolBar* to, const QString& label, QWidget* widget, const QString& tip) {
         auto* title = new QLabel(label);
         title->setContentsMargins(10, 0, 4, 0);
         title->setBuddy(widget);
         widget->setAccessibleName(QString(label).remove(QLatin1Char('&')));
         widget->setToolTip(tip);
-        bar->addWidget(title);
-        bar->addWidget(widget);
+        to->addWidget(title);
+        to->addWidget(widget);
     };
     m_machine = new QComboBox;
     m_machine->setObjectName(QStringLiteral("machine"));
@@ -405,34 +415,38 @@ void MainWindow::makeToolBar() {
         }
         m_machine->addItem(title, text(shipped.name));
     }
-    labelled(tr("&Machine"), m_machine, tr("The devices to place on. Open a machine file to use your own."));
+    labelled(m_bar, tr("&Machine"), m_machine, tr("The devices to place on. Open a machine file to use your own."));
     m_simulationButton = new QToolButton;
     m_simulationButton->setObjectName(QStringLiteral("simulationButton"));
     connect(m_simulationButton, &QToolButton::clicked, m_simulation, &QAction::trigger);
-    bar->addWidget(m_simulationButton);
+    m_bar->addWidget(m_simulationButton);
     m_simulationButton->setAutoRaise(false);  // looks like what it is beside the choices
-    m_algorithm = new QComboBox;
-    m_algorithm->setObjectName(QStringLiteral("algorithm"));
-    for (const AlgorithmInfo& info : algorithms()) {
-        m_algorithm->addItem(text(info.title), text(info.id));
-        m_algorithm->setItemData(m_algorithm->count() - 1, text(info.help), Qt::ToolTipRole);
-    }
-    labelled(tr("&Algorithm"), m_algorithm, tr("How better placements are searched for"));
-    auto* options = new QToolButton;
-    options->setText(tr("…"));
-    options->setAccessibleName(tr("Algorithm options"));
-    options->setToolTip(m_options->toolTip());
-    connect(options, &QToolButton::clicked, m_options, &QAction::trigger);
-    bar->addWidget(options);
-
     auto* exportButton = new QToolButton;
+    exportButton->setObjectName(QStringLiteral("exportButton"));
     exportButton->setText(tr("Export"));
     exportButton->setIcon(style()->standardIcon(QStyle::SP_DialogSaveButton));
     exportButton->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     exportButton->setPopupMode(QToolButton::InstantPopup);
     exportButton->setMenu(m_exportMenu);
     exportButton->setToolTip(tr("Write the placement or a picture"));
-    bar->addWidget(exportButton);
+    m_bar->addWidget(exportButton);
+
+    m_optimize->setIcon(style()->standardIcon(QStyle::SP_MediaPlay));
+    m_searchBar->addAction(m_optimize);
+    if (QWidget* button = m_searchBar->widgetForAction(m_optimize)) button->setObjectName(QStringLiteral("optimizeButton"));
+    m_algorithm = new QComboBox;
+    m_algorithm->setObjectName(QStringLiteral("algorithm"));
+    for (const AlgorithmInfo& info : algorithms()) {
+        m_algorithm->addItem(text(info.title), text(info.id));
+        m_algorithm->setItemData(m_algorithm->count() - 1, text(info.help), Qt::ToolTipRole);
+    }
+    labelled(m_searchBar, tr("&Algorithm"), m_algorithm, tr("How better placements are searched for"));
+    auto* options = new QToolButton;
+    options->setText(tr("…"));
+    options->setAccessibleName(tr("Algorithm options"));
+    options->setToolTip(m_options->toolTip());
+    connect(options, &QToolButton::clicked, m_options, &QAction::trigger);
+    m_searchBar->addWidget(options);
 
     m_evaluations = new QSpinBox;
     m_evaluations->setObjectName(QStringLiteral("evaluations"));
@@ -440,12 +454,12 @@ void MainWindow::makeToolBar() {
     m_evaluations->setGroupSeparatorShown(true);
     m_evaluations->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
     m_evaluations->setValue(20'000);
-    labelled(tr("&Evaluations"), m_evaluations, tr("How many placements a search may simulate"));
+    labelled(m_searchBar, tr("&Evaluations"), m_evaluations, tr("How many placements a search may simulate"));
     m_seed = new QSpinBox;
     m_seed->setObjectName(QStringLiteral("seed"));
     m_seed->setRange(0, 1'000'000'000);
     m_seed->setValue(1);
-    labelled(tr("See&d"), m_seed, tr("The same seed from the same placement gives the same result"));
+    labelled(m_searchBar, tr("See&d"), m_seed, tr("The same seed from the same placement gives the same result"));
 
     connect(m_machine, &QComboBox::activated, this, [this](int index) {
         const QString machine = m_machine->itemData(index).toString();
@@ -643,12 +657,19 @@ void MainWindow::openExperiment() {
         [this](const QString& error) { m_message->showMessage(MessageBar::Kind::error, error); });
 }
 
-/// What is not as usual is said in the toolbar, so that nobody wonders about the figures.
+/// What is not as usual is said in the toolbar, so that nobody wonders about the figures, as far as there is room for it. What does not fit
+/// into one row gets two, so that nothing hides behind an arrow.
 void MainWindow::showOptions() {
+    constexpr int kLeast = 150, kMost = 450;
     const QStringList changes = changedOptions(m_document->options());
     const QString all = changes.join(QStringLiteral(" · "));
+    const int first = m_bar->sizeHint().width() - m_simulationButton->sizeHint().width() + 24;
+    const bool apart = first + kLeast + m_searchBar->sizeHint().width() > width();
+    if (apart && !toolBarBreak(m_searchBar)) insertToolBarBreak(m_searchBar);
+    if (!apart && toolBarBreak(m_searchBar)) removeToolBarBreak(m_searchBar);
+    const int room = width() - first - (apart ? 0 : m_searchBar->sizeHint().width());
     m_simulationButton->setText(changes.isEmpty() ? tr("Simulation…")
-                                                  : fontMetrics().elidedText(all, Qt::ElideRight, std::clamp(width() - 1185, 150, 450)));
+                                                  : fontMetrics().elidedText(all, Qt::ElideRight, std::clamp(room, kLeast, kMost)));
     m_simulationButton->setAccessibleName(changes.isEmpty() ? tr("Simulation") : tr("Simulation: %1").arg(all));
     m_simulationButton->setToolTip(
         changes.isEmpty() ? m_simulation->toolTip()
@@ -665,8 +686,8 @@ void MainWindow::showStart(bool start) {
 void MainWindow::openDialog() {
     const QString start = QSettings().value(QStringLiteral("folder")).toString();
     const QString path = QFileDialog::getOpenFileName(
-        this, tr("Open a network, machine, placement or trace"), start,
-        tr("Networks, machines, placements, traces (*.json *.json.gz *.onnx *.pt *.pt2 *.dot *.gv);;All files (*)"));
+        this, tr("Open a network, machine, placement, trace or policy"), start,
+        tr("Networks, machines, placements, traces, policies (*.json *.json.gz *.onnx *.pt *.pt2 *.dot *.gv *.safetensors);;All files (*)"));
     if (path.isEmpty()) return;
     QSettings().setValue(QStringLiteral("folder"), QFileInfo(path).absolutePath());
     openPath(path);
@@ -686,6 +707,7 @@ void MainWindow::openPath(const QString& path) {
         openTrace(path);
         return;
     }
+    if (QFileInfo(path).suffix() == QLatin1String("safetensors")) return m_learning->trainOn(path);
     if (m_document->isOpen()) showStart(false);
     m_document->openFile(path);
 }
@@ -766,8 +788,20 @@ void MainWindow::showProblem() {
     m_archive->setArchive(nullptr);
     m_distribution->setDistribution(nullptr, nullptr);
     m_curve->setLowerBound(0);
+    showGoal();
     rememberFile(m_document->networkFile());
     showStatus();
+}
+
+/// What is made small is called by its name wherever its figures are; what is about the simulated step in any case says so.
+void MainWindow::showGoal() {
+    const Goal& goal = *m_document->job().goal;
+    const QString title = goalTitle(goal);
+    m_runs->runs()->setGoal(title, QString::fromUtf8(goal.help.data(), std::ssize(goal.help)));
+    m_curve->setGoal(title);
+    m_archive->setGoal(title);
+    const bool simulated = goal.evaluate == nullptr;
+    m_timelineDock->setWindowTitle(simulated ? tr("Timeline") : tr("Timeline of the simulated step (searches make the %1 small)").arg(goalName(goal)));
 }
 
 void MainWindow::showMachine() {
@@ -790,11 +824,29 @@ void MainWindow::showMachine() {
 
 /// The sizes of panels that nobody has moved yet. A small window keeps room for the graph; narrower than this the panels would be cut off.
 void MainWindow::sizePanels() {
-    QDockWidget *devices = m_docks[0], *selection = m_docks[1], *runs = m_docks[2], *curve = m_docks[3], *timeline = m_docks[5];
-    resizeDocks({devices, runs}, {std::clamp(width() * 21 / 100, 230, 300), std::clamp(width() * 32 / 100, 230, 460)}, Qt::Horizontal);
+    QDockWidget *devices = m_docks[0], *selection = m_docks[1], *runs = m_docks[2], *curve = m_docks[3];
+    resizeDocks({devices, runs}, {std::clamp(width() * 21 / 100, 230, 300), std::clamp(width() * 36 / 100, 230, 520)}, Qt::Horizontal);
     resizeDocks({devices, selection}, {380, 200}, Qt::Vertical);
-    resizeDocks({runs, curve}, {200, 380}, Qt::Vertical);
-    resizeDocks({timeline}, {std::min(300, height() / 3)}, Qt::Vertical);
+    resizeDocks({runs, curve}, {230, 350}, Qt::Vertical);
+    m_timelineShare = std::min(300.0, height() / 3.0) / height();
+    sizeTimeline();
+}
+
+/// Qt takes height from the timeline when the window shrinks, and gives none back.
+void MainWindow::sizeTimeline() {
+    if (m_timelineShare <= 0 || !m_panelsShown || m_timelineDock->isFloating() || !m_timelineDock->isVisible()) return;
+    resizeDocks({m_timelineDock}, {static_cast<int>(std::lround(m_timelineShare * height()))}, Qt::Vertical);
+}
+
+void MainWindow::noteTimelineShare() {
+    if (m_timelineDock->isVisible() && !m_timelineDock->isFloating()) m_timelineShare = static_cast<double>(m_timelineDock->height()) / height();
+}
+
+bool MainWindow::eventFilter(QObject* watched, QEvent* event) {
+    // By the person, who holds the border between the panels.
+    if (watched == m_timelineDock && event->type() == QEvent::Resize && (QApplication::mouseButtons() & Qt::LeftButton) != 0)
+        noteTimelineShare();
+    return QMainWindow::eventFilter(watched, event);
 }
 
 /// Panels have nothing to show on the start page; their arrangement comes back with the first network.
@@ -804,6 +856,8 @@ void MainWindow::showPanels(bool show) {
     if (show) {
         restoreState(m_layout);
         if (!QSettings().contains(QStringLiteral("layout"))) sizePanels();
+        QTimer::singleShot(0, this, &MainWindow::noteTimelineShare);
+        showOptions();
     } else {
         m_layout = saveState();
         for (QDockWidget* dock : std::as_const(m_docks)) dock->hide();
@@ -892,7 +946,7 @@ void MainWindow::showWhy() {
 void MainWindow::showMoves() {
     if (!m_document->isOpen()) return;
     if (m_document->moves()) {
-        m_suggestions->showMoves(*m_document->problem(), m_document->placement(), *m_document->moves());
+        m_suggestions->showMoves(*m_document->problem(), m_document->placement(), *m_document->moves(), goalTitle(*m_document->job().goal));
     } else if (m_document->isSearching()) {
         m_suggestions->showText(tr("Suggestions follow when the search has ended."));
     } else {
@@ -916,20 +970,8 @@ void MainWindow::showStatus() {
         m_searchStatus->clear();
         return;
     }
-    const Outcome& outcome = timeline->outcome;
-    QString step = tr("step %1").arg(secondsText(outcome.step_time_s));
-    if (const auto before = m_document->stepTimeBefore(); before && *before > 0 && *before != outcome.step_time_s) {
-        const double change = outcome.step_time_s / *before - 1;
-        step = tr("step %1 → %2 (%3%4 %)")
-                   .arg(secondsText(*before), secondsText(outcome.step_time_s), change > 0 ? QStringLiteral("+") : QStringLiteral("−"))
-                   .arg(std::abs(change) * 100, 0, 'f', 1);
-    }
-    if (outcome.steady_step_time_s) step += tr(", steady %1").arg(secondsText(*outcome.steady_step_time_s));
-    m_stepStatus->setToolTip(outcome.steady_step_time_s
-                                 ? tr("Time of a batch over the whole run, and of a batch once the pipeline is full and before it drains")
-                                 : tr("Simulated time of a step"));
-    m_stepStatus->setText(step + (outcome.fits ? tr(" · fits") : tr(" · %1").arg(missingText(*m_document->problem(), outcome))));
-    showBound(outcome);
+    showFigure();
+    showBound();
     const Run* running = nullptr;
     for (const auto& run : m_document->runs()) {
         if (run->state() == Run::State::running) running = run.get();
@@ -955,7 +997,51 @@ void MainWindow::showStatus() {
     }
 }
 
-void MainWindow::showBound(const Outcome& outcome) {
+/// What is made small, for the placement on screen.
+void MainWindow::showFigure() {
+    const Job& job = m_document->job();
+    const Goal& goal = *job.goal;
+    const Outcome& outcome = m_document->timeline()->outcome;
+    const Assessment& assessment = *m_document->assessment();
+    m_stepStatus->setAccessibleName(goalTitle(goal));
+    QString tip;
+    if (goal.evaluate == nullptr) {
+        tip = outcome.steady_step_time_s
+                  ? tr("Time of a batch over the whole run, and of a batch once the pipeline is full and before it drains")
+                  : tr("Simulated time of a step");
+    } else {
+        tip = tr("%1: %2 The simulated step takes %3; it is what the timeline shows.")
+                  .arg(goalTitle(goal), QString::fromUtf8(goal.help.data(), std::ssize(goal.help)), secondsText(outcome.step_time_s));
+    }
+    m_why->setGoal(goal.evaluate == nullptr ? QString()
+                   : assessment.is_defined()
+                       ? tr("Searches make the %1 small, which is %2: for each device this. What follows is about the simulated step of %3.")
+                             .arg(goalName(goal), secondsText(assessment.score.step_time_s), secondsText(outcome.step_time_s))
+                       : tr("Searches make the %1 small, which is not defined here: %2. What follows is about the simulated step of %3.")
+                             .arg(goalName(goal), text(assessment.undefined), secondsText(outcome.step_time_s)),
+                   assessment.device_s);
+    const QString name = goal.evaluate == nullptr ? tr("step") : goalName(goal);
+    if (!assessment.is_defined()) {
+        m_stepStatus->setText(tr("%1 not defined").arg(name));
+        m_stepStatus->setToolTip(QStringLiteral("<qt>%1<br>%2</qt>").arg(tip.toHtmlEscaped(), text(assessment.undefined).toHtmlEscaped()));
+        return;
+    }
+    const double now_s = assessment.score.step_time_s;
+    QString status = tr("%1 %2").arg(name, secondsText(now_s));
+    if (const auto before = m_document->valueBefore(); before && *before > 0 && *before != now_s) {
+        const double change = now_s / *before - 1;
+        status = tr("%1 %2 → %3 (%4%5 %)")
+                     .arg(name, secondsText(*before), secondsText(now_s), change > 0 ? QStringLiteral("+") : QStringLiteral("−"))
+                     .arg(std::abs(change) * 100, 0, 'f', 1);
+    }
+    if (goal.evaluate == nullptr && outcome.steady_step_time_s) status += tr(", steady %1").arg(secondsText(*outcome.steady_step_time_s));
+    status += assessment.score.fits ? tr(" · fits") : tr(" · %1").arg(missingText(*job.problem, assessment.device_bytes));
+    m_stepStatus->setText(status);
+    m_stepStatus->setToolTip(QStringLiteral("<qt>%1</qt>").arg(tip.toHtmlEscaped()));
+}
+
+void MainWindow::showBound() {
+    const Score& score = m_document->assessment()->score;
     const auto& bound = m_document->bound();
     if (!bound || bound->value_s <= 0) return m_boundStatus->clear();
     QString tip = tr("Proven by %1: %2.").arg(text(bound->name), text(bound->proof)).toHtmlEscaped();
@@ -969,8 +1055,8 @@ void MainWindow::showBound(const Outcome& outcome) {
                 tr("<br>↑ It is being tightened, for a minute at most; Run ▸ %1 ends that.").arg(m_proof->text().remove(QLatin1Char('&')));
         }
         // It says nothing of placements that do not fit.
-        if (outcome.fits) {
-            const double percent = std::ceil((outcome.step_time_s / bound->value_s - 1) * 100 - 1e-6);
+        if (score.fits) {
+            const double percent = std::ceil((score.step_time_s / bound->value_s - 1) * 100 - 1e-6);
             status += percent > 0 ? tr(" (at most %1 % above optimal)").arg(percent, 0, 'f', 0) : tr(" (optimal)");
         }
         m_boundStatus->setText(status);
@@ -1067,7 +1153,9 @@ void MainWindow::exportView(const QString& name, QSizeF size, const std::functio
 
 void MainWindow::resizeEvent(QResizeEvent* event) {
     QMainWindow::resizeEvent(event);
-    if (m_simulationButton != nullptr) showOptions();  // as long as there is room for
+    if (m_simulationButton == nullptr) return;  // while the window is being made
+    showOptions();
+    if (event->oldSize().height() != event->size().height()) sizeTimeline();
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
@@ -1144,7 +1232,10 @@ bool MainWindow::mayLeave(const QString& title, const QString& consequence) {
         QMessageBox::Question, title,
         tr("The placement of %1 (%2) is in no file.")
             .arg(text(m_document->problem()->graph->name()),
-                 m_document->timeline() ? secondsText(m_document->timeline()->outcome.step_time_s) : tr("not simulated yet")),
+                 !m_document->assessment()              ? tr("not simulated yet")
+                 : m_document->assessment()->is_defined() ? tr("%1 %2").arg(goalName(*m_document->job().goal),
+                                                                            secondsText(m_document->assessment()->score.step_time_s))
+                                                          : tr("%1 not defined").arg(goalName(*m_document->job().goal))),
         QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
     question.setInformativeText(consequence);
     question.button(QMessageBox::Save)->setText(tr("&Export…"));

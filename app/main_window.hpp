@@ -18,6 +18,7 @@ class QMenu;
 class QProgressBar;
 class QSpinBox;
 class QStackedWidget;
+class QToolBar;
 class QToolButton;
 
 namespace placewright {
@@ -74,6 +75,7 @@ public:
     bool allPaused() const;
 
 protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
     void resizeEvent(QResizeEvent*) override;
     void dragEnterEvent(QDragEnterEvent*) override;
     void dropEvent(QDropEvent*) override;
@@ -98,8 +100,11 @@ private:
     void fillGallery();
     void fillRecent();
     void showProblem();
+    void showGoal();
     void showMachine();
     void sizePanels();
+    void sizeTimeline();
+    void noteTimelineShare();
     void showPanels(bool show);
     void showPlacement();
     void showTimeline();
@@ -110,7 +115,8 @@ private:
     void showMoves();
     void raisePanel(QWidget* panel);
     void showStatus();
-    void showBound(const Outcome& outcome);
+    void showFigure();
+    void showBound();
     void showLoading();
     void findOps(const QString& text);
     void stepMatch(int direction);
@@ -153,6 +159,10 @@ private:
     QByteArray m_defaultLayout;
     QByteArray m_layout;  ///< of the panels while they are hidden
     bool m_panelsShown = true;
+    QDockWidget* m_timelineDock = nullptr;
+    double m_timelineShare = 0;  ///< of the window's height; 0: not known yet
+
+    QToolBar *m_bar = nullptr, *m_searchBar = nullptr;
 
     QComboBox* m_machine = nullptr;
     QComboBox* m_algorithm = nullptr;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "app/op_drag.hpp"
 
+#include <cmath>
+
 #include <QLabel>
 
+#include "app/option_text.hpp"
 #include "widgets/device_panel.hpp"
 #include "widgets/quantities.hpp"
 
@@ -90,6 +93,10 @@ void OpDrag::showPreviews() {
             const DropPreview& preview = m_previews[*m_target];
             if (!preview.possible) {
                 text += tr("\nnot allowed there");
+            } else if (!preview.defined) {
+                text += tr("\n%1 not defined").arg(goalName(*m_document->job().goal));
+            } else if (!std::isfinite(preview.change_s)) {
+                text += QLatin1Char('\n') + secondsText(preview.step_time_s) + (preview.fits ? QString() : tr(", does not fit"));
             } else {
                 text += QLatin1Char('\n') + secondsText(preview.step_time_s - preview.change_s) + QStringLiteral(" → ") +
                         secondsText(preview.step_time_s) + (preview.fits ? QString() : tr(", does not fit"));

@@ -69,6 +69,14 @@ QString memoryModelTitle(MemoryModel model) {
     return model == MemoryModel::exprimo ? tr("Exprimo's") : tr("Whole training step");
 }
 
+QString goalTitle(const Goal& goal) {
+    return QString::fromUtf8(goal.title.data(), std::ssize(goal.title));
+}
+
+QString goalName(const Goal& goal) {
+    return goalTitle(goal).toLower();
+}
+
 QString memoryRuleTitle(MemoryRule rule) {
     switch (rule) {
         case MemoryRule::exprimo:
@@ -117,6 +125,7 @@ QStringList changedOptions(const JobOptions& options) {
     if (problem.workspace_limit_bytes > 0) changes << tr("workspaces up to %1").arg(bytesText(problem.workspace_limit_bytes));
     if (problem.usable_memory != usual.usable_memory) changes << tr("%1 of memory").arg(percentText(problem.usable_memory));
     if (problem.memory != usual.memory) changes << tr("%1 memory").arg(memoryModelTitle(problem.memory));
+    if (options.goal != defaults.goal) changes << goalName(*options.goal);
     if (options.objective.rule != defaults.objective.rule)
         changes << tr("%1 penalty").arg(memoryRuleTitle(options.objective.rule).section(QLatin1Char(':'), 0, 0));
     if (problem.grouping.rule != GroupingRule::none) changes << groupingText(problem.grouping);

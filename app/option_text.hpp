@@ -15,6 +15,9 @@ QString orderTitle(Order order);
 QString recomputationTitle(Recomputation recomputation);
 QString crossingTitle(Crossing crossing);
 QString memoryModelTitle(MemoryModel model);
+QString goalTitle(const Goal& goal);
+/// The same within a sentence: "max load".
+QString goalName(const Goal& goal);
 QString memoryRuleTitle(MemoryRule rule);
 QString groupingTitle(GroupingRule rule);
 /// Of ProblemOptions::optimizer_states.

@@ -23,7 +23,7 @@ CdfData data_of(std::span<const Lesson> lessons, std::initializer_list<QString> 
 }
 
 std::unique_ptr<Evaluator> evaluator_of(const Job& job) {
-    return simulation_evaluator(job.problem, job.simulation, job.objective, background_threads());
+    return goal_evaluator(job.problem, *job.goal, job.simulation, job.objective, background_threads());
 }
 
 }  // namespace

@@ -45,19 +45,16 @@ void Run::search(std::stop_token stop) {
         }
         const auto optimizer = m_request.predicted ? propose_in_turn({*m_request.predicted})
                                                    : algorithm->make({m_job.problem, m_request.seed, std::move(starts),
-                                                                      planned_evaluations(m_request.budget), nullptr, m_job.simulation},
+                                                                      planned_evaluations(m_request.budget), m_job.goal, m_job.simulation},
                                                                      m_request.options);
-        const auto evaluator = simulation_evaluator(m_job.problem, m_job.simulation, m_job.objective);
+        const auto evaluator = goal_evaluator(m_job.problem, *m_job.goal, m_job.simulation, m_job.objective);
 
         Simulator simulator(m_job.problem, m_job.simulation);
         Clock::time_point drawn;
         const auto draw = [&](const SearchProgress& progress) {
             last.progress = progress;
-            if (!progress.best_placement || progress.best_placement == last.timelinePlacement) return;
-            Trace trace;
-            const Outcome outcome = simulator.run(*progress.best_placement, trace);
-            last.timeline = TimelineData::build(m_job.problem, std::move(trace), outcome);
-            last.timelinePlacement = progress.best_placement;
+            if (!progress.best_placement || (last.simulated && progress.best_placement == last.simulated->placement)) return;
+            last.simulated = Simulated::make(m_job, simulator, progress.best_placement);
             drawn = Clock::now();
         };
         const auto report = [&](const SearchProgress& progress) {
@@ -83,8 +80,7 @@ void Run::publish(Update update) {
 void Run::receive() {
     Update update = m_update.take();
     m_progress = std::move(update.progress);
-    m_timeline = std::move(update.timeline);
-    m_timelinePlacement = std::move(update.timelinePlacement);
+    m_simulated = std::move(update.simulated);
     if (update.end) {
         m_state = *update.end;
         m_failure = update.failure;

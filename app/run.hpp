@@ -10,8 +10,8 @@
 
 #include "app/job.hpp"
 #include "app/latest_value.hpp"
+#include "app/simulated.hpp"
 #include "core/search/search.hpp"
-#include "widgets/timeline_view.hpp"
 
 namespace placewright {
 
@@ -21,7 +21,7 @@ struct RunRequest {
     Budget budget;
     std::uint64_t seed = 1;
     std::vector<Placement> starts;  ///< beside starting_placements()
-    double start_s = 0;             ///< step time of the last of them
+    double start_s = 0;             ///< what the objective makes of the last of them; 0: nothing
     /// What a policy made of the network, to be simulated in place of a search.
     std::shared_ptr<const Placement> predicted;
 };
@@ -48,10 +48,8 @@ public:
     const Job& job() const { return m_job; }
     const RunRequest& request() const { return m_request; }
     const SearchProgress& progress() const { return m_progress; }
-    /// Timeline of a recent best placement (the best one once the run has ended); null before the first.
-    const std::shared_ptr<const TimelineData>& timeline() const { return m_timeline; }
-    /// The placement that timeline() shows.
-    const std::shared_ptr<const Placement>& timelinePlacement() const { return m_timelinePlacement; }
+    /// A recent best placement (the best one once the run has ended); null before the first.
+    const std::shared_ptr<const Simulated>& simulated() const { return m_simulated; }
 
 Q_SIGNALS:
     void progressed();
@@ -61,8 +59,7 @@ Q_SIGNALS:
 private:
     struct Update {
         SearchProgress progress;
-        std::shared_ptr<const TimelineData> timeline;
-        std::shared_ptr<const Placement> timelinePlacement;
+        std::shared_ptr<const Simulated> simulated;
         std::optional<State> end;
         QString failure;
     };
@@ -77,8 +74,7 @@ private:
     State m_state = State::running;
     QString m_failure;
     SearchProgress m_progress;
-    std::shared_ptr<const TimelineData> m_timeline;
-    std::shared_ptr<const Placement> m_timelinePlacement;
+    std::shared_ptr<const Simulated> m_simulated;
 
     Pause m_pause;
     LatestValue<Update> m_update;  ///< what receive() has not taken yet

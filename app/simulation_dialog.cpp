@@ -92,6 +92,7 @@ SimulationDialog::SimulationDialog(Document* document, QWidget* parent) : QDialo
     left->addWidget(makeBatches());
     left->addStretch();
     auto* right = new QVBoxLayout;
+    right->addWidget(makeObjective());
     right->addWidget(makeMemory());
     right->addWidget(makeGroups());
     right->addStretch();
@@ -216,6 +217,28 @@ QWidget* SimulationDialog::makeBatches() {
     return group;
 }
 
+QWidget* SimulationDialog::makeObjective() {
+    auto* group = new QGroupBox(tr("Objective"));
+    auto* form = new QFormLayout(group);
+    m_goal = named(new QComboBox, "objective",
+                   tr("What searches, suggestions and drags make small, and what the lower bound is about. The timeline shows the simulated "
+                      "step in any case."));
+    for (const Goal& goal : goals())
+        addChoice(m_goal, &goal - goals().data(), goalTitle(goal), QString::fromUtf8(goal.help.data(), std::ssize(goal.help)));
+    addRow(form, tr("Minimis&e"), m_goal);
+    m_rule =
+        named(new QComboBox, "memoryRule",
+              tr("What a search is charged for a placement that does not fit. It changes which placements searches prefer, not times."));
+    addChoice(m_rule, MemoryRule::exprimo, memoryRuleTitle(MemoryRule::exprimo),
+              tr("So much for each MB over on any device that nothing which fits is worse"));
+    addChoice(m_rule, MemoryRule::placeto, memoryRuleTitle(MemoryRule::placeto),
+              tr("Two seconds for each GB that the fullest device is over: milder, lets a search pass through what does not fit"));
+    addChoice(m_rule, MemoryRule::post, memoryRuleTitle(MemoryRule::post),
+              tr("Any placement that does not fit counts as 100 s, however much it is over"));
+    addRow(form, tr("O&verflow penalty"), m_rule);
+    return group;
+}
+
 QWidget* SimulationDialog::makeMemory() {
     auto* group = new QGroupBox(tr("Memory"));
     auto* form = new QFormLayout(group);
@@ -253,16 +276,6 @@ QWidget* SimulationDialog::makeMemory() {
                      tr("The share of each device's memory that a placement may use; the rest is left for fragmentation and the framework. "
                         "90 % is on the safe side."));
     addRow(form, tr("Usable memor&y"), m_usable);
-    m_rule =
-        named(new QComboBox, "memoryRule",
-              tr("What a search is charged for a placement that does not fit. It changes which placements searches prefer, not times."));
-    addChoice(m_rule, MemoryRule::exprimo, memoryRuleTitle(MemoryRule::exprimo),
-              tr("So much for each MB over on any device that nothing which fits is worse"));
-    addChoice(m_rule, MemoryRule::placeto, memoryRuleTitle(MemoryRule::placeto),
-              tr("Two seconds for each GB that the fullest device is over: milder, lets a search pass through what does not fit"));
-    addChoice(m_rule, MemoryRule::post, memoryRuleTitle(MemoryRule::post),
-              tr("Any placement that does not fit counts as 100 s, however much it is over"));
-    addRow(form, tr("O&verflow penalty"), m_rule);
     return group;
 }
 
@@ -309,6 +322,7 @@ void SimulationDialog::show(const JobOptions& options) {
     m_inPlace->setChecked(problem.in_place);
     m_workspace->setValue(static_cast<int>(std::lround(problem.workspace_limit_bytes / kMegabyte)));
     m_usable->setValue(percent(problem.usable_memory));
+    choose(m_goal, options.goal - goals().data());
     choose(m_rule, options.objective.rule);
     choose(m_grouping, problem.grouping.rule);
     m_scopeDepth->setValue(static_cast<int>(problem.grouping.scope_depth));
@@ -353,6 +367,7 @@ JobOptions SimulationDialog::options() const {
     problem.in_place = m_inPlace->isEnabled() && m_inPlace->isChecked();
     if (m_workspace->isEnabled()) problem.workspace_limit_bytes = m_workspace->value() * kMegabyte;
     problem.usable_memory = m_usable->value() / 100.0;
+    options.goal = &goals()[chosen<std::size_t>(m_goal)];
     options.objective.rule = chosen<MemoryRule>(m_rule);
     problem.grouping.rule = chosen<GroupingRule>(m_grouping);
     if (m_scopeDepth->isEnabled()) problem.grouping.scope_depth = static_cast<std::uint32_t>(m_scopeDepth->value());
@@ -378,24 +393,32 @@ void SimulationDialog::showPreview(const OptionsPreview& preview) {
     const bool refused = !preview.outcome.has_value();
     m_ok->setEnabled(!refused);
     QPalette colors = palette();
-    if (refused || !preview.outcome->fits) colors.setColor(QPalette::WindowText, warningColor(palette()));
+    if (refused || !preview.assessment.score.fits) colors.setColor(QPalette::WindowText, warningColor(palette()));
     m_preview->setPalette(colors);
     if (refused) {
         m_preview->setText(tr("These options cannot be used: %1").arg(preview.error.toHtmlEscaped()));
         return;
     }
     const Outcome& outcome = *preview.outcome;
-    QString text = tr("The placement on screen takes <b>%1</b> a step").arg(secondsText(outcome.step_time_s));
-    if (preview.step_time_now_s > 0 && preview.step_time_now_s != outcome.step_time_s) {
-        const double change = outcome.step_time_s / preview.step_time_now_s - 1;
+    const Assessment& assessment = preview.assessment;
+    const bool simulated = preview.goal->evaluate == nullptr;
+    const double value_s = assessment.score.step_time_s;
+    QString text = simulated                 ? tr("The placement on screen takes <b>%1</b> a step").arg(secondsText(value_s))
+                   : assessment.is_defined() ? tr("The placement on screen has a %1 of <b>%2</b>").arg(goalName(*preview.goal), secondsText(value_s))
+                                             : tr("The placement on screen has no %1: %2")
+                                                   .arg(goalName(*preview.goal), QString::fromStdString(assessment.undefined).toHtmlEscaped());
+    if (assessment.is_defined() && preview.now_s && *preview.now_s > 0 && *preview.now_s != value_s) {
+        const double change = value_s / *preview.now_s - 1;
         text += tr(" (now %1, %2%3 %)")
-                    .arg(secondsText(preview.step_time_now_s), change > 0 ? QStringLiteral("+") : QStringLiteral("−"))
+                    .arg(secondsText(*preview.now_s), change > 0 ? QStringLiteral("+") : QStringLiteral("−"))
                     .arg(std::abs(change) * 100, 0, 'f', 1);
     }
+    if (!simulated) text += tr(", a simulated step of %1").arg(secondsText(outcome.step_time_s));
     if (outcome.steady_step_time_s) text += tr(", %1 a batch once the pipeline is full").arg(secondsText(*outcome.steady_step_time_s));
-    text += outcome.fits ? tr(" and fits") : tr(" and <b>does not fit</b> the memory");
+    if (assessment.is_defined()) text += assessment.score.fits ? tr(" and fits") : tr(" and <b>does not fit</b> the memory");
     text = tr("%1: %2 uses %3.")
                .arg(text, preview.fullestDevice.toHtmlEscaped(), shareOfBytesText(preview.fullest_bytes, preview.fullest_limit_bytes));
+    if (preview.moved > 0) text += tr(" %1 would move to where most of their group is.").arg(opsText(preview.moved));
     if (m_document->isSearching()) text += tr(" OK stops the search that runs; its best so far stays in the list.");
     m_preview->setText(text);
 }

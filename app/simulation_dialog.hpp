@@ -29,6 +29,7 @@ private:
     QString batchOfFile() const;
     QWidget* makeStep();
     QWidget* makeBatches();
+    QWidget* makeObjective();
     QWidget* makeMemory();
     QWidget* makeGroups();
     void show(const JobOptions& options);
@@ -56,6 +57,7 @@ private:
     QCheckBox* m_inPlace = nullptr;
     QSpinBox* m_workspace = nullptr;
     QSpinBox* m_usable = nullptr;
+    QComboBox* m_goal = nullptr;
     QComboBox* m_rule = nullptr;
     QComboBox* m_grouping = nullptr;
     QSpinBox* m_scopeDepth = nullptr;

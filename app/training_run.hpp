@@ -34,6 +34,8 @@ struct TrainingRequest {
     OptionValues values;
     std::uint64_t seed = 1;
     std::uint64_t updates = 500;  ///< in all
+    /// To go on with, from a file; null: a new policy. All of the above must be as it was trained with, but for the updates.
+    std::shared_ptr<const PolicyFile> resumed = nullptr;
 
     /// Whether a training of `before` can go on as this one, with more updates or fewer.
     bool continues(const TrainingRequest& before) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Opening, machines, pictures and settings of the window.
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <set>
@@ -20,6 +21,7 @@
 #include <QSpinBox>
 #include <QStatusBar>
 #include <QSvgRenderer>
+#include <QTabBar>
 #include <QTest>
 #include <QTimer>
 #include <QToolButton>
@@ -726,6 +728,78 @@ private Q_SLOTS:
             QVERIFY(QString::fromUtf8(error.what()).contains(QLatin1String(".png")));
         }
         QVERIFY(!QFile::exists(file));
+    }
+
+    // --- small windows ---
+
+    void theTimelineKeepsItsShareOfTheWindow() {
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph())));
+        const auto resize = [&](QSize size) {
+            shown.window.resize(size);
+            for (int i = 0; i < 5; ++i) QTest::qWait(20);
+            return shown.window.size() == size;
+        };
+        const auto share = [&] {
+            return static_cast<double>(shown.window.findChild<QDockWidget*>("timelineDock")->height()) / shown.window.height();
+        };
+        QVERIFY(resize({1400, 900}));
+        const double first = share();
+        QVERIFY(first > 0.25);
+        QVERIFY(resize({1000, 620}));
+        QVERIFY2(std::abs(share() - first) < 0.03, qPrintable(QString::number(share())));
+        QVERIFY(resize({1400, 900}));
+        QVERIFY2(std::abs(share() - first) < 0.01, qPrintable(QString::number(share())));
+    }
+
+    /// What hides behind an arrow is not found.
+    void everyControlOfTheToolBarsIsSeen_data() {
+        QTest::addColumn<int>("width");
+        QTest::addColumn<bool>("long_options");
+        for (const int width : {760, 1000, 1280, 1400, 1920}) {
+            QTest::addRow("%d", width) << width << false;
+            QTest::addRow("%d, many options", width) << width << true;
+        }
+    }
+    void everyControlOfTheToolBarsIsSeen() {
+        QFETCH(int, width);
+        QFETCH(bool, long_options);
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph())));
+        if (long_options) {
+            JobOptions options;
+            options.simulation = {10, 4, Order::one_forward_one_backward};
+            options.problem.optimizer_states = 2;
+            options.problem.usable_memory = 0.9;
+            shown.document.setOptions(options);
+            QVERIFY(shown.waitUntilIdle());
+        }
+        shown.window.resize(width, 800);
+        for (int i = 0; i < 5; ++i) QTest::qWait(20);
+        for (const char* name : {"machine", "simulationButton", "exportButton", "optimizeButton", "algorithm", "evaluations", "seed"}) {
+            const auto* control = shown.window.findChild<QWidget*>(QLatin1String(name));
+            QVERIFY2(control != nullptr && control->isVisible(), name);
+            const QRect place(control->mapTo(&shown.window, QPoint()), control->size());
+            QVERIFY2(shown.window.rect().contains(place), name);
+        }
+    }
+
+    void namesOfPanelsAreReadable() {
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph())));
+        shown.window.resize(1400, 900);
+        for (int i = 0; i < 5; ++i) QTest::qWait(20);
+        QStringList names;
+        for (const QTabBar* bar : shown.window.findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
+            for (int tab = 0; bar->isVisible() && tab < bar->count(); ++tab) {
+                names << bar->tabText(tab);
+                QVERIFY2(bar->rect().contains(bar->tabRect(tab)), qPrintable(bar->tabText(tab)));
+                QVERIFY2(bar->tabRect(tab).width() > bar->fontMetrics().horizontalAdvance(bar->tabText(tab)) + 8,
+                         qPrintable(bar->tabText(tab)));
+            }
+        }
+        names.sort();
+        QCOMPARE(names.join(QLatin1Char(' ')), QStringLiteral("Archive CDF Curve Distribution Learning Runs Suggestions Why"));
     }
 
     // --- settings ---

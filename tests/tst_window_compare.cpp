@@ -258,6 +258,7 @@ private Q_SLOTS:
         // The single devices are soon done; random placements never are.
         QVERIFY(QTest::qWaitFor([&] { return compare->run()->finishedSearches() == 1; }, kPatience_ms));
         QVERIFY(!control<QListWidget>(compare, "algorithms")->isEnabled());
+        QTRY_VERIFY2(control<QLabel>(compare, "status")->text().endsWith(" left"), qPrintable(control<QLabel>(compare, "status")->text()));
         clickStart(compare);
         QVERIFY(ends(compare));
         QCOMPARE(compare->run()->state(), ComparisonRun::State::cancelled);

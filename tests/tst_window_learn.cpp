@@ -410,6 +410,60 @@ private Q_SLOTS:
         QVERIFY(written.readAll().contains("placeto"));
     }
 
+    void aPolicyFromAFileIsTrainedOn() {
+        const QString file = m_place->file("half.safetensors");
+        TrainingState whole;
+        {
+            Shown shown;
+            QVERIFY(shown.open(m_network, m_machine));
+            LearnWindow* learn = openLearn(shown);
+            type(learn, "seed", 3);
+            trainOnOpen(learn, 6);
+            QVERIFY(ends(learn));
+            whole = *learn->run()->training();
+        }
+        {
+            Shown shown;
+            QVERIFY(shown.open(m_network, m_machine));
+            LearnWindow* learn = openLearn(shown);
+            type(learn, "seed", 3);
+            choose(learn, "source", "open");
+            type(learn, "updates", 6);
+            click(learn, "start");
+            QVERIFY(reaches(learn, 1));
+            click(learn, "start");
+            QVERIFY(ends(learn));
+            QVERIFY(learn->run()->updates() < 6);
+            saveAs(learn, file);
+        }
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        QVERIFY(shown.dropFile(file));
+        auto* learn = shown.window.findChild<LearnWindow*>();
+        QVERIFY(learn != nullptr && QTest::qWaitForWindowExposed(learn));
+        QCOMPARE(control<QSpinBox>(learn, "seed")->value(), 3);
+        QCOMPARE(control<QSpinBox>(learn, "updates")->value(), 6);
+        QCOMPARE(control<QComboBox>(learn, "source")->currentData().toString(), QStringLiteral("open"));
+        QCOMPARE(control<QPushButton>(learn, "start")->text(), QStringLiteral("&Continue"));
+        QVERIFY2(control<QLabel>(learn, "size")->text().contains(QStringLiteral("half.safetensors")),
+                 qPrintable(control<QLabel>(learn, "size")->text()));
+        click(learn, "start");
+        QVERIFY(ends(learn));
+        QVERIFY2(learn->run()->state() == TrainingRun::State::finished, qPrintable(learn->run()->failure()));
+        // As if it had not been stopped.
+        QVERIFY(*learn->run()->training() == whole);
+
+        // Of something else it is not.
+        QVERIFY(shown.open(m_place->write("other.json", test::wide_graph(4)), m_machine));
+        learn->resume(file);
+        type(learn, "updates", 8);
+        Answer discard(QMessageBox::Discard);
+        click(learn, "start");
+        QVERIFY(ends(learn));
+        QVERIFY2(control<QLabel>(learn, "status")->text().contains(QStringLiteral("of another training")),
+                 qPrintable(control<QLabel>(learn, "status")->text()));
+    }
+
     void aPolicyThatDoesNotSuitIsRefused() {
         Shown shown;
         QVERIFY(shown.open(m_network, m_machine));

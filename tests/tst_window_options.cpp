@@ -253,7 +253,7 @@ private Q_SLOTS:
         }
         for (auto* box : dialog->findChildren<QSpinBox*>()) check(box);
         for (auto* box : dialog->findChildren<QCheckBox*>()) check(box);
-        QCOMPARE(controls, 20);
+        QCOMPARE(controls, 21);
         dialog->reject();
     }
 
@@ -319,6 +319,25 @@ private Q_SLOTS:
         shown.document.moveOps({shown.op("fc1")}, 0);
         QVERIFY(shown.waitUntilIdle());
         QCOMPARE(shown.document.deviceOfOps()[shown.op("fc0")], DeviceId{2});
+    }
+
+    /// A new group goes where most of its ops are; that others move is said, before and after, and undone.
+    void opsThatMoveWithTheirGroupAreCounted() {
+        Shown shown;
+        QVERIFY(shown.open(m_trained, m_machine));
+        shown.document.moveOps({shown.op("fc1"), shown.op("fc2")}, 2);
+        QVERIFY(shown.waitUntilIdle());
+        const Placement before = shown.document.placement();
+        SimulationDialog* dialog = openDialog(shown);
+        pick(dialog, "grouping", 1);
+        QTRY_VERIFY2(preview(dialog).contains(QStringLiteral("1 op would move")), qPrintable(preview(dialog)));
+        finish(shown, dialog);
+        for (const DeviceId device : shown.document.deviceOfOps()) QCOMPARE(device, DeviceId{2});
+        QVERIFY2(shown.message().startsWith(QStringLiteral("1 op moved")), qPrintable(shown.message()));
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.placement(), before);
+        QCOMPARE(shown.deviceOf("fc0"), DeviceId{0});
     }
 
     // --- preview, cancel, refusals ---

@@ -6,6 +6,7 @@
 
 #include <QApplication>
 #include <QCheckBox>
+#include <QContextMenuEvent>
 #include <QComboBox>
 #include <QDialogButtonBox>
 #include <QDockWidget>
@@ -108,6 +109,28 @@ private Q_SLOTS:
         m_wide = m_place->write("wide.json", test::wide_graph(12));
     }
     void cleanup() { m_place.reset(); }
+
+    void theMenuOfARunIsReadable() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.window.chooseEvaluations(50);
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+        RunsView* view = shown.window.runsView();
+        const QPoint at = rowOf(shown, 1);
+        QContextMenuEvent event(QContextMenuEvent::Mouse, at, view->viewport()->mapToGlobal(at));
+        QApplication::sendEvent(view->viewport(), &event);
+        auto* menu = view->findChild<QMenu*>();
+        QVERIFY(menu != nullptr && QTest::qWaitForWindowExposed(menu));
+        for (const QAction* action : menu->actions()) {
+            if (action->isSeparator()) continue;
+            QFont font = menu->font();
+            font.setBold(action == menu->defaultAction());
+            const int needed = QFontMetrics(font).horizontalAdvance(action->text()) +
+                               QFontMetrics(font).horizontalAdvance(action->shortcut().toString(QKeySequence::NativeText));
+            QVERIFY2(menu->actionGeometry(const_cast<QAction*>(action)).width() >= needed + 40, qPrintable(action->text()));
+        }
+    }
 
     void optimizeImprovesThePlacementOnScreen_data() {
         QTest::addColumn<QString>("algorithm");

@@ -16,6 +16,7 @@
 #include <QVBoxLayout>
 
 #include "core/base/units.hpp"
+#include "core/search/evaluator.hpp"
 #include "widgets/heat_map.hpp"
 #include "widgets/palette.hpp"
 #include "widgets/qcustomplot_header.hpp"
@@ -122,6 +123,11 @@ ArchiveMap::ArchiveMap(QWidget* parent) : QWidget(parent) {
     });
     updateStyle();
     setArchive(nullptr);
+}
+
+void ArchiveMap::setGoal(const QString& title) {
+    m_goal = title;
+    if (hasDimensions()) updateCells();
 }
 
 void ArchiveMap::setArchive(std::shared_ptr<const ArchiveView> archive) {
@@ -250,7 +256,10 @@ QString ArchiveMap::describe(Cell cell) const {
         lines << tr("empty");
     } else {
         const QString time = QString::fromStdString(format_seconds(elite->score.step_time_s));
-        lines << (elite->score.fits ? tr("step time %1") : tr("step time %1, does not fit the memory")).arg(time);
+        if (elite->score == kUndefinedScore)
+            lines << tr("%1 not defined").arg(m_goal.toLower());
+        else
+            lines << (elite->score.fits ? tr("%1 %2") : tr("%1 %2, does not fit the memory")).arg(m_goal.toLower(), time);
     }
     return lines.join(u'\n');
 }
@@ -356,7 +365,7 @@ void ArchiveMap::updateCells() {
     const double low = std::isfinite(best) ? best * unit.per_second : 0, high = worst * unit.per_second;
     m_map->setDataRange({low, std::max(high, low + std::max(1e-3 * low, 1e-9))});
     m_scale->setVisible(std::isfinite(best));
-    m_scale->axis()->setLabel(tr("Step time [%1]").arg(unit.name));
+    m_scale->axis()->setLabel(tr("%1 [%2]").arg(m_goal, unit.name));
     m_plot->xAxis->setRange(-0.5, columns - 0.5);
     m_plot->yAxis->setRange(-0.5, rows - 0.5);
     m_plot->replot(QCustomPlot::rpQueuedReplot);

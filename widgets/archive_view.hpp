@@ -32,6 +32,8 @@ public:
     /// Keeps the chosen dimensions and slider positions while the dimensions stay the same. O(elites + niches on screen): called while a
     /// search runs.
     void setArchive(std::shared_ptr<const ArchiveView> archive);
+    /// What elites are told apart by: "Step time".
+    void setGoal(const QString& title);
     void renderWhole(QPainter& painter, const QRect& target) const;
     QCustomPlot* plot() const { return m_plot; }
 
@@ -73,6 +75,7 @@ private:
     void activate(Cell cell);
 
     std::shared_ptr<const ArchiveView> m_archive;
+    QString m_goal = tr("Step time");
     std::array<int, 2> m_axes{0, -1};                ///< dimensions along x and y; -1: none
     std::vector<int> m_position;                     ///< by dimension: the slider's cell, -1 for the best over all
     std::vector<std::size_t> m_stride;               ///< by dimension

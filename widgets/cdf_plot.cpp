@@ -53,9 +53,9 @@ const CdfPlot::Point* CdfPlot::Curve::median() const {
 CdfPlot::CdfPlot(QWidget* parent) : QWidget(parent) {
     m_axis = new QComboBox(this);
     m_axis->setObjectName("axis");
-    m_axis->addItems({tr("Relative to one device"), tr("Step time")});
+    m_axis->addItems({tr("Relative to one device"), m_data.goal});
     m_axis->setAccessibleName(tr("Horizontal axis"));
-    m_axis->setToolTip(tr("Step times as they are, or as multiples of what the graph takes on one device"));
+    m_axis->setToolTip(tr("Times as they are, or as multiples of what the graph takes on one device"));
     m_log = new QCheckBox(tr("Log x"), this);
     m_log->setObjectName("logX");
     m_log->setToolTip(tr("Logarithmic horizontal axis"));
@@ -66,7 +66,7 @@ CdfPlot::CdfPlot(QWidget* parent) : QWidget(parent) {
     fitButton->setFocusPolicy(Qt::StrongFocus);
 
     m_plot = new QCustomPlot(this);
-    m_plot->setAccessibleName(tr("Cumulative distribution of step times"));
+    m_plot->setAccessibleName(tr("Cumulative distribution"));
     m_plot->setInteractions(QCP::iRangeDrag | QCP::iRangeZoom);
     m_plot->setNoAntialiasingOnDrag(true);
     m_plot->axisRect()->setRangeDrag(Qt::Horizontal);
@@ -125,7 +125,7 @@ CdfPlot::CdfPlot(QWidget* parent) : QWidget(parent) {
     filledLayout->addWidget(m_plot, 1);
     filledLayout->addWidget(m_list);
     m_empty =
-        makeEmptyLabel(tr("No step times yet. Compare algorithms (Run menu): how the step times of each spread over networks, machines "
+        makeEmptyLabel(tr("No comparison yet. Compare algorithms (Run menu): how the results of each spread over networks, machines "
                           "and seeds is drawn here while the comparison runs."),
                        this);
     m_pages = new QStackedWidget(this);
@@ -178,6 +178,7 @@ CdfPlot::CdfPlot(QWidget* parent) : QWidget(parent) {
 void CdfPlot::setData(CdfData family) {
     hideValue();
     m_data = std::move(family);
+    m_axis->setItemText(SecondsAxis, m_data.goal);
     const bool empty = std::ranges::all_of(m_data.schemes, [](const CdfScheme& scheme) { return scheme.values.empty(); });
     m_pages->setCurrentIndex(empty ? 0 : 1);
     const bool comparable = std::ranges::any_of(m_data.graphs, [](const CdfGraph& graph) { return graph.one_device_s > 0; });
@@ -299,7 +300,7 @@ void CdfPlot::updateList() {
 
 void CdfPlot::updateAxes() {
     m_plot->xAxis->setScaleType(m_log->isChecked() ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
-    m_plot->xAxis->setLabel(relative() ? tr("Step time / that of one device") : tr("Step time [%1]").arg(m_unit.name));
+    m_plot->xAxis->setLabel(relative() ? tr("%1 / that of one device").arg(m_data.goal) : tr("%1 [%2]").arg(m_data.goal, m_unit.name));
     m_oneDevice->setVisible(relative());
     m_oneDeviceLabel->setVisible(relative());
     updateLogTicker(*m_plot->xAxis);

@@ -25,12 +25,12 @@ namespace placewright {
 
 struct CdfGraph {
     QString name;
-    double one_device_s = 0;  ///< step time on one device, to compare with; 0: unknown
+    double one_device_s = 0;  ///< to compare with; 0: unknown
 };
 
 struct CdfValue {
     std::size_t graph = 0;  ///< index into CdfData::graphs
-    double step_time_s = 0;
+    double step_time_s = 0;  ///< or what else the data is about
     bool fits = true;  ///< a placement that does not has no step time: it counts as slower than all others
 };
 
@@ -44,6 +44,7 @@ struct CdfScheme {
 struct CdfData {
     std::vector<CdfGraph> graphs;
     std::vector<CdfScheme> schemes;
+    QString goal = QStringLiteral("Step time");  ///< what the values are
 };
 
 /// Empirical cumulative distribution of step times over a family of graphs, one step curve a scheme, with their medians; in seconds, or

@@ -23,6 +23,12 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+/// The part of a search in which it falls from anything to something, as a share of the longest one: what comes later shall be seen.
+constexpr double kEarly = 0.03;
+
+/// The lower bound is in the range unless the curves would have less than a third of it.
+constexpr double kMostOfBound = 2;
+
 }  // namespace
 
 CurvePlot::CurvePlot(QWidget* parent) : QWidget(parent), m_unit(timeUnitFor(1e-3)) {
@@ -38,9 +44,9 @@ CurvePlot::CurvePlot(QWidget* parent) : QWidget(parent), m_unit(timeUnitFor(1e-3
         return check;
     };
     m_logX = makeCheck("logX", tr("Log x"), tr("Logarithmic horizontal axis"));
-    m_logY = makeCheck("logY", tr("Log y"), tr("Logarithmic step times"));
+    m_logY = makeCheck("logY", tr("Log y"), tr("Logarithmic vertical axis"));
     m_means =
-        makeCheck("means", tr("Mean"), tr("Also the mean step time of the placements that each search has scored, against evaluations"));
+        makeCheck("means", tr("Mean"), tr("Also the mean of the placements that each search has scored, against evaluations"));
     auto* fitButton = new QToolButton(this);
     fitButton->setObjectName("fit");
     fitButton->setText(tr("Fit"));
@@ -60,6 +66,7 @@ CurvePlot::CurvePlot(QWidget* parent) : QWidget(parent), m_unit(timeUnitFor(1e-3
         axis->setNumberPrecision(5);
         connect(axis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, [axis] { updateLogTicker(*axis); });
     }
+    connect(m_plot->yAxis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, &CurvePlot::updateBound);
 
     m_bound = new QCPItemStraightLine(m_plot);
     m_boundLabel = new QCPItemText(m_plot);
@@ -72,7 +79,7 @@ CurvePlot::CurvePlot(QWidget* parent) : QWidget(parent), m_unit(timeUnitFor(1e-3
     m_tracer->setSize(8);
     m_tracer->setVisible(false);
 
-    m_empty = makeEmptyLabel(tr("No curves yet. Press Optimize: the best step time of each search is drawn here while it runs."), this);
+    m_empty = makeEmptyLabel(tr("No curves yet. Press Optimize: the best of each search is drawn here while it runs."), this);
     m_pages = new QStackedWidget(this);
     m_pages->addWidget(m_empty);
     m_pages->addWidget(m_plot);
@@ -124,6 +131,11 @@ void CurvePlot::setSeries(std::vector<CurveSeries> series) {
     m_pages->setCurrentWidget(empty ? m_empty : m_plot);
     updateGraphs();
     updateBound();
+    updateAxes();
+}
+
+void CurvePlot::setGoal(const QString& title) {
+    m_goal = title;
     updateAxes();
 }
 
@@ -218,8 +230,12 @@ void CurvePlot::updateBound() {
     const double y = m_lowerBound_s * m_unit.per_second;
     m_bound->point1->setCoords(0, y);
     m_bound->point2->setCoords(1, y);
-    m_boundLabel->position->setCoords(0, y);
-    m_boundLabel->setText(tr("lower bound %1").arg(QString::fromStdString(format_seconds(m_lowerBound_s))));
+    const bool below = y < m_plot->yAxis->range().lower;
+    m_boundLabel->position->setTypeY(below ? QCPItemPosition::ptAxisRectRatio : QCPItemPosition::ptPlotCoords);
+    m_boundLabel->setPositionAlignment((below ? Qt::AlignBottom : Qt::AlignTop) | Qt::AlignLeft);
+    m_boundLabel->position->setCoords(0, below ? 1 : y);
+    const QString text = tr("lower bound %1").arg(QString::fromStdString(format_seconds(m_lowerBound_s)));
+    m_boundLabel->setText(below ? text + QStringLiteral(" ↓") : text);
 }
 
 void CurvePlot::updateAxes() {
@@ -227,7 +243,7 @@ void CurvePlot::updateAxes() {
     m_plot->yAxis->setScaleType(m_logY->isChecked() ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
     for (QCPAxis* axis : {m_plot->xAxis, m_plot->yAxis}) updateLogTicker(*axis);
     m_plot->xAxis->setLabel(againstSeconds() ? tr("Time [s]") : tr("Evaluations"));
-    m_plot->yAxis->setLabel(tr("Best step time [%1]").arg(m_unit.name));
+    m_plot->yAxis->setLabel(tr("Best %1 [%2]").arg(m_goal.toLower(), m_unit.name));
     if (m_following) fit();
     m_plot->replot(QCustomPlot::rpQueuedReplot);
 }
@@ -239,13 +255,24 @@ void CurvePlot::fit() {
         for (const QCPGraphData& point : *m_plot->graph(i)->data()) {
             if (point.key > 0) left = std::min(left, point.key);
             right = std::max(right, point.key);
-            if (point.value > relevant) continue;
-            low = std::min(low, point.value);
-            high = std::max(high, point.value);
+        }
+    }
+    // A logarithmic axis has as much room for what comes first.
+    const double from = m_logX->isChecked() ? 0 : kEarly * right;
+    for (int i = 0; i < m_plot->graphCount(); ++i) {
+        const auto& points = *m_plot->graph(i)->data();
+        for (auto at = points.constBegin(); at != points.constEnd(); ++at) {
+            const bool over = at + 1 != points.constEnd() && (at + 1)->key <= from;  // before the range begins
+            if (over || at->value > relevant) continue;
+            low = std::min(low, at->value);
+            high = std::max(high, at->value);
         }
     }
     if (!std::isfinite(low)) return;
-    if (m_bound->visible()) low = std::min(low, m_bound->point1->value());
+    if (m_bound->visible()) {
+        const double bound = m_bound->point1->value();
+        if (low - bound <= kMostOfBound * std::max(high - low, 0.05 * high)) low = std::min(low, bound);
+    }
 
     // Room below for the label of the bound, above for the curve not to run along the border.
     constexpr double kBelow = 0.14, kAbove = 0.06;

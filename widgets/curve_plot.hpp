@@ -26,11 +26,11 @@ struct CurveSeries {
     std::shared_ptr<const std::vector<CurvePoint>> points;
     double evaluations = 0;  ///< the best so far holds up to here
     double seconds = 0;
-    std::vector<SeriesPoint> means;  ///< mean step time of the placements scored, by evaluations
+    std::vector<SeriesPoint> means;  ///< mean of the placements scored, by evaluations
 };
 
-/// Best step time against evaluations or seconds, several runs over each other, with linear or logarithmic axes and the lower bound as a
-/// line. On demand a lighter line a run shows the mean step time of the placements that it has scored; that is known by evaluations only.
+/// The best step time, or what else is made small, against evaluations or seconds, several runs over each other, with linear or logarithmic axes and the lower bound as a
+/// line. On demand a lighter line a run shows the mean of the placements that it has scored; that is known by evaluations only.
 /// The axes follow the data until the person zooms or drags; a double click or "Fit" makes them follow again.
 class CurvePlot : public QWidget {
     Q_OBJECT
@@ -38,6 +38,8 @@ public:
     explicit CurvePlot(QWidget* parent = nullptr);
     /// Graph i of the plot is series i, then come the means where they are shown. Cheap: called while searches run.
     void setSeries(std::vector<CurveSeries> series);
+    /// What the vertical axis is about: "Step time".
+    void setGoal(const QString& title);
     /// A horizontal line; 0: none.
     void setLowerBound(double seconds);
     void renderWhole(QPainter& painter, const QRect& target) const;
@@ -58,6 +60,7 @@ private:
     bool againstSeconds() const;
 
     std::vector<CurveSeries> m_series;
+    QString m_goal = tr("Step time");
     double m_lowerBound_s = 0;
     TimeUnit m_unit;
     bool m_following = true;  ///< the axes follow the data

@@ -26,8 +26,10 @@ constexpr double kLast = std::numeric_limits<double>::infinity();
 
 QString stepTimeText(const RunRow& row) {
     if (row.step_time_s <= 0) return {};
+    if (!row.defined) return RunsModel::tr("not defined");
     const QString time = QString::fromStdString(format_seconds(row.step_time_s));
-    return row.fits ? time : RunsModel::tr("%1, does not fit").arg(time);
+    const QString figure = row.goal.isEmpty() ? time : RunsModel::tr("%1 %2").arg(row.goal, time);
+    return row.fits ? figure : RunsModel::tr("%1, does not fit").arg(figure);
 }
 
 /// A run of another machine or other options says so, as far as that leaves room for the figures.
@@ -66,14 +68,17 @@ struct ColumnInfo {
     double (*order)(const RunRow&);
 };
 
-// What does not fit comes after all that fits, what is not known yet after both.
+constexpr double kMisfit = 1e10, kOther = 1e12;
+
+// What does not fit comes after all that fits, what another goal says after both, what is not known yet last.
 const std::array<ColumnInfo, RunsModel::ColumnCount> kColumns{{
     {QT_TRANSLATE_NOOP("placewright::RunsModel", "Run"),
      QT_TRANSLATE_NOOP("placewright::RunsModel", "Algorithm and number of the run, sorted by when it started. The one on screen is bold."),
      titleText, [](const RunRow& row) { return static_cast<double>(row.id); }},
-    {QT_TRANSLATE_NOOP("placewright::RunsModel", "Step time"),
-     QT_TRANSLATE_NOOP("placewright::RunsModel", "Simulated time of a step under the best placement of the run"), stepTimeText,
-     [](const RunRow& row) { return row.step_time_s <= 0 ? kLast : row.step_time_s + (row.fits ? 0 : 1e9); }},
+    {"", QT_TRANSLATE_NOOP("placewright::RunsModel", "What searches make small, under the best placement of the run. %1"), stepTimeText,
+     [](const RunRow& row) {
+         return row.step_time_s <= 0 ? kLast : row.step_time_s + (row.fits ? 0 : kMisfit) + (row.goal.isEmpty() ? 0 : kOther);
+     }},
     {QT_TRANSLATE_NOOP("placewright::RunsModel", "Speed-up"),
      QT_TRANSLATE_NOOP("placewright::RunsModel", "How many times faster than all on the fastest single device"), speedupText,
      [](const RunRow& row) { return row.speedup; }},
@@ -191,6 +196,12 @@ void RunsModel::setRows(std::vector<RunRow> rows) {
     }
 }
 
+void RunsModel::setGoal(const QString& title, const QString& help) {
+    m_goalTitle = title;
+    m_goalHelp = help;
+    Q_EMIT headerDataChanged(Qt::Horizontal, StepTime, StepTime);
+}
+
 int RunsModel::rowCount(const QModelIndex& parent) const {
     return parent.isValid() ? 0 : static_cast<int>(m_rows.size());
 }
@@ -241,9 +252,9 @@ QVariant RunsModel::headerData(int section, Qt::Orientation orientation, int rol
     if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount) return {};
     switch (role) {
         case Qt::DisplayRole:
-            return tr(kColumns[section].title);
+            return section == StepTime ? m_goalTitle : tr(kColumns[section].title);
         case Qt::ToolTipRole:
-            return tr(kColumns[section].help);
+            return section == StepTime ? tr(kColumns[section].help).arg(m_goalHelp) : tr(kColumns[section].help);
         case Qt::TextAlignmentRole:
             return QVariant::fromValue(Qt::AlignVCenter | (section == Title ? Qt::AlignLeft : Qt::AlignRight));
         default:
@@ -336,7 +347,6 @@ void RunsView::contextMenuEvent(QContextMenuEvent* event) {
     stop->setEnabled(row.isUnderWay());
     menu->addSeparator();
     menu->addAction(tr("Remove"), this, [this, id] { Q_EMIT removeRequested(id); })->setShortcut(QKeySequence::Delete);
-    menu->setDefaultAction(show);
     menu->popup(byKeyboard ? viewport()->mapToGlobal(visualRect(index).bottomLeft()) : event->globalPos());
 }
 

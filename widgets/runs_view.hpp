@@ -22,10 +22,12 @@ struct RunRow {
     QString elsewhere;  ///< what tells the machine and options that it belongs to from those in use; empty if nothing does
     State state = State::running;
     QString failure;
-    double step_time_s = 0;  ///< 0: none yet
+    double step_time_s = 0;  ///< or what else the run makes small; 0: none yet
+    QString goal;            ///< what that is, where it is not what the column is about
+    bool defined = true;     ///< otherwise no such figure is known of its best placement
     bool fits = true;
     double speedup = 0;  ///< over the fastest single device; 0: unknown
-    double gap = -1;     ///< (step time - lower bound) / lower bound; negative: unknown
+    double gap = -1;     ///< (figure - lower bound) / lower bound; negative: unknown
     quint64 evaluations = 0;
     quint64 budget = 0;
     double seconds = 0;
@@ -46,6 +48,8 @@ public:
     /// Replaces all rows; emits only the changes (rows keep their selection).
     void setRows(std::vector<RunRow> rows);
     const std::vector<RunRow>& rows() const { return m_rows; }
+    /// What the runs make small: the title of its column, and what it is.
+    void setGoal(const QString& title, const QString& help);
 
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;
@@ -54,6 +58,7 @@ public:
 
 private:
     std::vector<RunRow> m_rows;
+    QString m_goalTitle = tr("Step time"), m_goalHelp;
 };
 
 /// The runs, sortable, newest first; double-click or Enter shows a run's placement, Space pauses a search and lets it go on. An empty table

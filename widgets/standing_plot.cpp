@@ -16,10 +16,10 @@
 namespace placewright {
 
 StandingPlot::StandingPlot(QWidget* parent) : QWidget(parent), m_pages(new QStackedWidget), m_plot(new QCustomPlot) {
-    m_plot->setAccessibleName(tr("Mean step times"));
+    m_plot->setAccessibleName(tr("Means"));
     m_plot->installEventFilter(this);
     m_pages->addWidget(
-        makeEmptyLabel(tr("The step times that each algorithm reaches are drawn here, with 95 % intervals of their means."), this));
+        makeEmptyLabel(tr("What each algorithm reaches is drawn here, with 95 % intervals of the means."), this));
     m_pages->addWidget(m_plot);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
@@ -27,8 +27,9 @@ StandingPlot::StandingPlot(QWidget* parent) : QWidget(parent), m_pages(new QStac
     setMinimumHeight(140);
 }
 
-void StandingPlot::setBars(std::vector<StandingBar> bars, std::optional<double> one_device_s) {
+void StandingPlot::setBars(std::vector<StandingBar> bars, std::optional<double> one_device_s, const QString& goal) {
     m_bars = std::move(bars);
+    m_goal = goal;
     m_oneDevice_s = one_device_s;
     m_pages->setCurrentIndex(m_bars.empty() ? 0 : 1);
     draw();
@@ -84,7 +85,7 @@ void StandingPlot::draw() {
     names->setSubTicks(false);
     names->grid()->setVisible(false);
     names->setRange(0.4, count + 0.6);
-    times->setLabel(tr("step time (%1)").arg(unit.name));
+    times->setLabel(tr("%1 (%2)").arg(m_goal.toLower(), unit.name));
     times->setRange(0, end_s * unit.per_second * 1.04);
     if (m_oneDevice_s && *m_oneDevice_s <= end_s) {
         auto* line = new QCPItemStraightLine(m_plot);

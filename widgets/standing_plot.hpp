@@ -20,13 +20,13 @@ struct StandingBar {
     bool fits = true;                       ///< otherwise the scores hold penalties for memory
 };
 
-/// Mean step times as bars from zero with their 95 % intervals, every search a dot. Bars far above the best are cut off.
+/// Mean step times, or of what else is made small, as bars from zero with their 95 % intervals, every search a dot. Bars far above the best are cut off.
 class StandingPlot : public QWidget {
     Q_OBJECT
 public:
     explicit StandingPlot(QWidget* parent = nullptr);
-    /// The first is drawn on top. `one_device_s`: a line to compare with.
-    void setBars(std::vector<StandingBar> bars, std::optional<double> one_device_s);
+    /// The first is drawn on top. `one_device_s`: a line to compare with. `goal`: "Step time".
+    void setBars(std::vector<StandingBar> bars, std::optional<double> one_device_s, const QString& goal);
     QCustomPlot* plot() const { return m_plot; }
 
 protected:
@@ -37,6 +37,7 @@ private:
 
     std::vector<StandingBar> m_bars;
     std::optional<double> m_oneDevice_s;
+    QString m_goal;
     QStackedWidget* m_pages = nullptr;
     QCustomPlot* m_plot = nullptr;
 };

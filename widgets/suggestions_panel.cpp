@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <unordered_map>
 
 #include <QEvent>
 #include <QHeaderView>
@@ -20,7 +22,7 @@
 namespace placewright {
 namespace {
 
-constexpr std::ptrdiff_t kMostRows = 50;
+constexpr std::size_t kMostRows = 50;
 
 enum Column { What, From, To, Gain, ColumnCount };
 
@@ -37,8 +39,36 @@ QIcon swatch(const Machine& machine, DeviceId device, qreal ratio) {
     return QIcon(pixmap);
 }
 
+/// The moves of a group that give the same: to devices that are alike.
+struct EqualMoves {
+    const SingleMove* move = nullptr;  ///< the first of them
+    std::vector<DeviceId> devices;
+};
+
+/// Best first, like the moves.
+std::vector<EqualMoves> merged(std::span<const SingleMove> moves) {
+    constexpr double kEqual = 1e-9;  // the last digits of a double are the order of summation
+    std::vector<EqualMoves> all;
+    std::unordered_map<GroupId, std::vector<std::size_t>> of_group;
+    for (const SingleMove& move : moves) {
+        std::vector<std::size_t>& before = of_group[move.group];
+        const auto same = std::ranges::find_if(before, [&](std::size_t index) {
+            const Score& score = all[index].move->score;
+            return score.fits == move.score.fits && std::abs(score.seconds - move.score.seconds) <= kEqual * score.seconds;
+        });
+        if (same != before.end()) {
+            all[*same].devices.push_back(move.device);
+        } else {
+            before.push_back(all.size());
+            all.push_back({&move, {move.device}});
+        }
+    }
+    return all;
+}
+
 /// What a move changes. Where the placement does not fit the memory, that is what counts.
 QString gainText(const SingleMove& move, const Score& now) {
+    if (now == kUndefinedScore) return SuggestionsPanel::tr("defined, %1").arg(secondsText(move.score.step_time_s));
     const QString change = (move.delta_s > 0 ? QStringLiteral("+") : QStringLiteral("−")) + secondsText(std::abs(move.delta_s));
     const double percent = now.step_time_s > 0 ? std::abs(move.delta_s) / now.step_time_s * 100 : 0;
     const QString text = SuggestionsPanel::tr("%1 (%2 %)").arg(change, QString::number(percent, 'f', 1));
@@ -103,7 +133,7 @@ SuggestionsPanel::SuggestionsPanel(QWidget* parent)
     showText(tr("Open a network: the single moves that would help its placement most are listed here."));
 }
 
-void SuggestionsPanel::showMoves(const Problem& problem, const Placement& placement, const SingleMoves& moves) {
+void SuggestionsPanel::showMoves(const Problem& problem, const Placement& placement, const SingleMoves& moves, const QString& goal) {
     m_list->clear();
     m_rows.clear();
     m_progress->hide();
@@ -113,10 +143,15 @@ void SuggestionsPanel::showMoves(const Problem& problem, const Placement& placem
         return showText(tr("No single move makes this placement better; all %L1 were simulated. Optimize looks for several moves at once.")
                             .arg(moves.moves.size()));
     }
+    const std::vector<EqualMoves> shown = merged(std::span(moves.moves).first(static_cast<std::size_t>(better)));
     m_text->setText(better == 1 ? tr("1 of %L1 single moves helps.").arg(moves.moves.size())
-                                : tr("%L1 of %L2 single moves help.").arg(better).arg(moves.moves.size()));
+                                : tr("%L1 of %L2 single moves help%3.")
+                                      .arg(better)
+                                      .arg(moves.moves.size())
+                                      .arg(shown.size() > kMostRows ? tr("; the best are here") : QString()));
     const Machine& machine = *problem.machine;
-    for (const SingleMove& move : std::span(moves.moves).first(static_cast<std::size_t>(std::min(better, kMostRows)))) {
+    for (const EqualMoves& equal : std::span(shown).first(std::min(shown.size(), kMostRows))) {
+        const SingleMove& move = *equal.move;
         Row row{{}, move.device};
         for (const OpId op : problem.grouping.members[move.group]) {
             if (problem.graph->op(op).phase == Phase::forward) row.ops.push_back(op);
@@ -130,9 +165,15 @@ void SuggestionsPanel::showMoves(const Problem& problem, const Placement& placem
             item->setIcon(column, swatch(machine, device, devicePixelRatioF()));
             item->setText(column, QString::fromStdString(machine.device(device).name));
         }
+        if (equal.devices.size() > 1) {
+            QStringList names;
+            for (const DeviceId device : equal.devices) names << QString::fromStdString(machine.device(device).name);
+            item->setText(To, tr("%1 or %2 more").arg(names.front()).arg(names.size() - 1));
+            item->setToolTip(To, tr("%1 give the same").arg(names.join(QStringLiteral(", "))));
+        }
         item->setText(Gain, gainText(move, moves.now));
         item->setTextAlignment(Gain, Qt::AlignRight | Qt::AlignVCenter);
-        item->setToolTip(Gain, tr("Step time %1").arg(secondsText(move.score.step_time_s)));
+        item->setToolTip(Gain, tr("%1 %2").arg(goal, secondsText(move.score.step_time_s)));
         m_rows.push_back(std::move(row));
     }
 }

@@ -22,8 +22,8 @@ class SuggestionsPanel : public QWidget {
 public:
     explicit SuggestionsPanel(QWidget* parent = nullptr);
 
-    /// `moves` of `placement`.
-    void showMoves(const Problem& problem, const Placement& placement, const SingleMoves& moves);
+    /// `moves` of `placement`. `goal`: what they make small, "Step time".
+    void showMoves(const Problem& problem, const Placement& placement, const SingleMoves& moves, const QString& goal);
     void showProgress(std::size_t done, std::size_t total);
     /// Shows why there are no suggestions.
     void showText(const QString& text);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "widgets/why_panel.hpp"
 
+#include <algorithm>
+
 #include <QEvent>
 #include <QScrollBar>
 #include <QTextBrowser>
@@ -68,6 +70,13 @@ void WhyPanel::setWhy(std::shared_ptr<const TimelineWhy> why) {
     fill();
 }
 
+void WhyPanel::setGoal(const QString& paragraph, const std::vector<double>& device_s) {
+    if (paragraph == m_goal && device_s == m_deviceLoads_s) return;
+    m_goal = paragraph;
+    m_deviceLoads_s = device_s;
+    fill();
+}
+
 void WhyPanel::showPeak(DeviceId device) {
     m_text->scrollToAnchor(QStringLiteral("peak%1").arg(device));
 }
@@ -88,9 +97,22 @@ QString WhyPanel::html() const {
     const Machine& machine = *problem.machine;
     const CriticalPath& path = m_why->path;
     const double total_s = path.compute_s + path.transfer_s + path.queue_s;
-    QString html = heading(tr("Critical path")) + pathSummary(*m_why);
+    QStringList rows;
+    QString html;
+    if (!m_goal.isEmpty()) {
+        html = QStringLiteral("<p style='margin-top:8px'>%1</p>").arg(m_goal.toHtmlEscaped());
+        const double most_s = m_deviceLoads_s.empty() ? 0 : std::ranges::max(m_deviceLoads_s);
+        for (DeviceId device = 0; device < m_deviceLoads_s.size(); ++device) {
+            if (m_deviceLoads_s[device] <= 0) continue;
+            const QString name = swatch(machine, device) + QString::fromStdString(machine.device(device).name).toHtmlEscaped();
+            const bool busiest = m_deviceLoads_s[device] == most_s;
+            rows << cell(busiest ? QStringLiteral("<b>%1</b>").arg(name) : name, false) + cell(secondsText(m_deviceLoads_s[device]), true);
+        }
+        html += table(rows);
+    }
+    html += heading(tr("Critical path of the simulated step")) + pathSummary(*m_why);
 
-    QStringList rows{cell({}, false) + cell(tr("at work"), true) + cell(tr("waited for"), true) + cell(tr("share"), true)};
+    rows = {cell({}, false) + cell(tr("at work"), true) + cell(tr("waited for"), true) + cell(tr("share"), true)};
     const auto add = [&](const QString& name, double work_s, double queue_s) {
         rows << cell(name, false) + cell(secondsText(work_s), true) + cell(queue_s > 0 ? secondsText(queue_s) : QString(), true) +
                     cell(percentText((work_s + queue_s) / total_s), true);

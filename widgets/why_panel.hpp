@@ -20,6 +20,8 @@ public:
 
     /// Null says what would fill the panel.
     void setWhy(std::shared_ptr<const TimelineWhy> why);
+    /// What is made small where that is not the step time: a paragraph about it, and what it makes of each device. Empty: the step time.
+    void setGoal(const QString& paragraph, const std::vector<double>& device_s);
     /// Scrolls to what a device holds at its peak.
     void showPeak(DeviceId device);
 
@@ -37,6 +39,8 @@ private:
 
     QTextBrowser* m_text = nullptr;
     std::shared_ptr<const TimelineWhy> m_why;
+    QString m_goal;
+    std::vector<double> m_deviceLoads_s;
 };
 
 }  // namespace placewright

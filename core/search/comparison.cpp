@@ -56,8 +56,9 @@ private:
         const std::size_t index = contestant * task_.seeds.size() + seed;
         const Contestant& who = task_.contestants[contestant];
         const auto optimizer = who.algorithm->make(
-            {task_.problem, task_.seeds[seed], task_.starts, task_.evaluations, nullptr, task_.simulation}, who.options);
-        const auto evaluator = simulation_evaluator(task_.problem, task_.simulation, task_.objective, 1);
+            {task_.problem, task_.seeds[seed], task_.starts, task_.evaluations, task_.goal, task_.simulation}, who.options);
+        const Goal& goal = task_.goal != nullptr ? *task_.goal : goals().front();
+        const auto evaluator = goal_evaluator(task_.problem, goal, task_.simulation, task_.objective, 1);
         Budget budget;
         budget.evaluations = task_.evaluations;
         ProgressCallback report;

@@ -31,6 +31,7 @@ struct ComparisonTask {
     std::vector<std::uint64_t> seeds;
     std::uint64_t evaluations = 20'000;  ///< of each search
     unsigned threads = 0;                ///< searches at a time, at most one a core (0: all cores)
+    const Goal* goal = nullptr;          ///< null: the step time
 };
 
 struct ComparedRun {
