@@ -215,15 +215,15 @@ private:
         for (Placement& alone : choices.on_each_device()) first.push_back(std::move(alone));
         builder_ = propose_in_turn(std::move(first));
         // The last one comes first.
+        if (!by_formula()) {
+            // They know nothing of a formula. They propose dozens of placements: where there are few evaluations, the others come first.
+            builders_.push_back(metis_algorithm());
+            builders_.push_back(scotch_algorithm());
+        }
         if (context_.problem->ops <= kMostOpsForPrograms) builders_.push_back(m_sct_algorithm());
         for (AlgorithmInfo& info : std::vector{ideals_dp_algorithm(), pipedream_algorithm(), m_etf_algorithm(), m_topo_algorithm(),
                                                heft_algorithm(), expert_algorithm()}) {
             builders_.push_back(std::move(info));
-        }
-        // They know nothing of the formula, and their many placements would take the place of its annealing.
-        if (!by_formula()) {
-            builders_.push_back(metis_algorithm());
-            builders_.push_back(scotch_algorithm());
         }
         movable_ = choices.movable().size();
         placements_ = 1;
