@@ -17,16 +17,16 @@ namespace placewright {
 namespace {
 
 /// The value of the best placement that is found in the time, for solvers to start from; infinity if none fits.
-double quick_incumbent_s(const Job& job, const Goal& goal, double seconds, std::stop_token stop) {
+double quick_incumbent_s(const Job& job, double seconds, std::stop_token stop) {
     constexpr const char* kSearches[] = {"ideals-dp", "load-annealing"};
-    const auto evaluator = goal_evaluator(job.problem, goal, job.simulation, job.objective);
+    const auto evaluator = evaluator_of(job);
     std::vector<Placement> seeds = starting_placements(job);
     double best_s = std::numeric_limits<double>::infinity();
     for (const char* id : kSearches) {
         const AlgorithmInfo& algorithm = *find_algorithm(id);
         OptionValues options;
         if (algorithm.id == "ideals-dp") options["max_ideals"] = std::int64_t{5'000};
-        const auto optimizer = algorithm.make({job.problem, 1, seeds, {}, &goal, job.simulation}, options);
+        const auto optimizer = algorithm.make({job.problem, 1, seeds, {}, job.goal, job.simulation}, options);
         const SearchResult result = run_search(*optimizer, *evaluator, {1'000'000'000, seconds / 2}, stop);
         if (!result.progress.best_placement) continue;
         seeds.push_back(*result.progress.best_placement);
@@ -48,12 +48,12 @@ void BoundArguments::add_to(CLI::App& command) {
 int print_bounds(const BoundArguments& arguments) {
     const InterruptGuard interrupt;
     const Job job = arguments.job.load();
-    const Goal& goal = *find_goal(arguments.job.objective);
-    std::vector<Bound> bounds = arguments.job.blame_input([&] { return quick_bounds(*job.problem, goal, job.simulation); });
+    const Goal& goal = *job.goal;
+    std::vector<Bound> bounds = quick_bounds(*job.problem, goal, job.simulation);
     if (arguments.seconds > 0 && std::isfinite(bounds.front().value_s)) {
         constexpr double kForIncumbent = 0.2;
         BoundEffort effort;
-        effort.incumbent_s = quick_incumbent_s(job, goal, kForIncumbent * arguments.seconds, interrupt.token());
+        effort.incumbent_s = quick_incumbent_s(job, kForIncumbent * arguments.seconds, interrupt.token());
         effort.seconds = (1 - kForIncumbent) * arguments.seconds;
         effort.stop = interrupt.token();
         prove_bounds(*job.problem, goal, job.simulation, effort, [&](Bound bound) {
@@ -79,7 +79,7 @@ int print_bounds(const BoundArguments& arguments) {
     std::cout << "no placement of " << job.problem->graph->name() << " on " << job.problem->machine->name();
     if (!std::isfinite(tightest_s)) {
         std::cout << " fits the memory";
-    } else if (goal.evaluate == nullptr) {
+    } else if (goal.is_step_time()) {
         std::cout << " takes less than " << format_seconds(tightest_s);
     } else {
         std::cout << " has a " << goal.id << " below " << format_seconds(tightest_s);

@@ -53,10 +53,9 @@ constexpr std::uint64_t kUnlimited = 1'000'000'000'000;
 /// `placement_file`, where there is one.
 std::optional<Evaluation> evaluate(const Job& job, const Placement& placement, const JobArguments& arguments,
                                    const std::string& placement_file) {
-    const Goal& goal = *find_goal(arguments.objective);
-    if (goal.evaluate == nullptr) return {};
+    if (job.goal->is_step_time()) return {};
     try {
-        return arguments.blame_input([&] { return goal.evaluate(*job.problem, placement); });
+        return job.goal->evaluate(*job.problem, placement);
     } catch (const PlacementError& error) {
         throw InputError(placement_file.empty() ? arguments.network : placement_file, "", error.what());
     }
@@ -102,9 +101,9 @@ Json outcome_json(const Job& job, const Outcome& outcome, const std::optional<Ev
             {"estimated_ops", estimated_json(job)}};
 }
 
-void print_evaluation(const Job& job, const Evaluation& evaluation, const Goal& goal) {
+void print_evaluation(const Job& job, const Evaluation& evaluation) {
     const Machine& machine = *job.problem->machine;
-    std::cout << goal.title << ' ' << format_seconds(evaluation.seconds)
+    std::cout << job.goal->title << ' ' << format_seconds(evaluation.seconds)
               << (evaluation.fits ? ", fits the memory" : ", does not fit the memory") << "\n\n";
     std::vector<Row> rows{{"device", "load", "holds", "memory"}};
     for (std::size_t i = 0; i < machine.devices().size(); ++i) {
@@ -119,7 +118,6 @@ int simulate(const JobArguments& arguments, const std::string& placement_file, c
     std::vector<std::string> notes;
     const Placement placement = placement_file.empty() ? job.single_device : read_placement(placement_file, *job.problem, &notes);
     for (const std::string& note : notes) std::cerr << printable(placement_file + ": " + note, 8192) << '\n';
-    const Goal& goal = *find_goal(arguments.objective);
     const std::optional<Evaluation> evaluation = evaluate(job, placement, arguments, placement_file);
     Simulator simulator(job.problem, job.simulation);
     Trace trace;
@@ -128,16 +126,16 @@ int simulate(const JobArguments& arguments, const std::string& placement_file, c
     std::optional<Explanation> explanation;
     if (explained) {
         const InterruptGuard interrupt;
-        explanation = explain(job, goal, placement, trace, interrupt.token());
+        explanation = explain(job, placement, trace, interrupt.token());
     }
     if (arguments.json) {
         Json json = outcome_json(job, outcome, evaluation, arguments);
         if (explanation) json["explain"] = explanation_json(job, placement, trace, *explanation);
         print(json);
     } else {
-        if (evaluation) print_evaluation(job, *evaluation, goal);
+        if (evaluation) print_evaluation(job, *evaluation);
         print_outcome(job, outcome);
-        if (explanation) print_explanation(job, goal, placement, trace, *explanation);
+        if (explanation) print_explanation(job, placement, trace, *explanation);
     }
     if (!explanation || explanation->moves) return kDone;
     std::cerr << "placewright-cli: cancelled before all moves were evaluated\n";
@@ -168,7 +166,6 @@ struct OptimizeArguments {
 
 struct Found {
     const AlgorithmInfo& algorithm;
-    const Goal& goal;
     OptionValues options;
     std::uint64_t seed;
     SearchResult result;
@@ -188,7 +185,7 @@ Json found_json(const Job& job, const Found& found) {
     Json by_name = Json::object();
     for (const auto& [op, device] : placement_by_name(found.placement(), *job.problem)) append_member(by_name, op, device);
     return {{"algorithm", found.algorithm.id},
-            {"objective", found.goal.id},
+            {"objective", job.goal->id},
             {"seed", found.seed},
             {"evaluations", progress.evaluations},
             {"wall_s", progress.elapsed_s},
@@ -210,13 +207,13 @@ void print_found(const Job& job, const Found& found) {
     std::cout << found.algorithm.title << ", seed " << found.seed << ": " << progress.evaluations
               << (progress.evaluations == 1 ? " evaluation in " : " evaluations in ") << format_seconds(progress.elapsed_s)
               << (found.cancelled() ? " (cancelled)" : "") << ", " << format_count(found.simulations_per_s()) << " simulations/s\n"
-              << "best " << (found.goal.evaluate == nullptr ? "" : std::string(found.goal.title) + ' ') << format_seconds(best.step_time_s);
+              << "best " << (job.goal->is_step_time() ? "" : std::string(job.goal->title) + ' ') << format_seconds(best.step_time_s);
     // Bounds hold for what fits, and a device that cannot hold everything is nothing to compare with.
     if (best.fits && found.lower_bound_s > 0) {
         std::cout << ", at most " << percent(std::max(0.0, best.step_time_s / found.lower_bound_s - 1)) << " above optimal (bound "
                   << format_seconds(found.lower_bound_s) << ')';
     }
-    if (found.goal.evaluate == nullptr && best.fits && job.single_device_fits && best.step_time_s > 0) {
+    if (job.goal->is_step_time() && best.fits && job.single_device_fits && best.step_time_s > 0) {
         std::array<char, 32> speedup{};
         std::snprintf(speedup.data(), speedup.size(), "%.2f", job.single_device_s / best.step_time_s);
         std::cout << ", " << speedup.data() << " times as fast as " << single_device_name(job);
@@ -227,15 +224,15 @@ void print_found(const Job& job, const Found& found) {
 
 void write_found(const Job& job, const Found& found, const Path& file) {
     PlacementFile about;
-    about.predicted = prediction(job, found.outcome, found.goal.evaluate == nullptr ? found.lower_bound_s : 0);
+    about.predicted = prediction(job, found.outcome, job.goal->is_step_time() ? found.lower_bound_s : 0);
     about.produced_by = {found.algorithm.id, found.seed, found.progress().evaluations, found.options};
     write_placement(found.placement(), *job.problem, about, file);
 }
 
 /// All that a placement's score depends on.
-ScoreFile::Conditions score_conditions(const Job& job, const Goal& goal) {
+ScoreFile::Conditions score_conditions(const Job& job) {
     ScoreFile::Conditions conditions{{"network", job.problem->graph->name()}, {"machine", job.machine->name()}};
-    for (auto& condition : scoring_conditions(job, goal)) conditions.push_back(std::move(condition));
+    for (auto& condition : scoring_conditions(job)) conditions.push_back(std::move(condition));
     conditions.emplace_back("problem", problem_fingerprint(*job.problem));
     return conditions;
 }
@@ -252,7 +249,7 @@ int serve(const JobArguments& arguments, unsigned threads) {
     std::signal(SIGTERM, SIG_IGN);
     serve_rank([&] {
         const Job job = arguments.load();
-        return RankWork{arguments.evaluator(job, threads), to_text(score_conditions(job, *find_goal(arguments.objective)))};
+        return RankWork{evaluator_of(job, threads), to_text(score_conditions(job))};
     });
     return kDone;
 }
@@ -270,20 +267,18 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
 
     std::unique_ptr<Optimizer> optimizer;
     try {
-        optimizer = algorithm.make({job.problem, search.seed, starting_placements(job), planned_evaluations(search.budget),
-                                    find_goal(arguments.objective), job.simulation},
-                                   options);
+        optimizer = algorithm.make(
+            {job.problem, search.seed, starting_placements(job), planned_evaluations(search.budget), job.goal, job.simulation}, options);
     } catch (const OptionError& error) {
         throw UsageError(std::string("--set: ") + error.what());
     }
-    const Goal& goal = *find_goal(arguments.objective);
     std::optional<ScoreFile> scores;
     std::exception_ptr unwritten;  // that a file could not be
-    if (!search.scores.empty()) scores.emplace(search.scores, score_conditions(job, goal));
-    std::unique_ptr<Evaluator> evaluator = arguments.evaluator(job, search.threads);
+    if (!search.scores.empty()) scores.emplace(search.scores, score_conditions(job));
+    std::unique_ptr<Evaluator> evaluator = evaluator_of(job, search.threads);
     if (ranks) {
         try {
-            evaluator = ranks->evaluator({std::move(evaluator), to_text(score_conditions(job, goal))});
+            evaluator = ranks->evaluator({std::move(evaluator), to_text(score_conditions(job))});
         } catch (const RankError& error) {
             throw InputError(error.rank(), "", error.what());
         }
@@ -307,13 +302,13 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
     if (terminal) report = [&](const SearchProgress& progress) { print_progress(progress, shown); };
     const std::shared_ptr<const Problem> finest = search.refinement > 0 ? ungrouped(*job.problem) : job.problem;
     // Before the search: after a Ctrl+C nobody wants to wait for it. Ops apart can be faster than any placement of groups.
-    double lower_bound_s = quick_bounds(*finest, goal, job.simulation).front().value_s;
+    double lower_bound_s = quick_bounds(*finest, *job.goal, job.simulation).front().value_s;
     SearchResult result = run_search(*optimizer, *evaluator, search.budget, interrupt.token(), report, std::chrono::milliseconds(100));
     if (search.refinement > 0 && result.end != SearchEnd::cancelled && result.progress.best_placement) {
         const std::shared_ptr<const Problem> grouped = std::exchange(job.problem, finest);
         const Placement start = regrouped(*result.progress.best_placement, *grouped, *job.problem);
         const auto allow_cpu = options.find("allow_cpu");
-        result = refine(std::move(result), job.problem, start, *arguments.evaluator(job, search.threads), {search.refinement}, search.seed,
+        result = refine(std::move(result), job.problem, start, *evaluator_of(job, search.threads), {search.refinement}, search.seed,
                         allow_cpu != options.end() && std::get<bool>(allow_cpu->second), interrupt.token(), report,
                         std::chrono::milliseconds(100));
     }
@@ -331,7 +326,7 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
     // What an algorithm has proven holds for its groups alone.
     if (search.refinement == 0) lower_bound_s = std::max(lower_bound_s, result.progress.lower_bound_s);
     const Outcome outcome = Simulator(job.problem, job.simulation).run(*result.progress.best_placement);
-    const Found found{algorithm, goal, options, search.seed, std::move(result), outcome, lower_bound_s};
+    const Found found{algorithm, options, search.seed, std::move(result), outcome, lower_bound_s};
 
     const auto show = [&] {
         if (arguments.json) {

@@ -33,6 +33,7 @@
 #include "core/graph/networks.hpp"
 #include "core/io/input_error.hpp"
 #include "widgets/cdf_plot.hpp"
+#include "widgets/progress_bar.hpp"
 #include "widgets/quantities.hpp"
 #include "widgets/standing_plot.hpp"
 
@@ -192,13 +193,7 @@ QWidget* CompareWindow::makeResults() {
     m_status->setObjectName(QStringLiteral("status"));
     m_status->setAccessibleName(tr("Progress of the comparison"));
     m_status->setWordWrap(true);
-    m_progress = new QProgressBar;
-    m_progress->setTextVisible(false);
-    m_progress->setMaximumHeight(8);
-    QSizePolicy place = m_progress->sizePolicy();
-    place.setRetainSizeWhenHidden(true);  // else all below it jumps
-    m_progress->setSizePolicy(place);
-    m_progress->setAccessibleName(tr("Progress"));
+    m_progress = makeProgressBar(tr("Progress"));
 
     m_table = new QTreeWidget;
     m_table->setObjectName(QStringLiteral("standings"));

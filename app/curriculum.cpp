@@ -49,14 +49,14 @@ std::vector<Path> network_files(const Path& folder) {
     return files;
 }
 
-void complete(Curriculum& curriculum, const PolicyInfo& info, const OptionValues& values, const Goal& goal, std::uint64_t seed) {
+void complete(Curriculum& curriculum, const PolicyInfo& info, const OptionValues& values, std::uint64_t seed) {
     TrainingRecord& record = curriculum.record;
     const Lesson& first = curriculum.training.front();
     record.policy = info.id;
     for (const OptionInfo& option : info.options) record.options[option.name] = option.default_value;
     for (const auto& [name, value] : values) record.options[name] = value;
     record.size = {first.graph->devices, first.graph->nodes};
-    record.conditions = scoring_conditions(first.job, goal);
+    record.conditions = scoring_conditions(first.job);
     for (auto& item : grouping_conditions(first.job.grouping)) record.conditions.push_back(std::move(item));
     record.seed = seed;
     curriculum.design = info.make(record.options, record.size);

@@ -32,7 +32,7 @@ std::vector<Path> network_files(const Path& folder);
 
 /// Makes record and design from the lessons, which stay. Throws OptionError for values that the policy does not take, and
 /// std::invalid_argument for a lesson that the policy cannot be used for.
-void complete(Curriculum& curriculum, const PolicyInfo& info, const OptionValues& values, const Goal& goal, std::uint64_t seed);
+void complete(Curriculum& curriculum, const PolicyInfo& info, const OptionValues& values, std::uint64_t seed);
 
 /// The value of a condition of a record; empty if it has none.
 std::string condition(const TrainingRecord& record, const std::string& name);

@@ -285,7 +285,8 @@ Document::Reading Document::read(const Request& request, const Scenario& open) {
             return reading;
         }
         if (content == FileContent::trace)
-            throw InputError(wanted.file.toStdString(), "", "is a trace of a run, which has a window of its own: open it from the File menu");
+            throw InputError(wanted.file.toStdString(), "",
+                             "is a trace of a run, which has a window of its own: open it from the File menu");
         if (content == FileContent::machine) wanted.machine = std::exchange(wanted.file, QString());
     }
     if (wanted.file.isEmpty() && isOpen) return {std::make_shared<const Scenario>(changed(wanted, open)), true, {}};
@@ -305,7 +306,11 @@ Document::Reading Document::read(const Request& request, const Scenario& open) {
         network = readNetwork(file, next.options.reading);
     } catch (const ScriptInputError& error) {
         if (error.remedy() == ScriptError::Remedy::none) throw;
-        return {nullptr, false, {}, {}, ScriptQuestion{wanted.file, error.remedy() == ScriptError::Remedy::run, QString::fromUtf8(error.what())}};
+        return {nullptr,
+                false,
+                {},
+                {},
+                ScriptQuestion{wanted.file, error.remedy() == ScriptError::Remedy::run, QString::fromUtf8(error.what())}};
     }
     try {
         next.job = load_job(file, std::move(network), next.machineFile.toStdString(), next.options);
@@ -757,8 +762,8 @@ void Document::showRun(int id) {
     const auto& scenario = m_scenarioOf.at(id);
     if (!sameNetwork(*scenario, *m_scenario)) return;
     const bool isBest = run->simulated() && run->simulated()->placement == run->progress().best_placement;
-    change(tr("Show %1").arg(runTitle(*run)),
-           {sameScenario(*scenario, *m_scenario) ? m_scenario : scenario, *run->progress().best_placement, isBest ? run->simulated() : nullptr, id});
+    change(tr("Show %1").arg(runTitle(*run)), {sameScenario(*scenario, *m_scenario) ? m_scenario : scenario,
+                                               *run->progress().best_placement, isBest ? run->simulated() : nullptr, id});
 }
 
 void Document::showPlacement(const Placement& placement, const QString& title) {
@@ -850,7 +855,7 @@ PlacedNetwork Document::placed() const {
     const bool current = m_simulated && !m_simulateLane.busy();
     const Outcome outcome = current ? timeline()->outcome : Simulator(job().problem, job().simulation).run(m_placement);
     PlacementFile about;
-    about.predicted = prediction(job(), outcome, m_bound && job().goal->evaluate == nullptr ? m_bound->value_s : 0);
+    about.predicted = prediction(job(), outcome, m_bound && job().goal->is_step_time() ? m_bound->value_s : 0);
     if (const Run* run = shownRun()) {
         about.produced_by = {run->request().algorithm, run->request().seed, run->progress().evaluations, run->request().options};
     }

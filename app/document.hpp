@@ -39,8 +39,8 @@ struct OptionsPreview {
     std::optional<Outcome> outcome;
     std::size_t moved = 0;  ///< ops that go where most of their group is
     const Goal* goal = nullptr;
-    Assessment assessment;         ///< by these options
-    std::optional<double> now_s;   ///< what the goal in use makes of it, where that is the same goal and defined
+    Assessment assessment;        ///< by these options
+    std::optional<double> now_s;  ///< what the goal in use makes of it, where that is the same goal and defined
     QString fullestDevice;
     double fullest_bytes = 0, fullest_limit_bytes = 0;
 };

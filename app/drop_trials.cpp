@@ -19,7 +19,7 @@ DeltaSimulator& DropTrials::knowing(const Job& job, const Placement& placement) 
 }
 
 void DropTrials::prepare(const Job& job, const Placement& placement) {
-    if (job.goal->evaluate != nullptr) return;  // a formula knows nothing of other placements
+    if (!job.goal->is_step_time()) return;  // a formula knows nothing of other placements
     const std::scoped_lock lock(m_mutex);
     knowing(job, placement);
 }
@@ -39,7 +39,7 @@ DropPreviews DropTrials::previews(const Job& job, const Placement& placement, co
             previews[device] = {true, score.fits, score.step_time_s, score.step_time_s - now_s, score != kUndefinedScore};
         }
     };
-    if (job.goal->evaluate == nullptr) {
+    if (job.goal->is_step_time()) {
         DeltaSimulator& simulator = knowing(job, placement);
         preview_all(m_step_time_s, [&](const Placement& moved) { return job.objective.score(problem, simulator.run(moved)); });
     } else {

@@ -201,12 +201,12 @@ void print_moves(const Problem& problem, const Goal& goal, const Placement& plac
 
 }  // namespace
 
-Explanation explain(const Job& job, const Goal& goal, const Placement& placement, const Trace& trace, std::stop_token stop) {
+Explanation explain(const Job& job, const Placement& placement, const Trace& trace, std::stop_token stop) {
     const bool terminal = isatty(STDERR_FILENO) != 0;
     MovesCallback report;
     if (terminal)
         report = [](std::size_t done, std::size_t total) { std::fprintf(stderr, "\r\x1b[K%zu of %zu moves evaluated", done, total); };
-    const auto evaluator = goal_evaluator(job.problem, goal, job.simulation, job.objective);
+    const auto evaluator = evaluator_of(job);
     Explanation explanation{critical_path(*job.problem, trace), memory_peaks(*job.problem, trace),
                             single_moves(*evaluator, *job.problem, placement, std::move(stop), report)};
     if (terminal) std::fputs("\r\x1b[K", stderr);
@@ -219,10 +219,10 @@ Json explanation_json(const Job& job, const Placement& placement, const Trace& t
             {"moves", explanation.moves ? moves_json(*job.problem, placement, *explanation.moves) : Json(nullptr)}};
 }
 
-void print_explanation(const Job& job, const Goal& goal, const Placement& placement, const Trace& trace, const Explanation& explanation) {
+void print_explanation(const Job& job, const Placement& placement, const Trace& trace, const Explanation& explanation) {
     print_path(*job.problem, trace, explanation.path);
     print_peaks(*job.problem, explanation.peaks);
-    if (explanation.moves) print_moves(*job.problem, goal, placement, *explanation.moves);
+    if (explanation.moves) print_moves(*job.problem, *job.goal, placement, *explanation.moves);
 }
 
 }  // namespace placewright

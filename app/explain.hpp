@@ -20,12 +20,12 @@ struct Explanation {
 };
 
 /// Of a placement whose simulation left this trace. Shows its progress on standard error if that is a terminal.
-Explanation explain(const Job& job, const Goal& goal, const Placement& placement, const Trace& trace, std::stop_token stop);
+Explanation explain(const Job& job, const Placement& placement, const Trace& trace, std::stop_token stop);
 
 /// As README.md describes it.
 Json explanation_json(const Job& job, const Placement& placement, const Trace& trace, const Explanation& explanation);
 
 /// A report for people on standard output: sums, the longest stretches of the critical path, the largest things in memory, the best moves.
-void print_explanation(const Job& job, const Goal& goal, const Placement& placement, const Trace& trace, const Explanation& explanation);
+void print_explanation(const Job& job, const Placement& placement, const Trace& trace, const Explanation& explanation);
 
 }  // namespace placewright

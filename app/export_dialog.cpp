@@ -144,8 +144,7 @@ ExportDialog::ExportDialog(Document* document, QWidget* parent) : QDialog(parent
     // Beside the network, and called as it; one that ships has no place of its own.
     const QFileInfo network(m_document->networkFile());
     const bool isOwn = network.isAbsolute() && network.isFile();
-    const QString folder =
-        QSettings().value(QStringLiteral("exportFolder"), isOwn ? network.absolutePath() : QDir::homePath()).toString();
+    const QString folder = QSettings().value(QStringLiteral("exportFolder"), isOwn ? network.absolutePath() : QDir::homePath()).toString();
     m_suffix = placement_formats().front().suffix;
     QString stem = isOwn ? network.completeBaseName() : QString::fromStdString(m_document->problem()->forward->name());
     stem.replace(QLatin1Char('/'), QLatin1Char('_'));
@@ -264,7 +263,8 @@ void ExportDialog::showResult(Result result) {
 void ExportDialog::showFile() {
     const QString file = m_file->text();
     const QFileInfo info(file);
-    m_snippet->setPlainText(QString::fromStdString(format().snippet(file.toStdString(), find_network_file(m_document->networkFile().toStdString()))));
+    m_snippet->setPlainText(
+        QString::fromStdString(format().snippet(file.toStdString(), find_network_file(m_document->networkFile().toStdString()))));
     m_status->clear();
     const bool noFolder = !info.absoluteDir().exists();
     m_fileNote->setText(noFolder        ? tr("There is no such folder.")

@@ -7,7 +7,6 @@
 #include "core/algorithms.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
-#include "core/search/evaluator.hpp"
 
 namespace placewright {
 
@@ -76,13 +75,17 @@ Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> 
 }
 
 Assessment assess(const Job& job, const Placement& placement, const Outcome& outcome) {
-    if (job.goal->evaluate == nullptr) return {job.objective.score(*job.problem, outcome), outcome.peak_bytes, {}, {}};
+    if (job.goal->is_step_time()) return {job.objective.score(*job.problem, outcome), outcome.peak_bytes, {}, {}};
     try {
         const Evaluation evaluation = job.goal->evaluate(*job.problem, placement);
         return {job.objective.score(*job.problem, evaluation), evaluation.device_bytes, evaluation.device_s, {}};
     } catch (const PlacementError& error) {
         return {kUndefinedScore, outcome.peak_bytes, {}, error.what()};
     }
+}
+
+std::unique_ptr<Evaluator> evaluator_of(const Job& job, unsigned threads) {
+    return goal_evaluator(job.problem, *job.goal, job.simulation, job.objective, threads);
 }
 
 std::vector<Placement> starting_placements(const Job& job) {
@@ -93,11 +96,11 @@ std::vector<Placement> starting_placements(const Job& job) {
     return seeds;
 }
 
-std::vector<std::pair<std::string, std::string>> scoring_conditions(const Job& job, const Goal& goal) {
+std::vector<std::pair<std::string, std::string>> scoring_conditions(const Job& job) {
     const SimulationOptions& simulation = job.simulation;
     const Objective& objective = job.objective;
     const auto number = [](double value) { return to_string(OptionValue(value)); };
-    return {{"objective", std::string(goal.id)},
+    return {{"objective", std::string(job.goal->id)},
             {"order", std::string(to_string(simulation.order))},
             {"batches", std::to_string(simulation.batches)},
             {"in_flight", std::to_string(simulation.in_flight)},

@@ -8,10 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/bounds/bounds.hpp"
 #include "core/cost/problem.hpp"
 #include "core/io/files.hpp"
+#include "core/search/evaluator.hpp"
 #include "core/search/optimizer.hpp"
-#include "core/bounds/bounds.hpp"
 #include "core/sim/goals.hpp"
 #include "core/sim/objective.hpp"
 #include "core/sim/simulator.hpp"
@@ -71,11 +72,14 @@ struct Assessment {
 /// `outcome`: what the job's simulation makes of the placement. Throws what the goal throws of every placement: GraphError, MachineError.
 Assessment assess(const Job& job, const Placement& placement, const Outcome& outcome);
 
+/// Scores placements as the job's goal and objective do, on so many threads (0: all cores).
+std::unique_ptr<Evaluator> evaluator_of(const Job& job, unsigned threads = 0);
+
 /// Placements for searches to start from: single device and expert.
 std::vector<Placement> starting_placements(const Job& job);
 
 /// What scores depend on beside the problem, as names with values.
-std::vector<std::pair<std::string, std::string>> scoring_conditions(const Job& job, const Goal& goal);
+std::vector<std::pair<std::string, std::string>> scoring_conditions(const Job& job);
 
 /// What a placement file says of a simulated placement; a lower bound that is not finite and positive is left out.
 PlacementFile::Prediction prediction(const Job& job, const Outcome& outcome, double lower_bound_s);

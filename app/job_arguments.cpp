@@ -62,7 +62,8 @@ void expect_model(const std::string& machine, const std::string& model, const st
         if (std::ranges::find(models, device.model) == models.end()) models.push_back(device.model);
     }
     if (std::ranges::find(models, model) == models.end())
-        throw UsageError("--times " + argument + ": no device of " + machine + " is called \"" + model + "\"; there are " + usage::joined(models, ", "));
+        throw UsageError("--times " + argument + ": no device of " + machine + " is called \"" + model + "\"; there are " +
+                         usage::joined(models, ", "));
 }
 
 /// The graph with the times of a trace, "TRACE" or "TRACE=MODEL".
@@ -119,8 +120,7 @@ void report_estimated(const std::string& file, const NetworkFile& network) {
 
 void ReadingArguments::add_to(CLI::App& command) {
     usage::add_repeated(command, "--dim", dims, "Another extent that an ONNX model leaves open", "NAME=N");
-    usage::add_repeated(command, "--input", inputs, "An input of a TorchScript model (1x128:int64)",
-                        "SHAPE");
+    usage::add_repeated(command, "--input", inputs, "An input of a TorchScript model (1x128:int64)", "SHAPE");
     command.add_flag("--run", run, "Let a TorchScript model run where only that tells sizes");
 }
 
@@ -292,6 +292,7 @@ JobOptions JobArguments::options() const {
     options.problem.crossing = crossing_from(crossing);
     options.problem.grouping = grouping.options();
     options.problem.memory = *memory_model_from(memory);
+    options.goal = find_goal(objective);
     options.objective.rule = *memory_rule_from(memory_rule);
     return options;
 }
@@ -326,10 +327,6 @@ Job JobArguments::load(const std::string& placement_file) const {
         throw UsageError("--cost " + cost + ": " + network + " is a workload, whose times are measured");
     read.graph = split_as_placed(std::move(read.graph), placement_file);
     return load_job(file, std::move(read), machine, options);
-}
-
-std::unique_ptr<Evaluator> JobArguments::evaluator(const Job& job, unsigned threads) const {
-    return blame_input([&] { return goal_evaluator(job.problem, *find_goal(objective), job.simulation, job.objective, threads); });
 }
 
 }  // namespace placewright

@@ -11,7 +11,6 @@
 #include "app/job.hpp"
 #include "app/usage.hpp"
 #include "core/io/input_error.hpp"
-#include "core/search/evaluator.hpp"
 #include "core/sim/goals.hpp"
 
 namespace placewright {
@@ -71,7 +70,7 @@ struct JobArguments {
     double usable_memory = 1;
     double compute_efficiency = 0, channel_efficiency = 0;
     ReadingArguments reading;
-    std::string parameters;  ///< a file with their sizes
+    std::string parameters;          ///< a file with their sizes
     std::vector<std::string> times;  ///< TRACE or TRACE=MODEL
     ShardArguments shards;
     GroupingArguments grouping;
@@ -90,20 +89,6 @@ struct JobArguments {
     NetworkFile read() const;
     /// Throws UsageError and InputError.
     Job load(const std::string& placement_file = "") const;
-
-    /// Scores by the objective. Throws InputError for a network or machine that it is not defined for.
-    std::unique_ptr<Evaluator> evaluator(const Job& job, unsigned threads) const;
-
-    /// What `call` returns. A graph or machine that it is not defined for (GraphError, MachineError) is the fault of the file: InputError.
-    auto blame_input(const auto& call) const {
-        try {
-            return call();
-        } catch (const GraphError& error) {
-            throw InputError(network, "", error.what());
-        } catch (const MachineError& error) {
-            throw InputError(machine, "", error.what());
-        }
-    }
 };
 
 }  // namespace placewright

@@ -36,6 +36,7 @@
 #include "core/io/input_error.hpp"
 #include "core/io/policy_file.hpp"
 #include "widgets/learning_plot.hpp"
+#include "widgets/progress_bar.hpp"
 #include "widgets/quantities.hpp"
 
 namespace placewright {
@@ -211,13 +212,7 @@ QWidget* LearnWindow::makeResults() {
     m_status->setObjectName(QStringLiteral("status"));
     m_status->setAccessibleName(tr("Progress of the training"));
     m_status->setWordWrap(true);
-    m_progress = new QProgressBar;
-    m_progress->setTextVisible(false);
-    m_progress->setMaximumHeight(8);
-    QSizePolicy place = m_progress->sizePolicy();
-    place.setRetainSizeWhenHidden(true);  // else all below it jumps
-    m_progress->setSizePolicy(place);
-    m_progress->setAccessibleName(tr("Progress"));
+    m_progress = makeProgressBar(tr("Progress"));
 
     m_plot = new LearningPlot;
     m_table = new QTreeWidget;
@@ -340,9 +335,9 @@ bool LearnWindow::isResumed(const TrainingRequest& request) const {
 }
 
 void LearnWindow::choosePolicyFile() {
-    const QString file = QFileDialog::getOpenFileName(this, tr("Go on with a policy"),
-                                                      QSettings().value(QStringLiteral("policyFolder")).toString(),
-                                                      tr("Policies (*.safetensors);;All files (*)"));
+    const QString file =
+        QFileDialog::getOpenFileName(this, tr("Go on with a policy"), QSettings().value(QStringLiteral("policyFolder")).toString(),
+                                     tr("Policies (*.safetensors);;All files (*)"));
     if (file.isEmpty()) return;
     QSettings().setValue(QStringLiteral("policyFolder"), QFileInfo(file).absolutePath());
     resume(file);
@@ -353,14 +348,24 @@ void LearnWindow::resume(const QString& file) {
         QMessageBox::information(this, tr("Go on with a policy"), tr("A policy is being trained; stop that first."));
         return;
     }
+    std::shared_ptr<const PolicyFile> read;
     try {
-        m_resumed = std::make_shared<const PolicyFile>(read_policy(file.toStdString()));
+        read = std::make_shared<const PolicyFile>(read_policy(file.toStdString()));
     } catch (const InputError& error) {
         QMessageBox::warning(this, tr("Go on with a policy"), QString::fromUtf8(error.what()));
         return;
     }
+    const TrainingRecord& record = read->record;
+    if (record.seed > static_cast<std::uint64_t>(m_seed->maximum())) {
+        QMessageBox::warning(this, tr("Go on with a policy"),
+                             tr("%1 was trained with seed %2, and seeds end at %L3 here: placewright-cli train --resume goes on with it.")
+                                 .arg(QFileInfo(file).fileName())
+                                 .arg(record.seed)
+                                 .arg(m_seed->maximum()));
+        return;
+    }
+    m_resumed = read;
     m_resumedFile = QFileInfo(file).fileName();
-    const TrainingRecord& record = m_resumed->record;
     m_options[record.policy] = record.options;
     m_policy->setCurrentIndex(m_policy->findData(text(record.policy)));
     m_seed->setValue(static_cast<int>(record.seed));
@@ -410,7 +415,8 @@ void LearnWindow::showRequest() {
     const bool goesOn = m_run && m_run->state() != TrainingRun::State::failed && wanted.continues(m_run->request());
     const bool resumes = wanted.resumed && !goesOn;
     m_start->setText(goesOn || resumes ? tr("&Continue") : tr("&Train"));
-    m_start->setToolTip(goesOn || resumes ? tr("Train the policy on, up to so many updates") : tr("Train a new policy, on all cores but one"));
+    m_start->setToolTip(goesOn || resumes ? tr("Train the policy on, up to so many updates")
+                                          : tr("Train a new policy, on all cores but one"));
     QString lacking, size;
     if (folder) {
         if (wanted.folder.empty()) lacking = tr("Choose a folder of network files.");
@@ -429,7 +435,8 @@ void LearnWindow::showRequest() {
                                                                              : wanted.options.problem.grouping.merge_groups);
     }
     const std::uint64_t behind = goesOn ? m_run->updates() : resumes ? m_resumed->state.updates : 0;
-    if (behind >= wanted.updates && behind > 0) lacking = tr("The policy has %L1 updates behind it; ask for more to train it on.").arg(behind);
+    if (behind >= wanted.updates && behind > 0)
+        lacking = tr("The policy has %L1 updates behind it; ask for more to train it on.").arg(behind);
     if (resumes) {
         const TrainingRecord::Graph& first = m_resumed->record.graphs.front();
         const QString graph = text(first.network) + tr(" on ") + text(first.machine);

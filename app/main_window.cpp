@@ -323,12 +323,11 @@ void MainWindow::makeActions() {
     m_graph->setContextMenuPolicy(Qt::ActionsContextMenu);
     view->addSeparator();
     for (QDockWidget* dock : std::as_const(m_docks)) view->addAction(dock->toggleViewAction());
-    m_needProblem << add(view, tr("Restore &default layout"), {}, tr("Put all panels back where they were at first"),
-                         [this] {
-                             restoreState(m_defaultLayout);
-                             sizePanels();
-                             showOptions();
-                         });
+    m_needProblem << add(view, tr("Restore &default layout"), {}, tr("Put all panels back where they were at first"), [this] {
+        restoreState(m_defaultLayout);
+        sizePanels();
+        showOptions();
+    });
 
     QMenu* run = menuBar()->addMenu(tr("&Run"));
     m_optimize = add(run, tr("&Optimize"), QKeySequence(Qt::Key_F5), tr("Search for a better placement"), [this] { optimizeOrStop(); });
@@ -685,9 +684,9 @@ void MainWindow::showStart(bool start) {
 
 void MainWindow::openDialog() {
     const QString start = QSettings().value(QStringLiteral("folder")).toString();
-    const QString path = QFileDialog::getOpenFileName(
-        this, tr("Open a network, machine, placement, trace or policy"), start,
-        tr("Networks, machines, placements, traces, policies (*.json *.json.gz *.onnx *.pt *.pt2 *.dot *.gv *.safetensors);;All files (*)"));
+    const QString path = QFileDialog::getOpenFileName(this, tr("Open a network, machine, placement, trace or policy"), start,
+                                                      tr("Networks, machines, placements, traces, policies (*.json *.json.gz *.onnx *.pt "
+                                                         "*.pt2 *.dot *.gv *.safetensors);;All files (*)"));
     if (path.isEmpty()) return;
     QSettings().setValue(QStringLiteral("folder"), QFileInfo(path).absolutePath());
     openPath(path);
@@ -800,8 +799,9 @@ void MainWindow::showGoal() {
     m_runs->runs()->setGoal(title, QString::fromUtf8(goal.help.data(), std::ssize(goal.help)));
     m_curve->setGoal(title);
     m_archive->setGoal(title);
-    const bool simulated = goal.evaluate == nullptr;
-    m_timelineDock->setWindowTitle(simulated ? tr("Timeline") : tr("Timeline of the simulated step (searches make the %1 small)").arg(goalName(goal)));
+    const bool simulated = goal.is_step_time();
+    m_timelineDock->setWindowTitle(simulated ? tr("Timeline")
+                                             : tr("Timeline of the simulated step (searches make the %1 small)").arg(goalName(goal)));
 }
 
 void MainWindow::showMachine() {
@@ -839,7 +839,8 @@ void MainWindow::sizeTimeline() {
 }
 
 void MainWindow::noteTimelineShare() {
-    if (m_timelineDock->isVisible() && !m_timelineDock->isFloating()) m_timelineShare = static_cast<double>(m_timelineDock->height()) / height();
+    if (m_timelineDock->isVisible() && !m_timelineDock->isFloating())
+        m_timelineShare = static_cast<double>(m_timelineDock->height()) / height();
 }
 
 bool MainWindow::eventFilter(QObject* watched, QEvent* event) {
@@ -1005,7 +1006,7 @@ void MainWindow::showFigure() {
     const Assessment& assessment = *m_document->assessment();
     m_stepStatus->setAccessibleName(goalTitle(goal));
     QString tip;
-    if (goal.evaluate == nullptr) {
+    if (goal.is_step_time()) {
         tip = outcome.steady_step_time_s
                   ? tr("Time of a batch over the whole run, and of a batch once the pipeline is full and before it drains")
                   : tr("Simulated time of a step");
@@ -1013,14 +1014,15 @@ void MainWindow::showFigure() {
         tip = tr("%1: %2 The simulated step takes %3; it is what the timeline shows.")
                   .arg(goalTitle(goal), QString::fromUtf8(goal.help.data(), std::ssize(goal.help)), secondsText(outcome.step_time_s));
     }
-    m_why->setGoal(goal.evaluate == nullptr ? QString()
-                   : assessment.is_defined()
-                       ? tr("Searches make the %1 small, which is %2: for each device this. What follows is about the simulated step of %3.")
-                             .arg(goalName(goal), secondsText(assessment.score.step_time_s), secondsText(outcome.step_time_s))
-                       : tr("Searches make the %1 small, which is not defined here: %2. What follows is about the simulated step of %3.")
-                             .arg(goalName(goal), text(assessment.undefined), secondsText(outcome.step_time_s)),
-                   assessment.device_s);
-    const QString name = goal.evaluate == nullptr ? tr("step") : goalName(goal);
+    m_why->setGoal(
+        goal.is_step_time() ? QString()
+        : assessment.is_defined()
+            ? tr("Searches make the %1 small, which is %2: for each device this. What follows is about the simulated step of %3.")
+                  .arg(goalName(goal), secondsText(assessment.score.step_time_s), secondsText(outcome.step_time_s))
+            : tr("Searches make the %1 small, which is not defined here: %2. What follows is about the simulated step of %3.")
+                  .arg(goalName(goal), text(assessment.undefined), secondsText(outcome.step_time_s)),
+        assessment.device_s);
+    const QString name = goal.is_step_time() ? tr("step") : goalName(goal);
     if (!assessment.is_defined()) {
         m_stepStatus->setText(tr("%1 not defined").arg(name));
         m_stepStatus->setToolTip(QStringLiteral("<qt>%1<br>%2</qt>").arg(tip.toHtmlEscaped(), text(assessment.undefined).toHtmlEscaped()));
@@ -1034,7 +1036,7 @@ void MainWindow::showFigure() {
                      .arg(name, secondsText(*before), secondsText(now_s), change > 0 ? QStringLiteral("+") : QStringLiteral("−"))
                      .arg(std::abs(change) * 100, 0, 'f', 1);
     }
-    if (goal.evaluate == nullptr && outcome.steady_step_time_s) status += tr(", steady %1").arg(secondsText(*outcome.steady_step_time_s));
+    if (goal.is_step_time() && outcome.steady_step_time_s) status += tr(", steady %1").arg(secondsText(*outcome.steady_step_time_s));
     status += assessment.score.fits ? tr(" · fits") : tr(" · %1").arg(missingText(*job.problem, assessment.device_bytes));
     m_stepStatus->setText(status);
     m_stepStatus->setToolTip(QStringLiteral("<qt>%1</qt>").arg(tip.toHtmlEscaped()));
@@ -1195,15 +1197,18 @@ void MainWindow::saveSettings() {
 bool MainWindow::answerScript(const ScriptQuestion& question, ReadOptions& options) {
     const QString title = tr("Open %1").arg(QFileInfo(question.file).fileName());
     if (question.mayRun) {
-        QMessageBox box(QMessageBox::Question, title, tr("May the model run, once, on this computer's CPU?"), QMessageBox::Yes | QMessageBox::No, this);
-        box.setInformativeText(tr("Some of its sizes are known only then. Say no if you do not know where the file comes from.\n\n%1").arg(question.reason));
+        QMessageBox box(QMessageBox::Question, title, tr("May the model run, once, on this computer's CPU?"),
+                        QMessageBox::Yes | QMessageBox::No, this);
+        box.setInformativeText(
+            tr("Some of its sizes are known only then. Say no if you do not know where the file comes from.\n\n%1").arg(question.reason));
         box.setDefaultButton(QMessageBox::No);
         options.run = box.exec() == QMessageBox::Yes;
         return options.run;
     }
-    QString prompt = tr("Shapes of the tensors that the model is called with, such as 1x3x224x224, or 1x128:int64 for whole numbers. Several are "
-                        "separated by blanks.\n\n%1")
-                         .arg(question.reason);
+    QString prompt =
+        tr("Shapes of the tensors that the model is called with, such as 1x3x224x224, or 1x128:int64 for whole numbers. Several are "
+           "separated by blanks.\n\n%1")
+            .arg(question.reason);
     QString answer;
     for (const ExampleInput& input : options.inputs) answer += (answer.isEmpty() ? "" : " ") + QString::fromStdString(to_text(input));
     while (true) {
@@ -1218,7 +1223,8 @@ bool MainWindow::answerScript(const ScriptQuestion& question, ReadOptions& optio
         answer = dialog.textValue();
         try {
             options.inputs.clear();
-            for (const QString& text : answer.simplified().split(QLatin1Char(' '))) options.inputs.push_back(example_input_from(text.toStdString()));
+            for (const QString& text : answer.simplified().split(QLatin1Char(' ')))
+                options.inputs.push_back(example_input_from(text.toStdString()));
             return true;
         } catch (const std::invalid_argument& error) {
             prompt = QString::fromUtf8(error.what());
@@ -1232,10 +1238,10 @@ bool MainWindow::mayLeave(const QString& title, const QString& consequence) {
         QMessageBox::Question, title,
         tr("The placement of %1 (%2) is in no file.")
             .arg(text(m_document->problem()->graph->name()),
-                 !m_document->assessment()              ? tr("not simulated yet")
-                 : m_document->assessment()->is_defined() ? tr("%1 %2").arg(goalName(*m_document->job().goal),
-                                                                            secondsText(m_document->assessment()->score.step_time_s))
-                                                          : tr("%1 not defined").arg(goalName(*m_document->job().goal))),
+                 !m_document->assessment() ? tr("not simulated yet")
+                 : m_document->assessment()->is_defined()
+                     ? tr("%1 %2").arg(goalName(*m_document->job().goal), secondsText(m_document->assessment()->score.step_time_s))
+                     : tr("%1 not defined").arg(goalName(*m_document->job().goal))),
         QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
     question.setInformativeText(consequence);
     question.button(QMessageBox::Save)->setText(tr("&Export…"));

@@ -22,10 +22,6 @@ CdfData data_of(std::span<const Lesson> lessons, std::initializer_list<QString> 
     return data;
 }
 
-std::unique_ptr<Evaluator> evaluator_of(const Job& job) {
-    return goal_evaluator(job.problem, *job.goal, job.simulation, job.objective, background_threads());
-}
-
 }  // namespace
 
 CdfData test_policy(const PolicyFile& policy, std::span<const Lesson> lessons, std::stop_token stop, const CdfCallback& report) {
@@ -46,7 +42,7 @@ CdfData test_policy(const PolicyFile& policy, std::span<const Lesson> lessons, s
             placements.push_back(last_placement(*lesson.graph, rollout));
         }
         std::vector<Score> scores(placements.size());
-        if (!evaluator_of(lesson.job)->evaluate(placements, scores, stop)) break;
+        if (!evaluator_of(lesson.job, background_threads())->evaluate(placements, scores, stop)) break;
 
         const auto add = [&](CdfScheme& scheme, const Score& score) { scheme.values.push_back({i, score.step_time_s, score.fits}); };
         const std::span along = std::span(scores).subspan(kRandomPlacements);
@@ -68,7 +64,7 @@ CdfData optimize_each(const PolicyFile& policy, std::span<const Lesson> lessons,
         Trainer trainer(policy.design.policy, policy.design.training, {{problem.graph->name(), lesson.graph, reference_s(problem)}},
                         policy.record.seed, updates, background_threads());
         std::vector<std::unique_ptr<Evaluator>> evaluators;
-        evaluators.push_back(evaluator_of(lesson.job));
+        evaluators.push_back(evaluator_of(lesson.job, background_threads()));
         if (!run_training(trainer, evaluators, {.updates = updates}, stop)) break;
         const Score& best = trainer.state().best.front().score;
         data.schemes.front().values.push_back({i, best.step_time_s, best.fits});

@@ -51,7 +51,7 @@ Predicted prediction_of(const PolicyFile& policy, const Job& job, const PredictA
     const double predict_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 
     std::vector<Score> scores(candidates.size());
-    arguments.job.evaluator(job, arguments.threads)->evaluate(candidates, scores, {});
+    evaluator_of(job, arguments.threads)->evaluate(candidates, scores, {});
     const auto best = std::ranges::min_element(scores, {}, &Score::seconds) - scores.begin();
     return {candidates[static_cast<std::size_t>(best)], scores[static_cast<std::size_t>(best)], candidates.size(), predict_s};
 }
@@ -77,12 +77,13 @@ Json prediction_json(const PolicyFile& policy, const Job& job, const Predicted& 
             {"placement", std::move(by_name)}};
 }
 
-void print_prediction(const PolicyFile& policy, const Job& job, const Predicted& predicted, const Outcome& outcome, const Goal& goal) {
+void print_prediction(const PolicyFile& policy, const Job& job, const Predicted& predicted, const Outcome& outcome) {
     std::cout << find_policy(policy.record.policy)->title << " after " << policy.state.updates
               << (policy.state.updates == 1 ? " update: " : " updates: ") << "placed in " << format_seconds(predicted.predict_s);
     if (predicted.evaluations > 1) std::cout << ", the best of " << predicted.evaluations << " placements";
-    if (goal.evaluate != nullptr) std::cout << "; " << goal.title << ' ' << format_seconds(predicted.score.step_time_s);
-    if (goal.evaluate == nullptr && predicted.score.fits && job.single_device_fits && outcome.step_time_s > 0) {
+    const Goal& goal = *job.goal;
+    if (!goal.is_step_time()) std::cout << "; " << goal.title << ' ' << format_seconds(predicted.score.step_time_s);
+    if (goal.is_step_time() && predicted.score.fits && job.single_device_fits && outcome.step_time_s > 0) {
         std::array<char, 32> speedup{};
         std::snprintf(speedup.data(), speedup.size(), "%.2f", job.single_device_s / outcome.step_time_s);
         std::cout << ", " << speedup.data() << " times as fast as " << single_device_name(job);
@@ -142,13 +143,12 @@ int predict(const PredictArguments& given) {
     PredictArguments arguments = given;
     arguments.job = given.job_for(policy.record);
     const Job job = arguments.job.load();
-    const Goal& goal = *find_goal(arguments.job.objective);
     const Predicted predicted = prediction_of(policy, job, arguments);
     const Outcome outcome = Simulator(job.problem, job.simulation).run(predicted.placement);
     if (arguments.job.json) {
         print(prediction_json(policy, job, predicted, outcome, arguments));
     } else {
-        print_prediction(policy, job, predicted, outcome, goal);
+        print_prediction(policy, job, predicted, outcome);
     }
     if (!arguments.out.empty()) {
         PlacementFile about;

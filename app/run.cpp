@@ -47,7 +47,7 @@ void Run::search(std::stop_token stop) {
                                                    : algorithm->make({m_job.problem, m_request.seed, std::move(starts),
                                                                       planned_evaluations(m_request.budget), m_job.goal, m_job.simulation},
                                                                      m_request.options);
-        const auto evaluator = goal_evaluator(m_job.problem, *m_job.goal, m_job.simulation, m_job.objective);
+        const auto evaluator = evaluator_of(m_job);
 
         Simulator simulator(m_job.problem, m_job.simulation);
         Clock::time_point drawn;

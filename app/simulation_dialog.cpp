@@ -140,8 +140,9 @@ SimulationDialog::SimulationDialog(Document* document, QWidget* parent) : QDialo
 
 /// The batch size without an option; which one is not known as long as an option replaces it.
 QString SimulationDialog::batchOfFile() const {
-    return m_document->isOpen() && !m_document->options().reading.batch ? tr("As in the file (%1)").arg(m_document->problem()->forward->batch())
-                                                                : tr("As in the file");
+    return m_document->isOpen() && !m_document->options().reading.batch
+               ? tr("As in the file (%1)").arg(m_document->problem()->forward->batch())
+               : tr("As in the file");
 }
 
 QWidget* SimulationDialog::makeStep() {
@@ -220,9 +221,10 @@ QWidget* SimulationDialog::makeBatches() {
 QWidget* SimulationDialog::makeObjective() {
     auto* group = new QGroupBox(tr("Objective"));
     auto* form = new QFormLayout(group);
-    m_goal = named(new QComboBox, "objective",
-                   tr("What searches, suggestions and drags make small, and what the lower bound is about. The timeline shows the simulated "
-                      "step in any case."));
+    m_goal =
+        named(new QComboBox, "objective",
+              tr("What searches, suggestions and drags make small, and what the lower bound is about. The timeline shows the simulated "
+                 "step in any case."));
     for (const Goal& goal : goals())
         addChoice(m_goal, &goal - goals().data(), goalTitle(goal), QString::fromUtf8(goal.help.data(), std::ssize(goal.help)));
     addRow(form, tr("Minimis&e"), m_goal);
@@ -401,12 +403,13 @@ void SimulationDialog::showPreview(const OptionsPreview& preview) {
     }
     const Outcome& outcome = *preview.outcome;
     const Assessment& assessment = preview.assessment;
-    const bool simulated = preview.goal->evaluate == nullptr;
+    const bool simulated = preview.goal->is_step_time();
     const double value_s = assessment.score.step_time_s;
-    QString text = simulated                 ? tr("The placement on screen takes <b>%1</b> a step").arg(secondsText(value_s))
-                   : assessment.is_defined() ? tr("The placement on screen has a %1 of <b>%2</b>").arg(goalName(*preview.goal), secondsText(value_s))
-                                             : tr("The placement on screen has no %1: %2")
-                                                   .arg(goalName(*preview.goal), QString::fromStdString(assessment.undefined).toHtmlEscaped());
+    QString text = simulated ? tr("The placement on screen takes <b>%1</b> a step").arg(secondsText(value_s))
+                   : assessment.is_defined()
+                       ? tr("The placement on screen has a %1 of <b>%2</b>").arg(goalName(*preview.goal), secondsText(value_s))
+                       : tr("The placement on screen has no %1: %2")
+                             .arg(goalName(*preview.goal), QString::fromStdString(assessment.undefined).toHtmlEscaped());
     if (assessment.is_defined() && preview.now_s && *preview.now_s > 0 && *preview.now_s != value_s) {
         const double change = value_s / *preview.now_s - 1;
         text += tr(" (now %1, %2%3 %)")

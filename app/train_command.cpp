@@ -154,7 +154,7 @@ TrainingTask prepare(const TrainArguments& arguments, TrainingPeers* peers) {
     const bool allow_cpu = allows_cpu(info, values);
     for (Lesson& lesson : curriculum.training) lesson.graph = std::make_shared<const PolicyGraph>(lesson.job.problem, allow_cpu);
     try {
-        complete(curriculum, info, values, *find_goal(arguments.job.objective), arguments.seed);
+        complete(curriculum, info, values, arguments.seed);
     } catch (const OptionError& error) {
         throw UsageError(std::string("--set: ") + error.what());
     } catch (const std::invalid_argument& error) {
@@ -163,7 +163,7 @@ TrainingTask prepare(const TrainArguments& arguments, TrainingPeers* peers) {
     TrainingRecord& record = curriculum.record;
     record.planned_updates = arguments.updates > 0 ? arguments.updates : curriculum.design.training.updates;
     for (std::size_t i = 0; i < curriculum.training.size(); ++i)
-        training.evaluators.push_back(training.arguments[i].evaluator(curriculum.training[i].job, arguments.threads));
+        training.evaluators.push_back(evaluator_of(curriculum.training[i].job, arguments.threads));
     if (arguments.updates > 0 || arguments.seconds == 0) training.budget.updates = record.planned_updates;
     if (arguments.seconds > 0) training.budget.seconds = arguments.seconds;
 

@@ -42,7 +42,8 @@ bool TrainingRequest::continues(const TrainingRequest& before) const {
                                                  : network && problem_of(*this) == problem_of(before) && before.folder.empty();
     // What is open has its machine and options.
     const bool same_conditions = network || (machine == before.machine && options == before.options);
-    return same_networks && same_conditions && resumed == before.resumed && policy == before.policy && values == before.values && seed == before.seed;
+    return same_networks && same_conditions && resumed == before.resumed && policy == before.policy && values == before.values &&
+           seed == before.seed;
 }
 
 TrainingRun::TrainingRun(TrainingRequest request, QObject* parent) : QObject(parent), m_request(std::move(request)) {}
@@ -122,15 +123,14 @@ bool TrainingRun::load(const std::stop_token& stop) {
     }
     if (stop.stop_requested()) return false;
 
-    complete(all, *request.policy, request.values, *all.training.front().job.goal, request.seed);
+    complete(all, *request.policy, request.values, request.seed);
     if (request.resumed) {
         TrainingRecord found = request.resumed->record;
         found.planned_updates = all.record.planned_updates;  // rates follow the new number
         if (const std::string other = difference(found, all.record); !other.empty())
             throw std::runtime_error("the file is of another training: " + other + "; choose what it was trained with");
     }
-    for (const Lesson& lesson : all.training)
-        m_evaluators.push_back(goal_evaluator(lesson.job.problem, *lesson.job.goal, lesson.job.simulation, lesson.job.objective, background_threads()));
+    for (const Lesson& lesson : all.training) m_evaluators.push_back(evaluator_of(lesson.job, background_threads()));
     m_now.curriculum = std::make_shared<const Curriculum>(std::move(all));
     return true;
 }

@@ -1828,8 +1828,8 @@ void TestCli::predict() {
 
 void TestCli::predictAsTrained() {
     const QString policy = path("merged.pt");
-    QCOMPARE(run({"train", "alexnet", "--machine", "2x-v100-pcie", "--group", "merge", "--groups", "6", "--memory-rule", "post", "--updates",
-                  "1", "--set", "workers=1", "--out", policy})
+    QCOMPARE(run({"train", "alexnet", "--machine", "2x-v100-pcie", "--group", "merge", "--groups", "6", "--memory-rule", "post",
+                  "--updates", "1", "--set", "workers=1", "--out", policy})
                  .status,
              0);
     const QStringList unseen{"predict", policy, "vgg16", "--machine", "2x-v100-pcie"};
@@ -2208,7 +2208,8 @@ void TestCli::parametersFromSafetensors() {
     const QByteArray header = R"({"fc.weight": {"dtype": "BF16", "shape": [1000, 1000], "data_offsets": [0, 2000000]},
         "lost.bias": {"dtype": "F32", "shape": [1], "data_offsets": [2000000, 2000004]}})";
     const qint64 length = header.size();
-    const QString weights = write("weights.safetensors", QByteArray(reinterpret_cast<const char*>(&length), sizeof length) + header + QByteArray(2000004, 0));
+    const QString weights =
+        write("weights.safetensors", QByteArray(reinterpret_cast<const char*>(&length), sizeof length) + header + QByteArray(2000004, 0));
     const QStringList simulate{"simulate", write("sized.json", kLayer), "--machine", path("pair.json"), "--json"};
     const auto resident_bytes = [](const Result& result) {
         return json_of(result, 0).object()["devices"].toArray()[0].toObject()["resident_bytes"].toDouble();

@@ -508,12 +508,12 @@ private Q_SLOTS:
     void lateImprovementsAreSeen() {
         CurvePlot curves;
         showAt(curves, {500, 400});
-        curves.setSeries({series(1, {{1, 0, 0.200, 0}, {20, 0.1, 0.100, 0}, {2000, 1, 0.045, 0}, {6000, 3, 0.041, 0}, {9000, 4, 0.040, 0}},
-                                 10'000, 5)});
+        curves.setSeries(
+            {series(1, {{1, 0, 0.200, 0}, {20, 0.1, 0.100, 0}, {2000, 1, 0.045, 0}, {6000, 3, 0.041, 0}, {9000, 4, 0.040, 0}}, 10'000, 5)});
         auto* y = curves.plot()->yAxis;
         QVERIFY2(y->range().upper > 100 && y->range().upper < 105, qPrintable(QString::number(y->range().upper)));
-        curves.setSeries({series(1, {{1, 0, 0.200, 0}, {20, 0.1, 0.100, 0}, {200, 1, 0.045, 0}, {6000, 3, 0.041, 0}, {9000, 4, 0.040, 0}},
-                                 10'000, 5)});
+        curves.setSeries(
+            {series(1, {{1, 0, 0.200, 0}, {20, 0.1, 0.100, 0}, {200, 1, 0.045, 0}, {6000, 3, 0.041, 0}, {9000, 4, 0.040, 0}}, 10'000, 5)});
         QVERIFY2(y->range().upper > 45 && y->range().upper < 46, qPrintable(QString::number(y->range().upper)));
         // A bound that is far away would squash them; its label tells where it is.
         auto* label = qobject_cast<QCPItemText*>(curves.plot()->item(1));
@@ -528,8 +528,8 @@ private Q_SLOTS:
         QTest::mouseClick(curves.findChild<QCheckBox*>("logX"), Qt::LeftButton);
         QVERIFY(y->range().upper > 200);
         QTest::mouseClick(curves.findChild<QCheckBox*>("logX"), Qt::LeftButton);
-        QWheelEvent wheel(curves.plot()->axisRect()->center(), curves.plot()->mapToGlobal(curves.plot()->axisRect()->center()), {}, {0, 120},
-                          Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
+        QWheelEvent wheel(curves.plot()->axisRect()->center(), curves.plot()->mapToGlobal(curves.plot()->axisRect()->center()), {},
+                          {0, 120}, Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
         QApplication::sendEvent(curves.plot(), &wheel);
         const QCPRange zoomed = y->range();
         curves.setSeries({series(1, {{1, 0, 0.200, 0}, {9000, 4, 0.030, 0}}, 10'000, 5)});

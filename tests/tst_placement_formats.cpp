@@ -439,7 +439,8 @@ private Q_SLOTS:
         QVERIFY(apply("net.onnx").contains("# placewright-cli convert 'net.onnx' network.json\n"));
         QVERIFY(apply("net.onnx").endsWith("placewright.apply(model, \"p.json\", graph=\"network.json\")\n"));
         // A path with quotes stays one Python string.
-        QVERIFY(find_placement_format("device-map")->snippet("a \"b\".json", "net.json").find("open(\"a \\\"b\\\".json\")") != std::string::npos);
+        QVERIFY(find_placement_format("device-map")->snippet("a \"b\".json", "net.json").find("open(\"a \\\"b\\\".json\")") !=
+                std::string::npos);
     }
 };
 

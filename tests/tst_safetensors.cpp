@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include <QTemporaryDir>
-#include <QTest>
-
 #include <cstring>
 #include <fstream>
+
+#include <QTemporaryDir>
+#include <QTest>
 
 #include "core/io/input_error.hpp"
 #include "core/io/safetensors.hpp"
@@ -83,15 +83,21 @@ class TestSafetensors : public QObject {
 
 private Q_SLOTS:
     void sizesOfAllTypes() {
-        const Path file = written(QStringLiteral("model.safetensors"),
-                                  safetensors({{"a", "F32", {2, 3}, 24}, {"b", "BF16", {5}, 10}, {"c", "F8_E4M3", {7}, 7}, {"d", "I64", {}, 8}, {"e", "F4", {6}, 3}, {"f", "F32", {0, 9}, 0}}));
-        QCOMPARE(read_parameter_sizes(file), (std::map<std::string, std::int64_t>{{"a", 24}, {"b", 10}, {"c", 7}, {"d", 8}, {"e", 3}, {"f", 0}}));
+        const Path file = written(QStringLiteral("model.safetensors"), safetensors({{"a", "F32", {2, 3}, 24},
+                                                                                    {"b", "BF16", {5}, 10},
+                                                                                    {"c", "F8_E4M3", {7}, 7},
+                                                                                    {"d", "I64", {}, 8},
+                                                                                    {"e", "F4", {6}, 3},
+                                                                                    {"f", "F32", {0, 9}, 0}}));
+        QCOMPARE(read_parameter_sizes(file),
+                 (std::map<std::string, std::int64_t>{{"a", 24}, {"b", 10}, {"c", 7}, {"d", 8}, {"e", 3}, {"f", 0}}));
     }
 
     void headersOfAnyLengthAreToldFromAnIndex() {
         // The first byte of the length takes every value, that of a brace and of blanks among them.
         for (int extra = 0; extra < 256; ++extra) {
-            const Json header = {{std::string(static_cast<std::size_t>(extra) + 1, 'x'), {{"dtype", "U8"}, {"shape", {1}}, {"data_offsets", {0, 1}}}}};
+            const Json header = {
+                {std::string(static_cast<std::size_t>(extra) + 1, 'x'), {{"dtype", "U8"}, {"shape", {1}}, {"data_offsets", {0, 1}}}}};
             QCOMPARE(error_of(safetensors(header, 1)), std::string());
         }
     }
@@ -119,7 +125,9 @@ private Q_SLOTS:
         const auto row = [](const char* name, const std::string& text, const char* message) {
             QTest::newRow(name) << QByteArray::fromStdString(text) << QString(message);
         };
-        const auto entry = [](const char* dtype, const Json& shape, const Json& offsets) -> Json { return {{"dtype", dtype}, {"shape", shape}, {"data_offsets", offsets}}; };
+        const auto entry = [](const char* dtype, const Json& shape, const Json& offsets) -> Json {
+            return {{"dtype", dtype}, {"shape", shape}, {"data_offsets", offsets}};
+        };
         const auto file = [&](const Json& value, std::uint64_t bytes) { return safetensors(Json{{"w", value}}, bytes); };
         row("empty", "", "is not a file of weights, or is cut off");
         row("no header", std::string("\xff\xff\xff\xff\xff\xff\xff\x7f{", 9), "is not a file of weights, or is cut off");
@@ -130,7 +138,8 @@ private Q_SLOTS:
         row("huge", file(entry("F32", {281474976710656, 281474976710656}, {0, 4}), 4), "is larger than any file");
         row("negative", file(entry("F32", {-1}, {0, 4}), 4), "is -1, expected at least 0");
         row("type", file(entry("X9", {1}, {0, 4}), 4), R"(dtype is "X9", which is not known)");
-        row("overlap", safetensors(Json{{"a", entry("U8", {2}, {0, 2})}, {"b", entry("U8", {2}, {1, 3})}}, 3), "has a gap between its tensors");
+        row("overlap", safetensors(Json{{"a", entry("U8", {2}, {0, 2})}, {"b", entry("U8", {2}, {1, 3})}}, 3),
+            "has a gap between its tensors");
         row("nested", std::string("\x80\x00\x00\x00\x00\x00\x00\x00{\"a\":", 13) + std::string(123, '['), "levels deep");
     }
     void faults() {
@@ -141,8 +150,12 @@ private Q_SLOTS:
     }
 
     void sizesGoToOps() {
-        const SizedGraph sized = with_parameter_sizes(
-            network(), {{"bn.weight", 6}, {"bn.running_mean", 12}, {"layer1.conv.weight", 50}, {"layer1.conv.bias", 2}, {"layer2.weight", 7}, {"other.weight", 1}});
+        const SizedGraph sized = with_parameter_sizes(network(), {{"bn.weight", 6},
+                                                                  {"bn.running_mean", 12},
+                                                                  {"layer1.conv.weight", 50},
+                                                                  {"layer1.conv.bias", 2},
+                                                                  {"layer2.weight", 7},
+                                                                  {"other.weight", 1}});
         const Op& norm = sized.graph.op(0);
         QCOMPARE(norm.parameter_bytes, 6 + 12);
         QCOMPARE(norm.resident_bytes, 36);

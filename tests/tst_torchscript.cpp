@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // TorchScript files that make_torchscript_models.py wrote.
+#include <fstream>
+#include <set>
+#include <zip.h>
+
 #include <QDir>
 #include <QTemporaryDir>
 #include <QTest>
-
-#include <fstream>
-#include <set>
-
-#include <zip.h>
 
 #include "core/graph/kinds.hpp"
 #include "core/io/torchscript.hpp"
@@ -70,7 +69,8 @@ class TestTorchScript : public QObject {
 
 private Q_SLOTS:
     void initTestCase() {
-        if (!std::filesystem::exists(model("alexnet"))) QSKIP("there are no models: make_torchscript_models.py needs PyTorch and torchvision");
+        if (!std::filesystem::exists(model("alexnet")))
+            QSKIP("there are no models: make_torchscript_models.py needs PyTorch and torchvision");
     }
 
     // Parameters and billions of multiply-adds as https://pytorch.org/vision/0.14/models.html tells (there "GFLOPS"); the first of
@@ -179,7 +179,8 @@ private Q_SLOTS:
         QDir::setCurrent(folder.path());
         for (const bool run : {false, true}) {
             const std::string error = error_of(model("writes"), example({"2x3"}, {}, run));
-            QVERIFY2(error.find("aten::save") != std::string::npos && error.find("which reading a model never does") != std::string::npos, error.c_str());
+            QVERIFY2(error.find("aten::save") != std::string::npos && error.find("which reading a model never does") != std::string::npos,
+                     error.c_str());
         }
         QDir::setCurrent(before);
         QVERIFY(QDir(folder.path()).isEmpty());
@@ -242,7 +243,8 @@ private Q_SLOTS:
         QCOMPARE(example_input_from("1x3x224x224"), (ExampleInput{{1, 3, 224, 224}, DType::float32}));
         QCOMPARE(example_input_from("7:int64"), (ExampleInput{{7}, DType::int64}));
         QCOMPARE(example_input_from(":float16"), (ExampleInput{{}, DType::float16}));
-        for (const char* text : {"1x3x224x224", "7:int64", ":float32", "0x2"}) QCOMPARE(to_text(example_input_from(text)), std::string(text));
+        for (const char* text : {"1x3x224x224", "7:int64", ":float32", "0x2"})
+            QCOMPARE(to_text(example_input_from(text)), std::string(text));
         for (const char* text : {"", "x", "1x", "1xx2", "-1", "1x2:int", "1,2", "99999999999999999999", "4000000000x4000000000x4000000000"})
             QVERIFY_EXCEPTION_THROWN(example_input_from(text), std::invalid_argument);
     }
@@ -259,7 +261,8 @@ private Q_SLOTS:
         for (const std::string& pickle : {std::string("\x80\x02\x87."), std::string("\x80\x02Nb."), std::string("\x80\x02)R.")}) {
             const Path file = changed("writes", "data.pkl", [&](std::string& whole) { whole = pickle; });
             const std::string error = error_of(file, example({"2"}));
-            QVERIFY2(error.find("LibTorch crashes on it") != std::string::npos && error.find("torch.jit.save") != std::string::npos, error.c_str());
+            QVERIFY2(error.find("LibTorch crashes on it") != std::string::npos && error.find("torch.jit.save") != std::string::npos,
+                     error.c_str());
         }
     }
 
@@ -285,7 +288,8 @@ private Q_SLOTS:
             code.replace(code.find(count), count.size(), "range(100000000000)");
         });
         const std::string error = error_of(file, example({"3x2x4"}));
-        QVERIFY2(error.find("takes more than") != std::string::npos || error.find("is one call more than") != std::string::npos, error.c_str());
+        QVERIFY2(error.find("takes more than") != std::string::npos || error.find("is one call more than") != std::string::npos,
+                 error.c_str());
     }
 
     void listsThatGrowTakeNoMemory() {
@@ -299,7 +303,8 @@ private Q_SLOTS:
             code.replace(code.find(result), result.size(), "torch.add(x, torch.len(grown))");
         });
         const std::string error = error_of(file, example({"2"}));
-        QVERIFY2(error.find("aten::mul") != std::string::npos && error.find("a hundred million elements in all") != std::string::npos, error.c_str());
+        QVERIFY2(error.find("aten::mul") != std::string::npos && error.find("a hundred million elements in all") != std::string::npos,
+                 error.c_str());
     }
 
     void hugeTensorsTakeNoMemory() {

@@ -296,12 +296,7 @@ private Q_SLOTS:
     void theStepTimeIsComparedWithTheStepBefore() {
         Shown shown;
         QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph()), m_machine));
-        const auto status = [&] {
-            for (const QLabel* label : shown.window.statusBar()->findChildren<QLabel*>()) {
-                if (label->accessibleName() == QLatin1String("Step time")) return label->text();
-            }
-            return QString();
-        };
+        const auto status = [&] { return test::statusLabel(shown, "Step time")->text(); };
         shown.document.moveOps({shown.op("branch1")}, 1);
         QVERIFY(shown.waitUntilIdle());
         shown.document.moveOps({shown.op("branch2")}, 1);

@@ -447,6 +447,16 @@ private Q_SLOTS:
         QCOMPARE(control<QPushButton>(learn, "start")->text(), QStringLiteral("&Continue"));
         QVERIFY2(control<QLabel>(learn, "size")->text().contains(QStringLiteral("half.safetensors")),
                  qPrintable(control<QLabel>(learn, "size")->text()));
+        // A seed that the form does not have would make a new policy of it.
+        PolicyFile large = read_policy(file.toStdString());
+        large.record.seed = 5'000'000'000;
+        const QString other = m_place->file(QStringLiteral("large.safetensors"));
+        write_policy(large.record, large.state, *large.design.policy, other.toStdString());
+        Answer understood(QMessageBox::Ok);
+        learn->resume(other);
+        QVERIFY2(understood.asked().contains(QStringLiteral("seed 5000000000")), qPrintable(understood.asked()));
+        QVERIFY(control<QLabel>(learn, "size")->text().contains(QStringLiteral("half.safetensors")));
+
         click(learn, "start");
         QVERIFY(ends(learn));
         QVERIFY2(learn->run()->state() == TrainingRun::State::finished, qPrintable(learn->run()->failure()));

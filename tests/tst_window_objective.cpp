@@ -37,7 +37,13 @@
 #include "widgets/why_panel.hpp"
 
 using namespace placewright;
+using test::leave;
+using test::openSimulation;
+using test::pick;
+using test::preview;
+using test::raise;
 using test::Shown;
+using test::statusLabel;
 
 namespace {
 
@@ -61,56 +67,12 @@ Graph two_pairs() {
     return builder.build();
 }
 
-SimulationDialog* openDialog(Shown& shown) {
-    QTest::keyClick(&shown.window, Qt::Key_S, Qt::ControlModifier | Qt::ShiftModifier);
-    auto* dialog = shown.window.findChild<SimulationDialog*>();
-    if (dialog == nullptr || !QTest::qWaitForWindowExposed(dialog)) qFatal("the dialog does not appear");
-    return dialog;
-}
-
-/// Goes to an entry of a combo box by the keys.
-void pick(SimulationDialog* dialog, const char* name, int entry) {
-    auto* box = dialog->findChild<QComboBox*>(QString::fromLatin1(name));
-    box->setFocus();
-    QTest::keyClick(box, Qt::Key_Home);
-    for (int i = 0; i < entry; ++i) QTest::keyClick(box, Qt::Key_Down);
-}
-
-QString preview(SimulationDialog* dialog) {
-    return dialog->findChild<QLabel*>("optionsPreview")->text();
-}
-
-void leave(Shown& shown, SimulationDialog* dialog, bool accept) {
-    if (accept)
-        QTest::mouseClick(dialog->findChild<QPushButton*>("okButton"), Qt::LeftButton);
-    else
-        QTest::keyClick(dialog, Qt::Key_Escape);
-    if (!shown.waitUntilIdle()) qFatal("the window does not come to rest");
-    QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
-    shown.window.activateWindow();
-    if (!QTest::qWaitForWindowActive(&shown.window)) qFatal("the window does not get the keys back");
-}
-
 /// Chooses it in the dialog, for inference where it needs that.
 void choose(Shown& shown, Entry objective) {
-    SimulationDialog* dialog = openDialog(shown);
+    SimulationDialog* dialog = openSimulation(shown);
     pick(dialog, "objective", objective);
     if (objective == BlockLatencyEntry) pick(dialog, "pass", 1);
     leave(shown, dialog, true);
-}
-
-void raise(const QWidget* panel) {
-    for (QWidget* parent = panel->parentWidget(); parent != nullptr; parent = parent->parentWidget()) {
-        if (auto* dock = qobject_cast<QDockWidget*>(parent)) dock->raise();
-    }
-    QCoreApplication::processEvents();
-}
-
-const QLabel* statusLabel(const Shown& shown, const char* name) {
-    for (const QLabel* label : shown.window.statusBar()->findChildren<QLabel*>()) {
-        if (label->accessibleName() == QLatin1String(name)) return label;
-    }
-    qFatal("no %s in the status bar", name);
 }
 
 QString columnTitle(const Shown& shown) {
@@ -152,7 +114,7 @@ private Q_SLOTS:
     void theDialogSaysWhatAnObjectiveMakesOfThePlacement() {
         Shown shown;
         QVERIFY(shown.open(m_wide, m_machine));
-        SimulationDialog* dialog = openDialog(shown);
+        SimulationDialog* dialog = openSimulation(shown);
         QCOMPARE(dialog->findChild<QComboBox*>("objective")->currentText(), QStringLiteral("Step time"));
         pick(dialog, "objective", MaxLoadEntry);
         const QString value = secondsText(maxLoad(shown, shown.document.placement()));
@@ -274,7 +236,8 @@ private Q_SLOTS:
         QCOMPARE(told[target].step_time_s, after_s);
         QCOMPARE(told[target].change_s, after_s - before_s);
         const QString status = statusLabel(shown, "Max load")->text();
-        QVERIFY2(status.startsWith(QStringLiteral("max load %1 → %2").arg(secondsText(before_s), secondsText(after_s))), qPrintable(status));
+        QVERIFY2(status.startsWith(QStringLiteral("max load %1 → %2").arg(secondsText(before_s), secondsText(after_s))),
+                 qPrintable(status));
     }
 
     // --- where an objective does not suit ---
@@ -282,7 +245,7 @@ private Q_SLOTS:
     void blockLatencyNeedsInference() {
         Shown shown;
         QVERIFY(shown.open(m_pairs, m_machine));
-        SimulationDialog* dialog = openDialog(shown);
+        SimulationDialog* dialog = openSimulation(shown);
         pick(dialog, "objective", BlockLatencyEntry);
         auto* ok = dialog->findChild<QPushButton*>("okButton");
         QTRY_VERIFY(!ok->isEnabled());
@@ -297,7 +260,7 @@ private Q_SLOTS:
     void aMachineWithoutACpuHasNoMaxLoad() {
         Shown shown;
         QVERIFY(shown.open(m_wide, m_place->write("three.json", test::uniform_machine(3))));
-        SimulationDialog* dialog = openDialog(shown);
+        SimulationDialog* dialog = openSimulation(shown);
         pick(dialog, "objective", MaxLoadEntry);
         QTRY_VERIFY(!dialog->findChild<QPushButton*>("okButton")->isEnabled());
         QVERIFY2(preview(dialog).contains(QStringLiteral("has no CPU")), qPrintable(preview(dialog)));

@@ -23,7 +23,12 @@
 #include "widgets/runs_view.hpp"
 
 using namespace placewright;
+using test::leave;
+using test::openSimulation;
+using test::pick;
+using test::preview;
 using test::Shown;
+using test::statusLabel;
 
 namespace {
 
@@ -48,13 +53,6 @@ Graph trained_graph() {
     return builder.build();
 }
 
-SimulationDialog* openDialog(Shown& shown) {
-    QTest::keyClick(&shown.window, Qt::Key_S, Qt::ControlModifier | Qt::ShiftModifier);
-    auto* dialog = shown.window.findChild<SimulationDialog*>();
-    if (dialog == nullptr || !QTest::qWaitForWindowExposed(dialog)) qFatal("the dialog does not appear");
-    return dialog;
-}
-
 template <class Control>
 Control* control(SimulationDialog* dialog, const char* name) {
     auto* found = dialog->findChild<Control*>(QString::fromLatin1(name));
@@ -70,14 +68,6 @@ void type(SimulationDialog* dialog, const char* name, const QString& value) {
     QTest::keyClicks(box, value);
 }
 
-/// Goes to an entry of a combo box by the keys.
-void pick(SimulationDialog* dialog, const char* name, int entry) {
-    auto* box = control<QComboBox>(dialog, name);
-    box->setFocus();
-    QTest::keyClick(box, Qt::Key_Home);
-    for (int i = 0; i < entry; ++i) QTest::keyClick(box, Qt::Key_Down);
-}
-
 void press(SimulationDialog* dialog, const QString& text) {
     for (QPushButton* button : dialog->findChildren<QPushButton*>()) {
         if (button->text().remove(QLatin1Char('&')) == text) return QTest::mouseClick(button, Qt::LeftButton);
@@ -85,27 +75,8 @@ void press(SimulationDialog* dialog, const QString& text) {
     qFatal("no button %s", qPrintable(text));
 }
 
-void finish(Shown& shown, SimulationDialog* dialog) {
-    press(dialog, QStringLiteral("OK"));
-    if (!shown.waitUntilIdle()) qFatal("the window does not come to rest");
-    QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
-    shown.window.activateWindow();
-    if (!QTest::qWaitForWindowActive(&shown.window)) qFatal("the window does not get the keys back");
-}
-
 QString summary(const Shown& shown) {
     return shown.window.findChild<QToolButton*>("simulationButton")->text();
-}
-
-QString stepStatus(const Shown& shown) {
-    for (const QLabel* label : shown.window.statusBar()->findChildren<QLabel*>()) {
-        if (label->accessibleName() == QLatin1String("Step time")) return label->text();
-    }
-    qFatal("no step time");
-}
-
-QString preview(SimulationDialog* dialog) {
-    return control<QLabel>(dialog, "optionsPreview")->text();
 }
 
 }  // namespace
@@ -152,7 +123,7 @@ private Q_SLOTS:
         QCOMPARE(outcome.peak_bytes[1], 0.0);
         const double missing_bytes = outcome.peak_bytes[0] - shown.document.problem()->memory_limit_bytes[0];
         const QString expected = QStringLiteral("does not fit: gpu:0 lacks %1").arg(QString::fromStdString(format_bytes(missing_bytes)));
-        QVERIFY2(stepStatus(shown).endsWith(expected), qPrintable(stepStatus(shown)));
+        QVERIFY2(statusLabel(shown, "Step time")->text().endsWith(expected), qPrintable(statusLabel(shown, "Step time")->text()));
     }
 
     // --- from the controls to the job ---
@@ -160,7 +131,7 @@ private Q_SLOTS:
     void everyControlReachesTheJob() {
         Shown shown;
         QVERIFY(shown.open(m_place->write("open.json", QByteArray(kOpenBatch)), m_machine));
-        SimulationDialog* dialog = openDialog(shown);
+        SimulationDialog* dialog = openSimulation(shown);
         QCOMPARE(dialog->options(), JobOptions());
         QCOMPARE(control<QSpinBox>(dialog, "batchSize")->text(), QStringLiteral("As in the file (4)"));
         type(dialog, "batchSize", "64");
@@ -180,7 +151,7 @@ private Q_SLOTS:
         pick(dialog, "memoryRule", 1);
         pick(dialog, "grouping", 3);
         type(dialog, "mergeGroups", "2");
-        finish(shown, dialog);
+        leave(shown, dialog, true);
         QCOMPARE(shown.message(), QString());
 
         const JobOptions& options = shown.document.options();
@@ -225,11 +196,11 @@ private Q_SLOTS:
             QVERIFY(shown.window.findChild<QToolButton*>("simulationButton")->toolTip().contains(part.toHtmlEscaped()));
 
         // What was chosen is there the next time, and one click brings the defaults back.
-        dialog = openDialog(shown);
+        dialog = openSimulation(shown);
         QCOMPARE(dialog->options(), options);
         QTest::mouseClick(dialog->findChild<QPushButton*>("resetOptions"), Qt::LeftButton);
         QCOMPARE(dialog->options(), JobOptions());
-        finish(shown, dialog);
+        leave(shown, dialog, true);
         QCOMPARE(shown.document.options(), JobOptions());
         QCOMPARE(shown.document.problem()->forward->batch(), 4);
         QCOMPARE(shown.document.problem()->machine->device(0).efficiency, shown.document.job().machine->device(0).efficiency);
@@ -239,7 +210,7 @@ private Q_SLOTS:
     void everyControlSaysWhatItDoes() {
         Shown shown;
         QVERIFY(shown.open(m_trained, m_machine));
-        SimulationDialog* dialog = openDialog(shown);
+        SimulationDialog* dialog = openSimulation(shown);
         int controls = 0;
         const auto check = [&](QWidget* widget) {
             if (widget->objectName().startsWith(QLatin1String("qt_"))) return;
@@ -260,7 +231,7 @@ private Q_SLOTS:
     void whatMeansNothingIsDisabledAndDoesNotCount() {
         Shown shown;
         QVERIFY(shown.open(m_trained, m_machine));
-        SimulationDialog* dialog = openDialog(shown);
+        SimulationDialog* dialog = openSimulation(shown);
         const auto enabled = [&](const char* name) { return control<QWidget>(dialog, name)->isEnabled(); };
         QVERIFY(!enabled("batchSize"));  // the file fixes it
         QVERIFY(!enabled("inFlight"));
@@ -301,9 +272,9 @@ private Q_SLOTS:
     void groupsMoveAsOne() {
         Shown shown;
         QVERIFY(shown.open(m_trained, m_machine));
-        SimulationDialog* dialog = openDialog(shown);
+        SimulationDialog* dialog = openSimulation(shown);
         pick(dialog, "grouping", 1);
-        finish(shown, dialog);
+        leave(shown, dialog, true);
         QCOMPARE(shown.document.problem()->groups, std::uint32_t{1});
         QCOMPARE(summary(shown), QStringLiteral("colocated ops"));
         shown.document.moveOps({shown.op("fc1")}, 2);
@@ -311,9 +282,9 @@ private Q_SLOTS:
         for (const DeviceId device : shown.document.deviceOfOps()) QCOMPARE(device, DeviceId{2});
         QVERIFY(shown.document.timeline()->outcome.device_busy_s[2] > 0);
 
-        dialog = openDialog(shown);
+        dialog = openSimulation(shown);
         pick(dialog, "grouping", 0);
-        finish(shown, dialog);
+        leave(shown, dialog, true);
         QCOMPARE(shown.document.problem()->groups, std::uint32_t{3});
         for (const DeviceId device : shown.document.deviceOfOps()) QCOMPARE(device, DeviceId{2});
         shown.document.moveOps({shown.op("fc1")}, 0);
@@ -328,10 +299,10 @@ private Q_SLOTS:
         shown.document.moveOps({shown.op("fc1"), shown.op("fc2")}, 2);
         QVERIFY(shown.waitUntilIdle());
         const Placement before = shown.document.placement();
-        SimulationDialog* dialog = openDialog(shown);
+        SimulationDialog* dialog = openSimulation(shown);
         pick(dialog, "grouping", 1);
         QTRY_VERIFY2(preview(dialog).contains(QStringLiteral("1 op would move")), qPrintable(preview(dialog)));
-        finish(shown, dialog);
+        leave(shown, dialog, true);
         for (const DeviceId device : shown.document.deviceOfOps()) QCOMPARE(device, DeviceId{2});
         QVERIFY2(shown.message().startsWith(QStringLiteral("1 op moved")), qPrintable(shown.message()));
         QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
@@ -349,7 +320,7 @@ private Q_SLOTS:
         QVERIFY(shown.waitUntilIdle());
         const auto problem = shown.document.problem();
         const Placement placement = shown.document.placement();
-        SimulationDialog* dialog = openDialog(shown);
+        SimulationDialog* dialog = openSimulation(shown);
         QTRY_VERIFY(preview(dialog).contains(QString::fromStdString(format_seconds(shown.stepTime()))));
         pick(dialog, "pass", 1);
         JobOptions inference;
@@ -382,7 +353,7 @@ private Q_SLOTS:
         Shown shown;
         QVERIFY(shown.open(m_place->write("backward.json", builder.build()), m_machine));
         const auto problem = shown.document.problem();
-        SimulationDialog* dialog = openDialog(shown);
+        SimulationDialog* dialog = openSimulation(shown);
         pick(dialog, "pass", 1);
         QTRY_VERIFY2(preview(dialog).contains(QStringLiteral("cannot be used")), qPrintable(preview(dialog)));
         QPushButton* ok = dialog->findChild<QPushButton*>("okButton");
@@ -392,7 +363,7 @@ private Q_SLOTS:
         QVERIFY(ok->isEnabled());
         // Whoever is faster than the preview gets the reason in the window.
         pick(dialog, "pass", 1);
-        finish(shown, dialog);
+        leave(shown, dialog, true);
         QVERIFY(!shown.message().isEmpty());
         QCOMPARE(shown.document.problem(), problem);
         QCOMPARE(shown.document.options(), JobOptions());
@@ -402,10 +373,10 @@ private Q_SLOTS:
     void optionsCanBeChosenBeforeANetworkIsOpen() {
         Shown shown;
         QVERIFY(shown.waitUntilIdle());
-        SimulationDialog* dialog = openDialog(shown);
+        SimulationDialog* dialog = openSimulation(shown);
         QVERIFY(preview(dialog).contains(QStringLiteral("Open a network")));
         pick(dialog, "pass", 1);
-        finish(shown, dialog);
+        leave(shown, dialog, true);
         QCOMPARE(summary(shown), QStringLiteral("inference"));
         QVERIFY(shown.open(m_trained, m_machine));
         QVERIFY(shown.document.problem()->inference);
@@ -422,9 +393,9 @@ private Q_SLOTS:
         QVERIFY(shown.waitUntilIdle());
         const double training_s = shown.stepTime();
         const Placement placement = shown.document.placement();
-        SimulationDialog* dialog = openDialog(shown);
+        SimulationDialog* dialog = openSimulation(shown);
         pick(dialog, "pass", 1);
-        finish(shown, dialog);
+        leave(shown, dialog, true);
         QVERIFY(shown.document.problem()->inference);
         QCOMPARE(shown.deviceOf("fc1"), DeviceId{2});
         QCOMPARE(shown.document.selection(), OpList{shown.op("fc2")});
@@ -541,7 +512,7 @@ private Q_SLOTS:
     void thePipelinesOwnPaceIsShown() {
         Shown shown;
         QVERIFY(shown.open(m_trained, m_machine));
-        QVERIFY(!stepStatus(shown).contains(QStringLiteral("steady")));
+        QVERIFY(!statusLabel(shown, "Step time")->text().contains(QStringLiteral("steady")));
         JobOptions options;
         options.simulation = {12, 3, Order::fifo};
         shown.document.setOptions(options);
@@ -549,7 +520,7 @@ private Q_SLOTS:
         const Outcome& outcome = shown.document.timeline()->outcome;
         if (!outcome.steady_step_time_s) QSKIP("the simulator does not tell");
         const QString steady = QStringLiteral("steady %1").arg(QString::fromStdString(format_seconds(*outcome.steady_step_time_s)));
-        QVERIFY2(stepStatus(shown).contains(steady), qPrintable(stepStatus(shown)));
+        QVERIFY2(statusLabel(shown, "Step time")->text().contains(steady), qPrintable(statusLabel(shown, "Step time")->text()));
     }
 
     // --- start page, Exprimo's placements ---

@@ -6,8 +6,8 @@
 
 #include <QApplication>
 #include <QCheckBox>
-#include <QContextMenuEvent>
 #include <QComboBox>
+#include <QContextMenuEvent>
 #include <QDialogButtonBox>
 #include <QDockWidget>
 #include <QDoubleSpinBox>
@@ -36,6 +36,7 @@
 
 using namespace placewright;
 using test::Shown;
+using test::statusLabel;
 
 namespace {
 
@@ -44,13 +45,6 @@ constexpr QChar kTightening(0x2191);  ///< an arrow upwards
 
 void clickOptimize(const Shown& shown) {
     QTest::mouseClick(shown.window.findChild<QToolButton*>("optimizeButton"), Qt::LeftButton);
-}
-
-const QLabel* statusLabel(const Shown& shown, const char* name) {
-    for (const QLabel* label : shown.window.statusBar()->findChildren<QLabel*>()) {
-        if (label->accessibleName() == QLatin1String(name)) return label;
-    }
-    qFatal("no %s in the status bar", name);
 }
 
 QString statusText(const Shown& shown, const char* name) {

@@ -26,6 +26,7 @@
 #include "widgets/why_panel.hpp"
 
 using namespace placewright;
+using test::raise;
 using test::Shown;
 
 namespace {
@@ -36,13 +37,6 @@ QTextBrowser* textOf(const Shown& shown) {
 
 QTreeWidget* listOf(const Shown& shown) {
     return shown.window.suggestionsPanel()->findChild<QTreeWidget*>();
-}
-
-void raise(const QWidget* panel) {
-    for (QWidget* parent = panel->parentWidget(); parent != nullptr; parent = parent->parentWidget()) {
-        if (auto* dock = qobject_cast<QDockWidget*>(parent)) dock->raise();
-    }
-    QCoreApplication::processEvents();
 }
 
 /// Clicks the first link to `target` in what is seen of the text, which is scrolled until there is one.

@@ -124,10 +124,9 @@ CdfPlot::CdfPlot(QWidget* parent) : QWidget(parent) {
     filledLayout->setSpacing(0);
     filledLayout->addWidget(m_plot, 1);
     filledLayout->addWidget(m_list);
-    m_empty =
-        makeEmptyLabel(tr("No comparison yet. Compare algorithms (Run menu): how the results of each spread over networks, machines "
-                          "and seeds is drawn here while the comparison runs."),
-                       this);
+    m_empty = makeEmptyLabel(tr("No comparison yet. Compare algorithms (Run menu): how the results of each spread over networks, machines "
+                                "and seeds is drawn here while the comparison runs."),
+                             this);
     m_pages = new QStackedWidget(this);
     m_pages->addWidget(m_empty);
     m_pages->addWidget(filled);

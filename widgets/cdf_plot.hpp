@@ -29,9 +29,9 @@ struct CdfGraph {
 };
 
 struct CdfValue {
-    std::size_t graph = 0;  ///< index into CdfData::graphs
+    std::size_t graph = 0;   ///< index into CdfData::graphs
     double step_time_s = 0;  ///< or what else the data is about
-    bool fits = true;  ///< a placement that does not has no step time: it counts as slower than all others
+    bool fits = true;        ///< a placement that does not has no step time: it counts as slower than all others
 };
 
 /// One way of placing.

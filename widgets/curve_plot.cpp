@@ -45,8 +45,7 @@ CurvePlot::CurvePlot(QWidget* parent) : QWidget(parent), m_unit(timeUnitFor(1e-3
     };
     m_logX = makeCheck("logX", tr("Log x"), tr("Logarithmic horizontal axis"));
     m_logY = makeCheck("logY", tr("Log y"), tr("Logarithmic vertical axis"));
-    m_means =
-        makeCheck("means", tr("Mean"), tr("Also the mean of the placements that each search has scored, against evaluations"));
+    m_means = makeCheck("means", tr("Mean"), tr("Also the mean of the placements that each search has scored, against evaluations"));
     auto* fitButton = new QToolButton(this);
     fitButton->setObjectName("fit");
     fitButton->setText(tr("Fit"));

@@ -29,9 +29,9 @@ struct CurveSeries {
     std::vector<SeriesPoint> means;  ///< mean of the placements scored, by evaluations
 };
 
-/// The best step time, or what else is made small, against evaluations or seconds, several runs over each other, with linear or logarithmic axes and the lower bound as a
-/// line. On demand a lighter line a run shows the mean of the placements that it has scored; that is known by evaluations only.
-/// The axes follow the data until the person zooms or drags; a double click or "Fit" makes them follow again.
+/// The best step time, or what else is made small, against evaluations or seconds, several runs over each other, with linear or logarithmic
+/// axes and the lower bound as a line. On demand a lighter line a run shows the mean of the placements that it has scored; that is known by
+/// evaluations only. The axes follow the data until the person zooms or drags; a double click or "Fit" makes them follow again.
 class CurvePlot : public QWidget {
     Q_OBJECT
 public:

@@ -25,7 +25,8 @@ struct DropPreview {
 /// By device; empty while nothing is dragged.
 using DropPreviews = std::vector<DropPreview>;
 
-/// "41.2 ms (−1.4 ms)", "41.2 ms (no change)", or that the ops may not be there or make the objective undefined. Whether they fit is told apart, for it is coloured.
+/// "41.2 ms (−1.4 ms)", "41.2 ms (no change)", or that the ops may not be there or make the objective undefined. Whether they fit is told
+/// apart, for it is coloured.
 inline QString dropPreviewText(const DropPreview& preview) {
     if (!preview.possible) return QCoreApplication::translate("DropPreview", "not allowed");
     if (!preview.defined) return QCoreApplication::translate("DropPreview", "not defined");

@@ -18,8 +18,7 @@ namespace placewright {
 StandingPlot::StandingPlot(QWidget* parent) : QWidget(parent), m_pages(new QStackedWidget), m_plot(new QCustomPlot) {
     m_plot->setAccessibleName(tr("Means"));
     m_plot->installEventFilter(this);
-    m_pages->addWidget(
-        makeEmptyLabel(tr("What each algorithm reaches is drawn here, with 95 % intervals of the means."), this));
+    m_pages->addWidget(makeEmptyLabel(tr("What each algorithm reaches is drawn here, with 95 % intervals of the means."), this));
     m_pages->addWidget(m_plot);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);

@@ -20,7 +20,8 @@ struct StandingBar {
     bool fits = true;                       ///< otherwise the scores hold penalties for memory
 };
 
-/// Mean step times, or of what else is made small, as bars from zero with their 95 % intervals, every search a dot. Bars far above the best are cut off.
+/// Mean step times, or of what else is made small, as bars from zero with their 95 % intervals, every search a dot. Bars far above the best
+/// are cut off.
 class StandingPlot : public QWidget {
     Q_OBJECT
 public:

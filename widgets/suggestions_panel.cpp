@@ -10,13 +10,13 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QPainter>
-#include <QProgressBar>
 #include <QPushButton>
 #include <QShortcut>
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
 #include "widgets/palette.hpp"
+#include "widgets/progress_bar.hpp"
 #include "widgets/quantities.hpp"
 
 namespace placewright {
@@ -79,12 +79,13 @@ QString gainText(const SingleMove& move, const Score& now) {
 }  // namespace
 
 SuggestionsPanel::SuggestionsPanel(QWidget* parent)
-    : QWidget(parent), m_text(new QLabel), m_progress(new QProgressBar), m_list(new QTreeWidget), m_apply(new QPushButton(tr("Apply"))) {
+    : QWidget(parent),
+      m_text(new QLabel),
+      m_progress(makeProgressBar(tr("Progress of the suggestions"))),
+      m_list(new QTreeWidget),
+      m_apply(new QPushButton(tr("Apply"))) {
     m_text->setWordWrap(true);
     m_text->setContentsMargins(6, 4, 6, 4);
-    m_progress->setTextVisible(false);
-    m_progress->setMaximumHeight(8);
-    m_progress->setAccessibleName(tr("Progress of the suggestions"));
     m_list->setColumnCount(ColumnCount);
     m_list->setHeaderLabels({tr("Move"), tr("From"), tr("To"), tr("Change")});
     m_list->headerItem()->setTextAlignment(Gain, Qt::AlignRight | Qt::AlignVCenter);

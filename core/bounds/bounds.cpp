@@ -180,7 +180,7 @@ std::vector<Bound> quick_bounds(const Problem& problem, const Goal& goal, const 
 void prove_bounds(const Problem& problem, const Goal& goal, const SimulationOptions& options, const BoundEffort& effort,
                   const std::function<void(Bound)>& found) {
     if (goal.evaluate == max_load) prove_max_load(problem, effort, found);
-    if (goal.evaluate == nullptr) prove_step_time(problem, options, effort, found);
+    if (goal.is_step_time()) prove_step_time(problem, options, effort, found);
 }
 
 }  // namespace placewright

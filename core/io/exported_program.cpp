@@ -163,7 +163,8 @@ private:
             program_.batch = std::max<std::int64_t>(1, fixed.value_or(1));
             if (options_.batch && *options_.batch != program_.batch) {
                 file_.fail("", "the batch size of this file is fixed at " + std::to_string(program_.batch) + ", not " +
-                                   std::to_string(*options_.batch) + "; export it with dynamic_shapes for the first dimension of its inputs");
+                                   std::to_string(*options_.batch) +
+                                   "; export it with dynamic_shapes for the first dimension of its inputs");
             }
         }
     }
@@ -208,7 +209,8 @@ private:
         }
         if (const auto known = product(text)) return *known;
         if (of_batch)
-            expression.fail("is " + in_quotes(text) + ", which cannot be told for another batch size: leave --batch out, or export for that size");
+            expression.fail("is " + in_quotes(text) +
+                            ", which cannot be told for another batch size: leave --batch out, or export for that size");
         expression.fail("is " + in_quotes(text) + " without a \"hint\" of its size, expected one: export with example inputs");
     }
 
@@ -219,7 +221,8 @@ private:
         if (!meta) return nullptr;
         const JsonValue value = meta->placed_at("tensor " + in_quotes(name));
         const auto dtype = dtype_of(value.at("dtype").whole());
-        if (!dtype) value.at("dtype").fail("is " + std::to_string(value.at("dtype").whole()) + ", which is no type of a tensor that is read");
+        if (!dtype)
+            value.at("dtype").fail("is " + std::to_string(value.at("dtype").whole()) + ", which is no type of a tensor that is read");
         std::vector<std::int64_t> sizes;
         value.at("sizes").for_each_item([&](const JsonValue& item) { sizes.push_back(size(item)); });
         try {
@@ -391,7 +394,7 @@ private:
     const JsonValue root_;
     const ReadOptions& options_;
     const JsonValue module_, graph_;
-    std::string batch_symbol_;  ///< empty: the batch size is fixed
+    std::string batch_symbol_;                              ///< empty: the batch size is fixed
     std::unordered_map<std::string, std::int64_t> values_;  ///< of symbols
     std::unordered_map<std::string, std::optional<Tensor>> tensors_;
     Program program_;
@@ -405,7 +408,8 @@ bool is_exported_program(const Archive& archive) {
 
 NetworkFile read_exported_program(const Archive& archive, const ReadOptions& options) {
     const Archive::Member* const member = model_of(archive);
-    if (member == nullptr) throw InputError(printable(archive.path().string(), 4096), "", "has no models/NAME.json, expected an archive of torch.export");
+    if (member == nullptr)
+        throw InputError(printable(archive.path().string(), 4096), "", "has no models/NAME.json, expected an archive of torch.export");
     const JsonFile file(archive.path(), archive.text(*member, kMostBytes));
     const Json json = file.parse();
     return Reader(file, json, options).run(archive.path().stem().string());

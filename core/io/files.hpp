@@ -13,7 +13,7 @@
 #include "core/cost/problem.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/sharding.hpp"
-#include "core/io/torch/script.hpp"
+#include "core/learn/torch_script.hpp"
 #include "core/machine/machine.hpp"
 #include "core/search/codesign.hpp"
 #include "core/search/optimizer.hpp"

@@ -8,10 +8,10 @@
 #include "core/io/chrome_trace.hpp"
 #include "core/io/device_map.hpp"
 #include "core/io/dot_file.hpp"
-#include "core/io/torch_devices.hpp"
 #include "core/io/json.hpp"
 #include "core/io/readers.hpp"
 #include "core/io/split_points.hpp"
+#include "core/io/torch_devices.hpp"
 
 namespace placewright {
 namespace {
@@ -112,7 +112,8 @@ Placement repair_device_map(const PlacedNetwork& placed) {
 template <bool multi_device>
 WrittenPlacement onnx_model(const PlacedNetwork& placed) {
     if (!is_onnx(placed.network_file))
-        throw PlacementError("the network was not read from an ONNX model, which is what the placement is written into: choose another format");
+        throw PlacementError(
+            "the network was not read from an ONNX model, which is what the placement is written into: choose another format");
     OnnxPlacement written = onnx_placement(placed.network_file, placed.placement, *placed.problem, multi_device);
     WrittenPlacement result{std::move(written.content), {}};
     if (!written.external_tensor.empty()) {
@@ -130,13 +131,12 @@ std::string onnx_snippet(const std::string& path, const Path&) {
 }
 
 const std::array kFormats{
-    PlacementFormat{
-        .id = "placement",
-        .title = "Placewright placement",
-        .help = "The device of each op by name; read here, and applied by the Python package",
-        .suffix = ".placement.json",
-        .snippet = apply_snippet,
-        .write = own_placement},
+    PlacementFormat{.id = "placement",
+                    .title = "Placewright placement",
+                    .help = "The device of each op by name; read here, and applied by the Python package",
+                    .suffix = ".placement.json",
+                    .snippet = apply_snippet,
+                    .write = own_placement},
     PlacementFormat{.id = "device-map",
                     .title = "Hugging Face device map",
                     .help = "Modules with a device, as few as say it; Accelerate and Transformers load it",
@@ -189,24 +189,26 @@ const std::array kFormats{
                     .snippet = onnx_snippet,
                     .write = onnx_model<true>,
                     .is_text = false},
-    PlacementFormat{.id = "chrome-trace",
-                    .title = "Chrome trace",
-                    .help = "The simulated step as a timeline for Perfetto and chrome://tracing",
-                    .suffix = ".trace.json",
-                    .snippet = [](const std::string& path, const Path&) { return "# open https://ui.perfetto.dev and choose\n" + path + '\n'; },
-                    .write = trace_of_simulation},
+    PlacementFormat{
+        .id = "chrome-trace",
+        .title = "Chrome trace",
+        .help = "The simulated step as a timeline for Perfetto and chrome://tracing",
+        .suffix = ".trace.json",
+        .snippet = [](const std::string& path, const Path&) { return "# open https://ui.perfetto.dev and choose\n" + path + '\n'; },
+        .write = trace_of_simulation},
     PlacementFormat{.id = "dot",
                     .title = "Graphviz DOT",
                     .help = "The graph with the ops in the colours of their devices; it can be opened again",
                     .suffix = ".placed.dot",
                     .snippet = [](const std::string& path, const Path&) { return "dot -Tsvg -O " + in_shell(path) + '\n'; },
                     .write = graphviz},
-    PlacementFormat{.id = "csv",
-                    .title = "CSV table",
-                    .help = "A line for each op of the step: kind, scope, device, FLOPs, bytes, start and end",
-                    .suffix = ".csv",
-                    .snippet = [](const std::string& path, const Path&) { return "import pandas\n\nops = pandas.read_csv(" + in_python(path) + ")\n"; },
-                    .write = op_table},
+    PlacementFormat{
+        .id = "csv",
+        .title = "CSV table",
+        .help = "A line for each op of the step: kind, scope, device, FLOPs, bytes, start and end",
+        .suffix = ".csv",
+        .snippet = [](const std::string& path, const Path&) { return "import pandas\n\nops = pandas.read_csv(" + in_python(path) + ")\n"; },
+        .write = op_table},
 };
 
 }  // namespace

@@ -259,7 +259,8 @@ private:
             const Tensor* tensor = nullptr;
             switch (source.from) {
                 case Source::From::parameter:
-                    tensor = source.view != nullptr && source.view->tensor ? &*source.view->tensor : &program_.parameters[source.index].tensor;
+                    tensor =
+                        source.view != nullptr && source.view->tensor ? &*source.view->tensor : &program_.parameters[source.index].tensor;
                     if (is_op(source.index)) {
                         op.inputs.push_back({parameter_op_[source.index], 0});
                     } else if (std::ranges::find(indices, source.index) == indices.end()) {

@@ -23,9 +23,10 @@ constexpr std::uint64_t kMostHeaderBytes = 100'000'000;
 constexpr std::int64_t kMost = std::int64_t{1} << 48;
 
 const std::map<std::string, std::uint64_t>& bits_by_dtype() {
-    static const std::map<std::string, std::uint64_t> bits{
-        {"BOOL", 8}, {"U8", 8},   {"I8", 8},   {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F4", 4},   {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U16", 16},
-        {"I16", 16}, {"F16", 16}, {"BF16", 16}, {"U32", 32},   {"I32", 32},    {"F32", 32},    {"U64", 64}, {"I64", 64},    {"F64", 64},    {"C64", 64}};
+    static const std::map<std::string, std::uint64_t> bits{{"BOOL", 8},    {"U8", 8},   {"I8", 8},      {"F8_E5M2", 8}, {"F8_E4M3", 8},
+                                                           {"F8_E8M0", 8}, {"F4", 4},   {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U16", 16},
+                                                           {"I16", 16},    {"F16", 16}, {"BF16", 16},   {"U32", 32},    {"I32", 32},
+                                                           {"F32", 32},    {"U64", 64}, {"I64", 64},    {"F64", 64},    {"C64", 64}};
     return bits;
 }
 
@@ -81,11 +82,13 @@ void SafetensorsFile::check_entries(std::uint64_t bytes) {
         const JsonValue at = value.placed_at("tensor " + in_quotes(name));
         Entry entry{at.at("dtype").text(), {}, 0, 0};
         const auto width = bits_by_dtype().find(entry.dtype);
-        if (width == bits_by_dtype().end()) at.at("dtype").fail("is " + in_quotes(entry.dtype) + ", which is not known, expected such as F32 or BF16");
+        if (width == bits_by_dtype().end())
+            at.at("dtype").fail("is " + in_quotes(entry.dtype) + ", which is not known, expected such as F32 or BF16");
         std::uint64_t bits = width->second;
         at.at("shape").for_each_item([&](const JsonValue& extent) {
             entry.shape.push_back(extent.whole(0, kMost));
-            if (bits > 0 && static_cast<std::uint64_t>(entry.shape.back()) > 8 * static_cast<std::uint64_t>(kMost) / bits) at.fail("is larger than any file");
+            if (bits > 0 && static_cast<std::uint64_t>(entry.shape.back()) > 8 * static_cast<std::uint64_t>(kMost) / bits)
+                at.fail("is larger than any file");
             bits *= static_cast<std::uint64_t>(entry.shape.back());
         });
         const JsonValue offsets = at.at("data_offsets");
@@ -146,7 +149,8 @@ bool begins_like_json(const Path& file) {
     std::array<char, 9> begin{};
     stream.read(begin.data(), begin.size());
     const bool whole = stream.gcount() == static_cast<std::streamsize>(begin.size());
-    return stream.gcount() > 0 && begin[0] != '\0' && !(whole && begin[8] == '{' && begin[7] == '\0') && std::string_view("{ \t\r\n\xef").find(begin[0]) != std::string_view::npos;
+    return stream.gcount() > 0 && begin[0] != '\0' && !(whole && begin[8] == '{' && begin[7] == '\0') &&
+           std::string_view("{ \t\r\n\xef").find(begin[0]) != std::string_view::npos;
 }
 
 /// A parameter or buffer of an op.
@@ -227,7 +231,8 @@ SizedGraph with_parameter_sizes(const Graph& graph, const std::map<std::string, 
         if (!held.empty()) describe(op, held);
         if (is_nameless(op)) {
             auto module = by_module.find(dotted(op.name));
-            if (module == by_module.end() && !op.scope.empty() && nameless_in_scope.at(dotted(op.scope)) == 1) module = by_module.find(dotted(op.scope));
+            if (module == by_module.end() && !op.scope.empty() && nameless_in_scope.at(dotted(op.scope)) == 1)
+                module = by_module.find(dotted(op.scope));
             if (module != by_module.end()) {
                 op.parameter_bytes = 0;
                 for (const auto& [name, bytes, buffer] : module->second) {

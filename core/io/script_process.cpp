@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
+#include "core/io/script_process.hpp"
+
 #include <array>
 #include <cerrno>
-#include <cstring>
-#include <optional>
-#include <system_error>
-
 #include <csignal>
+#include <cstring>
 #include <fcntl.h>
+#include <optional>
 #include <spawn.h>
-#include <sys/wait.h>
+#include <system_error>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <sys/wait.h>
 
-#include "core/base/units.hpp"
-#include "core/io/torch/script.hpp"
+#include "core/io/script_message.hpp"
 
 namespace placewright {
 namespace {
@@ -94,7 +94,8 @@ Answer answer_of(const std::filesystem::path& program, std::vector<std::string> 
             break;
         }
     }
-    while (waitpid(process, &answer.status, 0) < 0 && errno == EINTR) {}
+    while (waitpid(process, &answer.status, 0) < 0 && errno == EINTR) {
+    }
     return answer;
 }
 
@@ -103,18 +104,19 @@ Answer answer_of(const std::filesystem::path& program, std::vector<std::string> 
 ScriptedProgram read_script(const std::filesystem::path& file, const std::vector<ExampleInput>& inputs, bool run) {
     constexpr int kNotLoaded = 127;  // what the dynamic linker ends with
     const std::filesystem::path program = reader();
-    const Answer answer = answer_of(program, {program.string(), file.string(), torch_script::to_json(inputs).dump(), run ? "run" : "sizes"});
+    const Answer answer = answer_of(program, {program.string(), file.string(), script_message::of(inputs).dump(), run ? "run" : "sizes"});
     if (WIFSIGNALED(answer.status)) {
         if (WTERMSIG(answer.status) == SIGXCPU) fail("takes more than " + std::to_string(kMostScriptSeconds / 60) + " minutes to read");
-        fail("LibTorch crashes on it (" + std::string(strsignal(WTERMSIG(answer.status))) + "): the file is damaged, or made to do so; write it again with torch.jit.save");
+        fail("LibTorch crashes on it (" + std::string(strsignal(WTERMSIG(answer.status))) +
+             "): the file is damaged, or made to do so; write it again with torch.jit.save");
     }
     const int status = WEXITSTATUS(answer.status);
     if (status == kNotLoaded) fail("needs LibTorch, which cannot be loaded: install the package libtorch1.13, or build Placewright again");
     std::optional<ScriptError> error;
     try {
-        const auto json = nlohmann::ordered_json::parse(answer.text);
-        if (status == 0) return torch_script::program_from_json(json);
-        error = torch_script::error_from_json(json);
+        const auto json = script_message::Json::parse(answer.text);
+        if (status == 0) return script_message::program_in(json);
+        error = script_message::error_in(json);
     } catch (const std::exception&) {
         fail("LibTorch ends without an answer on it: the file is damaged; write it again with torch.jit.save");
     }

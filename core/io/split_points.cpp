@@ -124,9 +124,10 @@ WrittenPlacement split_points(const PlacedNetwork& placed) {
         if (!matching.match(cut)) taken.add(cuts[cut]);
     }
     if (!taken.empty()) {
-        throw PlacementError("stages are cut where a module begins or where it ends, not at both, but these cuts have only modules that "
-                             "another cut needs: " +
-                             taken.text());
+        throw PlacementError(
+            "stages are cut where a module begins or where it ends, not at both, but these cuts have only modules that "
+            "another cut needs: " +
+            taken.text());
     }
     Json split_spec = Json::object(), stage_to_rank = Json::array(), devices = Json::array();
     for (const auto& [module, side] : matching.taken()) {

@@ -10,6 +10,7 @@
 #include "core/base/units.hpp"
 #include "core/io/aten.hpp"
 #include "core/io/json.hpp"
+#include "core/io/script_process.hpp"
 
 namespace placewright {
 namespace {
@@ -24,7 +25,8 @@ constexpr std::uint64_t kMostUnpackedBytes = std::uint64_t{256} << 20;
 }
 
 [[noreturn]] void fail_as_pickle(const Path& file) {
-    fail(file, "is a pickled module or its weights, which hold no program; export it with torch.jit.trace(model, example).save(\"model.pt\")");
+    fail(file,
+         "is a pickled module or its weights, which hold no program; export it with torch.jit.trace(model, example).save(\"model.pt\")");
 }
 
 /// How deep brackets are nested: LibTorch calls itself for each.
@@ -50,7 +52,9 @@ void check(const Archive& archive, bool run) {
         if (!member.name.ends_with(".py")) continue;
         const std::string code = archive.text(member, kMostCodeBytes);
         const std::string where = "member " + in_quotes(member.name), file = printable(archive.path().string(), 4096);
-        if (nesting(code) > kDeepestCode) throw InputError(file, where, "nests brackets more than " + std::to_string(kDeepestCode) + " deep, which is the most that is read");
+        if (nesting(code) > kDeepestCode)
+            throw InputError(file, where,
+                             "nests brackets more than " + std::to_string(kDeepestCode) + " deep, which is the most that is read");
         if (!run && code.find("__setstate__") != std::string::npos)
             throw ScriptInputError(ScriptError::Remedy::run, file, where,
                                    "runs code of its own when it is loaded (__setstate__); if you trust the file, allow that (--run)");
@@ -68,7 +72,8 @@ Program program_of(ScriptedProgram script, const std::string& name) {
     }
     for (ScriptedProgram::Parameter& parameter : script.parameters) {
         tensors.emplace(parameter.name, parameter.tensor);
-        program.parameters.push_back({std::move(parameter.name), std::move(parameter.path), std::move(parameter.tensor), parameter.trained});
+        program.parameters.push_back(
+            {std::move(parameter.name), std::move(parameter.path), std::move(parameter.tensor), parameter.trained});
     }
     const auto tensor_of = [&](const std::string& value) {
         const auto found = tensors.find(value);
@@ -86,7 +91,8 @@ Program program_of(ScriptedProgram script, const std::string& name) {
 
 NetworkFile read_torchscript(const Archive& archive, const ReadOptions& options) {
     const Path& file = archive.path();
-    const bool has_code = std::ranges::any_of(archive.members(), [](const Archive::Member& member) { return member.name.ends_with(".py"); });
+    const bool has_code =
+        std::ranges::any_of(archive.members(), [](const Archive::Member& member) { return member.name.ends_with(".py"); });
     if (!has_code || archive.find("constants.pkl") == nullptr) {
         if (archive.find("data.pkl") != nullptr) fail_as_pickle(file);
         fail(file, "is a zip file, but neither of TorchScript nor of torch.export");
@@ -98,7 +104,8 @@ NetworkFile read_torchscript(const Archive& archive, const ReadOptions& options)
         if (options.batch && !input.shape.empty()) input.shape[0] = *options.batch;
     }
     try {
-        NetworkFile network = network_of(printable(file.string(), 4096), program_of(read_script(file, inputs, options.run), file.stem().string()));
+        NetworkFile network =
+            network_of(printable(file.string(), 4096), program_of(read_script(file, inputs, options.run), file.stem().string()));
         network.batch_is_open = true;
         return network;
     } catch (const ScriptError& error) {
@@ -125,9 +132,7 @@ std::string to_text(const ExampleInput& input) {
 
 ExampleInput example_input_from(const std::string& text) {
     ExampleInput input;
-    const auto refuse = [&] {
-        throw std::invalid_argument("\"" + text + "\" is no shape, expected such as 1x3x224x224, or 1x128:int64");
-    };
+    const auto refuse = [&] { throw std::invalid_argument("\"" + text + "\" is no shape, expected such as 1x3x224x224, or 1x128:int64"); };
     const std::size_t colon = std::min(text.find(':'), text.size());
     if (colon < text.size()) {
         const auto dtype = dtype_from(text.substr(colon + 1));

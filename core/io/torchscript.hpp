@@ -19,7 +19,7 @@ private:
 };
 
 /// The program that torch.jit.save wrote, read by LibTorch, for options.inputs (with options.batch as their first size). Nothing in it is
-/// run unless options.run allows it: see read_script(). Throws InputError, also for a model that torch.save pickled, and
+/// run unless options.run allows it: see walk_script(). Throws InputError, also for a model that torch.save pickled, and
 /// ScriptInputError.
 NetworkFile read_torchscript(const Archive& archive, const ReadOptions& options);
 

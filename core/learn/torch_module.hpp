@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Networks that are differentiated by LibTorch, which takes half a second to load: they are in a library of their own, placewright_torch,
-// that is loaded when one of them is first asked for. Beside torch/ only io/torch includes LibTorch.
+// that is loaded when one of them is first asked for. Nothing outside of torch/ includes LibTorch.
 #pragma once
 
 #include <memory>

@@ -44,7 +44,8 @@ const OptionSchema<AutoOptions>& schema() {
                  "find.")
             .add("credit_memory", &Options::credit_memory, 0, 1, "What is left after each turn of the credit for earlier finds.")
             .add("cpus", &Options::cpus, {"if-needed", "always", "never"},
-                 "Let ops move to CPUs as well. if-needed: where nothing is found without them that fits the memory, and always for max load and "
+                 "Let ops move to CPUs as well. if-needed: where nothing is found without them that fits the memory, and always for max "
+                 "load and "
                  "block latency.");
     return schema;
 }
@@ -201,7 +202,7 @@ private:
         return info.make({context_.problem, random_.bits(), std::move(seeds), {}, context_.goal, context_.simulation}, values);
     }
 
-    bool by_formula() const { return context_.goal != nullptr && context_.goal->evaluate != nullptr; }
+    bool by_formula() const { return context_.goal != nullptr && !context_.goal->is_step_time(); }
 
     std::int64_t most_ideals() const {
         if (!by_formula()) return kMostIdeals;

@@ -130,7 +130,7 @@ std::unique_ptr<Evaluator> simulation_evaluator(std::shared_ptr<const Problem> p
 
 std::unique_ptr<Evaluator> goal_evaluator(std::shared_ptr<const Problem> problem, const Goal& goal, SimulationOptions options,
                                           Objective objective, unsigned threads) {
-    if (goal.evaluate != nullptr) {
+    if (!goal.is_step_time()) {
         try {
             goal.evaluate(*problem, single_device_placement(*problem));
         } catch (const PlacementError&) {

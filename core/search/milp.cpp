@@ -53,7 +53,7 @@ class Milp : public Optimizer {
 public:
     Milp(const SearchContext& context, const MilpOptions& options)
         : problem_(context.problem), simulation_(context.simulation), options_(options), starts_(checked_seeds(context)) {
-        if (context.goal != nullptr && context.goal->evaluate != nullptr) {
+        if (context.goal != nullptr && !context.goal->is_step_time()) {
             if (context.goal->evaluate != max_load)
                 throw OptionError("milp has no programme for " + std::string(context.goal->id) + ", expected step-time or max-load");
             for_max_load_ = true;

@@ -90,9 +90,17 @@ private:
     void absorb(std::span<const Placement> scored) {
         if (scored.empty()) return;
         double sum_s = 0;
-        for (std::size_t i = 0; i < scored.size(); ++i) sum_s += scores_[i].step_time_s;
-        latest_mean_s_ = sum_s / static_cast<double>(scored.size());
-        means_.add(scored.size(), latest_mean_s_);
+        std::size_t defined = 0;
+        for (std::size_t i = 0; i < scored.size(); ++i) {
+            if (scores_[i] == kUndefinedScore) continue;
+            sum_s += scores_[i].step_time_s;
+            ++defined;
+        }
+        without_mean_ += scored.size();
+        if (defined > 0) {
+            latest_mean_s_ = sum_s / static_cast<double>(defined);
+            means_.add(std::exchange(without_mean_, 0), latest_mean_s_);
+        }
 
         const double now_s = elapsed_s();
         std::size_t best = scored.size();
@@ -164,6 +172,7 @@ private:
     std::size_t slice_ = kSmallestSlice;
     std::vector<Score> scores_;
     double latest_mean_s_ = 0;
+    std::uint64_t without_mean_ = 0;  ///< evaluations since the last that the goal is defined for
     Series means_;
     Score best_;
     std::shared_ptr<const Placement> best_placement_;

@@ -49,7 +49,8 @@ struct SearchProgress {
     Score best;
     std::shared_ptr<const Placement> best_placement;  ///< null before the first score
     std::shared_ptr<const std::vector<CurvePoint>> curve;
-    std::vector<SeriesPoint> means;  ///< mean step time of the placements scored, whether they fit or not
+    std::vector<SeriesPoint>
+        means;  ///< mean step time, or of what else is minimised, of the placements scored; whether they fit or not, where it is defined
     std::shared_ptr<const ArchiveView> archive;
     std::shared_ptr<const DistributionView> distribution;
     std::shared_ptr<const std::vector<TrainingPoint>> training;

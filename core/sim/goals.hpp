@@ -15,6 +15,8 @@ struct Goal {
     std::string_view help;
     /// The value of a placement; null for the step time, which a simulation tells. Throws what max_load and block_latency throw.
     Evaluation (*evaluate)(const Problem& problem, std::span<const DeviceId> placement);
+
+    bool is_step_time() const { return evaluate == nullptr; }
 };
 
 /// step-time, max-load, block-latency.

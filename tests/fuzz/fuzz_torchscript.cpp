@@ -12,9 +12,10 @@ namespace {
 constexpr std::string_view kBetween = "\n# code\n";
 
 /// Of a module without members but "training".
-constexpr std::string_view kPickle{"\x80\x02"
-                                   "c__torch__\nNet\nq\x00)\x81}X\x08\x00\x00\x00trainingq\x01\x89sb.",
-                                   42};
+constexpr std::string_view kPickle{
+    "\x80\x02"
+    "c__torch__\nNet\nq\x00)\x81}X\x08\x00\x00\x00trainingq\x01\x89sb.",
+    42};
 constexpr std::string_view kCode =
     "class Net(Module):\n"
     "  __parameters__ = []\n"
@@ -28,7 +29,10 @@ constexpr std::string_view kCode =
     "    return torch.slice(y, 0, 1, annotate(Optional[int], None), 1)\n";
 
 std::string archive(std::string_view pickle, std::string_view code) {
-    return zipped({{"net/data.pkl", std::string(pickle)}, {"net/code/__torch__.py", std::string(code)}, {"net/constants.pkl", "\x80\x02)."}, {"net/version", "3\n"}});
+    return zipped({{"net/data.pkl", std::string(pickle)},
+                   {"net/code/__torch__.py", std::string(code)},
+                   {"net/constants.pkl", "\x80\x02)."},
+                   {"net/version", "3\n"}});
 }
 
 void read(std::string_view bytes) {
@@ -37,7 +41,8 @@ void read(std::string_view bytes) {
         ReadOptions options;
         options.inputs = {{{4, 4}}};
         // Not /proc/self: that is the reading process's own.
-        read_torchscript(Archive(Path("/proc/" + std::to_string(getpid()) + file.path().substr(std::string_view("/proc/self").size()))), options);
+        read_torchscript(Archive(Path("/proc/" + std::to_string(getpid()) + file.path().substr(std::string_view("/proc/self").size()))),
+                         options);
     } catch (const InputError&) {
     }
 }

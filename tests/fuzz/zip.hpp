@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
 #include <zip.h>
 
 /// A zip file of members that are not packed, by name.

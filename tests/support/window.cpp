@@ -2,16 +2,22 @@
 #include "tests/support/window.hpp"
 
 #include <QApplication>
+#include <QComboBox>
+#include <QDockWidget>
 #include <QDragEnterEvent>
 #include <QDropEvent>
 #include <QFile>
 #include <QFileInfo>
+#include <QLabel>
 #include <QMenu>
 #include <QMouseEvent>
+#include <QPushButton>
 #include <QScrollArea>
 #include <QSettings>
+#include <QStatusBar>
 #include <QTest>
 
+#include "app/simulation_dialog.hpp"
 #include "core/io/files.hpp"
 #include "tests/support/graphs.hpp"
 #include "widgets/device_panel.hpp"
@@ -144,6 +150,50 @@ QAction* Shown::action(const QString& text) const {
         }
     }
     return nullptr;
+}
+
+const QLabel* statusLabel(const Shown& shown, const char* name) {
+    for (const QLabel* label : shown.window.statusBar()->findChildren<QLabel*>()) {
+        if (label->accessibleName() == QLatin1String(name)) return label;
+    }
+    qFatal("no %s in the status bar", name);
+}
+
+void raise(const QWidget* panel) {
+    for (QWidget* parent = panel->parentWidget(); parent != nullptr; parent = parent->parentWidget()) {
+        if (auto* dock = qobject_cast<QDockWidget*>(parent)) dock->raise();
+    }
+    QCoreApplication::processEvents();
+}
+
+SimulationDialog* openSimulation(Shown& shown) {
+    QTest::keyClick(&shown.window, Qt::Key_S, Qt::ControlModifier | Qt::ShiftModifier);
+    auto* dialog = shown.window.findChild<SimulationDialog*>();
+    if (dialog == nullptr || !QTest::qWaitForWindowExposed(dialog)) qFatal("the dialog does not appear");
+    return dialog;
+}
+
+void pick(SimulationDialog* dialog, const char* name, int entry) {
+    auto* box = dialog->findChild<QComboBox*>(QString::fromLatin1(name));
+    if (box == nullptr) qFatal("no choice %s", name);
+    box->setFocus();
+    QTest::keyClick(box, Qt::Key_Home);
+    for (int i = 0; i < entry; ++i) QTest::keyClick(box, Qt::Key_Down);
+}
+
+QString preview(SimulationDialog* dialog) {
+    return dialog->findChild<QLabel*>("optionsPreview")->text();
+}
+
+void leave(Shown& shown, SimulationDialog* dialog, bool accept) {
+    if (accept)
+        QTest::mouseClick(dialog->findChild<QPushButton*>("okButton"), Qt::LeftButton);
+    else
+        QTest::keyClick(dialog, Qt::Key_Escape);
+    if (!shown.waitUntilIdle()) qFatal("the window does not come to rest");
+    QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+    shown.window.activateWindow();
+    if (!QTest::qWaitForWindowActive(&shown.window)) qFatal("the window does not get the keys back");
 }
 
 double simulated(const Document& document, const Placement& placement) {

@@ -13,6 +13,12 @@
 #include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
 
+class QLabel;
+
+namespace placewright {
+class SimulationDialog;
+}
+
 namespace placewright::test {
 
 /// Settings in a folder that goes with the object, with files beside them.
@@ -59,6 +65,20 @@ struct Shown {
     /// The action of the menus with this text (without "&" and "…").
     QAction* action(const QString& text) const;
 };
+
+/// Of the status bar, by its accessible name.
+const QLabel* statusLabel(const Shown& shown, const char* name);
+/// Brings a panel to the front of its tabs.
+void raise(const QWidget* panel);
+
+/// Opens the options of the simulation by the keys.
+SimulationDialog* openSimulation(Shown& shown);
+/// Goes to an entry of a combo box in it by the keys.
+void pick(SimulationDialog* dialog, const char* name, int entry);
+/// What it says of the options that are chosen.
+QString preview(SimulationDialog* dialog);
+/// Ends it and waits until nothing is under way.
+void leave(Shown& shown, SimulationDialog* dialog, bool accept);
 
 /// Step time of a placement, simulated anew.
 double simulated(const Document& document, const Placement& placement);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Networks as LibTorch differentiates them. Of all folders this one and io/torch include LibTorch; what they use of other rooms is inline.
+// Networks as LibTorch differentiates them. The only folder whose sources include LibTorch; what they use of other rooms is inline.
 #pragma once
 
 #include "core/learn/placeto_network.hpp"

@@ -16,7 +16,7 @@
 #include <torch/csrc/jit/ir/constants.h>
 #include <torch/script.h>
 
-#include "core/io/torch/script.hpp"
+#include "core/learn/torch_script.hpp"
 
 namespace placewright {
 namespace {
@@ -135,27 +135,86 @@ void for_each_tensor(const IValue& value, const Use& use) {
 
 /// Operators that are computed even where tensors have no numbers: what they are given are sizes.
 bool computes_sizes(std::string_view op) {
-    static const std::unordered_set<std::string_view> ops{
-        "add",   "sub",  "mul",   "div",       "rsub",  "floor_divide", "remainder",      "floor",       "ceil",          "round", "neg",   "abs",
-        "pow",   "sqrt", "to",    "type_as",   "Int",   "Float",        "Bool",           "item",        "IntImplicit",   "FloatImplicit",
-        "eq",    "ne",   "lt",    "gt",        "le",    "ge",           "ScalarImplicit", "detach",      "clone",         "contiguous",
-        "clamp", "min",  "max",   "minimum",   "maximum", "logical_and", "logical_or",    "logical_not", "bitwise_and",   "bitwise_not",
-        "bitwise_or",    "__and__", "__or__", "is_nonzero", "true_divide", "trunc", "add_", "sub_", "mul_", "div_", "dim", "size", "numel",
-        "len",   "is_floating_point", "tensor", "scalar_tensor", "NumToTensor", "format", "device", "dtype", "lift_fresh"};
+    static const std::unordered_set<std::string_view> ops{"add",
+                                                          "sub",
+                                                          "mul",
+                                                          "div",
+                                                          "rsub",
+                                                          "floor_divide",
+                                                          "remainder",
+                                                          "floor",
+                                                          "ceil",
+                                                          "round",
+                                                          "neg",
+                                                          "abs",
+                                                          "pow",
+                                                          "sqrt",
+                                                          "to",
+                                                          "type_as",
+                                                          "Int",
+                                                          "Float",
+                                                          "Bool",
+                                                          "item",
+                                                          "IntImplicit",
+                                                          "FloatImplicit",
+                                                          "eq",
+                                                          "ne",
+                                                          "lt",
+                                                          "gt",
+                                                          "le",
+                                                          "ge",
+                                                          "ScalarImplicit",
+                                                          "detach",
+                                                          "clone",
+                                                          "contiguous",
+                                                          "clamp",
+                                                          "min",
+                                                          "max",
+                                                          "minimum",
+                                                          "maximum",
+                                                          "logical_and",
+                                                          "logical_or",
+                                                          "logical_not",
+                                                          "bitwise_and",
+                                                          "bitwise_not",
+                                                          "bitwise_or",
+                                                          "__and__",
+                                                          "__or__",
+                                                          "is_nonzero",
+                                                          "true_divide",
+                                                          "trunc",
+                                                          "add_",
+                                                          "sub_",
+                                                          "mul_",
+                                                          "div_",
+                                                          "dim",
+                                                          "size",
+                                                          "numel",
+                                                          "len",
+                                                          "is_floating_point",
+                                                          "tensor",
+                                                          "scalar_tensor",
+                                                          "NumToTensor",
+                                                          "format",
+                                                          "device",
+                                                          "dtype",
+                                                          "lift_fresh"};
     return ops.contains(op);
 }
 
 /// Operators whose result is as their first tensor.
 bool is_like_first(std::string_view op) {
-    static const std::unordered_set<std::string_view> ops{"batch_norm", "layer_norm", "group_norm",    "instance_norm", "dropout", "feature_dropout",
-                                                          "dropout_",   "relu",       "alpha_dropout", "bernoulli",     "prelu",   "feature_alpha_dropout",
-                                                          "relu_",      "cumsum",     "tril",          "triu",          "clone",   "contiguous"};
+    static const std::unordered_set<std::string_view> ops{
+        "batch_norm", "layer_norm", "group_norm",    "instance_norm", "dropout", "feature_dropout",
+        "dropout_",   "relu",       "alpha_dropout", "bernoulli",     "prelu",   "feature_alpha_dropout",
+        "relu_",      "cumsum",     "tril",          "triu",          "clone",   "contiguous"};
     return ops.contains(op);
 }
 
 /// Operators on the elements of tensors that are brought to one shape.
 bool is_broadcast(std::string_view op) {
-    static const std::unordered_set<std::string_view> ops{"masked_fill", "masked_fill_", "where", "rsub", "clamp", "clamp_min", "clamp_max", "floor_divide", "remainder"};
+    static const std::unordered_set<std::string_view> ops{"masked_fill", "masked_fill_", "where",        "rsub",     "clamp",
+                                                          "clamp_min",   "clamp_max",    "floor_divide", "remainder"};
     return ops.contains(op);
 }
 
@@ -174,7 +233,8 @@ public:
             const std::string name = name_of(tensor);
             if (!name.empty() && std::ranges::find(program_.outputs, name) == program_.outputs.end()) program_.outputs.push_back(name);
         });
-        if (program_.outputs.empty()) throw ScriptError(Remedy::none, "", "its method \"forward\" gives no tensor that depends on its inputs");
+        if (program_.outputs.empty())
+            throw ScriptError(Remedy::none, "", "its method \"forward\" gives no tensor that depends on its inputs");
         return std::move(program_);
     }
 
@@ -207,10 +267,13 @@ private:
     }
     static Tensor described(const at::Tensor& tensor) {
         const auto dtype = dtype_of(tensor.scalar_type());
-        if (!dtype) throw ScriptError(Remedy::none, "", std::string("has a tensor of ") + c10::toString(tensor.scalar_type()) + ", which is not known here");
+        if (!dtype)
+            throw ScriptError(Remedy::none, "",
+                              std::string("has a tensor of ") + c10::toString(tensor.scalar_type()) + ", which is not known here");
         auto bytes = static_cast<std::int64_t>(tensor.element_size());
         for (const std::int64_t extent : tensor.sizes()) {
-            if (__builtin_mul_overflow(bytes, extent, &bytes)) throw ScriptError(Remedy::inputs, "", "has a tensor of more bytes than 64 bits count");
+            if (__builtin_mul_overflow(bytes, extent, &bytes))
+                throw ScriptError(Remedy::inputs, "", "has a tensor of more bytes than 64 bits count");
         }
         return {tensor.sizes().vec(), *dtype, bytes};
     }
@@ -227,8 +290,9 @@ private:
 
     [[noreturn]] void throw_missing() const {
         throw ScriptError(Remedy::inputs, "",
-                          "is called with " + wanted_ + ", and a TorchScript file does not say how large they are: " + "give each its shape, as in --input 1x3x224x224 or, for "
-                          "whole numbers, --input 1x128:int64");
+                          "is called with " + wanted_ + ", and a TorchScript file does not say how large they are: " +
+                              "give each its shape, as in --input 1x3x224x224 or, for "
+                              "whole numbers, --input 1x128:int64");
     }
 
     IValue example(const c10::TypePtr& type, const std::string& name) {
@@ -244,8 +308,9 @@ private:
             while (next_example_ < examples_.size()) items.push_back(example_tensor(name));
             return items;
         }
-        throw ScriptError(Remedy::none, "forward", "its argument " + name + " is a " + type->str() + ", which cannot be given here: trace the model with " +
-                                                       "torch.jit.trace, which takes tensors alone");
+        throw ScriptError(Remedy::none, "forward",
+                          "its argument " + name + " is a " + type->str() + ", which cannot be given here: trace the model with " +
+                              "torch.jit.trace, which takes tensors alone");
     }
 
     void make_inputs(jit::Function& forward, std::vector<IValue>& arguments) {
@@ -266,14 +331,16 @@ private:
             }
         }
         if (next_example_ < examples_.size())
-            throw ScriptError(Remedy::inputs, "", "is called with " + wanted_ + ": " + std::to_string(examples_.size()) + " tensors were given, expected " +
-                                                      std::to_string(next_example_));
+            throw ScriptError(Remedy::inputs, "",
+                              "is called with " + wanted_ + ": " + std::to_string(examples_.size()) + " tensors were given, expected " +
+                                  std::to_string(next_example_));
     }
 
     IValue call(jit::Function& function, std::vector<IValue> arguments, const std::string& scope) {
         jit::GraphFunction* const scripted = jit::tryToGraphFunction(function);
         if (scripted == nullptr) throw ScriptError(Remedy::none, function.name(), "is not written in TorchScript");
-        if (++depth_ > kDeepest) throw ScriptError(Remedy::none, function.name(), "calls more than " + std::to_string(kDeepest) + " functions in each other");
+        if (++depth_ > kDeepest)
+            throw ScriptError(Remedy::none, function.name(), "calls more than " + std::to_string(kDeepest) + " functions in each other");
         const std::shared_ptr<jit::Graph> graph = scripted->graph();
         Frame frame;
         for (std::size_t i = 0; i < arguments.size(); ++i) frame[graph->inputs()[i]] = std::move(arguments[i]);
@@ -284,7 +351,8 @@ private:
 
     void run(const jit::Block& block, Frame& frame, const std::string& scope) {
         for (const jit::Node* node : block.nodes()) {
-            if (++steps_ > kMostSteps) fail(*node, "takes more than " + std::to_string(kMostSteps) + " steps, which is the most that is followed");
+            if (++steps_ > kMostSteps)
+                fail(*node, "takes more than " + std::to_string(kMostSteps) + " steps, which is the most that is followed");
             run(*const_cast<jit::Node*>(node), frame, scope);
         }
     }
@@ -342,7 +410,10 @@ private:
                 frame[node.output()] = IValue();
                 return;
             case c10::prim::RaiseException:
-                fail(node, "the model refuses these inputs: " + (input(0).isString() ? input(0).toStringRef() : std::string("an error of its own")), Remedy::inputs);
+                fail(node,
+                     "the model refuses these inputs: " +
+                         (input(0).isString() ? input(0).toStringRef() : std::string("an error of its own")),
+                     Remedy::inputs);
             default:
                 run_operator(node, frame, scope);
         }
@@ -355,7 +426,8 @@ private:
         std::vector<IValue> carried;
         for (std::size_t i = 2; i < node.inputs().size(); ++i) carried.push_back(frame.at(node.input(i)));
         for (std::int64_t round = 0; round < most && goes_on; ++round) {
-            if (++steps_ > kMostSteps) fail(node, "takes more than " + std::to_string(kMostSteps) + " steps, which is the most that is followed");
+            if (++steps_ > kMostSteps)
+                fail(node, "takes more than " + std::to_string(kMostSteps) + " steps, which is the most that is followed");
             frame[body.inputs()[0]] = round;
             for (std::size_t i = 0; i < carried.size(); ++i) frame[body.inputs()[i + 1]] = carried[i];
             run(body, frame, scope);
@@ -405,7 +477,8 @@ private:
         const std::size_t slot = type.getAttributeSlot(attribute);
         const bool trained = type.is_parameter(slot), stored = trained || type.is_buffer(slot);
         // Parameters of several modules in one place are one parameter.
-        const auto place = std::tuple(tensor.has_storage() ? tensor.storage().data() : nullptr, tensor.has_storage() ? tensor.storage_offset() : 0, tensor.sizes().vec());
+        const auto place = std::tuple(tensor.has_storage() ? tensor.storage().data() : nullptr,
+                                      tensor.has_storage() ? tensor.storage_offset() : 0, tensor.sizes().vec());
         std::string& name = parameter_at_[place];
         if (name.empty() || std::get<0>(place) == nullptr) {
             name = unused(path);
@@ -476,7 +549,8 @@ private:
             }
             case c10::prim::TupleConstruct: {
                 const auto type = node.output()->type()->expect<c10::TupleType>();
-                return give(type->name() ? c10::ivalue::Tuple::createNamed(std::move(stack), type) : c10::ivalue::Tuple::create(std::move(stack)));
+                return give(type->name() ? c10::ivalue::Tuple::createNamed(std::move(stack), type)
+                                         : c10::ivalue::Tuple::create(std::move(stack)));
             }
             case c10::prim::DictConstruct: {
                 const auto& type = node.output()->type()->expectRef<c10::DictType>();
@@ -496,7 +570,8 @@ private:
             }
             case c10::prim::TupleSlice: {
                 const auto items = stack.at(0).toTupleRef().elements().vec();
-                return give(c10::ivalue::Tuple::create(std::vector<IValue>(items.begin() + node.i(c10::attr::beg), items.begin() + node.i(c10::attr::end))));
+                return give(c10::ivalue::Tuple::create(
+                    std::vector<IValue>(items.begin() + node.i(c10::attr::beg), items.begin() + node.i(c10::attr::end))));
             }
             case c10::prim::CreateObject: {
                 const auto type = node.output()->type()->expect<c10::ClassType>();
@@ -504,7 +579,8 @@ private:
             }
             case c10::prim::isinstance: {
                 const auto type = stack.at(0).type();
-                return give(std::ranges::any_of(node.tys(c10::attr::types), [&](const auto& wanted) { return type->isSubtypeOf(*wanted); }));
+                return give(
+                    std::ranges::any_of(node.tys(c10::attr::types), [&](const auto& wanted) { return type->isSubtypeOf(*wanted); }));
             }
             default:
                 return false;
@@ -524,7 +600,8 @@ private:
         if (!has_tensors && (op == "mul" || op == "ljust" || op == "rjust" || op == "center" || op == "zfill" || op == "expandtabs")) {
             for (const IValue& value : stack) {
                 const bool repeats = std::ranges::any_of(stack, [](const IValue& each) { return each.isList() || each.isString(); });
-                if (repeats && value.isInt() && value.toInt() > kMostElements) fail(node, "makes a text or list of more than a million elements");
+                if (repeats && value.isInt() && value.toInt() > kMostElements)
+                    fail(node, "makes a text or list of more than a million elements");
             }
         }
         if (are_sizes || (!has_tensors && computes_sizes(op))) return;
@@ -624,7 +701,8 @@ private:
             for (const at::Tensor& state : states) results.emplace_back(at::empty_like(state));
             return results;
         }
-        if (op == "_convolution" || op == "convolution" || op.starts_with("conv1d") || op.starts_with("conv2d") || op.starts_with("conv3d") || op.starts_with("conv_transpose"))
+        if (op == "_convolution" || op == "convolution" || op.starts_with("conv1d") || op.starts_with("conv2d") ||
+            op.starts_with("conv3d") || op.starts_with("conv_transpose"))
             return convolved(op, first, given);
         return {};
     }
@@ -651,13 +729,16 @@ private:
         const bool transposed = turned != nullptr ? turned->toBool() : op.starts_with("conv_transpose");
         const IValue* const grouped = given("groups");
         const std::int64_t groups = grouped != nullptr ? grouped->toInt() : 1;
-        const auto stride = numbers("stride", 1), padding = numbers("padding", 0), dilation = numbers("dilation", 1), extra = numbers("output_padding", 0);
+        const auto stride = numbers("stride", 1), padding = numbers("padding", 0), dilation = numbers("dilation", 1),
+                   extra = numbers("output_padding", 0);
         const auto offset = static_cast<std::size_t>(image.dim()) - rank;  // without a batch it is 1
         auto shape = image.sizes().vec();
-        if (rank < 1 || shape.size() < rank + 1 || shape.size() > rank + 2 || std::ranges::any_of(stride, [](std::int64_t step) { return step < 1; })) return {};
+        if (rank < 1 || shape.size() < rank + 1 || shape.size() > rank + 2 ||
+            std::ranges::any_of(stride, [](std::int64_t step) { return step < 1; }))
+            return {};
         if (shape[offset - 1] != (transposed ? weight.size(0) : weight.size(1) * groups))
-            throw std::invalid_argument("its weight is for " + std::to_string(transposed ? weight.size(0) : weight.size(1) * groups) + " channels, the input has " +
-                                        std::to_string(shape[offset - 1]));
+            throw std::invalid_argument("its weight is for " + std::to_string(transposed ? weight.size(0) : weight.size(1) * groups) +
+                                        " channels, the input has " + std::to_string(shape[offset - 1]));
         shape[offset - 1] = transposed ? weight.size(1) * groups : weight.size(0);
         for (std::size_t i = 0; i < rank; ++i) {
             const std::int64_t reach = dilation[i] * (weight.size(static_cast<std::int64_t>(i) + 2) - 1);
@@ -674,9 +755,10 @@ private:
         return one(at::empty(shape, image.options()));
     }
 
-    void emit(const jit::Node& node, const std::vector<IValue>& inputs, const std::vector<std::vector<std::string>>& names, const std::vector<IValue>& results,
-              const std::string& scope) {
-        const bool depends = std::ranges::any_of(names, [](const auto& list) { return std::ranges::any_of(list, [](const std::string& name) { return !name.empty(); }); });
+    void emit(const jit::Node& node, const std::vector<IValue>& inputs, const std::vector<std::vector<std::string>>& names,
+              const std::vector<IValue>& results, const std::string& scope) {
+        const bool depends = std::ranges::any_of(
+            names, [](const auto& list) { return std::ranges::any_of(list, [](const std::string& name) { return !name.empty(); }); });
         const auto* const schema = node.maybeSchema();
         if (!depends || schema == nullptr) return keep_names(inputs, names);
         // A tensor that is handed through is no result, unless it has been written to.
@@ -694,7 +776,8 @@ private:
             });
         }
         if (fresh.empty()) return keep_names(inputs, names);
-        if (program_.calls.size() == kMostCalls) fail(node, "is one call more than " + std::to_string(kMostCalls) + ", which is the most that is read");
+        if (program_.calls.size() == kMostCalls)
+            fail(node, "is one call more than " + std::to_string(kMostCalls) + ", which is the most that is read");
 
         AtenCall call;
         call.op = operator_name(node);
@@ -745,7 +828,7 @@ private:
 
 }  // namespace
 
-ScriptedProgram torch_script::walk(const std::string& file, const std::vector<ExampleInput>& inputs, bool run) {
+ScriptedProgram walk_script(const std::string& file, const std::vector<ExampleInput>& inputs, bool run) {
     at::set_num_threads(1);
     const at::NoGradGuard no_gradients;
     try {

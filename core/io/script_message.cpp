@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include "core/io/script_message.hpp"
+
 #include <nlohmann/json.hpp>
 
-#include "core/io/torch/script.hpp"
-
-namespace placewright::torch_script {
+namespace placewright::script_message {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 DType dtype_in(const Json& json) {
     const auto dtype = dtype_from(json.at("dtype").get_ref<const std::string&>());
@@ -24,19 +22,19 @@ Tensor tensor_in(const Json& json) {
 
 }  // namespace
 
-Json to_json(const std::vector<ExampleInput>& inputs) {
+Json of(const std::vector<ExampleInput>& inputs) {
     Json json = Json::array();
     for (const ExampleInput& input : inputs) json.push_back({{"shape", input.shape}, {"dtype", to_string(input.dtype)}});
     return json;
 }
 
-std::vector<ExampleInput> inputs_from_json(const Json& json) {
+std::vector<ExampleInput> inputs_in(const Json& json) {
     std::vector<ExampleInput> inputs;
     for (const Json& input : json) inputs.push_back({input.at("shape").get<std::vector<std::int64_t>>(), dtype_in(input)});
     return inputs;
 }
 
-Json to_json(const ScriptedProgram& program) {
+Json of(const ScriptedProgram& program) {
     Json json{{"inputs", Json::array()}, {"parameters", Json::array()}, {"calls", Json::array()}, {"outputs", program.outputs}};
     for (const ScriptedProgram::Input& input : program.inputs) json["inputs"].push_back(described(input.name, input.tensor));
     for (const ScriptedProgram::Parameter& parameter : program.parameters) {
@@ -49,12 +47,13 @@ Json to_json(const ScriptedProgram& program) {
         for (const AtenCall::Argument& argument : call.arguments)
             arguments.push_back({{"name", argument.name}, {"values", argument.values}, {"integers", argument.integers}});
         for (const AtenCall::Output& output : call.outputs) outputs.push_back(described(output.name, output.tensor.value()));
-        json["calls"].push_back({{"op", call.op}, {"scope", call.scope}, {"arguments", std::move(arguments)}, {"outputs", std::move(outputs)}});
+        json["calls"].push_back(
+            {{"op", call.op}, {"scope", call.scope}, {"arguments", std::move(arguments)}, {"outputs", std::move(outputs)}});
     }
     return json;
 }
 
-ScriptedProgram program_from_json(const Json& json) {
+ScriptedProgram program_in(const Json& json) {
     ScriptedProgram program;
     for (const Json& input : json.at("inputs")) program.inputs.push_back({input.at("name"), tensor_in(input)});
     for (const Json& one : json.at("parameters"))
@@ -70,14 +69,14 @@ ScriptedProgram program_from_json(const Json& json) {
     return program;
 }
 
-Json to_json(const ScriptError& error) {
+Json of(const ScriptError& error) {
     return {{"remedy", static_cast<int>(error.remedy())}, {"place", error.place()}, {"problem", error.what()}};
 }
 
-ScriptError error_from_json(const Json& json) {
+ScriptError error_in(const Json& json) {
     const int remedy = json.at("remedy");
     if (remedy < 0 || remedy > static_cast<int>(ScriptError::Remedy::run)) throw std::invalid_argument("an unknown remedy");
     return {static_cast<ScriptError::Remedy>(remedy), json.at("place"), json.at("problem").get<std::string>()};
 }
 
-}  // namespace placewright::torch_script
+}  // namespace placewright::script_message

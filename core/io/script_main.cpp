@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: MIT
 // placewright-torchscript FILE INPUTS RUN: writes the program of a TorchScript file to the standard output, as JSON.
+#include <algorithm>
+#include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
 
-#include <csignal>
+#include <nlohmann/json.hpp>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-#include <nlohmann/json.hpp>
-
 #include "core/base/units.hpp"
-#include "core/io/torch/script.hpp"
+#include "core/io/script_message.hpp"
+#include "core/io/script_process.hpp"
 
 using namespace placewright;
+using script_message::Json;
 
 namespace {
 
@@ -26,9 +29,9 @@ void limit(__rlimit_resource resource, std::uint64_t most) {
     setrlimit(resource, &limits);
 }
 
-int tell(const nlohmann::ordered_json& json, int status) {
+int tell(const Json& json, int status) {
     // Names in a hostile file need not be UTF-8.
-    const std::string text = json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
     const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
     return written ? status : 2;
 }
@@ -49,16 +52,16 @@ int main(int count, char** arguments) {
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, 0);  // a pipe is no file
     try {
-        const auto inputs = torch_script::inputs_from_json(nlohmann::ordered_json::parse(arguments[2]));
-        return tell(torch_script::to_json(torch_script::walk(file, inputs, std::string_view(arguments[3]) == "run")), 0);
+        const auto inputs = script_message::inputs_in(Json::parse(arguments[2]));
+        return tell(script_message::of(walk_script(file, inputs, std::string_view(arguments[3]) == "run")), 0);
     } catch (const ScriptError& error) {
-        return tell(torch_script::to_json(error), 1);
+        return tell(script_message::of(error), 1);
     } catch (const std::bad_alloc&) {
-        return tell(torch_script::to_json(ScriptError(ScriptError::Remedy::none, "",
-                                                      "takes more memory to read than it should: more than " +
-                                                          format_bytes(static_cast<double>(kMostScriptBytes)) + " beside its weights")),
+        return tell(script_message::of(ScriptError(ScriptError::Remedy::none, "",
+                                                   "takes more memory to read than it should: more than " +
+                                                       format_bytes(static_cast<double>(kMostScriptBytes)) + " beside its weights")),
                     1);
     } catch (const std::exception& error) {
-        return tell(torch_script::to_json(ScriptError(ScriptError::Remedy::none, "", error.what())), 1);
+        return tell(script_message::of(ScriptError(ScriptError::Remedy::none, "", error.what())), 1);
     }
 }
