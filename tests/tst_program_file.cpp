@@ -104,6 +104,33 @@ private Q_SLOTS:
         QVERIFY(!graph.find("dead"));
     }
 
+    void whatNothingReadsIsHeldNearby() {
+        Program program = tied();
+        program.parameters.push_back(weight("h.0.unused.weight", {10}));
+        program.parameters.push_back(weight("head.weight", {20}));
+        program.parameters.push_back({"one", "", make_tensor({30}), false});
+        const Graph graph = network_of("net.onnx", std::move(program)).graph;
+        const Op& map = graph.op(*graph.find("map"));
+        QCOMPARE(map.parameter_bytes, 4 * (64 + 8));
+        // It has no gradient.
+        QCOMPARE(map.resident_bytes, 4 * (3 + 10));
+        QCOMPARE(map.attributes.at("parameters"), std::string(R"(["h.0.weight","h.0.bias","h.0.mask","h.0.unused.weight"])"));
+        QCOMPARE(map.attributes.at("buffers"), std::string(R"(["h.0.mask","h.0.unused.weight"])"));
+        // Where no op is in the module, or around it, with the first of all. Numbers of the program are no part of the model.
+        QCOMPARE(graph.op(*graph.find("embed")).resident_bytes, 4 * 20);
+        QCOMPARE(graph.size(), 5u);
+    }
+
+    void otherNamesOfATiedParameterTakeNoMemory() {
+        Program program = tied();
+        program.parameters[0].other_paths = {"lm_head.weight"};
+        const Graph graph = network_of("net.onnx", std::move(program)).graph;
+        const Op& table = graph.op(*graph.find("wte/weight"));
+        QCOMPARE(table.parameter_bytes, 4 * 800);
+        QCOMPARE(table.attributes.at("parameters"), std::string(R"(["wte.weight","lm_head.weight"])"));
+        QCOMPARE(table.attributes.at("parameter_bytes"), std::string("[3200,0]"));
+    }
+
     void largeSharedConstantIsSent() {
         Program program = tied();
         program.parameters.push_back(weight("mask", {1, 8, 8}, false));

@@ -117,10 +117,12 @@ private Q_SLOTS:
         QCOMPARE(conv.attributes.at("parameters"), std::string(R"(["layer1.0.conv1.weight"])"));
         QCOMPARE(conv.attributes.at("kernel"), std::string("[3,3]"));
         const Op& norm = graph.op(graph.find("layer1/0/bn1/batch_norm").value());
-        QCOMPARE(norm.attributes.at("parameters"),
-                 std::string(R"(["layer1.0.bn1.weight","layer1.0.bn1.bias","layer1.0.bn1.running_mean","layer1.0.bn1.running_var"])"));
+        QCOMPARE(
+            norm.attributes.at("parameters"),
+            std::string(
+                R"(["layer1.0.bn1.weight","layer1.0.bn1.bias","layer1.0.bn1.running_mean","layer1.0.bn1.running_var","layer1.0.bn1.num_batches_tracked"])"));
         QCOMPARE(norm.parameter_bytes, 4 * 128);
-        QCOMPARE(norm.resident_bytes, 4 * 128);
+        QCOMPARE(norm.resident_bytes, 4 * 128 + 8);
         const Op& relu = graph.op(graph.find("layer1/0/relu/relu").value());
         QVERIFY(relu.in_place);
         QCOMPARE(graph.op(graph.find("maxpool/max_pool2d").value()).flops, 9.0 * 64 * 16 * 16);
@@ -134,6 +136,8 @@ private Q_SLOTS:
         const OpId table = graph.find("wte/weight").value();
         QCOMPARE(graph.op(table).kind, std::string("parameter"));
         QCOMPARE(graph.consumers(table).size(), 2u);
+        QCOMPARE(graph.op(table).attributes.at("parameters"), std::string(R"(["wte.weight","lm_head.weight"])"));
+        QCOMPARE(graph.op(table).parameter_bytes, graph.op(table).outputs[0].bytes);
     }
 
     void scriptedAndTracedModelsAreEqual() {

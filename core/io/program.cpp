@@ -41,6 +41,7 @@ public:
         name_values();
         find_needed();
         count_readers();
+        place_unread();
         GraphBuilder builder(program_.name, program_.batch, Training::implicit);
         add_inputs(builder);
         for (std::size_t i = 0; i < program_.parameters.size(); ++i) {
@@ -170,6 +171,28 @@ private:
         }
     }
 
+    /// Parameters that nothing reads take memory all the same, and a device map has to name them.
+    void place_unread() {
+        std::unordered_map<std::string_view, std::size_t> first_in;  // of each module path, the first node there or inside of it
+        for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
+            if (!needed_[i] || folded(i)) continue;
+            const std::string_view scope = program_.nodes[i].scope;
+            for (std::size_t end = scope.size();; end = scope.rfind('/', end - 1)) {
+                if (end == std::string_view::npos || end == 0) break;
+                if (!first_in.try_emplace(scope.substr(0, end), i).second) break;  // so are the modules around it
+            }
+            first_in.try_emplace(std::string_view{}, i);
+        }
+        if (first_in.empty()) return;
+        unread_.resize(program_.nodes.size());
+        for (std::size_t i = 0; i < program_.parameters.size(); ++i) {
+            if (readers_[i] > 0 || program_.parameters[i].path.empty()) continue;
+            std::string module = scope_of_module(module_of(program_.parameters[i].path));
+            while (!first_in.contains(module)) module = module.substr(0, std::max<std::size_t>(module.rfind('/') + 1, 1) - 1);
+            unread_[first_in.at(module)].push_back(i);
+        }
+    }
+
     bool is_op(std::size_t parameter) const {
         const Program::Parameter& item = program_.parameters[parameter];
         return readers_[parameter] > 1 && (item.trained || item.tensor.bytes > kSmallConstantBytes);
@@ -202,12 +225,18 @@ private:
         Json paths = Json::array(), bytes = Json::array(), buffers = Json::array();
     };
 
-    void hold(Op& op, const Program::Parameter& parameter, Held& held) const {
-        (parameter.trained ? op.parameter_bytes : op.resident_bytes) += parameter.tensor.bytes;
+    void hold(Op& op, std::size_t index, Held& held) const {
+        const Program::Parameter& parameter = program_.parameters[index];
+        const bool trained = parameter.trained && readers_[index] > 0;
+        (trained ? op.parameter_bytes : op.resident_bytes) += parameter.tensor.bytes;
         if (parameter.path.empty()) return;
-        held.paths.push_back(clean(parameter.path));
-        held.bytes.push_back(parameter.tensor.bytes);
-        if (!parameter.trained) held.buffers.push_back(clean(parameter.path));
+        const auto name = [&](const std::string& path, std::int64_t bytes) {
+            held.paths.push_back(clean(path));
+            held.bytes.push_back(bytes);
+            if (!trained) held.buffers.push_back(clean(path));
+        };
+        name(parameter.path, parameter.tensor.bytes);
+        for (const std::string& path : parameter.other_paths) name(path, 0);
     }
 
     static void describe(Op& op, const Held& held) {
@@ -225,7 +254,7 @@ private:
         op.scope = scope_of_module(module_of(parameter.path));
         op.outputs = {parameter.tensor};
         Held held;
-        hold(op, parameter, held);
+        hold(op, index, held);
         describe(op, held);
         parameter_op_[index] = add(builder, std::move(op));
     }
@@ -265,7 +294,7 @@ private:
                         op.inputs.push_back({parameter_op_[source.index], 0});
                     } else if (std::ranges::find(indices, source.index) == indices.end()) {
                         indices.push_back(source.index);
-                        hold(op, program_.parameters[source.index], held);
+                        hold(op, source.index, held);
                     }
                     break;
                 case Source::From::input:
@@ -281,6 +310,7 @@ private:
             }
             if (tensor != nullptr && tensor->shape) operands.push_back(*tensor->shape);
         }
+        for (const std::size_t parameter : unread_[index]) hold(op, parameter, held);
         describe(op, held);
         std::vector<Shape> shapes;
         node_output_[index].resize(node.outputs.size());
@@ -312,6 +342,7 @@ private:
     std::vector<bool> needed_;
     std::vector<std::vector<bool>> value_read_;
     std::vector<std::size_t> readers_;                 ///< of each parameter
+    std::vector<std::vector<std::size_t>> unread_;     ///< by node: parameters that nothing reads, and that it holds
     std::vector<OpId> input_op_, parameter_op_;        ///< of those that have one
     std::vector<std::vector<TensorRef>> node_output_;  ///< where the outputs of a node are in the graph
     NetworkFile network_;

@@ -24,7 +24,8 @@ struct Program {
         std::string name;  ///< of the value
         std::string path;  ///< as a state_dict calls it ("layer1.0.conv1.weight"); empty: a number of the program, no part of the model
         Tensor tensor;
-        bool trained = true;  ///< false: a buffer, such as running statistics, or a constant
+        bool trained = true;                     ///< false: a buffer, such as running statistics, or a constant
+        std::vector<std::string> other_paths{};  ///< of one that is tied, and has several names in the state_dict
     };
     struct Node {
         std::string name{};                 ///< unique among nodes, or empty: named after its first output
@@ -50,10 +51,11 @@ struct Program {
 ///
 /// An op for each input that is read and each node that the outputs depend on. A parameter belongs to the op that reads it, as
 /// parameter_bytes (resident_bytes if it is not trained); one that several ops read is an op of kind "parameter" (or "constant"), in the
-/// module that it is named after; constants of up to 64 KiB are held by each reader. A view of a parameter is that parameter. Numbers that
-/// are computed from nothing but constants, and outputs that nobody reads and whose size is unknown, are left out.
-/// attributes["parameters"] of an op are the paths of the parameters and buffers that it holds, attributes["parameter_bytes"] the bytes of
-/// each, attributes["buffers"] those paths that are not trained, if any.
+/// module that it is named after; constants of up to 64 KiB are held by each reader; what nothing reads is held, and not trained, by the
+/// first op of its module, or of the nearest around it. A view of a parameter is that parameter. Numbers that are computed from nothing but
+/// constants, and outputs that nobody reads and whose size is unknown, are left out. attributes["parameters"] of an op are the paths of the
+/// parameters and buffers that it holds, attributes["parameter_bytes"] the bytes of each (0 for other names of a tied one),
+/// attributes["buffers"] those paths that are not trained, if any.
 ///
 /// FLOPs are those of the node, else forward_flops; where there are none, the op is listed in NetworkFile::estimated and its time is what
 /// its bytes take. Throws InputError with `file` and the node for a value that is not there, or read and of unknown size.

@@ -41,6 +41,7 @@ Json of(const ScriptedProgram& program) {
         Json& one = json["parameters"].emplace_back(described(parameter.name, parameter.tensor));
         one["path"] = parameter.path;
         one["trained"] = parameter.trained;
+        one["other_paths"] = parameter.other_paths;
     }
     for (const AtenCall& call : program.calls) {
         Json arguments = Json::array(), outputs = Json::array();
@@ -57,7 +58,7 @@ ScriptedProgram program_in(const Json& json) {
     ScriptedProgram program;
     for (const Json& input : json.at("inputs")) program.inputs.push_back({input.at("name"), tensor_in(input)});
     for (const Json& one : json.at("parameters"))
-        program.parameters.push_back({one.at("name"), one.at("path"), tensor_in(one), one.at("trained")});
+        program.parameters.push_back({one.at("name"), one.at("path"), tensor_in(one), one.at("trained"), one.at("other_paths")});
     for (const Json& one : json.at("calls")) {
         AtenCall call{one.at("op"), one.at("scope"), {}, {}};
         for (const Json& argument : one.at("arguments"))

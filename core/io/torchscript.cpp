@@ -72,8 +72,8 @@ Program program_of(ScriptedProgram script, const std::string& name) {
     }
     for (ScriptedProgram::Parameter& parameter : script.parameters) {
         tensors.emplace(parameter.name, parameter.tensor);
-        program.parameters.push_back(
-            {std::move(parameter.name), std::move(parameter.path), std::move(parameter.tensor), parameter.trained});
+        program.parameters.push_back({std::move(parameter.name), std::move(parameter.path), std::move(parameter.tensor), parameter.trained,
+                                      std::move(parameter.other_paths)});
     }
     const auto tensor_of = [&](const std::string& value) {
         const auto found = tensors.find(value);

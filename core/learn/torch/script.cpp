@@ -235,6 +235,8 @@ public:
         });
         if (program_.outputs.empty())
             throw ScriptError(Remedy::none, "", "its method \"forward\" gives no tensor that depends on its inputs");
+        for (std::size_t i = 0; i < program_.parameters.size(); ++i) parameter_index_.emplace(program_.parameters[i].name, i);
+        list_parameters(module._ivalue(), "", 0);
         return std::move(program_);
     }
 
@@ -488,6 +490,26 @@ private:
         stand_in_.emplace(tensor.unsafeGetTensorImpl(), std::pair(tensor, seen));
         give_name(seen, name);
         return seen;
+    }
+
+    /// Those that no call reads, and other names of those that are tied.
+    void list_parameters(const c10::intrusive_ptr<c10::ivalue::Object>& object, const std::string& path, std::size_t depth) {
+        if (depth > kDeepest || ++steps_ > kMostSteps)
+            throw ScriptError(Remedy::none, path, "has more modules, or deeper ones, than are read");
+        const c10::ClassType& type = *object->type();
+        for (std::size_t slot = 0; slot < type.numAttributes(); ++slot) {
+            const std::string& name = type.getAttributeName(slot);
+            const std::string inner = path.empty() ? name : path + '.' + name;
+            const IValue& value = object->getSlot(slot);
+            if (value.isModule()) {
+                list_parameters(value.toObject(), inner, depth + 1);
+            } else if ((type.is_parameter(slot) || type.is_buffer(slot)) && value.isTensor() && value.toTensor().defined()) {
+                const std::string known = name_of(parameter(value.toTensor(), inner, type, name));
+                const std::size_t index = parameter_index_.try_emplace(known, program_.parameters.size() - 1).first->second;
+                ScriptedProgram::Parameter& found = program_.parameters[index];
+                if (!found.path.empty() && found.path != inner) found.other_paths.push_back(inner);
+            }
+        }
     }
 
     // Operators
@@ -821,6 +843,7 @@ private:
     std::unordered_map<const c10::TensorImpl*, std::pair<WeakTensor, std::string>> names_;
     std::unordered_map<const c10::TensorImpl*, std::pair<at::Tensor, at::Tensor>> stand_in_;  ///< a parameter, and what stands for it
     std::map<std::tuple<const void*, std::int64_t, std::vector<std::int64_t>>, std::string> parameter_at_;
+    std::unordered_map<std::string, std::size_t> parameter_index_;  ///< by name, once all calls are there
     std::unordered_set<std::string> used_;
     std::unordered_map<std::string, std::size_t> repeats_;
     std::size_t steps_ = 0, depth_ = 0, elements_ = 0;

@@ -307,7 +307,6 @@ class _Network:
     def __init__(
         self, state: List[_Parameter], inputs: List[Tuple[str, Dict[str, Any]]], nodes: List[_Node], results: List[_Value]
     ) -> None:
-        self._state = state
         self._nodes = nodes
         self._needed = self._find_needed(results)
         readers: List[Set[int]] = [set() for _ in state]
@@ -318,6 +317,10 @@ class _Network:
                     readers[value.index].add(index)
                 elif value.source == "input":
                     read.add(value.index)
+        # What no op reads has no gradient.
+        self._state = [
+            parameter if nodes else dataclasses.replace(parameter, trained=False) for nodes, parameter in zip(readers, state)
+        ]
         # A parameter belongs to the op that reads it; one that several read is an op.
         self._shared = [
             len(nodes) > 1 and (parameter.trained or _bytes_of(parameter.tensor) > _SMALL_CONSTANT_BYTES)
@@ -360,17 +363,24 @@ class _Network:
         return needed
 
     def _find_holders(self, readers: List[Set[int]]) -> Dict[int, List[int]]:
-        """Parameters by the node that holds them. What no op reads (the number of batches that a batch_norm has seen) stays with its
-        module."""
+        """Parameters by the node that holds them. What no op reads (the number of batches that a batch_norm has seen) stays with the first
+        op of its module, or of the nearest around it."""
         in_module: Dict[str, int] = {}
         for index, node in self._needed_nodes():
-            in_module.setdefault(node.call.scope, index)
+            scope = node.call.scope
+            while in_module.setdefault(scope, index) == index and scope:
+                scope = scope.rpartition("/")[0]
         holders: Dict[int, List[int]] = {}
         for index, parameter in enumerate(self._state):
             if self._shared[index]:
                 continue
-            module = parameter.path.rpartition(".")[0].replace(".", "/")
-            for node in readers[index] or ([in_module[module]] if module in in_module else []):
+            nodes = readers[index]
+            if not nodes and in_module:
+                module = parameter.path.rpartition(".")[0].replace(".", "/")
+                while module not in in_module:
+                    module = module.rpartition("/")[0]
+                nodes = {in_module[module]}
+            for node in nodes:
                 holders.setdefault(node, []).append(index)
         return holders
 

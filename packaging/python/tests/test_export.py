@@ -51,8 +51,7 @@ class Totals(TestCase):
         # Every tensor of the state is in one op.
         held = [name for op in ops for name in op.get("attributes", {}).get("parameters", [])]
         self.assertEqual(len(held), len(set(held)))
-        unused = {name for name in model.state_dict() if name.lower().startswith("aux")}
-        self.assertEqual(set(held), set(model.state_dict()) - unused)
+        self.assertEqual(set(held), set(model.state_dict()))
         if CLI:
             self.assertGreater(simulate(self.folder / "model.json")["step_time_s"], 0)
 
@@ -195,6 +194,23 @@ class Structure(TestCase):
         self.assertEqual(ops["select"]["inputs"], ["add"])
         # Not trained: no gradient, no state of the optimizer.
         self.assertEqual((ops["head/linear"]["parameter_bytes"], ops["head/linear"]["resident_bytes"]), (20, 80))
+
+    def test_what_no_op_reads_is_held_nearby(self) -> None:
+        class Partly(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.body = nn.ModuleDict({"used": nn.Linear(4, 4), "unused": nn.Linear(4, 2)})
+                self.head = nn.Linear(4, 3)
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return self.body["used"](x)
+
+        used = self.export(Partly(), torch.zeros(1, 4))["body/used/linear"]
+        names = [f"{module}.{name}" for module in ("body.used", "body.unused", "head") for name in ("weight", "bias")]
+        self.assertEqual(used["attributes"]["parameters"], names)
+        self.assertEqual(used["attributes"]["buffers"], names[2:])
+        # No gradient, no state of the optimizer.
+        self.assertEqual((used["parameter_bytes"], used["resident_bytes"]), (80, 40 + 60))
 
     def test_tied_parameters_are_an_op(self) -> None:
         ops = self.export(Gpt2(1, 8, 2, 100, 16), torch.zeros(2, 16, dtype=torch.int64))
