@@ -131,6 +131,16 @@ class Cells(nn.Module):
         return self.lstm(x)[0]
 
 
+class Contraction(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(6, 4))
+        self.unread = nn.Linear(4, 2)
+
+    def forward(self, x):
+        return torch.einsum("bti,oi->bto", x, self.weight)
+
+
 def traced(model, *inputs):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # sizes that a trace keeps as numbers
@@ -177,6 +187,7 @@ MODELS = {
     "writes": lambda: torch.jit.script(Writes()),
     "scripted_lstm": lambda: torch.jit.script(Cells()),
     "traced_lstm": lambda: traced(Cells(), torch.zeros(5, 2, 4)),
+    "contraction": lambda: torch.jit.script(Contraction()),
     "encoder_layer": lambda: traced(nn.TransformerEncoderLayer(16, 2, 32), torch.zeros(5, 2, 16)),
 }
 

@@ -132,6 +132,8 @@ private Q_SLOTS:
     void problem_times();
     void problem_routes();
     void uncountable_times();
+    void times_stay_finite();
+    void exprimo_takes_the_sender_s_channel();
     void embedding_reads_rows();
     void problem_channel_classes();
     void problem_resident_bytes();
@@ -460,6 +462,43 @@ void TestCost::uncountable_times() {
     };
     refused(1.7e308, 1e9);
     refused(1, 1e-305);
+}
+
+void TestCost::times_stay_finite() {
+    // Far longer than the fastest op, by which times are rounded: as they are, and sums of them are numbers.
+    const auto step_s = [](auto change) {
+        Machine machine = test::uniform_machine(2);
+        std::vector<Device> devices(machine.devices().begin(), machine.devices().end());
+        std::vector<Channel> channels(machine.channels().begin(), machine.channels().end());
+        for (Device& device : devices) device.peak_flops = 1e300;
+        change(devices, channels);
+        const auto problem =
+            test::problem(test::chain(3, 1), Machine("odd", devices, channels, {machine.routes().begin(), machine.routes().end()}));
+        for (const double seconds : problem->op_time_s) QVERIFY2(std::isfinite(seconds), qPrintable(QString::number(seconds)));
+        for (const double seconds : problem->transfer_s) QVERIFY2(std::isfinite(seconds), qPrintable(QString::number(seconds)));
+        for (const double seconds : problem->channel_latency_s) QVERIFY2(std::isfinite(seconds), qPrintable(QString::number(seconds)));
+    };
+    step_s([](auto&, auto& channels) { channels[0].latency_s = 1e199; });
+    step_s([](auto& devices, auto&) { devices[1].launch_overhead_s = 1e199; });
+    const auto refused = [&](auto change) { QVERIFY_EXCEPTION_THROWN(step_s(change), PlacementError); };
+    refused([](auto&, auto& channels) { channels[0].latency_s = 1e300; });
+    refused([](auto&, auto& channels) { channels[0].bandwidth = 1e-288; });
+    refused([](auto& devices, auto&) { devices[1].launch_overhead_s = 1e305; });
+}
+
+void TestCost::exprimo_takes_the_sender_s_channel() {
+    const Machine base = test::uniform_machine(2);
+    std::vector<Route> routes(base.routes().begin(), base.routes().end());
+    for (Route& route : routes) route.channels = {0, 1};
+    const Machine machine("two links", {base.devices().begin(), base.devices().end()}, {base.channels().begin(), base.channels().end()},
+                          routes);
+    ProblemOptions options;
+    QCOMPARE(test::problem(test::chain(3), machine, options)->machine->route(0, 1).size(), std::size_t{2});
+    options.cost.model = find_cost_model("exprimo");
+    const auto problem = test::problem(test::chain(3), machine, options);
+    QCOMPARE(problem->machine->route(1, 0).size(), std::size_t{1});
+    QCOMPARE(problem->machine->route(1, 0)[0], ChannelId{0});
+    QCOMPARE(problem->route_channel, (std::vector<ChannelId>(problem->route_channel.size(), 0)));
 }
 
 void TestCost::problem_channel_classes() {

@@ -988,9 +988,22 @@ void TestIo::exprimoMachine() {
     QCOMPARE(machine.channels()[0].name, std::string("pcie3:0"));
     QCOMPARE(machine.channels()[0].bandwidth, 16 * 0x1.0p30);
     QCOMPARE(machine.channels()[1].efficiency, 1.0);
-    QCOMPARE(machine.route(1, 2)[0], ChannelId{0});
-    QCOMPARE(machine.route(2, 1)[0], ChannelId{1});
-    QCOMPARE(machine.route(0, 2)[0], ChannelId{1});
+    const auto route = [](const Machine& on, DeviceId from, DeviceId to) {
+        return std::vector<ChannelId>(on.route(from, to).begin(), on.route(from, to).end());
+    };
+    QCOMPARE(route(machine, 0, 2), std::vector<ChannelId>{1});
+    // Between GPUs the sender's link and the receiver's.
+    QCOMPARE(route(machine, 1, 2), (std::vector<ChannelId>{0, 1}));
+    QCOMPARE(route(machine, 2, 1), (std::vector<ChannelId>{1, 0}));
+
+    // Two channels between two devices alone: one for each direction.
+    std::string pair = changed(content_of(kData / "exprimo_machine.json"), "\"bandwidth\": 64}",
+                               "\"bandwidth\": 64}, {\"type\": \"nv\", \"bandwidth\": 1}, {\"type\": \"nv\", \"bandwidth\": 1}");
+    pair = changed(changed(pair, "\"device\": 2, \"comm_channel\": 0", "\"device\": 2, \"comm_channel\": 2"),
+                   "\"device\": 1, \"comm_channel\": 1", "\"device\": 1, \"comm_channel\": 3");
+    const Machine duplex = read_machine(fileWith("duplex.json", pair));
+    QCOMPARE(route(duplex, 1, 2), std::vector<ChannelId>{2});
+    QCOMPARE(route(duplex, 2, 1), std::vector<ChannelId>{3});
 }
 
 void TestIo::badExprimoMachines_data() {
@@ -1003,7 +1016,7 @@ void TestIo::badExprimoMachines_data() {
     add("missing pair", "{\"device\": 0, \"comm_channel\": 1}, ", "",
         "devices[2] \"gpu:1\": neighbours has no channel from \"gpu:1\" to \"cpu:0\" (device 0)");
     add("pair twice", "{\"device\": 2, \"comm_channel\": 1}, {\"device\": 0", "{\"device\": 0, \"comm_channel\": 1}, {\"device\": 0",
-        "is given twice");
+        "is listed twice");
     add("unknown device", "\"device\": 2", "\"device\": 3", "devices[0] \"cpu:0\": neighbours[1].device is 3, expected at most 2");
     add("unknown channel", "\"comm_channel\": 1", "\"comm_channel\": 2", "neighbours[1].comm_channel is 2, expected at most 1");
     add("type", "\"type\": \"cpu\"", "\"type\": \"fpga\"", "devices[0].type is \"fpga\", expected \"cpu\"");
@@ -1083,8 +1096,10 @@ void TestIo::exprimoReferenceMachines() {
         for (qsizetype from = 0; from < devices.size(); ++from) {
             for (const QJsonValue& neighbour : devices[from].toObject()["neighbours"].toArray()) {
                 const auto route = machine.route(static_cast<DeviceId>(from), static_cast<DeviceId>(neighbour["device"].toInt()));
-                QCOMPARE(route.size(), std::size_t{1});
+                const auto back = machine.route(static_cast<DeviceId>(neighbour["device"].toInt()), static_cast<DeviceId>(from));
                 QCOMPARE(int{route[0]}, neighbour["comm_channel"].toInt());
+                QCOMPARE(route.size(), route[0] == back[0] ? std::size_t{1} : std::size_t{2});
+                QCOMPARE(route.back(), back.front());
             }
         }
         ++read;

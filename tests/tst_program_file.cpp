@@ -221,6 +221,18 @@ private Q_SLOTS:
         QCOMPARE(forward_flops({name, inputs, std::span(&output, 1)}).value(), flops);
     }
 
+    void flopsOfAnEinsteinSum() {
+        const auto flops = [](std::string_view equation, const std::vector<Shape>& inputs) {
+            return forward_flops({.kind = "einsum", .inputs = inputs, .outputs = {}, .equation = equation});
+        };
+        QCOMPARE(flops("bhid,bhjd->bhij", {{2, 3, 4, 5}, {2, 3, 6, 5}}).value(), 2.0 * 2 * 3 * 4 * 6 * 5);
+        QCOMPARE(flops("ij, jk", {{4, 5}, {5, 6}}).value(), 2.0 * 4 * 5 * 6);
+        // What "..." stands for is the same in both, and broadcast.
+        QCOMPARE(flops("...ij,...jk->...ik", {{2, 3, 4, 5}, {3, 5, 6}}).value(), 2.0 * 2 * 3 * 4 * 5 * 6);
+        QCOMPARE(flops("i...,...->i...", {{7, 2, 3}, {2, 3}}).value(), 2.0 * 7 * 2 * 3);
+        for (const char* wrong : {"", "ij", "ijk,jk->ik", "ij,jk,kl->il", "i.j,jk->ik"}) QVERIFY2(!flops(wrong, {{4, 5}, {5, 6}}), wrong);
+    }
+
     void flopsOfTooFewOperandsAreUnknown() {
         for (const char* kind :
              {"conv2d", "conv_transpose2d", "linear", "addmm", "bilinear", "scaled_dot_product_attention", "lstm", "relu", "mean"})

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "core/cost/exprimo_cost.hpp"
 #include "core/graph/kinds.hpp"
@@ -71,7 +72,7 @@ constexpr std::array<CostModel, 4> kModels{{
     {"paleo", "Paleo", "The sum of computing and moving bytes, as Paleo and Exprimo charge it, with all gradients.", paleo_time_s,
      training_graph},
     {"exprimo", "Exprimo", "Exprimo's own times and backward ops, without weight gradients; to compare with its results.", exprimo_time_s,
-     exprimo_training_graph},
+     exprimo_training_graph, true},
     {"measured", "Measured", "The times in the network file for the device's model; the roofline where there are none.", measured_time_s,
      training_graph},
 }};
@@ -91,11 +92,11 @@ OpTraffic op_traffic(const Graph& graph, OpId id, double optimizer_states) {
     const Op& op = graph.op(id);
     OpTraffic traffic;
     if (op.kind == "embedding" && runs_forward(op)) return lookup_traffic(graph, op);
-    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-        const bool repeated = std::find(op.inputs.begin(), op.inputs.begin() + static_cast<std::ptrdiff_t>(i), op.inputs[i]) !=
-                              op.inputs.begin() + static_cast<std::ptrdiff_t>(i);
-        if (!repeated) traffic.read_bytes += tensor_bytes(graph, op.inputs[i]);
-    }
+    std::vector<TensorRef> inputs = op.inputs;
+    std::ranges::sort(inputs, {}, [](const TensorRef& ref) { return std::pair(ref.op, ref.output); });
+    const auto repeated = std::ranges::unique(inputs);
+    inputs.erase(repeated.begin(), repeated.end());
+    for (const TensorRef& input : inputs) traffic.read_bytes += tensor_bytes(graph, input);
     for (const Tensor& output : op.outputs) traffic.written_bytes += static_cast<double>(output.bytes);
 
     const bool derived = op.forward_op != kInvalidOp;

@@ -24,6 +24,8 @@ struct CostModel {
     double (*op_time_s)(const Graph& graph, OpId op, const Device& device, double optimizer_states);
     /// The training step of a forward graph that these times belong to.
     Graph (*training_graph)(const Graph& graph, Recomputation recomputation);
+    /// A transfer takes the first channel of its route alone: the sender's, as in Exprimo.
+    bool first_channel_alone = false;
 };
 
 /// roofline, paleo, exprimo, measured.

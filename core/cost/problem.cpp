@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "core/graph/kinds.hpp"
 #include "core/graph/training.hpp"
@@ -32,7 +33,11 @@ Machine with_options(const Machine& machine, const ProblemOptions& options) {
         channel.efficiency = *cost.channel_efficiency;
         channel.efficiency_by_bytes.clear();
     }
-    return Machine(machine.name(), std::move(devices), std::move(channels), {machine.routes().begin(), machine.routes().end()},
+    std::vector<Route> routes(machine.routes().begin(), machine.routes().end());
+    if (cost.model->first_channel_alone) {
+        for (Route& route : routes) route.channels.resize(1);
+    }
+    return Machine(machine.name(), std::move(devices), std::move(channels), std::move(routes),
                    options.crossing.value_or(machine.crossing()));
 }
 
@@ -163,6 +168,9 @@ double accumulation_s(const Op& op, const Graph& graph, const Device& device) {
                     3 * gradient.bytes / (device.memory_efficiency.value_or(device.efficiency) * device.memory_bandwidth));
 }
 
+/// The longest that an op or a transfer may take: sums of as many as there can be stay finite.
+constexpr double kLongestS = 1e200;
+
 /// Rounds all seconds to multiples of a tick.
 void round_to_ticks(Problem& problem) {
     double fastest_s = 0;
@@ -171,13 +179,20 @@ void round_to_ticks(Problem& problem) {
         fastest_s += *std::min_element(first, first + problem.devices);
     }
     if (fastest_s == 0) fastest_s = std::accumulate(problem.transfer_s.begin(), problem.transfer_s.end(), 0.0);
-    if (!std::isfinite(fastest_s)) throw PlacementError("all ops together would take longer than can be counted");
     // A billionth of a billionth of a second less matters to nobody, and sums stay exact for 256 times this time.
     problem.tick_s = fastest_s > 0 ? std::ldexp(1.0, std::max(std::ilogb(fastest_s) + 1 + 8 - 53, -1000)) : 0;
     if (problem.tick_s == 0) return;
     for (auto* const table : {&problem.op_time_s, &problem.transfer_s, &problem.accumulate_s, &problem.channel_latency_s}) {
-        for (double& seconds : *table) seconds = std::nearbyint(seconds / problem.tick_s) * problem.tick_s;
+        for (double& seconds : *table) {
+            // Longer ones are multiples already, and their number of ticks might not be finite.
+            if (const double ticks = seconds / problem.tick_s; ticks < 0x1p53) seconds = std::nearbyint(ticks) * problem.tick_s;
+        }
     }
+}
+
+[[noreturn]] void fail_uncountable(const Op& op, const Device& device) {
+    throw PlacementError("op \"" + op.name + "\" would take longer than can be counted on device \"" + device.name +
+                         "\"; its FLOPs or bytes are too many, or the device is too slow");
 }
 
 /// What a device gives beyond the seconds of its ops. `states`: numbers that the optimizer keeps beside each parameter.
@@ -191,7 +206,10 @@ void fill_devices(Problem& problem, const ProblemOptions& options, double states
             // Rounded up to parts that add up exactly.
             if (streams)
                 problem.op_share.push_back(std::ldexp(std::ceil(std::ldexp(device_share(*problem.graph, op, device, states), 20)), -20));
-            if (problem.accumulates) problem.accumulate_s.push_back(accumulation_s(problem.graph->op(op), *problem.graph, device));
+            if (!problem.accumulates) continue;
+            const double time_s = accumulation_s(problem.graph->op(op), *problem.graph, device);
+            if (!(time_s <= kLongestS)) fail_uncountable(problem.graph->op(op), device);
+            problem.accumulate_s.push_back(time_s);
         }
     }
 }
@@ -213,13 +231,14 @@ void fill_tensors(Problem& problem) {
     }
 
     std::vector<TensorId> reads;
+    std::vector<OpId> last_reader(problem.tensors, kInvalidOp);
     problem.input_begin.assign(1, 0);
     problem.consumer_begin.assign(problem.tensors + 1, 0);
     for (OpId op = 0; op < problem.ops; ++op) {
         reads.clear();
         for (const TensorRef& ref : graph.op(op).inputs) {
             const TensorId tensor = problem.output_begin[ref.op] + ref.output;
-            if (std::ranges::find(reads, tensor) == reads.end()) reads.push_back(tensor);
+            if (std::exchange(last_reader[tensor], op) != op) reads.push_back(tensor);
         }
         for (const TensorId tensor : reads) ++problem.consumer_begin[tensor + 1];
         problem.input.insert(problem.input.end(), reads.begin(), reads.end());
@@ -246,6 +265,10 @@ void fill_routes(Problem& problem, const Machine& machine) {
     std::vector<Channel> classes;
     problem.crossing = machine.crossing();
     for (Channel channel : machine.channels()) {
+        if (channel.latency_s > kLongestS) {
+            throw PlacementError("a message on channel \"" + channel.name +
+                                 "\" would take longer than can be counted; its latency is too large");
+        }
         problem.channel_latency_s.push_back(channel.latency_s);
         channel.name.clear();
         const auto known = std::ranges::find(classes, channel);
@@ -258,7 +281,7 @@ void fill_routes(Problem& problem, const Machine& machine) {
         for (const Tensor& tensor : op.outputs) {
             for (const Channel& channel : classes) {
                 const double time_s = tensor.transfer_s ? *tensor.transfer_s : transfer_time_s(channel, static_cast<double>(tensor.bytes));
-                if (!std::isfinite(time_s)) {
+                if (!(time_s <= kLongestS)) {
                     throw PlacementError("the output of op \"" + op.name +
                                          "\" would take longer to send than can be counted; it is too large, or a channel is too slow");
                 }
@@ -341,10 +364,7 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph, 
     for (OpId op = 0; op < problem->ops; ++op) {
         for (const Device& device : problem->machine->devices()) {
             const double time_s = options.cost.model->op_time_s(ops, op, device, states);
-            if (!std::isfinite(time_s)) {
-                throw PlacementError("op \"" + ops.op(op).name + "\" would take longer than can be counted on device \"" + device.name +
-                                     "\"; its FLOPs or bytes are too many, or the device is too slow");
-            }
+            if (!(time_s <= kLongestS)) fail_uncountable(ops.op(op), device);
             problem->op_time_s.push_back(time_s);
         }
         // The sum of the gradients stays from batch to batch.

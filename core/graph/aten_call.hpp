@@ -13,11 +13,12 @@ namespace placewright {
 
 /// A call whose sizes are known. Values are named once.
 struct AtenCall {
-    /// By the name that the operator's schema gives it. Numbers that are not whole, texts and the like are left out.
+    /// By the name that the operator's schema gives it. Numbers that are not whole and the like are left out.
     struct Argument {
         std::string name;
         std::vector<std::string> values{};     ///< tensors, those of a list in order
         std::vector<std::int64_t> integers{};  ///< true and false are 1 and 0
+        std::string text{};
     };
     struct Output {
         std::string name;  ///< empty: nobody reads it

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <unordered_map>
 
 #include "core/graph/kinds.hpp"
@@ -46,6 +47,38 @@ std::optional<double> convolution(const OpShapes& op) {
 std::optional<double> transposed_convolution(const OpShapes& op) {
     if (op.inputs.size() < 2 || op.inputs[1].size() < 2) return {};
     return 2 * elements(op.inputs[0]) * elements(std::span(op.inputs[1]).subspan(1));
+}
+
+/// A product and a sum for each combination of the indices of two operands; the dimensions of "..." are the same ones from the right.
+std::optional<double> einsum(const OpShapes& op) {
+    std::map<int, std::int64_t> extents;
+    std::size_t operand = 0, begin = 0;
+    const std::string_view terms = op.equation.substr(0, op.equation.find("->"));
+    for (bool more = true; more; ++operand) {
+        const std::size_t end = std::min(terms.find(',', begin), terms.size());
+        std::vector<int> labels;
+        std::size_t dots = 0, unnamed_at = 0;
+        for (const char c : terms.substr(begin, end - begin)) {
+            if (c == '.') {
+                ++dots;
+                unnamed_at = labels.size();
+            } else if (c != ' ') {
+                labels.push_back(c);
+            }
+        }
+        if (operand >= op.inputs.size() || (dots != 0 && dots != 3)) return {};
+        const Shape& shape = op.inputs[operand];
+        if (dots == 0 ? shape.size() != labels.size() : shape.size() < labels.size()) return {};
+        for (int unnamed = static_cast<int>(shape.size() - labels.size()); unnamed > 0; --unnamed)
+            labels.insert(labels.begin() + static_cast<std::ptrdiff_t>(unnamed_at++), -unnamed);
+        for (std::size_t i = 0; i < labels.size(); ++i) extents[labels[i]] = std::max(extents[labels[i]], shape[i]);
+        more = end < terms.size();
+        begin = end + 1;
+    }
+    if (operand != 2 || op.inputs.size() != 2) return {};
+    double combinations = 1;
+    for (const auto& [label, extent] : extents) combinations *= static_cast<double>(extent);
+    return 2 * combinations;
 }
 
 /// Rows of operand `kOperand` times columns of the next.
@@ -113,6 +146,7 @@ Formula formula(std::string_view kind) {
         {"addmm", product<1>},
         {"baddbmm", product<1>},
         {"bilinear", bilinear},
+        {"einsum", einsum},
         {"scaled_dot_product_attention", attention},
         {"embedding", none},
         {"embedding_bag", each_input<1>},

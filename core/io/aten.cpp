@@ -251,6 +251,7 @@ Program::Node aten_node(const AtenCall& call, const std::function<const Tensor*(
         const auto groups = integers(call, "groups");
         if (groups.size() == 1 && groups[0] != 1) node.attributes["groups"] = std::to_string(groups[0]);
     }
+    if (const auto* equation = argument(call, "equation")) node.equation = equation->text;
     for (const char* name : {"dim", "normalized_shape", "output_size"}) {
         const auto* const found = argument(call, name);
         if (found == nullptr || found->integers.empty()) continue;

@@ -331,6 +331,8 @@ private:
             integers->for_each_item([&](const JsonValue& item) { argument.integers.push_back(item.whole()); });
         } else if (const auto truth = arg.find("as_bool")) {
             argument.integers.push_back(truth->truth() ? 1 : 0);
+        } else if (const auto text = arg.find("as_string")) {
+            argument.text = text->text();
         } else if (const auto symbol = arg.find("as_sym_int")) {
             add_symbolic(*symbol, argument.integers);
         } else if (const auto symbols = arg.find("as_sym_ints")) {

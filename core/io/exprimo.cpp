@@ -3,6 +3,8 @@
 #include <array>
 #include <functional>
 #include <limits>
+#include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -570,8 +572,9 @@ Machine read_exprimo_machine(const JsonFile& file) {
         devices.push_back(std::move(device));
     });
 
-    std::vector<Route> routes;
     const auto count = static_cast<std::int64_t>(devices.size());
+    std::map<std::pair<DeviceId, DeviceId>, ChannelId> listed;
+    std::vector<std::set<std::pair<DeviceId, DeviceId>>> joined(channels.size());
     for (std::size_t from = 0; from < devices.size(); ++from) {
         std::vector<bool> reached(devices.size(), false);
         reached[from] = true;
@@ -581,7 +584,10 @@ Machine read_exprimo_machine(const JsonFile& file) {
             // Nothing is ever sent from a device to itself; some of Exprimo's files list it.
             if (to == from) return;
             reached[to] = true;
-            routes.push_back({static_cast<DeviceId>(from), static_cast<DeviceId>(to), {static_cast<ChannelId>(channel)}});
+            const std::pair pair(static_cast<DeviceId>(from), static_cast<DeviceId>(to));
+            if (!listed.emplace(pair, static_cast<ChannelId>(channel)).second)
+                neighbour.fail("is listed twice, expected one channel to every other device");
+            joined[static_cast<std::size_t>(channel)].insert(std::minmax(pair.first, pair.second));
         });
         const auto missing = static_cast<std::size_t>(std::find(reached.begin(), reached.end(), false) - reached.begin());
         if (missing < devices.size()) {
@@ -590,6 +596,15 @@ Machine read_exprimo_machine(const JsonFile& file) {
                 .fail("has no channel from " + in_quotes(devices[from].name) + " to " + in_quotes(devices[missing].name) + " (device " +
                       std::to_string(missing) + "), expected one to every other device");
         }
+    }
+    std::vector<Route> routes;
+    for (const auto& [pair, channel] : listed) {
+        const auto [from, to] = pair;
+        const ChannelId back = listed.at({to, from});
+        Route route{from, to, {channel}};
+        // The link of each end, unless it is one for each direction between these two alone.
+        if (back != channel && (joined[channel].size() > 1 || joined[back].size() > 1)) route.channels.push_back(back);
+        routes.push_back(std::move(route));
     }
     return build_machine(file, root.text_or("name", file.path().stem().string()), std::move(devices), std::move(channels),
                          std::move(routes));

@@ -266,28 +266,6 @@ double product(const std::vector<std::int64_t>& extents) {
     return result;
 }
 
-/// Two FLOPs for each combination of the indices of two operands ("bhid,bhjd->bhij").
-std::optional<double> einsum_flops(const std::string& equation, const std::vector<std::vector<std::int64_t>>& operands) {
-    if (operands.size() != 2) return {};
-    std::vector<std::string> terms(1);
-    for (const char c : equation.substr(0, equation.find("->"))) {
-        if (c == ' ') continue;
-        if (c == ',')
-            terms.emplace_back();
-        else
-            terms.back() += c;
-    }
-    if (terms.size() != operands.size()) return {};
-    std::map<char, std::int64_t> extents;
-    for (std::size_t i = 0; i < terms.size(); ++i) {
-        if (terms[i].size() != operands[i].size()) return {};  // "..." among them
-        for (std::size_t k = 0; k < terms[i].size(); ++k) extents[terms[i][k]] = std::max(extents[terms[i][k]], operands[i][k]);
-    }
-    double flops = 2;
-    for (const auto& [index, extent] : extents) flops *= static_cast<double>(extent);
-    return flops;
-}
-
 /// All steps and directions of X (steps x batch x features) with R (directions x gates * hidden x hidden), counted as flops.hpp says.
 std::optional<double> recurrent_flops(std::string_view kind, const OnnxScope& scope, const NodeProto& node) {
     if (node.input_size() < 3) return {};
@@ -688,7 +666,7 @@ private:
         for (const std::string& output : node.output()) {
             if (auto shape = scope.shape(output)) outputs.push_back(*std::move(shape));
         }
-        return forward_flops({op.kind, inputs, outputs, op.window});
+        return forward_flops({op.kind, inputs, outputs, op.window, op.equation});
     }
 
     std::optional<double> run_body(const NodeProto& node, OnnxScope& scope, int depth) {
@@ -887,9 +865,8 @@ private:
         } else if (type == "Sum") {
             if (const auto shape = output_shape()) op.flops = product(*shape) * std::max(0, node.input_size() - 1);
         } else if (type == "Einsum") {
-            std::vector<std::vector<std::int64_t>> operands;
-            for (int i = 0; i < node.input_size(); ++i) operands.push_back(shape_of(i).value_or(std::vector<std::int64_t>{}));
-            if (const onnx::AttributeProto* equation = find_attribute(node, "equation")) op.flops = einsum_flops(equation->s(), operands);
+            const onnx::AttributeProto* equation = find_attribute(node, "equation");
+            if (equation != nullptr) op.equation = equation->s();
         } else if (type == "Resize" || type == "Upsample") {
             const auto from = shape_of(0), to = output_shape();
             if (from && to) op.flops = interpolation_flops(node, *from, *to);

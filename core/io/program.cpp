@@ -280,6 +280,7 @@ private:
         op.scope = node.scope;
         op.in_place = node.in_place;
         op.attributes = std::move(node.attributes);
+        if (!node.equation.empty()) op.attributes["equation"] = Json(clean(node.equation)).dump();
         std::vector<Shape> operands;
         Held held;
         std::vector<std::size_t> indices;
@@ -326,7 +327,7 @@ private:
             op.outputs.push_back(*node.outputs[i].tensor);
             if (node.outputs[i].tensor->shape) shapes.push_back(*node.outputs[i].tensor->shape);
         }
-        if (const auto flops = node.flops ? node.flops : forward_flops({op.kind, operands, shapes, node.window})) {
+        if (const auto flops = node.flops ? node.flops : forward_flops({op.kind, operands, shapes, node.window, node.equation})) {
             op.flops = *flops;
         } else {
             network_.estimated.push_back({clean(op.name), clean(op.kind)});

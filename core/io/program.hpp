@@ -34,6 +34,7 @@ struct Program {
         std::vector<std::string> inputs{};  ///< values and parameters, in the order of the kind's functional form (flops.hpp)
         std::vector<Value> outputs{};
         std::int64_t window = 1;        ///< OpShapes::window
+        std::string equation{};         ///< OpShapes::equation
         std::optional<double> flops{};  ///< where the reader knows better than forward_flops
         bool in_place = false;
         std::map<std::string, std::string> attributes{};  ///< JSON text by key

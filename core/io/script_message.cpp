@@ -46,7 +46,7 @@ Json of(const ScriptedProgram& program) {
     for (const AtenCall& call : program.calls) {
         Json arguments = Json::array(), outputs = Json::array();
         for (const AtenCall::Argument& argument : call.arguments)
-            arguments.push_back({{"name", argument.name}, {"values", argument.values}, {"integers", argument.integers}});
+            arguments.push_back({{"name", argument.name}, {"values", argument.values}, {"integers", argument.integers}, {"text", argument.text}});
         for (const AtenCall::Output& output : call.outputs) outputs.push_back(described(output.name, output.tensor.value()));
         json["calls"].push_back(
             {{"op", call.op}, {"scope", call.scope}, {"arguments", std::move(arguments)}, {"outputs", std::move(outputs)}});
@@ -62,7 +62,7 @@ ScriptedProgram program_in(const Json& json) {
     for (const Json& one : json.at("calls")) {
         AtenCall call{one.at("op"), one.at("scope"), {}, {}};
         for (const Json& argument : one.at("arguments"))
-            call.arguments.push_back({argument.at("name"), argument.at("values"), argument.at("integers")});
+            call.arguments.push_back({argument.at("name"), argument.at("values"), argument.at("integers"), argument.at("text")});
         for (const Json& output : one.at("outputs")) call.outputs.push_back({output.at("name"), tensor_in(output)});
         program.calls.push_back(std::move(call));
     }

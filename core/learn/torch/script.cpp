@@ -813,6 +813,7 @@ private:
             if (value.isInt()) argument.integers = {value.toInt()};
             if (value.isBool()) argument.integers = {value.toBool() ? 1 : 0};
             if (value.isIntList()) argument.integers = value.toIntVector();
+            if (value.isString()) argument.text = value.toStringRef();
             call.arguments.push_back(std::move(argument));
         }
         for (const at::Tensor& tensor : fresh) {
