@@ -98,7 +98,7 @@ Graph modules(std::size_t count, std::size_t width, std::size_t length, Random& 
     return builder.build();
 }
 
-std::shared_ptr<const Problem> random_problem(const Setting& setting, std::uint64_t seed) {
+std::shared_ptr<const Problem> untied_problem(const Setting& setting, std::uint64_t seed) {
     Random random(seed * 104729 + 3);
     ProblemOptions options;
     options.memory = setting.memory;
@@ -113,6 +113,14 @@ std::shared_ptr<const Problem> random_problem(const Setting& setting, std::uint6
     const auto graph_of = setting.network ? test::random_network : test::random_graph;
     Graph graph = graph_of(seed, 2 + random.index(120), 1 + random.index(3), trained ? Training::implicit : Training::none);
     return test::problem(setting.own_steps ? test::with_phases(graph, seed) : std::move(graph), machine, options);
+}
+
+/// Every fourth with many ties.
+std::shared_ptr<const Problem> random_problem(const Setting& setting, std::uint64_t seed) {
+    auto problem = untied_problem(setting, seed);
+    if (seed % 4 != 0) return problem;
+    Random random(seed);
+    return test::with_whole_seconds(*problem, random);
 }
 
 class TestDelta : public QObject {

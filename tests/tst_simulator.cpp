@@ -261,21 +261,6 @@ Placement random_placement(const Problem& problem, Random& random) {
     return placement;
 }
 
-/// Times in whole seconds, so that many events tie.
-std::shared_ptr<const Problem> with_whole_seconds(const Problem& problem, Random& random) {
-    Problem whole = problem;
-    whole.tick_s = 1;
-    for (double& time : whole.op_time_s) time = static_cast<double>(random.index(3));
-    for (double& time : whole.accumulate_s) time = static_cast<double>(random.index(2));
-    // Channels of one class have one latency.
-    for (double& latency : whole.channel_latency_s) latency = latency > 0 ? 1 : 0;
-    for (std::size_t i = 0; i < whole.transfer_s.size(); ++i) {
-        const auto channel = std::ranges::find(whole.channel_class, i % whole.channel_classes) - whole.channel_class.begin();
-        whole.transfer_s[i] = whole.channel_latency_s[static_cast<std::size_t>(channel)] + static_cast<double>(random.index(2));
-    }
-    return std::make_shared<const Problem>(std::move(whole));
-}
-
 /// Small and large, wide and narrow, for inference and training, one batch and many. Every fourth with many ties.
 Case random_case(const Setting& setting, std::uint64_t seed) {
     Random random(seed * 7919 + 1);
@@ -291,7 +276,7 @@ Case random_case(const Setting& setting, std::uint64_t seed) {
     if (setting.own_phases) graph = test::with_phases(graph, seed);
     Case c;
     c.problem = test::problem(std::move(graph), test::with_features(test::random_machine(seed), seed, setting.machine), options);
-    if (seed % 4 == 0) c.problem = with_whole_seconds(*c.problem, random);
+    if (seed % 4 == 0) c.problem = test::with_whole_seconds(*c.problem, random);
     c.placement = random_placement(*c.problem, random);
     c.options.order = setting.order;
     if (random.chance(0.6)) {

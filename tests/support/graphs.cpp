@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "core/base/random.hpp"
-
 namespace placewright::test {
 namespace {
 
@@ -258,6 +256,20 @@ Machine with_features(const Machine& machine, std::uint64_t seed, const MachineF
 
 std::shared_ptr<const Problem> problem(Graph graph, Machine machine, const ProblemOptions& options) {
     return make_problem(std::make_shared<const Graph>(std::move(graph)), std::make_shared<const Machine>(std::move(machine)), options);
+}
+
+std::shared_ptr<const Problem> with_whole_seconds(const Problem& problem, Random& random) {
+    Problem whole = problem;
+    whole.tick_s = 1;
+    for (double& time : whole.op_time_s) time = static_cast<double>(random.index(3));
+    for (double& time : whole.accumulate_s) time = static_cast<double>(random.index(2));
+    // Channels of one class have one latency.
+    for (double& latency : whole.channel_latency_s) latency = latency > 0 ? 1 : 0;
+    for (std::size_t i = 0; i < whole.transfer_s.size(); ++i) {
+        const auto channel = std::ranges::find(whole.channel_class, i % whole.channel_classes) - whole.channel_class.begin();
+        whole.transfer_s[i] = whole.channel_latency_s[static_cast<std::size_t>(channel)] + static_cast<double>(random.index(2));
+    }
+    return std::make_shared<const Problem>(std::move(whole));
 }
 
 }  // namespace placewright::test

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "core/base/random.hpp"
 #include "core/cost/problem.hpp"
 #include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
@@ -50,5 +51,8 @@ struct MachineFeatures {
 Machine with_features(const Machine& machine, std::uint64_t seed, const MachineFeatures& features);
 
 std::shared_ptr<const Problem> problem(Graph graph, Machine machine, const ProblemOptions& options = {});
+
+/// Times in whole seconds, drawn at random, so that many events tie.
+std::shared_ptr<const Problem> with_whole_seconds(const Problem& problem, Random& random);
 
 }  // namespace placewright::test
