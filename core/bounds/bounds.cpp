@@ -166,12 +166,12 @@ std::vector<Bound> quick_bounds(const Problem& problem, const Goal& goal, const 
         bounds = block_latency_bounds(problem);
     } else {
         bounds = lower_bounds(problem, options);
-        const double split_s = split_path_s(problem, options);
-        bounds.push_back({"split-path", split_s,
-                          std::isfinite(split_s)
-                              ? "the critical path, cut into runs on one device whose parameters fit it, with the cheapest "
-                                "transfers where they end and around what must be elsewhere"
-                              : "no device can hold some op"});
+        if (const auto split_s = split_path_s(problem, options))
+            bounds.push_back({"split-path", *split_s,
+                              std::isfinite(*split_s)
+                                  ? "the critical path, cut into runs on one device whose parameters fit it, with the cheapest "
+                                    "transfers where they end and around what must be elsewhere"
+                                  : "no device can hold some op"});
     }
     std::ranges::stable_sort(bounds, std::ranges::greater{}, &Bound::value_s);
     return bounds;

@@ -56,10 +56,13 @@ public:
         }
     }
 
-    double seconds() {
+    std::optional<double> seconds() {
         const Backbone spine(problem_, fastest_s_);
-        find_segments(spine);
         const std::size_t length = spine.backbone.size();
+        // A second or two.
+        constexpr double kMostSteps = 2e8;
+        if (static_cast<double>(length) * static_cast<double>(length + problem_.groups) * problem_.devices > kMostSteps) return {};
+        find_segments(spine);
         best_s_.assign(length, kNever);
         std::vector<DeviceId> distinct;
         for (DeviceId device = 0; device < problem_.devices; ++device) {
@@ -225,8 +228,10 @@ std::vector<double> least_transfers_s(const Problem& problem) {
     return seconds;
 }
 
-double split_path_s(const Problem& problem, const SimulationOptions& options) {
-    return SplitPath(problem, options).seconds() * rounds_a_batch(options);
+std::optional<double> split_path_s(const Problem& problem, const SimulationOptions& options) {
+    const auto seconds = SplitPath(problem, options).seconds();
+    if (!seconds) return {};
+    return *seconds * rounds_a_batch(options);
 }
 
 StepProgramme::StepProgramme(const Problem& problem, const SimulationOptions& options) : choices_(problem.groups) {

@@ -3,6 +3,7 @@
 // transfers of a placement come to when queues cost nothing.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -17,13 +18,14 @@ namespace placewright {
 /// By tensor: what its transfer between any two different devices takes at least.
 std::vector<double> least_transfers_s(const Problem& problem);
 
-/// The critical path when memory forces it to change devices. Infinity: nothing fits.
+/// The critical path when memory forces it to change devices. Infinity: nothing fits. Nothing: it would take too long to tell, as of some
+/// ten thousand ops in a row.
 ///
 /// The backbone (core/bounds/backbone.hpp) is cut into runs on one device. Within a run ops between two of the backbone can be elsewhere,
 /// which takes the longest path through them and the cheapest transfer on their way there and back; the parameters of all others must fit
 /// the device. That is bounded run by run with a price for memory (Lagrange). Where a run ends, each path to the next one has a transfer.
 /// By dynamic programming over the runs; rounds of batches follow each other as for the critical path. O(backbone * groups * devices).
-double split_path_s(const Problem& problem, const SimulationOptions& options);
+std::optional<double> split_path_s(const Problem& problem, const SimulationOptions& options);
 
 /// Step time as an integer programme: which device has which group; a step takes at least the work of each device, and the longest path
 /// with a transfer, the cheapest from that device, wherever producer and reader are apart; parameters fit. A relaxation: it knows nothing
