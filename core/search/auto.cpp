@@ -63,6 +63,8 @@ constexpr OpId kMostOpsForPrograms = 1500;
 constexpr std::int64_t kMostIdeals = 2000;
 /// The same where it is exact, or nearly.
 constexpr std::int64_t kMostIdealsForLoad = 40'000, kMostIdealsForLatency = 20'000;
+/// Of the same algorithm: where devices are unlike, each ideal has many.
+constexpr std::int64_t kMostStates = 200'000, kMostStatesByFormula = 4'000'000;
 constexpr std::int64_t kShortestCooling = 100;
 /// Share of the evaluations for the annealing that follows the goal's formula, each of which stands for many moves.
 constexpr double kLoadAnnealingShare = 0.8;
@@ -233,10 +235,18 @@ private:
 
     void next_builder() {
         builder_ = nullptr;
-        if (!builders_.empty()) {
+        while (!builders_.empty()) {
             const AlgorithmInfo info = std::move(builders_.back());
             builders_.pop_back();
-            builder_ = made(info, info.id == "ideals-dp" ? OptionValues{{"max_ideals", most_ideals()}} : OptionValues{});
+            OptionValues values;
+            if (info.id == "ideals-dp")
+                values = {{"max_ideals", most_ideals()}, {"max_states", by_formula() ? kMostStatesByFormula : kMostStates}};
+            try {
+                builder_ = made(info, std::move(values));
+            } catch (const OptionError&) {
+                // Too much for it: the others go on.
+                continue;
+            }
             return;
         }
         if (!cpus_ && options_.cpus == "if-needed" && !fits_without_cpus()) {
