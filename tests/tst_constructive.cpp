@@ -492,6 +492,20 @@ private Q_SLOTS:
         QCOMPARE(result.progress.evaluations, std::uint64_t{200});
     }
 
+    /// The same as if nothing had been, once it may go on.
+    void what_takes_long_can_be_stopped() {
+        const ProblemPtr problem = test::problem(test::random_graph(3, 20, 2), test::uniform_machine(3));
+        std::stop_source stop;
+        stop.request_stop();
+        for (const char* id : {"ideals-dp", "m-sct", "scotch", "auto"}) {
+            const auto optimizer = find_algorithm(id)->make({problem, 1, {}}, {}), other = find_algorithm(id)->make({problem, 1, {}}, {});
+            optimizer->stop_on(stop.get_token());
+            QVERIFY2(optimizer->ask(1).empty(), id);
+            optimizer->stop_on({});
+            QVERIFY2(std::ranges::equal(optimizer->ask(1), other->ask(1)), id);
+        }
+    }
+
     void goals_are_what_searches_minimise() {
         const ProblemPtr problem = test::problem(test::random_graph(5, 12), machine_with_cpu(3));
         const Goal& goal = *find_goal("max-load");

@@ -88,10 +88,10 @@ public:
     }
 
     std::span<const Placement> ask(std::size_t limit) override {
-        while (true) {
+        while (!stop().stop_requested()) {
             if (builder_) {
                 if (propose(*builder_, limit)) return open_;
-                next_builder();
+                if (!stop().stop_requested()) next_builder();
                 continue;
             }
             if (left_ == 0 && !next_search()) return {};
@@ -104,6 +104,7 @@ public:
             // What searches that forget nothing repeat turn after turn is all that there is.
             if (++fruitless_turns_ == kMostFruitlessTurns) return {};
         }
+        return {};
     }
 
     const Placement* base() const override { return builder_ ? nullptr : searches_[turn_].optimizer->base(); }
@@ -165,10 +166,11 @@ private:
     /// Lets the optimizer propose until there is something that has no score, which then is in open_. False when it has nothing more to
     /// propose or has long been repeating itself.
     bool propose(Optimizer& optimizer, std::size_t limit) {
+        optimizer.stop_on(stop());
         for (std::size_t i = 0; i < kMostRepeats; ++i) {
             const std::span<const Placement> proposed = optimizer.ask(limit);
             if (proposed.empty()) {
-                exhausted_ = true;
+                exhausted_ = !stop().stop_requested();
                 return false;
             }
             open_.clear();

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <stop_token>
 
 #include "core/search/algorithm_infos.hpp"
 #include "core/search/choices.hpp"
@@ -74,35 +75,6 @@ public:
         find_classes();
         find_states(options.max_states);
         max_ideals_ = std::min(options.max_ideals, options.max_states / states_);
-    }
-
-    Placement placement() {
-        find_ideals();
-        const double least_s = for_latency_ ? path_s_.front() : least_average();
-        double most_s = least_s;
-        for (const DeviceClass& device : classes_) {
-            for (std::size_t i = 0; i < bundles_.size(); ++i) most_s += bundles_[i].readers * device.read_s[i] + device.write_s[i];
-            for (const double part_s : device.part_s) most_s += std::isfinite(part_s) ? part_s : 0;
-        }
-        for (double share = 0.02; least_s * (1 + share) < most_s; share *= 2) {
-            if (solve(least_s * (1 + share))) return read_off();
-        }
-        if (solve(most_s)) return read_off();
-        // Nothing fits the memory.
-        for (DeviceClass& device : classes_) device.limit_bytes = kNever;
-        return solve(most_s) ? read_off() : choices_.on_one_device(choices_.fastest_first().front());
-    }
-
-private:
-    struct Entry {
-        double value_s = kNever;  ///< the largest load so far, or the latency
-        std::uint32_t from = 0;
-        std::uint32_t state = 0;
-        std::uint32_t device_class = 0;
-    };
-
-    void find_ideals() {
-        lattice_ = ideals(parts_, max_ideals_);
         for (std::size_t part = 0; part < parts_.size(); ++part) {
             double least_s = kNever;
             for (const DeviceClass& device : classes_) least_s = std::min(least_s, device.part_s[part]);
@@ -118,13 +90,48 @@ private:
             bytes_.push_back(bytes);
         }
         total_s_ = std::accumulate(reference_s_.begin(), reference_s_.end(), 0.0);
+        inside_.assign(bundles_.size(), 0);
+        has_producer_.assign(bundles_.size(), false);
+    }
+
+    /// Nothing when it was stopped.
+    std::optional<Placement> placement(const std::stop_token& stop) {
+        stop_ = stop;
+        find_ideals();
+        const double least_s = for_latency_ ? path_s_.front() : least_average();
+        double most_s = least_s;
+        for (const DeviceClass& device : classes_) {
+            for (std::size_t i = 0; i < bundles_.size(); ++i) most_s += bundles_[i].readers * device.read_s[i] + device.write_s[i];
+            for (const double part_s : device.part_s) most_s += std::isfinite(part_s) ? part_s : 0;
+        }
+        for (double share = 0.02; least_s * (1 + share) < most_s; share *= 2) {
+            if (solve(least_s * (1 + share))) return read_off();
+            if (stop_.stop_requested()) return {};
+        }
+        if (solve(most_s)) return read_off();
+        if (stop_.stop_requested()) return {};
+        // Nothing fits the memory.
+        for (DeviceClass& device : classes_) device.limit_bytes = kNever;
+        if (solve(most_s)) return read_off();
+        if (stop_.stop_requested()) return {};
+        return choices_.on_one_device(choices_.fastest_first().front());
+    }
+
+private:
+    struct Entry {
+        double value_s = kNever;  ///< the largest load so far, or the latency
+        std::uint32_t from = 0;
+        std::uint32_t state = 0;
+        std::uint32_t device_class = 0;
+    };
+
+    void find_ideals() {
+        lattice_ = ideals(parts_, max_ideals_, stop_);
         left_s_.assign(lattice_.size(), total_s_);
         for (std::uint32_t ideal = 0; ideal < lattice_.size(); ++ideal) {
             for (const auto& [part, next] : lattice_.above(ideal)) left_s_[next] = left_s_[ideal] - reference_s_[part];
         }
         find_paths();
-        inside_.assign(bundles_.size(), 0);
-        has_producer_.assign(bundles_.size(), false);
     }
 
     void find_bundles() {
@@ -251,6 +258,7 @@ private:
         return high_s;
     }
 
+    /// False as well when it was stopped.
     bool solve(double threshold_s) {
         threshold_s_ = threshold_s;
         for (DeviceClass& device : classes_) device.most_absorbed_s = absorbed_s(device, threshold_s);
@@ -268,6 +276,7 @@ private:
             loads_.resize((parts_.size() + 1) * open_classes_.size());
             std::fill_n(loads_.begin(), open_classes_.size(), Load{});
             extend(ideal, -1, loads_.data());
+            if (stop_.stop_requested()) return false;
         }
         const auto ends = std::span(table_).last(states_);
         return std::ranges::min(ends, {}, &Entry::value_s).value_s < kNever;
@@ -318,6 +327,7 @@ private:
     void extend(std::uint32_t ideal, std::int64_t last, Load* loads) {
         const std::size_t classes = open_classes_.size();
         for (const auto& [part, next] : lattice_.above(ideal)) {
+            if (stop_.stop_requested()) return;
             if (static_cast<std::int64_t>(part) <= last) continue;
             Load* const more = loads + classes;
             for (std::size_t i = 0; i < classes; ++i) {
@@ -392,6 +402,7 @@ private:
     double total_s_ = 0;
     std::vector<double> path_s_;  ///< [ideal]: reference time of the longest path outside of it
 
+    std::stop_token stop_;
     double threshold_s_ = 0;
     std::vector<Entry> table_;  ///< [ideal * states + state]
     std::uint32_t source_ = 0;
@@ -410,9 +421,8 @@ AlgorithmInfo ideals_dp_algorithm() {
             schema().infos(), [](const SearchContext& context, const OptionValues& values) {
                 const IdealsOptions options = schema().parse(values);
                 const bool for_latency = context.goal != nullptr && context.goal->evaluate == block_latency;
-                auto program = std::make_shared<IdealsProgram>(DeviceChoices(context.problem, options.allow_cpu), options, for_latency);
-                // Once: its table is not kept.
-                return propose_until_fits([program](double) mutable { return std::exchange(program, nullptr)->placement(); }, 1);
+                const auto program = std::make_shared<IdealsProgram>(DeviceChoices(context.problem, options.allow_cpu), options, for_latency);
+                return propose_until_fits([program](double, const std::stop_token& stop) { return program->placement(stop); }, 1);
             }};
 }
 
