@@ -25,8 +25,13 @@ double quick_incumbent_s(const Job& job, double seconds, std::stop_token stop) {
     for (const char* id : kSearches) {
         const AlgorithmInfo& algorithm = *find_algorithm(id);
         OptionValues options;
-        if (algorithm.id == "ideals-dp") options["max_ideals"] = std::int64_t{5'000};
-        const auto optimizer = algorithm.make({job.problem, 1, seeds, {}, job.goal, job.simulation}, options);
+        if (algorithm.id == "ideals-dp") options = {{"max_ideals", std::int64_t{5'000}}, {"max_states", std::int64_t{1'000'000}}};
+        std::unique_ptr<Optimizer> optimizer;
+        try {
+            optimizer = algorithm.make({job.problem, 1, seeds, {}, job.goal, job.simulation}, options);
+        } catch (const OptionError&) {
+            continue;  // too much for it
+        }
         const SearchResult result = run_search(*optimizer, *evaluator, {1'000'000'000, seconds / 2}, stop);
         if (!result.progress.best_placement) continue;
         seeds.push_back(*result.progress.best_placement);

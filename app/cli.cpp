@@ -210,7 +210,7 @@ void print_found(const Job& job, const Found& found) {
               << "best " << (job.goal->is_step_time() ? "" : std::string(job.goal->title) + ' ') << format_seconds(best.step_time_s);
     // Bounds hold for what fits, and a device that cannot hold everything is nothing to compare with.
     if (best.fits && found.lower_bound_s > 0) {
-        std::cout << ", at most " << percent(std::max(0.0, best.step_time_s / found.lower_bound_s - 1)) << " above optimal (bound "
+        std::cout << ", at most " << format_count(whole_percent(best.step_time_s / found.lower_bound_s - 1)) << " % above optimal (bound "
                   << format_seconds(found.lower_bound_s) << ')';
     }
     if (job.goal->is_step_time() && best.fits && job.single_device_fits && best.step_time_s > 0) {

@@ -2,6 +2,7 @@
 #include "app/codesign_command.hpp"
 
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <unistd.h>
 
@@ -52,15 +53,25 @@ Json counts_json(const Design& design, const Catalogue& catalogue) {
 /// "design-1.machine.json" and "design-1.placement.json", and so on.
 std::vector<std::pair<Path, Path>> write_designs(const CodesignResult& result, const CodesignArguments& arguments) {
     std::vector<std::pair<Path, Path>> files;
+    const auto files_of = [&](std::size_t point) {
+        const std::string stem = "design-" + std::to_string(point);
+        return std::pair(Path(arguments.out) / (stem + ".machine.json"), Path(arguments.out) / (stem + ".placement.json"));
+    };
     for (std::size_t i = 0; i < result.front.size(); ++i) {
         const DesignPoint& point = result.front[i];
-        const std::string stem = "design-" + std::to_string(i + 1);
-        files.emplace_back(Path(arguments.out) / (stem + ".machine.json"), Path(arguments.out) / (stem + ".placement.json"));
+        files.push_back(files_of(i + 1));
         write_machine(*point.machine, files.back().first);
         PlacementFile about;
         about.predicted = PlacementFile::Prediction{point.score.step_time_s, {}, {}, point.score.fits};
         about.produced_by = {arguments.algorithm, arguments.seed, arguments.evaluations, {}};
         write_placement(point.placement, *point.problem, about, files.back().second);
+    }
+    // What is left of a longer front that was written there before would look like a part of this one.
+    for (std::size_t point = files.size() + 1;; ++point) {
+        const auto [machine, placement] = files_of(point);
+        std::error_code ignored;
+        const bool had_machine = std::filesystem::remove(machine, ignored), had_placement = std::filesystem::remove(placement, ignored);
+        if (!had_machine && !had_placement) break;
     }
     return files;
 }

@@ -52,6 +52,7 @@ std::vector<Case> load_cases(const CompareArguments& arguments, const std::vecto
             item.compared.title = item.job.problem->graph->name() + " on " + machine_name;
             item.compared.labels = {network, machine.empty() ? machine_name : machine};
             item.compared.contestants = contestants;
+            item.compared.goal = item.job.goal;
             if (item.job.single_device_fits) item.compared.one_device_s = item.job.single_device_s;
             cases.push_back(std::move(item));
         }
@@ -64,6 +65,7 @@ void run_case(const CompareArguments& arguments, const Job& job, ComparedCase& c
               const std::stop_token& stop) {
     ComparisonTask task{job.problem, job.simulation,        job.objective,    starting_placements(job), compared.contestants,
                         {},          arguments.evaluations, arguments.threads};
+    task.goal = job.goal;
     task.seeds.resize(arguments.seeds);
     std::iota(task.seeds.begin(), task.seeds.end(), 1);
     const ProgressLine line(place);
@@ -93,7 +95,7 @@ Json standing_json(const ComparedCase& compared, const Standing& standing) {
         const SearchProgress& end = run->progress;
         runs.push_back({{"seed", run->seed},
                         {"score_s", end.best.seconds},
-                        {"step_time_s", end.best.step_time_s},
+                        {value_name(*compared.goal), end.best.step_time_s},
                         {"fits", end.best.fits},
                         {"evaluations", end.evaluations},
                         {"simulations", end.simulations},
@@ -154,7 +156,7 @@ bool nothing_fits(const ComparedCase& compared) {
 }  // namespace
 
 void CompareArguments::add_to(CLI::App& command) {
-    job.add_to(command, goals().first(1));
+    job.add_to(command, goals());
     command.get_option("GRAPH")->description("Network file, or name of a shipped one; or several with commas");
     command.get_option("--machine")->description("Machine file, or shipped one; or several with commas");
     command.add_option("--algorithms", algorithms, "What is compared (see algorithms), with commas")->required()->type_name("A,B,...");

@@ -58,6 +58,12 @@ std::optional<double> speedup(const ComparedCase& compared, const Standing& stan
     return *compared.one_device_s / standing.score_s.mean;
 }
 
+std::string value_name(const Goal& goal) {
+    std::string name = std::string(goal.id) + "_s";
+    std::ranges::replace(name, '-', '_');
+    return name;
+}
+
 std::string p_text(double p) {
     return p < 0.001 ? "<0.001" : printf_text("%.3f", p);
 }
@@ -80,9 +86,8 @@ std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared
 }
 
 std::string runs_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases) {
-    std::string value_name = std::string(cases.empty() ? goals().front().id : cases.front().goal->id) + "_s";
-    std::ranges::replace(value_name, '-', '_');
-    std::string text = csv_line(label_names, {"algorithm", "seed", "score_s", value_name, "fits", "evaluations", "simulations", "wall_s",
+    const Goal& goal = cases.empty() ? goals().front() : *cases.front().goal;
+    std::string text = csv_line(label_names, {"algorithm", "seed", "score_s", value_name(goal), "fits", "evaluations", "simulations", "wall_s",
                                               "evaluations_to_near", "seconds_to_near"});
     for (const ComparedCase& compared : cases) {
         for (const ComparedRun& run : compared.runs) {

@@ -33,6 +33,9 @@ std::optional<double> speedup(const ComparedCase& compared, const Standing& stan
 std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared);
 inline constexpr std::string_view kStandingAlignment = "lrrrlrr";
 
+/// What tables and JSON call the goal's value: "step_time_s", "max_load_s".
+std::string value_name(const Goal& goal);
+
 /// A line a run. `label_names`: headings of the labels. All cases have the same goal.
 std::string runs_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases);
 /// A line a point of each learning curve.

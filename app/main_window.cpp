@@ -1058,7 +1058,7 @@ void MainWindow::showBound() {
         }
         // It says nothing of placements that do not fit.
         if (score.fits) {
-            const double percent = std::ceil((score.step_time_s / bound->value_s - 1) * 100 - 1e-6);
+            const double percent = whole_percent(score.step_time_s / bound->value_s - 1);
             status += percent > 0 ? tr(" (at most %1 % above optimal)").arg(percent, 0, 'f', 0) : tr(" (optimal)");
         }
         m_boundStatus->setText(status);

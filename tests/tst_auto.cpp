@@ -115,6 +115,29 @@ private Q_SLOTS:
                 QVERIFY2(found_s <= built_s, qPrintable(QString("%1, seed %2").arg(id).arg(seed)));
             }
         }
+        // With the dozens of placements of those that cut the graph.
+        for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+            const ProblemPtr problem = test::problem(test::random_graph(seed, 40, 3, Training::implicit), test::uniform_machine(4));
+            for (const std::uint64_t evaluations : {100, 200, 500}) {
+                const double found_s = search("auto", problem, evaluations, seed).progress.best.seconds;
+                for (const char* id : {"ideals-dp", "scotch", "metis"}) {
+                    OptionValues values;
+                    if (id == std::string_view("ideals-dp")) values["max_ideals"] = std::int64_t{2000};
+                    const double built_s = search(id, problem, evaluations, seed, values).progress.best.seconds;
+                    QVERIFY2(found_s <= built_s, qPrintable(QString("%1, seed %2, %3").arg(id).arg(seed).arg(evaluations)));
+                }
+            }
+        }
+    }
+
+    // Of 64 equal devices one is enough to know what one can do.
+    void equal_devices_are_tried_once() {
+        for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+            const ProblemPtr problem = test::problem(test::random_graph(seed, 40, 3), test::uniform_machine(64));
+            const double found_s = search("auto", problem, 12, seed).progress.best.seconds;
+            const double built_s = search("ideals-dp", problem, 1, seed, {{"max_ideals", std::int64_t{2000}}}).progress.best.seconds;
+            QVERIFY2(found_s <= built_s, qPrintable(QString("seed %1").arg(seed)));
+        }
     }
 
     void threads_change_nothing() {

@@ -128,6 +128,7 @@ private Q_SLOTS:
     void milpFindsTheLeastMaxLoad();
     void milpOfStepTime();
     void milpIsTheSameEveryTime();
+    void milpEndsWithTheTime();
     void milpRefusesBlockLatency();
 
     void goalsFollowMoves_data() { quickBoundsHold_data(); }
@@ -440,6 +441,17 @@ void TestCertificates::milpIsTheSameEveryTime() {
     QVERIFY(once.size() > again.size());
     QVERIFY(std::ranges::equal(std::span(once).first(again.size()), again));
     QVERIFY(once.back().second > 0);
+}
+
+/// The first relaxation alone takes far longer.
+void TestCertificates::milpEndsWithTheTime() {
+    const auto problem = test::problem(test::random_graph(3, 1500, 3), test::uniform_machine(8));
+    const auto optimizer = milp(problem, goals().front());
+    const auto evaluator = simulation_evaluator(problem, {}, {}, 1);
+    const SearchResult result = run_search(*optimizer, *evaluator, {20'000, 1});
+    QCOMPARE(result.end, SearchEnd::budget);
+    QVERIFY(result.progress.best_placement != nullptr);
+    QVERIFY2(result.progress.elapsed_s < 20, qPrintable(QString::number(result.progress.elapsed_s)));
 }
 
 void TestCertificates::milpRefusesBlockLatency() {

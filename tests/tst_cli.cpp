@@ -236,6 +236,8 @@ private Q_SLOTS:
 
     void compareJson();
     void compareText();
+    void compareGoals();
+    void codesignLeavesNoOldDesigns();
     void compareTables();
     void compareNothingFits();
     void compareInterrupted();
@@ -1318,6 +1320,31 @@ void TestCli::compareText() {
     // 8 ms is within 5 % of 7.7 ms.
     const QByteArray given = run(diamond("compare", {"--algorithms", "expert", "--seeds", "1", "--best-known", "0.0077"})).out;
     QVERIFY2(given.contains("best known 7.70 ms") && given.contains("1 of 1, half in 1"), given);
+}
+
+void TestCli::compareGoals() {
+    const QStringList load{"alexnet", "--machine", "4x-v100-pcie", "--objective", "max-load"};
+    const QJsonObject found = object_of(QStringList{"compare"} + load +
+                                        QStringList{"--algorithms", "ideals-dp,single-device", "--seeds", "1", "--evaluations", "20"});
+    const QJsonObject alone = object_of(QStringList{"optimize"} + load + QStringList{"--algorithm", "ideals-dp", "--evaluations", "20"});
+    const QJsonValue run = found["cases"][0]["algorithms"][0]["runs"][0];
+    QVERIFY(!run["step_time_s"].isDouble());
+    QCOMPARE(run["max_load_s"].toDouble(), alone["best"]["objective_s"].toDouble());
+    QVERIFY(run["max_load_s"].toDouble() < found["cases"][0]["algorithms"][1]["runs"][0]["max_load_s"].toDouble());
+}
+
+/// Of a longer front that was written there before.
+void TestCli::codesignLeavesNoOldDesigns() {
+    const QString folder = path("designs");
+    const QStringList arguments{"codesign", "alexnet", "--catalogue", "workstation-2021", "--budget", "3000", "--designs", "4",
+                                "--evaluations", "5", "--out", folder};
+    QCOMPARE(run(arguments).status, 0);
+    const QStringList files = QDir(folder).entryList(QDir::Files);
+    QVERIFY(!files.isEmpty());
+    const QString next = folder + "/design-" + QString::number(files.size() / 2 + 1);
+    for (const char* kind : {".machine.json", ".placement.json"}) QVERIFY(QFile::copy(folder + "/design-1" + kind, next + kind));
+    QCOMPARE(run(arguments).status, 0);
+    QCOMPARE(QDir(folder).entryList(QDir::Files), files);
 }
 
 void TestCli::compareTables() {

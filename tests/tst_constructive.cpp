@@ -471,6 +471,41 @@ private Q_SLOTS:
         QVERIFY(max_load(*wide, only_proposal("ideals-dp", wide)).seconds <= limited_s);
     }
 
+    /// Of 64 unlike devices each may be in use or not, by any set of ops.
+    void ideals_dp_refuses_too_many_unlike_devices() {
+        const Machine uniform = test::uniform_machine(64);
+        std::vector<Device> devices(uniform.devices().begin(), uniform.devices().end());
+        for (std::size_t i = 0; i < devices.size(); ++i) devices[i].peak_flops *= 1 + static_cast<double>(i) / 7;
+        const auto unlike = [&](std::size_t count) {
+            const Machine few = test::uniform_machine(count);
+            return Machine("unlike", {devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(count)},
+                           {few.channels().begin(), few.channels().end()}, {few.routes().begin(), few.routes().end()});
+        };
+        const ProblemPtr many = test::problem(test::chain(30), unlike(64));
+        QVERIFY_EXCEPTION_THROWN(find_algorithm("ideals-dp")->make({many, 1, {}}, {}), OptionError);
+        const ProblemPtr some = test::problem(test::chain(30), unlike(5));
+        QVERIFY_EXCEPTION_THROWN(find_algorithm("ideals-dp")->make({some, 1, {}}, {{"max_states", std::int64_t{31 * 32 - 1}}}), OptionError);
+        QCOMPARE(only_proposal("ideals-dp", some, {{"max_states", std::int64_t{31 * 32}}}), only_proposal("ideals-dp", some));
+        // The portfolio does without it.
+        const auto evaluator = simulation_evaluator(many, {}, {}, 1);
+        const SearchResult result = run_search(*find_algorithm("auto")->make({many, 1, {}, 200}, {}), *evaluator, {200});
+        QCOMPARE(result.progress.evaluations, std::uint64_t{200});
+    }
+
+    /// The same as if nothing had been, once it may go on.
+    void what_takes_long_can_be_stopped() {
+        const ProblemPtr problem = test::problem(test::random_graph(3, 20, 2), test::uniform_machine(3));
+        std::stop_source stop;
+        stop.request_stop();
+        for (const char* id : {"ideals-dp", "m-sct", "scotch", "auto"}) {
+            const auto optimizer = find_algorithm(id)->make({problem, 1, {}}, {}), other = find_algorithm(id)->make({problem, 1, {}}, {});
+            optimizer->stop_on(stop.get_token());
+            QVERIFY2(optimizer->ask(1).empty(), id);
+            optimizer->stop_on({});
+            QVERIFY2(std::ranges::equal(optimizer->ask(1), other->ask(1)), id);
+        }
+    }
+
     void goals_are_what_searches_minimise() {
         const ProblemPtr problem = test::problem(test::random_graph(5, 12), machine_with_cpu(3));
         const Goal& goal = *find_goal("max-load");

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <stop_token>
 #include <thread>
 
 #include <QtTest>
@@ -641,6 +642,40 @@ private Q_SLOTS:
         } optimizer;
         Scripted evaluator({1});
         QVERIFY_EXCEPTION_THROWN(run_search(optimizer, evaluator, {10}), std::logic_error);
+    }
+
+    /// An ask may take for ever.
+    void long_asks_end_with_the_search() {
+        class Slow final : public Optimizer {
+        public:
+            std::span<const Placement> ask(std::size_t) override {
+                if (std::exchange(first_, false)) return {&placement_, 1};
+                using namespace std::chrono_literals;
+                for (auto waited = 0ms; waited < 60s && !stop().stop_requested(); waited += 5ms) std::this_thread::sleep_for(5ms);
+                return {};
+            }
+            void tell(std::span<const Score>) override {}
+
+        private:
+            Placement placement_{0};
+            bool first_ = true;
+        };
+        Scripted timed_scores({3});
+        Slow timed;
+        const SearchResult late = run_search(timed, timed_scores, {10, 0.05});
+        QCOMPARE(late.end, SearchEnd::budget);
+        QCOMPARE(late.progress.best.seconds, 3.0);
+
+        Scripted scores({3});
+        Slow endless;
+        std::stop_source stop;
+        const std::jthread stopper([&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            stop.request_stop();
+        });
+        const SearchResult stopped = run_search(endless, scores, {10}, stop.get_token());
+        QCOMPARE(stopped.end, SearchEnd::cancelled);
+        QCOMPARE(stopped.progress.evaluations, std::uint64_t{1});
     }
 
     void simulations_are_counted_from_the_start_of_the_search() {

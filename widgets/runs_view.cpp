@@ -16,6 +16,7 @@
 #include <QTimer>
 
 #include "core/base/units.hpp"
+#include "core/bounds/bounds.hpp"
 #include "widgets/palette.hpp"
 #include "widgets/plot_style.hpp"
 
@@ -47,7 +48,7 @@ QString speedupText(const RunRow& row) {
 /// Rounded up, so that what it says is true. A placement that does not fit says nothing about the optimum.
 QString gapText(const RunRow& row) {
     if (row.gap < 0 || !row.fits) return {};
-    const double percent = std::ceil(row.gap * 100 - 1e-6);
+    const double percent = whole_percent(row.gap);
     return percent <= 0 ? RunsModel::tr("optimal") : RunsModel::tr("≤ %1 %").arg(percent, 0, 'f', 0);
 }
 

@@ -183,4 +183,9 @@ void prove_bounds(const Problem& problem, const Goal& goal, const SimulationOpti
     if (goal.is_step_time()) prove_step_time(problem, options, effort, found);
 }
 
+double whole_percent(double gap) {
+    constexpr double kNoise = 1e-6;
+    return std::max(0.0, std::ceil(gap * 100 - kNoise));
+}
+
 }  // namespace placewright

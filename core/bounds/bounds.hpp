@@ -30,4 +30,7 @@ struct BoundEffort {
 void prove_bounds(const Problem& problem, const Goal& goal, const SimulationOptions& options, const BoundEffort& effort,
                   const std::function<void(Bound)>& found);
 
+/// How much something is above optimal at most, in whole per cent: the gap (value / bound - 1) rounded up, but for the noise of floats.
+double whole_percent(double gap);
+
 }  // namespace placewright

@@ -16,7 +16,7 @@ public:
     std::span<const Placement> ask(std::size_t limit) override {
         if (next_ == asked_.size()) {
             if (trainer_.state().updates > 0 && trainer_.graphs().front().graph->choices.movable().empty()) return {};
-            draw();
+            if (!draw()) return {};
         }
         return std::span(asked_).subspan(next_, std::min(limit, asked_.size() - next_));
     }
@@ -52,11 +52,16 @@ private:
         return {design.policy, design.training, {std::move(item)}, context.seed, updates};
     }
 
-    void draw() {
+    /// False when it was stopped.
+    bool draw() {
         asked_.clear();
-        for (const Episode& episode : trainer_.begin()) asked_.insert(asked_.end(), episode.placements.begin(), episode.placements.end());
-        scores_.assign(asked_.size(), {});
+        scores_.clear();
         next_ = 0;
+        const std::span<const Episode> episodes = trainer_.begin(stop());
+        if (episodes.empty()) return false;
+        for (const Episode& episode : episodes) asked_.insert(asked_.end(), episode.placements.begin(), episode.placements.end());
+        scores_.assign(asked_.size(), {});
+        return true;
     }
 
     Trainer trainer_;

@@ -161,7 +161,7 @@ Episode Trainer::draw(std::uint32_t worker) const {
     return episode;
 }
 
-std::span<const Episode> Trainer::begin() {
+std::span<const Episode> Trainer::begin(const std::stop_token& stop) {
     if (drawn_) return episodes_;
     const std::uint32_t ranks = peers_ != nullptr ? peers_->size() : 1, rank = peers_ != nullptr ? peers_->rank() : 0;
     std::vector<std::uint32_t> workers;
@@ -170,8 +170,11 @@ std::span<const Episode> Trainer::begin() {
     }
     episodes_.assign(workers.size(), {});
     tbb::task_arena(static_cast<int>(threads_)).execute([&] {
-        tbb::parallel_for(std::size_t{0}, workers.size(), [&](std::size_t i) { episodes_[i] = draw(workers[i]); });
+        tbb::parallel_for(std::size_t{0}, workers.size(), [&](std::size_t i) {
+            if (!stop.stop_requested()) episodes_[i] = draw(workers[i]);
+        });
     });
+    if (stop.stop_requested()) return {};
     drawn_ = true;
     return episodes_;
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -118,8 +119,9 @@ public:
     /// placements these graphs do not allow.
     void restore(TrainingState state);
 
-    /// Draws the episodes of the next update, those of this process's workers. The same until finish().
-    std::span<const Episode> begin();
+    /// Draws the episodes of the next update, those of this process's workers. The same until finish(). Nothing if `stop` was requested
+    /// before all were drawn.
+    std::span<const Episode> begin(const std::stop_token& stop = {});
 
     /// Scores of the placements of begin(), by episode. Moves the weights. The state stays as it is if peers throw.
     void finish(std::span<const std::vector<Score>> scores);

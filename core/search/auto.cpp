@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <unordered_map>
 #include <utility>
@@ -63,6 +65,8 @@ constexpr OpId kMostOpsForPrograms = 1500;
 constexpr std::int64_t kMostIdeals = 2000;
 /// The same where it is exact, or nearly.
 constexpr std::int64_t kMostIdealsForLoad = 40'000, kMostIdealsForLatency = 20'000;
+/// Of the same algorithm: where devices are unlike, each ideal has many.
+constexpr std::int64_t kMostStates = 200'000, kMostStatesByFormula = 4'000'000;
 constexpr std::int64_t kShortestCooling = 100;
 /// Share of the evaluations for the annealing that follows the goal's formula, each of which stands for many moves.
 constexpr double kLoadAnnealingShare = 0.8;
@@ -86,10 +90,10 @@ public:
     }
 
     std::span<const Placement> ask(std::size_t limit) override {
-        while (true) {
+        while (!stop().stop_requested()) {
             if (builder_) {
                 if (propose(*builder_, limit)) return open_;
-                next_builder();
+                if (!stop().stop_requested()) next_builder();
                 continue;
             }
             if (left_ == 0 && !next_search()) return {};
@@ -102,6 +106,7 @@ public:
             // What searches that forget nothing repeat turn after turn is all that there is.
             if (++fruitless_turns_ == kMostFruitlessTurns) return {};
         }
+        return {};
     }
 
     const Placement* base() const override { return builder_ ? nullptr : searches_[turn_].optimizer->base(); }
@@ -163,10 +168,11 @@ private:
     /// Lets the optimizer propose until there is something that has no score, which then is in open_. False when it has nothing more to
     /// propose or has long been repeating itself.
     bool propose(Optimizer& optimizer, std::size_t limit) {
+        optimizer.stop_on(stop());
         for (std::size_t i = 0; i < kMostRepeats; ++i) {
             const std::span<const Placement> proposed = optimizer.ask(limit);
             if (proposed.empty()) {
-                exhausted_ = true;
+                exhausted_ = !stop().stop_requested();
                 return false;
             }
             open_.clear();
@@ -197,9 +203,10 @@ private:
         optimizer.tell(told_);
     }
 
-    std::unique_ptr<Optimizer> made(const AlgorithmInfo& info, OptionValues values, std::vector<Placement> seeds = {}) {
+    std::unique_ptr<Optimizer> made(const AlgorithmInfo& info, OptionValues values, std::uint64_t seed,
+                                    std::vector<Placement> seeds = {}) const {
         values["allow_cpu"] = cpus_;
-        return info.make({context_.problem, random_.bits(), std::move(seeds), {}, context_.goal, context_.simulation}, values);
+        return info.make({context_.problem, seed, std::move(seeds), {}, context_.goal, context_.simulation}, values);
     }
 
     bool by_formula() const { return context_.goal != nullptr && !context_.goal->is_step_time(); }
@@ -209,23 +216,50 @@ private:
         return context_.goal->evaluate == max_load ? kMostIdealsForLoad : kMostIdealsForLatency;
     }
 
+    /// Placements on one device, of those alike one.
+    static std::vector<Placement> on_each_sort_of_device(const DeviceChoices& choices) {
+        const Problem& problem = choices.problem();
+        const auto is_alike = [&](DeviceId a, DeviceId b) {
+            Device device = problem.machine->device(a);
+            device.name = problem.machine->device(b).name;
+            if (!(device == problem.machine->device(b)) || problem.memory_limit_bytes[a] != problem.memory_limit_bytes[b]) return false;
+            // What must be elsewhere has its routes, and times may be measured.
+            for (GroupId group = 0; group < problem.groups; ++group) {
+                if (!choices.allows(group, a) || !choices.allows(group, b)) return false;
+                if (problem.group_time_s(group, a) != problem.group_time_s(group, b)) return false;
+            }
+            return true;
+        };
+        std::vector<DeviceId> sorts;
+        std::vector<Placement> placements;
+        for (const DeviceId device : choices.fastest_first()) {
+            if (std::ranges::any_of(sorts, [&](DeviceId other) { return is_alike(device, other); })) continue;
+            sorts.push_back(device);
+            placements.push_back(choices.on_one_device(device));
+        }
+        return placements;
+    }
+
     void begin_building(bool cpus) {
         cpus_ = cpus;
         const DeviceChoices choices(context_.problem, cpus);
-        std::vector<Placement> first = first_placements(choices, seeds_, "best", random_);
-        for (Placement& alone : choices.on_each_device()) first.push_back(std::move(alone));
+        // The last one comes first: those that propose next to nothing, so that few evaluations are enough for them, then dozens.
+        const auto add = [&](AlgorithmInfo info, OptionValues values = {}) {
+            // As the algorithm alone would do it.
+            builders_.push_back([this, info = std::move(info), values = std::move(values)] { return made(info, values, context_.seed); });
+        };
+        // They know nothing of a formula.
+        if (!by_formula()) add(metis_algorithm());
+        builders_.push_back([splits = first_placements(choices, {}, "best", random_)] { return propose_in_turn(splits); });
+        if (!by_formula()) add(scotch_algorithm());
+        if (context_.problem->ops <= kMostOpsForPrograms) add(m_sct_algorithm());
+        add(ideals_dp_algorithm(),
+            {{"max_ideals", most_ideals()}, {"max_states", by_formula() ? kMostStatesByFormula : kMostStates}});
+        for (const AlgorithmInfo& info : {pipedream_algorithm(), m_etf_algorithm(), m_topo_algorithm(), heft_algorithm(), expert_algorithm()})
+            add(info);
+        std::vector<Placement> first = seeds_;
+        std::ranges::move(on_each_sort_of_device(choices), std::back_inserter(first));
         builder_ = propose_in_turn(std::move(first));
-        // The last one comes first.
-        if (!by_formula()) {
-            // They know nothing of a formula. They propose dozens of placements: where there are few evaluations, the others come first.
-            builders_.push_back(metis_algorithm());
-            builders_.push_back(scotch_algorithm());
-        }
-        if (context_.problem->ops <= kMostOpsForPrograms) builders_.push_back(m_sct_algorithm());
-        for (AlgorithmInfo& info : std::vector{ideals_dp_algorithm(), pipedream_algorithm(), m_etf_algorithm(), m_topo_algorithm(),
-                                               heft_algorithm(), expert_algorithm()}) {
-            builders_.push_back(std::move(info));
-        }
         movable_ = choices.movable().size();
         placements_ = 1;
         for (const GroupId group : choices.movable()) placements_ *= static_cast<double>(choices.of(group).size());
@@ -233,11 +267,15 @@ private:
 
     void next_builder() {
         builder_ = nullptr;
-        if (!builders_.empty()) {
-            const AlgorithmInfo info = std::move(builders_.back());
+        while (!builders_.empty()) {
+            const auto make = std::move(builders_.back());
             builders_.pop_back();
-            builder_ = made(info, info.id == "ideals-dp" ? OptionValues{{"max_ideals", most_ideals()}} : OptionValues{});
-            return;
+            try {
+                builder_ = make();
+                return;
+            } catch (const OptionError&) {
+                // Too much for it: the others go on.
+            }
         }
         if (!cpus_ && options_.cpus == "if-needed" && !fits_without_cpus()) {
             begin_building(true);
@@ -264,7 +302,7 @@ private:
         built_.clear();
         exhausted_ = false;
         const auto add = [&](const AlgorithmInfo& info, OptionValues values, double fixed_share = 0) {
-            searches_.push_back({made(info, std::move(values), seeds), fixed_share});
+            searches_.push_back({made(info, std::move(values), random_.bits(), seeds), fixed_share});
         };
         if (placements_ <= kMostToTryAll) {
             add(linear_search_algorithm(), {});
@@ -344,8 +382,8 @@ private:
     std::size_t movable_ = 0;
     double placements_ = 1;
 
-    std::vector<AlgorithmInfo> builders_;  ///< still to come, the next one last
-    std::unique_ptr<Optimizer> builder_;   ///< null when all are through
+    std::vector<std::function<std::unique_ptr<Optimizer>()>> builders_;  ///< still to come, the next one last
+    std::unique_ptr<Optimizer> builder_;                                 ///< null when all are through
     std::vector<Built> built_;
 
     std::vector<Search> searches_;

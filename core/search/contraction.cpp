@@ -174,7 +174,7 @@ Contraction contract(const DeviceChoices& choices) {
     return result;
 }
 
-bool add_all_ideals(const Contraction& parts, std::size_t most, IdealLattice& lattice) {
+bool add_all_ideals(const Contraction& parts, std::size_t most, const std::stop_token& stop, IdealLattice& lattice) {
     const std::size_t words = lattice.words_;
     std::vector<std::uint64_t>& bits = lattice.bits_;
     const auto words_of = [&](std::uint32_t ideal) { return std::span(bits).subspan(ideal * words, words); };
@@ -192,6 +192,7 @@ bool add_all_ideals(const Contraction& parts, std::size_t most, IdealLattice& la
     bits.assign(words, 0);
     known.insert(0);
     for (std::uint32_t ideal = 0; ideal * words < bits.size(); ++ideal) {
+        if (stop.stop_requested()) return false;
         lattice.begin_.push_back(lattice.above_.size());
         for (std::uint32_t part = 0; part < parts.size(); ++part) {
             if (lattice.contains(ideal, part)) continue;
@@ -210,10 +211,10 @@ bool add_all_ideals(const Contraction& parts, std::size_t most, IdealLattice& la
     return true;
 }
 
-IdealLattice ideals(const Contraction& parts, std::size_t most) {
+IdealLattice ideals(const Contraction& parts, std::size_t most, const std::stop_token& stop) {
     IdealLattice lattice;
     lattice.words_ = parts.size() / 64 + 1;
-    if (add_all_ideals(parts, most, lattice)) return lattice;
+    if (add_all_ideals(parts, most, stop, lattice)) return lattice;
 
     lattice = IdealLattice();
     lattice.words_ = parts.size() / 64 + 1;

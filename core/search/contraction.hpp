@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -37,8 +38,8 @@ public:
     }
 
 private:
-    friend IdealLattice ideals(const Contraction& parts, std::size_t most);
-    friend bool add_all_ideals(const Contraction& parts, std::size_t most, IdealLattice& lattice);
+    friend IdealLattice ideals(const Contraction& parts, std::size_t most, const std::stop_token& stop);
+    friend bool add_all_ideals(const Contraction& parts, std::size_t most, const std::stop_token& stop, IdealLattice& lattice);
 
     std::size_t words_ = 0;
     std::vector<std::uint64_t> bits_;
@@ -46,7 +47,8 @@ private:
     std::vector<std::pair<std::uint32_t, std::uint32_t>> above_;
 };
 
-/// All ideals, or if there are more than `most` those that are a beginning of the order of the parts.
-IdealLattice ideals(const Contraction& parts, std::size_t most);
+/// All ideals, or if there are more than `most`, or a stop is requested before they are found, those that are a beginning of the order of
+/// the parts.
+IdealLattice ideals(const Contraction& parts, std::size_t most, const std::stop_token& stop = {});
 
 }  // namespace placewright

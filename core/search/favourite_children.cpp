@@ -3,6 +3,7 @@
 #include <numeric>
 #include <optional>
 
+#include <coin/ClpEventHandler.hpp>
 #include <coin/ClpSimplex.hpp>
 #include <coin/CoinPackedMatrix.hpp>
 
@@ -75,8 +76,23 @@ private:
     std::vector<double> factor_, lower_;
 };
 
+class StopHandler : public ClpEventHandler {
+public:
+    explicit StopHandler(std::stop_token stop) : stop_(std::move(stop)) {}
+
+    int event(Event event) override {
+        constexpr int kGoOn = -1, kStop = 1;
+        return event == endOfIteration && stop_.stop_requested() ? kStop : kGoOn;
+    }
+    ClpEventHandler* clone() const override { return new StopHandler(*this); }
+
+private:
+    std::stop_token stop_;
+};
+
 /// [edge]: x of the linear programme; nothing if that takes too long. Columns are the edges, the starts, and the end of all.
-std::optional<std::vector<double>> relaxed(const std::vector<double>& times_s, const std::vector<Edge>& edges, std::uint32_t iterations) {
+std::optional<std::vector<double>> relaxed(const std::vector<double>& times_s, const std::vector<Edge>& edges, std::uint32_t iterations,
+                                           const std::stop_token& stop) {
     const std::size_t end = edges.size() + times_s.size();
     // In units of the mean time, so that the tolerances of the solver mean the same for all graphs.
     double unit_s = std::accumulate(times_s.begin(), times_s.end(), 0.0) / static_cast<double>(times_s.size());
@@ -113,6 +129,8 @@ std::optional<std::vector<double>> relaxed(const std::vector<double>& times_s, c
     lp.setLogLevel(0);
     rows.load_into(lp, upper, cost);
     lp.setMaximumIterations(static_cast<int>(iterations));
+    const StopHandler handler(stop);
+    lp.passInEventHandler(&handler);
     lp.dual();
     if (!lp.isProvenOptimal()) return {};
     return std::vector<double>(lp.primalColumnSolution(), lp.primalColumnSolution() + edges.size());
@@ -120,7 +138,7 @@ std::optional<std::vector<double>> relaxed(const std::vector<double>& times_s, c
 
 }  // namespace
 
-std::vector<OpId> favourite_children(const DeviceChoices& choices, const FavouriteOptions& options) {
+std::vector<OpId> favourite_children(const DeviceChoices& choices, const FavouriteOptions& options, const std::stop_token& stop) {
     const Problem& problem = choices.problem();
     const std::vector<double> transfers_s = mean_transfers_s(problem, choices.fastest_first());
     const std::vector<double> times_s = mean_op_times_s(choices);
@@ -129,7 +147,7 @@ std::vector<OpId> favourite_children(const DeviceChoices& choices, const Favouri
     std::iota(order.begin(), order.end(), std::size_t{0});
 
     if (options.favourite == "lp") {
-        if (const auto x = relaxed(times_s, edges, options.lp_iterations)) {
+        if (const auto x = relaxed(times_s, edges, options.lp_iterations, stop)) {
             std::erase_if(order, [&](std::size_t i) { return (*x)[i] >= options.threshold; });
             std::ranges::stable_sort(order, {}, [&](std::size_t i) { return (*x)[i]; });
             return match(problem.ops, edges, order);

@@ -101,7 +101,7 @@ AlgorithmInfo heft_algorithm() {
             schema().infos(), [](const SearchContext& context, const OptionValues& values) {
                 const HeftOptions options = schema().parse(values);
                 return propose_until_fits([options, choices = DeviceChoices(context.problem, options.allow_cpu)](
-                                              double memory_share) { return heft(choices, options, memory_share).placement; },
+                                              double memory_share, const std::stop_token&) { return heft(choices, options, memory_share).placement; },
                                           options.memory_filter ? options.attempts : 1);
             }};
 }

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <stop_token>
 
 #include "core/search/algorithm_infos.hpp"
 #include "core/search/choices.hpp"
@@ -25,6 +26,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 
 struct IdealsOptions {
     std::size_t max_ideals = 200'000;
+    std::size_t max_states = 50'000'000;
     bool allow_cpu = true;
 };
 
@@ -34,6 +36,9 @@ const OptionSchema<IdealsOptions>& schema() {
         OptionSchema<Options>{}
             .add("max_ideals", &Options::max_ideals, 1, 10'000'000,
                  "Sets of ops closed under predecessors to look at; where a graph has more, only those of one topological order count.")
+            .add("max_states", &Options::max_states, 1, 1'000'000'000,
+                 "Such sets times the ways to choose how many devices of each sort are in use (of n alike n + 1, so 2^n of n unlike ones), "
+                 "each of which takes 24 bytes. Fewer sets are looked at to stay below.")
             .add("allow_cpu", &Options::allow_cpu, kAllowCpuHelp);
     return schema;
 }
@@ -63,14 +68,13 @@ struct Bundle {
 /// enough; the rest takes at least its longest path. Exact where nothing is worth doing at the same time.
 class IdealsProgram {
 public:
-    IdealsProgram(const DeviceChoices& choices, const IdealsOptions& options, bool for_latency)
-        : choices_(choices),
-          problem_(choices.problem()),
-          for_latency_(for_latency),
-          parts_(contract(choices)),
-          lattice_(ideals(parts_, options.max_ideals)) {
+    /// Throws OptionError where even the ideals of one order have more than max_states states.
+    IdealsProgram(DeviceChoices choices, const IdealsOptions& options, bool for_latency)
+        : choices_(std::move(choices)), problem_(choices_.problem()), for_latency_(for_latency), parts_(contract(choices_)) {
         find_bundles();
         find_classes();
+        find_states(options.max_states);
+        max_ideals_ = std::min(options.max_ideals, options.max_states / states_);
         for (std::size_t part = 0; part < parts_.size(); ++part) {
             double least_s = kNever;
             for (const DeviceClass& device : classes_) least_s = std::min(least_s, device.part_s[part]);
@@ -86,16 +90,14 @@ public:
             bytes_.push_back(bytes);
         }
         total_s_ = std::accumulate(reference_s_.begin(), reference_s_.end(), 0.0);
-        left_s_.assign(lattice_.size(), total_s_);
-        for (std::uint32_t ideal = 0; ideal < lattice_.size(); ++ideal) {
-            for (const auto& [part, next] : lattice_.above(ideal)) left_s_[next] = left_s_[ideal] - reference_s_[part];
-        }
-        find_paths();
         inside_.assign(bundles_.size(), 0);
         has_producer_.assign(bundles_.size(), false);
     }
 
-    Placement placement() {
+    /// Nothing when it was stopped.
+    std::optional<Placement> placement(const std::stop_token& stop) {
+        stop_ = stop;
+        find_ideals();
         const double least_s = for_latency_ ? path_s_.front() : least_average();
         double most_s = least_s;
         for (const DeviceClass& device : classes_) {
@@ -104,11 +106,15 @@ public:
         }
         for (double share = 0.02; least_s * (1 + share) < most_s; share *= 2) {
             if (solve(least_s * (1 + share))) return read_off();
+            if (stop_.stop_requested()) return {};
         }
         if (solve(most_s)) return read_off();
+        if (stop_.stop_requested()) return {};
         // Nothing fits the memory.
         for (DeviceClass& device : classes_) device.limit_bytes = kNever;
-        return solve(most_s) ? read_off() : choices_.on_one_device(choices_.fastest_first().front());
+        if (solve(most_s)) return read_off();
+        if (stop_.stop_requested()) return {};
+        return choices_.on_one_device(choices_.fastest_first().front());
     }
 
 private:
@@ -118,6 +124,15 @@ private:
         std::uint32_t state = 0;
         std::uint32_t device_class = 0;
     };
+
+    void find_ideals() {
+        lattice_ = ideals(parts_, max_ideals_, stop_);
+        left_s_.assign(lattice_.size(), total_s_);
+        for (std::uint32_t ideal = 0; ideal < lattice_.size(); ++ideal) {
+            for (const auto& [part, next] : lattice_.above(ideal)) left_s_[next] = left_s_[ideal] - reference_s_[part];
+        }
+        find_paths();
+    }
 
     void find_bundles() {
         std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, std::size_t> index;
@@ -173,9 +188,19 @@ private:
                 alike->devices.push_back(id);
             }
         }
+    }
+
+    void find_states(std::size_t most) {
+        const std::size_t least_ideals = parts_.size() + 1;
         for (const DeviceClass& device : classes_) {
             stride_.push_back(device.never_short ? 0 : states_);
-            if (!device.never_short) states_ *= device.devices.size() + 1;
+            if (device.never_short) continue;
+            const std::size_t counts = device.devices.size() + 1;
+            if (states_ > most / least_ideals / counts)
+                throw OptionError("max_states = " + std::to_string(most) + " is too small for " + std::to_string(classes_.size()) +
+                                  " sorts of devices and a chain of " + std::to_string(parts_.size()) +
+                                  " parts, raise it, leave out devices or take another algorithm");
+            states_ *= counts;
         }
     }
 
@@ -233,6 +258,7 @@ private:
         return high_s;
     }
 
+    /// False as well when it was stopped.
     bool solve(double threshold_s) {
         threshold_s_ = threshold_s;
         for (DeviceClass& device : classes_) device.most_absorbed_s = absorbed_s(device, threshold_s);
@@ -250,6 +276,7 @@ private:
             loads_.resize((parts_.size() + 1) * open_classes_.size());
             std::fill_n(loads_.begin(), open_classes_.size(), Load{});
             extend(ideal, -1, loads_.data());
+            if (stop_.stop_requested()) return false;
         }
         const auto ends = std::span(table_).last(states_);
         return std::ranges::min(ends, {}, &Entry::value_s).value_s < kNever;
@@ -300,6 +327,7 @@ private:
     void extend(std::uint32_t ideal, std::int64_t last, Load* loads) {
         const std::size_t classes = open_classes_.size();
         for (const auto& [part, next] : lattice_.above(ideal)) {
+            if (stop_.stop_requested()) return;
             if (static_cast<std::int64_t>(part) <= last) continue;
             Load* const more = loads + classes;
             for (std::size_t i = 0; i < classes; ++i) {
@@ -357,14 +385,15 @@ private:
         return placement;
     }
 
-    const DeviceChoices& choices_;
+    DeviceChoices choices_;
     const Problem& problem_;
     bool for_latency_;
     Contraction parts_;
+    std::size_t max_ideals_ = 0;
     IdealLattice lattice_;
     std::vector<DeviceClass> classes_;
     std::vector<std::size_t> stride_;  ///< [class]: what one more device of it adds to a state
-    std::size_t states_ = 1;
+    std::size_t states_ = 1;           ///< of an ideal
     std::vector<Bundle> bundles_;
     std::vector<std::vector<std::pair<std::size_t, bool>>> touched_;  ///< [part]: bundles, and whether it produces them
     std::vector<double> reference_s_;                                 ///< [part]: the least time on any device
@@ -373,6 +402,7 @@ private:
     double total_s_ = 0;
     std::vector<double> path_s_;  ///< [ideal]: reference time of the longest path outside of it
 
+    std::stop_token stop_;
     double threshold_s_ = 0;
     std::vector<Entry> table_;  ///< [ideal * states + state]
     std::uint32_t source_ = 0;
@@ -391,9 +421,8 @@ AlgorithmInfo ideals_dp_algorithm() {
             schema().infos(), [](const SearchContext& context, const OptionValues& values) {
                 const IdealsOptions options = schema().parse(values);
                 const bool for_latency = context.goal != nullptr && context.goal->evaluate == block_latency;
-                return propose_until_fits([options, for_latency, choices = DeviceChoices(context.problem, options.allow_cpu)](
-                                              double) { return IdealsProgram(choices, options, for_latency).placement(); },
-                                          1);
+                const auto program = std::make_shared<IdealsProgram>(DeviceChoices(context.problem, options.allow_cpu), options, for_latency);
+                return propose_until_fits([program](double, const std::stop_token& stop) { return program->placement(stop); }, 1);
             }};
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -64,8 +65,8 @@ struct FavouriteOptions {
 ///   the smallest first. An LP that takes more than `lp_iterations` is given up for "heaviest";
 /// - "heaviest": edges by the time of their transfer, longest first, while neither end has one (equals in the order of the graph);
 /// - "longest": for each op the consumer with the longest way to the end, transfer included, that is not taken.
-/// Edges within a group do not count: their ends are together anyway. Times are means.
-std::vector<OpId> favourite_children(const DeviceChoices& choices, const FavouriteOptions& options);
+/// Edges within a group do not count: their ends are together anyway. Times are means. A stop ends the LP as too many iterations do.
+std::vector<OpId> favourite_children(const DeviceChoices& choices, const FavouriteOptions& options, const std::stop_token& stop = {});
 
 /// The options of earliest_task_first, for the algorithms that are built on it.
 template <class Options>

@@ -18,7 +18,7 @@ AlgorithmInfo m_etf_algorithm() {
             schema().infos(), [](const SearchContext& context, const OptionValues& values) {
                 const EarliestTaskOptions options = schema().parse(values);
                 return propose_until_fits(
-                    [options, choices = DeviceChoices(context.problem, options.allow_cpu)](double memory_share) {
+                    [options, choices = DeviceChoices(context.problem, options.allow_cpu)](double memory_share, const std::stop_token&) {
                         return earliest_task_first(choices, options, {}, memory_share).placement;
                     },
                     options.memory_filter ? options.attempts : 1);

@@ -30,10 +30,16 @@ AlgorithmInfo m_sct_algorithm() {
             schema().infos(), [](const SearchContext& context, const OptionValues& values) {
                 const SctOptions options = schema().parse(values);
                 DeviceChoices choices(context.problem, options.allow_cpu);
-                auto favourites = favourite_children(choices, options);
+                std::optional<std::vector<OpId>> favourites;
                 return propose_until_fits(
-                    [options, choices = std::move(choices), favourites = std::move(favourites)](double memory_share) {
-                        return earliest_task_first(choices, options, favourites, memory_share).placement;
+                    [options, choices = std::move(choices), favourites](
+                        double memory_share, const std::stop_token& stop) mutable -> std::optional<Placement> {
+                        if (!favourites) {
+                            auto found = favourite_children(choices, options, stop);
+                            if (stop.stop_requested()) return {};
+                            favourites = std::move(found);
+                        }
+                        return earliest_task_first(choices, options, *favourites, memory_share).placement;
                     },
                     options.memory_filter ? options.attempts : 1);
             }};

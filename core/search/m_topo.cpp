@@ -69,7 +69,7 @@ AlgorithmInfo m_topo_algorithm() {
             schema().infos(), [](const SearchContext& context, const OptionValues& values) {
                 const TopoOptions options = schema().parse(values);
                 return propose_until_fits([options, choices = DeviceChoices(context.problem, options.allow_cpu)](
-                                              double memory_share) { return topological_fill(choices, options, memory_share); },
+                                              double memory_share, const std::stop_token&) { return topological_fill(choices, options, memory_share); },
                                           options.attempts);
             }};
 }

@@ -39,13 +39,15 @@ struct Model {
     std::function<Placement(std::span<const double>)> placement;
 };
 
-Model make_model(const Problem& problem, bool for_max_load, const SimulationOptions& simulation, double cutoff_s) {
+Model make_model(const Problem& problem, bool for_max_load, const SimulationOptions& simulation, double cutoff_s,
+                 const std::stop_token& stop) {
     const auto of = [](auto programme) {
         return Model{programme.programme(), programme.unit_s(), [=](std::span<const double> x) { return programme.placement(x); }};
     };
     if (!for_max_load) return of(StepProgramme(problem, simulation));
     const LoadModel loads = load_model(problem);
-    return of(LoadProgramme(loads, cut_loads(loads, balanced_load_s(loads, own_loads(loads)).value_or(0)), cutoff_s));
+    const double average_s = balanced_load_s(loads, own_loads(loads), stop).value_or(0);
+    return of(LoadProgramme(loads, cut_loads(loads, average_s, std::numeric_limits<std::size_t>::max(), stop), cutoff_s));
 }
 
 /// The solver has a thread of its own, but only one of the two ever runs: it goes on for a step with each ask.
@@ -86,8 +88,12 @@ public:
                 paused_.release();
             });
         }
-        paused_.acquire();
+        {
+            const std::stop_callback end(stop(), [this] { solver_.request_stop(); });
+            paused_.acquire();
+        }
         if (error_) std::rethrow_exception(error_);
+        if (stop().stop_requested() && !found_) return {};
         if (found_) incumbent_ = *std::exchange(found_, {});
         batch_ = {incumbent_};
         return batch_;
@@ -106,7 +112,8 @@ public:
 
 private:
     void solve(std::stop_token stop) {
-        const Model model = make_model(*problem_, for_max_load_, simulation_, cutoff_s_);
+        const Model model = make_model(*problem_, for_max_load_, simulation_, cutoff_s_, stop);
+        if (stop.stop_requested()) return;
         const auto take = [&](double bound, std::optional<std::span<const double>> x) {
             // A bound in the solver's tolerance; the cutoff itself is exact.
             const double bound_s = bound * model.unit_s >= cutoff_s_ ? cutoff_s_ : within_tolerance(bound) * model.unit_s;

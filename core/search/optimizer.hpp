@@ -8,8 +8,10 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/cost/problem.hpp"
@@ -69,6 +71,9 @@ public:
     /// whatever the number of threads. Valid until tell().
     virtual std::span<const Placement> ask(std::size_t limit) = 0;
 
+    /// From now on an ask() that takes long is over soon after `stop` is requested; it may then propose nothing although there is more.
+    void stop_on(std::stop_token stop) { stop_ = std::move(stop); }
+
     /// The placement that those of the last ask() differ from in few groups, if there is one: what an evaluator may use to be faster.
     virtual const Placement* base() const { return nullptr; }
 
@@ -89,6 +94,12 @@ public:
 
     /// What no placement that fits is below, as far as the algorithm has proven it; 0 if it proves nothing.
     virtual double lower_bound_s() const { return 0; }
+
+protected:
+    const std::stop_token& stop() const { return stop_; }
+
+private:
+    std::stop_token stop_;
 };
 
 /// What an optimizer is made for.

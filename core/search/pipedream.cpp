@@ -165,7 +165,7 @@ AlgorithmInfo pipedream_algorithm() {
             schema().infos(), [](const SearchContext& context, const OptionValues& values) {
                 const PipedreamOptions options = schema().parse(values);
                 return propose_until_fits([options, choices = DeviceChoices(context.problem, options.allow_cpu)](
-                                              double memory_share) { return Partitioner(choices, options).placement(memory_share); },
+                                              double memory_share, const std::stop_token&) { return Partitioner(choices, options).placement(memory_share); },
                                           options.attempts);
             }};
 }

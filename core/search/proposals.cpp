@@ -27,7 +27,7 @@ public:
     explicit Distinct(std::function<std::optional<Placement>()> build) : build_(std::move(build)) {}
 
     std::span<const Placement> ask(std::size_t limit) override {
-        while (waiting_.size() < std::min(limit, kBatch)) {
+        while (waiting_.size() < std::min(limit, kBatch) && !stop().stop_requested()) {
             std::optional<Placement> placement = build_();
             if (!placement) break;
             if (proposed_.insert(*placement).second) waiting_.push_back(*std::move(placement));
@@ -50,13 +50,15 @@ private:
 
 class UntilFits final : public Optimizer {
 public:
-    UntilFits(std::function<Placement(double)> build, std::uint32_t attempts) : build_(std::move(build)), attempts_(attempts) {}
+    UntilFits(BuildWithin build, std::uint32_t attempts) : build_(std::move(build)), attempts_(attempts) {}
 
     std::span<const Placement> ask(std::size_t) override {
         while (waiting_ == 0 && !fits_ && attempt_ < attempts_) {
-            Placement placement = build_(1 - 0.1 * attempt_++);
-            if (std::ranges::find(proposed_, placement) != proposed_.end()) continue;
-            proposed_.push_back(std::move(placement));
+            std::optional<Placement> placement = build_(1 - 0.1 * attempt_, stop());
+            if (!placement) return {};
+            ++attempt_;
+            if (std::ranges::find(proposed_, *placement) != proposed_.end()) continue;
+            proposed_.push_back(*std::move(placement));
             waiting_ = 1;
         }
         return std::span(proposed_).last(waiting_);
@@ -69,7 +71,7 @@ public:
     }
 
 private:
-    std::function<Placement(double)> build_;
+    BuildWithin build_;
     std::uint32_t attempts_;
     std::uint32_t attempt_ = 0;
     std::size_t waiting_ = 0;  ///< proposed and not told: 0 or 1
@@ -87,7 +89,7 @@ std::unique_ptr<Optimizer> propose_distinct(std::function<std::optional<Placemen
     return std::make_unique<Distinct>(std::move(build));
 }
 
-std::unique_ptr<Optimizer> propose_until_fits(std::function<Placement(double memory_share)> build, std::uint32_t attempts) {
+std::unique_ptr<Optimizer> propose_until_fits(BuildWithin build, std::uint32_t attempts) {
     return std::make_unique<UntilFits>(std::move(build), attempts);
 }
 

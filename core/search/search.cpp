@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <thread>
 
 namespace placewright {
 namespace {
@@ -21,6 +22,43 @@ double seconds_between(Clock::time_point from, Clock::time_point to) {
     return std::chrono::duration<double>(to - from).count();
 }
 
+/// Stops an ask: when the search is to stop, or when the ask goes on beyond the limit of time.
+class AskLimit {
+public:
+    AskLimit(std::stop_token stop, bool is_timed) : forward_(std::move(stop), [this] { source_.request_stop(); }) {
+        if (is_timed) watcher_ = std::jthread([this](const std::stop_token& done) { watch(done); });
+    }
+
+    std::stop_token token() const { return source_.get_token(); }
+
+    /// Nothing: no ask is going on.
+    void set_end(std::optional<Clock::time_point> end) {
+        const std::scoped_lock lock(mutex_);
+        end_ = end;
+    }
+
+private:
+    static constexpr auto kLook = std::chrono::milliseconds(10);
+
+    void watch(const std::stop_token& done) {
+        std::unique_lock lock(mutex_);
+        while (!done.stop_requested()) {
+            if (end_ && Clock::now() >= *end_) {
+                source_.request_stop();
+                return;
+            }
+            changed_.wait_for(lock, done, kLook, [] { return false; });
+        }
+    }
+
+    std::stop_source source_;
+    std::stop_callback<std::function<void()>> forward_;
+    std::mutex mutex_;
+    std::condition_variable_any changed_;
+    std::optional<Clock::time_point> end_;  ///< guarded by mutex_
+    std::jthread watcher_;                  ///< last: it is joined before the rest goes
+};
+
 class Search {
 public:
     Search(Optimizer& optimizer, Evaluator& evaluator, const Budget& budget, std::stop_token stop, const ProgressCallback& report,
@@ -32,7 +70,13 @@ public:
           report_(report),
           interval_(interval),
           pause_(pause),
-          runs_before_(evaluator.runs()) {}
+          runs_before_(evaluator.runs()),
+          ask_limit_(stop_, std::isfinite(budget.seconds)) {
+        optimizer_.stop_on(ask_limit_.token());
+    }
+    ~Search() { optimizer_.stop_on({}); }
+    Search(const Search&) = delete;
+    Search& operator=(const Search&) = delete;
 
     SearchResult run() {
         SearchEnd end = SearchEnd::budget;
@@ -43,9 +87,11 @@ public:
             }
             if (used_up()) break;
             const std::uint64_t limit = std::min(budget_.evaluations - evaluations_, kLargestBatch);
-            const std::span<const Placement> batch = optimizer_.ask(static_cast<std::size_t>(limit));
+            const std::span<const Placement> batch = ask(static_cast<std::size_t>(limit));
             if (batch.empty()) {
-                end = SearchEnd::exhausted;
+                // One that was stopped may have more.
+                if (!ask_limit_.token().stop_requested()) end = SearchEnd::exhausted;
+                if (stop_.stop_requested()) end = SearchEnd::cancelled;
                 break;
             }
             if (batch.size() > limit) throw std::logic_error("an optimizer proposed more placements than it was asked for");
@@ -64,6 +110,16 @@ private:
     double elapsed_s() const { return seconds_between(start_, Clock::now()) - paused_s_; }
 
     bool used_up() const { return evaluations_ >= budget_.evaluations || elapsed_s() >= budget_.seconds; }
+
+    std::span<const Placement> ask(std::size_t limit) {
+        if (!std::isfinite(budget_.seconds)) return optimizer_.ask(limit);
+        constexpr double kLongest = 1e9;  // what a clock can hold
+        const std::chrono::duration<double> left(std::min(budget_.seconds - elapsed_s(), kLongest));
+        ask_limit_.set_end(Clock::now() + std::chrono::duration_cast<Clock::duration>(left));
+        const std::span<const Placement> batch = optimizer_.ask(limit);
+        ask_limit_.set_end({});
+        return batch;
+    }
 
     /// Scores the batch, slice by slice, until it is done, cancelled or out of time. Returns how many have a score.
     std::size_t score(std::span<const Placement> batch) {
@@ -164,6 +220,7 @@ private:
     const std::chrono::milliseconds interval_;
     Pause* const pause_;
     const std::uint64_t runs_before_;
+    AskLimit ask_limit_;
     const Clock::time_point start_ = Clock::now();
     Clock::time_point next_report_ = start_;
 
