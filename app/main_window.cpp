@@ -331,6 +331,9 @@ void MainWindow::makeActions() {
 
     QMenu* run = menuBar()->addMenu(tr("&Run"));
     m_optimize = add(run, tr("&Optimize"), QKeySequence(Qt::Key_F5), tr("Search for a better placement"), [this] { optimizeOrStop(); });
+    m_beside = add(run, tr("Optimize &beside"), QKeySequence(Qt::SHIFT | Qt::Key_F5),
+                   tr("Search with what the toolbar shows now, beside the searches that run"), [this] { optimize(); });
+    m_beside->setEnabled(false);
     m_pause = add(run, tr("&Pause"), QKeySequence(Qt::Key_F6), tr("Hold the search; it goes on as if it had not been held"),
                   [this] { pauseOrGoOn(); });
     m_pause->setEnabled(false);
@@ -365,7 +368,8 @@ void MainWindow::makeActions() {
                "Shift+drag for a rectangle. Drag ops onto a device or a lane of the timeline, or press 1 to 9.<br><br>"
                "<b>Timeline</b><br>Ctrl+wheel or W and S to zoom, A and D to pan, F to fit, Shift+drag to measure. Ctrl+Shift+P draws the "
                "critical path, Ctrl+Shift+K shows it in the graph; the Why panel tells what it is made of.<br><br>"
-               "<b>Anywhere</b><br>Ctrl+F finds, F5 optimizes and stops, F6 pauses, Ctrl+Z undoes, Ctrl+S exports the placement, "
+               "<b>Anywhere</b><br>Ctrl+F finds, F5 optimizes and stops, Shift+F5 starts another search beside, F6 pauses, "
+               "Ctrl+Z undoes, Ctrl+S exports the placement, "
                "Ctrl+Shift+E for "
                "a training run, Ctrl+Shift+S sets how a step is simulated, Ctrl+Shift+C compares algorithms, Ctrl+Shift+L trains a policy, "
                "Ctrl+Shift+H "
@@ -432,7 +436,13 @@ void MainWindow::makeToolBar() {
 
     m_optimize->setIcon(style()->standardIcon(QStyle::SP_MediaPlay));
     m_searchBar->addAction(m_optimize);
-    if (QWidget* button = m_searchBar->widgetForAction(m_optimize)) button->setObjectName(QStringLiteral("optimizeButton"));
+    if (auto* button = qobject_cast<QToolButton*>(m_searchBar->widgetForAction(m_optimize))) {
+        button->setObjectName(QStringLiteral("optimizeButton"));
+        auto* menu = new QMenu(button);
+        menu->addAction(m_beside);
+        button->setMenu(menu);
+        button->setPopupMode(QToolButton::MenuButtonPopup);
+    }
     m_algorithm = new QComboBox;
     m_algorithm->setObjectName(QStringLiteral("algorithm"));
     for (const AlgorithmInfo& info : algorithms()) {
@@ -594,10 +604,11 @@ void MainWindow::chooseSeed(int seed) {
 }
 
 void MainWindow::optimizeOrStop() {
-    if (m_document->isSearching()) {
-        for (const auto& run : m_document->runs()) run->cancel();
-        return;
-    }
+    if (!m_document->isSearching()) return optimize();
+    for (const auto& run : m_document->runs()) run->cancel();
+}
+
+void MainWindow::optimize() {
     if (!m_document->isOpen()) return;
     RunRequest request;
     request.algorithm = m_algorithm->currentData().toString().toStdString();
@@ -904,9 +915,10 @@ void MainWindow::showRuns() {
     const bool searching = m_document->isSearching();
     m_optimize->setText(searching ? tr("&Stop") : tr("&Optimize"));
     m_optimize->setIcon(style()->standardIcon(searching ? QStyle::SP_MediaStop : QStyle::SP_MediaPlay));
+    m_beside->setEnabled(searching);
     m_pause->setEnabled(searching);
     m_pause->setText(searching && allPaused() ? tr("&Go on") : tr("&Pause"));
-    m_optimize->setToolTip(searching ? tr("Stop the search; the best so far stays (F5)") : tr("Search for a better placement (F5)"));
+    m_optimize->setToolTip(searching ? tr("Stop all searches; the best so far stays (F5)") : tr("Search for a better placement (F5)"));
     showStatus();
 }
 

@@ -70,6 +70,8 @@ public:
     void chooseSeed(int seed);
     /// Starts a search with what the toolbar shows, or stops the one that runs.
     void optimizeOrStop();
+    /// Starts a search with what the toolbar shows, also beside others.
+    void optimize();
     void pauseOrGoOn();
     /// Whether no search is at work.
     bool allPaused() const;
@@ -169,6 +171,7 @@ private:
     QSpinBox* m_evaluations = nullptr;
     QSpinBox* m_seed = nullptr;
     QAction* m_optimize = nullptr;
+    QAction* m_beside = nullptr;
     QAction* m_pause = nullptr;
     QAction* m_options = nullptr;
     QAction* m_simulation = nullptr;
