@@ -501,7 +501,7 @@ void MainWindow::makeStatusBar() {
 void MainWindow::connectDocument() {
     Document* document = m_document.get();
     document->setLeaveQuestion(
-        [this] { return mayLeave(tr("Open another network"), tr("Opening another network ends the undo steps of this one.")); });
+        [this] { return mayLeave(tr("Open another network"), tr("Opening another network ends the searches and undo steps of this one.")); });
     document->setScriptQuestion([this](const ScriptQuestion& question, ReadOptions& options) { return answerScript(question, options); });
     connect(document, &Document::problemChanged, this, &MainWindow::showProblem);
     connect(document, &Document::machineChanged, this, &MainWindow::showMachine);
@@ -1138,17 +1138,20 @@ QString MainWindow::chooseExportFile(const QString& suggestion, const QString& f
     return file;
 }
 
-void MainWindow::exportPlacement() {
-    if (!m_document->isOpen()) return;
+bool MainWindow::exportPlacement(int run) {
+    if (!m_document->isOpen()) return false;
     QString file =
         chooseExportFile(text(m_document->problem()->graph->name()) + QStringLiteral(".placement.json"), tr("Placement (*.json)"));
-    if (file.isEmpty()) return;
+    if (file.isEmpty()) return false;
     if (QFileInfo(file).suffix().isEmpty()) file += QStringLiteral(".json");
+    m_document->showRun(run);
     try {
         m_document->exportPlacement(file);
         m_message->showMessage(MessageBar::Kind::information, tr("Placement written to %1").arg(file));
+        return true;
     } catch (const InputError& error) {
         m_message->showMessage(MessageBar::Kind::error, QString::fromUtf8(error.what()));
+        return false;
     }
 }
 
@@ -1245,22 +1248,40 @@ bool MainWindow::answerScript(const ScriptQuestion& question, ReadOptions& optio
 }
 
 bool MainWindow::mayLeave(const QString& title, const QString& consequence) {
-    if (!m_document->hasUnsavedPlacement()) return true;
-    QMessageBox question(
-        QMessageBox::Question, title,
-        tr("The placement of %1 (%2) is in no file.")
-            .arg(text(m_document->problem()->graph->name()),
-                 !m_document->assessment() ? tr("not simulated yet")
-                 : m_document->assessment()->is_defined()
-                     ? tr("%1 %2").arg(goalName(*m_document->job().goal), secondsText(m_document->assessment()->score.step_time_s))
-                     : tr("%1 not defined").arg(goalName(*m_document->job().goal))),
-        QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
-    question.setInformativeText(consequence);
-    question.button(QMessageBox::Save)->setText(tr("&Export…"));
-    question.setDefaultButton(QMessageBox::Save);
-    const int answer = question.exec();
-    if (answer == QMessageBox::Save) exportPlacement();
-    return answer == QMessageBox::Discard || (answer == QMessageBox::Save && !m_document->hasUnsavedPlacement());
+    std::vector<int> held;  // they would find more while the question is open
+    for (const auto& run : m_document->runs()) {
+        if (run->state() != Run::State::running || run->isPaused()) continue;
+        held.push_back(run->id());
+        m_document->pauseRun(run->id(), true);
+    }
+    bool may = true;
+    while (may) {
+        const auto unsaved = m_document->unsaved();
+        if (!unsaved) break;
+        const QString network = text(m_document->problem()->graph->name());
+        const auto run = std::ranges::find(m_document->runs(), *unsaved, [](const auto& of) { return of->id(); });
+        QMessageBox question(QMessageBox::Question, title, {}, QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
+        if (run != m_document->runs().end()) {
+            question.setText(tr("The best placement found for %1 (%2 %3, by %4 on %5) is in no file.")
+                                 .arg(network, goalName(*(*run)->job().goal), secondsText((*run)->progress().best.step_time_s),
+                                      m_document->runTitle(**run), text((*run)->job().machine->name())));
+        } else {
+            const Assessment* assessment = m_document->assessment();
+            const QString goal = goalName(*m_document->job().goal);
+            question.setText(tr("The placement of %1 (%2) is in no file.")
+                                 .arg(network, assessment == nullptr        ? tr("not simulated yet")
+                                               : assessment->is_defined() ? tr("%1 %2").arg(goal, secondsText(assessment->score.step_time_s))
+                                                                          : tr("%1 not defined").arg(goal)));
+        }
+        question.setInformativeText(consequence);
+        question.button(QMessageBox::Save)->setText(tr("&Export…"));
+        question.setDefaultButton(QMessageBox::Save);
+        const int answer = question.exec();
+        if (answer == QMessageBox::Discard) break;
+        may = answer == QMessageBox::Save && exportPlacement(*unsaved);
+    }
+    for (const int id : held) m_document->pauseRun(id, false);
+    return may;
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

@@ -82,8 +82,8 @@ protected:
     void dragEnterEvent(QDragEnterEvent*) override;
     void dropEvent(QDropEvent*) override;
     void closeEvent(QCloseEvent*) override;
-    /// Asks what shall become of a placement that is in no file.
     bool answerScript(const ScriptQuestion& question, ReadOptions& options);
+    /// Asks what shall become of a placement that is in no file; searches wait for the answer.
     bool mayLeave(const QString& title, const QString& consequence);
 
 private:
@@ -129,7 +129,8 @@ private:
     void openExperiment();
     void showOptions();
     void showStart(bool start);
-    void exportPlacement();
+    /// Writes the placement on screen, or the best of a run, which goes there; false if it was not written.
+    bool exportPlacement(int run = 0);
     void exportView(const QString& name, QSizeF size, const std::function<void(QPainter&, const QRectF&)>& paint);
     QString chooseExportFile(const QString& suggestion, const QString& filter);
     void restoreSettings();
