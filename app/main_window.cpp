@@ -533,6 +533,8 @@ void MainWindow::connectDocument() {
     connect(document, &Document::loadingChanged, this, &MainWindow::showLoading);
     // What the step time is compared with is known once undo or redo is over.
     connect(document->undoStack(), &QUndoStack::indexChanged, this, &MainWindow::showStatus);
+    // What was said of a step no longer holds after the next one or without it.
+    connect(document->undoStack(), &QUndoStack::indexChanged, m_message, &MessageBar::dropInformation);
     connect(document, &Document::message, this, [this](bool error, const QString& what) {
         m_message->showMessage(error ? MessageBar::Kind::error : MessageBar::Kind::information, what);
     });

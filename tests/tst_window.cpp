@@ -609,6 +609,18 @@ private Q_SLOTS:
         QVERIFY(none.asked().isEmpty());
     }
 
+    void whatWasSaidOfAStepGoesWithIt() {
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph()), m_machine));
+        shown.document.moveOps({shown.op("branch1")}, 2);
+        QVERIFY(shown.waitUntilIdle());
+        shown.document.setMachine(m_place->write("two.json", test::uniform_machine(2)));
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY2(shown.message().contains("cannot carry the placement over"), qPrintable(shown.message()));
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        QCOMPARE(shown.message(), QString());
+    }
+
     /// They carry a placement along, which is not an edit.
     void otherOptionsAndMachinesMakeNoPlacementWorthKeeping() {
         Shown shown;
