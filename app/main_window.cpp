@@ -893,7 +893,7 @@ void MainWindow::showTimeline() {
     }
     m_timeline->setData(timeline);
     m_timeline->setSelection(m_document->selection());
-    m_devices->setOutcome(timeline->outcome, timeline->active_s, std::move(opsOf));
+    m_devices->setOutcome(timeline->outcome, timeline->active_s, m_document->assessment()->device_bytes, std::move(opsOf));
     if (!m_document->selection().empty()) {
         m_selection->show(m_document->problem(), m_document->deviceOfOps(), m_document->selection(), timeline);
     }
