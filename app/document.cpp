@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 
 #include "app/option_text.hpp"
+#include "app/unmeasured.hpp"
 #include "core/algorithms.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/score_file.hpp"
@@ -473,6 +474,7 @@ void Document::adopt(Reading reading) {
         simulatePlacement();
         const std::string estimated = estimated_text(next.estimated, next.problem->forward->size());
         if (!estimated.empty()) Q_EMIT message(false, QString::fromStdString(estimated));
+        tellUnmeasured();
         return;
     }
     const QString title = reading.scenario->machineFile != machineFile()
@@ -480,6 +482,7 @@ void Document::adopt(Reading reading) {
                               : tr("Change the simulation");
     const auto found = carried(m_placement, *problem(), *next.problem, next.single_device);
     change(title, {reading.scenario, found ? found->placement : next.single_device, nullptr, 0});
+    tellUnmeasured();
     if (found && found->moved > 0) {
         Q_EMIT message(false, tr("%1 moved to where most of their group is; Ctrl+Z goes back.").arg(opsText(found->moved)));
     } else if (!found) {
@@ -488,6 +491,12 @@ void Document::adopt(Reading reading) {
                           "is on one device now; Ctrl+Z goes back.")
                            .arg(QString::fromStdString(next.machine->name())));
     }
+}
+
+void Document::tellUnmeasured() {
+    if (options().problem.cost.model->id != "measured" || job().own_machine) return;
+    const std::string unmeasured = unmeasured_text(*problem()->forward, *job().machine);
+    if (!unmeasured.empty()) Q_EMIT message(false, QString::fromStdString(unmeasured));
 }
 
 /// Leaves the timeline to whoever calls it.

@@ -206,6 +206,7 @@ private:
     void load(Request request);
     void ask(Request request, const ScriptQuestion& question);
     void adopt(Reading reading);
+    void tellUnmeasured();
     void keep(Placement placement, std::shared_ptr<const Scenario> scenario);
     void enter(std::shared_ptr<const Scenario> scenario, Placement placement);
     void setScreen(const Screen& screen);

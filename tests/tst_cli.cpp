@@ -1173,6 +1173,11 @@ void TestCli::nothingFits() {
     // Neither holds for what does not fit.
     QVERIFY2(!text.out.contains("above optimal") && !text.out.contains("as fast as"), text.out);
 
+    const Result unmeasured = run({"simulate", path("diamond.json"), "--machine", machine, "--cost", "measured"});
+    QCOMPARE(unmeasured.status, 0);
+    QVERIFY2(unmeasured.err.contains("4 ops has a measured time for ") && unmeasured.err.contains("none of "), unmeasured.err);
+    QVERIFY(!run({"simulate", path("diamond.json"), "--machine", machine}).err.contains("measured"));
+
     // For another goal the bytes are told that count there, and nothing claims that the placement fits.
     const QString host = write("small-host.json", R"({
       "format": "placewright.machine", "version": 1, "name": "small host",

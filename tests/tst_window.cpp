@@ -609,6 +609,16 @@ private Q_SLOTS:
         QVERIFY(none.asked().isEmpty());
     }
 
+    void measuredCostsSayWhatIsNotMeasured() {
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph()), m_machine));
+        JobOptions options = shown.document.options();
+        options.problem.cost.model = find_cost_model("measured");
+        shown.document.setOptions(options);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY2(shown.message().startsWith("none of 10 ops has a measured time for"), qPrintable(shown.message()));
+    }
+
     void whatWasSaidOfAStepGoesWithIt() {
         Shown shown;
         QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph()), m_machine));
