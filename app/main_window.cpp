@@ -436,13 +436,7 @@ void MainWindow::makeToolBar() {
 
     m_optimize->setIcon(style()->standardIcon(QStyle::SP_MediaPlay));
     m_searchBar->addAction(m_optimize);
-    if (auto* button = qobject_cast<QToolButton*>(m_searchBar->widgetForAction(m_optimize))) {
-        button->setObjectName(QStringLiteral("optimizeButton"));
-        auto* menu = new QMenu(button);
-        menu->addAction(m_beside);
-        button->setMenu(menu);
-        button->setPopupMode(QToolButton::MenuButtonPopup);
-    }
+    if (QWidget* button = m_searchBar->widgetForAction(m_optimize)) button->setObjectName(QStringLiteral("optimizeButton"));
     m_algorithm = new QComboBox;
     m_algorithm->setObjectName(QStringLiteral("algorithm"));
     for (const AlgorithmInfo& info : algorithms()) {

@@ -452,7 +452,6 @@ private Q_SLOTS:
         QCOMPARE(shown.window.findChild<CurvePlot*>()->plot()->graphCount(), 2);
     }
 
-    /// By clicks: the arrow beside Optimize opens what starts another one.
     void anotherSearchIsStartedBesideTheFirst() {
         Shown shown;
         QVERIFY(shown.open(m_wide, m_machine));
@@ -462,14 +461,7 @@ private Q_SLOTS:
         shown.window.chooseAlgorithm("genetic");
         clickOptimize(shown);
         shown.window.chooseAlgorithm("map-elites");
-        auto* button = shown.window.findChild<QToolButton*>("optimizeButton");
-        QTimer::singleShot(100, &shown.window, [beside] {
-            auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
-            if (menu == nullptr) return;
-            QTest::mouseClick(menu, Qt::LeftButton, {}, menu->actionGeometry(beside).center());
-            menu->close();
-        });
-        QTest::mouseClick(button, Qt::LeftButton, {}, QPoint(button->width() - 4, button->height() / 2));
+        pressInMenu(shown, beside);
         const auto bothRun = [&](std::size_t runs) {
             return rows(shown).size() == runs && std::ranges::all_of(rows(shown), [](const RunRow& row) {
                        return row.state == RunRow::State::running && row.evaluations > 100;
