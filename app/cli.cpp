@@ -170,7 +170,8 @@ struct Found {
     std::uint64_t seed;
     SearchResult result;
     Outcome outcome;
-    double lower_bound_s;  ///< on what is minimised
+    std::optional<Evaluation> evaluation;  ///< nothing for the step time, or where the goal is not defined
+    double lower_bound_s;                  ///< on what is minimised
 
     const SearchProgress& progress() const { return result.progress; }
     const Placement& placement() const { return *result.progress.best_placement; }
@@ -219,6 +220,7 @@ void print_found(const Job& job, const Found& found) {
         std::cout << ", " << speedup.data() << " times as fast as " << single_device_name(job);
     }
     std::cout << "\n\n";
+    if (found.evaluation) print_evaluation(job, *found.evaluation);
     print_outcome(job, found.outcome);
 }
 
@@ -326,7 +328,9 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
     // What an algorithm has proven holds for its groups alone.
     if (search.refinement == 0) lower_bound_s = std::max(lower_bound_s, result.progress.lower_bound_s);
     const Outcome outcome = Simulator(job.problem, job.simulation).run(*result.progress.best_placement);
-    const Found found{algorithm, options, search.seed, std::move(result), outcome, lower_bound_s};
+    std::optional<Evaluation> evaluation;
+    if (result.progress.best != kUndefinedScore) evaluation = evaluate(job, *result.progress.best_placement, arguments, {});
+    const Found found{algorithm, options, search.seed, std::move(result), outcome, std::move(evaluation), lower_bound_s};
 
     const auto show = [&] {
         if (arguments.json) {

@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 
 #include "app/option_text.hpp"
+#include "app/unmeasured.hpp"
 #include "core/algorithms.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/score_file.hpp"
@@ -405,16 +406,51 @@ void Document::cancelLoading() {
 }
 
 void Document::keep(Placement placement, std::shared_ptr<const Scenario> scenario) {
-    m_kept = std::move(placement);
-    m_keptIn = std::move(scenario);
+    m_kept.emplace_back(std::move(scenario), std::move(placement));
 }
 
 /// Other options and machines carry a placement along; that alone makes none that is worth keeping.
 bool Document::hasUnsavedPlacement() const {
     if (!isOpen() || m_undo.index() == 0) return false;
-    if (m_keptIn == m_scenario) return m_placement != m_kept;
-    const auto kept = carried(m_kept, *m_keptIn->job.problem, *problem(), job().single_device);
+    for (const auto& [scenario, placement] : m_kept) {
+        if (sameScenario(*scenario, *m_scenario) && placement == m_placement) return false;
+    }
+    const auto& [scenario, placement] = m_kept.back();
+    if (scenario == m_scenario) return true;
+    const auto kept = carried(placement, *scenario->job.problem, *problem(), job().single_device);
     return m_placement != (kept ? kept->placement : job().single_device);
+}
+
+/// The best that any run has found is worth keeping, on screen or not, if it is better than all that is in files and than everything on one
+/// device. What is on screen is worth keeping too, but where a run knows better, that comes first. Other machines and options have a best
+/// of their own, which comes last.
+std::optional<int> Document::unsaved() const {
+    if (!isOpen()) return {};
+    const auto seconds = [](const Job& job, const Placement& placement) {
+        return assess(job, placement, Simulator(job.problem, job.simulation).run(placement)).score.seconds;
+    };
+    const auto leastKept = [&](const Scenario& scenario) {
+        double least = seconds(scenario.job, scenario.job.single_device);
+        for (const auto& [in, placement] : m_kept) {
+            if (sameScenario(*in, scenario)) least = std::min(least, seconds(scenario.job, placement));
+        }
+        return least;
+    };
+    std::optional<int> best;
+    std::pair rank(true, std::numeric_limits<double>::infinity());
+    if (hasUnsavedPlacement()) {
+        best = 0;
+        rank = {false, seconds(job(), m_placement)};
+    }
+    for (const auto& run : m_runs) {
+        const Scenario& scenario = *m_scenarioOf.at(run->id());
+        const SearchProgress& progress = run->progress();
+        const std::pair own(!sameScenario(scenario, *m_scenario), progress.best.seconds);
+        if (!progress.best_placement || !sameNetwork(scenario, *m_scenario) || own >= rank || own.second >= leastKept(scenario)) continue;
+        best = run->id();
+        rank = own;
+    }
+    return best;
 }
 
 void Document::adopt(Reading reading) {
@@ -426,8 +462,7 @@ void Document::adopt(Reading reading) {
     }
     const Job& next = reading.scenario->job;
     if (!reading.sameNetwork) {
-        // What a run has found is there again with its network.
-        if (hasUnsavedPlacement() && shownRun() == nullptr && m_mayLeave && !m_mayLeave()) {
+        if (m_mayLeave && !m_mayLeave()) {
             Q_EMIT loadingChanged();
             Q_EMIT machineChanged();
             return;
@@ -439,6 +474,7 @@ void Document::adopt(Reading reading) {
         simulatePlacement();
         const std::string estimated = estimated_text(next.estimated, next.problem->forward->size());
         if (!estimated.empty()) Q_EMIT message(false, QString::fromStdString(estimated));
+        tellUnmeasured();
         return;
     }
     const QString title = reading.scenario->machineFile != machineFile()
@@ -446,6 +482,7 @@ void Document::adopt(Reading reading) {
                               : tr("Change the simulation");
     const auto found = carried(m_placement, *problem(), *next.problem, next.single_device);
     change(title, {reading.scenario, found ? found->placement : next.single_device, nullptr, 0});
+    tellUnmeasured();
     if (found && found->moved > 0) {
         Q_EMIT message(false, tr("%1 moved to where most of their group is; Ctrl+Z goes back.").arg(opsText(found->moved)));
     } else if (!found) {
@@ -454,6 +491,12 @@ void Document::adopt(Reading reading) {
                           "is on one device now; Ctrl+Z goes back.")
                            .arg(QString::fromStdString(next.machine->name())));
     }
+}
+
+void Document::tellUnmeasured() {
+    if (options().problem.cost.model->id != "measured" || job().own_machine) return;
+    const std::string unmeasured = unmeasured_text(*problem()->forward, *job().machine);
+    if (!unmeasured.empty()) Q_EMIT message(false, QString::fromStdString(unmeasured));
 }
 
 /// Leaves the timeline to whoever calls it.

@@ -108,8 +108,7 @@ public:
     /// Opens whatever the file is: a network, a machine, or a placement of what is open.
     void openFile(const QString& file);
     void cancelLoading();
-    /// Asked on the window's thread before another network takes the place of a placement that is in no file and no run; false keeps what
-    /// is open.
+    /// Asked on the window's thread before another network takes the place of what is open; false keeps that.
     void setLeaveQuestion(std::function<bool()> mayLeave) { m_mayLeave = std::move(mayLeave); }
 
     /// Asked on the window's thread; true if `options` now have an answer, with which the file is read again.
@@ -151,6 +150,8 @@ public:
     void keepPlacement();
     /// Whether the placement on screen has come about here and is in no file.
     bool hasUnsavedPlacement() const;
+    /// What would be lost if the network were left now: the run whose best placement is in no file, or 0 for the placement on screen.
+    std::optional<int> unsaved() const;
 
 Q_SIGNALS:
     void loadingChanged();
@@ -205,6 +206,7 @@ private:
     void load(Request request);
     void ask(Request request, const ScriptQuestion& question);
     void adopt(Reading reading);
+    void tellUnmeasured();
     void keep(Placement placement, std::shared_ptr<const Scenario> scenario);
     void enter(std::shared_ptr<const Scenario> scenario, Placement placement);
     void setScreen(const Screen& screen);
@@ -229,8 +231,8 @@ private:
     Request m_loading;                           ///< while m_openLane is busy
     std::shared_ptr<const GraphScene> m_scene;
     Placement m_placement;
-    Placement m_kept;  ///< in a file, or what a network opens with
-    std::shared_ptr<const Scenario> m_keptIn;
+    /// In a file, or what a network opens with; in the order in which they became that, also those of other networks.
+    std::vector<std::pair<std::shared_ptr<const Scenario>, Placement>> m_kept;
     std::function<bool()> m_mayLeave;
     std::function<bool(const ScriptQuestion&, ReadOptions&)> m_askScript;
     std::shared_ptr<const Simulated> m_simulated;  ///< may lag behind the placement for a moment

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "app/console.hpp"
+#include "app/unmeasured.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
 #include "core/io/op_times.hpp"
@@ -326,7 +327,12 @@ Job JobArguments::load(const std::string& placement_file) const {
     if (read.machine && cost_given && cost != "measured")
         throw UsageError("--cost " + cost + ": " + network + " is a workload, whose times are measured");
     read.graph = split_as_placed(std::move(read.graph), placement_file);
-    return load_job(file, std::move(read), machine, options);
+    Job job = load_job(file, std::move(read), machine, options);
+    if (cost == "measured" && !job.own_machine) {
+        const std::string unmeasured = unmeasured_text(*job.problem->forward, *job.machine);
+        if (!unmeasured.empty()) std::cerr << "placewright-cli: " << network << ": " << unmeasured << '\n';
+    }
+    return job;
 }
 
 }  // namespace placewright

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: MIT
 // placewright: the desktop program. With options it opens, searches, takes a picture and leaves by itself, for scripts and documentation.
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QProxyStyle>
@@ -83,7 +89,21 @@ private:
     bool m_done = false;
 };
 
-int run(QApplication& app) {
+/// Whether the program only has to tell of itself, for which no display is needed.
+bool asksForHelp(int argc, char** argv) {
+    constexpr std::array<std::string_view, 5> kQuestions{"-h", "--help", "--help-all", "-v", "--version"};
+    return std::any_of(argv + 1, argv + argc, [&](const char* argument) { return std::ranges::find(kQuestions, argument) != kQuestions.end(); });
+}
+
+/// Qt ends the program by a core dump where it finds no display.
+void withoutDisplay(QtMsgType type, const QMessageLogContext&, const QString& text) {
+    QTextStream(stderr) << text.trimmed() << Qt::endl;
+    if (type != QtFatalMsg) return;
+    complain(QStringLiteral("no window can be opened here; placewright-cli does the same work without one"));
+    std::_Exit(kInternalError);
+}
+
+int run(QCoreApplication& app) {
     QCommandLineParser parser;
     parser.setApplicationDescription(QStringLiteral("Decides on which device each operation of a neural network runs."));
     parser.addHelpOption();
@@ -103,6 +123,8 @@ int run(QApplication& app) {
     const auto screenshot = add("screenshot", "Write a picture of the window (PNG or SVG) when all is done; may be repeated.", "OUT");
     const auto quit = add("quit", "Close the window when all is done.");
     parser.process(app);
+    // What looked like a question for help is the value of an option.
+    if (qobject_cast<QApplication*>(&app) == nullptr) parser.showHelp(kWrongUsage);
 
     if (parser.positionalArguments().size() > 1) return complain(QStringLiteral("expected one FILE"));
     MainWindow window;
@@ -146,11 +168,18 @@ int run(QApplication& app) {
 }  // namespace placewright
 
 int main(int argc, char** argv) {
-    QApplication app(argc, argv);
-    QApplication::setStyle(new placewright::Style(QStringLiteral("Fusion")));
+    std::unique_ptr<QCoreApplication> app;
+    if (placewright::asksForHelp(argc, argv)) {
+        app = std::make_unique<QCoreApplication>(argc, argv);
+    } else {
+        const QtMessageHandler usual = qInstallMessageHandler(placewright::withoutDisplay);
+        app = std::make_unique<QApplication>(argc, argv);
+        qInstallMessageHandler(usual);
+        QApplication::setStyle(new placewright::Style(QStringLiteral("Fusion")));
+        QApplication::setWindowIcon(QIcon(QStringLiteral(":/placewright.svg")));
+    }
     QCoreApplication::setOrganizationName(QStringLiteral("Placewright"));
     QCoreApplication::setApplicationName(QStringLiteral("placewright"));
     QCoreApplication::setApplicationVersion(QStringLiteral(PLACEWRIGHT_VERSION));
-    QApplication::setWindowIcon(QIcon(QStringLiteral(":/placewright.svg")));
-    return placewright::run(app);
+    return placewright::run(*app);
 }

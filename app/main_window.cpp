@@ -331,6 +331,9 @@ void MainWindow::makeActions() {
 
     QMenu* run = menuBar()->addMenu(tr("&Run"));
     m_optimize = add(run, tr("&Optimize"), QKeySequence(Qt::Key_F5), tr("Search for a better placement"), [this] { optimizeOrStop(); });
+    m_beside = add(run, tr("Optimize &beside"), QKeySequence(Qt::SHIFT | Qt::Key_F5),
+                   tr("Search with what the toolbar shows now, beside the searches that run"), [this] { optimize(); });
+    m_beside->setEnabled(false);
     m_pause = add(run, tr("&Pause"), QKeySequence(Qt::Key_F6), tr("Hold the search; it goes on as if it had not been held"),
                   [this] { pauseOrGoOn(); });
     m_pause->setEnabled(false);
@@ -365,7 +368,8 @@ void MainWindow::makeActions() {
                "Shift+drag for a rectangle. Drag ops onto a device or a lane of the timeline, or press 1 to 9.<br><br>"
                "<b>Timeline</b><br>Ctrl+wheel or W and S to zoom, A and D to pan, F to fit, Shift+drag to measure. Ctrl+Shift+P draws the "
                "critical path, Ctrl+Shift+K shows it in the graph; the Why panel tells what it is made of.<br><br>"
-               "<b>Anywhere</b><br>Ctrl+F finds, F5 optimizes and stops, F6 pauses, Ctrl+Z undoes, Ctrl+S exports the placement, "
+               "<b>Anywhere</b><br>Ctrl+F finds, F5 optimizes and stops, Shift+F5 starts another search beside, F6 pauses, "
+               "Ctrl+Z undoes, Ctrl+S exports the placement, "
                "Ctrl+Shift+E for "
                "a training run, Ctrl+Shift+S sets how a step is simulated, Ctrl+Shift+C compares algorithms, Ctrl+Shift+L trains a policy, "
                "Ctrl+Shift+H "
@@ -491,7 +495,7 @@ void MainWindow::makeStatusBar() {
 void MainWindow::connectDocument() {
     Document* document = m_document.get();
     document->setLeaveQuestion(
-        [this] { return mayLeave(tr("Open another network"), tr("Opening another network ends the undo steps of this one.")); });
+        [this] { return mayLeave(tr("Open another network"), tr("Opening another network ends the searches and undo steps of this one.")); });
     document->setScriptQuestion([this](const ScriptQuestion& question, ReadOptions& options) { return answerScript(question, options); });
     connect(document, &Document::problemChanged, this, &MainWindow::showProblem);
     connect(document, &Document::machineChanged, this, &MainWindow::showMachine);
@@ -523,6 +527,8 @@ void MainWindow::connectDocument() {
     connect(document, &Document::loadingChanged, this, &MainWindow::showLoading);
     // What the step time is compared with is known once undo or redo is over.
     connect(document->undoStack(), &QUndoStack::indexChanged, this, &MainWindow::showStatus);
+    // What was said of a step no longer holds after the next one or without it.
+    connect(document->undoStack(), &QUndoStack::indexChanged, m_message, &MessageBar::dropInformation);
     connect(document, &Document::message, this, [this](bool error, const QString& what) {
         m_message->showMessage(error ? MessageBar::Kind::error : MessageBar::Kind::information, what);
     });
@@ -594,10 +600,11 @@ void MainWindow::chooseSeed(int seed) {
 }
 
 void MainWindow::optimizeOrStop() {
-    if (m_document->isSearching()) {
-        for (const auto& run : m_document->runs()) run->cancel();
-        return;
-    }
+    if (!m_document->isSearching()) return optimize();
+    for (const auto& run : m_document->runs()) run->cancel();
+}
+
+void MainWindow::optimize() {
     if (!m_document->isOpen()) return;
     RunRequest request;
     request.algorithm = m_algorithm->currentData().toString().toStdString();
@@ -880,7 +887,7 @@ void MainWindow::showTimeline() {
     }
     m_timeline->setData(timeline);
     m_timeline->setSelection(m_document->selection());
-    m_devices->setOutcome(timeline->outcome, timeline->active_s, std::move(opsOf));
+    m_devices->setOutcome(timeline->outcome, timeline->active_s, m_document->assessment()->device_bytes, std::move(opsOf));
     if (!m_document->selection().empty()) {
         m_selection->show(m_document->problem(), m_document->deviceOfOps(), m_document->selection(), timeline);
     }
@@ -904,9 +911,10 @@ void MainWindow::showRuns() {
     const bool searching = m_document->isSearching();
     m_optimize->setText(searching ? tr("&Stop") : tr("&Optimize"));
     m_optimize->setIcon(style()->standardIcon(searching ? QStyle::SP_MediaStop : QStyle::SP_MediaPlay));
+    m_beside->setEnabled(searching);
     m_pause->setEnabled(searching);
     m_pause->setText(searching && allPaused() ? tr("&Go on") : tr("&Pause"));
-    m_optimize->setToolTip(searching ? tr("Stop the search; the best so far stays (F5)") : tr("Search for a better placement (F5)"));
+    m_optimize->setToolTip(searching ? tr("Stop all searches; the best so far stays (F5)") : tr("Search for a better placement (F5)"));
     showStatus();
 }
 
@@ -1126,17 +1134,20 @@ QString MainWindow::chooseExportFile(const QString& suggestion, const QString& f
     return file;
 }
 
-void MainWindow::exportPlacement() {
-    if (!m_document->isOpen()) return;
+bool MainWindow::exportPlacement(int run) {
+    if (!m_document->isOpen()) return false;
     QString file =
         chooseExportFile(text(m_document->problem()->graph->name()) + QStringLiteral(".placement.json"), tr("Placement (*.json)"));
-    if (file.isEmpty()) return;
+    if (file.isEmpty()) return false;
     if (QFileInfo(file).suffix().isEmpty()) file += QStringLiteral(".json");
+    m_document->showRun(run);
     try {
         m_document->exportPlacement(file);
         m_message->showMessage(MessageBar::Kind::information, tr("Placement written to %1").arg(file));
+        return true;
     } catch (const InputError& error) {
         m_message->showMessage(MessageBar::Kind::error, QString::fromUtf8(error.what()));
+        return false;
     }
 }
 
@@ -1233,22 +1244,40 @@ bool MainWindow::answerScript(const ScriptQuestion& question, ReadOptions& optio
 }
 
 bool MainWindow::mayLeave(const QString& title, const QString& consequence) {
-    if (!m_document->hasUnsavedPlacement()) return true;
-    QMessageBox question(
-        QMessageBox::Question, title,
-        tr("The placement of %1 (%2) is in no file.")
-            .arg(text(m_document->problem()->graph->name()),
-                 !m_document->assessment() ? tr("not simulated yet")
-                 : m_document->assessment()->is_defined()
-                     ? tr("%1 %2").arg(goalName(*m_document->job().goal), secondsText(m_document->assessment()->score.step_time_s))
-                     : tr("%1 not defined").arg(goalName(*m_document->job().goal))),
-        QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
-    question.setInformativeText(consequence);
-    question.button(QMessageBox::Save)->setText(tr("&Export…"));
-    question.setDefaultButton(QMessageBox::Save);
-    const int answer = question.exec();
-    if (answer == QMessageBox::Save) exportPlacement();
-    return answer == QMessageBox::Discard || (answer == QMessageBox::Save && !m_document->hasUnsavedPlacement());
+    std::vector<int> held;  // they would find more while the question is open
+    for (const auto& run : m_document->runs()) {
+        if (run->state() != Run::State::running || run->isPaused()) continue;
+        held.push_back(run->id());
+        m_document->pauseRun(run->id(), true);
+    }
+    bool may = true;
+    while (may) {
+        const auto unsaved = m_document->unsaved();
+        if (!unsaved) break;
+        const QString network = text(m_document->problem()->graph->name());
+        const auto run = std::ranges::find(m_document->runs(), *unsaved, [](const auto& of) { return of->id(); });
+        QMessageBox question(QMessageBox::Question, title, {}, QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
+        if (run != m_document->runs().end()) {
+            question.setText(tr("The best placement found for %1 (%2 %3, by %4 on %5) is in no file.")
+                                 .arg(network, goalName(*(*run)->job().goal), secondsText((*run)->progress().best.step_time_s),
+                                      m_document->runTitle(**run), text((*run)->job().machine->name())));
+        } else {
+            const Assessment* assessment = m_document->assessment();
+            const QString goal = goalName(*m_document->job().goal);
+            question.setText(tr("The placement of %1 (%2) is in no file.")
+                                 .arg(network, assessment == nullptr        ? tr("not simulated yet")
+                                               : assessment->is_defined() ? tr("%1 %2").arg(goal, secondsText(assessment->score.step_time_s))
+                                                                          : tr("%1 not defined").arg(goal)));
+        }
+        question.setInformativeText(consequence);
+        question.button(QMessageBox::Save)->setText(tr("&Export…"));
+        question.setDefaultButton(QMessageBox::Save);
+        const int answer = question.exec();
+        if (answer == QMessageBox::Discard) break;
+        may = answer == QMessageBox::Save && exportPlacement(*unsaved);
+    }
+    for (const int id : held) m_document->pauseRun(id, false);
+    return may;
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

@@ -70,6 +70,8 @@ public:
     void chooseSeed(int seed);
     /// Starts a search with what the toolbar shows, or stops the one that runs.
     void optimizeOrStop();
+    /// Starts a search with what the toolbar shows, also beside others.
+    void optimize();
     void pauseOrGoOn();
     /// Whether no search is at work.
     bool allPaused() const;
@@ -80,8 +82,8 @@ protected:
     void dragEnterEvent(QDragEnterEvent*) override;
     void dropEvent(QDropEvent*) override;
     void closeEvent(QCloseEvent*) override;
-    /// Asks what shall become of a placement that is in no file.
     bool answerScript(const ScriptQuestion& question, ReadOptions& options);
+    /// Asks what shall become of a placement that is in no file; searches wait for the answer.
     bool mayLeave(const QString& title, const QString& consequence);
 
 private:
@@ -127,7 +129,8 @@ private:
     void openExperiment();
     void showOptions();
     void showStart(bool start);
-    void exportPlacement();
+    /// Writes the placement on screen, or the best of a run, which goes there; false if it was not written.
+    bool exportPlacement(int run = 0);
     void exportView(const QString& name, QSizeF size, const std::function<void(QPainter&, const QRectF&)>& paint);
     QString chooseExportFile(const QString& suggestion, const QString& filter);
     void restoreSettings();
@@ -169,6 +172,7 @@ private:
     QSpinBox* m_evaluations = nullptr;
     QSpinBox* m_seed = nullptr;
     QAction* m_optimize = nullptr;
+    QAction* m_beside = nullptr;
     QAction* m_pause = nullptr;
     QAction* m_options = nullptr;
     QAction* m_simulation = nullptr;

@@ -14,8 +14,9 @@ void print_outcome(const Job& job, const Outcome& outcome) {
     std::cout << job.problem->graph->name() << " on " << machine.name() << '\n' << "step time " << format_seconds(outcome.step_time_s);
     if (job.simulation.batches > 1) std::cout << " a batch, " << format_seconds(outcome.total_time_s) << " for " << job.simulation.batches;
     if (outcome.steady_step_time_s) std::cout << ", " << format_seconds(*outcome.steady_step_time_s) << " with a full pipeline";
-    std::cout << (outcome.fits ? ", fits the memory" : ", does not fit the memory") << "; " << outcome.ops_run << " ops run, "
-              << outcome.transfers << " transfers\n\n";
+    // For another goal other bytes tell that.
+    if (job.goal->is_step_time()) std::cout << (outcome.fits ? ", fits the memory" : ", does not fit the memory");
+    std::cout << "; " << outcome.ops_run << " ops run, " << outcome.transfers << " transfers\n\n";
     std::vector<Row> rows{{"device", "busy", "share", "peak", "memory"}};
     for (std::size_t i = 0; i < machine.devices().size(); ++i) {
         rows.push_back(

@@ -1174,6 +1174,26 @@ void TestCli::nothingFits() {
     QVERIFY2(text.out.contains(", does not fit the memory; "), text.out);
     // Neither holds for what does not fit.
     QVERIFY2(!text.out.contains("above optimal") && !text.out.contains("as fast as"), text.out);
+
+    const Result unmeasured = run({"simulate", path("diamond.json"), "--machine", machine, "--cost", "measured"});
+    QCOMPARE(unmeasured.status, 0);
+    QVERIFY2(unmeasured.err.contains("4 ops has a measured time for ") && unmeasured.err.contains("none of "), unmeasured.err);
+    QVERIFY(!run({"simulate", path("diamond.json"), "--machine", machine}).err.contains("measured"));
+
+    // For another goal the bytes are told that count there, and nothing claims that the placement fits.
+    const QString host = write("small-host.json", R"({
+      "format": "placewright.machine", "version": 1, "name": "small host",
+      "devices": [
+        {"name": "cpu:0", "kind": "cpu", "model": "C", "peak_flops": 1e11, "memory_bandwidth": 1e12, "memory_bytes": 1e5},
+        {"name": "gpu:0", "kind": "gpu", "model": "M", "peak_flops": 1e12, "memory_bandwidth": 1e12, "memory_bytes": 1e5}
+      ],
+      "channels": [{"name": "bus", "bandwidth": 1e9}],
+      "routes": [{"from": "cpu:0", "to": "gpu:0", "channels": ["bus"]}, {"from": "gpu:0", "to": "cpu:0", "channels": ["bus"]}]
+    })");
+    const Result single = run({"optimize", path("diamond.json"), "--machine", host, "--objective", "max-load", "--algorithm", "single-device"});
+    QCOMPARE(single.status, 4);
+    QVERIFY2(single.out.contains("\nMax load ") && single.out.contains("holds") && single.out.contains(", does not fit the memory\n"), single.out);
+    QVERIFY2(!single.out.contains(", fits the memory"), single.out);
 }
 
 void TestCli::interrupted() {

@@ -37,7 +37,7 @@ struct Panel : DevicePanel {
         std::vector<OpList> opsOf(gpus);
         opsOf[0] = {0, 2, 4};
         opsOf[1] = {1, 3};
-        setOutcome(outcome, outcome.device_busy_s, opsOf);
+        setOutcome(outcome, outcome.device_busy_s, outcome.peak_bytes, opsOf);
         resize(sizeHint());
     }
     void expose() {
@@ -307,10 +307,18 @@ private Q_SLOTS:
         outcome.channel_bytes.assign(6, 0);
         outcome.channel_transfers.assign(6, 0);
         panel.setMachine(std::make_shared<const Machine>(test::uniform_machine(3, 8e9)), {3e9, 8e9, 8e9});
-        panel.setOutcome(outcome, outcome.device_busy_s, std::vector<OpList>(3));
+        panel.setOutcome(outcome, outcome.device_busy_s, outcome.peak_bytes, std::vector<OpList>(3));
         QVERIFY(warned());
         const QString text = toolTip();
         QVERIFY2(text.contains(tr("Placements may use %1 of it").arg(bytesText(3e9))), qPrintable(text));
+
+        // The peak of the simulated step need not be what tells whether it fits.
+        panel.setOutcome(outcome, outcome.device_busy_s, {2e9, 4e9, 4e9}, std::vector<OpList>(3));
+        QVERIFY(!warned());
+        outcome.peak_bytes.assign(3, 1e9);
+        panel.setOutcome(outcome, outcome.device_busy_s, {7e9, 1e9, 1e9}, std::vector<OpList>(3));
+        QVERIFY(warned());
+        QVERIFY2(toolTip().contains(tr("Whether it fits is told by %1").arg(bytesText(7e9))), qPrintable(toolTip()));
     }
 
     void anotherMachineForgetsTheOutcome() {

@@ -22,10 +22,12 @@ class TestProgram : public QObject {
 
     std::unique_ptr<QTemporaryDir> m_folder;
 
-    Result run(const QStringList& arguments) const {
+    Result run(const QStringList& arguments, const char* platform = "offscreen") const {
         QProcess process;
         auto environment = QProcessEnvironment::systemEnvironment();
-        environment.insert(QStringLiteral("QT_QPA_PLATFORM"), QStringLiteral("offscreen"));
+        environment.insert(QStringLiteral("QT_QPA_PLATFORM"), QString::fromLatin1(platform));
+        environment.remove(QStringLiteral("DISPLAY"));
+        environment.remove(QStringLiteral("WAYLAND_DISPLAY"));
         environment.insert(QStringLiteral("XDG_CONFIG_HOME"), m_folder->path());
         process.setProcessEnvironment(environment);
         process.setWorkingDirectory(m_folder->path());
@@ -109,6 +111,17 @@ private Q_SLOTS:
         QCOMPARE(result.status, status);
         QVERIFY2(result.errors.contains(words), qPrintable(result.errors));
         QVERIFY(!QFile::exists(m_folder->filePath("x.png")));
+    }
+
+    void withoutADisplay() {
+        QCOMPARE(run({"--version"}, "xcb").status, 0);
+        const Result help = run({"--help"}, "xcb");
+        QCOMPARE(help.status, 0);
+        QVERIFY(help.output.contains("--screenshot"));
+        const Result window = run({"alexnet", "--quit"}, "xcb");
+        QCOMPARE(window.status, 1);
+        QVERIFY2(window.errors.contains("placewright-cli does the same work without one"), qPrintable(window.errors));
+        QCOMPARE(run({"--seed", "--help"}, "xcb").status, 2);
     }
 
     void versionAndHelp() {

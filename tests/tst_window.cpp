@@ -96,6 +96,30 @@ QByteArray json(QByteArray text) {
     return text.replace('\'', '"');
 }
 
+/// Answers each question, and the dialog for a file with the next of `files`.
+class Answers {
+public:
+    explicit Answers(QMessageBox::StandardButton answer, QStringList files = {}) : m_files(std::move(files)) {
+        QObject::connect(&m_timer, &QTimer::timeout, [this, answer] {
+            QWidget* modal = QApplication::activeModalWidget();
+            if (auto* question = qobject_cast<QMessageBox*>(modal)) {
+                m_asked << question->text();
+                // Once only where nobody knows a file.
+                question->button(answer == QMessageBox::Save && m_files.isEmpty() ? QMessageBox::Cancel : answer)->click();
+            } else if (auto* dialog = qobject_cast<QFileDialog*>(modal); dialog != nullptr && !m_files.isEmpty()) {
+                dialog->findChild<QLineEdit*>("fileNameEdit")->setText(m_files.takeFirst());
+                QMetaObject::invokeMethod(dialog, "accept");
+            }
+        });
+        m_timer.start(60);
+    }
+    const QStringList& asked() const { return m_asked; }
+
+private:
+    QTimer m_timer;
+    QStringList m_files, m_asked;
+};
+
 using Paint = std::function<void(QPainter&, const QRectF&)>;
 
 std::size_t colorsOf(const QImage& image) {
@@ -399,9 +423,20 @@ private Q_SLOTS:
         Shown shown;
         QVERIFY(shown.open(wide, m_machine));
         const int id = shown.document.startSearch(request("genetic", 1'000'000'000));
-        QTRY_VERIFY_WITH_TIMEOUT(shown.document.runs().front()->progress().evaluations > 0, 10'000);
+        QTRY_VERIFY_WITH_TIMEOUT(shown.document.shownRun() != nullptr, 10'000);
+        {
+            const Answers cancel(QMessageBox::Cancel);
+            QVERIFY(shown.dropFile(other));
+            QTRY_COMPARE(cancel.asked().size(), 1);
+            QTRY_VERIFY(!shown.document.isLoading());
+            QCOMPARE(shown.document.networkFile(), wide);
+            QVERIFY(!shown.document.runs().front()->isPaused());  // as it was before the question
+            QVERIFY(shown.document.isSearching());
+        }
+        const Answers discard(QMessageBox::Discard);
         shown.document.openNetwork(other);
         QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(discard.asked().size(), 1);
         QCOMPARE(shown.document.networkFile(), other);
         QCOMPARE(shown.document.runs().front()->state(), Run::State::cancelled);
         QCOMPARE(shown.window.runsView()->runs()->rowCount(), 0);
@@ -424,6 +459,7 @@ private Q_SLOTS:
         QVERIFY(shown.waitUntilIdle());
         QCOMPARE(shown.window.runsView()->runs()->rowCount(), 1);
         m_place->write("same.json", test::wide_graph(3));
+        const Answers discard(QMessageBox::Discard);
         QVERIFY(shown.open(file));
         QCOMPARE(shown.document.placement().size(), std::size_t{5});
         QCOMPARE(shown.window.runsView()->runs()->rowCount(), 0);
@@ -455,7 +491,7 @@ private Q_SLOTS:
             const QPoint row = shown->rowOf(2);
             shown->drag(shown->window.graphView(), shown->opInGraph("branch1"), shown->window.devicePanel(), row, false);
         }
-        shown->document.undoStack()->undo();  // what a search may have found is not what this is about
+        const Answers discard(QMessageBox::Discard);
         QElapsedTimer time;
         time.start();
         QVERIFY(shown->window.close());
@@ -534,6 +570,65 @@ private Q_SLOTS:
         shown.document.openFile(file);  // nothing was done to this one
         QTRY_COMPARE(shown.document.networkFile(), file);
         QCOMPARE(asked, 2);
+    }
+
+    /// Undone and paused, or of another machine: it is there to be saved.
+    void closingAsksForTheBestThatASearchHasFound() {
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph(12)), m_machine));
+        QTest::keyClick(&shown.window, Qt::Key_F5);
+        QTRY_VERIFY_WITH_TIMEOUT(shown.document.shownRun() != nullptr, 10'000);
+        QTest::keyClick(&shown.window, Qt::Key_F6);
+        QTest::qWait(200);  // what was under way has arrived
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        QVERIFY(!shown.document.hasUnsavedPlacement());
+        const Placement best = *shown.document.runs().front()->progress().best_placement;
+        QVERIFY(best != shown.document.placement());
+        {
+            const Answers cancel(QMessageBox::Cancel);
+            QVERIFY(!shown.window.close());
+            QCOMPARE(cancel.asked().size(), 1);
+            QVERIFY2(cancel.asked().front().startsWith("The best placement found for fork-join (step time "), qPrintable(cancel.asked().front()));
+        }
+        const QString two = m_place->write("two.json", test::uniform_machine(2));
+        shown.document.setMachine(two);
+        QTRY_COMPARE(shown.document.machineFile(), two);
+        QTest::qWait(200);
+        {
+            const QString file = m_place->file("best.json");
+            const Answers save(QMessageBox::Save, {file});
+            QVERIFY(shown.window.close());
+            QCOMPARE(save.asked().size(), 1);
+            QCOMPARE(read_placement(file.toStdString(), *shown.document.problem()), best);
+        }
+        // It is in a file now; what is worse need not be.
+        shown.window.show();
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        const Answers none(QMessageBox::Cancel);
+        QVERIFY(shown.window.close());
+        QVERIFY(none.asked().isEmpty());
+    }
+
+    void measuredCostsSayWhatIsNotMeasured() {
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph()), m_machine));
+        JobOptions options = shown.document.options();
+        options.problem.cost.model = find_cost_model("measured");
+        shown.document.setOptions(options);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY2(shown.message().startsWith("none of 10 ops has a measured time for"), qPrintable(shown.message()));
+    }
+
+    void whatWasSaidOfAStepGoesWithIt() {
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph()), m_machine));
+        shown.document.moveOps({shown.op("branch1")}, 2);
+        QVERIFY(shown.waitUntilIdle());
+        shown.document.setMachine(m_place->write("two.json", test::uniform_machine(2)));
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY2(shown.message().contains("cannot carry the placement over"), qPrintable(shown.message()));
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        QCOMPARE(shown.message(), QString());
     }
 
     /// They carry a placement along, which is not an edit.

@@ -452,6 +452,33 @@ private Q_SLOTS:
         QCOMPARE(shown.window.findChild<CurvePlot*>()->plot()->graphCount(), 2);
     }
 
+    void anotherSearchIsStartedBesideTheFirst() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        QAction* beside = shown.action("Optimize beside");
+        QVERIFY(!beside->isEnabled());
+        shown.window.chooseEvaluations(kEndless);
+        shown.window.chooseAlgorithm("genetic");
+        clickOptimize(shown);
+        shown.window.chooseAlgorithm("map-elites");
+        pressInMenu(shown, beside);
+        const auto bothRun = [&](std::size_t runs) {
+            return rows(shown).size() == runs && std::ranges::all_of(rows(shown), [](const RunRow& row) {
+                       return row.state == RunRow::State::running && row.evaluations > 100;
+                   });
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(bothRun(2), 10'000);
+        QVERIFY(rows(shown)[0].title.contains("Genetic") && rows(shown)[1].title.contains("MAP-Elites"));
+
+        // The key does the same, and F5 stops them all.
+        QTest::keyClick(&shown.window, Qt::Key_F5, Qt::ShiftModifier);
+        QTRY_VERIFY_WITH_TIMEOUT(bothRun(3), 10'000);
+        QTest::keyClick(&shown.window, Qt::Key_F5);
+        QTRY_VERIFY_WITH_TIMEOUT(!running(shown), 5000);
+        for (const RunRow& row : rows(shown)) QCOMPARE(row.state, RunRow::State::cancelled);
+        QVERIFY(!beside->isEnabled());
+    }
+
     void aFailedSearchIsReported() {
         Shown shown;
         QVERIFY(shown.open(m_wide, m_machine));

@@ -58,9 +58,11 @@ void DevicePanel::setMachine(std::shared_ptr<const Machine> machine, std::vector
     update();
 }
 
-void DevicePanel::setOutcome(const Outcome& outcome, std::vector<double> active_s, std::vector<OpList> opsOf) {
+void DevicePanel::setOutcome(const Outcome& outcome, std::vector<double> active_s, std::vector<double> held_bytes,
+                             std::vector<OpList> opsOf) {
     m_outcome = outcome;
     m_active_s = std::move(active_s);
+    m_held_bytes = std::move(held_bytes);
     m_opsOf = std::move(opsOf);
     m_why.reset();
     listChannels();
@@ -256,8 +258,8 @@ void DevicePanel::paintDevice(QPainter& painter, DeviceId device) const {
     // Second line: two meters under their figures, busy share and memory.
     const double busy = m_outcome && m_outcome->total_time_s > 0 ? m_active_s[device] / m_outcome->total_time_s : 0;
     const double limit_bytes = m_limits_bytes[device];
-    const double peak_bytes = m_outcome ? m_outcome->peak_bytes[device] : 0;
-    const bool over = peak_bytes > limit_bytes;
+    const double held_bytes = m_outcome ? m_held_bytes[device] : 0;
+    const bool over = held_bytes > limit_bytes;
     const int first = swatch.left();
     const int split = first + (right - first) * 2 / 5;
     const int second = top + line + 3;
@@ -268,8 +270,8 @@ void DevicePanel::paintDevice(QPainter& painter, DeviceId device) const {
     };
     const QColor color = deviceColor(*m_machine, device);
     meter(QRect(first, second, split - first - 10, line), tr("%1 busy").arg(percentText(busy)), busy, color, m_outcome ? text : muted);
-    meter(QRect(split, second, right - split, line), m_outcome ? shareOfBytesText(peak_bytes, limit_bytes) : bytesText(limit_bytes),
-          peak_bytes / limit_bytes, over ? QBrush(warningColor(palette())) : QBrush(color),
+    meter(QRect(split, second, right - split, line), m_outcome ? shareOfBytesText(held_bytes, limit_bytes) : bytesText(limit_bytes),
+          held_bytes / limit_bytes, over ? QBrush(warningColor(palette())) : QBrush(color),
           over        ? warningColor(palette())
           : m_outcome ? text
                       : muted);
@@ -364,6 +366,8 @@ QString DevicePanel::toolTipAt(QPoint position) const {
         if (m_outcome) {
             lines << tr("Busy for %1 of %2").arg(secondsText(m_active_s[*device]), secondsText(m_outcome->total_time_s));
             if (of.streams > 1) lines << tr("Its %1 streams: %2 together").arg(of.streams).arg(secondsText(m_outcome->device_busy_s[*device]));
+            if (m_held_bytes[*device] != m_outcome->peak_bytes[*device])
+                lines << tr("Whether it fits is told by %1; in the simulated step:").arg(bytesText(m_held_bytes[*device]));
             lines << tr("At most %1 in use, %2 of it for the whole step")
                          .arg(bytesText(m_outcome->peak_bytes[*device]), bytesText(m_outcome->resident_bytes[*device]));
             if (m_why) lines << peakText(*m_why, *device, kHeldThings, false);

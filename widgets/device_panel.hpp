@@ -27,9 +27,9 @@ public:
 
     /// `limits_bytes[device]`: what may be used of its memory.
     void setMachine(std::shared_ptr<const Machine> machine, std::vector<double> limits_bytes);
-    /// `opsOf[device]`: forward ops there.
-    /// `active_s`: seconds in which something runs on a device (TimelineData).
-    void setOutcome(const Outcome& outcome, std::vector<double> active_s, std::vector<OpList> opsOf);
+    /// `active_s[device]`: seconds in which something runs there (TimelineData). `held_bytes[device]`: what tells whether it fits, which
+    /// need not be the peak of the outcome. `opsOf[device]`: forward ops there.
+    void setOutcome(const Outcome& outcome, std::vector<double> active_s, std::vector<double> held_bytes, std::vector<OpList> opsOf);
     /// What the tooltips of devices tell of their memory peaks; null if that is not known.
     void setWhy(std::shared_ptr<const TimelineWhy> why) { m_why = std::move(why); }
     void setDropPreview(const DropPreviews& previews, std::optional<DeviceId> target);
@@ -75,7 +75,7 @@ private:
     std::shared_ptr<const Machine> m_machine;
     std::vector<double> m_limits_bytes;
     std::optional<Outcome> m_outcome;  ///< of m_machine
-    std::vector<double> m_active_s;    ///< of m_outcome
+    std::vector<double> m_active_s, m_held_bytes;  ///< of m_outcome
     std::vector<OpList> m_opsOf;
     std::shared_ptr<const TimelineWhy> m_why;  ///< of m_outcome
     std::vector<ChannelId> m_channels;         ///< in the order of the rows: the busy ones, then the idle ones

@@ -100,6 +100,10 @@ void MessageBar::showMessage(Kind kind, const QString& text) {
     QAccessible::updateAccessibility(&alert);
 }
 
+void MessageBar::dropInformation() {
+    if (m_kind == Kind::information) hide();
+}
+
 void MessageBar::showText() {
     m_text->setText(m_details->isChecked() ? m_message : summaryOf(m_message));
 }

@@ -18,6 +18,8 @@ public:
     explicit MessageBar(QWidget* parent = nullptr);
     /// A long text shows its beginning; "Details" shows the rest.
     void showMessage(Kind kind, const QString& text);
+    /// Errors stay.
+    void dropInformation();
     /// The whole text.
     QString text() const { return m_message; }
 

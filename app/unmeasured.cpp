@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#include "app/unmeasured.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "core/io/json.hpp"
+
+namespace placewright {
+
+std::string unmeasured_text(const Graph& graph, const Machine& machine) {
+    std::set<std::string> models;
+    for (const Device& device : machine.devices()) models.insert(device.model);
+    std::string text;
+    for (const std::string& model : models) {
+        const auto missing = static_cast<std::size_t>(std::ranges::count_if(graph.ops(), [&](const Op& op) {
+            const auto time = op.time_s.find(model);
+            return time == op.time_s.end() || !time->second.forward_s;
+        }));
+        if (missing == 0) continue;
+        const std::string ops = std::to_string(graph.size());
+        text += text.empty() ? "" : ", ";
+        text += missing == graph.size() ? "none of " + ops + " ops has a measured time for "
+                                        : std::to_string(missing) + " of " + ops + " ops have no measured time for ";
+        text += printable(model, 80);
+    }
+    return text.empty() ? text : text + ": theirs are those of the roofline";
+}
+
+}  // namespace placewright
