@@ -87,8 +87,8 @@ std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared
 
 std::string runs_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases) {
     const Goal& goal = cases.empty() ? goals().front() : *cases.front().goal;
-    std::string text = csv_line(label_names, {"algorithm", "seed", "score_s", value_name(goal), "fits", "evaluations", "simulations", "wall_s",
-                                              "evaluations_to_near", "seconds_to_near"});
+    std::string text = csv_line(label_names, {"algorithm", "seed", "score_s", value_name(goal), "fits", "evaluations", "simulations",
+                                              "wall_s", "evaluations_to_near", "seconds_to_near"});
     for (const ComparedCase& compared : cases) {
         for (const ComparedRun& run : compared.runs) {
             const SearchProgress& end = run.progress;

@@ -92,7 +92,8 @@ private:
 /// Whether the program only has to tell of itself, for which no display is needed.
 bool asksForHelp(int argc, char** argv) {
     constexpr std::array<std::string_view, 5> kQuestions{"-h", "--help", "--help-all", "-v", "--version"};
-    return std::any_of(argv + 1, argv + argc, [&](const char* argument) { return std::ranges::find(kQuestions, argument) != kQuestions.end(); });
+    return std::any_of(argv + 1, argv + argc,
+                       [&](const char* argument) { return std::ranges::find(kQuestions, argument) != kQuestions.end(); });
 }
 
 /// Qt ends the program by a core dump where it finds no display.

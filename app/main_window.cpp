@@ -494,8 +494,9 @@ void MainWindow::makeStatusBar() {
 
 void MainWindow::connectDocument() {
     Document* document = m_document.get();
-    document->setLeaveQuestion(
-        [this] { return mayLeave(tr("Open another network"), tr("Opening another network ends the searches and undo steps of this one.")); });
+    document->setLeaveQuestion([this] {
+        return mayLeave(tr("Open another network"), tr("Opening another network ends the searches and undo steps of this one."));
+    });
     document->setScriptQuestion([this](const ScriptQuestion& question, ReadOptions& options) { return answerScript(question, options); });
     connect(document, &Document::problemChanged, this, &MainWindow::showProblem);
     connect(document, &Document::machineChanged, this, &MainWindow::showMachine);
@@ -527,8 +528,11 @@ void MainWindow::connectDocument() {
     connect(document, &Document::loadingChanged, this, &MainWindow::showLoading);
     // What the step time is compared with is known once undo or redo is over.
     connect(document->undoStack(), &QUndoStack::indexChanged, this, &MainWindow::showStatus);
-    // What was said of a step no longer holds after the next one or without it.
-    connect(document->undoStack(), &QUndoStack::indexChanged, m_message, &MessageBar::dropInformation);
+    // What was said of a step no longer holds without it.
+    connect(document->undoStack(), &QUndoStack::indexChanged, m_message, [this, before = 0](int index) mutable {
+        if (index < before) m_message->dropInformation();
+        before = index;
+    });
     connect(document, &Document::message, this, [this](bool error, const QString& what) {
         m_message->showMessage(error ? MessageBar::Kind::error : MessageBar::Kind::information, what);
     });
@@ -1265,9 +1269,10 @@ bool MainWindow::mayLeave(const QString& title, const QString& consequence) {
             const Assessment* assessment = m_document->assessment();
             const QString goal = goalName(*m_document->job().goal);
             question.setText(tr("The placement of %1 (%2) is in no file.")
-                                 .arg(network, assessment == nullptr        ? tr("not simulated yet")
-                                               : assessment->is_defined() ? tr("%1 %2").arg(goal, secondsText(assessment->score.step_time_s))
-                                                                          : tr("%1 not defined").arg(goal)));
+                                 .arg(network, assessment == nullptr ? tr("not simulated yet")
+                                               : assessment->is_defined()
+                                                   ? tr("%1 %2").arg(goal, secondsText(assessment->score.step_time_s))
+                                                   : tr("%1 not defined").arg(goal)));
         }
         question.setInformativeText(consequence);
         question.button(QMessageBox::Save)->setText(tr("&Export…"));

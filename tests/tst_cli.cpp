@@ -1190,9 +1190,11 @@ void TestCli::nothingFits() {
       "channels": [{"name": "bus", "bandwidth": 1e9}],
       "routes": [{"from": "cpu:0", "to": "gpu:0", "channels": ["bus"]}, {"from": "gpu:0", "to": "cpu:0", "channels": ["bus"]}]
     })");
-    const Result single = run({"optimize", path("diamond.json"), "--machine", host, "--objective", "max-load", "--algorithm", "single-device"});
+    const Result single =
+        run({"optimize", path("diamond.json"), "--machine", host, "--objective", "max-load", "--algorithm", "single-device"});
     QCOMPARE(single.status, 4);
-    QVERIFY2(single.out.contains("\nMax load ") && single.out.contains("holds") && single.out.contains(", does not fit the memory\n"), single.out);
+    QVERIFY2(single.out.contains("\nMax load ") && single.out.contains("holds") && single.out.contains(", does not fit the memory\n"),
+             single.out);
     QVERIFY2(!single.out.contains(", fits the memory"), single.out);
 }
 
@@ -1356,8 +1358,9 @@ void TestCli::compareGoals() {
 /// Of a longer front that was written there before.
 void TestCli::codesignLeavesNoOldDesigns() {
     const QString folder = path("designs");
-    const QStringList arguments{"codesign", "alexnet", "--catalogue", "workstation-2021", "--budget", "3000", "--designs", "4",
-                                "--evaluations", "5", "--out", folder};
+    const QStringList arguments{"codesign",      "alexnet", "--catalogue", "workstation-2021",
+                                "--budget",      "3000",    "--designs",   "4",
+                                "--evaluations", "5",       "--out",       folder};
     QCOMPARE(run(arguments).status, 0);
     const QStringList files = QDir(folder).entryList(QDir::Files);
     QVERIFY(!files.isEmpty());

@@ -484,7 +484,8 @@ private Q_SLOTS:
         const ProblemPtr many = test::problem(test::chain(30), unlike(64));
         QVERIFY_EXCEPTION_THROWN(find_algorithm("ideals-dp")->make({many, 1, {}}, {}), OptionError);
         const ProblemPtr some = test::problem(test::chain(30), unlike(5));
-        QVERIFY_EXCEPTION_THROWN(find_algorithm("ideals-dp")->make({some, 1, {}}, {{"max_states", std::int64_t{31 * 32 - 1}}}), OptionError);
+        QVERIFY_EXCEPTION_THROWN(find_algorithm("ideals-dp")->make({some, 1, {}}, {{"max_states", std::int64_t{31 * 32 - 1}}}),
+                                 OptionError);
         QCOMPARE(only_proposal("ideals-dp", some, {{"max_states", std::int64_t{31 * 32}}}), only_proposal("ideals-dp", some));
         // The portfolio does without it.
         const auto evaluator = simulation_evaluator(many, {}, {}, 1);

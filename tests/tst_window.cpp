@@ -588,7 +588,8 @@ private Q_SLOTS:
             const Answers cancel(QMessageBox::Cancel);
             QVERIFY(!shown.window.close());
             QCOMPARE(cancel.asked().size(), 1);
-            QVERIFY2(cancel.asked().front().startsWith("The best placement found for fork-join (step time "), qPrintable(cancel.asked().front()));
+            QVERIFY2(cancel.asked().front().startsWith("The best placement found for fork-join (step time "),
+                     qPrintable(cancel.asked().front()));
         }
         const QString two = m_place->write("two.json", test::uniform_machine(2));
         shown.document.setMachine(two);

@@ -365,7 +365,8 @@ QString DevicePanel::toolTipAt(QPoint position) const {
         if (m_limits_bytes[*device] != of.memory_bytes) lines << tr("Placements may use %1 of it").arg(bytesText(m_limits_bytes[*device]));
         if (m_outcome) {
             lines << tr("Busy for %1 of %2").arg(secondsText(m_active_s[*device]), secondsText(m_outcome->total_time_s));
-            if (of.streams > 1) lines << tr("Its %1 streams: %2 together").arg(of.streams).arg(secondsText(m_outcome->device_busy_s[*device]));
+            if (of.streams > 1)
+                lines << tr("Its %1 streams: %2 together").arg(of.streams).arg(secondsText(m_outcome->device_busy_s[*device]));
             if (m_held_bytes[*device] != m_outcome->peak_bytes[*device])
                 lines << tr("Whether it fits is told by %1; in the simulated step:").arg(bytesText(m_held_bytes[*device]));
             lines << tr("At most %1 in use, %2 of it for the whole step")

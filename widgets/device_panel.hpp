@@ -74,7 +74,7 @@ private:
 
     std::shared_ptr<const Machine> m_machine;
     std::vector<double> m_limits_bytes;
-    std::optional<Outcome> m_outcome;  ///< of m_machine
+    std::optional<Outcome> m_outcome;              ///< of m_machine
     std::vector<double> m_active_s, m_held_bytes;  ///< of m_outcome
     std::vector<OpList> m_opsOf;
     std::shared_ptr<const TimelineWhy> m_why;  ///< of m_outcome

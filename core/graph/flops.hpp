@@ -19,7 +19,7 @@ struct OpShapes {
     std::string_view kind;
     std::span<const Shape> inputs;
     std::span<const Shape> outputs;
-    std::int64_t window = 1;  ///< elements of the window of a pool or of a normalisation across channels
+    std::int64_t window = 1;      ///< elements of the window of a pool or of a normalisation across channels
     std::string_view equation{};  ///< of an Einstein sum: "bij,jk->bik"
 };
 
@@ -28,10 +28,10 @@ struct OpShapes {
 ///
 /// A multiply-add is two. Convolutions, products and linear layers count nothing for a bias; batch_norm and the other normalisations four
 /// an element (subtract the mean, divide by the deviation, scale, shift); relu, dropout, add and other functions of an element one,
-/// composed ones as many as they are composed of (silu: a sigmoid and a product; quantize_per_tensor: divide, round, clamp), gelu eight (the
-/// approximation by tanh, Hendrycks, Gimpel, 2016); pools one for each element in each window; sums and means one an element of the input,
-/// norms two, variances four; einsum of two operands two for each combination of its indices; softmax five an element (largest, subtract, exponential, sum, divide), cross_entropy four; lstm_cell its
-/// product and 13 an element of its state (four biases, three
+/// composed ones as many as they are composed of (silu: a sigmoid and a product; quantize_per_tensor: divide, round, clamp), gelu eight
+/// (the approximation by tanh, Hendrycks, Gimpel, 2016); pools one for each element in each window; sums and means one an element of the
+/// input, norms two, variances four; einsum of two operands two for each combination of its indices; softmax five an element (largest,
+/// subtract, exponential, sum, divide), cross_entropy four; lstm_cell its product and 13 an element of its state (four biases, three
 /// sigmoids, two tanh, three products, a sum), gru_cell 12 (three biases, two sigmoids, a tanh, three products, three sums); layers of them
 /// (lstm, gru) the same a step; scaled_dot_product_attention its two products and a softmax over the scores. What only moves data counts
 /// none: views, cat, embedding, pad, comparisons.

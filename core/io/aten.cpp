@@ -133,14 +133,15 @@ const std::unordered_map<std::string_view, std::string_view>& kinds_by_operator(
 
 /// These read no more of a tensor than its shape.
 bool reads_shape_alone(std::string_view op) {
-    static const std::unordered_set<std::string_view> ops{"empty_like", "zeros_like", "ones_like", "full_like",  "rand_like", "randn_like",
-                                                          "new_empty",  "new_zeros",  "new_ones",  "new_full",   "new_empty_strided"};
+    static const std::unordered_set<std::string_view> ops{"empty_like", "zeros_like", "ones_like",        "full_like",
+                                                          "rand_like",  "randn_like", "new_empty",        "new_zeros",
+                                                          "new_ones",   "new_full",   "new_empty_strided"};
     return ops.contains(op);
 }
 
 bool is_convolution(std::string_view op) {
-    static const std::unordered_set<std::string_view> ops{"convolution",       "_convolution",           "convolution_overrideable",
-                                                          "cudnn_convolution", "mkldnn_convolution",     "_convolution_mode",
+    static const std::unordered_set<std::string_view> ops{"convolution",       "_convolution",          "convolution_overrideable",
+                                                          "cudnn_convolution", "mkldnn_convolution",    "_convolution_mode",
                                                           "thnn_conv2d",       "cudnn_convolution_relu"};
     return ops.contains(op);
 }
@@ -175,7 +176,8 @@ std::string kind_of(const AtenCall& call, std::string_view op, const Tensor* fir
     if (op.starts_with("reflection_pad") || op.starts_with("replication_pad")) return "pad";
     // Another type is a copy.
     if (op == "to" || op == "_to_copy" || op == "type_as" || op == "float" || op == "half") {
-        const bool same = first != nullptr && !call.outputs.empty() && call.outputs[0].tensor && call.outputs[0].tensor->dtype == first->dtype;
+        const bool same =
+            first != nullptr && !call.outputs.empty() && call.outputs[0].tensor && call.outputs[0].tensor->dtype == first->dtype;
         return same ? "identity" : "to";
     }
     // What a network that does not train drops is nothing.
@@ -230,7 +232,8 @@ Program::Node aten_node(const AtenCall& call, const std::function<const Tensor*(
     std::vector<std::int64_t> kernel = repeated(integers(call, "kernel_size"), rank);
     if (const auto* weight = argument(call, "weight"); convolves && weight != nullptr && weight->values.size() == 1) {
         const Tensor* const tensor = tensor_of(weight->values[0]);
-        if (tensor != nullptr && tensor->shape && tensor->shape->size() == rank + 2) kernel.assign(tensor->shape->begin() + 2, tensor->shape->end());
+        if (tensor != nullptr && tensor->shape && tensor->shape->size() == rank + 2)
+            kernel.assign(tensor->shape->begin() + 2, tensor->shape->end());
     }
     if (!kernel.empty()) {
         std::vector<std::int64_t> stride = repeated(integers(call, "stride"), kernel.size());
@@ -244,7 +247,8 @@ Program::Node aten_node(const AtenCall& call, const std::function<const Tensor*(
         if (!convolves) {
             // Larger windows than any image are no windows.
             constexpr std::int64_t kMostWindow = std::int64_t{1} << 40;
-            for (const std::int64_t extent : kernel) node.window = extent > 0 && extent <= kMostWindow / node.window ? node.window * extent : 1;
+            for (const std::int64_t extent : kernel)
+                node.window = extent > 0 && extent <= kMostWindow / node.window ? node.window * extent : 1;
         }
     }
     if (convolves) {
@@ -255,7 +259,8 @@ Program::Node aten_node(const AtenCall& call, const std::function<const Tensor*(
     for (const char* name : {"dim", "normalized_shape", "output_size"}) {
         const auto* const found = argument(call, name);
         if (found == nullptr || found->integers.empty()) continue;
-        node.attributes[name] = found->integers.size() == 1 && std::string_view(name) == "dim" ? std::to_string(found->integers[0]) : json(found->integers);
+        node.attributes[name] =
+            found->integers.size() == 1 && std::string_view(name) == "dim" ? std::to_string(found->integers[0]) : json(found->integers);
     }
     return node;
 }

@@ -91,9 +91,9 @@ struct PlacementFile {
     std::optional<Producer> produced_by;
 };
 
-/// Reads placewright.placement, also in the metadata of an ONNX model, a flat object {"op": device index}, the devices in an Exprimo network,
-/// or a device map of Accelerate (see device_map.hpp; `notes` are told what it was read as) for this problem. In a flat object a list of
-/// devices is for the parts of an op that is split. Every group must be placed; ops of one group on different devices (such as
+/// Reads placewright.placement, also in the metadata of an ONNX model, a flat object {"op": device index}, the devices in an Exprimo
+/// network, or a device map of Accelerate (see device_map.hpp; `notes` are told what it was read as) for this problem. In a flat object a
+/// list of devices is for the parts of an op that is split. Every group must be placed; ops of one group on different devices (such as
 /// single ops in a problem that groups them), names that are not in the graph, devices that are not in the machine, or devices that an op
 /// does not allow are refused with the list of names. Graph and machine names are compared with the problem's; the ops decide.
 Placement read_placement(const Path& file, const Problem& problem, std::vector<std::string>* notes = nullptr);
@@ -110,7 +110,8 @@ std::string placement_json(const Placement& placement, const Problem& problem, c
 /// raises the IR version, which older programs refuse. Weights in external files stay there.
 struct OnnxPlacement {
     std::string content;
-    std::string external_tensor;  ///< one whose numbers are in a file beside the model, where the content has to go then; empty: there is none
+    std::string
+        external_tensor;  ///< one whose numbers are in a file beside the model, where the content has to go then; empty: there is none
 };
 OnnxPlacement onnx_placement(const Path& model, const Placement& placement, const Problem& problem, bool multi_device = false);
 

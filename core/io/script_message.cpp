@@ -46,7 +46,8 @@ Json of(const ScriptedProgram& program) {
     for (const AtenCall& call : program.calls) {
         Json arguments = Json::array(), outputs = Json::array();
         for (const AtenCall::Argument& argument : call.arguments)
-            arguments.push_back({{"name", argument.name}, {"values", argument.values}, {"integers", argument.integers}, {"text", argument.text}});
+            arguments.push_back(
+                {{"name", argument.name}, {"values", argument.values}, {"integers", argument.integers}, {"text", argument.text}});
         for (const AtenCall::Output& output : call.outputs) outputs.push_back(described(output.name, output.tensor.value()));
         json["calls"].push_back(
             {{"op", call.op}, {"scope", call.scope}, {"arguments", std::move(arguments)}, {"outputs", std::move(outputs)}});

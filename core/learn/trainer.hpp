@@ -7,8 +7,8 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <vector>
 

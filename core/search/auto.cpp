@@ -253,9 +253,9 @@ private:
         builders_.push_back([splits = first_placements(choices, {}, "best", random_)] { return propose_in_turn(splits); });
         if (!by_formula()) add(scotch_algorithm());
         if (context_.problem->ops <= kMostOpsForPrograms) add(m_sct_algorithm());
-        add(ideals_dp_algorithm(),
-            {{"max_ideals", most_ideals()}, {"max_states", by_formula() ? kMostStatesByFormula : kMostStates}});
-        for (const AlgorithmInfo& info : {pipedream_algorithm(), m_etf_algorithm(), m_topo_algorithm(), heft_algorithm(), expert_algorithm()})
+        add(ideals_dp_algorithm(), {{"max_ideals", most_ideals()}, {"max_states", by_formula() ? kMostStatesByFormula : kMostStates}});
+        for (const AlgorithmInfo& info :
+             {pipedream_algorithm(), m_etf_algorithm(), m_topo_algorithm(), heft_algorithm(), expert_algorithm()})
             add(info);
         std::vector<Placement> first = seeds_;
         std::ranges::move(on_each_sort_of_device(choices), std::back_inserter(first));

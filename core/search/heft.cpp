@@ -100,9 +100,11 @@ AlgorithmInfo heft_algorithm() {
     return {"heft", "HEFT", "Heterogeneous earliest finish time: ops by their distance to the end, each where it ends first.",
             schema().infos(), [](const SearchContext& context, const OptionValues& values) {
                 const HeftOptions options = schema().parse(values);
-                return propose_until_fits([options, choices = DeviceChoices(context.problem, options.allow_cpu)](
-                                              double memory_share, const std::stop_token&) { return heft(choices, options, memory_share).placement; },
-                                          options.memory_filter ? options.attempts : 1);
+                return propose_until_fits(
+                    [options, choices = DeviceChoices(context.problem, options.allow_cpu)](double memory_share, const std::stop_token&) {
+                        return heft(choices, options, memory_share).placement;
+                    },
+                    options.memory_filter ? options.attempts : 1);
             }};
 }
 

@@ -421,7 +421,8 @@ AlgorithmInfo ideals_dp_algorithm() {
             schema().infos(), [](const SearchContext& context, const OptionValues& values) {
                 const IdealsOptions options = schema().parse(values);
                 const bool for_latency = context.goal != nullptr && context.goal->evaluate == block_latency;
-                const auto program = std::make_shared<IdealsProgram>(DeviceChoices(context.problem, options.allow_cpu), options, for_latency);
+                const auto program =
+                    std::make_shared<IdealsProgram>(DeviceChoices(context.problem, options.allow_cpu), options, for_latency);
                 return propose_until_fits([program](double, const std::stop_token& stop) { return program->placement(stop); }, 1);
             }};
 }

@@ -32,8 +32,8 @@ AlgorithmInfo m_sct_algorithm() {
                 DeviceChoices choices(context.problem, options.allow_cpu);
                 std::optional<std::vector<OpId>> favourites;
                 return propose_until_fits(
-                    [options, choices = std::move(choices), favourites](
-                        double memory_share, const std::stop_token& stop) mutable -> std::optional<Placement> {
+                    [options, choices = std::move(choices), favourites](double memory_share,
+                                                                        const std::stop_token& stop) mutable -> std::optional<Placement> {
                         if (!favourites) {
                             auto found = favourite_children(choices, options, stop);
                             if (stop.stop_requested()) return {};

@@ -68,9 +68,11 @@ AlgorithmInfo m_topo_algorithm() {
     return {"m-topo", "m-TOPO", "Fills one device after the other in topological order, each with an equal share of the memory (Baechi).",
             schema().infos(), [](const SearchContext& context, const OptionValues& values) {
                 const TopoOptions options = schema().parse(values);
-                return propose_until_fits([options, choices = DeviceChoices(context.problem, options.allow_cpu)](
-                                              double memory_share, const std::stop_token&) { return topological_fill(choices, options, memory_share); },
-                                          options.attempts);
+                return propose_until_fits(
+                    [options, choices = DeviceChoices(context.problem, options.allow_cpu)](double memory_share, const std::stop_token&) {
+                        return topological_fill(choices, options, memory_share);
+                    },
+                    options.attempts);
             }};
 }
 

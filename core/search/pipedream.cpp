@@ -164,9 +164,11 @@ AlgorithmInfo pipedream_algorithm() {
     return {"pipedream", "PipeDream", "Cuts the graph along its topological order into a stage a device, the slowest as fast as can be.",
             schema().infos(), [](const SearchContext& context, const OptionValues& values) {
                 const PipedreamOptions options = schema().parse(values);
-                return propose_until_fits([options, choices = DeviceChoices(context.problem, options.allow_cpu)](
-                                              double memory_share, const std::stop_token&) { return Partitioner(choices, options).placement(memory_share); },
-                                          options.attempts);
+                return propose_until_fits(
+                    [options, choices = DeviceChoices(context.problem, options.allow_cpu)](double memory_share, const std::stop_token&) {
+                        return Partitioner(choices, options).placement(memory_share);
+                    },
+                    options.attempts);
             }};
 }
 

@@ -18,5 +18,6 @@ int fuzz(const std::uint8_t* data, std::size_t size) {
 
 std::vector<std::string> seeds() {
     return {R"(digraph g { a [kind="conv2d", flops=10, parameter_bytes=4, bytes=8]; b [label="relu", shape="2x3"]; a -> b; })",
-            "strict graph { a -- b -- c }", "digraph { subgraph cluster_0 { node [bytes=4]; \"x:1\" } \"x:1\" -> y:out /* no */ -> z // yes\n }"};
+            "strict graph { a -- b -- c }",
+            "digraph { subgraph cluster_0 { node [bytes=4]; \"x:1\" } \"x:1\" -> y:out /* no */ -> z // yes\n }"};
 }

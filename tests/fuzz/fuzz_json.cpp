@@ -33,10 +33,12 @@ int fuzz(const std::uint8_t* data, std::size_t size) {
 }
 
 std::vector<std::string> seeds() {
-    return {R"({"format":"placewright.graph","version":1,"name":"g","batch":2,"training":"implicit","ops":[{"name":"a","kind":"conv2d","inputs":[],"outputs":[{"shape":[2,3],"dtype":"float32"}],"parameter_bytes":4,"flops":8,"attributes":{"kernel":[1,1]}},{"name":"b","kind":"relu","inputs":["a:0"],"outputs":[{"bytes":8}],"parameter_bytes":0,"flops":1}]})",
-            R"({"format":"placewright.machine","version":1,"name":"m","devices":[{"name":"cpu:0","kind":"cpu","model":"c","peak_flops":1e12,"memory_bandwidth":1e10,"memory_bytes":1e9,"efficiency":1}],"channels":[{"name":"p","bandwidth":1e9,"latency_s":0,"efficiency":1,"efficiency_by_bytes":[[1,0.5],[10,1]]}],"routes":[]})",
-            R"({"format":"placewright.placement","version":1,"graph":"alexnet","machine":"m","placement":{"conv1":"gpu:0"},"predicted":{"step_time_s":1,"fits":true}})",
-            R"({"conv1":0,"conv2":[0,1]})", R"({"":"cuda:0","features.0":1})",
-            R"({"layers":{"a":{"parents":[],"type":"Input","tensor":[1,2,2,3]},"b":{"parents":["a"],"type":"Convolution","filter":[3,3,3,4],"strides":[1,1,1,1],"padding":"SAME","device":0}}})",
-            R"({"maxFPGAs":2,"maxCPUs":1,"nodes":[{"id":1,"cpuLatency":1,"fpgaLatency":0.5,"size":4,"supportedOnFpga":1,"colorClass":1}],"edges":[]})"};
+    return {
+        R"({"format":"placewright.graph","version":1,"name":"g","batch":2,"training":"implicit","ops":[{"name":"a","kind":"conv2d","inputs":[],"outputs":[{"shape":[2,3],"dtype":"float32"}],"parameter_bytes":4,"flops":8,"attributes":{"kernel":[1,1]}},{"name":"b","kind":"relu","inputs":["a:0"],"outputs":[{"bytes":8}],"parameter_bytes":0,"flops":1}]})",
+        R"({"format":"placewright.machine","version":1,"name":"m","devices":[{"name":"cpu:0","kind":"cpu","model":"c","peak_flops":1e12,"memory_bandwidth":1e10,"memory_bytes":1e9,"efficiency":1}],"channels":[{"name":"p","bandwidth":1e9,"latency_s":0,"efficiency":1,"efficiency_by_bytes":[[1,0.5],[10,1]]}],"routes":[]})",
+        R"({"format":"placewright.placement","version":1,"graph":"alexnet","machine":"m","placement":{"conv1":"gpu:0"},"predicted":{"step_time_s":1,"fits":true}})",
+        R"({"conv1":0,"conv2":[0,1]})",
+        R"({"":"cuda:0","features.0":1})",
+        R"({"layers":{"a":{"parents":[],"type":"Input","tensor":[1,2,2,3]},"b":{"parents":["a"],"type":"Convolution","filter":[3,3,3,4],"strides":[1,1,1,1],"padding":"SAME","device":0}}})",
+        R"({"maxFPGAs":2,"maxCPUs":1,"nodes":[{"id":1,"cpuLatency":1,"fpgaLatency":0.5,"size":4,"supportedOnFpga":1,"colorClass":1}],"edges":[]})"};
 }

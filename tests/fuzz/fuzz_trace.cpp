@@ -22,8 +22,9 @@ int fuzz(const std::uint8_t* data, std::size_t size) {
 }
 
 std::vector<std::string> seeds() {
-    return {R"({"schemaVersion":1,"traceEvents":[{"ph":"X","name":"conv1","pid":"0","tid":7,"ts":1.25,"dur":"3.5","cat":"cpu_op","args":{"External id":5,"Sequence number":3}},
+    return {
+        R"({"schemaVersion":1,"traceEvents":[{"ph":"X","name":"conv1","pid":"0","tid":7,"ts":1.25,"dur":"3.5","cat":"cpu_op","args":{"External id":5,"Sequence number":3}},
 {"ph":"X","name":"kernel","pid":0,"tid":7,"ts":2,"dur":1,"cat":"kernel","args":{"External id":5,"correlation":9}},{"ph":"M","name":"process_name","pid":0,"args":{"name":"GPU 0"}}]})",
-            R"([{"ph":"B","name":"a","pid":1,"tid":1,"ts":0},{"ph":"E","pid":1,"tid":1,"ts":5},{"ph":"C","name":"m","pid":1,"ts":1,"args":{"x":3}},)",
-            R"([{"cat":"Node","ph":"X","name":"conv1_kernel_time","ts":1,"dur":2,"pid":1,"tid":1,"args":{"op_name":"Conv","provider":"CPU"}}])"};
+        R"([{"ph":"B","name":"a","pid":1,"tid":1,"ts":0},{"ph":"E","pid":1,"tid":1,"ts":5},{"ph":"C","name":"m","pid":1,"ts":1,"args":{"x":3}},)",
+        R"([{"cat":"Node","ph":"X","name":"conv1_kernel_time","ts":1,"dur":2,"pid":1,"tid":1,"args":{"op_name":"Conv","provider":"CPU"}}])"};
 }

@@ -114,6 +114,8 @@ class Formulas(unittest.TestCase):
         self.assertGreater(len(entries), 100)
         weights = [[12, 4], [12, 3], [12], [12]]
         for kind, formula, count, each in entries:
+            if kind == "einsum":  # counted by the products that PyTorch makes of it
+                continue
             self.assertTrue(has_formula(kind), kind)
             flops = forward_flops(kind, [[2, 3]], [[5]])
             if formula == "none":
