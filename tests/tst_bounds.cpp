@@ -168,6 +168,8 @@ private Q_SLOTS:
     void parameters_that_do_not_fit_data();
     void parameters_that_do_not_fit();
     void tightest_first();
+    void long_chains_have_no_split_path();
+    void gaps_are_rounded_up();
     void hold_for_every_placement_data();
     void hold_for_every_placement();
     void tighter_than_without_a_solver();
@@ -388,6 +390,26 @@ void TestBounds::tightest_first() {
         }
         QVERIFY(bound(bounds, "memory") >= bound(bounds, "load"));
     }
+}
+
+/// It takes as long as the square of the ops in a row.
+void TestBounds::long_chains_have_no_split_path() {
+    const auto has_split_path = [](std::size_t ops) {
+        const auto problem = test::problem(test::chain(ops), test::uniform_machine(4));
+        const auto bounds = quick_bounds(*problem, goals().front(), {});
+        return std::ranges::any_of(bounds, [](const Bound& b) { return b.name == "split-path"; });
+    };
+    QVERIFY(has_split_path(500));
+    QVERIFY(!has_split_path(50'000));
+}
+
+void TestBounds::gaps_are_rounded_up() {
+    QCOMPARE(whole_percent(0.4933), 50.0);
+    QCOMPARE(whole_percent(0.5), 50.0);
+    QCOMPARE(whole_percent(1.5 / 1.25 - 1), 20.0);  // which is 0.2 and a little
+    QCOMPARE(whole_percent(1e-4), 1.0);
+    QCOMPARE(whole_percent(0), 0.0);
+    QCOMPARE(whole_percent(-1e-12), 0.0);
 }
 
 void TestBounds::hold_for_every_placement_data() {

@@ -498,7 +498,7 @@ private Q_SLOTS:
         const ProblemPtr problem = test::problem(test::random_graph(3, 20, 2), test::uniform_machine(3));
         std::stop_source stop;
         stop.request_stop();
-        for (const char* id : {"ideals-dp", "m-sct", "scotch", "auto"}) {
+        for (const char* id : {"ideals-dp", "m-etf", "m-sct", "heft", "scotch", "auto"}) {
             const auto optimizer = find_algorithm(id)->make({problem, 1, {}}, {}), other = find_algorithm(id)->make({problem, 1, {}}, {});
             optimizer->stop_on(stop.get_token());
             QVERIFY2(optimizer->ask(1).empty(), id);

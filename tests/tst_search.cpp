@@ -72,7 +72,7 @@ private:
     std::size_t batch_, left_;
 };
 
-/// Scores the placement {k} with values[k], the last one for all further k.
+/// Scores the placement {k} with values[k], the last one for all further k; where that is negative the goal is not defined.
 class Scripted final : public Evaluator {
 public:
     explicit Scripted(std::vector<double> values, std::size_t fail_after = std::numeric_limits<std::size_t>::max())
@@ -82,7 +82,7 @@ public:
         for (std::size_t i = 0; i < placements.size(); ++i) {
             if (runs_ == fail_after_) return false;
             const double value = values_[std::min<std::size_t>(placements[i].at(0), values_.size() - 1)];
-            scores[i] = {value, value * 2, true};
+            scores[i] = value < 0 ? kUndefinedScore : Score{value, value * 2, true};
             if (pause_s > 0) QTest::qSleep(static_cast<int>(pause_s * 1000));
             ++runs_;
         }
@@ -452,6 +452,17 @@ private Q_SLOTS:
         QCOMPARE(*result.progress.best_placement, Placement{4});
         QVERIFY(result.progress.best == (Score{2, 4, true}));
         QCOMPARE(result.progress.latest_mean_s, 11.0);
+    }
+
+    void means_leave_out_what_is_not_defined() {
+        // Batches of two: (-, 5), (-, -), (7, 3), with step times twice as long.
+        Counting optimizer(2, 6);
+        Scripted evaluator({-1, 5, -1, -1, 7, 3});
+        const SearchResult result = run_search(optimizer, evaluator, {100});
+        QCOMPARE(result.progress.evaluations, 6U);
+        QCOMPARE(result.progress.latest_mean_s, 10.0);
+        for (const CurvePoint& point : *result.progress.curve) QVERIFY2(point.mean_s <= 10, qPrintable(QString::number(point.mean_s)));
+        QVERIFY(result.progress.best == (Score{3, 6, true}));
     }
 
     void curve_does_not_depend_on_slices() {

@@ -2,7 +2,6 @@
 #include "widgets/runs_view.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <unordered_set>
 

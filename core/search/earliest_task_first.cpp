@@ -31,12 +31,15 @@ public:
         result_.end_s.assign(problem_.ops, -1);
     }
 
-    ListSchedule run() {
+    ListSchedule run(const std::stop_token& stop) {
         for (OpId op = 0; op < problem_.ops; ++op) {
             missing_[op] = problem_.input_begin[op + 1] - problem_.input_begin[op];
             if (missing_[op] == 0) open(op);
         }
-        while (!candidates_.empty()) consider_first();
+        while (!candidates_.empty()) {
+            if (stop.stop_requested()) return {};
+            consider_first();
+        }
         result_.makespan_s = schedule_.makespan_s();
         return std::move(result_);
     }
@@ -160,8 +163,8 @@ private:
 }  // namespace
 
 ListSchedule earliest_task_first(const DeviceChoices& choices, const EarliestTaskOptions& options, std::span<const OpId> favourite_child,
-                                 double memory_share) {
-    return EarliestTaskFirst(choices, options, favourite_child, memory_share).run();
+                                 double memory_share, const std::stop_token& stop) {
+    return EarliestTaskFirst(choices, options, favourite_child, memory_share).run(stop);
 }
 
 }  // namespace placewright

@@ -59,7 +59,7 @@ std::vector<double> mean_op_times_s(const DeviceChoices& choices) {
     return mean_s;
 }
 
-ListSchedule heft(const DeviceChoices& choices, const HeftOptions& options, double memory_share) {
+ListSchedule heft(const DeviceChoices& choices, const HeftOptions& options, double memory_share, const std::stop_token& stop) {
     const Problem& problem = choices.problem();
     const std::vector<double> transfers_s = mean_transfers_s(problem, choices.fastest_first());
     Schedule schedule(problem, {options.insertion, options.link_contention});
@@ -81,6 +81,7 @@ ListSchedule heft(const DeviceChoices& choices, const HeftOptions& options, doub
         return best == kInvalidDevice ? first_with_room(memory, group, choices.of(group)) : best;
     };
     for (const OpId op : by_rank(upward_ranks_s(problem, rank_times_s(choices, options.rank), transfers_s))) {
+        if (stop.stop_requested()) return {};
         const GroupId group = problem.grouping.group_of[op];
         if (result.placement[group] == kInvalidDevice) {
             result.placement[group] = decide(op, group);
@@ -101,9 +102,8 @@ AlgorithmInfo heft_algorithm() {
             schema().infos(), [](const SearchContext& context, const OptionValues& values) {
                 const HeftOptions options = schema().parse(values);
                 return propose_until_fits(
-                    [options, choices = DeviceChoices(context.problem, options.allow_cpu)](double memory_share, const std::stop_token&) {
-                        return heft(choices, options, memory_share).placement;
-                    },
+                    [options, choices = DeviceChoices(context.problem, options.allow_cpu)](
+                        double memory_share, const std::stop_token& stop) { return heft(choices, options, memory_share, stop).placement; },
                     options.memory_filter ? options.attempts : 1);
             }};
 }

@@ -94,8 +94,8 @@ public:
         has_producer_.assign(bundles_.size(), false);
     }
 
-    /// Nothing when it was stopped.
-    std::optional<Placement> placement(const std::stop_token& stop) {
+    /// Empty when it was stopped.
+    Placement placement(const std::stop_token& stop) {
         stop_ = stop;
         find_ideals();
         const double least_s = for_latency_ ? path_s_.front() : least_average();

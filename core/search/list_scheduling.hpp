@@ -13,6 +13,7 @@
 
 namespace placewright {
 
+/// Empty if its making was stopped.
 struct ListSchedule {
     Placement placement;
     std::vector<double> start_s, end_s;  ///< [op]
@@ -32,7 +33,7 @@ struct HeftOptions {
 /// the order of descending upward rank, equal ones in the order of the graph. The first op of a group to have its turn decides for all: it
 /// goes where it could start so early that, if all ops of the group followed it at once, they would end first. For a group of one op that
 /// is the earliest finish time. `memory_share`: see MemoryEstimate.
-ListSchedule heft(const DeviceChoices& choices, const HeftOptions& options, double memory_share = 1);
+ListSchedule heft(const DeviceChoices& choices, const HeftOptions& options, double memory_share = 1, const std::stop_token& stop = {});
 
 struct EarliestTaskOptions {
     std::string earliest = "start";
@@ -50,7 +51,7 @@ struct EarliestTaskOptions {
 /// last op has one that has not begun is kept for it until the output could have reached another device; until then only ops
 /// start there that could start as early anywhere (urgent ones).
 ListSchedule earliest_task_first(const DeviceChoices& choices, const EarliestTaskOptions& options, std::span<const OpId> favourite_child,
-                                 double memory_share = 1);
+                                 double memory_share = 1, const std::stop_token& stop = {});
 
 struct FavouriteOptions {
     std::string favourite = "lp";

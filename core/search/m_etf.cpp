@@ -14,15 +14,16 @@ const OptionSchema<EarliestTaskOptions>& schema() {
 }  // namespace
 
 AlgorithmInfo m_etf_algorithm() {
-    return {"m-etf", "m-ETF", "Earliest task first: again and again the op and device that can start soonest, within the memory (Baechi).",
-            schema().infos(), [](const SearchContext& context, const OptionValues& values) {
-                const EarliestTaskOptions options = schema().parse(values);
-                return propose_until_fits(
-                    [options, choices = DeviceChoices(context.problem, options.allow_cpu)](double memory_share, const std::stop_token&) {
-                        return earliest_task_first(choices, options, {}, memory_share).placement;
-                    },
-                    options.memory_filter ? options.attempts : 1);
-            }};
+    return {
+        "m-etf", "m-ETF", "Earliest task first: again and again the op and device that can start soonest, within the memory (Baechi).",
+        schema().infos(), [](const SearchContext& context, const OptionValues& values) {
+            const EarliestTaskOptions options = schema().parse(values);
+            return propose_until_fits(
+                [options, choices = DeviceChoices(context.problem, options.allow_cpu)](double memory_share, const std::stop_token& stop) {
+                    return earliest_task_first(choices, options, {}, memory_share, stop).placement;
+                },
+                options.memory_filter ? options.attempts : 1);
+        }};
 }
 
 }  // namespace placewright

@@ -25,24 +25,23 @@ const OptionSchema<SctOptions>& schema() {
 }  // namespace
 
 AlgorithmInfo m_sct_algorithm() {
-    return {"m-sct", "m-SCT",
-            "Small communication times: m-ETF in which a device waits for the favourite child of what it has run (Baechi).",
-            schema().infos(), [](const SearchContext& context, const OptionValues& values) {
-                const SctOptions options = schema().parse(values);
-                DeviceChoices choices(context.problem, options.allow_cpu);
-                std::optional<std::vector<OpId>> favourites;
-                return propose_until_fits(
-                    [options, choices = std::move(choices), favourites](double memory_share,
-                                                                        const std::stop_token& stop) mutable -> std::optional<Placement> {
-                        if (!favourites) {
-                            auto found = favourite_children(choices, options, stop);
-                            if (stop.stop_requested()) return {};
-                            favourites = std::move(found);
-                        }
-                        return earliest_task_first(choices, options, *favourites, memory_share).placement;
-                    },
-                    options.memory_filter ? options.attempts : 1);
-            }};
+    return {
+        "m-sct", "m-SCT", "Small communication times: m-ETF in which a device waits for the favourite child of what it has run (Baechi).",
+        schema().infos(), [](const SearchContext& context, const OptionValues& values) {
+            const SctOptions options = schema().parse(values);
+            DeviceChoices choices(context.problem, options.allow_cpu);
+            std::optional<std::vector<OpId>> favourites;
+            return propose_until_fits(
+                [options, choices = std::move(choices), favourites](double memory_share, const std::stop_token& stop) mutable -> Placement {
+                    if (!favourites) {
+                        auto found = favourite_children(choices, options, stop);
+                        if (stop.stop_requested()) return {};
+                        favourites = std::move(found);
+                    }
+                    return earliest_task_first(choices, options, *favourites, memory_share, stop).placement;
+                },
+                options.memory_filter ? options.attempts : 1);
+        }};
 }
 
 }  // namespace placewright

@@ -54,11 +54,11 @@ public:
 
     std::span<const Placement> ask(std::size_t) override {
         while (waiting_ == 0 && !fits_ && attempt_ < attempts_) {
-            std::optional<Placement> placement = build_(1 - 0.1 * attempt_, stop());
-            if (!placement) return {};
+            Placement placement = build_(1 - 0.1 * attempt_, stop());
+            if (stop().stop_requested()) return {};
             ++attempt_;
-            if (std::ranges::find(proposed_, *placement) != proposed_.end()) continue;
-            proposed_.push_back(*std::move(placement));
+            if (std::ranges::find(proposed_, placement) != proposed_.end()) continue;
+            proposed_.push_back(std::move(placement));
             waiting_ = 1;
         }
         return std::span(proposed_).last(waiting_);

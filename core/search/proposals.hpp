@@ -23,9 +23,9 @@ inline constexpr const char* kAttemptsHelp =
     "Placements to propose while none fits the memory; each counts on a tenth less of each device's memory than the one before.";
 
 /// Builds a placement that counts on all of each device's memory. As long as what it has built turns out not to fit, it builds another that
-/// counts on a tenth less, at most `attempts` (1 to 10) of them; those that it has proposed before are left out. `build` makes nothing only
-/// when it was stopped.
-using BuildWithin = std::function<std::optional<Placement>(double memory_share, const std::stop_token& stop)>;
+/// counts on a tenth less, at most `attempts` (1 to 10) of them; those that it has proposed before are left out. What `build` makes of
+/// a stop is not proposed.
+using BuildWithin = std::function<Placement(double memory_share, const std::stop_token& stop)>;
 std::unique_ptr<Optimizer> propose_until_fits(BuildWithin build, std::uint32_t attempts);
 
 }  // namespace placewright
