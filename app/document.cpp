@@ -247,6 +247,7 @@ NetworkFile Document::readNetwork(const Path& file, ReadOptions& options) {
 Scenario Document::changed(const Request& request, const Scenario& open) {
     Scenario next = open;
     next.options = request.options.value_or(open.options);
+    next.groupedBySize = open.groupedBySize && next.options.problem.grouping == open.options.problem.grouping;
     std::shared_ptr<const Machine> machine = open.job.machine;
     if (!request.machine.isEmpty()) {
         machine = std::make_shared<const Machine>(read_machine(find_machine_file(request.machine.toStdString())));
@@ -312,6 +313,12 @@ Document::Reading Document::read(const Request& request, const Scenario& open) {
                 {},
                 {},
                 ScriptQuestion{wanted.file, error.remedy() == ScriptError::Remedy::run, QString::fromUtf8(error.what())}};
+    }
+    GroupingOptions& grouping = next.options.problem.grouping;
+    if (open.groupedBySize && !wanted.options) grouping = {};
+    if (grouping == GroupingOptions()) {
+        grouping = default_grouping(network.graph);
+        next.groupedBySize = grouping != GroupingOptions();
     }
     try {
         next.job = load_job(file, std::move(network), next.machineFile.toStdString(), next.options);
@@ -473,7 +480,14 @@ void Document::adopt(Reading reading) {
         enter(reading.scenario, next.single_device);
         simulatePlacement();
         const std::string estimated = estimated_text(next.estimated, next.problem->forward->size());
-        if (!estimated.empty()) Q_EMIT message(false, QString::fromStdString(estimated));
+        QStringList notes;
+        if (!estimated.empty()) notes << QString::fromStdString(estimated);
+        if (m_scenario->groupedBySize) {
+            notes << tr("So large a network is shown and moved by parts: its %1 move in %2 groups (Run > Simulation changes that)")
+                         .arg(opsText(next.problem->forward->size()))
+                         .arg(countText(static_cast<double>(next.problem->groups)));
+        }
+        if (!notes.isEmpty()) Q_EMIT message(false, notes.join(QStringLiteral("; ")));
         tellUnmeasured();
         return;
     }
@@ -518,6 +532,8 @@ void Document::enter(std::shared_ptr<const Scenario> scenario, Placement placeme
     const bool sameDrawing = m_scene && drawn->forward == problem()->forward && before->job.machine == job().machine &&
                              drawn->inference == problem()->inference && drawn->ops == problem()->ops &&
                              drawn->op_time_s == problem()->op_time_s;
+    std::optional<ClosedScopes> closed;
+    if (m_scene && drawn->forward == problem()->forward) closed = m_scene->closed;
     if (!sameDrawing) m_scene.reset();
     m_placement = std::move(placement);
     m_shown = 0;
@@ -528,12 +544,19 @@ void Document::enter(std::shared_ptr<const Scenario> scenario, Placement placeme
     Q_EMIT whyChanged();
     Q_EMIT selectionChanged();
     Q_EMIT placementChanged();
-    startBoundAndLayout();
+    startBound();
+    if (!m_scene) startLayout(std::move(closed));
     Q_EMIT loadingChanged();
     Q_EMIT runsChanged();
 }
 
-void Document::startBoundAndLayout() {
+void Document::setClosedModules(const ClosedScopes& closed) {
+    if (!isOpen() || (m_scene && m_scene->closed == closed)) return;
+    startLayout(closed);
+    Q_EMIT loadingChanged();
+}
+
+void Document::startBound() {
     m_background.run(
         m_boundLane, [job = job()](std::stop_token) { return tightest_bound(job); },
         [this](Bound bound) {
@@ -541,9 +564,14 @@ void Document::startBoundAndLayout() {
             prove();
         },
         [this](const QString& error) { Q_EMIT message(true, error); });
-    if (m_scene) return;
+}
+
+void Document::startLayout(std::optional<ClosedScopes> closed) {
     m_background.run(
-        m_layoutLane, [problem = problem()](std::stop_token stop) { return buildGraphScene(*problem, stop); },
+        m_layoutLane,
+        [problem = problem(), closed = std::move(closed)](std::stop_token stop) {
+            return buildGraphScene(*problem, closed ? &*closed : nullptr, stop);
+        },
         [this](std::shared_ptr<const GraphScene> scene) {
             m_scene = std::move(scene);
             Q_EMIT loadingChanged();

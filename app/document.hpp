@@ -29,7 +29,8 @@ struct Scenario {
     Job job;
     QString networkFile, machineFile;
     JobOptions options;
-    std::string fingerprint;  ///< of the problem; that of the graph alone tells files apart that have changed
+    bool groupedBySize = false;  ///< the grouping in `options` is default_grouping(): nobody has asked for it
+    std::string fingerprint;     ///< of the problem; that of the graph alone tells files apart that have changed
     std::size_t graphFingerprint = 0;
 };
 
@@ -70,6 +71,9 @@ public:
     /// problem_fingerprint() of the problem.
     const std::string& fingerprint() const { return m_scenario->fingerprint; }
     const std::shared_ptr<const GraphScene>& scene() const { return m_scene; }
+    /// Lays the graph out again with these modules as one node each; what is drawn stays until that is done. Nothing changes if it is
+    /// cancelled.
+    void setClosedModules(const ClosedScopes& closed);
     const Placement& placement() const { return m_placement; }
     /// Device of each op of the problem's graph.
     std::vector<DeviceId> deviceOfOps() const;
@@ -218,7 +222,8 @@ private:
     void prepareDrops();
     void tryMoves();
     void dropMoves();
-    void startBoundAndLayout();
+    void startBound();
+    void startLayout(std::optional<ClosedScopes> closed);
     double leastKnown_s() const;
     void prove();
     void tighten(Bound bound);

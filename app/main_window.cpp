@@ -305,6 +305,25 @@ void MainWindow::makeActions() {
     m_needProblem << add(view, tr("Zoom to &selection"), QKeySequence(Qt::CTRL | Qt::Key_E), tr("Show the selected ops"),
                          [this] { m_graph->zoomTo(m_document->selection()); });
     view->addSeparator();
+    QAction* openModule = add(view, tr("&Open module"), QKeySequence(Qt::CTRL | Qt::Key_D),
+                              tr("Draw what is in the selected modules, which are stacks of boxes; a double click does, too"), [this] {
+                                  if (m_graph->canOpenModules()) return m_graph->openSelectedModules();
+                                  m_message->showMessage(MessageBar::Kind::information,
+                                                         tr("No closed module is selected: those are drawn as a stack of boxes."));
+                              });
+    QAction* closeModule =
+        add(view, tr("C&lose module"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_D),
+            tr("Draw the modules round what is selected as one box each"), [this] {
+                if (m_graph->canCloseModules()) return m_graph->closeSelectedModules();
+                m_message->showMessage(MessageBar::Kind::information,
+                                       tr("Select an op of the module to close. Ops that belong to no module cannot be closed."));
+            });
+    QAction* closeModules = add(view, tr("Close all &modules"), {}, tr("Draw each outermost module as one box"), [this] {
+        if (const auto& scene = m_document->scene()) m_document->setClosedModules(overview(scene->modules, 0));
+    });
+    QAction* openModules = add(view, tr("Open all mod&ules"), {}, tr("Draw all ops"), [this] { m_document->setClosedModules({}); });
+    m_needProblem << openModule << closeModule << closeModules << openModules;
+    view->addSeparator();
     const auto addToggle = [&](const QString& title, const QKeySequence& shortcut, const QString& tip) {
         QAction* action = add(view, title, shortcut, tip, [] {});
         action->setCheckable(true);
@@ -318,8 +337,7 @@ void MainWindow::makeActions() {
                              tr("Leave only the ops of the critical path in full colour"));
     m_timeline->addAction(m_path);
     m_timeline->setContextMenuPolicy(Qt::ActionsContextMenu);
-    m_graph->addAction(moveTo->menuAction());
-    m_graph->addAction(m_pathColour);
+    m_graph->addActions({moveTo->menuAction(), openModule, closeModule, m_pathColour});
     m_graph->setContextMenuPolicy(Qt::ActionsContextMenu);
     view->addSeparator();
     for (QDockWidget* dock : std::as_const(m_docks)) view->addAction(dock->toggleViewAction());
@@ -504,6 +522,7 @@ void MainWindow::connectDocument() {
         m_graph->setScene(m_document->scene(), m_document->problem()->machine);
         m_graph->setDevices(m_document->deviceOfOps());
         m_graph->setSelection(m_document->selection());
+        m_graph->setMatches(m_matches);
         showWhy();
     });
     connect(document, &Document::placementChanged, this, &MainWindow::showPlacement);
@@ -548,6 +567,7 @@ void MainWindow::connectViews() {
             return summarizeOp(problem, op, m_document->placement()[problem.grouping.group_of[op]], m_document->timeline().get());
         });
     }
+    connect(m_graph, &GraphView::modulesRequested, m_document.get(), &Document::setClosedModules);
     connect(m_graph, &OpView::opHovered, m_timeline, &TimelineView::setHovered);
     connect(m_timeline, &OpView::opHovered, m_graph, &GraphView::setHovered);
     const auto goTo = [this](OpId op) {

@@ -5,10 +5,12 @@
 #include <limits>
 
 #include "core/layout/layout.hpp"
+#include "widgets/quantities.hpp"
 
 namespace placewright {
 namespace {
 
+constexpr std::size_t kOverview = 400;  ///< nodes of a large network
 constexpr double kNodeHeight = 26, kNarrowest = 60, kWidest = 220;
 // Widths are estimated: fonts belong to the window's thread. Labels that do not fit are elided.
 constexpr double kCharacterWidth = 7.2, kLabelMargin = 14;
@@ -36,21 +38,48 @@ OpId representative(const Problem& problem, OpId op) {
     return first == members.end() ? op : *first;
 }
 
+/// Of a module: the last parts of its path that are no numbers alone.
+QString moduleLabel(const QString& path) {
+    for (int parts = 1;; ++parts) {
+        const QString tail = path.section(QLatin1Char('/'), -parts);
+        if (tail.size() == path.size() || !tail.at(0).isDigit()) return tail;
+    }
+}
+
 void addNodes(const Problem& problem, GraphScene& scene) {
-    std::vector<double> seconds;
+    const std::vector<std::uint32_t> shownAs = scene.modules.shown_as(scene.closed);
+    std::vector<std::int32_t> nodeOfModule(scene.modules.scopes.size(), -1);
     scene.node_of.assign(problem.ops, -1);
     for (OpId op = 0; op < problem.ops; ++op) {
         if (representative(problem, op) != op) continue;
-        scene.node_of[op] = static_cast<std::int32_t>(scene.nodes.size());
-        const Op& described = problem.graph->op(op);
-        scene.nodes.push_back({op, {}, label(described), QString::fromStdString(described.kind), scope(described)});
+        const std::uint32_t module = shownAs[scene.modules.scope_of[op]];
+        std::int32_t& node = module == ScopeTree::kRoot ? scene.node_of[op] : nodeOfModule[module];
+        if (node < 0) {
+            node = static_cast<std::int32_t>(scene.nodes.size());
+            const Op& described = problem.graph->op(op);
+            scene.nodes.push_back({op, {}, label(described), QString::fromStdString(described.kind), scope(described), {}, {}});
+        }
+        scene.node_of[op] = node;
+        if (module != ScopeTree::kRoot) scene.nodes[static_cast<std::size_t>(node)].members.push_back(op);
     }
-    seconds.resize(scene.nodes.size());
+    for (std::uint32_t module = 1; module < nodeOfModule.size(); ++module) {
+        if (nodeOfModule[module] < 0) continue;
+        GraphScene::Node& node = scene.nodes[static_cast<std::size_t>(nodeOfModule[module])];
+        node.module = QString::fromStdString(scene.modules.scopes[module].path);
+        node.label = moduleLabel(node.module);
+        node.scope = node.module.left(std::max<qsizetype>(0, node.module.size() - node.label.size() - 1));
+        node.detail = opsText(node.members.size());
+    }
+
+    std::vector<double> seconds(scene.nodes.size());
+    scene.seconds.assign(problem.ops, 0);
     for (OpId op = 0; op < problem.ops; ++op) {
-        scene.node_of[op] = scene.node_of[representative(problem, op)];
+        const OpId shown = representative(problem, op);
+        scene.node_of[op] = scene.node_of[shown];
         double fastest = std::numeric_limits<double>::infinity();
         for (DeviceId device = 0; device < problem.devices; ++device) fastest = std::min(fastest, problem.time_s(op, device));
         seconds[static_cast<std::size_t>(scene.node_of[op])] += fastest;
+        scene.seconds[shown] += static_cast<float>(fastest);
     }
     const double longest = std::max(*std::max_element(seconds.begin(), seconds.end()), std::numeric_limits<double>::min());
     for (std::size_t i = 0; i < scene.nodes.size(); ++i) {
@@ -61,24 +90,35 @@ void addNodes(const Problem& problem, GraphScene& scene) {
     }
 }
 
-/// Edges between ops that have nodes of their own; an edge carries all tensors that one op reads from the other.
+/// Edges between what has nodes of its own; an edge carries all tensors that are read along it.
 void addEdges(const Problem& problem, GraphScene& scene) {
     std::vector<std::int64_t> edgeTo(scene.nodes.size(), -1);  // the edge of the present node, if it is not older than `first`
     for (std::uint32_t from = 0; from < scene.nodes.size(); ++from) {
-        const OpId op = scene.nodes[from].op;
         const auto first = static_cast<std::int64_t>(scene.edges.size());
-        for (TensorId tensor = problem.output_begin[op]; tensor < problem.output_begin[op + 1]; ++tensor) {
-            for (std::uint32_t k = problem.consumer_begin[tensor]; k < problem.consumer_begin[tensor + 1]; ++k) {
-                const auto to = static_cast<std::uint32_t>(scene.node_of[problem.consumer[k]]);
-                if (scene.nodes[to].op != problem.consumer[k]) continue;
-                if (edgeTo[to] < first) {
-                    edgeTo[to] = static_cast<std::int64_t>(scene.edges.size());
-                    scene.edges.push_back({from, to, 0, {}, {}});
+        for (const OpId op : scene.nodes[from].ops()) {
+            for (TensorId tensor = problem.output_begin[op]; tensor < problem.output_begin[op + 1]; ++tensor) {
+                for (std::uint32_t k = problem.consumer_begin[tensor]; k < problem.consumer_begin[tensor + 1]; ++k) {
+                    const OpId reader = problem.consumer[k];
+                    const auto to = static_cast<std::uint32_t>(scene.node_of[reader]);
+                    if (to == from || representative(problem, reader) != reader) continue;
+                    if (edgeTo[to] < first) {
+                        edgeTo[to] = static_cast<std::int64_t>(scene.edges.size());
+                        scene.edges.push_back({from, to, 0, {}, {}});
+                    }
+                    GraphScene::Edge& edge = scene.edges[static_cast<std::size_t>(edgeTo[to])];
+                    edge.bytes += problem.tensor_bytes[tensor];
+                    const std::pair link(op, reader);
+                    const bool joins = scene.nodes[from].isModule() || scene.nodes[to].isModule();
+                    if (joins && (edge.links.empty() || edge.links.back() != link)) edge.links.push_back(link);
                 }
-                scene.edges[static_cast<std::size_t>(edgeTo[to])].bytes += problem.tensor_bytes[tensor];
             }
         }
     }
+}
+
+/// Where an edge begins or ends at a node.
+QPointF port(const QRectF& node, bool lower) {
+    return {node.center().x(), lower ? node.bottom() : node.top()};
 }
 
 void addRows(GraphScene& scene) {
@@ -110,29 +150,36 @@ std::vector<std::uint32_t> GraphScene::nodesIn(const QRectF& area) const {
     return found;
 }
 
-std::shared_ptr<const GraphScene> buildGraphScene(const Problem& problem, std::stop_token stop) {
+std::shared_ptr<const GraphScene> buildGraphScene(const Problem& problem, const ClosedScopes* closed, std::stop_token stop) {
     auto scene = std::make_shared<GraphScene>();
     if (problem.ops == 0) return scene;
+    scene->modules = scope_tree(*problem.graph);
+    if (closed != nullptr) {
+        scene->closed = *closed;
+    } else if (problem.forward->size() > kLargeNetwork) {
+        scene->closed = overview(scene->modules, kOverview);
+    }
     addNodes(problem, *scene);
     addEdges(problem, *scene);
 
+    // Modules may read from each other both ways; for the layout all edges go from the node whose first op comes first.
     LayoutInput input;
     input.nodes.reserve(scene->nodes.size());
     input.edges.reserve(scene->edges.size());
     for (const auto& node : scene->nodes) input.nodes.push_back({node.rect.width(), node.rect.height()});
-    for (const auto& edge : scene->edges) input.edges.emplace_back(edge.from, edge.to);
+    for (const auto& edge : scene->edges) input.edges.emplace_back(std::minmax(edge.from, edge.to));
     const LayoutResult places = layout(input, stop);
     if (stop.stop_requested() || places.centre.size() != scene->nodes.size()) return nullptr;
 
     for (std::size_t i = 0; i < scene->nodes.size(); ++i) scene->nodes[i].rect.moveCenter({places.centre[i].x, places.centre[i].y});
     for (std::size_t i = 0; i < scene->edges.size(); ++i) {
         auto& edge = scene->edges[i];
-        const QRectF& from = scene->nodes[edge.from].rect;
-        const QRectF& to = scene->nodes[edge.to].rect;
+        const auto& [upper, lower] = input.edges[i];
         edge.line.reserve(static_cast<int>(places.bends[i].size()) + 2);
-        edge.line << QPointF(from.center().x(), from.bottom());
+        edge.line << port(scene->nodes[upper].rect, true);
         for (const auto& bend : places.bends[i]) edge.line << QPointF(bend.x, bend.y);
-        edge.line << QPointF(to.center().x(), to.top());
+        edge.line << port(scene->nodes[lower].rect, false);
+        if (edge.from > edge.to) std::reverse(edge.line.begin(), edge.line.end());
         edge.box = edge.line.boundingRect();
     }
     scene->bounds = QRectF(0, 0, places.width, places.height);

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <stop_token>
+#include <utility>
 #include <vector>
 
 #include <QPolygonF>
@@ -12,28 +14,39 @@
 #include <QString>
 
 #include "core/cost/problem.hpp"
+#include "core/graph/scope_tree.hpp"
 
 namespace placewright {
 
 /// Nodes are the forward ops; a backward or update op shares the node of its forward op, or of the first forward op that it is colocated
-/// with. One without any (in a training graph that lists its own) is a node itself, since it is placed by itself.
+/// with. One without any (in a training graph that lists its own) is a node itself, since it is placed by itself. The ops of a module that
+/// is closed are one node together.
 struct GraphScene {
     struct Node {
-        OpId op = kInvalidOp;
+        OpId op = kInvalidOp;  ///< of a module its first
         QRectF rect;
-        QString label;   ///< last part of the name
-        QString detail;  ///< kind
-        QString scope;   ///< the modules that the label leaves out, '/' separated
+        QString label;              ///< last part of the name
+        QString detail;             ///< kind; how many ops a module has
+        QString scope;              ///< the modules that the label leaves out, '/' separated
+        std::vector<OpId> members;  ///< of a module, ascending
+        QString module;             ///< its path; empty for an op
+
+        std::span<const OpId> ops() const { return members.empty() ? std::span(&op, 1) : std::span(members); }
+        bool isModule() const { return !members.empty(); }
     };
     struct Edge {
         std::uint32_t from = 0, to = 0;  ///< nodes
         double bytes = 0;
-        QPolygonF line;  ///< from the source's lower border over the bends to the target's upper border
+        QPolygonF line;  ///< from the source's lower border over the bends to the target's upper border; upwards the other way round
         QRectF box;      ///< of the line
+        std::vector<std::pair<OpId, OpId>> links{};  ///< producers and readers, where an end is a module
     };
     std::vector<Node> nodes;
     std::vector<Edge> edges;
     std::vector<std::int32_t> node_of;  ///< by op of the simulated graph
+    std::vector<float> seconds;         ///< by op, derived ones with their forward op: on the fastest device
+    ScopeTree modules;                  ///< of the simulated graph
+    ClosedScopes closed;
     QRectF bounds;
 
     /// Index of the node at `point`, -1 if none; O(log n) for usual graphs.
@@ -63,8 +76,8 @@ void GraphScene::forNodesIn(const QRectF& area, Visit visit) const {
     }
 }
 
-/// Lays the forward ops of the problem out. Node width grows with the op's time (on its fastest device). Returns null if `stop` was
-/// requested.
-std::shared_ptr<const GraphScene> buildGraphScene(const Problem& problem, std::stop_token stop = {});
+/// Lays the forward ops of the problem out. Node width grows with the op's time (on its fastest device). Without `closed`, a large
+/// network (kLargeNetwork) shows an overview of its modules, and others show their ops. Returns null if `stop` was requested.
+std::shared_ptr<const GraphScene> buildGraphScene(const Problem& problem, const ClosedScopes* closed = nullptr, std::stop_token stop = {});
 
 }  // namespace placewright

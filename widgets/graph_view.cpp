@@ -3,6 +3,9 @@
 
 #include <array>
 #include <cmath>
+#include <functional>
+#include <map>
+#include <set>
 
 #include <QApplication>
 #include <QHelpEvent>
@@ -83,7 +86,7 @@ GraphView::GraphView(QWidget* parent) : OpView(parent), m_minimap(new GraphMinim
     setAccessibleName(tr("Graph"));
     setAccessibleDescription(tr(
         "Ops coloured by device. Arrow keys go to neighbours, Page Up and Page Down move the view, plus and minus zoom, F shows the whole "
-        "graph, 1 to 9 put the selected ops on a device."));
+        "graph, 1 to 9 put the selected ops on a device, Return opens a closed module, Backspace closes the one round an op."));
     m_minimap->hide();
     connect(m_minimap, &GraphMinimap::centreRequested, this, &GraphView::centreOn);
     connect(m_minimap, &GraphMinimap::entered, this, [this] {
@@ -100,11 +103,36 @@ void GraphView::setScene(std::shared_ptr<const GraphScene> scene, std::shared_pt
     m_highlighted.clear();
     m_hovered = -1;
     m_labelWidths.assign(m_scene ? m_scene->nodes.size() : 0, -1.0F);
-    m_fit = Fit::initial;
     m_minimap->setScene(m_scene);
+    shareModules();
+    const auto anchor = std::exchange(m_anchor, std::nullopt);
+    if (anchor && nodeOf(anchor->op) >= 0) {
+        m_fit = Fit::kept;
+        setView(m_view.m11(), anchor->position - m_scene->nodes[static_cast<std::size_t>(nodeOf(anchor->op))].rect.center() * m_view.m11());
+    } else {
+        m_fit = Fit::initial;
+    }
     updateMinimap();
     applyFit();
     redraw();
+}
+
+/// What each module has on which device.
+void GraphView::shareModules() {
+    m_shares.assign(m_scene ? m_scene->nodes.size() : 0, {});
+    for (std::size_t node = 0; node < m_shares.size(); ++node) {
+        if (!m_scene->nodes[node].isModule()) continue;
+        double all = 0;
+        std::map<DeviceId, double> seconds;
+        for (const OpId op : m_scene->nodes[node].members) {
+            // What takes no time counts where nothing else does.
+            const double part = std::max(static_cast<double>(m_scene->seconds[op]), 1e-30);
+            seconds[deviceOfOp(op)] += part;
+            all += part;
+        }
+        for (const auto& [device, part] : seconds) m_shares[node].push_back({device, part / all});
+        std::ranges::stable_sort(m_shares[node], std::greater<>(), &Share::part);
+    }
 }
 
 void GraphView::setEmptyText(const QString& text) {
@@ -115,6 +143,7 @@ void GraphView::setEmptyText(const QString& text) {
 void GraphView::setDevices(std::vector<DeviceId> devices) {
     if (devices == m_devices) return;
     m_devices = std::move(devices);
+    shareModules();
     redraw();
 }
 
@@ -346,7 +375,76 @@ void GraphView::hover(int node) {
     if (node == m_hovered) return;
     m_hovered = node;
     update();
-    Q_EMIT opHovered(node < 0 ? kInvalidOp : m_scene->nodes[static_cast<std::size_t>(node)].op);
+    const bool isOp = node >= 0 && !m_scene->nodes[static_cast<std::size_t>(node)].isModule();
+    Q_EMIT opHovered(isOp ? m_scene->nodes[static_cast<std::size_t>(node)].op : kInvalidOp);
+}
+
+/// All of a module.
+bool GraphView::isSelected(std::uint32_t node) const {
+    return std::ranges::all_of(m_scene->nodes[node].ops(), [&](OpId op) { return std::ranges::binary_search(m_selection, op); });
+}
+
+std::vector<std::uint32_t> GraphView::selectedNodes() const {
+    std::vector<std::uint32_t> nodes;
+    for (const OpId op : m_selection) {
+        if (const int node = nodeOf(op); node >= 0) nodes.push_back(static_cast<std::uint32_t>(node));
+    }
+    std::ranges::sort(nodes);
+    nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
+    return nodes;
+}
+
+std::vector<std::uint32_t> GraphView::openRoundSelection() const {
+    std::set<std::uint32_t> modules;
+    if (!m_scene) return {};
+    const ScopeTree& tree = m_scene->modules;
+    const auto shownAs = tree.shown_as(m_scene->closed);
+    for (const std::uint32_t node : selectedNodes()) {
+        std::uint32_t module = tree.scope_of[m_scene->nodes[node].op];
+        if (shownAs[module] != ScopeTree::kRoot) module = tree.scopes[shownAs[module]].parent;
+        while (module != ScopeTree::kRoot && !tree.scopes[module].can_close()) module = tree.scopes[module].parent;
+        if (module != ScopeTree::kRoot) modules.insert(module);
+    }
+    return {modules.begin(), modules.end()};
+}
+
+bool GraphView::canOpenModules() const {
+    return std::ranges::any_of(m_selection, [&](OpId op) {
+        const int node = nodeOf(op);
+        return node >= 0 && m_scene->nodes[static_cast<std::size_t>(node)].isModule();
+    });
+}
+
+bool GraphView::canCloseModules() const {
+    return !openRoundSelection().empty();
+}
+
+void GraphView::openSelectedModules() {
+    openModules(selectedNodes());
+}
+
+void GraphView::closeSelectedModules() {
+    const std::vector<std::uint32_t> modules = openRoundSelection();
+    if (modules.empty()) return;
+    ClosedScopes closed = m_scene->closed;
+    for (const std::uint32_t module : modules) closed.insert(m_scene->modules.scopes[module].path);
+    requestModules(closed, m_selection.front());
+}
+
+void GraphView::openModules(const std::vector<std::uint32_t>& nodes) {
+    ClosedScopes closed = m_scene->closed;
+    OpId stays = kInvalidOp;
+    for (const std::uint32_t node : nodes) {
+        if (!m_scene->nodes[node].isModule()) continue;
+        closed = opened(m_scene->modules, std::move(closed), m_scene->nodes[node].module.toStdString());
+        if (stays == kInvalidOp) stays = m_scene->nodes[node].op;
+    }
+    if (stays != kInvalidOp) requestModules(closed, stays);
+}
+
+void GraphView::requestModules(const ClosedScopes& closed, OpId stays) {
+    m_anchor = Anchor{stays, positionOf(stays)};
+    Q_EMIT modulesRequested(closed);
 }
 
 void GraphView::click(int node, Qt::KeyboardModifiers modifiers) {
@@ -355,21 +453,19 @@ void GraphView::click(int node, Qt::KeyboardModifiers modifiers) {
         if (!toggles && !m_selection.empty()) editSelection({});
         return;
     }
-    const OpId op = m_scene->nodes[static_cast<std::size_t>(node)].op;
-    if (!toggles) return editSelection({op});
+    const auto clicked = m_scene->nodes[static_cast<std::size_t>(node)].ops();
+    if (!toggles) return editSelection({clicked.begin(), clicked.end()});
     OpList ops = m_selection;
-    const auto found = std::find(ops.begin(), ops.end(), op);
-    if (found == ops.end()) {
-        ops.push_back(op);
+    if (isSelected(static_cast<std::uint32_t>(node))) {
+        std::erase_if(ops, [&](OpId op) { return std::ranges::binary_search(clicked, op); });
     } else {
-        ops.erase(found);
+        ops.insert(ops.end(), clicked.begin(), clicked.end());
     }
     editSelection(std::move(ops));
 }
 
 bool GraphView::startDrag(QPoint global) {
-    const OpId op = m_scene->nodes[static_cast<std::size_t>(m_pressedNode)].op;
-    if (!std::binary_search(m_selection.begin(), m_selection.end(), op)) editSelection({op});
+    if (!isSelected(static_cast<std::uint32_t>(m_pressedNode))) click(m_pressedNode, Qt::NoModifier);
     m_gesture = Gesture::drag;
     beginOpDrag(m_selection, global);
     return m_gesture == Gesture::drag;
@@ -391,8 +487,7 @@ void GraphView::mousePressEvent(QMouseEvent* event) {
     if (m_scene && m_gesture == Gesture::none && event->button() == Qt::RightButton) {
         // The menu that follows is about the op under the pointer.
         const int node = nodeUnder(event->position());
-        if (node >= 0 && !std::ranges::binary_search(m_selection, m_scene->nodes[static_cast<std::size_t>(node)].op))
-            click(node, Qt::NoModifier);
+        if (node >= 0 && !isSelected(static_cast<std::uint32_t>(node))) click(node, Qt::NoModifier);
     }
     const bool pans = event->button() == Qt::MiddleButton;
     if (!m_scene || m_gesture != Gesture::none || (!pans && event->button() != Qt::LeftButton)) return event->ignore();
@@ -445,7 +540,9 @@ void GraphView::mouseReleaseEvent(QMouseEvent* event) {
         click(m_pressedNode, event->modifiers());
     } else if (was == Gesture::band) {
         OpList ops = event->modifiers() & Qt::ControlModifier ? m_selection : OpList{};
-        for (const std::uint32_t node : m_scene->nodesIn(m_view.inverted().mapRect(band()))) ops.push_back(m_scene->nodes[node].op);
+        for (const std::uint32_t node : m_scene->nodesIn(m_view.inverted().mapRect(band()))) {
+            ops.insert(ops.end(), m_scene->nodes[node].ops().begin(), m_scene->nodes[node].ops().end());
+        }
         editSelection(std::move(ops));
     } else if (was == Gesture::drag) {
         dropOps(event->globalPosition().toPoint());
@@ -454,7 +551,12 @@ void GraphView::mouseReleaseEvent(QMouseEvent* event) {
 
 void GraphView::mouseDoubleClickEvent(QMouseEvent* event) {
     const int node = event->button() == Qt::LeftButton ? nodeUnder(event->position()) : -1;
-    if (node >= 0) zoomTo({m_scene->nodes[static_cast<std::size_t>(node)].op});
+    if (node < 0) return;
+    if (m_scene->nodes[static_cast<std::size_t>(node)].isModule()) {
+        openModules({static_cast<std::uint32_t>(node)});
+    } else {
+        zoomTo({m_scene->nodes[static_cast<std::size_t>(node)].op});
+    }
 }
 
 void GraphView::wheelEvent(QWheelEvent* event) {
@@ -471,8 +573,8 @@ void GraphView::wheelEvent(QWheelEvent* event) {
 }
 
 void GraphView::selectNeighbour(int key) {
-    const int node = m_selection.size() == 1 ? nodeOf(m_selection.front()) : -1;
-    if (node < 0) {
+    const std::vector<std::uint32_t> selected = selectedNodes();
+    if (selected.size() != 1) {
         panBy({key == Qt::Key_Left    ? kKeyPan
                : key == Qt::Key_Right ? -kKeyPan
                                       : 0,
@@ -481,7 +583,7 @@ void GraphView::selectNeighbour(int key) {
                                      : 0});
         return;
     }
-    const auto at = static_cast<std::uint32_t>(node);
+    const std::uint32_t at = selected.front();
     int next = -1;
     if (key == Qt::Key_Up || key == Qt::Key_Down) {
         double distance = 0;
@@ -502,7 +604,7 @@ void GraphView::selectNeighbour(int key) {
         }
     }
     if (next < 0) return;
-    editSelection({m_scene->nodes[static_cast<std::size_t>(next)].op});
+    click(next, Qt::NoModifier);
     panToShow(static_cast<std::uint32_t>(next));
 }
 
@@ -516,7 +618,7 @@ void GraphView::keyPressEvent(QKeyEvent* event) {
         event->ignore();
     } else if (event->matches(QKeySequence::SelectAll)) {
         OpList ops;
-        for (const auto& node : m_scene->nodes) ops.push_back(node.op);
+        for (const auto& node : m_scene->nodes) ops.insert(ops.end(), node.ops().begin(), node.ops().end());
         editSelection(std::move(ops));
     } else if (modifiers != Qt::NoModifier) {
         event->ignore();
@@ -524,6 +626,10 @@ void GraphView::keyPressEvent(QKeyEvent* event) {
         editSelection({});
     } else if (key >= Qt::Key_1 && key <= Qt::Key_9 && !m_selection.empty()) {
         Q_EMIT deviceKeyPressed(key - Qt::Key_0);
+    } else if ((key == Qt::Key_Return || key == Qt::Key_Enter) && canOpenModules()) {
+        openSelectedModules();
+    } else if (key == Qt::Key_Backspace && canCloseModules()) {
+        closeSelectedModules();
     } else if (key == Qt::Key_Plus || key == Qt::Key_Equal) {
         zoomBy(1.25, middle);
     } else if (key == Qt::Key_Minus) {
@@ -569,7 +675,7 @@ bool GraphView::event(QEvent* event) {
         case QEvent::ToolTip: {
             const auto* help = static_cast<QHelpEvent*>(event);
             const int node = m_gesture == Gesture::none ? nodeUnder(help->pos()) : -1;
-            const QString text = node < 0 ? QString() : toolTipFor(m_scene->nodes[static_cast<std::size_t>(node)].op);
+            const QString text = node < 0 ? QString() : textOf(static_cast<std::uint32_t>(node));
             if (text.isEmpty()) {
                 QToolTip::hideText();
                 event->ignore();
@@ -604,8 +710,27 @@ void GraphView::redraw() {
 }
 
 DeviceId GraphView::deviceOf(std::uint32_t node) const {
-    const OpId op = m_scene->nodes[node].op;
-    return op < m_devices.size() ? m_devices[op] : kInvalidDevice;
+    return m_shares[node].empty() ? deviceOfOp(m_scene->nodes[node].op) : m_shares[node].front().device;
+}
+
+bool GraphView::crosses(const GraphScene::Edge& edge) const {
+    if (edge.links.empty()) return deviceOf(edge.from) != deviceOf(edge.to);
+    return std::ranges::any_of(edge.links, [&](const auto& link) { return deviceOfOp(link.first) != deviceOfOp(link.second); });
+}
+
+/// The tooltip of a node.
+QString GraphView::textOf(std::uint32_t node) const {
+    const GraphScene::Node& shown = m_scene->nodes[node];
+    if (!shown.isModule()) return toolTipFor(shown.op);
+    QStringList lines{QStringLiteral("<b>%1</b>").arg(shown.module.toHtmlEscaped()), shown.detail};
+    for (const Share& share : m_shares[node]) {
+        if (!m_machine || share.device >= m_machine->devices().size()) continue;
+        lines << tr("%1 % of its time on %2")
+                     .arg(100 * share.part, 0, 'f', 0)
+                     .arg(QString::fromStdString(m_machine->device(share.device).name).toHtmlEscaped());
+    }
+    lines << tr("<i>Double-click or Return opens the module.</i>");
+    return lines.join(QStringLiteral("<br>"));
 }
 
 GraphView::DeviceStyle GraphView::deviceStyle(DeviceId device) const {
@@ -621,7 +746,6 @@ void GraphView::paintEdges(QPainter& painter, const QTransform& view, const QRec
     const float faint = isDark(palette()) ? 0.58F : 0.68F;
     const std::array colors{mixedColor(text, base, faint), mixedColor(text, base, detail.edgeStyles ? 0.1F : 0.4F)};
     const auto colorOf = [&](bool crosses, bool dimmed) { return dimmed ? mixedColor(colors[crosses], base, 0.7F) : colors[crosses]; };
-    const auto crosses = [&](const GraphScene::Edge& edge) { return deviceOf(edge.from) != deviceOf(edge.to); };
     const auto dimmed = [&](const GraphScene::Edge& edge) { return isDimmed(edge.from) || isDimmed(edge.to); };
     const QRectF reach = area.adjusted(-8, -8, 8, 8);
     const QRectF visible = view.inverted().mapRect(reach);
@@ -683,6 +807,7 @@ void GraphView::paintNodes(QPainter& painter, const QTransform& view, const std:
     const std::size_t devices = m_machine ? m_machine->devices().size() : 0;
     std::vector<QVector<QRectF>> groups(2 * (devices + 1));  // by device (the last: none) and whether it is dimmed
     const double least = 1 / painter.device()->devicePixelRatioF();
+    if (detail.rounded) paintStacks(painter, view, nodes, detail);
     for (const std::uint32_t node : nodes) {
         QRectF shown = rectInView(node, view);
         if (shown.height() < least) shown.setHeight(least);
@@ -712,6 +837,51 @@ void GraphView::paintNodes(QPainter& painter, const QTransform& view, const std:
             painter.drawLines(deviceHatch(*m_machine, static_cast<DeviceId>(group / 2), shown.adjusted(inset, inset, -inset, -inset)));
         }
     }
+    for (const std::uint32_t node : nodes) {
+        if (m_shares[node].size() > 1) paintShares(painter, rectInView(node, view), node, detail);
+    }
+}
+
+/// A module is a stack of ops: two edges show under its node.
+void GraphView::paintStacks(QPainter& painter, const QTransform& view, const std::vector<std::uint32_t>& nodes,
+                            const Detail& detail) const {
+    painter.setRenderHint(QPainter::Antialiasing);
+    const double step = 2.5 * detail.scale, radius = 0.22 * detail.scale * m_scene->nodes.front().rect.height();
+    for (const std::uint32_t node : nodes) {
+        if (!m_scene->nodes[node].isModule()) continue;
+        const DeviceStyle style = deviceStyle(deviceOf(node));
+        const QColor base = palette().color(QPalette::Base);
+        painter.setPen(QPen(isDimmed(node) ? mixedColor(style.border, base, 0.7F) : style.border, std::clamp(detail.scale, 0.5, 1.5)));
+        painter.setBrush(mixedColor(style.color, base, isDimmed(node) ? 0.9F : 0.6F));
+        const QRectF shown = rectInView(node, view);
+        for (const int depth : {2, 1}) {
+            const double inset = 2 * step * depth;
+            painter.drawRoundedRect(shown.adjusted(inset, step * depth, -inset, step * depth), radius, radius);
+        }
+    }
+}
+
+/// The devices of a module that is on several, by their parts of its time.
+void GraphView::paintShares(QPainter& painter, const QRectF& shown, std::uint32_t node, const Detail& detail) const {
+    const QColor base = palette().color(QPalette::Base);
+    const bool dimmed = isDimmed(node), withoutTextures = painter.paintEngine()->type() == QPaintEngine::SVG;
+    const double radius = detail.rounded ? 0.22 * shown.height() : 0;
+    QPainterPath outline;
+    outline.addRoundedRect(shown, radius, radius);
+    double left = shown.left();
+    painter.setRenderHint(QPainter::Antialiasing, detail.rounded);
+    for (const Share& share : m_shares[node]) {
+        const DeviceStyle style = deviceStyle(share.device);
+        QPainterPath part;
+        part.addRect(QRectF(left, shown.top(), share.part * shown.width(), shown.height()));
+        painter.fillPath(detail.rounded ? outline.intersected(part) : part, dimmed            ? QBrush(mixedColor(style.color, base, 0.8F))
+                                                                            : withoutTextures ? QBrush(style.color)
+                                                                                              : style.fill);
+        left += share.part * shown.width();
+    }
+    if (!detail.rounded) return;
+    const DeviceStyle style = deviceStyle(deviceOf(node));
+    painter.strokePath(outline, QPen(dimmed ? mixedColor(style.border, base, 0.7F) : style.border, std::clamp(detail.scale, 0.5, 1.5)));
 }
 
 double GraphView::labelWidth(std::uint32_t node) const {
@@ -843,10 +1013,8 @@ void GraphView::paintMarks(QPainter& painter) const {
         painter.strokePath(path, QPen(highlight, 2, Qt::SolidLine, Qt::FlatCap, Qt::RoundJoin));
     }
     QVector<QRectF> selected;
-    for (const OpId op : m_selection) {
-        const int node = nodeOf(op);
-        if (node < 0) continue;
-        const QRectF shown = rectInView(static_cast<std::uint32_t>(node), m_view);
+    for (const std::uint32_t node : selectedNodes()) {
+        const QRectF shown = rectInView(node, m_view);
         if (shown.intersects(area)) selected.append(shown.adjusted(-2.5, -2.5, 2.5, 2.5));
     }
     // A ring of the background between node and outline: it is seen whatever the node's colour.

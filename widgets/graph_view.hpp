@@ -20,7 +20,8 @@ class GraphView : public OpView {
 public:
     explicit GraphView(QWidget* parent = nullptr);
 
-    /// A null scene shows `emptyText`. The view is fitted to a new scene.
+    /// A null scene shows `emptyText`. The view is fitted to a new scene, but for one that was asked for by modulesRequested: there the op
+    /// that it was about stays in its place.
     void setScene(std::shared_ptr<const GraphScene> scene, std::shared_ptr<const Machine> machine);
     void setEmptyText(const QString& text);
     /// Device of each op, by op id (at least all forward ops); edges between devices are drawn dashed. Cheap: called while a search runs.
@@ -44,9 +45,19 @@ public:
     /// Centre of an op's node in view coordinates.
     QPointF positionOf(OpId op) const;
 
+    /// Ask for a scene in which the selected modules are open, or those round what is selected are closed.
+    void openSelectedModules();
+    void closeSelectedModules();
+    bool canOpenModules() const;
+    bool canCloseModules() const;
+
     /// The whole graph, not only what is in view, into `target`.
     void renderWhole(QPainter& painter, const QRectF& target) const;
     QSizeF wholeSize() const;
+
+Q_SIGNALS:
+    /// The person wants these modules closed and all others open.
+    void modulesRequested(const placewright::ClosedScopes& closed);
 
 protected:
     void paintEvent(QPaintEvent*) override;
@@ -95,7 +106,12 @@ private:
     int nodeOf(OpId op) const;
     QRectF rectInView(std::uint32_t node, const QTransform& view) const;
     DeviceStyle deviceStyle(DeviceId device) const;
+    /// The one that most of a module is on.
     DeviceId deviceOf(std::uint32_t node) const;
+    DeviceId deviceOfOp(OpId op) const { return op < m_devices.size() ? m_devices[op] : kInvalidDevice; }
+    bool crosses(const GraphScene::Edge& edge) const;
+    QString textOf(std::uint32_t node) const;
+    void shareModules();
     bool isDimmed(std::uint32_t node) const {
         const auto& strong = m_matched.empty() ? m_highlighted : m_matched;
         return !strong.empty() && !strong[node];
@@ -117,8 +133,13 @@ private:
     static double fittingScale(const QSizeF& content, const QSizeF& into);
 
     void editSelection(OpList ops);
+    bool isSelected(std::uint32_t node) const;
+    /// The modules round the selected nodes that can be closed.
+    std::vector<std::uint32_t> openRoundSelection() const;
+    std::vector<std::uint32_t> selectedNodes() const;
+    void openModules(const std::vector<std::uint32_t>& nodes);
+    void requestModules(const ClosedScopes& closed, OpId stays);
     void hover(int node);
-    void hoverBy(OpId op);
     void selectNeighbour(int key);
     bool startDrag(QPoint global);
     void cancelGesture();
@@ -131,6 +152,8 @@ private:
     void paintLayer(QPainter& painter, const QTransform& view, const QRectF& area, const Detail& detail) const;
     void paintEdges(QPainter& painter, const QTransform& view, const QRectF& area, const Detail& detail) const;
     void paintNodes(QPainter& painter, const QTransform& view, const std::vector<std::uint32_t>& nodes, const Detail& detail) const;
+    void paintStacks(QPainter& painter, const QTransform& view, const std::vector<std::uint32_t>& nodes, const Detail& detail) const;
+    void paintShares(QPainter& painter, const QRectF& shown, std::uint32_t node, const Detail& detail) const;
     void paintLabels(QPainter& painter, const QTransform& view, const std::vector<std::uint32_t>& nodes, const Detail& detail) const;
     void paintMarks(QPainter& painter) const;
     double labelWidth(std::uint32_t node) const;
@@ -139,6 +162,16 @@ private:
     std::shared_ptr<const GraphScene> m_scene;
     std::shared_ptr<const Machine> m_machine;
     std::vector<DeviceId> m_devices;
+    struct Share {
+        DeviceId device;
+        double part;  ///< of the module's time
+    };
+    std::vector<std::vector<Share>> m_shares;  ///< by node, the largest first; only of modules
+    struct Anchor {
+        OpId op;
+        QPointF position;  ///< in the view
+    };
+    std::optional<Anchor> m_anchor;  ///< until the scene comes that was asked for
     OpList m_selection;
     std::vector<bool> m_matched;      ///< by node; empty if nothing is searched for
     std::vector<bool> m_highlighted;  ///< by node; empty if all are alike

@@ -9,6 +9,7 @@
 #include <set>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "core/graph/kinds.hpp"
@@ -289,6 +290,30 @@ std::optional<GroupingRule> grouping_rule_from(std::string_view text) {
 
 Grouping group_by_constraints(const Graph& graph) {
     return group_ops(graph, {});
+}
+
+GroupingOptions default_grouping(const Graph& forward, std::uint32_t most_groups) {
+    GroupingOptions options;
+    if (forward.size() <= kLargeNetwork) return options;
+    options.rule = GroupingRule::merge;
+    options.merge_groups = most_groups;
+    constexpr std::uint32_t kDeepest = 16;
+    for (std::uint32_t depth = 1; depth <= kDeepest; ++depth) {
+        std::unordered_set<std::string_view> scopes;
+        std::size_t groups = 0, deeper = 0;
+        for (const Op& op : forward.ops()) {
+            const std::string_view scope = outer_scope(op.scope, depth);
+            groups += scope.empty() || scopes.insert(scope).second;
+            deeper += scope.size() < op.scope.size();
+        }
+        if (groups > most_groups) break;
+        if (groups >= most_groups / 8) {
+            options.rule = GroupingRule::scope;
+            options.scope_depth = depth;
+        }
+        if (deeper == 0) break;
+    }
+    return options;
 }
 
 Grouping group_ops(const Graph& graph, const GroupingOptions& options, std::span<const std::vector<bool>> allowed) {

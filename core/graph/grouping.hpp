@@ -57,4 +57,12 @@ Grouping group_by_constraints(const Graph& graph);
 ///   forbid it. Adds no cycle. O(groups * edges) at worst.
 Grouping group_ops(const Graph& graph, const GroupingOptions& options, std::span<const std::vector<bool>> allowed = {});
 
+/// A network of more forward ops than this is large: nobody looks at its ops one by one, and a search that moves them one by one gets
+/// nowhere.
+inline constexpr std::size_t kLargeNetwork = 2000;
+
+/// How to group the ops of a network unless a person says: a large one by the innermost modules that leave at most `most_groups` groups,
+/// or merged to so many where modules leave fewer than an eighth of that (or more than all); others not at all.
+GroupingOptions default_grouping(const Graph& forward, std::uint32_t most_groups = 500);
+
 }  // namespace placewright

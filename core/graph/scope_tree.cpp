@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "core/graph/scope_tree.hpp"
+
+#include <map>
+#include <unordered_map>
+
+namespace placewright {
+namespace {
+
+/// What is deeper counts as one part: a path is kept for every module.
+constexpr int kDeepest = 64;
+
+/// Nodes more when a scope is opened.
+std::size_t growth(const ScopeTree::Scope& scope) {
+    return scope.ops + scope.children.size() - 1;
+}
+
+}  // namespace
+
+ScopeTree scope_tree(const Graph& graph) {
+    ScopeTree tree;
+    tree.scopes.emplace_back();
+    std::unordered_map<std::string, std::uint32_t> known{{"", ScopeTree::kRoot}};
+    tree.scope_of.reserve(graph.size());
+    for (const Op& op : graph.ops()) {
+        std::uint32_t scope = ScopeTree::kRoot;
+        if (const auto found = known.find(op.scope); found != known.end()) {
+            scope = found->second;
+        } else {
+            std::size_t end = 0;
+            for (int part = 1; end != std::string::npos; ++part) {
+                end = part < kDeepest ? op.scope.find('/', end + 1) : std::string::npos;
+                const auto [entry, is_new] = known.try_emplace(op.scope.substr(0, end), static_cast<std::uint32_t>(tree.scopes.size()));
+                if (is_new) {
+                    tree.scopes[scope].children.push_back(entry->second);
+                    tree.scopes.push_back({entry->first, scope, {}});
+                }
+                scope = entry->second;
+            }
+        }
+        tree.scope_of.push_back(scope);
+        if (op.forward_op == kInvalidOp) ++tree.scopes[scope].ops;
+    }
+    for (std::size_t i = tree.scopes.size(); i-- > 0;) {
+        ScopeTree::Scope& scope = tree.scopes[i];
+        scope.all_ops += scope.ops;
+        if (i != ScopeTree::kRoot) tree.scopes[scope.parent].all_ops += scope.all_ops;
+    }
+    return tree;
+}
+
+std::vector<std::uint32_t> ScopeTree::shown_as(const ClosedScopes& closed) const {
+    std::vector<std::uint32_t> shown(scopes.size(), kRoot);
+    for (std::uint32_t i = 1; i < scopes.size(); ++i) {
+        shown[i] = shown[scopes[i].parent];
+        if (shown[i] == kRoot && scopes[i].can_close() && closed.contains(scopes[i].path)) shown[i] = i;
+    }
+    return shown;
+}
+
+std::uint32_t ScopeTree::find(std::string_view path) const {
+    for (std::uint32_t i = 1; i < scopes.size(); ++i) {
+        if (scopes[i].path == path) return i;
+    }
+    return kRoot;
+}
+
+ClosedScopes overview(const ScopeTree& tree, std::size_t most) {
+    const auto closable = [&](std::uint32_t scope) { return tree.scopes[scope].can_close(); };
+    ClosedScopes closed;
+    std::size_t nodes = growth(tree.scopes.front()) + 1;
+    std::vector<std::uint32_t> depth = tree.scopes.front().children;
+    while (!depth.empty()) {
+        std::map<std::size_t, std::vector<std::uint32_t>> by_growth;
+        for (const std::uint32_t scope : depth) {
+            if (closable(scope)) by_growth[growth(tree.scopes[scope])].push_back(scope);
+        }
+        depth.clear();
+        for (const auto& [more, scopes] : by_growth) {
+            const bool fits = nodes + more * scopes.size() <= most;
+            if (fits) nodes += more * scopes.size();
+            for (const std::uint32_t scope : scopes) {
+                const auto& [path, parent, children, ops, all_ops] = tree.scopes[scope];
+                if (fits) {
+                    depth.insert(depth.end(), children.begin(), children.end());
+                } else {
+                    closed.insert(path);
+                }
+            }
+        }
+    }
+    return nodes > 1 ? closed : ClosedScopes();
+}
+
+ClosedScopes opened(const ScopeTree& tree, ClosedScopes closed, std::string_view path) {
+    std::uint32_t scope = tree.find(path);
+    if (scope == ScopeTree::kRoot) return closed;
+    while (true) {
+        closed.erase(tree.scopes[scope].path);
+        const auto& children = tree.scopes[scope].children;
+        if (tree.scopes[scope].ops > 0 || children.size() != 1) break;
+        scope = children.front();
+    }
+    for (const std::uint32_t child : tree.scopes[scope].children) {
+        if (tree.scopes[child].can_close()) closed.insert(tree.scopes[child].path);
+    }
+    return closed;
+}
+
+}  // namespace placewright
