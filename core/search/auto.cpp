@@ -62,6 +62,8 @@ constexpr std::size_t kTurns = 40;
 constexpr std::size_t kLongestTurn = 512;
 /// Ops from which on an algorithm that solves a linear program would keep the search waiting.
 constexpr OpId kMostOpsForPrograms = 1500;
+/// Ops up to which m-ETF is quick: each that it places makes it look at all ready ones again.
+constexpr std::uint32_t kMostOpsForEtf = 20'000;
 constexpr std::int64_t kMostIdeals = 2000;
 /// The same where it is exact, or nearly.
 constexpr std::int64_t kMostIdealsForLoad = 40'000, kMostIdealsForLatency = 20'000;
@@ -254,9 +256,9 @@ private:
         if (!by_formula()) add(scotch_algorithm());
         if (context_.problem->ops <= kMostOpsForPrograms) add(m_sct_algorithm());
         add(ideals_dp_algorithm(), {{"max_ideals", most_ideals()}, {"max_states", by_formula() ? kMostStatesByFormula : kMostStates}});
-        for (const AlgorithmInfo& info :
-             {pipedream_algorithm(), m_etf_algorithm(), m_topo_algorithm(), heft_algorithm(), expert_algorithm()})
-            add(info);
+        add(pipedream_algorithm());
+        if (context_.problem->ops <= kMostOpsForEtf) add(m_etf_algorithm());
+        for (const AlgorithmInfo& info : {m_topo_algorithm(), heft_algorithm(), expert_algorithm()}) add(info);
         std::vector<Placement> first = seeds_;
         std::ranges::move(on_each_sort_of_device(choices), std::back_inserter(first));
         builder_ = propose_in_turn(std::move(first));
