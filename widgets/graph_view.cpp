@@ -916,10 +916,17 @@ void GraphView::paintLabels(QPainter& painter, const QTransform& view, const std
     for (std::size_t device = 0; device <= (m_machine ? m_machine->devices().size() : 0); ++device) {
         colors.push_back(deviceStyle(static_cast<DeviceId>(device)).text);
     }
-    const auto draw = [&](const QString& line, const QFontMetricsF& metrics, double natural, const QRectF& room) {
+    QColor plate = base;
+    plate.setAlphaF(0.75F);
+    const auto draw = [&](const QString& line, const QFontMetricsF& metrics, double natural, const QRectF& room, bool onPlate) {
         const bool fits = natural <= room.width();
         const QString shown = fits ? line : metrics.elidedText(line, Qt::ElideMiddle, room.width());
         const double width = fits ? natural : metrics.horizontalAdvance(shown);
+        if (onPlate) {
+            QRectF behind(0, 0, width + 0.5 * metrics.ascent(), std::min(metrics.ascent() + metrics.descent(), room.height()));
+            behind.moveCenter(room.center());
+            painter.fillRect(behind, plate);
+        }
         painter.drawText(QPointF(room.center().x() - width / 2, room.center().y() + (metrics.ascent() - metrics.descent()) / 2), shown);
     };
     for (const bool kinds : {false, true}) {
@@ -932,13 +939,14 @@ void GraphView::paintLabels(QPainter& painter, const QTransform& view, const std
                 room = kinds ? room.adjusted(0, 0.56 * room.height(), 0, -0.08 * room.height())
                              : room.adjusted(0, 0.1 * room.height(), 0, -0.42 * room.height());
             const QColor color = colors[std::min<std::size_t>(deviceOf(node), colors.size() - 1)];
-            painter.setPen(isDimmed(node) ? mixedColor(text, base, 0.6F) : color);
+            const bool onPlate = m_shares[node].size() > 1;  // no colour of letters is readable on all devices' colours
+            painter.setPen(isDimmed(node) ? mixedColor(text, base, 0.6F) : onPlate ? text : color);
             if (kinds) {
-                draw(drawn.detail, kindMetrics, kindMetrics.horizontalAdvance(drawn.detail), room);
+                draw(drawn.detail, kindMetrics, kindMetrics.horizontalAdvance(drawn.detail), room, onPlate);
             } else if (const QString scoped = detail.kinds ? scopedLabel(node, labelMetrics, room.width()) : QString(); !scoped.isEmpty()) {
-                draw(scoped, labelMetrics, labelMetrics.horizontalAdvance(scoped), room);
+                draw(scoped, labelMetrics, labelMetrics.horizontalAdvance(scoped), room, onPlate);
             } else {
-                draw(drawn.label, labelMetrics, labelWidth(node) * labelFont.pixelSize() / kMeasuredAt, room);
+                draw(drawn.label, labelMetrics, labelWidth(node) * labelFont.pixelSize() / kMeasuredAt, room, onPlate);
             }
         }
     }
