@@ -421,17 +421,24 @@ WrittenPlacement device_map(const PlacedNetwork& placed, DeviceMapForm form) {
     const Problem& problem = *placed.problem;
     const Modules modules(problem);
     std::vector<std::string> apart;
+    std::ptrdiff_t depth = 1;
+    bool share = false;  // modules that share parameters go together however they are grouped
     for (const Unit& unit : units_of(problem, modules)) {
         if (!unit.is_apart(placed.placement)) continue;
         std::set<DeviceId> devices;
         for (const GroupId group : unit.groups) devices.insert(placed.placement[group]);
         std::string name = unit.owners.front();
+        depth = std::max(depth, std::ranges::count(name, '.') + 1);
+        share = share || unit.owners.size() > 1;
         if (unit.owners.size() > 1) name += " with " + std::to_string(unit.owners.size() - 1) + " more that share its parameters or groups";
         apart.push_back(name + " on " + devices_text(problem, devices));
     }
     if (!apart.empty()) {
         throw PlacementError("a device map cannot say that a module is on several devices: " + list(apart) +
-                             "; repaired, each goes where most of its parameters are");
+                             "; repaired, each goes where most of its parameters are" +
+                             (share ? ""
+                                    : ". A search that moves modules as a whole needs no repair: --group scope:" + std::to_string(depth) +
+                                          ", or Run > Simulation > Move together in the window"));
     }
     const Entries entries = entries_of(placed, modules, form);
     if (entries.empty())
