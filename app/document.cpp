@@ -18,6 +18,7 @@
 #include "app/unmeasured.hpp"
 #include "core/algorithms.hpp"
 #include "core/io/input_error.hpp"
+#include "core/io/readers.hpp"
 #include "core/io/score_file.hpp"
 #include "core/io/torchscript.hpp"
 #include "widgets/quantities.hpp"
@@ -308,11 +309,16 @@ Document::Reading Document::read(const Request& request, const Scenario& open) {
         network = readNetwork(file, next.options.reading);
     } catch (const ScriptInputError& error) {
         if (error.remedy() == ScriptError::Remedy::none) throw;
-        return {nullptr,
-                false,
-                {},
-                {},
-                ScriptQuestion{wanted.file, error.remedy() == ScriptError::Remedy::run, QString::fromUtf8(error.what())}};
+        using enum OpenQuestion::Kind;
+        const auto kind = error.remedy() == ScriptError::Remedy::run ? mayRun : inputs;
+        return {nullptr, false, {}, {}, OpenQuestion{wanted.file, kind, QString::fromUtf8(error.what())}};
+    } catch (const ExtentNeeded& error) {
+        return {
+            nullptr,
+            false,
+            {},
+            {},
+            OpenQuestion{wanted.file, OpenQuestion::Kind::extent, QString::fromUtf8(error.what()), QString::fromStdString(error.extent())}};
     }
     GroupingOptions& grouping = next.options.problem.grouping;
     if (open.groupedBySize && !wanted.options) grouping = {};
@@ -357,11 +363,11 @@ void Document::load(Request request) {
     Q_EMIT loadingChanged();
 }
 
-void Document::ask(Request request, const ScriptQuestion& question) {
+void Document::ask(Request request, const OpenQuestion& question) {
     Q_EMIT loadingChanged();
-    if (!m_askScript) {
+    if (!m_askToOpen) {
         Q_EMIT message(true, question.reason);
-    } else if (m_askScript(question, request.reading)) {
+    } else if (m_askToOpen(question, request.reading)) {
         return load(std::move(request));
     }
     Q_EMIT machineChanged();

@@ -46,11 +46,17 @@ struct OptionsPreview {
     double fullest_bytes = 0, fullest_limit_bytes = 0;
 };
 
-/// What a TorchScript model needs to be told before it can be opened.
-struct ScriptQuestion {
+/// What needs to be told before a model can be opened.
+struct OpenQuestion {
+    enum class Kind {
+        mayRun,  ///< whether the code of a TorchScript model may run
+        inputs,  ///< which tensors a TorchScript model is called with
+        extent   ///< how large an extent is that an ONNX model leaves open
+    };
     QString file;
-    bool mayRun = false;  ///< whether its code may run; else which inputs it is called with
+    Kind kind = Kind::inputs;
     QString reason;
+    QString extent{};  ///< its name
 };
 
 /// The single owner of what the window shows: network, machine, placement, runs, selection and undo. Lives on the window's thread; what
@@ -116,7 +122,7 @@ public:
     void setLeaveQuestion(std::function<bool()> mayLeave) { m_mayLeave = std::move(mayLeave); }
 
     /// Asked on the window's thread; true if `options` now have an answer, with which the file is read again.
-    void setScriptQuestion(std::function<bool(const ScriptQuestion& question, ReadOptions& options)> ask) { m_askScript = std::move(ask); }
+    void setOpenQuestion(std::function<bool(const OpenQuestion& question, ReadOptions& options)> ask) { m_askToOpen = std::move(ask); }
 
     /// Starts a search; returns the run's id. Its best placement is followed on screen as long as it improves on what is shown.
     int startSearch(RunRequest request);
@@ -200,7 +206,7 @@ private:
         bool sameNetwork = false;  ///< on another machine or with other options
         std::optional<Placement> placement;
         std::vector<std::string> notes{};  ///< on how the placement was read
-        std::optional<ScriptQuestion> question{};
+        std::optional<OpenQuestion> question{};
     };
 
     static Reading read(const Request& request, const Scenario& open);
@@ -208,7 +214,7 @@ private:
     static Scenario changed(const Request& request, const Scenario& open);
     Request unfinished() const { return m_openLane.busy() ? m_loading : Request(); }
     void load(Request request);
-    void ask(Request request, const ScriptQuestion& question);
+    void ask(Request request, const OpenQuestion& question);
     void adopt(Reading reading);
     void tellUnmeasured();
     void keep(Placement placement, std::shared_ptr<const Scenario> scenario);
@@ -239,7 +245,7 @@ private:
     /// In a file, or what a network opens with; in the order in which they became that, also those of other networks.
     std::vector<std::pair<std::shared_ptr<const Scenario>, Placement>> m_kept;
     std::function<bool()> m_mayLeave;
-    std::function<bool(const ScriptQuestion&, ReadOptions&)> m_askScript;
+    std::function<bool(const OpenQuestion&, ReadOptions&)> m_askToOpen;
     std::shared_ptr<const Simulated> m_simulated;  ///< may lag behind the placement for a moment
     std::shared_ptr<const TimelineWhy> m_why;
     std::shared_ptr<const SingleMoves> m_moves;

@@ -515,7 +515,7 @@ void MainWindow::connectDocument() {
     document->setLeaveQuestion([this] {
         return mayLeave(tr("Open another network"), tr("Opening another network ends the searches and undo steps of this one."));
     });
-    document->setScriptQuestion([this](const ScriptQuestion& question, ReadOptions& options) { return answerScript(question, options); });
+    document->setOpenQuestion([this](const OpenQuestion& question, ReadOptions& options) { return answerToOpen(question, options); });
     connect(document, &Document::problemChanged, this, &MainWindow::showProblem);
     connect(document, &Document::machineChanged, this, &MainWindow::showMachine);
     connect(document, &Document::sceneChanged, this, [this] {
@@ -1229,9 +1229,17 @@ void MainWindow::saveSettings() {
     settings.setValue(QStringLiteral("tightenBound"), m_proof->isChecked());
 }
 
-bool MainWindow::answerScript(const ScriptQuestion& question, ReadOptions& options) {
+bool MainWindow::answerToOpen(const OpenQuestion& question, ReadOptions& options) {
     const QString title = tr("Open %1").arg(QFileInfo(question.file).fileName());
-    if (question.mayRun) {
+    if (question.kind == OpenQuestion::Kind::extent) {
+        constexpr int kUsual = 128, kLargest = 1'000'000'000;
+        bool ok = false;
+        const int extent = QInputDialog::getInt(this, title, tr("The model leaves \"%1\" open. How large is it?").arg(question.extent),
+                                                kUsual, 1, kLargest, 1, &ok);
+        if (ok) options.dims[question.extent.toStdString()] = extent;
+        return ok;
+    }
+    if (question.kind == OpenQuestion::Kind::mayRun) {
         QMessageBox box(QMessageBox::Question, title, tr("May the model run, once, on this computer's CPU?"),
                         QMessageBox::Yes | QMessageBox::No, this);
         box.setInformativeText(

@@ -82,7 +82,7 @@ protected:
     void dragEnterEvent(QDragEnterEvent*) override;
     void dropEvent(QDropEvent*) override;
     void closeEvent(QCloseEvent*) override;
-    bool answerScript(const ScriptQuestion& question, ReadOptions& options);
+    bool answerToOpen(const OpenQuestion& question, ReadOptions& options);
     /// Asks what shall become of a placement that is in no file; searches wait for the answer.
     bool mayLeave(const QString& title, const QString& consequence);
 

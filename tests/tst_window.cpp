@@ -13,6 +13,7 @@
 #include <QElapsedTimer>
 #include <QFileDialog>
 #include <QImage>
+#include <QInputDialog>
 #include <QLineEdit>
 #include <QMenu>
 #include <QMessageBox>
@@ -224,6 +225,45 @@ private Q_SLOTS:
         QVERIFY(shown.waitUntilIdle());
         QCOMPARE(shown.document.problem()->forward->batch(), std::int64_t{4});
         QCOMPARE(shown.document.job().estimated.size(), 1u);
+    }
+
+    void anOpenExtentIsAskedFor() {
+        test::OnnxModel model;
+        model.input("tokens", {-2, -3}).node("Relu", {"tokens"}, {"y"}).output("y");
+        *model.graph().mutable_output(0) = test::onnx_value("y", {-2, -3});
+        const QString file = m_place->write("net.onnx", QByteArray::fromStdString(model.bytes()));
+        Shown shown;
+        QStringList asked;
+        int answer = 0;  // none
+        QTimer timer;
+        connect(&timer, &QTimer::timeout, [&] {
+            auto* const dialog = qobject_cast<QInputDialog*>(QApplication::activeModalWidget());
+            if (dialog == nullptr) return;
+            asked << dialog->labelText();
+            if (answer == 0) return dialog->reject();
+            dialog->setIntValue(answer);
+            dialog->accept();
+        });
+        timer.start(20);
+        QVERIFY(shown.dropFile(file));
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(!shown.document.isOpen());
+        QVERIFY2(asked.value(0).contains("\"sequence\""), qPrintable(asked.value(0)));
+
+        answer = 5;
+        QVERIFY(shown.dropFile(file));
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(asked.size(), 2);
+        QVERIFY(shown.document.isOpen());
+        const Op& op = shown.document.problem()->forward->op(shown.op("y"));
+        QCOMPARE(op.outputs[0].bytes, std::int64_t{4 * 32 * 5});
+        // Another batch size does not ask again.
+        JobOptions options = shown.document.options();
+        options.reading.batch = 4;
+        shown.document.setOptions(options);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.problem()->forward->op(shown.op("y")).outputs[0].bytes, std::int64_t{4 * 4 * 5});
+        QCOMPARE(asked.size(), 2);
     }
 
     void onlyFilesCanBeDropped() {

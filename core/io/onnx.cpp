@@ -457,8 +457,8 @@ private:
             } else {
                 const std::string extent =
                     "leaves extent " + std::to_string(axis) + (name.empty() ? "" : " (" + in_quotes(name) + ')') + " open; ";
-                fail(where, extent + (name.empty() ? "export the model with a fixed one"
-                                                   : "give one with --dim " + printable(name, 80) + "=NUMBER"));
+                if (name.empty()) fail(where, extent + "export the model with a fixed one");
+                throw ExtentNeeded(file_, where, extent + "give one with --dim " + printable(name, 80) + "=NUMBER", name);
             }
         }
         scope_.declare(input.name(), type);

@@ -6,9 +6,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/io/files.hpp"
+#include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
 
 namespace placewright {
@@ -30,6 +32,17 @@ Machine read_exprimo_machine(const JsonFile& file);
 /// With "maxCPUs" 0 no op may be on the CPU; otherwise CPUs count as one device.
 NetworkFile read_workload(const JsonFile& file, std::optional<std::int64_t> batch);
 
+/// An ONNX model that leaves an extent open, read without one; it has a name.
+class ExtentNeeded : public InputError {
+public:
+    ExtentNeeded(const std::string& file, const std::string& where, const std::string& problem, std::string extent)
+        : InputError(file, where, problem), extent_(std::move(extent)) {}
+    const std::string& extent() const { return extent_; }
+
+private:
+    std::string extent_;
+};
+
 /// A model in ONNX (Open Neural Network Exchange) of operator set 7 or later.
 ///
 /// Shapes come from the shape inference of the ONNX library with the numbers that the model computes from shapes; where that knows none,
@@ -37,8 +50,8 @@ NetworkFile read_workload(const JsonFile& file, std::optional<std::int64_t> batc
 /// Where a model was exported without parameters, those are the inputs that are called as in a state_dict ("layer1.0.conv1.weight").
 /// Functions, If, Loop and Scan are single ops with the FLOPs of their bodies.
 ///
-/// `batch` is the first extent of the inputs that leave it open, `dims` the extents that have names. Throws BatchNeeded, or InputError with
-/// the node.
+/// `batch` is the first extent of the inputs that leave it open, `dims` the extents that have names. Throws BatchNeeded, ExtentNeeded, or
+/// InputError with the node.
 NetworkFile read_onnx(const Path& file, std::optional<std::int64_t> batch, const std::map<std::string, std::int64_t>& dims);
 
 /// Whether the file begins like a serialized ModelProto (with its ir_version), or is called "*.onnx".
