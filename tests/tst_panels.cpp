@@ -33,6 +33,7 @@
 #include "widgets/palette.hpp"
 #include "widgets/qcustomplot_header.hpp"
 #include "widgets/runs_view.hpp"
+#include "widgets/standing_plot.hpp"
 #include "widgets/start_page.hpp"
 
 using namespace placewright;
@@ -1435,6 +1436,17 @@ private Q_SLOTS:
             if (button->text() == u"mine.json") QTest::mouseClick(button, Qt::LeftButton);
         }
         QVERIFY(none->isVisible());
+    }
+
+    void barsFarAboveTheBestSayHowFar() {
+        StandingPlot plot;
+        plot.setBars({{"best", 1, {}, {1}}, {"near", 4, {}, {4}}, {"far", 20, {}, {20}}}, {}, "Step time");
+        QStringList labels;
+        for (int i = 0; i < plot.plot()->itemCount(); ++i) {
+            if (const auto* label = qobject_cast<QCPItemText*>(plot.plot()->item(i))) labels << label->text();
+        }
+        QCOMPARE(labels, QStringList{"20.0 s →"});
+        QVERIFY(plot.plot()->xAxis->range().upper < 20);
     }
 };
 

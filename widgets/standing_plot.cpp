@@ -86,6 +86,17 @@ void StandingPlot::draw() {
     names->setRange(0.4, count + 0.6);
     times->setLabel(tr("%1 (%2)").arg(m_goal.toLower(), unit.name));
     times->setRange(0, end_s * unit.per_second * 1.04);
+    // What goes on beyond the axis says how far.
+    for (std::size_t i = 0; i < m_bars.size(); ++i) {
+        if (m_bars[i].mean_s <= times->range().upper / unit.per_second) continue;
+        auto* label = new QCPItemText(m_plot);
+        label->setText(tr("%1 →").arg(secondsText(m_bars[i].mean_s)));
+        label->setColor(text);
+        label->setFont(m_plot->font());
+        label->setPositionAlignment(Qt::AlignVCenter | Qt::AlignRight);
+        label->position->setCoords(times->range().upper, count - static_cast<double>(i));
+        label->setPadding(QMargins(0, 0, 4, 0));
+    }
     if (m_oneDevice_s && *m_oneDevice_s <= end_s) {
         auto* line = new QCPItemStraightLine(m_plot);
         line->setPen(QPen(text, 1, Qt::DashLine));

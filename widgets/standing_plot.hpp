@@ -21,7 +21,7 @@ struct StandingBar {
 };
 
 /// Mean step times, or of what else is made small, as bars from zero with their 95 % intervals, every search a dot. Bars far above the best
-/// are cut off.
+/// are cut off and say how far they go.
 class StandingPlot : public QWidget {
     Q_OBJECT
 public:
