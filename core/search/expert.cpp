@@ -66,6 +66,7 @@ public:
         if (options.devices > 0 && options.devices < devices_.size()) devices_.resize(options.devices);
         device_of_.assign(graph_.size(), devices_.front());
         forward_ops_.assign(problem_.groups, 0);
+        group_s_.assign(std::size_t{problem_.groups} * problem_.devices, -1);
         for (OpId id = 0; id < graph_.size(); ++id) {
             if (graph_.op(id).phase == Phase::forward) ++forward_ops_[problem_.grouping.group_of[id]];
         }
@@ -163,11 +164,13 @@ private:
     }
 
     /// Seconds of the ops with what moves with them; a group's time is shared out among its forward ops.
-    double time_s(std::span<const OpId> ops, DeviceId device) const {
+    double time_s(std::span<const OpId> ops, DeviceId device) {
         double sum_s = 0;
         for (const OpId op : ops) {
             const GroupId group = problem_.grouping.group_of[op];
-            sum_s += problem_.group_time_s(group, device) / forward_ops_[group];
+            double& group_s = group_s_[std::size_t{group} * problem_.devices + device];
+            if (group_s < 0) group_s = problem_.group_time_s(group, device);
+            sum_s += group_s / forward_ops_[group];
         }
         return sum_s;
     }
@@ -212,6 +215,7 @@ private:
     std::vector<DeviceId> devices_;           ///< the main device, then the others, fastest first
     std::vector<DeviceId> device_of_;         ///< by op
     std::vector<std::uint32_t> forward_ops_;  ///< by group
+    std::vector<double> group_s_;             ///< [group * devices + device], negative where it has not been asked for
 };
 
 }  // namespace
