@@ -1354,9 +1354,10 @@ void TestSimulator::long_queues_agree_with_reference() {
     for (const Order order : kOrders) {
         for (const MemoryModel memory : {MemoryModel::training, MemoryModel::exprimo}) {
             Random random(3);
+            ProblemOptions options;
+            options.memory = memory;
             Case c;
-            c.problem =
-                test::problem(test::fork_join(80, 1e9, 1'000'000, Training::implicit), test::uniform_machine(3), {.memory = memory});
+            c.problem = test::problem(test::fork_join(80, 1e9, 1'000'000, Training::implicit), test::uniform_machine(3), options);
             c.problem = test::with_whole_seconds(*c.problem, random);
             c.placement = random_placement(*c.problem, random);
             c.options = {.batches = 5, .in_flight = 3, .order = order};
