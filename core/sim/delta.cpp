@@ -249,7 +249,7 @@ struct DeltaSimulator::State {
           plan(layout),
           progress(layout),
           whole_only(!DeltaSimulator::saves(options)),
-          keeps_references(layout.problem.memory == MemoryModel::exprimo && layout.problem.inference),
+          keeps_references(!readers_release(layout.problem)),
           base_outcome(empty_outcome(layout.problem)),
           outcome(base_outcome),
           op_event(layout.problem.ops),

@@ -339,7 +339,7 @@ struct Progress {
     std::vector<Waiting> waiting;        ///< [item]
     std::vector<std::uint32_t> next_op;  ///< [item]: link of the device queues
     /// [(slot * tensors + tensor) * devices + device]: readers and outgoing transfers of the copy there. All zero after a run,
-    /// unless nothing is freed by its readers (MemoryModel::exprimo in inference).
+    /// unless nothing is freed by its readers (readers_release).
     std::vector<std::uint32_t> references;
     std::vector<Transfer> transfers;
     std::vector<std::uint32_t> next_transfer;  ///< [transfer << leg_bits | position]: link of the link queues, of free ones by transfer
@@ -451,7 +451,7 @@ private:
 
     std::span<const std::uint32_t> links_of(std::uint32_t leg) const { return {leg_link_ + legs_[leg].first_link, legs_[leg].links}; }
 
-    bool readers_release() const { return Memory::kInferenceFrees || !p_.inference; }
+    bool readers_release() const { return placewright::readers_release<Memory>(p_); }
 
     OpId op_of(std::uint32_t item) const { return item & ((1U << op_bits_) - 1); }
 
@@ -1097,7 +1097,7 @@ struct Rules {};
 /// Calls `run` with the rules that the layout asks for.
 template <class Run>
 void with_rules(const Layout& layout, Run run) {
-    const auto with_memory = [&]<class Memory>(Memory /*rule*/) {
+    with_memory_rule(layout.problem, [&]<class Memory>(Memory /*rule*/) {
         if (layout.general) {
             run(Rules<Memory, Features::all>());
         } else if (layout.legs) {
@@ -1105,12 +1105,7 @@ void with_rules(const Layout& layout, Run run) {
         } else {
             run(Rules<Memory, Features::none>());
         }
-    };
-    if (layout.problem.memory == MemoryModel::exprimo) {
-        with_memory(ExprimoMemory());
-    } else {
-        with_memory(TrainingMemory());
-    }
+    });
 }
 
 /// An outcome with room for every device and channel.
