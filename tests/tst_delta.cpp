@@ -130,6 +130,7 @@ private slots:
     void agrees_with_simulator_data();
     void agrees_with_simulator();
     void all_single_moves();
+    void long_queues();
     void saves_events();
     void slow_channels();
     void without_base();
@@ -190,6 +191,28 @@ void TestDelta::all_single_moves() {
             moved[group] = device;
             QVERIFY(delta.run(moved) == simulator.run(moved));
         }
+    }
+}
+
+/// Runs that meet again while many ops and transfers wait, in the order in which they came or by their ranks.
+void TestDelta::long_queues() {
+    for (const Order order : {Order::fifo, Order::critical_path}) {
+        Random random(4);
+        auto problem = test::problem(modules(6, 20, 2, random), test::uniform_machine(3));
+        problem = test::with_whole_seconds(*problem, random);
+        Simulator simulator(problem, {.order = order});
+        DeltaSimulator delta(problem, {.order = order});
+        const Placement base = random_placement(*problem, random);
+        delta.rebase(base);
+        for (GroupId group = 0; group < problem->groups; ++group) {
+            for (DeviceId device = 0; device < problem->devices; ++device) {
+                Placement moved = base;
+                moved[group] = device;
+                QVERIFY(delta.run(moved) == simulator.run(moved));
+            }
+        }
+        const auto effort = delta.effort();
+        QVERIFY(effort.simulated < effort.full);
     }
 }
 

@@ -727,6 +727,9 @@ void TestIo::badPlacements_data() {
     add("placement a list", with(R"({"data": "cpu:0", "fc": "gpu:0", "act": "gpu:0"})", "[]"), "placement is a list, expected an object");
     add("device index in a file of names", with("\"act\": \"gpu:0\"", "\"act\": 1"), "placement.act is 1, expected a string");
     add("unknown op", with("\"act\":", "\"nope\":"), "ops that are not in the network: \"nope\"; ops without a device: \"act\"");
+    add("missing op", with(", \"act\": \"gpu:0\"", ""),
+        "placement: ops without a device: \"act\"; add them: each op of the network needs a device");
+    add("missing index", R"({"data": 0, "fc": 1})", "placement: ops without a device: \"act\"; add them");
     add("unknown device", with("\"act\": \"gpu:0\"", "\"act\": \"gpu:7\""), "devices that are not in the machine: \"gpu:7\"");
     add("another network",
         R"({"format": "placewright.placement", "version": 1, "graph": "x", "machine": "y", "placement": {"nope": "gpu:0"}})",

@@ -309,7 +309,10 @@ private Q_SLOTS:
         QTest::addColumn<QByteArray>("map");
         QTest::addColumn<QString>("complaint");
         QTest::newRow("parameter without device")
-            << QByteArray(R"({"stem": 0, "layers": 1})") << "no device for the parameters: \"head.weight\"";
+            << QByteArray(R"({"stem": 0, "layers": 1})")
+            << "no device for the parameters: \"head.weight\", \"head.bias\"; add them or modules that hold them";
+        QTest::newRow("ops that are modules") << QByteArray(R"({"stem": 0})")
+                                              << "; as a placement by op it has ops without a device: \"x\", \"layers/1/fc1\"";
         QTest::newRow("layers.1 is none of layers.10")
             << QByteArray(R"({"stem": 0, "head": 0, "layers.1": "cpu"})") << "\"layers.10.fc1.weight\"";
         QTest::newRow("too few GPUs") << QByteArray(R"({"": 3, "head": "cpu"})")

@@ -12,6 +12,8 @@
 #include <QtTest>
 
 #include "core/base/random.hpp"
+#include "core/graph/networks.hpp"
+#include "core/io/files.hpp"
 #include "core/sim/objective.hpp"
 #include "core/sim/simulator.hpp"
 #include "tests/support/graphs.hpp"
@@ -21,9 +23,13 @@ namespace {
 
 bool counting = false;
 std::size_t allocations = 0;
+std::size_t allocated_bytes = 0;
 
 void* counted(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) {
-    if (counting) ++allocations;
+    if (counting) {
+        ++allocations;
+        allocated_bytes += bytes;
+    }
     const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
     if (void* memory = std::aligned_alloc(alignment, rounded)) return memory;
     throw std::bad_alloc();
@@ -72,6 +78,7 @@ namespace placewright {
 namespace {
 
 constexpr double kGB = 1e9;
+constexpr std::array kOrders{Order::fifo, Order::critical_path, Order::gpipe, Order::one_forward_one_backward};
 
 // On test::uniform_machine (1 TFLOP/s, 1 GB/s) an op of 1e12 FLOPs takes one second and a tensor of 1e9 bytes another to cross, both
 // exactly.
@@ -480,6 +487,9 @@ private Q_SLOTS:
 
     void agrees_with_reference_data() { random_cases(); }
     void agrees_with_reference();
+    void long_queues_agree_with_reference();
+    void networks_agree_with_reference_data();
+    void networks_agree_with_reference();
     void resources_do_one_thing_at_a_time_data() { random_cases(); }
     void resources_do_one_thing_at_a_time();
     void inputs_are_there_data() { random_cases(); }
@@ -503,7 +513,9 @@ private Q_SLOTS:
     void tracing_changes_nothing_data() { random_cases(); }
     void tracing_changes_nothing();
     void runs_leave_no_state();
+    void run_allocates_nothing_data();
     void run_allocates_nothing();
+    void many_batches();
 
     void objective_data();
     void objective();
@@ -511,6 +523,7 @@ private Q_SLOTS:
 
 private:
     static void random_cases();
+    static void compare_with_reference(const Case& c);
 };
 
 void TestSimulator::chain_on_one_device() {
@@ -1320,8 +1333,7 @@ void TestSimulator::random_cases() {
     }
 }
 
-void TestSimulator::agrees_with_reference() {
-    const Case c = fetched_case();
+void TestSimulator::compare_with_reference(const Case& c) {
     Simulator simulator(c.problem, c.options);
     Trace trace;
     const Outcome& outcome = simulator.run(c.placement, trace);
@@ -1331,6 +1343,62 @@ void TestSimulator::agrees_with_reference() {
     QCOMPARE(outcome.peak_bytes, reference.outcome.peak_bytes);
     QVERIFY(outcome.steady_step_time_s == reference.outcome.steady_step_time_s);
     QVERIFY(outcome == reference.outcome);
+}
+
+void TestSimulator::agrees_with_reference() {
+    compare_with_reference(fetched_case());
+}
+
+/// Many ops and transfers of all ranks, some of them equal, that wait at the same time.
+void TestSimulator::long_queues_agree_with_reference() {
+    for (const Order order : kOrders) {
+        for (const MemoryModel memory : {MemoryModel::training, MemoryModel::exprimo}) {
+            Random random(3);
+            ProblemOptions options;
+            options.memory = memory;
+            Case c;
+            c.problem = test::problem(test::fork_join(80, 1e9, 1'000'000, Training::implicit), test::uniform_machine(3), options);
+            c.problem = test::with_whole_seconds(*c.problem, random);
+            c.placement = random_placement(*c.problem, random);
+            c.options = {.batches = 5, .in_flight = 3, .order = order};
+            compare_with_reference(c);
+        }
+    }
+}
+
+void TestSimulator::networks_agree_with_reference_data() {
+    QTest::addColumn<QString>("network");
+    QTest::addColumn<QString>("machine");
+    QTest::addColumn<Order>("order");
+    QTest::addColumn<quint32>("batches");
+    const auto rows = [](const char* network, const char* machine, quint32 batches) {
+        for (const Order order : kOrders) {
+            QTest::addRow("%s, %s, %s", network, machine, std::string(to_string(order)).c_str())
+                << QString(network) << QString(machine) << order << batches;
+        }
+    };
+    for (const char* const network : {"alexnet", "resnet50", "inception_v3"}) {
+        for (const char* const machine : {"4x-v100-pcie", "4x-v100-nvlink", "mixed-v100-p100-k80"}) rows(network, machine, 3);
+    }
+    // The reference takes seconds for a batch.
+    rows("nmt2", "mixed-v100-p100-k80", 2);
+}
+
+/// Training steps of the shipped networks, with the workspaces of their convolutions.
+void TestSimulator::networks_agree_with_reference() {
+    QFETCH(QString, network);
+    QFETCH(QString, machine);
+    QFETCH(Order, order);
+    QFETCH(quint32, batches);
+    Random random(7);
+    ProblemOptions options;
+    options.workspace_limit_bytes = 1e9;
+    Case c;
+    c.problem = make_problem(std::make_shared<const Graph>(read_network(find_network_file(network.toStdString())).graph),
+                             std::make_shared<const Machine>(read_machine(find_machine_file(machine.toStdString()))), options);
+    c.placement = random_placement(*c.problem, random);
+    c.options = {.batches = batches, .in_flight = 2, .order = order};
+    compare_with_reference(c);
 }
 
 void TestSimulator::resources_do_one_thing_at_a_time() {
@@ -1719,9 +1787,35 @@ void TestSimulator::runs_leave_no_state() {
     QCOMPARE(moved.options().in_flight, 3U);
 }
 
+void TestSimulator::run_allocates_nothing_data() {
+    QTest::addColumn<Order>("order");
+    QTest::addColumn<bool>("legs");
+    QTest::addColumn<bool>("streams");
+    QTest::addColumn<bool>("network");
+    QTest::addColumn<bool>("accumulates");
+    QTest::newRow("simplest") << Order::fifo << false << false << false << false;
+    QTest::newRow("cut-through, copy engines") << Order::fifo << true << false << false << false;
+    QTest::newRow("streams") << Order::fifo << false << true << false << false;
+    QTest::newRow("workspace") << Order::fifo << false << false << true << false;
+    QTest::newRow("accumulation") << Order::fifo << false << false << false << true;
+    for (const Order order : kOrders)
+        QTest::addRow("all, %s", std::string(to_string(order)).c_str()) << order << true << true << true << true;
+}
+
 void TestSimulator::run_allocates_nothing() {
-    const auto problem = test::problem(test::random_graph(11, 300, 4, Training::implicit), test::uniform_machine(4));
-    Simulator simulator(problem, {.batches = 6, .in_flight = 3});
+    QFETCH(Order, order);
+    QFETCH(bool, legs);
+    QFETCH(bool, streams);
+    QFETCH(bool, network);
+    QFETCH(bool, accumulates);
+    test::MachineFeatures features{.streams = streams, .copy_engines = legs, .bus = legs};
+    if (legs) features.crossing = Crossing::cut_through;
+    ProblemOptions problem_options;
+    problem_options.accumulate_gradients = accumulates;
+    const auto problem = test::problem((network ? test::random_network : test::random_graph)(11, 300, 4, Training::implicit),
+                                       test::with_features(test::uniform_machine(4), 1, features), problem_options);
+    if (network) QVERIFY(std::ranges::max(problem->workspace_bytes) > 0);
+    Simulator simulator(problem, {.batches = 6, .in_flight = 3, .order = order});
     Random random(2);
     std::vector<Placement> placements;
     for (int i = 0; i < 20; ++i) placements.push_back(random_placement(*problem, random));
@@ -1738,6 +1832,18 @@ void TestSimulator::run_allocates_nothing() {
     const Placement copy = placements[0];
     counting = false;
     QVERIFY2(allocations > 0, "the counter must count");
+}
+
+/// What many batches need in memory is what those in flight need.
+void TestSimulator::many_batches() {
+    const auto problem = test::problem(pipeline(2, 1, 2), test::uniform_machine(2));
+    for (const Order order : kOrders) {
+        allocated_bytes = 0;
+        counting = true;
+        Simulator simulator(problem, {.batches = 1'000'000, .in_flight = 4, .order = order});
+        counting = false;
+        QVERIFY2(allocated_bytes < 100'000, qPrintable(QString::number(allocated_bytes)));
+    }
 }
 
 void TestSimulator::objective_data() {

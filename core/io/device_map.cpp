@@ -566,9 +566,21 @@ Placement read_device_map(const JsonFile& file, const JsonValue& root, const Pro
         if (!names.empty()) fault += (fault.empty() ? "" : "; ") + std::string(what) + names.text();
     };
     add_fault("no device for the parameters: ", loaded.missing);
+    if (!loaded.missing.empty()) fault += "; add them or modules that hold them";
     add_fault("ops that belong together on different devices: ", loaded.apart);
     add_fault("ops on devices that they do not allow: ", loaded.not_allowed);
     if (!fault.empty() && !unknown.empty()) add_fault("keys that match no module: ", unknown);
+    if (!loaded.missing.empty()) {
+        // Names of ops that are modules too may have been meant as a placement that is not complete.
+        const auto is_op = [&](const auto& entry) { return problem.forward->find(entry.first).has_value(); };
+        NameList ops;
+        if (std::ranges::all_of(entries, is_op)) {
+            for (const Op& op : problem.forward->ops()) {
+                if (!root.find(op.name)) ops.add(op.name);
+            }
+        }
+        add_fault("as a placement by op it has ops without a device: ", ops);
+    }
     if (!fault.empty()) file.fail("device map", fault);
     if (notes != nullptr) {
         notes->push_back("read as a device map: " + std::to_string(loaded.by_module) + " ops are where their module is, " +

@@ -61,6 +61,7 @@ public:
         for (const auto& [what, names] : faults) {
             if (!names->empty()) problem += (problem.empty() ? "" : "; ") + std::string(what) + names->text();
         }
+        if (!missing.empty() && unknown_ops_.empty()) problem += "; add them: each op of the network needs a device";
         const bool grouped = problem_.groups < group_by_constraints(*problem_.graph).size();
         if (!apart_.empty() && grouped) problem += "; without grouping they may be apart";
         if (!problem.empty()) file.fail("placement", problem + made_for);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/sim/memory_rules.hpp"
+
 namespace placewright {
 
 MemoryEstimate::MemoryEstimate(const Problem& problem, double share)
@@ -17,7 +19,7 @@ MemoryEstimate::MemoryEstimate(const Problem& problem, double share)
       largest_bytes_(problem.devices, 0),
       copied_(std::size_t{problem.tensors} * problem.devices, false) {
     const Graph& graph = *problem.graph;
-    const bool keeps_all = problem.memory == MemoryModel::exprimo && problem.inference;
+    const bool keeps_all = !readers_release(problem);
     for (TensorId tensor = 0; tensor < problem.tensors; ++tensor) {
         if (graph.op(problem.producer[tensor]).phase != Phase::forward) continue;
         kept_[tensor] = keeps_all;

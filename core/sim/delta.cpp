@@ -33,11 +33,20 @@ struct Snapshot {
 /// `to = from`, without what is not in use and without references.
 void copy(const Layout& layout, const Progress& from, Progress& to) {
     std::copy_n(from.waiting.begin(), layout.problem.ops, to.waiting.begin());
-    for (const DeviceState& device : from.devices) {
-        for (std::uint32_t item = device.queue.head; item != kNone; item = from.next_op[item]) to.next_op[item] = from.next_op[item];
+    if (layout.sorts_ops()) {
+        std::copy_n(from.next_op.begin(), layout.problem.ops, to.next_op.begin());
+        std::copy_n(from.op_child.begin(), layout.problem.ops, to.op_child.begin());
+        std::copy_n(from.op_place.begin(), layout.problem.ops, to.op_place.begin());
+    } else {
+        for (const DeviceState& device : from.devices) {
+            for (std::uint32_t item = device.queue.head; item != kNone; item = from.next_op[item]) to.next_op[item] = from.next_op[item];
+        }
     }
     std::copy_n(from.transfers.begin(), from.fresh_transfer, to.transfers.begin());
     std::copy_n(from.next_transfer.begin(), std::size_t{from.fresh_transfer} << layout.leg_bits, to.next_transfer.begin());
+    if (layout.sorts_transfers()) {
+        std::copy_n(from.transfer_child.begin(), std::size_t{from.fresh_transfer} << layout.leg_bits, to.transfer_child.begin());
+    }
     to.free_transfer = from.free_transfer;
     to.fresh_transfer = from.fresh_transfer;
     to.devices = from.devices;
@@ -51,7 +60,6 @@ void copy(const Layout& layout, const Progress& from, Progress& to) {
     to.now_s = from.now_s;
     to.ops_run = from.ops_run;
     to.transfers_sent = from.transfers_sent;
-    to.batch_end_s = from.batch_end_s;
     to.arrivals = from.arrivals;
     if (!layout.general) return;
     to.stream_item = from.stream_item;
@@ -228,6 +236,7 @@ struct DeltaSimulator::State {
     std::vector<TensorId> different;  ///< tensors whose references are not those of the base run
     std::vector<std::uint32_t> kept_references;
     std::vector<Event> pending;
+    std::vector<std::uint32_t> items_here, items_there;  ///< of a queue in this run and in the base run
     std::vector<std::pair<std::uint64_t, std::uint64_t>> arrivals;
     std::uint64_t simulated = 0, full = 0;
 
@@ -240,7 +249,7 @@ struct DeltaSimulator::State {
           plan(layout),
           progress(layout),
           whole_only(!DeltaSimulator::saves(options)),
-          keeps_references(layout.problem.memory == MemoryModel::exprimo && layout.problem.inference),
+          keeps_references(!readers_release(layout.problem)),
           base_outcome(empty_outcome(layout.problem)),
           outcome(base_outcome),
           op_event(layout.problem.ops),
@@ -314,8 +323,11 @@ struct DeltaSimulator::State {
     /// Ends of ops spread over the run; of those in a stretch the one after which the least is pending, because there the runs are most
     /// likely to meet.
     void choose_snapshots() {
-        const std::size_t transfer_bytes = sizeof(Transfer) + (sizeof(std::uint32_t) << layout.leg_bits);
-        const std::size_t bytes = progress.references.size() * sizeof(std::uint32_t) + progress.waiting.size() * 3 * sizeof(std::uint32_t) +
+        const std::size_t transfer_bytes =
+            sizeof(Transfer) + ((layout.sorts_transfers() ? 2 : 1) * sizeof(std::uint32_t) << layout.leg_bits);
+        const std::size_t op_bytes =
+            sizeof(Waiting) + sizeof(std::uint32_t) + (layout.sorts_ops() ? sizeof(Place) + sizeof(std::uint32_t) : 0);
+        const std::size_t bytes = progress.references.size() * sizeof(std::uint32_t) + progress.waiting.size() * op_bytes +
                                   progress.fresh_transfer * transfer_bytes;
         const std::size_t room = std::clamp(kSnapshotBytes / std::max<std::size_t>(bytes, 1), std::size_t{4}, kMostSnapshots);
         const std::size_t count = std::clamp(events / kLeastEvents, std::size_t{4}, room);
@@ -543,7 +555,6 @@ struct DeltaSimulator::State {
         if (to_end) {
             progress.now_s = final_s + shift_s;
             progress.ops_run = layout.problem.ops;
-            progress.batch_end_s.assign(1, progress.now_s);
         } else {
             copy(layout, *there, progress);
             put_references(snapshots[to]);
@@ -616,7 +627,7 @@ struct DeltaSimulator::State {
     }
 
     bool same_message(std::uint32_t here, const Progress& other, std::uint32_t there) const {
-        const auto parts_of = [](const Transfer& t) { return std::tie(t.tensor, t.tensor_end, t.from, t.to, t.leg, t.left, t.key); };
+        const auto parts_of = [](const Transfer& t) { return std::tie(t.tensor, t.tensor_end, t.from, t.to, t.leg, t.left, t.place.key); };
         const Transfer& own = progress.transfers[here];
         if (parts_of(own) != parts_of(other.transfers[there])) return false;
         // Which of several tensors travel together is known from who needs them.
@@ -627,27 +638,54 @@ struct DeltaSimulator::State {
         return true;
     }
 
-    bool same_queues(const Progress& other) {
-        for (std::size_t device = 0; device < progress.devices.size(); ++device) {
-            std::uint32_t here = progress.devices[device].queue.head;
-            std::uint32_t there = other.devices[device].queue.head;
-            if (here != kNone && there != kNone && progress.devices[device].queue.tail != other.devices[device].queue.tail) return false;
-            for (; here != kNone && here == there; here = progress.next_op[here], there = other.next_op[there]) {
-            }
-            if (here != there) return false;
+    /// The items of a queue, first to go first; `child` is empty where it is not sorted.
+    template <class PlaceOf>
+    static void list(const Queue& queue, const std::vector<std::uint32_t>& next, const std::vector<std::uint32_t>& child, PlaceOf place_of,
+                     std::vector<std::uint32_t>& items) {
+        items.clear();
+        const auto add = [&](std::uint32_t item) {
+            if (item != kNone) items.push_back(item);
+        };
+        add(queue.head);
+        for (std::size_t i = 0; i < items.size(); ++i) {
+            const std::uint32_t item = items[i];
+            add(next[item]);
+            if (!child.empty()) add(child[item]);
         }
+        if (child.empty()) return;
+        std::ranges::sort(items, [&](std::uint32_t a, std::uint32_t b) { return place_of(a).before(place_of(b)); });
+    }
+
+    bool same_queues(const Progress& other) {
+        const auto list_ops = [&](const Progress& of, std::size_t device, std::vector<std::uint32_t>& items) {
+            list(
+                of.devices[device].queue, of.next_op, of.op_child, [&](std::uint32_t item) { return of.op_place[item]; }, items);
+        };
+        for (std::size_t device = 0; device < progress.devices.size(); ++device) {
+            if (progress.devices[device].queue.head != other.devices[device].queue.head) return false;
+            list_ops(progress, device, items_here);
+            list_ops(other, device, items_there);
+            if (items_here != items_there) return false;
+        }
+        const auto message = [this](std::uint32_t node) { return node >> layout.leg_bits; };
+        const auto list_legs = [&](const Progress& of, std::size_t link, std::vector<std::uint32_t>& nodes) {
+            list(
+                of.links[link].queue, of.next_transfer, of.transfer_child,
+                [&](std::uint32_t node) { return of.transfers[message(node)].place; }, nodes);
+        };
         arrivals.clear();
         for (std::size_t link = 0; link < progress.links.size(); ++link) {
-            std::uint32_t here = progress.links[link].queue.head;
-            std::uint32_t there = other.links[link].queue.head;
-            for (; here != kNone && there != kNone; here = progress.next_transfer[here], there = other.next_transfer[there]) {
-                const std::uint32_t own = here >> layout.leg_bits;
-                const std::uint32_t others = there >> layout.leg_bits;
+            list_legs(progress, link, items_here);
+            list_legs(other, link, items_there);
+            if (items_here.size() != items_there.size()) return false;
+            for (std::size_t i = 0; i < items_here.size(); ++i) {
+                const std::uint32_t here = items_here[i], there = items_there[i];
                 const std::uint32_t position = (1U << layout.leg_bits) - 1;
-                if ((here & position) != (there & position) || !same_message(own, other, others)) return false;
-                if (layout.legs) arrivals.emplace_back(progress.transfers[own].arrival, other.transfers[others].arrival);
+                if ((here & position) != (there & position) || !same_message(message(here), other, message(there))) return false;
+                if (layout.legs) {
+                    arrivals.emplace_back(progress.transfers[message(here)].place.arrival, other.transfers[message(there)].place.arrival);
+                }
             }
-            if (here != there) return false;
         }
         // Of two that can start the one that came first does: they must have come in the same order.
         std::ranges::sort(arrivals);

@@ -199,7 +199,6 @@ Progress::Progress(const Layout& layout, std::size_t most_transfers) {
     batch_of.resize(layout.slots);
     remaining.resize(layout.slots);
     free_slots.reserve(layout.slots);
-    batch_end_s.reserve(layout.options.batches);
     departures.resize(layout.most_departures);
     unblocked.reserve((layout.most_departures + 2) << (layout.leg_bits + 1));
     if (!layout.general) return;
@@ -209,7 +208,14 @@ Progress::Progress(const Layout& layout, std::size_t most_transfers) {
     share_taken.resize(problem.devices);
     held.resize(problem.devices);
     forward_left.resize(problem.devices);
-    if (layout.options.order == Order::one_forward_one_backward) left.resize(std::size_t{layout.options.batches} * problem.devices);
+    if (layout.options.order == Order::one_forward_one_backward) {
+        left.resize(std::size_t{layout.slots} * problem.devices);
+        finished.resize(problem.devices);
+    }
+    if (layout.sorts_ops()) {
+        op_place.resize(items);
+        op_child.resize(items);
+    }
     if (problem.accumulates) updates.resize(problem.ops);
 }
 
@@ -217,6 +223,7 @@ void Progress::make_room(const Layout& layout, std::size_t most_transfers) {
     if (transfers.size() >= most_transfers) return;
     transfers.resize(most_transfers);
     next_transfer.resize(most_transfers << layout.leg_bits);
+    if (layout.sorts_transfers()) transfer_child.resize(next_transfer.size());
 }
 
 void Progress::reset(const Layout& layout, const Plan& plan) {
@@ -231,7 +238,7 @@ void Progress::reset(const Layout& layout, const Plan& plan) {
     heap.clear();
     free_slots.clear();
     for (std::uint32_t slot = layout.slots; slot > 0; --slot) free_slots.push_back(slot - 1);
-    batch_end_s.clear();
+    ended = 0;
     admitted = 0;
     sequence = 0;
     free_transfer = kNone;
@@ -243,8 +250,8 @@ void Progress::reset(const Layout& layout, const Plan& plan) {
     if (!layout.general) return;
     std::ranges::fill(stream_item, kNone);
     std::ranges::fill(share_taken, 0);
-    for (auto& items : held) items.clear();
-    for (std::size_t i = 0; i < left.size(); ++i) left[i] = plan.ops_on[i % devices.size()];
+    std::ranges::fill(held, Queue{});
+    std::ranges::fill(finished, 0);
     std::ranges::fill(updates, 0);
 }
 
@@ -265,10 +272,8 @@ void collect(const Layout& layout, const Plan& plan, const Progress& progress, O
     outcome.total_time_s = progress.now_s;
     outcome.step_time_s = progress.now_s / batches;
     outcome.steady_step_time_s.reset();
-    if (const std::uint32_t edge = layout.slots; batches >= 2 * edge + 2) {
-        // Batches end in the order of time, whatever their numbers.
-        const double seconds = progress.batch_end_s[batches - edge - 1] - progress.batch_end_s[edge - 1];
-        outcome.steady_step_time_s = seconds / (batches - 2 * edge);
+    if (const std::uint64_t edges = std::uint64_t{2} * layout.slots; batches >= edges + 2) {
+        outcome.steady_step_time_s = (progress.drained_s - progress.filled_s) / static_cast<double>(batches - edges);
     }
     outcome.fits = true;
     outcome.resident_bytes = plan.resident_bytes;

@@ -90,7 +90,8 @@ private:
     std::size_t size_ = 0;
 };
 
-/// A queue, linked through its items.
+/// A queue, linked through its items: either first come, first served (append, take), or one that is sorted (insert, take_first). That is a
+/// pairing heap (Fredman, Sedgewick, Sleator, Tarjan, 1986): `child` names the first child of an item, `next` the one after the item.
 struct Queue {
     std::uint32_t head = kNone;
     std::uint32_t tail = kNone;
@@ -107,27 +108,56 @@ struct Queue {
         tail = item;
     }
 
-    /// Behind all items whose key is not larger.
-    template <class Key>
-    void insert(std::uint32_t item, std::uint32_t* next, const Key& key) {
-        const auto own = key(item);
-        if (head == kNone || key(tail) <= own) {
-            append(item, next);
-        } else if (own < key(head)) {
-            next[item] = head;
-            head = item;
-        } else {
-            std::uint32_t before = head;
-            while (key(next[before]) <= own) before = next[before];
-            next[item] = next[before];
-            next[before] = item;
-        }
-    }
-
     std::uint32_t take(const std::uint32_t* next) {
         const std::uint32_t item = head;
         head = next[item];
         return item;
+    }
+
+    template <class Before>
+    void insert(std::uint32_t item, std::uint32_t* next, std::uint32_t* child, const Before& before) {
+        next[item] = child[item] = kNone;
+        head = head == kNone ? item : meld(head, item, next, child, before);
+    }
+
+    template <class Before>
+    std::uint32_t take_first(std::uint32_t* next, std::uint32_t* child, const Before& before) {
+        const std::uint32_t item = head;
+        std::uint32_t pairs = kNone;  // last first
+        for (std::uint32_t one = child[item]; one != kNone;) {
+            const std::uint32_t other = next[one];
+            const std::uint32_t rest = other == kNone ? kNone : next[other];
+            const std::uint32_t pair = other == kNone ? one : meld(one, other, next, child, before);
+            next[pair] = std::exchange(pairs, pair);
+            one = rest;
+        }
+        head = pairs;
+        if (head == kNone) return item;
+        for (std::uint32_t pair = next[head]; pair != kNone;) {
+            const std::uint32_t rest = next[pair];
+            head = meld(head, pair, next, child, before);
+            pair = rest;
+        }
+        next[head] = kNone;
+        return item;
+    }
+
+private:
+    template <class Before>
+    static std::uint32_t meld(std::uint32_t one, std::uint32_t other, std::uint32_t* next, std::uint32_t* child, const Before& before) {
+        if (before(other, one)) std::swap(one, other);
+        next[other] = std::exchange(child[one], other);
+        return one;
+    }
+};
+
+/// Of an item in a sorted queue: smaller keys first, equal ones in the order in which they came.
+struct Place {
+    std::uint64_t key = 0;
+    std::uint64_t arrival = 0;
+
+    bool before(const Place& other) const {
+        return (static_cast<uint128>(key) << 64 | arrival) < (static_cast<uint128>(other.key) << 64 | other.arrival);
     }
 };
 
@@ -185,10 +215,9 @@ struct Transfer {
     bool left = false;  ///< whether its first leg is done
     /// Of the links of its leg those where others go before it or there is no room; kStarted once it has started. Only where Layout::legs.
     std::uint16_t blocked = 0;
-    double bytes = 0;           ///< of all its tensors
-    double duration_s = 0;      ///< of its leg
-    std::uint64_t arrival = 0;  ///< counts up with each queueing; only where Layout::legs
-    std::uint64_t key = 0;      ///< order in the queues; only where Layout::general
+    double bytes = 0;       ///< of all its tensors
+    double duration_s = 0;  ///< of its leg
+    Place place;            ///< in the queues; only where Layout::legs, the key only where Layout::sorts_transfers
 
     static constexpr std::uint16_t kStarted = std::numeric_limits<std::uint16_t>::max();
 };
@@ -252,6 +281,9 @@ struct Layout {
     static constexpr std::uint32_t kWholeDevice = 1U << 20;
 
     std::uint32_t streams() const { return stream_begin.back(); }
+    /// Whether the queues of the devices, and of the links, are sorted by more than readiness.
+    bool sorts_ops() const { return options.order != Order::fifo; }
+    bool sorts_transfers() const { return options.order == Order::critical_path; }
     /// Seconds of a tensor on a leg: the latencies of its channels, and what the slowest needs beyond its own.
     double leg_time_s(std::uint32_t leg, TensorId tensor) const {
         const Leg& record = leg_table[leg];
@@ -307,7 +339,7 @@ struct Progress {
     std::vector<Waiting> waiting;        ///< [item]
     std::vector<std::uint32_t> next_op;  ///< [item]: link of the device queues
     /// [(slot * tensors + tensor) * devices + device]: readers and outgoing transfers of the copy there. All zero after a run,
-    /// unless nothing is freed by its readers (MemoryModel::exprimo in inference).
+    /// unless nothing is freed by its readers (readers_release).
     std::vector<std::uint32_t> references;
     std::vector<Transfer> transfers;
     std::vector<std::uint32_t> next_transfer;  ///< [transfer << leg_bits | position]: link of the link queues, of free ones by transfer
@@ -323,19 +355,25 @@ struct Progress {
     double now_s = 0;
     std::uint64_t ops_run = 0;
     std::uint64_t transfers_sent = 0;
-    std::vector<double> batch_end_s;  ///< in the order in which they ended
+    std::uint32_t ended = 0;  ///< batches
+    double filled_s = 0;      ///< when as many batches as can be in flight had ended
+    double drained_s = 0;     ///< when all but so many had
 
     // General only.
     std::vector<std::uint32_t> stream_item;        ///< [stream]: the running item or kNone
     std::vector<double> stream_start_s;            ///< [stream]
     std::vector<std::uint32_t> stream_started_by;  ///< [stream]
     std::vector<std::uint32_t> share_taken;        ///< [device]
-    std::vector<std::vector<std::uint32_t>> held;  ///< [device]: ready items that may not run yet
+    std::vector<Queue> held;                       ///< [device]: ready items that may not run yet, sorted
     std::vector<std::uint32_t> forward_left;       ///< [device]: of the batches under way; gpipe only
-    std::vector<std::uint32_t> left;               ///< [batch * devices + device]: ops that have not ended; one_forward_one_backward only
+    std::vector<std::uint32_t> left;               ///< [slot * devices + device]: ops that have not ended; one_forward_one_backward only
+    std::vector<std::uint32_t> finished;           ///< [device]: batches of which no op is left there; one_forward_one_backward only
     std::vector<std::uint32_t> updates;            ///< [op]: batches in which an update has started; accumulation only
+    std::vector<Place> op_place;                   ///< [item]: in the sorted queues of the devices; only where Layout::sorts_ops
+    std::vector<std::uint32_t> op_child;           ///< [item]: link of these
+    std::vector<std::uint32_t> transfer_child;     ///< as next_transfer, of the sorted link queues; only where Layout::sorts_transfers
 
-    std::uint64_t arrivals = 0;  ///< only where Layout::legs
+    std::uint64_t arrivals = 0;  ///< in queues; only where Layout::legs
 
     // Scratch of one event.
     std::vector<std::pair<TensorId, DeviceId>> departures;
@@ -413,7 +451,7 @@ private:
 
     std::span<const std::uint32_t> links_of(std::uint32_t leg) const { return {leg_link_ + legs_[leg].first_link, legs_[leg].links}; }
 
-    bool readers_release() const { return Memory::kInferenceFrees || !p_.inference; }
+    bool readers_release() const { return placewright::readers_release<Memory>(p_); }
 
     OpId op_of(std::uint32_t item) const { return item & ((1U << op_bits_) - 1); }
 
@@ -520,7 +558,7 @@ private:
         DeviceState& state = devices_[device];
         if constexpr (kGeneral) {
             if (is_held(item, device)) {
-                s_.held[device].push_back(item);
+                hold_op(item, device);
             } else {
                 queue_op(item, device);
             }
@@ -544,18 +582,37 @@ private:
     bool is_held(std::uint32_t item, DeviceId device) const {
         if (l_.options.order == Order::gpipe) return l_.phase[op_of(item)] != Phase::forward && s_.forward_left[device] > 0;
         if (l_.options.order != Order::one_forward_one_backward) return false;
-        const std::uint32_t batch = s_.batch_of[item >> op_bits_];
-        std::uint32_t unfinished = 0;
-        for (std::uint32_t slot = 0; slot < l_.slots; ++slot) {
-            const bool earlier = s_.remaining[slot] > 0 && s_.batch_of[slot] < batch;
-            if (earlier && s_.left[s_.batch_of[slot] * device_count_ + device] > 0) ++unfinished;
-        }
-        return unfinished >= plan_.limit[device];
+        // Those that may run are the first ones: as many as have ended there, and as many more as the limit says.
+        return s_.batch_of[item >> op_bits_] >= std::uint64_t{plan_.limit[device]} + s_.finished[device];
+    }
+
+    /// Batches are let pass in their order.
+    void hold_op(std::uint32_t item, DeviceId device) {
+        const bool by_batch = l_.options.order == Order::one_forward_one_backward;
+        insert_op(s_.held[device], item, by_batch ? s_.batch_of[item >> op_bits_] : 0);
     }
 
     /// What an event makes ready starts when all of it is in the queues; first come, first served it would start at once as well.
     void queue_op(std::uint32_t item, DeviceId device) {
-        devices_[device].queue.insert(item, next_op_, [this](std::uint32_t other) { return op_key(other); });
+        Queue& queue = devices_[device].queue;
+        if (l_.sorts_ops()) {
+            insert_op(queue, item, op_key(item));
+        } else {
+            queue.append(item, next_op_);
+        }
+    }
+
+    void insert_op(Queue& queue, std::uint32_t item, std::uint64_t key) {
+        s_.op_place[item] = {key, s_.arrivals++};
+        queue.insert(item, next_op_, s_.op_child.data(), op_before());
+    }
+
+    std::uint32_t take_op(Queue& queue) {
+        return l_.sorts_ops() ? queue.take_first(next_op_, s_.op_child.data(), op_before()) : queue.take(next_op_);
+    }
+
+    auto op_before() const {
+        return [places = s_.op_place.data()](std::uint32_t item, std::uint32_t other) { return places[item].before(places[other]); };
     }
 
     /// Starts ops from the head of the queue while they fit.
@@ -570,7 +627,7 @@ private:
                 if (stream == l_.stream_begin[device + 1]) return;
                 if (s_.share_taken[device] + share(op, device) > Layout::kWholeDevice) return;
             }
-            const std::uint32_t item = state.queue.take(next_op_);
+            const std::uint32_t item = take_op(state.queue);
             state.running = idle ? 1 : state.running + 1;
             s_.stream_item[stream] = item;
             if constexpr (kTraced) note_start(s_.stream_start_s[stream], s_.stream_started_by[stream]);
@@ -592,20 +649,17 @@ private:
         return added_s + (start == l_.options.batches ? duration_s : 0);
     }
 
-    /// What an ended op lets pass: held items, in the order in which they became ready.
-    void release_held(DeviceId device, OpId op, std::uint32_t batch) {
-        bool freed = false;
+    /// What an ended op lets pass: held items, of a batch in the order in which they became ready.
+    void release_held(DeviceId device, OpId op, std::uint32_t slot) {
         if (l_.options.order == Order::gpipe) {
-            freed = l_.phase[op] == Phase::forward && --s_.forward_left[device] == 0;
+            if (l_.phase[op] == Phase::forward) --s_.forward_left[device];
         } else if (l_.options.order == Order::one_forward_one_backward) {
-            freed = --s_.left[batch * device_count_ + device] == 0;
+            if (--s_.left[std::size_t{slot} * device_count_ + device] == 0) ++s_.finished[device];
+        } else {
+            return;
         }
-        if (!freed) return;
-        std::erase_if(s_.held[device], [&](std::uint32_t item) {
-            if (is_held(item, device)) return false;
-            queue_op(item, device);
-            return true;
-        });
+        Queue& held = s_.held[device];
+        while (!held.empty() && !is_held(held.head, device)) queue_op(take_op(held), device);
     }
 
     OpId end_op(std::uint32_t stream) {
@@ -632,7 +686,7 @@ private:
             if constexpr (Memory::kAllocatesAtStart) {
                 if (p_.workspace_bytes[op] > 0) release(device, p_.workspace_bytes[op]);
             }
-            release_held(device, op, s_.batch_of[slot]);
+            release_held(device, op, slot);
         }
 
         const OpRecord* const record = &ops_[op];
@@ -693,10 +747,7 @@ private:
             const std::uint32_t next = state.queue.take(next_op_);
             s_.heap.replace_top(start_op(state, device, next, op_of(next)));
         }
-        if (--s_.remaining[slot] == 0) {
-            s_.free_slots.push_back(slot);
-            s_.batch_end_s.push_back(now_s_);
-        }
+        if (--s_.remaining[slot] == 0) end_batch(slot);
         return op;
     }
 
@@ -730,7 +781,7 @@ private:
         transfer.last_leg = l_.route_leg[route + 1] - 1;
         transfer.bytes = 0;
         for_each_tensor(transfer, [&](TensorId each) { transfer.bytes += tensors_[each].bytes; });
-        if constexpr (kGeneral) transfer.key = transfer_key(transfer);
+        if constexpr (kGeneral) transfer.place.key = transfer_key(transfer);
         ++s_.transfers_sent;
         enqueue_leg(index);
     }
@@ -770,7 +821,7 @@ private:
                 const auto is_free = [this](std::uint32_t link) { return links_[link].queue.empty() && has_room(link); };
                 if (std::ranges::all_of(links, is_free)) return s_.heap.push(start_leg(index));
             }
-            transfer.arrival = s_.arrivals++;
+            transfer.place.arrival = s_.arrivals++;
             transfer.blocked = 0;
             std::uint32_t node = index << leg_bits_;
             for (const std::uint32_t link : links) {
@@ -795,16 +846,31 @@ private:
     bool append_to(std::uint32_t link, std::uint32_t node) {
         Queue& queue = links_[link].queue;
         if constexpr (kGeneral) {
-            const std::uint32_t overtaken = queue.head;
-            queue.insert(node, next_transfer_, [this](std::uint32_t other) { return transfers_[other >> leg_bits_].key; });
-            if (queue.head != node || !has_room(link)) return false;
-            if (overtaken != kNone) ++transfers_[overtaken >> leg_bits_].blocked;
-            return true;
-        } else {
-            const bool first = queue.empty();
-            queue.append(node, next_transfer_);
-            return first && has_room(link);
+            if (l_.sorts_transfers()) {
+                const std::uint32_t overtaken = queue.head;
+                queue.insert(node, next_transfer_, s_.transfer_child.data(), node_before());
+                if (queue.head != node || !has_room(link)) return false;
+                if (overtaken != kNone) ++transfers_[overtaken >> leg_bits_].blocked;
+                return true;
+            }
         }
+        const bool first = queue.empty();
+        queue.append(node, next_transfer_);
+        return first && has_room(link);
+    }
+
+    void take_leg(Queue& queue) {
+        if constexpr (kGeneral) {
+            if (l_.sorts_transfers()) {
+                queue.take_first(next_transfer_, s_.transfer_child.data(), node_before());
+                return;
+            }
+        }
+        queue.take(next_transfer_);
+    }
+
+    auto node_before() const {
+        return [this](std::uint32_t node, std::uint32_t other) { return goes_before(node >> leg_bits_, other >> leg_bits_); };
     }
 
     /// The first in the queue of a link has got there, or the link has got room.
@@ -834,12 +900,9 @@ private:
     }
 
     bool goes_before(std::uint32_t index, std::uint32_t other) const {
-        const Transfer& a = transfers_[index];
-        const Transfer& b = transfers_[other];
-        if constexpr (kGeneral) {
-            if (a.key != b.key) return a.key < b.key;
-        }
-        return a.arrival < b.arrival;
+        const Place& own = transfers_[index].place;
+        const Place& others = transfers_[other].place;
+        return kGeneral ? own.before(others) : own.arrival < others.arrival;
     }
 
     /// Starts the messages that are free to, and those that this lets start, in the order of the queues. The first replaces the event at
@@ -854,7 +917,7 @@ private:
             Transfer& transfer = transfers_[first];
             transfer.blocked = Transfer::kStarted;
             const auto links = links_of(transfer.leg);
-            for (const std::uint32_t link : links) links_[link].queue.take(next_transfer_);
+            for (const std::uint32_t link : links) take_leg(links_[link].queue);
             const Event event = start_leg(first);
             if (std::exchange(handled, false)) {
                 s_.heap.replace_top(event);
@@ -983,9 +1046,19 @@ private:
         if (!readers_release()) {
             std::fill_n(references_of(slot), slot_references_, 0);
         }
+        if constexpr (kGeneral) {
+            if (!s_.left.empty()) std::ranges::copy(plan_.ops_on, &s_.left[std::size_t{slot} * device_count_]);
+        }
         const std::uint32_t base = slot << op_bits_;
         std::ranges::copy(plan_.fresh, waiting_ + base);
         for (const OpId op : plan_.sources) enqueue_op(base + op, op, plan_.fresh[op].device);
+    }
+
+    void end_batch(std::uint32_t slot) {
+        s_.free_slots.push_back(slot);
+        ++s_.ended;
+        if (s_.ended == l_.slots) s_.filled_s = now_s_;
+        if (s_.ended == batches_ - l_.slots) s_.drained_s = now_s_;
     }
 
     const Layout& l_;
@@ -1024,7 +1097,7 @@ struct Rules {};
 /// Calls `run` with the rules that the layout asks for.
 template <class Run>
 void with_rules(const Layout& layout, Run run) {
-    const auto with_memory = [&]<class Memory>(Memory /*rule*/) {
+    with_memory_rule(layout.problem, [&]<class Memory>(Memory /*rule*/) {
         if (layout.general) {
             run(Rules<Memory, Features::all>());
         } else if (layout.legs) {
@@ -1032,12 +1105,7 @@ void with_rules(const Layout& layout, Run run) {
         } else {
             run(Rules<Memory, Features::none>());
         }
-    };
-    if (layout.problem.memory == MemoryModel::exprimo) {
-        with_memory(ExprimoMemory());
-    } else {
-        with_memory(TrainingMemory());
-    }
+    });
 }
 
 /// An outcome with room for every device and channel.

@@ -6,6 +6,8 @@
 #include <limits>
 #include <tuple>
 
+#include "core/sim/memory_rules.hpp"
+
 namespace placewright {
 namespace {
 
@@ -234,11 +236,6 @@ public:
     }
 
 private:
-    bool allocates_at_start() const { return problem_.memory == MemoryModel::training; }
-
-    /// Exprimo frees nothing in inference that is read where it is.
-    bool readers_release() const { return problem_.memory == MemoryModel::training || !problem_.inference; }
-
     void add_resident(OpId id, MemoryPeak& peak) const {
         const Op& op = problem_.graph->op(id);
         const auto parameters = static_cast<double>(op.parameter_bytes);
@@ -269,10 +266,10 @@ private:
 
     /// When what a span makes is allocated.
     Event allocation(std::uint32_t at) const {
-        if (!allocates_at_start()) return at;
+        if (!allocates_at_start(problem_)) return at;
         return trace_.started_by[at] == kNoSpan ? kStart : Event{trace_.started_by[at]};
     }
-    double allocation_s(std::uint32_t at) const { return allocates_at_start() ? trace_.spans[at].start_s : trace_.spans[at].end_s; }
+    double allocation_s(std::uint32_t at) const { return allocates_at_start(problem_) ? trace_.spans[at].start_s : trace_.spans[at].end_s; }
 
     void hold(Holding holding) {
         if (holding.what.bytes > 0 && holding.from < holding.until) holdings_.push_back(holding);
@@ -301,9 +298,9 @@ private:
         for (auto i = problem_.consumer_begin[tensor]; i < problem_.consumer_begin[tensor + 1]; ++i) {
             const std::uint32_t reader = index_.op_span(batch, problem_.consumer[i]);
             Event& last = last_read_[trace_.spans[reader].resource];
-            last = readers_release() ? std::max<Event>(last, reader) : kNever;
+            last = readers_release(problem_) ? std::max<Event>(last, reader) : kNever;
         }
-        Event until = std::max(last_read_[home], allocates_at_start() ? Event{made} : kStart);
+        Event until = std::max(last_read_[home], allocates_at_start(problem_) ? Event{made} : kStart);
         for (DeviceId device = 0; device < problem_.devices; ++device) {
             if (device == home || last_read_[device] == kStart) continue;
             const auto hops = index_.hops(batch, tensor, device);

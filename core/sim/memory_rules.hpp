@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-// When tensors are allocated, freed and counted: the event loop asks the rule, so that other systems' accounting can be compared with.
+// When tensors are allocated, freed and counted: all that accounts for memory asks the rule, so that other systems' accounting can be
+// compared with.
 #pragma once
+
+#include "core/cost/problem.hpp"
 
 namespace placewright {
 
@@ -20,5 +23,24 @@ struct ExprimoMemory {
     static constexpr bool kCountsWithinEvents = false;
     static constexpr bool kInferenceFrees = false;
 };
+
+/// Calls `run` with the rule that the problem asks for; returns what it does.
+template <class Run>
+decltype(auto) with_memory_rule(const Problem& problem, Run run) {
+    return problem.memory == MemoryModel::exprimo ? run(ExprimoMemory()) : run(TrainingMemory());
+}
+
+/// Whether a tensor is freed on a device once its last reader there is done.
+template <class Memory>
+bool readers_release(const Problem& problem) {
+    return Memory::kInferenceFrees || !problem.inference;
+}
+inline bool readers_release(const Problem& problem) {
+    return with_memory_rule(problem, [&]<class Memory>(Memory /*rule*/) { return readers_release<Memory>(problem); });
+}
+
+inline bool allocates_at_start(const Problem& problem) {
+    return with_memory_rule(problem, [](auto rule) { return decltype(rule)::kAllocatesAtStart; });
+}
 
 }  // namespace placewright

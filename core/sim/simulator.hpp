@@ -157,7 +157,8 @@ public:
     const SimulationOptions& options() const;
 
     /// Simulates a placement that check_placement accepts. The outcome is valid until the next run.
-    /// O(events * log(devices + channels)); orders other than fifo add the length of the queues.
+    /// O(events * log(devices + channels)); orders other than fifo add the logarithm of the length of the
+    /// queues (amortized).
     const Outcome& run(std::span<const DeviceId> placement);
 
     /// The same with every span and memory sample recorded; `trace` is overwritten.

@@ -119,6 +119,66 @@ constexpr std::array kScaling{
         "random", +[](std::size_t ops) { return test::random_graph(1, ops); }),
 };
 
+/// What asks for the general loop, one thing at a time.
+struct General {
+    const char* name;
+    SimulationOptions simulation = {};
+    double workspace_limit_bytes = 0;
+    std::uint32_t streams = 1;
+};
+constexpr SimulationOptions pipelined(Order order, std::uint32_t batches, std::uint32_t in_flight) {
+    return {.batches = batches, .in_flight = in_flight, .order = order};
+}
+constexpr std::array kGeneral{
+    General{.name = "workspace", .workspace_limit_bytes = 1e9},
+    General{.name = "streams", .streams = 2},
+    General{.name = "critical-path", .simulation = pipelined(Order::critical_path, 1, 1)},
+    General{.name = "critical-path_pipelined", .simulation = pipelined(Order::critical_path, 10, 4)},
+    General{.name = "gpipe", .simulation = pipelined(Order::gpipe, 10, 4)},
+    General{.name = "1f1b", .simulation = pipelined(Order::one_forward_one_backward, 10, 4)},
+    General{.name = "1f1b_in_flight_256", .simulation = pipelined(Order::one_forward_one_backward, 512, 256)},
+};
+
+std::shared_ptr<const Problem> general_problem(std::string_view network, const General& general) {
+    const Machine& gpus = *four_gpus();
+    std::vector<Device> devices(gpus.devices().begin(), gpus.devices().end());
+    for (Device& device : devices) device.streams = general.streams;
+    auto machine = std::make_shared<const Machine>(gpus.name(), std::move(devices),
+                                                   std::vector<Channel>(gpus.channels().begin(), gpus.channels().end()),
+                                                   std::vector<Route>(gpus.routes().begin(), gpus.routes().end()), gpus.crossing());
+    ProblemOptions options;
+    options.workspace_limit_bytes = general.workspace_limit_bytes;
+    return make_problem(std::make_shared<const Graph>(find_network(network)->build(32)), std::move(machine), options);
+}
+
+/// So many branches, of random lengths, ready at once.
+Graph random_fork_join(std::size_t ops) {
+    Random random(1);
+    GraphBuilder builder("fork-join", 1, Training::none);
+    std::vector<std::string> branches;
+    const auto add = [&](const std::string& name, const std::vector<std::string>& inputs) {
+        Op op;
+        op.name = name;
+        op.kind = "matmul";
+        op.flops = random.uniform(1e6, 1e9);
+        op.outputs.resize(1);
+        op.outputs[0].bytes = 4000;
+        builder.add(op, inputs);
+    };
+    add("source", {});
+    while (branches.size() + 2 < ops) {
+        branches.push_back("branch" + std::to_string(branches.size()));
+        add(branches.back(), {"source"});
+    }
+    add("sink", branches);
+    return builder.build();
+}
+
+void simulate_fork_join(benchmark::State& state, Order order) {
+    const auto problem = problem_of(random_fork_join(static_cast<std::size_t>(state.range(0))), Crossing::cut_through);
+    simulate_placements(state, problem, 4, {.order = order});
+}
+
 /// All single moves from a placement in a random order, so that any number of them is a sample of all; `by_delta` or each simulated in
 /// full.
 void simulate_moves(benchmark::State& state, const std::shared_ptr<const Problem>& problem, const Placement& base, bool by_delta) {
@@ -205,6 +265,15 @@ int main(int argc, char** argv) {
                 benchmark::RegisterBenchmark(("rebase" + of).c_str(), rebase_delta, problem, base);
             }
         }
+    }
+    for (const General& general : kGeneral) {
+        benchmark::RegisterBenchmark((std::string("general/") + general.name + "/resnet50").c_str(), simulate_placements,
+                                     general_problem("resnet50", general), 64, general.simulation);
+    }
+    for (const Order order : {Order::fifo, Order::critical_path}) {
+        benchmark::RegisterBenchmark(("fork_join/" + std::string(to_string(order))).c_str(), simulate_fork_join, order)
+            ->RangeMultiplier(10)
+            ->Range(1'000, 100'000);
     }
     benchmark::RegisterBenchmark("evaluator_threads", evaluate_threads)->Arg(1)->Arg(2)->UseRealTime();
     benchmark::Initialize(&argc, argv);
