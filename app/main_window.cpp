@@ -603,7 +603,7 @@ void MainWindow::connectViews() {
     connect(m_start, &StartPage::openRequested, this, &MainWindow::openDialog);
     connect(m_start, &StartPage::fileChosen, this, &MainWindow::openPath);
     connect(m_find, &FindBar::textChanged, this, &MainWindow::findOps);
-    connect(m_find, &FindBar::stepRequested, this, &MainWindow::stepMatch);
+    connect(m_find, &FindBar::stepRequested, this, [this](int direction) { stepMatch(direction, true); });
     connect(m_find, &FindBar::closed, this, [this] {
         findOps({});
         m_graph->setFocus();
@@ -1127,16 +1127,18 @@ void MainWindow::findOps(const QString& what) {
     }
     m_graph->setMatches(m_matches);
     m_find->setMatchCount(0, static_cast<int>(m_matches.size()));
-    if (!m_matches.empty()) stepMatch(1);
+    if (!m_matches.empty()) stepMatch(1, false);
 }
 
-void MainWindow::stepMatch(int direction) {
+/// `opens` the modules round the match: not while somebody is still typing.
+void MainWindow::stepMatch(int direction, bool opens) {
     if (m_matches.empty()) return;
     const auto count = static_cast<std::ptrdiff_t>(m_matches.size());
     m_currentMatch = m_currentMatch < 0 ? (direction > 0 ? 0 : count - 1) : (m_currentMatch + direction + count) % count;
     const OpId op = m_matches[static_cast<std::size_t>(m_currentMatch)];
     m_document->setSelection({op});
     m_graph->zoomTo({op});
+    if (opens) m_graph->openRound(op);
     m_find->setMatchCount(static_cast<int>(m_currentMatch) + 1, static_cast<int>(count));
 }
 

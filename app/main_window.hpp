@@ -121,7 +121,7 @@ private:
     void showBound();
     void showLoading();
     void findOps(const QString& text);
-    void stepMatch(int direction);
+    void stepMatch(int direction, bool opens);
     void moveSelectionTo(int number);
     void editOptions();
     void editSimulation();

@@ -114,6 +114,10 @@ void GraphView::setScene(std::shared_ptr<const GraphScene> scene, std::shared_pt
     }
     updateMinimap();
     applyFit();
+    if (m_fit == Fit::kept) {
+        if (anchor->zooms) zoomTo({anchor->op});
+        panToShow(static_cast<std::uint32_t>(nodeOf(anchor->op)));
+    }
     redraw();
 }
 
@@ -384,6 +388,11 @@ bool GraphView::isSelected(std::uint32_t node) const {
     return std::ranges::all_of(m_scene->nodes[node].ops(), [&](OpId op) { return std::ranges::binary_search(m_selection, op); });
 }
 
+/// Something of it.
+bool GraphView::holdsSelected(std::uint32_t node) const {
+    return std::ranges::any_of(m_scene->nodes[node].ops(), [&](OpId op) { return std::ranges::binary_search(m_selection, op); });
+}
+
 std::vector<std::uint32_t> GraphView::selectedNodes() const {
     std::vector<std::uint32_t> nodes;
     for (const OpId op : m_selection) {
@@ -437,13 +446,29 @@ void GraphView::openModules(const std::vector<std::uint32_t>& nodes) {
     for (const std::uint32_t node : nodes) {
         if (!m_scene->nodes[node].isModule()) continue;
         closed = opened(m_scene->modules, std::move(closed), m_scene->nodes[node].module.toStdString());
-        if (stays == kInvalidOp) stays = m_scene->nodes[node].op;
+        if (stays != kInvalidOp) continue;
+        const auto ops = m_scene->nodes[node].ops();
+        const auto selected = std::ranges::find_if(ops, [&](OpId op) { return std::ranges::binary_search(m_selection, op); });
+        stays = selected == ops.end() ? ops.front() : *selected;
     }
     if (stays != kInvalidOp) requestModules(closed, stays);
 }
 
-void GraphView::requestModules(const ClosedScopes& closed, OpId stays) {
-    m_anchor = Anchor{stays, positionOf(stays)};
+bool GraphView::openRound(OpId op) {
+    const int node = nodeOf(op);
+    if (node < 0 || !m_scene->nodes[static_cast<std::size_t>(node)].isModule()) return false;
+    ClosedScopes closed = m_scene->closed;
+    while (true) {
+        const std::uint32_t module = m_scene->modules.shown_as(closed)[m_scene->modules.scope_of[op]];
+        if (module == ScopeTree::kRoot) break;
+        closed = opened(m_scene->modules, std::move(closed), m_scene->modules.scopes[module].path);
+    }
+    requestModules(closed, op, true);
+    return true;
+}
+
+void GraphView::requestModules(const ClosedScopes& closed, OpId stays, bool zooms) {
+    m_anchor = Anchor{stays, positionOf(stays), zooms};
     Q_EMIT modulesRequested(closed);
 }
 
@@ -465,7 +490,8 @@ void GraphView::click(int node, Qt::KeyboardModifiers modifiers) {
 }
 
 bool GraphView::startDrag(QPoint global) {
-    if (!isSelected(static_cast<std::uint32_t>(m_pressedNode))) click(m_pressedNode, Qt::NoModifier);
+    // A module of which a part is selected is dragged as far as that.
+    if (!holdsSelected(static_cast<std::uint32_t>(m_pressedNode))) click(m_pressedNode, Qt::NoModifier);
     m_gesture = Gesture::drag;
     beginOpDrag(m_selection, global);
     return m_gesture == Gesture::drag;
@@ -487,7 +513,7 @@ void GraphView::mousePressEvent(QMouseEvent* event) {
     if (m_scene && m_gesture == Gesture::none && event->button() == Qt::RightButton) {
         // The menu that follows is about the op under the pointer.
         const int node = nodeUnder(event->position());
-        if (node >= 0 && !isSelected(static_cast<std::uint32_t>(node))) click(node, Qt::NoModifier);
+        if (node >= 0 && !holdsSelected(static_cast<std::uint32_t>(node))) click(node, Qt::NoModifier);
     }
     const bool pans = event->button() == Qt::MiddleButton;
     if (!m_scene || m_gesture != Gesture::none || (!pans && event->button() != Qt::LeftButton)) return event->ignore();
@@ -1020,10 +1046,10 @@ void GraphView::paintMarks(QPainter& painter) const {
         painter.setRenderHint(QPainter::Antialiasing);
         painter.strokePath(path, QPen(highlight, 2, Qt::SolidLine, Qt::FlatCap, Qt::RoundJoin));
     }
-    QVector<QRectF> selected;
+    QVector<QRectF> selected, partly;
     for (const std::uint32_t node : selectedNodes()) {
         const QRectF shown = rectInView(node, m_view);
-        if (shown.intersects(area)) selected.append(shown.adjusted(-2.5, -2.5, 2.5, 2.5));
+        if (shown.intersects(area)) (isSelected(node) ? selected : partly).append(shown.adjusted(-2.5, -2.5, 2.5, 2.5));
     }
     // A ring of the background between node and outline: it is seen whatever the node's colour.
     painter.setRenderHint(QPainter::Antialiasing, selected.size() < 500);
@@ -1033,6 +1059,9 @@ void GraphView::paintMarks(QPainter& painter) const {
     painter.setPen(QPen(highlight, 3, Qt::SolidLine, Qt::SquareCap, Qt::RoundJoin));
     for (QRectF& shown : selected) shown.adjust(-2, -2, 2, 2);
     painter.drawRects(selected);
+    // Of these modules a part is selected.
+    painter.setPen(QPen(highlight, 2, Qt::DashLine, Qt::FlatCap));
+    painter.drawRects(partly);
     if (m_hovered >= 0) {
         painter.setRenderHint(QPainter::Antialiasing);
         painter.setPen(QPen(text, 1.5));

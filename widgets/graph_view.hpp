@@ -47,6 +47,8 @@ public:
 
     /// Ask for a scene in which the selected modules are open, or those round what is selected are closed.
     void openSelectedModules();
+    /// The same with all modules round an op open; it is zoomed to then. False if its node is its own.
+    bool openRound(OpId op);
     void closeSelectedModules();
     bool canOpenModules() const;
     bool canCloseModules() const;
@@ -134,11 +136,12 @@ private:
 
     void editSelection(OpList ops);
     bool isSelected(std::uint32_t node) const;
+    bool holdsSelected(std::uint32_t node) const;
     /// The modules round the selected nodes that can be closed.
     std::vector<std::uint32_t> openRoundSelection() const;
     std::vector<std::uint32_t> selectedNodes() const;
     void openModules(const std::vector<std::uint32_t>& nodes);
-    void requestModules(const ClosedScopes& closed, OpId stays);
+    void requestModules(const ClosedScopes& closed, OpId stays, bool zooms = false);
     void hover(int node);
     void selectNeighbour(int key);
     bool startDrag(QPoint global);
@@ -169,7 +172,8 @@ private:
     std::vector<std::vector<Share>> m_shares;  ///< by node, the largest first; only of modules
     struct Anchor {
         OpId op;
-        QPointF position;  ///< in the view
+        QPointF position;    ///< in the view
+        bool zooms = false;  ///< to the op, once it is drawn
     };
     std::optional<Anchor> m_anchor;  ///< until the scene comes that was asked for
     OpList m_selection;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include <QCoreApplication>
 #include <QStringList>
@@ -31,6 +32,7 @@ public:
         html += row(of.outputs.size() > 1 ? tr("Outputs") : tr("Output"), outputs(of));
         html += row(tr("Computes"), computes(op));
         if (of.parameter_bytes > 0) html += row(tr("Parameters"), parameters(op));
+        html += movesWith({op});
         html += QStringLiteral("</table>");
 
         const bool derives = family(op).size() > 1;
@@ -84,7 +86,9 @@ public:
         QString html = QStringLiteral("<h3>%1</h3>").arg(tr("%1 selected").arg(opsText(sum.ops))) + tableStart();
         html += row(tr("Time"), tr("%1 in all, where they are now").arg(secondsText(sum.time_s)));
         html += row(tr("Computes"), tr("%1 forward").arg(flopsText(forward_flops)));
-        html += row(tr("Parameters"), bytesText(static_cast<double>(parameter_bytes))) + QStringLiteral("</table>");
+        html += row(tr("Parameters"), bytesText(static_cast<double>(parameter_bytes)));
+        if (const std::string module = commonScope(ops); !module.empty()) html += row(tr("Module"), escaped(module));
+        html += movesWith(ops) + QStringLiteral("</table>");
 
         html += heading(tr("By device")) + tableStart();
         for (DeviceId device = 0; device < shares.size(); ++device) {
@@ -110,6 +114,28 @@ private:
     };
 
     const Graph& graph() const { return *m_problem.graph; }
+
+    /// The module that all are in; empty for none.
+    std::string commonScope(const OpList& ops) const {
+        std::string scope = ops.empty() ? std::string() : graph().op(ops.front()).scope;
+        for (const OpId op : ops) {
+            const std::string& own = graph().op(op).scope;
+            while (!scope.empty() && own != scope && !own.starts_with(scope + '/')) {
+                const std::size_t slash = scope.rfind('/');
+                scope.resize(slash == std::string::npos ? 0 : slash);
+            }
+        }
+        return scope;
+    }
+
+    /// What else goes where they go, because their groups move as a whole.
+    QString movesWith(const OpList& ops) const {
+        std::set<GroupId> groups;
+        for (const OpId op : ops) groups.insert(m_problem.grouping.group_of[op]);
+        std::size_t more = 0;
+        for (const GroupId group : groups) more += forwardOnly(m_problem.grouping.members[group]).size();
+        return more > ops.size() ? row(tr("Moves with"), tr("%1 grouped with it").arg(opsText(more - ops.size()))) : QString();
+    }
     const Device& device(DeviceId id) const { return m_problem.machine->device(id); }
 
     // A number stays on the line of its unit.

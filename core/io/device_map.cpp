@@ -385,25 +385,48 @@ std::vector<OpId> residual_ops(const Graph& graph, OpId add) {
     return {};
 }
 
+/// A residual connection with all that it goes round.
+struct Block {
+    std::string scope;      ///< the innermost that holds it; empty for none
+    OpId add = kInvalidOp;  ///< where it joins
+    std::vector<OpId> ops;
+};
+
+std::vector<Block> residual_blocks(const Graph& graph) {
+    std::vector<Block> blocks;
+    for (OpId id = 0; id < graph.size(); ++id) {
+        Block block{graph.op(id).scope, id, residual_ops(graph, id)};
+        if (block.ops.empty()) continue;
+        block.ops.push_back(id);
+        for (const OpId op : block.ops) block.scope = common_scope(block.scope, graph.op(op).scope);
+        blocks.push_back(std::move(block));
+    }
+    return blocks;
+}
+
 std::string cut_blocks(const Problem& problem, const Placement& placement) {
     NameList cut;
     std::set<std::string> seen;
-    for (OpId id = 0; id < problem.graph->size(); ++id) {
-        std::vector<OpId> ops = residual_ops(*problem.graph, id);
-        if (ops.empty()) continue;
-        ops.push_back(id);
+    for (const Block& block : residual_blocks(*problem.graph)) {
+        const std::string& add = problem.graph->op(block.add).name;
         std::set<DeviceId> devices;
-        std::string scope = problem.graph->op(id).scope;
-        for (const OpId op : ops) {
-            devices.insert(placement[problem.grouping.group_of[op]]);
-            scope = common_scope(scope, problem.graph->op(op).scope);
-        }
-        if (devices.size() < 2 || !seen.insert(scope.empty() ? problem.graph->op(id).name : scope).second) continue;
-        cut.add((scope.empty() ? "joined by " + problem.graph->op(id).name : dotted(scope)) + " (" + devices_text(problem, devices) + ')');
+        for (const OpId op : block.ops) devices.insert(placement[problem.grouping.group_of[op]]);
+        if (devices.size() < 2 || !seen.insert(block.scope.empty() ? add : block.scope).second) continue;
+        cut.add((block.scope.empty() ? "joined by " + add : dotted(block.scope)) + " (" + devices_text(problem, devices) + ')');
     }
     if (cut.empty()) return {};
     return "blocks with a residual connection are cut: " + cut.text() +
            "; where they join, PyTorch may stop with \"Expected all tensors to be on the same device\"";
+}
+
+/// Depth of groups by module that cut neither a module nor a residual connection: that of `module` ("layer1.0.conv1"), or of the outermost
+/// block.
+std::ptrdiff_t depth_for_modules(const Graph& graph, const std::string& module) {
+    std::ptrdiff_t depth = std::ranges::count(module, '.') + 1;
+    for (const Block& block : residual_blocks(graph)) {
+        if (!block.scope.empty()) depth = std::min(depth, std::ranges::count(block.scope, '/') + 1);
+    }
+    return depth;
 }
 
 double step_time_s(const PlacedNetwork& placed, const Placement& placement) {
@@ -415,20 +438,26 @@ Entries entries_of(const PlacedNetwork& placed, const Modules& modules, DeviceMa
     return form == DeviceMapForm::compact ? compacted(full) : full;
 }
 
+std::string search_by_modules(const Graph& graph, const std::string& module) {
+    const std::string depth = std::to_string(depth_for_modules(graph, module));
+    return "A search that moves modules as a whole needs no repair: --group scope:" + depth +
+           ", or Run > Simulation > Move together, with module depth " + depth + ", in the window";
+}
+
 }  // namespace
 
 WrittenPlacement device_map(const PlacedNetwork& placed, DeviceMapForm form) {
     const Problem& problem = *placed.problem;
     const Modules modules(problem);
     std::vector<std::string> apart;
-    std::ptrdiff_t depth = 1;
+    std::string deepest;
     bool share = false;  // modules that share parameters go together however they are grouped
     for (const Unit& unit : units_of(problem, modules)) {
         if (!unit.is_apart(placed.placement)) continue;
         std::set<DeviceId> devices;
         for (const GroupId group : unit.groups) devices.insert(placed.placement[group]);
         std::string name = unit.owners.front();
-        depth = std::max(depth, std::ranges::count(name, '.') + 1);
+        if (std::ranges::count(name, '.') > std::ranges::count(deepest, '.') || deepest.empty()) deepest = name;
         share = share || unit.owners.size() > 1;
         if (unit.owners.size() > 1) name += " with " + std::to_string(unit.owners.size() - 1) + " more that share its parameters or groups";
         apart.push_back(name + " on " + devices_text(problem, devices));
@@ -436,9 +465,7 @@ WrittenPlacement device_map(const PlacedNetwork& placed, DeviceMapForm form) {
     if (!apart.empty()) {
         throw PlacementError("a device map cannot say that a module is on several devices: " + list(apart) +
                              "; repaired, each goes where most of its parameters are" +
-                             (share ? ""
-                                    : ". A search that moves modules as a whole needs no repair: --group scope:" + std::to_string(depth) +
-                                          ", or Run > Simulation > Move together in the window"));
+                             (share ? std::string() : ". " + search_by_modules(*problem.graph, deepest)));
     }
     const Entries entries = entries_of(placed, modules, form);
     if (entries.empty())

@@ -89,8 +89,8 @@ WrittenPlacement graphviz(const PlacedNetwork& placed) {
 std::string apply_snippet(const std::string& path, const Path& network_file) {
     const std::string import = "import placewright\n\n", call = "model = placewright.apply(model, " + in_python(path);
     if (network_file.empty() || network_file.extension() == ".json") return import + call + ")\n";
-    return import + "# placewright-cli convert " + in_shell(printable(network_file.string(), std::string::npos)) +
-           " network.json\n# writes the network, with --batch and --dim as it was opened\n" + call + ", graph=\"network.json\")\n";
+    return import + "# network.json comes from (with --batch, --dim or --input as it was opened):\n# placewright-cli convert " +
+           in_shell(printable(network_file.string(), std::string::npos)) + " network.json\n" + call + ", graph=\"network.json\")\n";
 }
 
 std::string dispatch_snippet(const std::string& path, const Path&) {

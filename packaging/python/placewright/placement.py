@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+import warnings
 from collections import Counter
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Mapping, NoReturn, Optional, Union
@@ -185,6 +186,18 @@ class _Reader:
         self, ops: List[_Op], by_module: Dict[str, List[_Op]], modules: Dict[str, torch.device]
     ) -> Dict[str, torch.device]:
         held = {name: op.device for op in ops for name in op.holds}
+        silent = [
+            module
+            for names in self._tensors.values()
+            for module in [names[0].rpartition(".")[0]]
+            if self._is_parameter[names[0]] and module not in by_module and not any(name in held for name in names)
+        ]
+        if silent:
+            warnings.warn(
+                f"{self._file}: says nothing of modules that have parameters: {_list(silent)}; they go where the module around them is."
+                " Is the placement of this model?",
+                stacklevel=6,
+            )
         result: Dict[str, torch.device] = {}
         conflicts: Dict[str, List[_Op]] = {}
         for names in self._tensors.values():

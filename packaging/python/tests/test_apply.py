@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import unittest
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Dict, Optional
 
@@ -295,6 +296,20 @@ class Placed(TestCase):
         with machine:
             model.train()(torch.zeros(2, 4))
         self.assertEqual(machine.ran[-1], ("mul", "cuda:1"))
+
+    def test_modules_of_which_nothing_is_said_are_named(self) -> None:
+        class Longer(Chain):
+            def __init__(self) -> None:
+                super().__init__()
+                self.extra = nn.Linear(4, 4)
+
+        placewright.export(Chain(), torch.zeros(2, 4), self.folder / "model.json", training=False)
+        file = self.write_placement(dict.fromkeys(self.ops(), "gpu:1"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.apply(Chain(), file)
+            with self.assertRaisesRegex(UserWarning, 'says nothing of modules that have parameters: "extra"; they go'):
+                self.apply(Longer(), file)
 
     def test_parameters_go_to_the_op_that_holds_them(self) -> None:
         class Scaled(nn.Module):
