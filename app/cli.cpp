@@ -23,6 +23,7 @@
 #include "app/job_arguments.hpp"
 #include "app/outcome.hpp"
 #include "app/predict_command.hpp"
+#include "app/saved_search.hpp"
 #include "app/search_arguments.hpp"
 #include "app/train_command.hpp"
 #include "app/usage.hpp"
@@ -36,6 +37,7 @@
 #include "core/io/files.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
+#include "core/io/option_json.hpp"
 #include "core/io/score_file.hpp"
 #include "core/learn/torch_module.hpp"
 #include "core/learn/trainer.hpp"
@@ -158,6 +160,7 @@ struct OptimizeArguments {
     std::vector<std::string> settings;
     Budget budget;
     std::uint64_t seed = 1;
+    bool algorithm_given = false, budget_given = false, seed_given = false;
     unsigned threads = 0;
     std::uint64_t refinement = 0;  ///< evaluations
     std::string out;
@@ -231,15 +234,7 @@ void write_found(const Job& job, const Found& found, const Path& file) {
     write_placement(found.placement(), *job.problem, about, file);
 }
 
-/// All that a placement's score depends on.
-ScoreFile::Conditions score_conditions(const Job& job) {
-    ScoreFile::Conditions conditions{{"network", job.problem->graph->name()}, {"machine", job.machine->name()}};
-    for (auto& condition : scoring_conditions(job)) conditions.push_back(std::move(condition));
-    conditions.emplace_back("problem", problem_fingerprint(*job.problem));
-    return conditions;
-}
-
-std::string to_text(const ScoreFile::Conditions& conditions) {
+std::string to_text(const ScoreConditions& conditions) {
     std::string text;
     for (const auto& [name, value] : conditions) text += name + ' ' + value + '\n';
     return text;
@@ -256,27 +251,55 @@ int serve(const JobArguments& arguments, unsigned threads) {
     return kDone;
 }
 
-int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
+/// Takes from the file of scores, if there is one, what the arguments leave open of the search that began it. Returns what that one started
+/// from beside starting_placements(), if it is the same search. Throws InputError.
+std::vector<Placement> go_on(OptimizeArguments& search, OptionValues& options, const Job& job) {
+    if (search.scores.empty()) return {};
+    std::optional<SavedSearch> begun = read_saved_search(search.scores, score_conditions(job));
+    if (!begun) return {};
+    check_search(*begun, job, search.scores);
+    if (!search.algorithm_given) {
+        search.algorithm = begun->algorithm;
+        options = begun->options;
+        if (!search.seed_given) search.seed = begun->seed;
+        if (!search.budget_given && begun->evaluations) search.budget.evaluations = *begun->evaluations;
+    }
+    const auto effective = [&](OptionValues values) {
+        for (const OptionInfo& option : find_algorithm(search.algorithm)->options) values.emplace(option.name, option.default_value);
+        return values;
+    };
+    const bool is_same =
+        search.algorithm == begun->algorithm && search.seed == begun->seed && effective(options) == effective(begun->options);
+    return is_same ? std::move(begun->starts) : std::vector<Placement>();
+}
+
+int optimize(const JobArguments& arguments, OptimizeArguments search) {
     const std::optional<Launch> launched = launch();
     if (launched && launched->rank > 0) return serve(arguments, search.threads);
     const InterruptGuard interrupt;
     std::optional<LeadingRank> ranks;
     if (launched) ranks.emplace(interrupt.source());
-    const AlgorithmInfo& algorithm = chosen_algorithm(search.algorithm);
-    const OptionValues options = parse_settings(algorithm, search.settings);
+    OptionValues options = parse_settings(chosen_algorithm(search.algorithm), search.settings);
     if (!search.out.empty()) expect_writable(search.out);
     Job job = arguments.load();
+    const std::vector<Placement> starts = go_on(search, options, job);
+    const AlgorithmInfo& algorithm = *find_algorithm(search.algorithm);
 
     std::unique_ptr<Optimizer> optimizer;
     try {
         optimizer = algorithm.make(
-            {job.problem, search.seed, starting_placements(job), planned_evaluations(search.budget), job.goal, job.simulation}, options);
+            {job.problem, search.seed, starting_placements(job, starts), planned_evaluations(search.budget), job.goal, job.simulation},
+            options);
     } catch (const OptionError& error) {
         throw UsageError(std::string("--set: ") + error.what());
     }
     std::optional<ScoreFile> scores;
     std::exception_ptr unwritten;  // that a file could not be
-    if (!search.scores.empty()) scores.emplace(search.scores, score_conditions(job));
+    if (!search.scores.empty()) {
+        SavedSearch begun{algorithm.id, options, search.seed};
+        if (search.budget.evaluations < kUnlimited) begun.evaluations = search.budget.evaluations;
+        scores.emplace(search.scores, score_conditions(job), begun);
+    }
     std::unique_ptr<Evaluator> evaluator = evaluator_of(job, search.threads);
     if (ranks) {
         try {
@@ -430,9 +453,7 @@ int list_algorithms(bool json) {
             for (const OptionInfo& option : info.options) options.push_back(option_info_json(option));
             Json presets = Json::array();
             for (const OptionPreset& preset : info.presets) {
-                Json values = Json::object();
-                for (const auto& [name, value] : preset.values) values[name] = option_json(value);
-                presets.push_back({{"name", preset.name}, {"help", preset.help}, {"options", std::move(values)}});
+                presets.push_back({{"name", preset.name}, {"help", preset.help}, {"options", options_json(preset.values)}});
             }
             list.push_back({{"id", info.id},
                             {"title", info.title},
@@ -540,7 +561,9 @@ int run(int argc, char** argv) {
     if (launch()) search.threads = 1;  // a rank a core is what mpirun expects
     CLI::App& optimize_command = *app.add_subcommand("optimize", "One search for a good placement");
     job.add_to(optimize_command, goals());
-    optimize_command.add_option("--algorithm", search.algorithm, "What searches (see algorithms)")->type_name("A")->capture_default_str();
+    const CLI::Option* algorithm = optimize_command.add_option("--algorithm", search.algorithm, "What searches (see algorithms)")
+                                       ->type_name("A")
+                                       ->capture_default_str();
     usage::add_repeated(optimize_command, "--set", search.settings, "Option of the algorithm", "OPTION=VALUE");
     const CLI::Option* evaluations =
         optimize_command.add_option("--evaluations", search.budget.evaluations, "Placements to score; no limit if only --seconds is given")
@@ -551,10 +574,10 @@ int run(int argc, char** argv) {
         optimize_command.add_option("--seconds", search.budget.seconds, "Time to search; results then depend on the computer")
             ->check(usage::positive_number(1e9, "a number above 0"))
             ->type_name("S");
-    optimize_command.add_option("--seed", search.seed, "Seed of the algorithm's random numbers")
-        ->check(usage::whole_number(0))
-        ->type_name("K")
-        ->capture_default_str();
+    const CLI::Option* seed = optimize_command.add_option("--seed", search.seed, "Seed of the algorithm's random numbers")
+                                  ->check(usage::whole_number(0))
+                                  ->type_name("K")
+                                  ->capture_default_str();
     usage::add_threads(optimize_command, search.threads, "Threads, 0 for all cores; the result is the same");
     optimize_command.add_option("--refine", search.refinement, "Then up to N single moves of ops, whatever the groups")
         ->check(usage::whole_number(0, kUnlimited))
@@ -563,6 +586,10 @@ int run(int argc, char** argv) {
     optimize_command.add_option("--scores", search.scores, "Keep all scores; given again, a search that was cut off goes on")
         ->type_name("FILE");
     optimize_command.callback([&] {
+        // Options belong to an algorithm, be it the default one.
+        search.algorithm_given = algorithm->count() > 0 || !search.settings.empty();
+        search.seed_given = seed->count() > 0;
+        search.budget_given = evaluations->count() > 0 || seconds->count() > 0;
         if (seconds->count() > 0 && evaluations->count() == 0) search.budget.evaluations = kUnlimited;
         status = optimize(job, search);
     });

@@ -11,6 +11,7 @@
 #include "app/progress_line.hpp"
 #include "app/search_arguments.hpp"
 #include "core/base/units.hpp"
+#include "core/io/option_json.hpp"
 
 namespace placewright {
 namespace {
@@ -88,8 +89,6 @@ Json reached_json(const std::optional<Reached>& point) {
 
 Json standing_json(const ComparedCase& compared, const Standing& standing) {
     const Contestant& contestant = compared.contestants[standing.contestant];
-    Json options = Json::object();
-    for (const auto& [name, value] : contestant.options) options[name] = option_json(value);
     Json runs = Json::array();
     for (const ComparedRun* run : standing.runs) {
         const SearchProgress& end = run->progress;
@@ -103,7 +102,7 @@ Json standing_json(const ComparedCase& compared, const Standing& standing) {
                         {"near", reached_json(reached(*run, *compared.best_known_s))}});
     }
     return {{"algorithm", contestant.algorithm->id},
-            {"options", std::move(options)},
+            {"options", options_json(contestant.options)},
             {"mean_s", standing.score_s.mean},
             {"deviation_s", standing.score_s.deviation},
             {"half_width_95_s", optional_json(standing.score_s.half_width_95)},

@@ -119,6 +119,12 @@ public:
     void cancelRun(int id);
     void pauseRun(int id, bool paused);
     void removeRun(int id);
+    /// Writes what a run can be gone on with, as far as it is now, off this thread; says so when that is done.
+    void saveSearch(int id, const QString& file);
+    bool isSaving() const { return m_saveLane.busy(); }
+    /// Goes on with a search of what is open that was saved here or by placewright-cli optimize --scores. `evaluations`: how far, where the
+    /// file does not say.
+    void resumeSearch(const QString& file, std::uint64_t evaluations);
     Run* followedRun() const;
     bool isSearching() const;
     /// Puts a run's best placement on screen (undoable), with the machine and the options that it belongs to.
@@ -254,7 +260,7 @@ private:
     DropTrials m_trials;
 
     Background::Lane m_openLane, m_layoutLane, m_simulateLane, m_whyLane, m_movesLane, m_prepareLane, m_previewLane, m_optionsLane,
-        m_boundLane, m_proofLane;
+        m_boundLane, m_proofLane, m_saveLane, m_resumeLane;
     Background m_background{4};  ///< last: its destructor waits for the work in the lanes
     Background m_prover{1};      ///< the same; what it does takes long and leaves the cores to everything else
 };

@@ -1080,6 +1080,18 @@ void TestCli::scoresGoOn() {
     QCOMPARE(resumed["placement"], whole["placement"]);
     // Nothing is left to simulate the third time.
     QCOMPARE(object_of(kept)["simulations_per_s"].toDouble(), 0.0);
+    // The file knows which search it is from. Another algorithm that is asked for is another search.
+    QStringList bare = kept;
+    bare.remove(bare.indexOf("--algorithm"), 4);
+    QJsonObject again = object_of(bare);
+    QCOMPARE(again["algorithm"].toString(), QString("genetic"));
+    QCOMPARE(again["evaluations"].toInt(), 200);  // as it was begun
+    again = object_of(bare + QStringList{"--evaluations", "600"});
+    QCOMPARE(again["curve"], whole["curve"]);
+    QCOMPARE(again["placement"], whole["placement"]);
+    const QStringList random{"--algorithm", "random", "--evaluations", "50"};
+    QCOMPARE(object_of(bare + random)["placement"],
+             object_of(QStringList{"optimize", "alexnet", "--machine", "4x-v100-nvlink"} + random)["placement"]);
     const Result other = run(QStringList(kept).replaceInStrings("alexnet", "resnet50"));
     QCOMPARE(other.status, 3);
     QVERIFY2(other.err.contains("holds the scores of another search: its network is alexnet, not resnet50"), other.err);
