@@ -23,6 +23,7 @@
 #include "app/job_arguments.hpp"
 #include "app/outcome.hpp"
 #include "app/predict_command.hpp"
+#include "app/proof.hpp"
 #include "app/saved_search.hpp"
 #include "app/search_arguments.hpp"
 #include "app/train_command.hpp"
@@ -174,7 +175,7 @@ struct Found {
     SearchResult result;
     Outcome outcome;
     std::optional<Evaluation> evaluation;  ///< nothing for the step time, or where the goal is not defined
-    double lower_bound_s;                  ///< on what is minimised
+    Bound bound;                           ///< on what is minimised
 
     const SearchProgress& progress() const { return result.progress; }
     const Placement& placement() const { return *result.progress.best_placement; }
@@ -199,10 +200,11 @@ Json found_json(const Job& job, const Found& found) {
               {"objective_s", progress.best.step_time_s},
               {"score_s", progress.best.seconds},
               {"fits", progress.best.fits}}},
-            {"lower_bound_s", finite_or_null(found.lower_bound_s)},
+            {"lower_bound_s", finite_or_null(found.bound.value_s)},
             {"curve", std::move(curve)},
             {"estimated_ops", estimated_json(job)},
-            {"placement", std::move(by_name)}};
+            {"placement", std::move(by_name)},
+            {"bound", {{"name", found.bound.name}, {"proof", found.bound.proof}}}};
 }
 
 void print_found(const Job& job, const Found& found) {
@@ -213,9 +215,9 @@ void print_found(const Job& job, const Found& found) {
               << (found.cancelled() ? " (cancelled)" : "") << ", " << format_count(found.simulations_per_s()) << " simulations/s\n"
               << "best " << (job.goal->is_step_time() ? "" : std::string(job.goal->title) + ' ') << format_seconds(best.step_time_s);
     // Bounds hold for what fits, and a device that cannot hold everything is nothing to compare with.
-    if (best.fits && found.lower_bound_s > 0) {
-        std::cout << ", at most " << format_count(whole_percent(best.step_time_s / found.lower_bound_s - 1)) << " % above optimal (bound "
-                  << format_seconds(found.lower_bound_s) << ')';
+    if (best.fits && found.bound.value_s > 0) {
+        std::cout << ", at most " << format_count(whole_percent(best.step_time_s / found.bound.value_s - 1)) << " % above optimal (bound "
+                  << format_seconds(found.bound.value_s) << " by " << found.bound.name << ')';
     }
     if (job.goal->is_step_time() && best.fits && job.single_device_fits && best.step_time_s > 0) {
         std::array<char, 32> speedup{};
@@ -229,7 +231,7 @@ void print_found(const Job& job, const Found& found) {
 
 void write_found(const Job& job, const Found& found, const Path& file) {
     PlacementFile about;
-    about.predicted = prediction(job, found.outcome, job.goal->is_step_time() ? found.lower_bound_s : 0);
+    about.predicted = prediction(job, found.outcome, job.goal->is_step_time() ? found.bound.value_s : 0);
     about.produced_by = {found.algorithm.id, found.seed, found.progress().evaluations, found.options};
     write_placement(found.placement(), *job.problem, about, file);
 }
@@ -273,6 +275,26 @@ std::vector<Placement> go_on(OptimizeArguments& search, OptionValues& options, c
     return is_same ? std::move(begun->starts) : std::vector<Placement>();
 }
 
+/// What there is to say where no search is worth its time.
+int tell_infeasible(const Job& job, const Bound& bound, const JobArguments& arguments, const OptimizeArguments& search) {
+    if (arguments.json) {
+        print({{"algorithm", search.algorithm},
+               {"objective", job.goal->id},
+               {"seed", search.seed},
+               {"evaluations", 0},
+               {"wall_s", 0},
+               {"simulations_per_s", 0},
+               {"best", nullptr},
+               {"lower_bound_s", nullptr},
+               {"curve", Json::array()},
+               {"estimated_ops", estimated_json(job)},
+               {"placement", nullptr},
+               {"bound", {{"name", bound.name}, {"proof", bound.proof}}}});
+    }
+    std::cerr << "placewright-cli: " << printable(infeasible_text(job, bound, memory_remedy(arguments.options(), false)), 8192) << '\n';
+    return kNothingFits;
+}
+
 int optimize(const JobArguments& arguments, OptimizeArguments search) {
     const std::optional<Launch> launched = launch();
     if (launched && launched->rank > 0) return serve(arguments, search.threads);
@@ -284,12 +306,15 @@ int optimize(const JobArguments& arguments, OptimizeArguments search) {
     Job job = arguments.load();
     const std::vector<Placement> starts = go_on(search, options, job);
     const AlgorithmInfo& algorithm = *find_algorithm(search.algorithm);
+    const std::shared_ptr<const Problem> finest = search.refinement > 0 ? ungrouped(*job.problem) : job.problem;
+    // Ops apart can be faster than any placement of groups, and fit where groups do not.
+    Bound bound = quick_bounds(*finest, *job.goal, job.simulation).front();
+    if (!std::isfinite(bound.value_s)) return tell_infeasible(job, bound, arguments, search);
 
     std::unique_ptr<Optimizer> optimizer;
     try {
         optimizer = algorithm.make(
-            {job.problem, search.seed, starting_placements(job, starts), planned_evaluations(search.budget), job.goal, job.simulation},
-            options);
+            {job.problem, search.seed, all_starts(job, starts), planned_evaluations(search.budget), job.goal, job.simulation}, options);
     } catch (const OptionError& error) {
         throw UsageError(std::string("--set: ") + error.what());
     }
@@ -325,9 +350,8 @@ int optimize(const JobArguments& arguments, OptimizeArguments search) {
     Budget shown = search.budget;
     shown.evaluations += search.refinement;
     if (terminal) report = [&](const SearchProgress& progress) { print_progress(progress, shown); };
-    const std::shared_ptr<const Problem> finest = search.refinement > 0 ? ungrouped(*job.problem) : job.problem;
-    // Before the search: after a Ctrl+C nobody wants to wait for it. Ops apart can be faster than any placement of groups.
-    double lower_bound_s = quick_bounds(*finest, *job.goal, job.simulation).front().value_s;
+    Proof proof(finest, *job.goal, job.simulation, std::move(bound),
+                job.single_device_fits ? job.single_device_s : std::numeric_limits<double>::infinity());
     SearchResult result = run_search(*optimizer, *evaluator, search.budget, interrupt.token(), report, std::chrono::milliseconds(100));
     if (search.refinement > 0 && result.end != SearchEnd::cancelled && result.progress.best_placement) {
         const std::shared_ptr<const Problem> grouped = std::exchange(job.problem, finest);
@@ -348,12 +372,18 @@ int optimize(const JobArguments& arguments, OptimizeArguments search) {
         std::cerr << "placewright-cli: cancelled before the first placement was scored\n";
         return kCancelled;
     }
+    // The proof may have a part of the time that the search took, but no more than was asked for.
+    constexpr double kForProof = 0.2;
+    const double elapsed_s = result.progress.elapsed_s;
+    bound = proof.end(std::isfinite(search.budget.seconds) ? std::max(0.0, search.budget.seconds - elapsed_s) : kForProof * elapsed_s,
+                      interrupt.token());
     // What an algorithm has proven holds for its groups alone.
-    if (search.refinement == 0) lower_bound_s = std::max(lower_bound_s, result.progress.lower_bound_s);
+    if (search.refinement == 0 && result.progress.lower_bound_s > bound.value_s)
+        bound = {algorithm.id, result.progress.lower_bound_s, "proven by the search itself"};
     const Outcome outcome = Simulator(job.problem, job.simulation).run(*result.progress.best_placement);
     std::optional<Evaluation> evaluation;
     if (result.progress.best != kUndefinedScore) evaluation = evaluate(job, *result.progress.best_placement, arguments, {});
-    const Found found{algorithm, options, search.seed, std::move(result), outcome, std::move(evaluation), lower_bound_s};
+    const Found found{algorithm, options, search.seed, std::move(result), outcome, std::move(evaluation), bound};
 
     const auto show = [&] {
         if (arguments.json) {

@@ -2,6 +2,7 @@
 #include "app/compare_command.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <numeric>
 
@@ -55,6 +56,7 @@ std::vector<Case> load_cases(const CompareArguments& arguments, const std::vecto
             item.compared.contestants = contestants;
             item.compared.goal = item.job.goal;
             if (item.job.single_device_fits) item.compared.one_device_s = item.job.single_device_s;
+            item.compared.bound = tightest_bound(item.job);
             cases.push_back(std::move(item));
         }
     }
@@ -111,7 +113,8 @@ Json standing_json(const ComparedCase& compared, const Standing& standing) {
             {"near", standing.near},
             {"half_near", reached_json(standing.half_near)},
             {"speedup", optional_json(speedup(compared, standing))},
-            {"runs", std::move(runs)}};
+            {"runs", std::move(runs)},
+            {"gap", optional_json(gap(compared, standing))}};
 }
 
 Json case_json(const ComparedCase& compared) {
@@ -133,7 +136,9 @@ Json case_json(const ComparedCase& compared) {
             {"one_device_s", optional_json(compared.one_device_s)},
             {"best_known_s", optional_json(compared.best_known_s)},
             {"algorithms", std::move(list)},
-            {"tests", std::move(tests)}};
+            {"tests", std::move(tests)},
+            {"lower_bound_s", finite_or_null(compared.bound->value_s)},
+            {"bound", {{"name", compared.bound->name}, {"proof", compared.bound->proof}}}};
 }
 
 void print_case(const ComparedCase& compared) {
@@ -143,8 +148,12 @@ void print_case(const ComparedCase& compared) {
         return;
     }
     std::cout << "best known " << format_seconds(*compared.best_known_s) << ", one device "
-              << (compared.one_device_s ? format_seconds(*compared.one_device_s) : "does not fit the memory") << "\n\n"
-              << table(kStandingAlignment, standing_rows(compared));
+              << (compared.one_device_s ? format_seconds(*compared.one_device_s) : "does not fit the memory") << ", "
+              << (std::isfinite(compared.bound->value_s)
+                      ? "bound " + format_seconds(compared.bound->value_s) + " (" + compared.bound->name + ')'
+                      : "no placement fits: " + printable(compared.bound->proof, 8192))
+              << "\n\n"
+              << table(standing_alignment(compared), standing_rows(compared));
 }
 
 bool nothing_fits(const ComparedCase& compared) {

@@ -7,15 +7,15 @@
 #include <functional>
 #include <limits>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include <QFileInfo>
 #include <QUndoCommand>
-#include <sys/resource.h>
 
 #include "app/option_text.hpp"
+#include "app/proof.hpp"
 #include "app/saved_search.hpp"
+#include "app/training_run.hpp"
 #include "app/unmeasured.hpp"
 #include "core/algorithms.hpp"
 #include "core/io/input_error.hpp"
@@ -27,16 +27,6 @@ namespace placewright {
 namespace {
 
 constexpr auto kDefaultMachine = "4x-v100-nvlink";
-
-/// For solvers to raise the lower bound.
-constexpr double kProofSeconds = 60;
-
-/// Of the calling thread, as long as it lives: other threads get about ten times its time where they want the same core. (On Linux this is
-/// a matter of the thread, and Qt's priorities of threads have no effect but the idle one, with which nothing would be left for it.)
-void giveWay() {
-    constexpr int kNiceness = 10;
-    setpriority(PRIO_PROCESS, 0, kNiceness);
-}
 
 std::vector<GroupId> groupsOf(const Problem& problem, const OpList& ops) {
     std::vector<GroupId> groups;
@@ -583,7 +573,7 @@ void Document::prove() {
     m_prover.run(
         m_proofLane,
         [this, job = job(), known_s](std::stop_token stop) {
-            giveWay();
+            give_way();
             prove_bounds(*job.problem, *job.goal, job.simulation, {kProofSeconds, stop, known_s}, [this, stop](Bound bound) {
                 const auto tell = [this, stop, bound = std::move(bound)] {
                     if (!stop.stop_requested()) tighten(bound);
@@ -604,8 +594,26 @@ void Document::tighten(Bound bound) {
     // One that says the same later says more of how it was proven.
     if (m_bound && bound.value_s < m_bound->value_s) return;
     m_bound = std::move(bound);
+    endPointlessSearches();
     Q_EMIT boundChanged();
     Q_EMIT runsChanged();
+}
+
+/// Why there is nothing to search for; empty unless that is proven.
+QString Document::infeasible() const {
+    return m_bound ? QString::fromStdString(infeasible_text(job(), *m_bound, memory_remedy(options(), true))) : QString();
+}
+
+void Document::endPointlessSearches() {
+    const QString reason = infeasible();
+    if (reason.isEmpty()) return;
+    bool any = false;
+    for (const auto& run : m_runs) {
+        if (run->state() != Run::State::running || !sameScenario(*m_scenarioOf.at(run->id()), *m_scenario)) continue;
+        run->cancel();
+        any = true;
+    }
+    if (any) Q_EMIT message(true, tr("The search was ended: %1.").arg(reason));
 }
 
 Document::Screen Document::screen() const {
@@ -670,9 +678,7 @@ void Document::tryMoves() {
     m_background.run(
         m_movesLane,
         [this, job = job(), placement = m_placement](std::stop_token stop) {
-            // A core stays free for the window.
-            const unsigned threads = std::max(1U, std::thread::hardware_concurrency() - 1);
-            const auto evaluator = goal_evaluator(job.problem, *job.goal, job.simulation, job.objective, threads);
+            const auto evaluator = evaluator_of(job, background_threads());
             return single_moves(*evaluator, *job.problem, placement, stop, [this, stop](std::size_t done, std::size_t total) {
                 const auto tell = [this, stop, done, total] {
                     if (!stop.stop_requested()) Q_EMIT movesProgressed(done, total);
@@ -701,6 +707,10 @@ void Document::prepareDrops() {
 
 int Document::startSearch(RunRequest request) {
     if (!isOpen()) return 0;
+    if (const QString reason = infeasible(); !reason.isEmpty() && !request.predicted) {
+        Q_EMIT message(true, tr("There is nothing to search for: %1.").arg(reason));
+        return 0;
+    }
     stopFollowing();
     if (!m_simulated || m_simulateLane.busy()) {
         // Right after a change: the search is compared with what the placement takes now, not with what was there before.
@@ -849,6 +859,7 @@ void Document::resumeSearch(const QString& file, std::uint64_t evaluations) {
             if (scenario != m_scenario) return;  // something else was opened meanwhile
             const std::size_t scores = request.known->size();
             const Run* run = findRun(startSearch(std::move(request)));
+            if (run == nullptr) return;
             Q_EMIT message(false, tr("%1 goes on with %2, where %L3 placements have been scored.").arg(runTitle(*run), file).arg(scores));
         },
         [this](const QString& error) { Q_EMIT message(true, error); });

@@ -114,7 +114,8 @@ public:
     /// Asked on the window's thread; true if `options` now have an answer, with which the file is read again.
     void setScriptQuestion(std::function<bool(const ScriptQuestion& question, ReadOptions& options)> ask) { m_askScript = std::move(ask); }
 
-    /// Starts a search; returns the run's id. Its best placement is followed on screen as long as it improves on what is shown.
+    /// Starts a search; returns the run's id, or 0 where it is proven that no placement fits the memory, which is said. Its best placement
+    /// is followed on screen as long as it improves on what is shown.
     int startSearch(RunRequest request);
     void cancelRun(int id);
     void pauseRun(int id, bool paused);
@@ -228,6 +229,8 @@ private:
     double leastKnown_s() const;
     void prove();
     void tighten(Bound bound);
+    QString infeasible() const;
+    void endPointlessSearches();
     void follow(Run& run);
     void stopFollowing();
     void endOf(Run& run);

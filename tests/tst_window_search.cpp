@@ -27,6 +27,7 @@
 #include <QTimer>
 #include <QToolButton>
 
+#include "app/proof.hpp"
 #include "app/saved_search.hpp"
 #include "app/search_options_dialog.hpp"
 #include "core/algorithms.hpp"
@@ -386,20 +387,89 @@ private Q_SLOTS:
         QTRY_COMPARE(rows(shown)[0].state, RunRow::State::cancelled);
     }
 
+    // --- nothing to search for ---
+
+    /// Three ops with more parameters each than a device has memory.
+    QString tooLarge() const {
+        GraphBuilder builder("heavy", 1, Training::none);
+        for (int i = 0; i < 3; ++i) {
+            Op op;
+            op.name = "op" + std::to_string(i);
+            op.kind = "matmul";
+            op.parameter_bytes = 2'000'000'000'000;
+            Tensor output;
+            output.bytes = 1'000;
+            op.outputs = {output};
+            builder.add(op);
+        }
+        return m_place->write("heavy.json", builder.build());
+    }
+
+    void noSearchBeginsWhereNothingFits() {
+        Shown shown;
+        QVERIFY(shown.open(tooLarge(), m_machine));
+        QCOMPARE(statusText(shown, "Lower bound"), QString("no placement fits"));
+        shown.window.chooseEvaluations(kEndless);
+        clickOptimize(shown);
+        QVERIFY(rows(shown).empty());
+        QVERIFY(!running(shown));
+        for (const char* part : {"There is nothing to search for", "op0", "2.00 TB", "1.00 TB", "a machine with more memory"})
+            QVERIFY2(shown.message().contains(QLatin1String(part)), qPrintable(shown.message()));
+    }
+
+    void aSearchEndsOnceItIsProvenThatNothingFits() {
+        Shown shown;
+        RunRequest request;
+        request.algorithm = "random";
+        request.budget.evaluations = kEndless;
+        // Before the bound can be there.
+        connect(&shown.document, &Document::loadingChanged, &shown.window, [&] {
+            if (shown.document.isOpen() && !shown.document.bound() && shown.document.runs().empty()) shown.document.startSearch(request);
+        });
+        QVERIFY(shown.open(tooLarge(), m_machine));  // waits until no search runs
+        QCOMPARE(rows(shown).size(), std::size_t{1});
+        QCOMPARE(rows(shown)[0].state, RunRow::State::cancelled);
+        QVERIFY2(shown.message().contains("The search was ended") && shown.message().contains("op0"), qPrintable(shown.message()));
+    }
+
+    void aProofGoesOnBesideOtherWork() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        const auto problem = shown.document.problem();
+        const Goal& goal = goals().front();
+        const Bound quick = quick_bounds(*problem, goal).front();
+        const double infinity = std::numeric_limits<double>::infinity();
+        const Bound whole = Proof(problem, goal, {}, quick, infinity).end(90, {});
+        QCOMPARE(whole.name, std::string("branch-and-bound"));
+        QVERIFY(whole.value_s > 1.01 * quick.value_s);
+        // Without time, or after a stop, what is known still holds.
+        const Bound none = Proof(problem, goal, {}, quick, infinity).end(0, {});
+        QVERIFY(none.value_s >= quick.value_s && none.value_s <= whole.value_s);
+        std::stop_source stop;
+        stop.request_stop();
+        QVERIFY(Proof(problem, goal, {}, quick, infinity).end(1e6, stop.get_token()).value_s >= quick.value_s);
+        // The best is known: there is nothing to prove.
+        QCOMPARE(Proof(problem, goal, {}, quick, quick.value_s).end(1e6, {}).value_s, quick.value_s);
+    }
+
     // --- saved searches ---
 
     /// Answers the next dialog for a file.
     void giveFile(const QString& file) {
-        QTimer::singleShot(100, this, [file] {
+        auto* timer = new QTimer(this);
+        connect(timer, &QTimer::timeout, this, [timer, file] {
             auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
-            if (dialog == nullptr) qFatal("no dialog asks for a file");
+            if (dialog == nullptr) return;
+            timer->stop();
+            timer->deleteLater();
             dialog->findChild<QLineEdit*>("fileNameEdit")->setText(file);
             QMetaObject::invokeMethod(dialog, "accept");
         });
+        timer->start(60);
     }
 
     void aSavedSearchGoesOnInAnotherWindow() {
-        const QString file = m_place->file("search.jsonl");
+        const QString early = m_place->file("early.jsonl"), file = m_place->file("search.jsonl");
         constexpr int kEvaluations = 60'000;
         constexpr int kSeed = 5;
         const auto prepare = [&](Shown& shown) {
@@ -419,13 +489,13 @@ private Q_SLOTS:
             clickOptimize(shown);
             QTRY_VERIFY_WITH_TIMEOUT(!rows(shown).empty() && rows(shown)[0].evaluations > 100, 10'000);
             // As it stands while it runs, and once more when it is held.
-            giveFile(file);
+            giveFile(early);
             pressInMenu(shown, shown.action("Save search"));
-            QTRY_VERIFY_WITH_TIMEOUT(shown.message().contains(file), 10'000);
+            QTRY_VERIFY_WITH_TIMEOUT(shown.message().contains(early), 10'000);
             QTest::keyClick(&shown.window, Qt::Key_F6);
             QCOMPARE(rows(shown)[0].state, RunRow::State::paused);
             const Job& job = shown.document.runs()[0]->job();
-            const std::size_t first = read_scores(file.toStdString(), score_conditions(job)).scores.size();
+            const std::size_t first = read_scores(early.toStdString(), score_conditions(job)).scores.size();
             QVERIFY(first > 0);
             QTest::qWait(200);  // what was under way has arrived
             giveFile(file);
