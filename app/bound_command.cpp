@@ -92,7 +92,7 @@ int print_bounds(const BoundArguments& arguments) {
     std::cout << "\n\n";
     std::vector<Row> rows;
     for (const Bound& item : bounds)
-        rows.push_back({item.name, std::isfinite(item.value_s) ? format_seconds(item.value_s) : "none fits", item.proof});
+        rows.push_back({item.name, std::isfinite(item.value_s) ? format_seconds(item.value_s) : "none fits", printable(item.proof, 8192)});
     std::cout << table("lrl", rows);
     return status;
 }

@@ -23,6 +23,8 @@
 #include "app/job_arguments.hpp"
 #include "app/outcome.hpp"
 #include "app/predict_command.hpp"
+#include "app/proof.hpp"
+#include "app/saved_search.hpp"
 #include "app/search_arguments.hpp"
 #include "app/train_command.hpp"
 #include "app/usage.hpp"
@@ -36,6 +38,7 @@
 #include "core/io/files.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
+#include "core/io/option_json.hpp"
 #include "core/io/score_file.hpp"
 #include "core/learn/torch_module.hpp"
 #include "core/learn/trainer.hpp"
@@ -158,6 +161,7 @@ struct OptimizeArguments {
     std::vector<std::string> settings;
     Budget budget;
     std::uint64_t seed = 1;
+    bool algorithm_given = false, budget_given = false, seed_given = false;
     unsigned threads = 0;
     std::uint64_t refinement = 0;  ///< evaluations
     std::string out;
@@ -171,7 +175,7 @@ struct Found {
     SearchResult result;
     Outcome outcome;
     std::optional<Evaluation> evaluation;  ///< nothing for the step time, or where the goal is not defined
-    double lower_bound_s;                  ///< on what is minimised
+    Bound bound;                           ///< on what is minimised
 
     const SearchProgress& progress() const { return result.progress; }
     const Placement& placement() const { return *result.progress.best_placement; }
@@ -196,10 +200,11 @@ Json found_json(const Job& job, const Found& found) {
               {"objective_s", progress.best.step_time_s},
               {"score_s", progress.best.seconds},
               {"fits", progress.best.fits}}},
-            {"lower_bound_s", finite_or_null(found.lower_bound_s)},
+            {"lower_bound_s", finite_or_null(found.bound.value_s)},
             {"curve", std::move(curve)},
             {"estimated_ops", estimated_json(job)},
-            {"placement", std::move(by_name)}};
+            {"placement", std::move(by_name)},
+            {"bound", {{"name", found.bound.name}, {"proof", found.bound.proof}}}};
 }
 
 void print_found(const Job& job, const Found& found) {
@@ -210,9 +215,9 @@ void print_found(const Job& job, const Found& found) {
               << (found.cancelled() ? " (cancelled)" : "") << ", " << format_count(found.simulations_per_s()) << " simulations/s\n"
               << "best " << (job.goal->is_step_time() ? "" : std::string(job.goal->title) + ' ') << format_seconds(best.step_time_s);
     // Bounds hold for what fits, and a device that cannot hold everything is nothing to compare with.
-    if (best.fits && found.lower_bound_s > 0) {
-        std::cout << ", at most " << format_count(whole_percent(best.step_time_s / found.lower_bound_s - 1)) << " % above optimal (bound "
-                  << format_seconds(found.lower_bound_s) << ')';
+    if (best.fits && found.bound.value_s > 0) {
+        std::cout << ", at most " << format_count(whole_percent(best.step_time_s / found.bound.value_s - 1)) << " % above optimal (bound "
+                  << format_seconds(found.bound.value_s) << " by " << found.bound.name << ')';
     }
     if (job.goal->is_step_time() && best.fits && job.single_device_fits && best.step_time_s > 0) {
         std::array<char, 32> speedup{};
@@ -226,20 +231,12 @@ void print_found(const Job& job, const Found& found) {
 
 void write_found(const Job& job, const Found& found, const Path& file) {
     PlacementFile about;
-    about.predicted = prediction(job, found.outcome, job.goal->is_step_time() ? found.lower_bound_s : 0);
+    about.predicted = prediction(job, found.outcome, job.goal->is_step_time() ? found.bound.value_s : 0);
     about.produced_by = {found.algorithm.id, found.seed, found.progress().evaluations, found.options};
     write_placement(found.placement(), *job.problem, about, file);
 }
 
-/// All that a placement's score depends on.
-ScoreFile::Conditions score_conditions(const Job& job) {
-    ScoreFile::Conditions conditions{{"network", job.problem->graph->name()}, {"machine", job.machine->name()}};
-    for (auto& condition : scoring_conditions(job)) conditions.push_back(std::move(condition));
-    conditions.emplace_back("problem", problem_fingerprint(*job.problem));
-    return conditions;
-}
-
-std::string to_text(const ScoreFile::Conditions& conditions) {
+std::string to_text(const ScoreConditions& conditions) {
     std::string text;
     for (const auto& [name, value] : conditions) text += name + ' ' + value + '\n';
     return text;
@@ -256,27 +253,78 @@ int serve(const JobArguments& arguments, unsigned threads) {
     return kDone;
 }
 
-int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
+/// Takes from the file of scores, if there is one, what the arguments leave open of the search that began it. Returns what that one started
+/// from beside starting_placements(), if it is the same search. Throws InputError.
+std::vector<Placement> go_on(OptimizeArguments& search, OptionValues& options, const Job& job) {
+    if (search.scores.empty()) return {};
+    std::optional<SavedSearch> begun = read_saved_search(search.scores, score_conditions(job));
+    if (!begun) return {};
+    check_search(*begun, job, search.scores);
+    if (!search.algorithm_given) {
+        search.algorithm = begun->algorithm;
+        options = begun->options;
+        if (!search.seed_given) search.seed = begun->seed;
+        if (!search.budget_given && begun->evaluations) search.budget.evaluations = *begun->evaluations;
+    }
+    const auto effective = [&](OptionValues values) {
+        for (const OptionInfo& option : find_algorithm(search.algorithm)->options) values.emplace(option.name, option.default_value);
+        return values;
+    };
+    const bool is_same =
+        search.algorithm == begun->algorithm && search.seed == begun->seed && effective(options) == effective(begun->options);
+    return is_same ? std::move(begun->starts) : std::vector<Placement>();
+}
+
+/// What there is to say where no search is worth its time.
+int tell_infeasible(const Job& job, const Bound& bound, const JobArguments& arguments, const OptimizeArguments& search) {
+    if (arguments.json) {
+        print({{"algorithm", search.algorithm},
+               {"objective", job.goal->id},
+               {"seed", search.seed},
+               {"evaluations", 0},
+               {"wall_s", 0},
+               {"simulations_per_s", 0},
+               {"best", nullptr},
+               {"lower_bound_s", nullptr},
+               {"curve", Json::array()},
+               {"estimated_ops", estimated_json(job)},
+               {"placement", nullptr},
+               {"bound", {{"name", bound.name}, {"proof", bound.proof}}}});
+    }
+    std::cerr << "placewright-cli: " << printable(infeasible_text(job, bound, memory_remedy(arguments.options(), false)), 8192) << '\n';
+    return kNothingFits;
+}
+
+int optimize(const JobArguments& arguments, OptimizeArguments search) {
     const std::optional<Launch> launched = launch();
     if (launched && launched->rank > 0) return serve(arguments, search.threads);
     const InterruptGuard interrupt;
     std::optional<LeadingRank> ranks;
     if (launched) ranks.emplace(interrupt.source());
-    const AlgorithmInfo& algorithm = chosen_algorithm(search.algorithm);
-    const OptionValues options = parse_settings(algorithm, search.settings);
+    OptionValues options = parse_settings(chosen_algorithm(search.algorithm), search.settings);
     if (!search.out.empty()) expect_writable(search.out);
     Job job = arguments.load();
+    const std::vector<Placement> starts = go_on(search, options, job);
+    const AlgorithmInfo& algorithm = *find_algorithm(search.algorithm);
+    const std::shared_ptr<const Problem> finest = search.refinement > 0 ? ungrouped(*job.problem) : job.problem;
+    // Ops apart can be faster than any placement of groups, and fit where groups do not.
+    Bound bound = quick_bounds(*finest, *job.goal, job.simulation).front();
+    if (!std::isfinite(bound.value_s)) return tell_infeasible(job, bound, arguments, search);
 
     std::unique_ptr<Optimizer> optimizer;
     try {
         optimizer = algorithm.make(
-            {job.problem, search.seed, starting_placements(job), planned_evaluations(search.budget), job.goal, job.simulation}, options);
+            {job.problem, search.seed, all_starts(job, starts), planned_evaluations(search.budget), job.goal, job.simulation}, options);
     } catch (const OptionError& error) {
         throw UsageError(std::string("--set: ") + error.what());
     }
     std::optional<ScoreFile> scores;
     std::exception_ptr unwritten;  // that a file could not be
-    if (!search.scores.empty()) scores.emplace(search.scores, score_conditions(job));
+    if (!search.scores.empty()) {
+        SavedSearch begun{algorithm.id, options, search.seed};
+        if (search.budget.evaluations < kUnlimited) begun.evaluations = search.budget.evaluations;
+        scores.emplace(search.scores, score_conditions(job), begun);
+    }
     std::unique_ptr<Evaluator> evaluator = evaluator_of(job, search.threads);
     if (ranks) {
         try {
@@ -302,9 +350,8 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
     Budget shown = search.budget;
     shown.evaluations += search.refinement;
     if (terminal) report = [&](const SearchProgress& progress) { print_progress(progress, shown); };
-    const std::shared_ptr<const Problem> finest = search.refinement > 0 ? ungrouped(*job.problem) : job.problem;
-    // Before the search: after a Ctrl+C nobody wants to wait for it. Ops apart can be faster than any placement of groups.
-    double lower_bound_s = quick_bounds(*finest, *job.goal, job.simulation).front().value_s;
+    Proof proof(finest, *job.goal, job.simulation, std::move(bound),
+                job.single_device_fits ? job.single_device_s : std::numeric_limits<double>::infinity());
     SearchResult result = run_search(*optimizer, *evaluator, search.budget, interrupt.token(), report, std::chrono::milliseconds(100));
     if (search.refinement > 0 && result.end != SearchEnd::cancelled && result.progress.best_placement) {
         const std::shared_ptr<const Problem> grouped = std::exchange(job.problem, finest);
@@ -325,12 +372,18 @@ int optimize(const JobArguments& arguments, const OptimizeArguments& search) {
         std::cerr << "placewright-cli: cancelled before the first placement was scored\n";
         return kCancelled;
     }
+    // The proof may have a part of the time that the search took, but no more than was asked for.
+    constexpr double kForProof = 0.2;
+    const double elapsed_s = result.progress.elapsed_s;
+    bound = proof.end(std::isfinite(search.budget.seconds) ? std::max(0.0, search.budget.seconds - elapsed_s) : kForProof * elapsed_s,
+                      interrupt.token());
     // What an algorithm has proven holds for its groups alone.
-    if (search.refinement == 0) lower_bound_s = std::max(lower_bound_s, result.progress.lower_bound_s);
+    if (search.refinement == 0 && result.progress.lower_bound_s > bound.value_s)
+        bound = {algorithm.id, result.progress.lower_bound_s, "proven by the search itself"};
     const Outcome outcome = Simulator(job.problem, job.simulation).run(*result.progress.best_placement);
     std::optional<Evaluation> evaluation;
     if (result.progress.best != kUndefinedScore) evaluation = evaluate(job, *result.progress.best_placement, arguments, {});
-    const Found found{algorithm, options, search.seed, std::move(result), outcome, std::move(evaluation), lower_bound_s};
+    const Found found{algorithm, options, search.seed, std::move(result), outcome, std::move(evaluation), bound};
 
     const auto show = [&] {
         if (arguments.json) {
@@ -430,9 +483,7 @@ int list_algorithms(bool json) {
             for (const OptionInfo& option : info.options) options.push_back(option_info_json(option));
             Json presets = Json::array();
             for (const OptionPreset& preset : info.presets) {
-                Json values = Json::object();
-                for (const auto& [name, value] : preset.values) values[name] = option_json(value);
-                presets.push_back({{"name", preset.name}, {"help", preset.help}, {"options", std::move(values)}});
+                presets.push_back({{"name", preset.name}, {"help", preset.help}, {"options", options_json(preset.values)}});
             }
             list.push_back({{"id", info.id},
                             {"title", info.title},
@@ -540,7 +591,9 @@ int run(int argc, char** argv) {
     if (launch()) search.threads = 1;  // a rank a core is what mpirun expects
     CLI::App& optimize_command = *app.add_subcommand("optimize", "One search for a good placement");
     job.add_to(optimize_command, goals());
-    optimize_command.add_option("--algorithm", search.algorithm, "What searches (see algorithms)")->type_name("A")->capture_default_str();
+    const CLI::Option* algorithm = optimize_command.add_option("--algorithm", search.algorithm, "What searches (see algorithms)")
+                                       ->type_name("A")
+                                       ->capture_default_str();
     usage::add_repeated(optimize_command, "--set", search.settings, "Option of the algorithm", "OPTION=VALUE");
     const CLI::Option* evaluations =
         optimize_command.add_option("--evaluations", search.budget.evaluations, "Placements to score; no limit if only --seconds is given")
@@ -551,10 +604,10 @@ int run(int argc, char** argv) {
         optimize_command.add_option("--seconds", search.budget.seconds, "Time to search; results then depend on the computer")
             ->check(usage::positive_number(1e9, "a number above 0"))
             ->type_name("S");
-    optimize_command.add_option("--seed", search.seed, "Seed of the algorithm's random numbers")
-        ->check(usage::whole_number(0))
-        ->type_name("K")
-        ->capture_default_str();
+    const CLI::Option* seed = optimize_command.add_option("--seed", search.seed, "Seed of the algorithm's random numbers")
+                                  ->check(usage::whole_number(0))
+                                  ->type_name("K")
+                                  ->capture_default_str();
     usage::add_threads(optimize_command, search.threads, "Threads, 0 for all cores; the result is the same");
     optimize_command.add_option("--refine", search.refinement, "Then up to N single moves of ops, whatever the groups")
         ->check(usage::whole_number(0, kUnlimited))
@@ -563,6 +616,10 @@ int run(int argc, char** argv) {
     optimize_command.add_option("--scores", search.scores, "Keep all scores; given again, a search that was cut off goes on")
         ->type_name("FILE");
     optimize_command.callback([&] {
+        // Options belong to an algorithm, be it the default one.
+        search.algorithm_given = algorithm->count() > 0 || !search.settings.empty();
+        search.seed_given = seed->count() > 0;
+        search.budget_given = evaluations->count() > 0 || seconds->count() > 0;
         if (seconds->count() > 0 && evaluations->count() == 0) search.budget.evaluations = kUnlimited;
         status = optimize(job, search);
     });

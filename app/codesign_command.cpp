@@ -10,6 +10,7 @@
 #include "app/interrupt.hpp"
 #include "app/search_arguments.hpp"
 #include "core/base/units.hpp"
+#include "core/bounds/bounds.hpp"
 #include "core/io/input_error.hpp"
 
 namespace placewright {
@@ -22,7 +23,7 @@ std::string price_text(double price, const Catalogue& catalogue) {
 }
 
 CodesignTask task_of(const CodesignArguments& arguments) {
-    CodesignTask task;
+    CodesignTask task = arguments.task;
     task.algorithm = &chosen_algorithm(arguments.algorithm);
     task.options = parse_settings(*task.algorithm, arguments.settings);
     const JobOptions options = arguments.job.options();
@@ -33,11 +34,6 @@ CodesignTask task_of(const CodesignArguments& arguments) {
     NetworkFile network = arguments.job.read();
     if (network.machine) throw UsageError(arguments.job.network + " is a workload: its times are those of its own machine");
     task.graph = std::make_shared<const Graph>(std::move(network.graph));
-    task.budget = arguments.budget;
-    task.evaluations = arguments.evaluations;
-    task.designs = arguments.designs;
-    task.seed = arguments.seed;
-    task.threads = arguments.threads;
     return task;
 }
 
@@ -63,7 +59,7 @@ std::vector<std::pair<Path, Path>> write_designs(const CodesignResult& result, c
         write_machine(*point.machine, files.back().first);
         PlacementFile about;
         about.predicted = PlacementFile::Prediction{point.score.step_time_s, {}, {}, point.score.fits};
-        about.produced_by = {arguments.algorithm, arguments.seed, arguments.evaluations, {}};
+        about.produced_by = {arguments.algorithm, arguments.task.seed, arguments.task.evaluations, {}};
         write_placement(point.placement, *point.problem, about, files.back().second);
     }
     // What is left of a longer front that was written there before would look like a part of this one.
@@ -82,22 +78,25 @@ void CodesignArguments::add_to(CLI::App& command) {
     job.add_to(command, goals().first(1));
     command.remove_option(command.get_option("--machine"));
     command.add_option("--catalogue", catalogue, "Priced parts: a file, or the name of one that ships")->required()->type_name("C");
-    command.add_option("--budget", budget, "What a machine may cost")
+    command.add_option("--budget", task.budget, "What a machine may cost")
         ->required()
         ->check(usage::positive_number(1e12, "a price above 0"))
         ->type_name("PRICE");
     command.add_option("--algorithm", algorithm, "Places the network on each machine")->type_name("A")->capture_default_str();
     usage::add_repeated(command, "--set", settings, "Option of the algorithm", "OPTION=VALUE");
-    command.add_option("--evaluations", evaluations, "Placements scored for each machine")
+    command.add_option("--evaluations", task.evaluations, "Placements scored for each machine")
         ->check(usage::whole_number(1, 1'000'000'000))
         ->type_name("N")
         ->capture_default_str();
-    command.add_option("--designs", designs, "Machines tried; all of them if there are no more")
+    command.add_option("--designs", task.designs, "Machines tried; all of them if there are no more")
         ->check(usage::whole_number(1, 1'000'000))
         ->type_name("N")
         ->capture_default_str();
-    command.add_option("--seed", seed, "Seed of the random numbers")->check(usage::whole_number(0))->type_name("K")->capture_default_str();
-    usage::add_threads(command, threads, "Machines at a time, 0 for all cores; the result is the same");
+    command.add_option("--seed", task.seed, "Seed of the random numbers")
+        ->check(usage::whole_number(0))
+        ->type_name("K")
+        ->capture_default_str();
+    usage::add_threads(command, task.threads, "Machines at a time, 0 for all cores; the result is the same");
     command.add_option("--out", out, "Folder for the machine and the placement of each point")->type_name("DIR");
 }
 
@@ -128,19 +127,23 @@ int codesign_machine(const CodesignArguments& arguments) {
     }();
     if (terminal) std::fputs("\r\x1b[K", stderr);
 
+    const auto bound_of = [&](const DesignPoint& point) { return quick_bounds(*point.problem, goals().front(), task.simulation).front(); };
     if (arguments.job.json) {
         Json front = Json::array();
         for (const DesignPoint& point : result.front) {
+            const Bound bound = bound_of(point);
             front.push_back({{"price", point.price},
                              {"step_time_s", point.score.step_time_s},
                              {"machine", point.machine->name()},
-                             {"parts", counts_json(point.design, task.catalogue)}});
+                             {"parts", counts_json(point.design, task.catalogue)},
+                             {"lower_bound_s", bound.value_s},
+                             {"bound", {{"name", bound.name}, {"proof", bound.proof}}}});
         }
         print({{"network", task.graph->name()},
                {"catalogue", task.catalogue.name},
                {"currency", task.catalogue.currency},
                {"budget", task.budget},
-               {"seed", arguments.seed},
+               {"seed", task.seed},
                {"designs", result.designs},
                {"all", result.all},
                {"cancelled", result.cancelled},
@@ -149,10 +152,11 @@ int codesign_machine(const CodesignArguments& arguments) {
         std::cout << task.graph->name() << " on machines of \"" << task.catalogue.name << "\" for at most "
                   << price_text(task.budget, task.catalogue) << ": " << result.designs
                   << (result.all ? " machines tried, which are all\n\n" : " machines tried\n\n");
-        std::vector<Row> rows{{"price", "step time", "machine"}};
+        std::vector<Row> rows{{"price", "step time", "bound", "machine"}};
         for (const DesignPoint& point : result.front)
-            rows.push_back({price_text(point.price, task.catalogue), format_seconds(point.score.step_time_s), point.machine->name()});
-        std::cout << table("rrl", rows);
+            rows.push_back({price_text(point.price, task.catalogue), format_seconds(point.score.step_time_s),
+                            format_seconds(bound_of(point).value_s), point.machine->name()});
+        std::cout << table("rrrl", rows);
     }
     if (!arguments.out.empty()) {
         const auto files = write_designs(result, arguments);

@@ -6,19 +6,16 @@
 #include <vector>
 
 #include "app/job_arguments.hpp"
+#include "core/search/codesign.hpp"
 
 namespace placewright {
 
 struct CodesignArguments {
     JobArguments job;
     std::string catalogue;
-    double budget = 0;
     std::string algorithm = "tabu";
     std::vector<std::string> settings;
-    std::uint64_t evaluations = 1'000;
-    std::uint64_t designs = 200;
-    std::uint64_t seed = 1;
-    unsigned threads = 0;
+    CodesignTask task;  ///< what plain numbers say; the rest is read from the files
     std::string out;
 
     void add_to(CLI::App& command);

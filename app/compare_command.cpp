@@ -2,6 +2,7 @@
 #include "app/compare_command.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <numeric>
 
@@ -11,6 +12,7 @@
 #include "app/progress_line.hpp"
 #include "app/search_arguments.hpp"
 #include "core/base/units.hpp"
+#include "core/io/option_json.hpp"
 
 namespace placewright {
 namespace {
@@ -54,6 +56,7 @@ std::vector<Case> load_cases(const CompareArguments& arguments, const std::vecto
             item.compared.contestants = contestants;
             item.compared.goal = item.job.goal;
             if (item.job.single_device_fits) item.compared.one_device_s = item.job.single_device_s;
+            item.compared.bound = tightest_bound(item.job);
             cases.push_back(std::move(item));
         }
     }
@@ -88,8 +91,6 @@ Json reached_json(const std::optional<Reached>& point) {
 
 Json standing_json(const ComparedCase& compared, const Standing& standing) {
     const Contestant& contestant = compared.contestants[standing.contestant];
-    Json options = Json::object();
-    for (const auto& [name, value] : contestant.options) options[name] = option_json(value);
     Json runs = Json::array();
     for (const ComparedRun* run : standing.runs) {
         const SearchProgress& end = run->progress;
@@ -103,7 +104,7 @@ Json standing_json(const ComparedCase& compared, const Standing& standing) {
                         {"near", reached_json(reached(*run, *compared.best_known_s))}});
     }
     return {{"algorithm", contestant.algorithm->id},
-            {"options", std::move(options)},
+            {"options", options_json(contestant.options)},
             {"mean_s", standing.score_s.mean},
             {"deviation_s", standing.score_s.deviation},
             {"half_width_95_s", optional_json(standing.score_s.half_width_95)},
@@ -112,7 +113,8 @@ Json standing_json(const ComparedCase& compared, const Standing& standing) {
             {"near", standing.near},
             {"half_near", reached_json(standing.half_near)},
             {"speedup", optional_json(speedup(compared, standing))},
-            {"runs", std::move(runs)}};
+            {"runs", std::move(runs)},
+            {"gap", optional_json(gap(compared, standing))}};
 }
 
 Json case_json(const ComparedCase& compared) {
@@ -134,7 +136,9 @@ Json case_json(const ComparedCase& compared) {
             {"one_device_s", optional_json(compared.one_device_s)},
             {"best_known_s", optional_json(compared.best_known_s)},
             {"algorithms", std::move(list)},
-            {"tests", std::move(tests)}};
+            {"tests", std::move(tests)},
+            {"lower_bound_s", finite_or_null(compared.bound->value_s)},
+            {"bound", {{"name", compared.bound->name}, {"proof", compared.bound->proof}}}};
 }
 
 void print_case(const ComparedCase& compared) {
@@ -144,8 +148,12 @@ void print_case(const ComparedCase& compared) {
         return;
     }
     std::cout << "best known " << format_seconds(*compared.best_known_s) << ", one device "
-              << (compared.one_device_s ? format_seconds(*compared.one_device_s) : "does not fit the memory") << "\n\n"
-              << table(kStandingAlignment, standing_rows(compared));
+              << (compared.one_device_s ? format_seconds(*compared.one_device_s) : "does not fit the memory") << ", "
+              << (std::isfinite(compared.bound->value_s)
+                      ? "bound " + format_seconds(compared.bound->value_s) + " (" + compared.bound->name + ')'
+                      : "no placement fits: " + printable(compared.bound->proof, 8192))
+              << "\n\n"
+              << table(standing_alignment(compared), standing_rows(compared));
 }
 
 bool nothing_fits(const ComparedCase& compared) {

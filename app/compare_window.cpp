@@ -47,7 +47,7 @@ constexpr int kValueRole = Qt::UserRole;  ///< of the lists: id of an algorithm,
 constexpr int kCaseRole = Qt::UserRole;   ///< of the table's first column: index of the case
 constexpr int kContestantRole = Qt::UserRole + 1;
 
-enum Column { Name, Mean, Interval, Best, Near, Speedup, Chance, ColumnCount };
+enum Column { Name, Mean, Interval, Best, Near, Speedup, Chance, Gap, ColumnCount };
 
 QString text(std::string_view utf8) {
     return QString::fromUtf8(utf8.data(), static_cast<qsizetype>(utf8.size()));
@@ -201,7 +201,7 @@ QWidget* CompareWindow::makeResults() {
     m_table->setToolTip(tr("A double-click or Enter shows the best placement in the main window."));
     m_table->setColumnCount(ColumnCount);
     m_table->setHeaderLabels(
-        {tr("Algorithm"), tr("Mean"), tr("± 95 %"), tr("Best"), tr("Within 5 % of the best"), tr("Speed-up"), tr("p")});
+        {tr("Algorithm"), tr("Mean"), tr("± 95 %"), tr("Best"), tr("Within 5 % of the best"), tr("Speed-up"), tr("p"), tr("Above bound")});
     const std::array<QString, ColumnCount> help{
         tr("Networks and machines, and the algorithms on them"),
         tr("Mean of what is made small over the seeds; with a penalty where one of the placements does not fit the memory"),
@@ -209,7 +209,8 @@ QWidget* CompareWindow::makeResults() {
         tr("Lowest of all seeds"),
         tr("Searches that came within 5 % of the best of all, and when half of them had"),
         tr("Fastest single device over the mean"),
-        tr("Chance of such a difference from the algorithm with the lowest mean if both were as good (Welch's t-test)")};
+        tr("Chance of such a difference from the algorithm with the lowest mean if both were as good (Welch's t-test)"),
+        tr("How much the best is above optimal at most: by a lower bound that is proven for all placements")};
     for (int column = 0; column < ColumnCount; ++column) {
         m_table->headerItem()->setToolTip(column, help[static_cast<std::size_t>(column)]);
         if (column != Name && column != Near) m_table->headerItem()->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
+#include <limits>
 
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
@@ -58,6 +60,19 @@ std::optional<double> speedup(const ComparedCase& compared, const Standing& stan
     return *compared.one_device_s / standing.score_s.mean;
 }
 
+std::optional<double> gap(const ComparedCase& compared, const Standing& standing) {
+    if (!compared.bound || !(compared.bound->value_s > 0) || !std::isfinite(compared.bound->value_s) || standing.fitting == 0) return {};
+    double best_s = std::numeric_limits<double>::infinity();
+    for (const ComparedRun* run : standing.runs) {
+        if (run->progress.best.fits) best_s = std::min(best_s, run->progress.best.step_time_s);
+    }
+    return best_s / compared.bound->value_s - 1;
+}
+
+std::string standing_alignment(const ComparedCase& compared) {
+    return compared.bound ? "lrrrlrrr" : "lrrrlrr";
+}
+
 std::string value_name(const Goal& goal) {
     std::string name = std::string(goal.id) + "_s";
     std::ranges::replace(name, '-', '_');
@@ -70,6 +85,7 @@ std::string p_text(double p) {
 
 std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared) {
     std::vector<std::vector<std::string>> rows{{"algorithm", "mean", "± 95 %", "best", "within 5 % (evaluations, time)", "speed-up", "p"}};
+    if (compared.bound) rows.front().push_back("above bound");
     const std::vector<Standing> all = compared.all_standings();
     if (all.empty()) return rows;
     const Standing& best = *std::ranges::min_element(all, {}, [](const Standing& standing) { return standing.score_s.mean; });
@@ -81,6 +97,9 @@ std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared
                         format_seconds(standing.best_s),
                         near_text(standing) + (misfits > 0 ? "; " + std::to_string(misfits) + " do not fit" : ""),
                         faster ? printf_text("%.2f", *faster) : "-", against_best(standing, best)});
+        if (!compared.bound) continue;
+        const auto above = gap(compared, standing);
+        rows.back().push_back(above ? printf_text("%.0f %%", whole_percent(*above)) : "-");
     }
     return rows;
 }
@@ -88,15 +107,17 @@ std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared
 std::string runs_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases) {
     const Goal& goal = cases.empty() ? goals().front() : *cases.front().goal;
     std::string text = csv_line(label_names, {"algorithm", "seed", "score_s", value_name(goal), "fits", "evaluations", "simulations",
-                                              "wall_s", "evaluations_to_near", "seconds_to_near"});
+                                              "wall_s", "evaluations_to_near", "seconds_to_near", "lower_bound_s"});
     for (const ComparedCase& compared : cases) {
         for (const ComparedRun& run : compared.runs) {
             const SearchProgress& end = run.progress;
             const auto near = reached(run, *compared.best_known_s);
-            text += csv_line(compared.labels, {compared.contestants[run.contestant].algorithm->id, std::to_string(run.seed),
-                                               number(end.best.seconds), number(end.best.step_time_s), end.best.fits ? "true" : "false",
-                                               std::to_string(end.evaluations), std::to_string(end.simulations), number(end.elapsed_s),
-                                               near ? std::to_string(near->evaluations) : "", near ? number(near->seconds) : ""});
+            text += csv_line(compared.labels,
+                             {compared.contestants[run.contestant].algorithm->id, std::to_string(run.seed), number(end.best.seconds),
+                              number(end.best.step_time_s), end.best.fits ? "true" : "false", std::to_string(end.evaluations),
+                              std::to_string(end.simulations), number(end.elapsed_s), near ? std::to_string(near->evaluations) : "",
+                              near ? number(near->seconds) : "",
+                              compared.bound && std::isfinite(compared.bound->value_s) ? number(compared.bound->value_s) : ""});
         }
     }
     return text;

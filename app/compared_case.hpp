@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/bounds/bounds.hpp"
 #include "core/search/comparison.hpp"
 
 namespace placewright {
@@ -19,6 +20,7 @@ struct ComparedCase {
     const Goal* goal = &goals().front();
     /// What the goal makes of one device, to compare with; nothing if it does not fit there.
     std::optional<double> one_device_s;
+    std::optional<Bound> bound;  ///< on what the goal makes of a placement; nothing where nobody asked
     /// Given, or the best score of all runs; nothing before the first.
     std::optional<double> best_known_s;
 
@@ -28,10 +30,14 @@ struct ComparedCase {
 /// One device by the mean of a standing; nothing unless both fit.
 std::optional<double> speedup(const ComparedCase& compared, const Standing& standing);
 
+/// How far the best of a standing is above the bound; nothing without a bound, or where that best does not fit the memory.
+std::optional<double> gap(const ComparedCase& compared, const Standing& standing);
+
 /// A row for each algorithm, the header first: mean and interval, best, how soon within 5 %, speed-up over one device, p against the one
-/// with the lowest mean.
+/// with the lowest mean; how much the best is above optimal at most, if there is a bound.
 std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared);
-inline constexpr std::string_view kStandingAlignment = "lrrrlrr";
+/// A letter a column: left or right.
+std::string standing_alignment(const ComparedCase& compared);
 
 /// What tables and JSON call the goal's value: "step_time_s", "max_load_s".
 std::string value_name(const Goal& goal);

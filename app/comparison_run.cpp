@@ -72,6 +72,7 @@ void ComparisonRun::compareCase(const std::string& network, const std::string& m
     item.compared.goal = job.goal;
     item.fingerprint = problem_fingerprint(*job.problem);
     if (job.single_device_fits) item.compared.one_device_s = job.single_device_s;
+    item.compared.bound = tightest_bound(job);
     show();
     publish(update);
 

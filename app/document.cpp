@@ -7,14 +7,15 @@
 #include <functional>
 #include <limits>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include <QFileInfo>
 #include <QUndoCommand>
-#include <sys/resource.h>
 
 #include "app/option_text.hpp"
+#include "app/proof.hpp"
+#include "app/saved_search.hpp"
+#include "app/training_run.hpp"
 #include "app/unmeasured.hpp"
 #include "core/algorithms.hpp"
 #include "core/io/input_error.hpp"
@@ -27,16 +28,6 @@ namespace placewright {
 namespace {
 
 constexpr auto kDefaultMachine = "4x-v100-nvlink";
-
-/// For solvers to raise the lower bound.
-constexpr double kProofSeconds = 60;
-
-/// Of the calling thread, as long as it lives: other threads get about ten times its time where they want the same core. (On Linux this is
-/// a matter of the thread, and Qt's priorities of threads have no effect but the idle one, with which nothing would be left for it.)
-void giveWay() {
-    constexpr int kNiceness = 10;
-    setpriority(PRIO_PROCESS, 0, kNiceness);
-}
 
 std::vector<GroupId> groupsOf(const Problem& problem, const OpList& ops) {
     std::vector<GroupId> groups;
@@ -176,7 +167,7 @@ Document::~Document() {
     m_prover.disconnect(this);
     for (const auto& run : m_runs) run->disconnect(this);
     for (Background::Lane* lane : {&m_openLane, &m_layoutLane, &m_simulateLane, &m_whyLane, &m_movesLane, &m_prepareLane, &m_previewLane,
-                                   &m_optionsLane, &m_boundLane, &m_proofLane})
+                                   &m_optionsLane, &m_boundLane, &m_proofLane, &m_resumeLane})
         lane->cancel();
 }
 
@@ -202,7 +193,7 @@ std::vector<DeviceId> Document::deviceOfOps() const {
 
 bool Document::isBusy() const {
     return isLoading() || m_simulateLane.busy() || m_whyLane.busy() || m_movesLane.busy() || m_prepareLane.busy() || m_previewLane.busy() ||
-           m_optionsLane.busy() || m_boundLane.busy() || isSearching();
+           m_optionsLane.busy() || m_boundLane.busy() || m_saveLane.busy() || m_resumeLane.busy() || isSearching();
 }
 
 void Document::openNetwork(const QString& network) {
@@ -616,7 +607,7 @@ void Document::prove() {
     m_prover.run(
         m_proofLane,
         [this, job = job(), known_s](std::stop_token stop) {
-            giveWay();
+            give_way();
             prove_bounds(*job.problem, *job.goal, job.simulation, {kProofSeconds, stop, known_s}, [this, stop](Bound bound) {
                 const auto tell = [this, stop, bound = std::move(bound)] {
                     if (!stop.stop_requested()) tighten(bound);
@@ -637,8 +628,26 @@ void Document::tighten(Bound bound) {
     // One that says the same later says more of how it was proven.
     if (m_bound && bound.value_s < m_bound->value_s) return;
     m_bound = std::move(bound);
+    endPointlessSearches();
     Q_EMIT boundChanged();
     Q_EMIT runsChanged();
+}
+
+/// Why there is nothing to search for; empty unless that is proven.
+QString Document::infeasible() const {
+    return m_bound ? QString::fromStdString(infeasible_text(job(), *m_bound, memory_remedy(options(), true))) : QString();
+}
+
+void Document::endPointlessSearches() {
+    const QString reason = infeasible();
+    if (reason.isEmpty()) return;
+    bool any = false;
+    for (const auto& run : m_runs) {
+        if (run->state() != Run::State::running || !sameScenario(*m_scenarioOf.at(run->id()), *m_scenario)) continue;
+        run->cancel();
+        any = true;
+    }
+    if (any) Q_EMIT message(true, tr("The search was ended: %1.").arg(reason));
 }
 
 Document::Screen Document::screen() const {
@@ -703,9 +712,7 @@ void Document::tryMoves() {
     m_background.run(
         m_movesLane,
         [this, job = job(), placement = m_placement](std::stop_token stop) {
-            // A core stays free for the window.
-            const unsigned threads = std::max(1U, std::thread::hardware_concurrency() - 1);
-            const auto evaluator = goal_evaluator(job.problem, *job.goal, job.simulation, job.objective, threads);
+            const auto evaluator = evaluator_of(job, background_threads());
             return single_moves(*evaluator, *job.problem, placement, stop, [this, stop](std::size_t done, std::size_t total) {
                 const auto tell = [this, stop, done, total] {
                     if (!stop.stop_requested()) Q_EMIT movesProgressed(done, total);
@@ -734,12 +741,16 @@ void Document::prepareDrops() {
 
 int Document::startSearch(RunRequest request) {
     if (!isOpen()) return 0;
+    if (const QString reason = infeasible(); !reason.isEmpty() && !request.predicted) {
+        Q_EMIT message(true, tr("There is nothing to search for: %1.").arg(reason));
+        return 0;
+    }
     stopFollowing();
     if (!m_simulated || m_simulateLane.busy()) {
         // Right after a change: the search is compared with what the placement takes now, not with what was there before.
         setScreen({m_scenario, m_placement, Simulated::make(job(), m_placement), m_shown});
     }
-    if (!request.predicted) {
+    if (!request.predicted && !request.known) {
         request.starts.push_back(m_placement);
         if (m_simulated->assessment.is_defined()) request.start_s = m_simulated->assessment.score.step_time_s;
     }
@@ -819,6 +830,73 @@ void Document::pauseRun(int id, bool paused) {
     if (run == nullptr) return;
     run->setPaused(paused);
     Q_EMIT runsChanged();
+}
+
+void Document::saveSearch(int id, const QString& file) {
+    const Run* run = findRun(id);
+    const auto search = run != nullptr ? run->saved() : std::nullopt;
+    if (!search || isSaving()) return;
+    m_background.run(
+        m_saveLane,
+        [search, file, job = run->job(), record = run->scores()](std::stop_token) {
+            const std::vector<RecordedScore> scores = record->scores();
+            write_scores(file.toStdString(), score_conditions(job), *search, scores);
+            return scores.size();
+        },
+        [this, file, title = runTitle(*run)](std::size_t scores) {
+            Q_EMIT runsChanged();
+            Q_EMIT message(false, tr("%1 saved to %2, with the scores of %L3 placements.").arg(title, file).arg(scores));
+        },
+        [this](const QString& error) {
+            Q_EMIT runsChanged();
+            Q_EMIT message(true, error);
+        });
+    Q_EMIT runsChanged();
+}
+
+void Document::resumeSearch(const QString& file, std::uint64_t evaluations) {
+    if (!isOpen()) {
+        Q_EMIT message(true, tr("%1 is a saved search: open the network that it is for, then this file.").arg(file));
+        return;
+    }
+    m_background.run(
+        m_resumeLane,
+        [file, job = job(), evaluations](std::stop_token) {
+            const Path path = file.toStdString();
+            ScoreContent content;
+            try {
+                content = read_scores(path, score_conditions(job));
+            } catch (const OtherConditions& error) {
+                const QString name = QString::fromStdString(error.name).replace(QLatin1Char('_'), QLatin1Char(' '));
+                const QString difference =
+                    error.name == "problem"
+                        ? tr("what is simulated differs")
+                        : tr("its %1 is %2, not %3").arg(name, QString::fromStdString(error.theirs), QString::fromStdString(error.ours));
+                throw std::runtime_error(
+                    tr("%1 belongs to another search: %2. %3").arg(file, difference, QString::fromStdString(remedy(error))).toStdString());
+            }
+            if (!content.search)
+                throw InputError(path.string(), "",
+                                 "does not say which search it is from; go on with it by placewright-cli optimize --scores, with the "
+                                 "arguments that it was begun with");
+            check_search(*content.search, job, path);
+            RunRequest request;
+            request.algorithm = std::move(content.search->algorithm);
+            request.options = std::move(content.search->options);
+            request.seed = content.search->seed;
+            request.budget.evaluations = content.search->evaluations.value_or(evaluations);
+            request.starts = std::move(content.search->starts);
+            request.known = std::make_shared<const std::vector<RecordedScore>>(std::move(content.scores));
+            return request;
+        },
+        [this, file, scenario = m_scenario](RunRequest request) {
+            if (scenario != m_scenario) return;  // something else was opened meanwhile
+            const std::size_t scores = request.known->size();
+            const Run* run = findRun(startSearch(std::move(request)));
+            if (run == nullptr) return;
+            Q_EMIT message(false, tr("%1 goes on with %2, where %L3 placements have been scored.").arg(runTitle(*run), file).arg(scores));
+        },
+        [this](const QString& error) { Q_EMIT message(true, error); });
 }
 
 void Document::removeRun(int id) {

@@ -124,11 +124,18 @@ public:
     /// Asked on the window's thread; true if `options` now have an answer, with which the file is read again.
     void setOpenQuestion(std::function<bool(const OpenQuestion& question, ReadOptions& options)> ask) { m_askToOpen = std::move(ask); }
 
-    /// Starts a search; returns the run's id. Its best placement is followed on screen as long as it improves on what is shown.
+    /// Starts a search; returns the run's id, or 0 where it is proven that no placement fits the memory, which is said. Its best placement
+    /// is followed on screen as long as it improves on what is shown.
     int startSearch(RunRequest request);
     void cancelRun(int id);
     void pauseRun(int id, bool paused);
     void removeRun(int id);
+    /// Writes what a run can be gone on with, as far as it is now, off this thread; says so when that is done.
+    void saveSearch(int id, const QString& file);
+    bool isSaving() const { return m_saveLane.busy(); }
+    /// Goes on with a search of what is open that was saved here or by placewright-cli optimize --scores. `evaluations`: how far, where the
+    /// file does not say.
+    void resumeSearch(const QString& file, std::uint64_t evaluations);
     Run* followedRun() const;
     bool isSearching() const;
     /// Puts a run's best placement on screen (undoable), with the machine and the options that it belongs to.
@@ -233,6 +240,8 @@ private:
     double leastKnown_s() const;
     void prove();
     void tighten(Bound bound);
+    QString infeasible() const;
+    void endPointlessSearches();
     void follow(Run& run);
     void stopFollowing();
     void endOf(Run& run);
@@ -265,7 +274,7 @@ private:
     DropTrials m_trials;
 
     Background::Lane m_openLane, m_layoutLane, m_simulateLane, m_whyLane, m_movesLane, m_prepareLane, m_previewLane, m_optionsLane,
-        m_boundLane, m_proofLane;
+        m_boundLane, m_proofLane, m_saveLane, m_resumeLane;
     Background m_background{4};  ///< last: its destructor waits for the work in the lanes
     Background m_prover{1};      ///< the same; what it does takes long and leaves the cores to everything else
 };

@@ -181,7 +181,7 @@ int run_comparisons(const Experiment& experiment, ExperimentArguments arguments)
         run_case(arguments, item, std::to_string(i + 1) + " of " + std::to_string(cases.size()) + ": ", interrupt.token());
         std::cout << (i > 0 ? "\n" : "") << item.compared.title << "; one GPU "
                   << (item.one_gpu_fits ? format_seconds(item.one_gpu_s) : "does not fit") << "\n\n"
-                  << table(kStandingAlignment, standing_rows(item.compared));
+                  << table(standing_alignment(item.compared), standing_rows(item.compared));
         std::cout.flush();
     }
     print_tables(tables(experiment, cases));

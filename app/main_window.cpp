@@ -43,6 +43,7 @@
 #include "core/base/units.hpp"
 #include "core/graph/networks.hpp"
 #include "core/io/input_error.hpp"
+#include "core/io/score_file.hpp"
 #include "core/io/torchscript.hpp"
 #include "widgets/archive_view.hpp"
 #include "widgets/cdf_plot.hpp"
@@ -359,6 +360,14 @@ void MainWindow::makeActions() {
                     [this] { editOptions(); });
     m_needProblem << m_optimize;
     run->addSeparator();
+    m_saveSearch = add(run, tr("Sa&ve search…"), {},
+                       tr("Keep the chosen run, or the latest, in a file as it stands: it can be gone on with as if nothing had been"),
+                       [this] { saveSearch(); });
+    m_saveSearch->setEnabled(false);
+    m_needProblem << add(run, tr("Res&ume a search…"), {},
+                         tr("Go on with a search that was saved, here or by placewright-cli optimize --scores"),
+                         [this] { resumeSearch(); });
+    run->addSeparator();
     m_simulation = add(run, tr("&Simulation…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S),
                        tr("How a step is simulated: batches, training or inference, times, memory"), [this] { editSimulation(); });
 
@@ -664,6 +673,23 @@ void MainWindow::editSimulation() {
     dialog->open();
 }
 
+void MainWindow::saveSearch() {
+    const Run* run = runWith([](const Run& of) { return of.saved().has_value(); });
+    if (run == nullptr) return;
+    const int id = run->id();  // the run may be removed, the dialog does not hold it
+    QString file = chooseExportFile(tr("Save search"), text(m_document->problem()->graph->name()) + QStringLiteral(".scores.jsonl"),
+                                    tr("Saved searches (*.jsonl)"));
+    if (file.isEmpty()) return;
+    if (QFileInfo(file).suffix().isEmpty()) file += QStringLiteral(".jsonl");
+    m_document->saveSearch(id, file);
+}
+
+void MainWindow::resumeSearch() {
+    const QString folder = QSettings().value(QStringLiteral("exportFolder"), QSettings().value(QStringLiteral("folder"))).toString();
+    const QString file = QFileDialog::getOpenFileName(this, tr("Resume a search"), folder, tr("Saved searches (*.jsonl);;All files (*)"));
+    if (!file.isEmpty()) m_document->resumeSearch(file, static_cast<std::uint64_t>(m_evaluations->value()));
+}
+
 void MainWindow::openCompare() {
     if (m_compare == nullptr) {
         m_compare = new CompareWindow(m_document.get(), m_optionsOf, this);
@@ -738,6 +764,7 @@ void MainWindow::openPath(const QString& path) {
         return;
     }
     if (QFileInfo(path).suffix() == QLatin1String("safetensors")) return m_learning->trainOn(path);
+    if (is_score_file(path.toStdString())) return m_document->resumeSearch(path, static_cast<std::uint64_t>(m_evaluations->value()));
     if (m_document->isOpen()) showStart(false);
     m_document->openFile(path);
 }
@@ -937,17 +964,18 @@ void MainWindow::showRuns() {
     m_optimize->setIcon(style()->standardIcon(searching ? QStyle::SP_MediaStop : QStyle::SP_MediaPlay));
     m_beside->setEnabled(searching);
     m_pause->setEnabled(searching);
+    m_saveSearch->setEnabled(!m_document->isSaving() && runWith([](const Run& run) { return run.saved().has_value(); }) != nullptr);
     m_pause->setText(searching && allPaused() ? tr("&Go on") : tr("&Pause"));
     m_optimize->setToolTip(searching ? tr("Stop all searches; the best so far stays (F5)") : tr("Search for a better placement (F5)"));
     showStatus();
 }
 
 /// Of the runs of what is open the chosen one, if it has it; else the latest that has.
-const Run* MainWindow::runWith(const std::function<bool(const SearchProgress&)>& has) const {
+const Run* MainWindow::runWith(const std::function<bool(const Run&)>& has) const {
     const Run* latest = nullptr;
     for (const RunRow& row : m_document->runRows()) {
         for (const auto& run : m_document->runs()) {
-            if (run->id() != row.id || !has(run->progress()) || !row.elsewhere.isEmpty()) continue;
+            if (run->id() != row.id || !has(*run) || !row.elsewhere.isEmpty()) continue;
             latest = run.get();
             if (m_runs->currentRun() == row.id) return latest;
         }
@@ -957,12 +985,12 @@ const Run* MainWindow::runWith(const std::function<bool(const SearchProgress&)>&
 
 /// What searches know beside their best placement.
 void MainWindow::showLearnt() {
-    const Run* const archived = runWith([](const SearchProgress& progress) { return progress.archive != nullptr; });
+    const Run* const archived = runWith([](const Run& run) { return run.progress().archive != nullptr; });
     m_archive->setArchive(archived != nullptr ? archived->progress().archive : nullptr);
-    const Run* const drawn = runWith([](const SearchProgress& progress) { return progress.distribution != nullptr; });
+    const Run* const drawn = runWith([](const Run& run) { return run.progress().distribution != nullptr; });
     m_distribution->setDistribution(drawn != nullptr ? drawn->progress().distribution : nullptr,
                                     drawn != nullptr ? drawn->job().problem : nullptr);
-    const Run* const trained = runWith([](const SearchProgress& progress) { return progress.training != nullptr; });
+    const Run* const trained = runWith([](const Run& run) { return run.progress().training != nullptr; });
     m_learningPlot->setCurve(trained != nullptr ? trained->progress().training : nullptr);
 }
 
@@ -1152,18 +1180,18 @@ void MainWindow::moveSelectionTo(int number) {
     m_document->moveOps(m_document->selection(), static_cast<DeviceId>(number - 1));
 }
 
-QString MainWindow::chooseExportFile(const QString& suggestion, const QString& filter) {
+QString MainWindow::chooseExportFile(const QString& title, const QString& suggestion, const QString& filter) {
     const QString folder = QSettings().value(QStringLiteral("exportFolder"), QSettings().value(QStringLiteral("folder"))).toString();
     const QString file =
-        QFileDialog::getSaveFileName(this, tr("Export"), folder.isEmpty() ? suggestion : folder + QLatin1Char('/') + suggestion, filter);
+        QFileDialog::getSaveFileName(this, title, folder.isEmpty() ? suggestion : folder + QLatin1Char('/') + suggestion, filter);
     if (!file.isEmpty()) QSettings().setValue(QStringLiteral("exportFolder"), QFileInfo(file).absolutePath());
     return file;
 }
 
 bool MainWindow::exportPlacement(int run) {
     if (!m_document->isOpen()) return false;
-    QString file =
-        chooseExportFile(text(m_document->problem()->graph->name()) + QStringLiteral(".placement.json"), tr("Placement (*.json)"));
+    QString file = chooseExportFile(tr("Export"), text(m_document->problem()->graph->name()) + QStringLiteral(".placement.json"),
+                                    tr("Placement (*.json)"));
     if (file.isEmpty()) return false;
     if (QFileInfo(file).suffix().isEmpty()) file += QStringLiteral(".json");
     m_document->showRun(run);
@@ -1178,8 +1206,9 @@ bool MainWindow::exportPlacement(int run) {
 }
 
 void MainWindow::exportView(const QString& name, QSizeF size, const std::function<void(QPainter&, const QRectF&)>& paint) {
-    QString file = chooseExportFile(text(m_document->problem()->graph->name()) + QLatin1Char('-') + name + QStringLiteral(".png"),
-                                    tr("Picture (*.png *.svg)"));
+    QString file =
+        chooseExportFile(tr("Export"), text(m_document->problem()->graph->name()) + QLatin1Char('-') + name + QStringLiteral(".png"),
+                         tr("Picture (*.png *.svg)"));
     if (file.isEmpty()) return;
     if (QFileInfo(file).suffix().isEmpty()) file += QStringLiteral(".png");
     try {

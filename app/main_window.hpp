@@ -111,7 +111,7 @@ private:
     void showPlacement();
     void showTimeline();
     void showRuns();
-    const Run* runWith(const std::function<bool(const SearchProgress&)>& has) const;
+    const Run* runWith(const std::function<bool(const Run&)>& has) const;
     void showLearnt();
     void showWhy();
     void showMoves();
@@ -125,6 +125,8 @@ private:
     void moveSelectionTo(int number);
     void editOptions();
     void editSimulation();
+    void saveSearch();
+    void resumeSearch();
     void openCompare();
     void openExperiment();
     void showOptions();
@@ -132,7 +134,7 @@ private:
     /// Writes the placement on screen, or the best of a run, which goes there; false if it was not written.
     bool exportPlacement(int run = 0);
     void exportView(const QString& name, QSizeF size, const std::function<void(QPainter&, const QRectF&)>& paint);
-    QString chooseExportFile(const QString& suggestion, const QString& filter);
+    QString chooseExportFile(const QString& title, const QString& suggestion, const QString& filter);
     void restoreSettings();
     void saveSettings();
 
@@ -174,6 +176,7 @@ private:
     QAction* m_optimize = nullptr;
     QAction* m_beside = nullptr;
     QAction* m_pause = nullptr;
+    QAction* m_saveSearch = nullptr;
     QAction* m_options = nullptr;
     QAction* m_simulation = nullptr;
     QAction* m_startPage = nullptr;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "app/run.hpp"
 
-#include <algorithm>
 #include <chrono>
 
+#include "app/saved_search.hpp"
 #include "core/algorithms.hpp"
 #include "core/search/proposals.hpp"
 
@@ -15,10 +15,28 @@ using Clock = std::chrono::steady_clock;
 /// The picture is redrawn at most this often while a search runs.
 constexpr auto kTimelineInterval = std::chrono::milliseconds(100);
 
+/// A saved search has the first so many scores: what is beyond that is simulated again, and the window stays small (about 100 MB a run).
+constexpr std::size_t kMostRecorded = 1'000'000;
+
 }  // namespace
 
+void ScoreRecord::append(std::span<const RecordedScore> scores) {
+    const std::scoped_lock lock(m_mutex);
+    m_scores.insert(m_scores.end(), scores.begin(), scores.end());
+}
+
+std::vector<RecordedScore> ScoreRecord::scores() const {
+    const std::scoped_lock lock(m_mutex);
+    return m_scores;
+}
+
 Run::Run(int id, Job job, RunRequest request, QObject* parent)
-    : QObject(parent), m_id(id), m_job(std::move(job)), m_request(std::move(request)) {}
+    : QObject(parent),
+      m_id(id),
+      m_job(std::move(job)),
+      m_request(std::move(request)),
+      m_record(std::make_shared<ScoreRecord>(m_request.known ? *m_request.known : std::vector<RecordedScore>())),
+      m_scores(m_record) {}
 
 Run::~Run() {
     m_thread.request_stop();
@@ -33,21 +51,23 @@ void Run::cancel() {
     m_thread.request_stop();
 }
 
+std::optional<SavedSearch> Run::saved() const {
+    if (m_request.predicted) return {};
+    return SavedSearch{m_request.algorithm, m_request.options, m_request.seed, m_request.budget.evaluations, m_request.starts};
+}
+
 void Run::search(std::stop_token stop) {
     Update last;
     try {
         const AlgorithmInfo* algorithm = find_algorithm(m_request.algorithm);
         if (algorithm == nullptr) throw std::runtime_error("there is no algorithm " + m_request.algorithm);
-        std::vector<Placement> starts = starting_placements(m_job);
-        for (const Placement& start : m_request.starts) {
-            // What is there already must not change the search: the same job from the command line gives the same result.
-            if (std::ranges::find(starts, start) == starts.end()) starts.push_back(start);
-        }
         const auto optimizer = m_request.predicted ? propose_in_turn({*m_request.predicted})
-                                                   : algorithm->make({m_job.problem, m_request.seed, std::move(starts),
+                                                   : algorithm->make({m_job.problem, m_request.seed, all_starts(m_job, m_request.starts),
                                                                       planned_evaluations(m_request.budget), m_job.goal, m_job.simulation},
                                                                      m_request.options);
-        const auto evaluator = evaluator_of(m_job);
+        const auto evaluator = recorded_evaluator(
+            evaluator_of(m_job), m_record->scores(), [this](std::span<const RecordedScore> added) { m_record->append(added); },
+            kMostRecorded);
 
         Simulator simulator(m_job.problem, m_job.simulation);
         Clock::time_point drawn;

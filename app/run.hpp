@@ -2,8 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include <QObject>
 #include <QString>
@@ -11,6 +13,7 @@
 #include "app/job.hpp"
 #include "app/latest_value.hpp"
 #include "app/simulated.hpp"
+#include "core/io/score_file.hpp"
 #include "core/search/search.hpp"
 
 namespace placewright {
@@ -24,6 +27,20 @@ struct RunRequest {
     double start_s = 0;             ///< what the objective makes of the last of them; 0: nothing
     /// What a policy made of the network, to be simulated in place of a search.
     std::shared_ptr<const Placement> predicted;
+    /// Of a search that was saved and is gone on with; null for one that begins.
+    std::shared_ptr<const std::vector<RecordedScore>> known;
+};
+
+/// The scores that a search was told, which it can be done again from. Any thread.
+class ScoreRecord {
+public:
+    explicit ScoreRecord(std::vector<RecordedScore> scores) : m_scores(std::move(scores)) {}
+    void append(std::span<const RecordedScore> scores);
+    std::vector<RecordedScore> scores() const;
+
+private:
+    mutable std::mutex m_mutex;
+    std::vector<RecordedScore> m_scores;
 };
 
 /// One search on a thread of its own. Progress reaches the owner's thread at most 30 times a second; a slow receiver gets fewer, never a
@@ -47,6 +64,10 @@ public:
     const QString& failure() const { return m_failure; }
     const Job& job() const { return m_job; }
     const RunRequest& request() const { return m_request; }
+    /// What it can be gone on with from its scores; nothing for a prediction.
+    std::optional<SavedSearch> saved() const;
+    /// Grows as long as the run is running.
+    const std::shared_ptr<const ScoreRecord>& scores() const { return m_scores; }
     const SearchProgress& progress() const { return m_progress; }
     /// A recent best placement (the best one once the run has ended); null before the first.
     const std::shared_ptr<const Simulated>& simulated() const { return m_simulated; }
@@ -76,6 +97,8 @@ private:
     SearchProgress m_progress;
     std::shared_ptr<const Simulated> m_simulated;
 
+    const std::shared_ptr<ScoreRecord> m_record;
+    const std::shared_ptr<const ScoreRecord> m_scores;
     Pause m_pause;
     LatestValue<Update> m_update;  ///< what receive() has not taken yet
     std::jthread m_thread;         ///< last: it is joined before the rest goes

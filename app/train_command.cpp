@@ -20,6 +20,7 @@
 #include "core/distributed/launch.hpp"
 #include "core/distributed/training_ranks.hpp"
 #include "core/io/json.hpp"
+#include "core/io/option_json.hpp"
 #include "core/io/policy_file.hpp"
 #include "core/io/score_file.hpp"
 #include "core/learn/training_run.hpp"
@@ -231,8 +232,7 @@ struct Ending {
 
 Json training_json(const TrainingTask& training, const Ending& ending) {
     const TrainingState& state = training.trainer->state();
-    Json options = Json::object(), graphs = Json::array();
-    for (const auto& [name, value] : training.curriculum.record.options) options[name] = option_json(value);
+    Json graphs = Json::array();
     const auto score_json = [](const Score& score) {
         return Json({{"objective_s", score.step_time_s}, {"score_s", score.seconds}, {"fits", score.fits}});
     };
@@ -246,7 +246,7 @@ Json training_json(const TrainingTask& training, const Ending& ending) {
                           {"predicted", score_json(all[i].predicted)}});
     }
     return {{"policy", training.info.id},
-            {"options", std::move(options)},
+            {"options", options_json(training.curriculum.record.options)},
             {"objective", training.arguments.front().objective},
             {"seed", training.curriculum.record.seed},
             {"updates", state.updates},

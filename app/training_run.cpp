@@ -9,6 +9,7 @@
 #include "core/graph/families.hpp"
 #include "core/io/input_error.hpp"
 #include "core/learn/training_run.hpp"
+#include "core/search/threads.hpp"
 
 namespace placewright {
 namespace {
@@ -32,7 +33,7 @@ JobOptions training_options(const TrainingRequest& request) {
 }  // namespace
 
 unsigned background_threads() {
-    return std::max(1U, std::thread::hardware_concurrency() - 1);
+    return std::max(1U, usable_threads(0) - 1);
 }
 
 bool TrainingRequest::continues(const TrainingRequest& before) const {

@@ -9,6 +9,7 @@
 
 #include "core/base/random.hpp"
 #include "core/bounds/bounds.hpp"
+#include "core/sim/memory_shortage.hpp"
 #include "core/sim/simulator.hpp"
 #include "tests/support/graphs.hpp"
 
@@ -165,6 +166,7 @@ private Q_SLOTS:
     void accumulation_that_forward_ops_read();
     void usable_memory();
     void memory_shifts_work();
+    void what_is_missing_is_named();
     void parameters_that_do_not_fit_data();
     void parameters_that_do_not_fit();
     void tightest_first();
@@ -325,6 +327,36 @@ void TestBounds::usable_memory() {
     QVERIFY(memory_s(1) < kInfinity);
     QVERIFY(memory_s(0.8) < kInfinity);
     QVERIFY(memory_s(0.79) == kInfinity);
+}
+
+void TestBounds::what_is_missing_is_named() {
+    const auto reason = [](const std::vector<std::int64_t>& parameter_bytes, const char* only_on, double memory_bytes) -> std::string {
+        GraphBuilder builder("weights", 1, Training::none);
+        for (std::size_t i = 0; i < parameter_bytes.size(); ++i) {
+            Op op;
+            op.name = "op" + std::to_string(i);
+            op.kind = "matmul";
+            op.parameter_bytes = parameter_bytes[i];
+            if (only_on != nullptr) op.devices = {only_on};
+            Tensor output;
+            output.bytes = 1;
+            op.outputs = {output};
+            builder.add(op);
+        }
+        return memory_shortage(*test::problem(builder.build(), test::uniform_machine(2, memory_bytes))).value_or("");
+    };
+    QCOMPARE(reason({4'000'000, 4'000'000}, nullptr, 4e6), std::string());
+    QCOMPARE(reason({1'000'000, 5'000'000}, nullptr, 4e6),
+             std::string("the parameters of op1 and what is kept beside them take 5.00 MB, and of the devices that may hold them gpu:0 has "
+                         "most memory, 4.00 MB"));
+    QCOMPARE(reason({3'000'000, 3'000'000, 3'000'000}, nullptr, 4e6),
+             std::string("parameters and what is kept beside them, 9.00 MB, may only be on devices with 8.00 MB of memory together"));
+    QCOMPARE(reason({3'000'000, 3'000'000}, "gpu:1", 4e6),
+             std::string("parameters and what is kept beside them, 6.00 MB, may only be on devices with 4.00 MB of memory together"));
+    // 7.5 MB of 8, but no two of the three fit one device.
+    const std::string packed = reason({2'500'000, 2'500'000, 2'500'000}, nullptr, 4e6);
+    QVERIFY(packed.find("every way to share the parameters between the devices was tried") == 0);
+    QVERIFY(packed.find("(most is op0, 2.50 MB)") != std::string::npos);
 }
 
 void TestBounds::memory_shifts_work() {

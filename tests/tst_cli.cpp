@@ -979,7 +979,8 @@ void TestCli::optimizeJson() {
     QCOMPARE(result.err, QByteArray());
     const QJsonObject found = json_of(result).object();
     QCOMPARE(found.keys(), sorted({"algorithm", "objective", "seed", "evaluations", "wall_s", "simulations_per_s", "best", "lower_bound_s",
-                                   "curve", "estimated_ops", "placement"}));
+                                   "curve", "estimated_ops", "placement", "bound"}));
+    QVERIFY(!found["bound"]["name"].toString().isEmpty() && !found["bound"]["proof"].toString().isEmpty());
     QCOMPARE(found["algorithm"].toString(), QString("genetic"));
     QCOMPARE(found["seed"].toInt(), 3);
     QCOMPARE(found["evaluations"].toInt(), 400);
@@ -1080,6 +1081,18 @@ void TestCli::scoresGoOn() {
     QCOMPARE(resumed["placement"], whole["placement"]);
     // Nothing is left to simulate the third time.
     QCOMPARE(object_of(kept)["simulations_per_s"].toDouble(), 0.0);
+    // The file knows which search it is from. Another algorithm that is asked for is another search.
+    QStringList bare = kept;
+    bare.remove(bare.indexOf("--algorithm"), 4);
+    QJsonObject again = object_of(bare);
+    QCOMPARE(again["algorithm"].toString(), QString("genetic"));
+    QCOMPARE(again["evaluations"].toInt(), 200);  // as it was begun
+    again = object_of(bare + QStringList{"--evaluations", "600"});
+    QCOMPARE(again["curve"], whole["curve"]);
+    QCOMPARE(again["placement"], whole["placement"]);
+    const QStringList random{"--algorithm", "random", "--evaluations", "50"};
+    QCOMPARE(object_of(bare + random)["placement"],
+             object_of(QStringList{"optimize", "alexnet", "--machine", "4x-v100-nvlink"} + random)["placement"]);
     const Result other = run(QStringList(kept).replaceInStrings("alexnet", "resnet50"));
     QCOMPARE(other.status, 3);
     QVERIFY2(other.err.contains("holds the scores of another search: its network is alexnet, not resnet50"), other.err);
@@ -1277,13 +1290,19 @@ void TestCli::compareJson() {
     QCOMPARE(cases[2]["network"].toString() + ' ' + cases[2]["machine"].toString(), QString("resnet50 4x-v100-pcie"));
 
     const QJsonObject alexnet = cases[0].toObject();
-    QCOMPARE(alexnet.keys(), sorted({"network", "machine", "one_device_s", "best_known_s", "algorithms", "tests"}));
+    QCOMPARE(alexnet.keys(),
+             sorted({"network", "machine", "one_device_s", "best_known_s", "algorithms", "tests", "lower_bound_s", "bound"}));
+    const double bound_s = alexnet["lower_bound_s"].toDouble();
+    QCOMPARE(
+        bound_s,
+        object_of({"bound", "alexnet", "--machine", "4x-v100-pcie", "--batches", "4", "--in-flight", "4"})["lower_bound_s"].toDouble());
     const QJsonArray algorithms = alexnet["algorithms"].toArray();
     QCOMPARE(algorithms.size(), 3);
     double best_s = std::numeric_limits<double>::infinity();
     for (const QJsonValue& algorithm : algorithms) {
         QCOMPARE(algorithm.toObject().keys(), sorted({"algorithm", "options", "mean_s", "deviation_s", "half_width_95_s", "best_s",
-                                                      "fitting", "near", "half_near", "speedup", "runs"}));
+                                                      "fitting", "near", "half_near", "speedup", "runs", "gap"}));
+        QVERIFY(std::abs(algorithm["gap"].toDouble() - (algorithm["best_s"].toDouble() / bound_s - 1)) < 1e-12);
         const QJsonArray runs = algorithm["runs"].toArray();
         QCOMPARE(runs.size(), 3);
         double sum_s = 0;
@@ -1368,6 +1387,15 @@ void TestCli::codesignLeavesNoOldDesigns() {
     for (const char* kind : {".machine.json", ".placement.json"}) QVERIFY(QFile::copy(folder + "/design-1" + kind, next + kind));
     QCOMPARE(run(arguments).status, 0);
     QCOMPARE(QDir(folder).entryList(QDir::Files), files);
+    // How far from optimal each can be, on its own machine.
+    const QJsonArray front = object_of(arguments)["front"].toArray();
+    QCOMPARE(front.size(), files.size() / 2);
+    for (int i = 0; i < front.size(); ++i) {
+        const double bound_s = front[i]["lower_bound_s"].toDouble();
+        QVERIFY(bound_s > 0 && bound_s <= front[i]["step_time_s"].toDouble());
+        const QString machine = folder + "/design-" + QString::number(i + 1) + ".machine.json";
+        QCOMPARE(object_of({"bound", "alexnet", "--machine", machine})["lower_bound_s"].toDouble(), bound_s);
+    }
 }
 
 void TestCli::compareTables() {
@@ -1380,7 +1408,9 @@ void TestCli::compareTables() {
     const QByteArrayList lines = lines_of(content_of(csv));
     QCOMPARE(lines.size(), 5);
     QCOMPARE(lines[0], QByteArray("network,machine,algorithm,seed,score_s,step_time_s,fits,evaluations,simulations,wall_s,"
-                                  "evaluations_to_near,seconds_to_near"));
+                                  "evaluations_to_near,seconds_to_near,lower_bound_s"));
+    QVERIFY2(result.out.contains(", bound 4.00 ms (critical-path)\n") && result.out.contains("above bound\n"), result.out);
+    QVERIFY2(result.out.contains("  50 %\n"), result.out);  // 6 ms on one device
     const QByteArray begin = '"' + network.toUtf8() + "\"," + path("pair.json").toUtf8() + ',';
     QVERIFY2(lines[2].startsWith(begin) && lines[4].startsWith(begin), lines[2] + lines[4]);
     const QByteArrayList single = lines[2].mid(begin.size()).split(','), expert = lines[4].mid(begin.size()).split(',');
@@ -1390,7 +1420,7 @@ void TestCli::compareTables() {
     QCOMPARE(single[8], QByteArray("1"));
     QCOMPARE(expert.mid(0, 2) + expert.mid(4, 3), (QByteArrayList{"expert", "2", "true", "1", "1"}));
     QCOMPARE(expert[2].toDouble(), 0.008);
-    QCOMPARE(expert.mid(8), (QByteArrayList{"", ""}));
+    QCOMPARE(expert.mid(8), (QByteArrayList{"", "", "0.004"}));
     const QByteArrayList points = lines_of(content_of(curves));
     QCOMPARE(points[0], QByteArray("network,machine,algorithm,seed,evaluations,seconds,best_s,mean_s"));
     QVERIFY2(points[1].startsWith(begin + "single-device,1,1,"), points[1]);
@@ -1646,6 +1676,24 @@ void TestCli::boundOfWhatDoesNotFit() {
     const QJsonObject search =
         object_of(QStringList{"optimize"} + bound.mid(1) + QStringList{"--algorithm", "random", "--evaluations", "9"}, 4);
     QVERIFY(search["lower_bound_s"].isNull());
+    QVERIFY(search["best"].isNull() && search["placement"].isNull());
+    QCOMPARE(search["evaluations"].toInt(-1), 0);
+
+    // No search is begun; what is missing is told, and what helps.
+    const QStringList endless =
+        QStringList{"optimize"} + bound.mid(1) + QStringList{"--algorithm", "random", "--evaluations", "1000000000000"};
+    const auto told = [&](const QStringList& more) {
+        const Result result = run(endless + more);
+        return result.status == 4 && result.out.isEmpty() ? result.err : "status " + QByteArray::number(result.status) + result.out;
+    };
+    const QByteArray reason = "placewright-cli: no placement of layer on pair fits the memory: the parameters of ";
+    QVERIFY2(told({}).startsWith(reason) && told({}).contains("8.00 MB") && told({}).contains("has most memory, 1.00 MB"), told({}));
+    QVERIFY2(told({}).endsWith(". It takes a machine with more memory, or --optimizer sgd\n"), told({}));
+    QVERIFY2(told({"--optimizer", "sgd", "--group", "scope"}).endsWith("more memory, or --group none\n"), told({"--optimizer", "sgd"}));
+    // Nothing is left of it.
+    const QString scores = path("pointless.jsonl");
+    told({"--scores", scores});
+    QVERIFY(!QFile::exists(scores));
 }
 
 void TestCli::families() {

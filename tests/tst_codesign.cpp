@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <fstream>
+#include <limits>
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -143,6 +144,72 @@ private Q_SLOTS:
         QCOMPARE(few.designs, std::uint64_t{20});
         QVERIFY(few.front.size() >= 2);
         for (const DesignPoint& point : few.front) QCOMPARE(simulated(point), point.score.step_time_s);
+    }
+
+    /// Every machine that the budget buys, every placement on it: what the front is, whoever looks for it. Evolution comes to the same
+    /// front with two thirds of the machines.
+    void evolution_finds_the_front_of_all_placements_on_all_machines() {
+        CodesignTask task = small_task(100);
+        task.graph = std::make_shared<const Graph>(test::fork_join(3, 2e9, 500'000, Training::none));
+        // Tries all placements, so that it does not matter which machine another one was changed from.
+        task.algorithm = find_algorithm("linear-search");
+        task.options = {{"allow_cpu", true}};
+        task.evaluations = 100'000;
+
+        std::vector<std::pair<double, double>> all;  // price, least step time
+        for (const std::vector<std::size_t>& accelerators :
+             {std::vector<std::size_t>{}, {0}, {1}, {0, 0}, {0, 1}, {1, 1}, {0, 0, 0}, {0, 0, 1}, {0, 1, 1}, {1, 1, 1}}) {
+            for (std::size_t link = 0; link < (accelerators.empty() ? 1 : 2); ++link) {
+                for (std::size_t fabric = 0; fabric < (accelerators.size() > 1 ? 3 : 1); ++fabric) {
+                    const Design design{0, link, fabric, accelerators};
+                    const double price = price_of(design, task.catalogue);
+                    if (price > task.budget) continue;
+                    const auto problem = make_problem(task.graph, std::make_shared<const Machine>(build_machine(design, task.catalogue)));
+                    Simulator simulator(problem);
+                    double least_s = std::numeric_limits<double>::infinity();
+                    Placement placement(problem->groups, 0);
+                    for (std::size_t gene = 0; gene < placement.size();) {
+                        least_s = std::min(least_s, simulator.run(placement).step_time_s);
+                        for (gene = 0; gene < placement.size() && ++placement[gene] == problem->devices;) placement[gene++] = 0;
+                    }
+                    all.emplace_back(price, least_s);
+                }
+            }
+        }
+        std::ranges::sort(all);
+        std::vector<std::pair<double, double>> expected;
+        for (const auto& point : all) {
+            if (expected.empty() || point.second < expected.back().second) expected.push_back(point);
+        }
+        QVERIFY(expected.size() >= 3);
+
+        const auto front_of = [](const CodesignResult& result) {
+            std::vector<std::pair<double, double>> front;
+            for (const DesignPoint& point : result.front) front.emplace_back(point.price, point.score.step_time_s);
+            return front;
+        };
+        task.designs = all.size();
+        const CodesignResult whole = codesign(task);
+        QVERIFY(whole.all);
+        QCOMPARE(whole.designs, std::uint64_t{all.size()});
+        QCOMPARE(front_of(whole), expected);
+        // Of all machines but one no more than that one can be missing.
+        task.designs = all.size() - 1;
+        int complete = 0;
+        for (task.seed = 1; task.seed <= 5; ++task.seed) {
+            const CodesignResult evolved = codesign(task);
+            QVERIFY(!evolved.all);
+            QCOMPARE(evolved.designs, task.designs);
+            const auto front = front_of(evolved);
+            for (std::size_t i = 1; i < front.size(); ++i)
+                QVERIFY(front[i].first > front[i - 1].first && front[i].second < front[i - 1].second);
+            for (const auto& point : front) QVERIFY(std::ranges::find(all, point) != all.end());
+            const auto missing =
+                std::ranges::count_if(expected, [&](const auto& point) { return std::ranges::find(front, point) == front.end(); });
+            QVERIFY(missing <= 1);
+            if (front == expected) ++complete;
+        }
+        QVERIFY(complete >= 3);
     }
 
     void threads_change_nothing() {

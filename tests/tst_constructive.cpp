@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <functional>
 #include <limits>
 #include <map>
@@ -102,6 +103,54 @@ ProblemPtr published_heft_problem() {
     ProblemOptions options;
     options.cost.model = find_cost_model("measured");
     return test::problem(builder.build(), measured_machine(3), options);
+}
+
+/// Ops with their inputs on measured_machine, where devices[i] has memory_bytes[i] and each pair of devices a channel a direction.
+ProblemPtr measured_problem(const std::vector<std::pair<Op, std::vector<std::string>>>& ops, const std::vector<double>& memory_bytes) {
+    GraphBuilder builder("by hand", 1, Training::none);
+    for (const auto& [op, inputs] : ops) builder.add(op, inputs);
+    const Machine machine = measured_machine(memory_bytes.size());
+    std::vector<Device> devices(machine.devices().begin(), machine.devices().end());
+    for (std::size_t i = 0; i < devices.size(); ++i) devices[i].memory_bytes = memory_bytes[i];
+    ProblemOptions options;
+    options.cost.model = find_cost_model("measured");
+    return test::problem(builder.build(),
+                         Machine("by hand", devices, {machine.channels().begin(), machine.channels().end()},
+                                 {machine.routes().begin(), machine.routes().end()}),
+                         options);
+}
+
+Op with_parameters(Op op, std::int64_t bytes) {
+    op.parameter_bytes = bytes;
+    return op;
+}
+
+Op only_on(Op op, const char* device) {
+    op.devices = {device};
+    return op;
+}
+
+/// What a list scheduler has in mind, op by op: "a on 0 at 2, b on 1 at 0".
+std::string schedule_text(const Problem& problem, const ListSchedule& schedule) {
+    std::string text;
+    for (OpId op = 0; op < problem.ops; ++op) {
+        std::array<char, 64> line{};
+        std::snprintf(line.data(), line.size(), "%s%s on %d at %g", op > 0 ? ", " : "", problem.graph->op(op).name.c_str(),
+                      int{schedule.placement[problem.grouping.group_of[op]]}, schedule.start_s[op]);
+        text += line.data();
+    }
+    return text;
+}
+
+/// Two equal devices; a: 2 s, its output takes 1 s across; b: 3 s and 1.5 s; c reads a: 4 s, 1 s; d reads a and b: 2 s, 1 s; e reads c
+/// and d: 1 s. Upward ranks: e 1, d 2 + 1 + 1 = 4, c 4 + 1 + 1 = 6, b 3 + 1.5 + 4 = 8.5, a 2 + 1 + 6 = 9.
+ProblemPtr hand_worked(double first_bytes) {
+    return measured_problem({{with_parameters(measured("a", {2, 2}, {1}), 60), {}},
+                             {measured("b", {3, 3}, {1.5}), {}},
+                             {with_parameters(measured("c", {4, 4}, {1}), 60), {"a"}},
+                             {measured("d", {2, 2}, {1}), {"a", "b"}},
+                             {measured("e", {1, 1}, {0}), {"c", "d"}}},
+                            {first_bytes, 1000});
 }
 
 DeviceId device_of(const Problem& problem, const Placement& placement, const std::string& op) {
@@ -273,8 +322,76 @@ private Q_SLOTS:
         QCOMPARE(only_proposal("heft", problem, {{"link_contention", false}}), schedule.placement);
     }
 
-    /// A long op, a short one and one that fits into the gap before the short one's reader.
-    void heft_inserts_into_gaps() {
+    /// "late" may only be on gpu:1, where it waits until 4 for what "early" on gpu:0 sends. It has its turn first (upward ranks: early
+    /// 1 + 3 + 2.5, late 2.5, filler 2), so that the filler can only go into the gap before it or behind it.
+    void heft_fills_gaps_if_it_may() {
+        const ProblemPtr problem = measured_problem({{only_on(measured("early", {1, 1}, {3}), "gpu:0"), {}},
+                                                     {only_on(measured("late", {2.5, 2.5}, {0}), "gpu:1"), {"early"}},
+                                                     {only_on(measured("filler", {2, 2}, {0}), "gpu:1"), {}}},
+                                                    {1e9, 1e9});
+        const DeviceChoices choices(problem, false);
+        HeftOptions options;
+        const ListSchedule gaps = heft(choices, options);
+        QCOMPARE(schedule_text(*problem, gaps), std::string("early on 0 at 0, late on 1 at 4, filler on 1 at 0"));
+        QCOMPARE(gaps.makespan_s, 6.5);
+        options.insertion = false;
+        const ListSchedule behind = heft(choices, options);
+        QCOMPARE(schedule_text(*problem, behind), std::string("early on 0 at 0, late on 1 at 4, filler on 1 at 6.5"));
+        QCOMPARE(behind.makespan_s, 8.5);
+    }
+
+    /// The op with the larger rank takes the fast gpu:0 first. x takes 2 s there, 10 s on gpu:1, y as long on both.
+    void heft_ranks_by_the_time_that_is_asked_for() {
+        const auto schedule = [](double y_s, const char* rank) {
+            const ProblemPtr problem =
+                measured_problem({{measured("x", {2, 10}, {0}), {}}, {measured("y", {y_s, y_s}, {0}), {}}}, {1e9, 1e9});
+            HeftOptions options;
+            options.rank = rank;
+            return schedule_text(*problem, heft(DeviceChoices(problem, false), options));
+        };
+        // y takes 5 s: x is before y by the mean (6) and the worst (10), not by the best (2). Then x waits: 5 + 2 < 10.
+        QCOMPARE(schedule(5, "mean"), std::string("x on 0 at 0, y on 1 at 0"));
+        QCOMPARE(schedule(5, "worst"), std::string("x on 0 at 0, y on 1 at 0"));
+        QCOMPARE(schedule(5, "best"), std::string("x on 0 at 5, y on 0 at 0"));
+        // y takes 7 s: by the mean it is first, too.
+        QCOMPARE(schedule(7, "mean"), std::string("x on 0 at 7, y on 0 at 0"));
+        QCOMPARE(schedule(7, "worst"), std::string("x on 0 at 0, y on 1 at 0"));
+    }
+
+    /// Two outputs of 3 s cross from gpu:0 to gpu:1, from 1 and from 2 on: the second waits for the first if it is minded.
+    void heft_minds_channels_if_it_shall() {
+        const ProblemPtr problem = measured_problem({{only_on(measured("s1", {1, 1}, {3}), "gpu:0"), {}},
+                                                     {only_on(measured("s2", {1, 1}, {3}), "gpu:0"), {}},
+                                                     {only_on(measured("r1", {2, 2}, {0}), "gpu:1"), {"s1"}},
+                                                     {only_on(measured("r2", {1, 1}, {0}), "gpu:1"), {"s2"}}},
+                                                    {1e9, 1e9});
+        const DeviceChoices choices(problem, false);
+        HeftOptions options;
+        QCOMPARE(schedule_text(*problem, heft(choices, options)), std::string("s1 on 0 at 0, s2 on 0 at 1, r1 on 1 at 4, r2 on 1 at 7"));
+        options.link_contention = false;
+        QCOMPARE(schedule_text(*problem, heft(choices, options)), std::string("s1 on 0 at 0, s2 on 0 at 1, r1 on 1 at 4, r2 on 1 at 6"));
+    }
+
+    /// Both had best be on gpu:0, which has memory for one.
+    void heft_minds_memory_if_it_shall() {
+        const ProblemPtr problem = measured_problem(
+            {{with_parameters(measured("x", {1, 10}, {0}), 60), {}}, {with_parameters(measured("y", {1, 10}, {0}), 60), {}}}, {100, 1000});
+        const DeviceChoices choices(problem, false);
+        HeftOptions options;
+        QCOMPARE(schedule_text(*problem, heft(choices, options)), std::string("x on 0 at 0, y on 1 at 0"));
+        options.memory_filter = false;
+        QCOMPARE(schedule_text(*problem, heft(choices, options)), std::string("x on 0 at 0, y on 0 at 1"));
+        options = {};
+        QCOMPARE(schedule_text(*problem, heft(choices, options, 0.5)),
+                 std::string("x on 1 at 0, y on 1 at 10"));  // half of gpu:0 holds neither
+        // A second attempt gives less out: 0.9 of 62 bytes hold no op of 60.
+        const ProblemPtr tight = measured_problem({{with_parameters(measured("x", {1, 10}, {0}), 60), {}}}, {62, 1000});
+        QCOMPARE(proposals("heft", tight, {}, false), (std::vector<Placement>{{0}, {1}}));
+        QCOMPARE(proposals("heft", tight, {{"attempts", std::int64_t{1}}}, false), (std::vector<Placement>{{0}}));
+    }
+
+    /// Nothing goes behind what is later on a device without insertion.
+    void heft_without_insertion_has_no_overlaps() {
         const ProblemPtr problem = published_heft_problem();
         const DeviceChoices choices(problem, false);
         HeftOptions options;
@@ -322,6 +439,44 @@ private Q_SLOTS:
                 QVERIFY(schedule.end_s[op] <= schedule.makespan_s);
             }
         }
+    }
+
+    void m_etf_finds_the_schedule_worked_out_by_hand() {
+        // At 0 a (rank 9) is before b (8.5) and takes gpu:0, b gpu:1 at 0. c can start at 2 on gpu:0 (on gpu:1 at 3, with the transfer and
+        // behind b). d can start at 3 on gpu:1 (a is there at 3; on gpu:0 behind c at 6). e on gpu:0 at max(6, 5 + 1), on gpu:1 at 6 + 1.
+        const ProblemPtr problem = hand_worked(1000);
+        const ListSchedule schedule = earliest_task_first(DeviceChoices(problem, false), {}, {});
+        QCOMPARE(schedule_text(*problem, schedule), std::string("a on 0 at 0, b on 1 at 0, c on 0 at 2, d on 1 at 3, e on 0 at 6"));
+        QCOMPARE(schedule.makespan_s, 7.0);
+        QCOMPARE(only_proposal("m-etf", problem), schedule.placement);
+    }
+
+    void m_etf_finds_the_schedule_within_the_memory() {
+        // gpu:0 has 100 bytes, a and c have 60 of parameters each: either would fit, but a is there first. c goes to gpu:1 at 3, before d
+        // by its rank. d can then start at 4.5 on gpu:0 (b is there), on gpu:1 only at 7. e on gpu:1 at 6.5 + 1, on gpu:0 at 7 + 1.
+        const ProblemPtr problem = hand_worked(100);
+        const DeviceChoices choices(problem, false);
+        const ListSchedule schedule = earliest_task_first(choices, {}, {});
+        QCOMPARE(schedule_text(*problem, schedule), std::string("a on 0 at 0, b on 1 at 0, c on 1 at 3, d on 0 at 4.5, e on 1 at 7.5"));
+        QCOMPARE(schedule.makespan_s, 8.5);
+        QCOMPARE(only_proposal("m-etf", problem), schedule.placement);
+        EarliestTaskOptions unfiltered;
+        unfiltered.memory_filter = false;
+        QCOMPARE(schedule_text(*problem, earliest_task_first(choices, unfiltered, {})),
+                 std::string("a on 0 at 0, b on 1 at 0, c on 0 at 2, d on 1 at 3, e on 0 at 6"));
+        // 58 bytes hold neither: a goes to gpu:1, where nothing is slower, and b is first on gpu:0.
+        QCOMPARE(device_of(*problem, earliest_task_first(choices, {}, {}, 0.58).placement, "a"), DeviceId{1});
+    }
+
+    /// x takes 4 s on gpu:0, 8 s on gpu:1; y 1 s and 3 s. By the start both begin at once, x (rank 6) where it is fast; by the end y ends
+    /// soonest on gpu:0, and x sooner behind it (5) than on gpu:1 (8).
+    void m_etf_takes_what_starts_or_ends_first() {
+        const ProblemPtr problem = measured_problem({{measured("x", {4, 8}, {0}), {}}, {measured("y", {1, 3}, {0}), {}}}, {1e9, 1e9});
+        const DeviceChoices choices(problem, false);
+        QCOMPARE(schedule_text(*problem, earliest_task_first(choices, {}, {})), std::string("x on 0 at 0, y on 1 at 0"));
+        EarliestTaskOptions finish;
+        finish.earliest = "finish";
+        QCOMPARE(schedule_text(*problem, earliest_task_first(choices, finish, {})), std::string("x on 0 at 1, y on 0 at 0"));
     }
 
     /// A fork of two whose favourite is the child behind the longer transfer, by every rule.

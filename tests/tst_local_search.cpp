@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -139,6 +140,26 @@ double acceptance(const std::string& id, const OptionValues& values, double rise
         if (*optimizer->base() == neighbour) ++accepted;
     }
     return static_cast<double>(accepted) / trials;
+}
+
+/// Where particles are, iteration by iteration: one op on one of 41 devices, best on device `target`. [iteration][particle]
+std::vector<std::vector<int>> flights(OptionValues values, int target, int iterations) {
+    const ProblemPtr problem = test::problem(test::chain(1), test::uniform_machine(41));
+    values.insert({{"swarm_size", whole(60)}, {"patience", whole(0)}, {"include_trivial_solutions", false}});
+    const auto optimizer = make("particle-swarm", problem, values);
+    std::vector<std::vector<int>> places;
+    for (int iteration = 0; iteration < iterations; ++iteration) {
+        const auto batch = optimizer->ask(1000);
+        std::vector<Score> scores;
+        places.emplace_back();
+        for (const Placement& placement : batch) {
+            places.back().push_back(placement[0]);
+            const double score_s = 1 + std::abs(int{placement[0]} - target);
+            scores.push_back({score_s, score_s, true});
+        }
+        optimizer->tell(scores);
+    }
+    return places;
 }
 
 }  // namespace
@@ -351,6 +372,71 @@ private Q_SLOTS:
         QVERIFY(std::abs(acceptance("mcmc", usual, 0.01) - std::exp(-1)) < 0.032);
     }
 
+    /// Exprimo's own annealing: T = 40 ms * 0.95^t, a rise of d is accepted with 1 / (1 + exp(d / T)).
+    void chances_after_so_many_steps_are_those_of_exprimos_schedule() {
+        const ProblemPtr problem = test::problem(test::chain(9), test::uniform_machine(3));
+        constexpr int kTrials = 3000;
+        for (const int step : {0, 10, 25}) {
+            int accepted = 0;
+            for (int seed = 1; seed <= kTrials; ++seed) {
+                const auto optimizer = make("simulated-annealing", problem,
+                                            {{"acceptance", text("logistic")},
+                                             {"start_temperature_ms", 40.0},
+                                             {"decay", 0.95},
+                                             {"block_moves", 0.0},
+                                             {"start", text("single-device")}},
+                                            static_cast<std::uint64_t>(seed));
+                optimizer->ask(1);
+                optimizer->tell(std::vector<Score>{{1, 1, true}});
+                for (int before = 0; before < step; ++before) {
+                    optimizer->ask(1);
+                    optimizer->tell(std::vector<Score>{{1e9, 1e9, true}});  // never accepted
+                }
+                const Placement neighbour = optimizer->ask(1).front();
+                optimizer->tell(std::vector<Score>{{1.02, 1.02, true}});
+                if (*optimizer->base() == neighbour) ++accepted;
+            }
+            const double temperature_ms = 40 * std::pow(0.95, step), expected = 1 / (1 + std::exp(20 / temperature_ms));
+            // Four standard deviations of 3000 trials.
+            QVERIFY2(std::abs(accepted / double{kTrials} - expected) < 0.037,
+                     qPrintable(QString("step %1: %2 of %3, expected %4").arg(step).arg(accepted).arg(kTrials).arg(expected)));
+        }
+    }
+
+    /// scipy's dual_annealing: at step t = 1, 2, ... T = T_1 (2^(q_v - 1) - 1) / ((1 + t)^(q_v - 1) - 1), and a rise of d ms is accepted
+    /// with [1 - (1 - q_a) d t / T]^(1 / (1 - q_a)). Each step has 2 n visits.
+    void chances_after_so_many_steps_are_those_of_dual_annealing() {
+        const ProblemPtr problem = test::problem(test::chain(2), test::uniform_machine(4));
+        constexpr int kTrials = 3000;
+        constexpr double kRise_ms = 20;
+        for (const int step : {1, 5, 7, 8}) {
+            int accepted = 0, moved = 0;
+            for (int seed = 1; seed <= kTrials; ++seed) {
+                const auto optimizer = make("simulated-annealing", problem,
+                                            {{"method", text("generalized")}, {"acceptance_q", -1.0}, {"start", text("single-device")}},
+                                            static_cast<std::uint64_t>(seed));
+                optimizer->ask(1);
+                optimizer->tell(std::vector<Score>{{1, 1, true}});
+                // Four visits a step; the last two, of one op each, are those that have a base.
+                for (int visit = 0; visit < 4 * (step - 1) + 2; ++visit) {
+                    optimizer->ask(1);
+                    optimizer->tell(std::vector<Score>{{1e9, 1e9, true}});
+                }
+                const Placement visited = optimizer->ask(1).front();
+                if (visited == *optimizer->base()) continue;
+                ++moved;
+                optimizer->tell(std::vector<Score>{{1 + kRise_ms / 1000, 1 + kRise_ms / 1000, true}});
+                if (*optimizer->base() == visited) ++accepted;
+            }
+            QVERIFY(moved > kTrials / 2);
+            const double temperature_ms = 5230 * (std::pow(2, 1.62) - 1) / (std::pow(1 + step, 1.62) - 1);
+            const double bracket = 1 - 2 * kRise_ms * step / temperature_ms;
+            const double expected = bracket > 0 ? std::sqrt(bracket) : 0;
+            QVERIFY2(std::abs(accepted / double(moved) - expected) < (expected > 0 ? 0.05 : 1e-9),
+                     qPrintable(QString("step %1: %2 of %3, expected %4").arg(step).arg(accepted).arg(moved).arg(expected)));
+        }
+    }
+
     void temperature_falls_by_the_decay() {
         const ProblemPtr problem = test::problem(test::chain(9), test::uniform_machine(3));
         const OptionValues values{{"start_temperature_ms", 1e9},
@@ -522,6 +608,70 @@ private Q_SLOTS:
             optimizer->tell(scores);
         }
         QVERIFY(last < first / 3);
+    }
+
+    void a_particle_keeps_its_inertia_of_its_velocity() {
+        for (const double inertia : {0.0, 0.5, 1.0}) {
+            const auto places =
+                flights({{"inertia", inertia}, {"personal_weight", 0.0}, {"swarm_weight", 0.0}, {"largest_step", 0.3}}, 20, 4);
+            int free = 0;
+            for (std::size_t particle = 0; particle < places[0].size(); ++particle) {
+                const int first = places[1][particle] - places[0][particle], second = places[2][particle] - places[1][particle],
+                          third = places[3][particle] - places[2][particle];
+                // At the ends of the range it is held; 0.3 of a range of 40 is the longest step; places are rounded, by a half at each end.
+                QVERIFY(std::abs(first) <= 12 * inertia + 1);
+                if (std::ranges::any_of(places, [&](const auto& now) { return now[particle] == 0 || now[particle] == 40; })) continue;
+                ++free;
+                QVERIFY(std::abs(second - inertia * first) <= 1 + inertia);
+                QVERIFY(std::abs(third - inertia * second) <= 1 + inertia);
+                if (inertia == 0) QVERIFY(first == 0 && second == 0 && third == 0);
+            }
+            QVERIFY(free > 10);
+            if (inertia == 0) continue;
+            QVERIFY(places[1] != places[0]);
+        }
+    }
+
+    void a_swarm_pulls_by_its_weight_and_no_further_than_a_step() {
+        // Each is alone at its own best place: without the swarm nothing pulls.
+        const auto alone = flights({{"inertia", 0.0}, {"personal_weight", 2.0}, {"swarm_weight", 0.0}}, 20, 3);
+        QCOMPARE(alone[1], alone[0]);
+        QCOMPARE(alone[2], alone[0]);
+        // A pull of at most 1 never goes beyond the best place, and of half that in the mean.
+        const auto together = flights({{"inertia", 0.0}, {"personal_weight", 0.0}, {"swarm_weight", 1.0}, {"largest_step", 1.0}}, 20, 2);
+        const int best = *std::ranges::min_element(together[0], {}, [](int place) { return std::abs(place - 20); });
+        double before = 0, after = 0;
+        for (std::size_t particle = 0; particle < together[0].size(); ++particle) {
+            const int from = together[0][particle] - best, to = together[1][particle] - best;
+            QVERIFY(std::abs(to) <= std::abs(from) + 1);
+            QVERIFY(from >= 0 ? to >= -1 : to <= 1);
+            before += std::abs(from);
+            after += std::abs(to);
+        }
+        QVERIFY2(std::abs(after / before - 0.5) < 0.15, qPrintable(QString::number(after / before)));
+        const auto slow = flights({{"inertia", 0.0}, {"personal_weight", 0.0}, {"swarm_weight", 10.0}, {"largest_step", 0.1}}, 20, 2);
+        int longest = 0;
+        for (std::size_t particle = 0; particle < slow[0].size(); ++particle)
+            longest = std::max(longest, std::abs(slow[1][particle] - slow[0][particle]));
+        QVERIFY(longest >= 3 && longest <= 5);  // a tenth of 40, rounded at both ends
+    }
+
+    /// A placement that no other of the 3^7 is faster than, on its own from random particles.
+    void swarm_finds_the_optimum_of_a_small_case() {
+        for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+            const ProblemPtr problem = tiny(seed);
+            double least_s = std::numeric_limits<double>::infinity();
+            Placement placement(problem->groups, 0);
+            while (true) {
+                least_s = std::min(least_s, score_of(problem, placement).seconds);
+                std::size_t gene = 0;
+                while (gene < placement.size() && ++placement[gene] == problem->devices) placement[gene++] = 0;
+                if (gene == placement.size()) break;
+            }
+            const auto optimizer = make("particle-swarm", problem, {{"include_trivial_solutions", false}, {"patience", whole(15)}}, seed);
+            PlainEvaluator evaluator(problem);
+            QCOMPARE(run_search(*optimizer, evaluator, {6'000}).progress.best.seconds, least_s);
+        }
     }
 
     void depth_first_order_keeps_branches_together() {

@@ -2,6 +2,7 @@
 // Searches that are cut off and go on from their scores, and the file that keeps these.
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <set>
 #include <stop_token>
 
@@ -18,9 +19,9 @@ using namespace placewright;
 
 namespace {
 
-const ScoreFile::Conditions kConditions{{"network", "net"}, {"machine", "box"}};
+const ScoreConditions kConditions{{"network", "net"}, {"machine", "box"}};
 
-std::string error_of(const Path& file, const ScoreFile::Conditions& conditions = kConditions) {
+std::string error_of(const Path& file, const ScoreConditions& conditions = kConditions) {
     try {
         const ScoreFile scores(file, conditions);
     } catch (const InputError& error) {
@@ -108,6 +109,72 @@ private Q_SLOTS:
             }
             QCOMPARE(ScoreFile(file(), kConditions).scores().size(), expected + 1);
         }
+    }
+
+    void the_search_that_began_it_comes_back() {
+        QVERIFY(!read_saved_search(file(), kConditions));
+        const SavedSearch search{
+            "genetic",
+            {{"population_size", std::int64_t{8}}, {"mutation_rate", 1.0}, {"allow_cpu", true}, {"crossover", std::string("two-point")}},
+            std::numeric_limits<std::uint64_t>::max(),
+            600,
+            {{0, 1, 65535}, {}}};
+        const RecordedScore one{{1, 2}, {0.5, 0.5, true}}, two{{3, 4}, {0.25, 0.25, true}};
+        ScoreFile(file(), kConditions, search).append(std::vector{one});
+        QVERIFY(read_saved_search(file(), kConditions) == search);
+        // Whoever goes on with it does not make it another search.
+        ScoreFile(file(), kConditions, SavedSearch{"random"}).append(std::vector{two});
+        const ScoreContent content = read_scores(file(), kConditions);
+        QVERIFY(content.search == search);
+        QVERIFY((content.scores == std::vector{one, two}));
+        QVERIFY(is_score_file(file()));
+
+        // All at once it is the same file.
+        const std::string grown = content_of(file());
+        write_scores(file(), kConditions, search, std::vector{one, two});
+        QCOMPARE(content_of(file()), grown);
+        write_scores(file(), kConditions, {"auto"}, {});
+        QVERIFY(!read_saved_search(file(), kConditions)->evaluations);
+
+        // One that does not say is as good.
+        std::filesystem::remove(file());
+        ScoreFile(file(), kConditions).append(std::vector{one});
+        QVERIFY(!read_saved_search(file(), kConditions));
+        write(file(), "{}");
+        QVERIFY(!is_score_file(file()));
+    }
+
+    void a_search_is_checked() {
+        const auto refused = [&](const std::string& search, const char* reason) {
+            write(file(), R"({"format":"placewright.scores","version":1,"network":"net","machine":"box","search":)" + search + "}\n");
+            const std::string error = error_of(file());
+            QVERIFY2(error.starts_with(file().string() + ": ") && error.find(reason) != std::string::npos, error.c_str());
+        };
+        const std::string begin = R"({"algorithm":"random","options":)";
+        refused("1", "expected an object");
+        refused("{}", "algorithm");
+        refused(begin + R"([],"seed":"1","evaluations":1,"starts":[]})", "options");
+        refused(begin + R"({"a":null},"seed":"1","evaluations":1,"starts":[]})", "options");
+        refused(begin + R"({},"seed":1,"evaluations":1,"starts":[]})", "seed");
+        refused(begin + R"({},"seed":"1e3","evaluations":1,"starts":[]})", "seed is no whole number");
+        refused(begin + R"({},"seed":"1","evaluations":0,"starts":[]})", "evaluations");
+        refused(begin + R"({},"seed":"1","evaluations":1,"starts":[[0,70000]]})", "starts");
+        refused(begin + R"({},"seed":"1","evaluations":1,"starts":[0]})", "starts");
+    }
+
+    void no_more_is_kept_than_said() {
+        const auto problem = test::problem(test::chain(4, 1e9, 1'000'000, Training::implicit), test::uniform_machine(4));
+        std::vector<RecordedScore> kept;
+        const auto evaluator = recorded_evaluator(
+            simulation_evaluator(problem, {}, {}, 1), {},
+            [&](std::span<const RecordedScore> added) { kept.insert(kept.end(), added.begin(), added.end()); }, 2);
+        std::vector<Placement> placements;
+        for (DeviceId device = 0; device < 4; ++device) placements.push_back(single_device_placement(*problem, device));
+        std::vector<Score> scores(placements.size());
+        for (int round = 0; round < 2; ++round) QVERIFY(evaluator->evaluate(placements, scores, {}));
+        QCOMPARE(kept.size(), std::size_t{2});
+        QVERIFY((kept[1] == RecordedScore{key_of(placements[1]), scores[1]}));
+        for (const Score& score : scores) QVERIFY(score.fits && score.seconds > 0);  // what is not kept has a score all the same
     }
 
     void one_search_at_a_time() {

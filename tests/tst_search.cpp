@@ -11,6 +11,7 @@
 #include "core/search/evaluator.hpp"
 #include "core/search/options.hpp"
 #include "core/search/search.hpp"
+#include "core/search/threads.hpp"
 #include "tests/support/graphs.hpp"
 
 using namespace placewright;
@@ -258,6 +259,14 @@ private Q_SLOTS:
         QCOMPARE(type_name(sample_option("count")), "int");
         QCOMPARE(type_name(sample_option("rate")), "float");
         QCOMPARE(type_name(sample_option("type")), "choice");
+    }
+
+    void no_more_threads_than_cores() {
+        const unsigned cores = usable_threads(0);
+        QVERIFY(cores >= 1);
+        QCOMPARE(usable_threads(1), 1U);
+        QCOMPARE(usable_threads(cores), cores);
+        QCOMPARE(usable_threads(1'000'000), cores);
     }
 
     void evaluator_scores_as_the_simulator_data() {

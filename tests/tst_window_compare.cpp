@@ -131,6 +131,9 @@ private Q_SLOTS:
         QCOMPARE(rows[0]->text(0), QString::fromStdString(find_algorithm("random")->title));
         const auto all = compare->run()->cases().at(0)->compared.all_standings();
         QCOMPARE(rows[1]->text(1), QString::fromStdString(format_seconds(all[1].score_s.mean)));
+        const Job& compared = *compare->run()->cases().at(0)->job;
+        const double above = whole_percent(all[1].best_s / tightest_bound(compared).value_s - 1);
+        QCOMPARE(rows[1]->text(7), QStringLiteral("%1 %").arg(above, 0, 'f', 0));
         auto* plot = compare->findChild<StandingPlot*>()->plot();
         auto* bars = qobject_cast<QCPBars*>(plot->plottable(0));
         QVERIFY(bars != nullptr);

@@ -11,8 +11,13 @@
 #include <QDialogButtonBox>
 #include <QDockWidget>
 #include <QDoubleSpinBox>
+#include <QFileDialog>
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMenu>
+#include <QProcess>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSignalSpy>
@@ -22,6 +27,8 @@
 #include <QTimer>
 #include <QToolButton>
 
+#include "app/proof.hpp"
+#include "app/saved_search.hpp"
 #include "app/search_options_dialog.hpp"
 #include "core/algorithms.hpp"
 #include "tests/support/graphs.hpp"
@@ -378,6 +385,235 @@ private Q_SLOTS:
         QTest::keyClick(view, Qt::Key_Space);
         clickOptimize(shown);
         QTRY_COMPARE(rows(shown)[0].state, RunRow::State::cancelled);
+    }
+
+    // --- nothing to search for ---
+
+    /// Three ops with more parameters each than a device has memory.
+    QString tooLarge() const {
+        GraphBuilder builder("heavy", 1, Training::none);
+        for (int i = 0; i < 3; ++i) {
+            Op op;
+            op.name = "op" + std::to_string(i);
+            op.kind = "matmul";
+            op.parameter_bytes = 2'000'000'000'000;
+            Tensor output;
+            output.bytes = 1'000;
+            op.outputs = {output};
+            builder.add(op);
+        }
+        return m_place->write("heavy.json", builder.build());
+    }
+
+    void noSearchBeginsWhereNothingFits() {
+        Shown shown;
+        QVERIFY(shown.open(tooLarge(), m_machine));
+        QCOMPARE(statusText(shown, "Lower bound"), QString("no placement fits"));
+        shown.window.chooseEvaluations(kEndless);
+        clickOptimize(shown);
+        QVERIFY(rows(shown).empty());
+        QVERIFY(!running(shown));
+        for (const char* part : {"There is nothing to search for", "op0", "2.00 TB", "1.00 TB", "a machine with more memory"})
+            QVERIFY2(shown.message().contains(QLatin1String(part)), qPrintable(shown.message()));
+    }
+
+    void aSearchEndsOnceItIsProvenThatNothingFits() {
+        Shown shown;
+        RunRequest request;
+        request.algorithm = "random";
+        request.budget.evaluations = kEndless;
+        // Before the bound can be there.
+        connect(&shown.document, &Document::loadingChanged, &shown.window, [&] {
+            if (shown.document.isOpen() && !shown.document.bound() && shown.document.runs().empty()) shown.document.startSearch(request);
+        });
+        QVERIFY(shown.open(tooLarge(), m_machine));  // waits until no search runs
+        QCOMPARE(rows(shown).size(), std::size_t{1});
+        QCOMPARE(rows(shown)[0].state, RunRow::State::cancelled);
+        QVERIFY2(shown.message().contains("The search was ended") && shown.message().contains("op0"), qPrintable(shown.message()));
+    }
+
+    void aProofGoesOnBesideOtherWork() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        const auto problem = shown.document.problem();
+        const Goal& goal = goals().front();
+        const Bound quick = quick_bounds(*problem, goal).front();
+        const double infinity = std::numeric_limits<double>::infinity();
+        const Bound whole = Proof(problem, goal, {}, quick, infinity).end(90, {});
+        QCOMPARE(whole.name, std::string("branch-and-bound"));
+        QVERIFY(whole.value_s > 1.01 * quick.value_s);
+        // Without time, or after a stop, what is known still holds.
+        const Bound none = Proof(problem, goal, {}, quick, infinity).end(0, {});
+        QVERIFY(none.value_s >= quick.value_s && none.value_s <= whole.value_s);
+        std::stop_source stop;
+        stop.request_stop();
+        QVERIFY(Proof(problem, goal, {}, quick, infinity).end(1e6, stop.get_token()).value_s >= quick.value_s);
+        // The best is known: there is nothing to prove.
+        QCOMPARE(Proof(problem, goal, {}, quick, quick.value_s).end(1e6, {}).value_s, quick.value_s);
+    }
+
+    // --- saved searches ---
+
+    /// Answers the next dialog for a file.
+    void giveFile(const QString& file) {
+        auto* timer = new QTimer(this);
+        connect(timer, &QTimer::timeout, this, [timer, file] {
+            auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
+            if (dialog == nullptr) return;
+            timer->stop();
+            timer->deleteLater();
+            dialog->findChild<QLineEdit*>("fileNameEdit")->setText(file);
+            QMetaObject::invokeMethod(dialog, "accept");
+        });
+        timer->start(60);
+    }
+
+    void aSavedSearchGoesOnInAnotherWindow() {
+        const QString early = m_place->file("early.jsonl"), file = m_place->file("search.jsonl");
+        constexpr int kEvaluations = 60'000;
+        constexpr int kSeed = 5;
+        const auto prepare = [&](Shown& shown) {
+            QVERIFY(shown.open(m_wide, m_machine));
+            // What a search starts from is a part of it.
+            for (const char* name : {"branch2", "branch4", "branch5"}) shown.document.moveOps({shown.op(name)}, 1);
+            QVERIFY(shown.waitUntilIdle());
+            shown.window.chooseAlgorithm("genetic");
+            shown.window.chooseEvaluations(kEvaluations);
+            shown.window.chooseSeed(kSeed);
+        };
+        std::uint64_t saved = 0;
+        {
+            Shown shown;
+            prepare(shown);
+            QVERIFY(!shown.action("Save search")->isEnabled());
+            clickOptimize(shown);
+            QTRY_VERIFY_WITH_TIMEOUT(!rows(shown).empty() && rows(shown)[0].evaluations > 100, 10'000);
+            // As it stands while it runs, and once more when it is held.
+            giveFile(early);
+            pressInMenu(shown, shown.action("Save search"));
+            QTRY_VERIFY_WITH_TIMEOUT(shown.message().contains(early), 10'000);
+            QTest::keyClick(&shown.window, Qt::Key_F6);
+            QCOMPARE(rows(shown)[0].state, RunRow::State::paused);
+            const Job& job = shown.document.runs()[0]->job();
+            const std::size_t first = read_scores(early.toStdString(), score_conditions(job)).scores.size();
+            QVERIFY(first > 0);
+            QTest::qWait(200);  // what was under way has arrived
+            giveFile(file);
+            pressInMenu(shown, shown.action("Save search"));
+            QTRY_VERIFY_WITH_TIMEOUT(!shown.document.isSaving(), 10'000);
+            saved = rows(shown)[0].evaluations;
+            QVERIFY(saved < kEvaluations);
+            const ScoreContent content = read_scores(file.toStdString(), score_conditions(job));
+            QVERIFY(content.scores.size() >= first && content.scores.size() <= saved);
+            QCOMPARE(content.search->algorithm, std::string("genetic"));
+            QCOMPARE(content.search->evaluations, std::optional<std::uint64_t>(kEvaluations));
+            clickOptimize(shown);
+            QTRY_VERIFY_WITH_TIMEOUT(!running(shown), 10'000);
+        }
+        Shown uninterrupted;
+        prepare(uninterrupted);
+        clickOptimize(uninterrupted);
+        QVERIFY(uninterrupted.waitUntilIdle());
+        const SearchProgress expected = uninterrupted.document.runs()[0]->progress();
+
+        Shown fresh;
+        QVERIFY(fresh.open(m_wide, m_machine));
+        fresh.window.chooseAlgorithm("random");  // what the toolbar shows does not matter
+        giveFile(file);
+        pressInMenu(fresh, fresh.action("Resume a search"));
+        QTRY_VERIFY_WITH_TIMEOUT(!rows(fresh).empty(), 10'000);
+        QVERIFY2(fresh.message().contains("goes on with"), qPrintable(fresh.message()));
+        QVERIFY(fresh.waitUntilIdle());
+        const Run& run = *fresh.document.runs()[0];
+        QCOMPARE(run.state(), Run::State::finished);
+        QCOMPARE(run.progress().evaluations, expected.evaluations);
+        QCOMPARE(*run.progress().best_placement, *expected.best_placement);
+        QCOMPARE(run.progress().best, expected.best);
+        QCOMPARE(run.progress().curve->size(), expected.curve->size());
+        QVERIFY(run.progress().simulations < expected.simulations);  // what had been scored was not simulated again
+        QCOMPARE(fresh.stepTime(), run.progress().best.step_time_s);
+    }
+
+    void aSearchFromTheCommandLineGoesOn() {
+        const QString file = m_place->file("search.jsonl");
+        QProcess cli;
+        const auto optimize = [&](const QStringList& more) {
+            cli.start(PLACEWRIGHT_CLI, QStringList{"optimize", m_wide, "--machine", m_machine, "--json"} + more);
+            return cli.waitForFinished(60'000) && cli.exitCode() == 0 ? QJsonDocument::fromJson(cli.readAllStandardOutput()).object()
+                                                                      : QJsonObject();
+        };
+        const double cut_s =
+            optimize({"--algorithm", "map-elites", "--seed", "4", "--evaluations", "900", "--scores", file})["best"]["step_time_s"]
+                .toDouble();
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        QVERIFY(shown.dropFile(file));  // a file that is dropped is enough
+        QTRY_VERIFY_WITH_TIMEOUT(!rows(shown).empty(), 10'000);
+        QVERIFY(shown.waitUntilIdle());
+        const Run& run = *shown.document.runs()[0];
+        QCOMPARE(run.progress().evaluations, std::uint64_t{900});
+        QCOMPARE(run.progress().best.step_time_s, cut_s);
+        QCOMPARE(run.progress().simulations, std::uint64_t{0});
+        QCOMPARE(run.request().seed, std::uint64_t{4});
+
+        // And back, from a start that the command line does not know.
+        for (const char* name : {"branch2", "branch4", "branch5"}) shown.document.moveOps({shown.op(name)}, 1);
+        QVERIFY(shown.waitUntilIdle());
+        shown.window.chooseAlgorithm("hill-climbing");
+        shown.window.chooseEvaluations(300);
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+        const QString other = m_place->file("other.jsonl");
+        giveFile(other);
+        pressInMenu(shown, shown.action("Save search"));
+        QTRY_VERIFY_WITH_TIMEOUT(shown.message().contains(other), 10'000);
+        const QJsonObject again = optimize({"--scores", other});
+        QCOMPARE(again["algorithm"].toString(), QString("hill-climbing"));
+        QCOMPARE(again["evaluations"].toInt(), 300);
+        QCOMPARE(again["best"]["step_time_s"].toDouble(), shown.document.runs()[1]->progress().best.step_time_s);
+        QCOMPARE(again["simulations_per_s"].toDouble(), 0.0);
+    }
+
+    void aSearchOfSomethingElseIsRefused_data() {
+        QTest::addColumn<QString>("change");
+        QTest::addColumn<QString>("reason");
+        QTest::newRow("network") << "network"
+                                 << "Open the network fork-join first";
+        QTest::newRow("machine") << "machine"
+                                 << "what is simulated differs. Set batch size";
+        QTest::newRow("option") << "batches"
+                                << "its batches is 1, not 4. Set that in Run";
+        QTest::newRow("problem") << "inference"
+                                 << "Simulation";
+        QTest::newRow("algorithm") << "algorithm"
+                                   << "no algorithm \"wishing\"";
+        QTest::newRow("without a search") << "search"
+                                          << "does not say which search";
+    }
+    void aSearchOfSomethingElseIsRefused() {
+        QFETCH(QString, change);
+        QFETCH(QString, reason);
+        const QString file = m_place->file("search.jsonl");
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        const ScoreConditions conditions = score_conditions(shown.document.job());
+        if (change == "search") {
+            ScoreFile(file.toStdString(), conditions);
+        } else {
+            write_scores(file.toStdString(), conditions, {change == "algorithm" ? "wishing" : "genetic"}, {});
+        }
+        JobOptions options = shown.document.options();
+        if (change == "batches") options.simulation.batches = 4;
+        if (change == "inference") options.problem.cost.compute_efficiency = 0.5;
+        shown.document.setOptions(options);
+        if (change == "network") QVERIFY(shown.open(m_place->write("chain.json", test::chain(10))));
+        if (change == "machine") QVERIFY(shown.open(m_wide, m_place->write("two.json", test::uniform_machine(2))));
+        QVERIFY(shown.waitUntilIdle());
+        giveFile(file);
+        pressInMenu(shown, shown.action("Resume a search"));
+        QTRY_VERIFY_WITH_TIMEOUT(!shown.message().isEmpty(), 10'000);
+        QVERIFY2(shown.message().contains(file) && shown.message().contains(reason), qPrintable(shown.message()));
+        QVERIFY(rows(shown).empty());
     }
 
     void runsAreShownAndRemoved() {

@@ -5,14 +5,17 @@
 #include <chrono>
 #include <cmath>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
+#include "core/base/units.hpp"
 #include "core/bounds/block_latency_bounds.hpp"
 #include "core/bounds/max_load_bounds.hpp"
 #include "core/bounds/packing.hpp"
 #include "core/bounds/step_time_bounds.hpp"
 #include "core/sim/block_latency.hpp"
 #include "core/sim/max_load.hpp"
+#include "core/sim/memory_shortage.hpp"
 
 namespace placewright {
 namespace {
@@ -40,10 +43,21 @@ Bound packing_bound(double value_s) {
     return {"packing", value_s, "whole groups on devices by their work alone, transfers free (all ways to pack them, depth-first)"};
 }
 
+/// That not even parts of groups fit.
+Bound misfit_bound(const LoadModel& model) {
+    const double held_bytes = std::accumulate(model.group_bytes.begin(), model.group_bytes.end(), 0.0);
+    double offered_bytes = 0;
+    for (const LoadClass& one : model.classes) offered_bytes += one.count() * one.limit_bytes;
+    return {"average", kNoLimit,
+            "the ops hold " + format_bytes(held_bytes) + ", which can in no way be shared out between the " + format_bytes(offered_bytes) +
+                " of memory of the devices that they may be on (linear programme)"};
+}
+
 std::vector<Bound> max_load_bounds(const Problem& problem) {
     const LoadModel model = load_model(problem);
     const LeastLoads own = own_loads(model);
     const double average_s = balanced_load_s(model, own).value_or(0);
+    if (!std::isfinite(average_s)) return {misfit_bound(model)};
     std::size_t arcs = model.groups() + 1;
     for (const TensorBundle& bundle : model.bundles) arcs += 2 * bundle.readers.size() + 2;
     const LeastLoads cut = cut_loads(model, average_s, std::max<std::size_t>(kQuickArcs / arcs, 16));
@@ -174,6 +188,10 @@ std::vector<Bound> quick_bounds(const Problem& problem, const Goal& goal, const 
                                   : "no device can hold some op"});
     }
     std::ranges::stable_sort(bounds, std::ranges::greater{}, &Bound::value_s);
+    if (!goal.is_step_time() && !std::isfinite(bounds.front().value_s)) {
+        // A formula's bounds tell that nothing fits, but not why.
+        if (auto reason = memory_shortage(problem)) bounds.front().proof = *std::move(reason);
+    }
     return bounds;
 }
 

@@ -8,6 +8,7 @@
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
 #include "core/io/name_list.hpp"
+#include "core/io/option_json.hpp"
 #include "core/io/readers.hpp"
 
 namespace placewright {
@@ -151,10 +152,6 @@ JsonFile placement_file(const Path& path) {
     return {path, *std::move(text)};
 }
 
-Json option_json(const OptionValue& value) {
-    return std::visit([](const auto& plain) { return Json(plain); }, value);
-}
-
 /// Infinity has no JSON; a number that is not finite is left out.
 void add_finite(Json& object, const std::string& key, double value) {
     if (std::isfinite(value)) object[key] = json_number(value);
@@ -220,12 +217,10 @@ std::string placement_json(const Placement& placement, const Problem& problem, c
         root["predicted"] = std::move(predicted);
     }
     if (about.produced_by) {
-        Json options = Json::object();
-        for (const auto& [name, value] : about.produced_by->options) options[name] = option_json(value);
         root["produced_by"] = Json{{"algorithm", about.produced_by->algorithm},
                                    {"seed", about.produced_by->seed},
                                    {"evaluations", about.produced_by->evaluations},
-                                   {"options", std::move(options)}};
+                                   {"options", options_json(about.produced_by->options)}};
     }
     return file_text(root);
 }

@@ -13,6 +13,7 @@
 
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
+#include "core/io/option_json.hpp"
 #include "core/io/safetensors.hpp"
 
 namespace placewright {
@@ -112,19 +113,13 @@ private:
     std::unordered_set<std::string> used_;
 };
 
-Json json_of(const OptionValues& options) {
-    Json json = Json::object();
-    for (const auto& [name, value] : options) std::visit([&](const auto& plain) { json[name] = plain; }, value);
-    return json;
-}
-
 Json json_of(const TrainingRecord& record) {
     Json conditions = Json::object(), graphs = Json::array();
     for (const auto& [name, value] : record.conditions) conditions[name] = value;
     for (const TrainingRecord::Graph& graph : record.graphs)
         graphs.push_back({{"network", graph.network}, {"machine", graph.machine}, {"fingerprint", graph.fingerprint}});
     return {{"policy", record.policy},
-            {"options", json_of(record.options)},
+            {"options", options_json(record.options)},
             {"devices", record.size.devices},
             {"nodes", record.size.nodes},
             {"seed", std::to_string(record.seed)},  // more than many readers of JSON take
@@ -145,14 +140,6 @@ private:
     Json json_;
     std::string place_;
 };
-
-OptionValue option_from(const JsonValue& value) {
-    const Json& json = value.json();
-    if (json.is_boolean()) return json.get<bool>();
-    if (json.is_number_integer()) return value.whole();
-    if (json.is_number()) return value.number();
-    return value.text();
-}
 
 TrainingRecord record_from(const JsonValue& value, const PolicyInfo*& info) {
     TrainingRecord record;

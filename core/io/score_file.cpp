@@ -7,11 +7,12 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <limits>
 
 #include <sys/file.h>
 
-#include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
+#include "core/io/option_json.hpp"
 
 namespace placewright {
 namespace {
@@ -30,10 +31,45 @@ bool read_hex(std::string_view text, std::uint64_t& bits) {
     return result.ec == std::errc() && result.ptr == text.data() + text.size();
 }
 
-Json header(const ScoreFile::Conditions& conditions) {
+Json search_json(const SavedSearch& search) {
+    Json starts = Json::array();
+    for (const Placement& start : search.starts) starts.push_back(start);
+    return {{"algorithm", search.algorithm},
+            {"options", options_json(search.options)},
+            {"seed", std::to_string(search.seed)},  // more than many readers of JSON take
+            {"evaluations", search.evaluations ? Json(*search.evaluations) : Json(nullptr)},
+            {"starts", std::move(starts)}};
+}
+
+SavedSearch search_from(const JsonValue& value) {
+    SavedSearch search;
+    search.algorithm = value.at("algorithm").text();
+    value.at("options").for_each_member(
+        [&](const std::string& name, const JsonValue& option) { search.options[name] = option_from(option); });
+    const std::string seed = value.at("seed").text();
+    const auto [end, error] = std::from_chars(seed.data(), seed.data() + seed.size(), search.seed);
+    if (error != std::errc() || end != seed.data() + seed.size()) value.at("seed").fail("is no whole number");
+    if (const JsonValue evaluations = value.at("evaluations"); !evaluations.json().is_null())
+        search.evaluations = static_cast<std::uint64_t>(evaluations.whole(1, std::numeric_limits<std::int64_t>::max()));
+    value.at("starts").for_each_item([&](const JsonValue& item) {
+        Placement& start = search.starts.emplace_back();
+        item.for_each_item([&](const JsonValue& device) {
+            start.push_back(static_cast<DeviceId>(device.whole(0, std::numeric_limits<DeviceId>::max())));
+        });
+    });
+    return search;
+}
+
+std::string header_line(const ScoreConditions& conditions, const std::optional<SavedSearch>& search) {
     Json json = {{"format", kFormat}, {"version", 1}};
     for (const auto& [name, value] : conditions) json[name] = value;
-    return json;
+    if (search) json["search"] = search_json(*search);
+    return json.dump() + '\n';
+}
+
+std::string score_line(const RecordedScore& record) {
+    const auto& [placement, score] = record;
+    return Json::array({hex(placement.first) + hex(placement.second), score.seconds, score.step_time_s, score.fits}).dump() + '\n';
 }
 
 bool parse(const std::string& line, RecordedScore& record) {
@@ -75,16 +111,104 @@ private:
     std::uint64_t hash_ = 0;
 };
 
+/// A file of scores that is being read.
+class Reader {
+public:
+    Reader(const Path& file, const ScoreConditions& conditions) : file_(file), stream_(file, std::ios::binary) {
+        if (!stream_) throw InputError(file_.string(), "", "cannot be read: " + std::string(std::strerror(errno)));
+        std::string line;
+        // Nothing but the end of the header may be missing: half of one might be the begin of anything, which is not ours to overwrite.
+        if (!std::getline(stream_, line)) return;
+        const bool whole = !stream_.eof();
+        const Json found = Json::parse(line, nullptr, false);
+        if (!found.is_object() || found.value("format", Json()) != kFormat)
+            throw InputError(file_.string(), "line 1",
+                             "is not a file of scores; expected " + in_quotes(kFormat) + ", or a file that is not there yet");
+        if (found.value("version", Json()) != 1) throw InputError(file_.string(), "line 1", "has a version that is not known here");
+        for (const auto& [name, value] : conditions) {
+            const Json other = found.value(name, Json());
+            if (other != value)
+                throw OtherConditions(file_.string(), name, printable(other.is_string() ? other.get<std::string>() : other.dump()),
+                                      printable(value));
+        }
+        if (!whole) return;
+        if (found.contains("search")) {
+            const JsonFile checked(file_, line);
+            const Json header = checked.parse();
+            content_.search = search_from(JsonValue(checked, header).at("search"));
+        }
+        content_.whole_bytes = line.size() + 1;
+    }
+
+    std::optional<SavedSearch> search() && { return std::move(content_.search); }
+
+    ScoreContent all() && {
+        std::string line;
+        for (std::size_t number = 2; content_.whole_bytes > 0 && std::getline(stream_, line) && !stream_.eof(); ++number) {
+            RecordedScore record;
+            if (!parse(line, record)) {
+                throw InputError(file_.string(), "line " + std::to_string(number),
+                                 "is not a score; expected [\"32 hexadecimal digits\", seconds, seconds, true or false]");
+            }
+            content_.scores.push_back(record);
+            content_.whole_bytes += line.size() + 1;
+        }
+        // Not the end of the file, after which it would be cut.
+        if (stream_.bad()) throw InputError(file_.string(), "", "cannot be read: " + std::string(std::strerror(errno != 0 ? errno : EIO)));
+        return std::move(content_);
+    }
+
+private:
+    Path file_;
+    std::ifstream stream_;
+    ScoreContent content_;
+};
+
 }  // namespace
 
-ScoreFile::ScoreFile(const Path& file, const Conditions& conditions) : file_(file) {
+OtherConditions::OtherConditions(const std::string& file, std::string condition, std::string of_theirs, std::string of_ours)
+    : InputError(file, "",
+                 "holds the scores of another search: its " + condition + " is " + of_theirs + ", not " + of_ours + "; give another file"),
+      name(std::move(condition)),
+      theirs(std::move(of_theirs)),
+      ours(std::move(of_ours)) {}
+
+ScoreContent read_scores(const Path& file, const ScoreConditions& conditions) {
+    return Reader(file, conditions).all();
+}
+
+std::optional<SavedSearch> read_saved_search(const Path& file, const ScoreConditions& conditions) {
+    std::error_code error;
+    if (!std::filesystem::exists(file, error)) return {};
+    return Reader(file, conditions).search();
+}
+
+void write_scores(const Path& file, const ScoreConditions& conditions, const SavedSearch& search, std::span<const RecordedScore> scores) {
+    std::string text = header_line(conditions, search);
+    for (const RecordedScore& record : scores) text += score_line(record);
+    write_file(file, text);
+}
+
+bool is_score_file(const Path& file) {
+    const std::string begin = std::string(R"({"format":")") + kFormat;
+    std::string found(begin.size(), '\0');
+    std::ifstream stream(file, std::ios::binary);
+    return stream.read(found.data(), static_cast<std::streamsize>(found.size())) && found == begin;
+}
+
+ScoreFile::ScoreFile(const Path& file, const ScoreConditions& conditions, const std::optional<SavedSearch>& search) : file_(file) {
     std::error_code error;
     if (std::filesystem::is_directory(file, error)) throw InputError(file.string(), "", "cannot be written: it is a folder");
-    if (std::filesystem::exists(file, error)) read(conditions);
-    if (whole_bytes_ == 0) {
-        write_file(file, header(conditions).dump() + '\n');
-    } else if (whole_bytes_ < std::filesystem::file_size(file, error)) {
-        std::filesystem::resize_file(file, whole_bytes_, error);
+    std::uintmax_t whole_bytes = 0;
+    if (std::filesystem::exists(file, error)) {
+        ScoreContent content = read_scores(file, conditions);
+        scores_ = std::move(content.scores);
+        whole_bytes = content.whole_bytes;
+    }
+    if (whole_bytes == 0) {
+        write_file(file, header_line(conditions, search));
+    } else if (whole_bytes < std::filesystem::file_size(file, error)) {
+        std::filesystem::resize_file(file, whole_bytes, error);
         if (error) throw InputError(file.string(), "", "cannot be written: " + error.message());
     }
     errno = 0;
@@ -94,52 +218,10 @@ ScoreFile::ScoreFile(const Path& file, const Conditions& conditions) : file_(fil
         throw InputError(file.string(), "", "is being written by another search; give another file, or wait for its end");
 }
 
-void ScoreFile::read(const Conditions& conditions) {
-    std::ifstream stream(file_, std::ios::binary);
-    if (!stream) throw InputError(file_.string(), "", "cannot be read: " + std::string(std::strerror(errno)));
-    std::string line;
-    // Nothing but the end of the header may be missing: half of one might be the begin of anything, which is not ours to overwrite.
-    if (!std::getline(stream, line)) return;
-    const bool whole = !stream.eof();
-    const Json found = Json::parse(line, nullptr, false);
-    const Json expected = header(conditions);
-    if (!found.is_object() || found.value("format", Json()) != kFormat)
-        throw InputError(file_.string(), "line 1",
-                         "is not a file of scores; expected " + in_quotes(kFormat) + ", or a file that is not there yet");
-    if (found.value("version", Json()) != expected["version"])
-        throw InputError(file_.string(), "line 1", "has a version that is not known here");
-    for (const auto& [name, value] : expected.items()) {
-        const Json other = found.value(name, Json());
-        if (other == value) continue;
-        throw InputError(file_.string(), "",
-                         "holds the scores of another search: its " + name + " is " +
-                             printable(other.is_string() ? other.get<std::string>() : other.dump()) + ", not " +
-                             printable(value.get<std::string>()) + "; give another file");
-    }
-    if (!whole) return;
-    whole_bytes_ = line.size() + 1;
-    for (std::size_t number = 2; std::getline(stream, line) && !stream.eof(); ++number) {
-        RecordedScore record;
-        if (!parse(line, record)) {
-            throw InputError(file_.string(), "line " + std::to_string(number),
-                             "is not a score; expected [\"32 hexadecimal digits\", seconds, seconds, true or false]");
-        }
-        scores_.push_back(record);
-        whole_bytes_ += line.size() + 1;
-    }
-    // Not the end of the file, after which it would be cut.
-    if (stream.bad()) throw InputError(file_.string(), "", "cannot be read: " + std::string(std::strerror(errno != 0 ? errno : EIO)));
-}
-
 void ScoreFile::append(std::span<const RecordedScore> scores) {
     if (scores.empty()) return;
     std::string text;
-    for (const RecordedScore& record : scores) {
-        text += Json::array({hex(record.placement.first) + hex(record.placement.second), record.score.seconds, record.score.step_time_s,
-                             record.score.fits})
-                    .dump();
-        text += '\n';
-    }
+    for (const RecordedScore& record : scores) text += score_line(record);
     errno = 0;
     if (std::fwrite(text.data(), 1, text.size(), stream_.get()) != text.size() || std::fflush(stream_.get()) != 0) fail_to_write();
 }

@@ -7,9 +7,10 @@
 #include <numeric>
 #include <stdexcept>
 
-#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
+
+#include "core/search/threads.hpp"
 
 namespace placewright {
 namespace {
@@ -17,11 +18,6 @@ namespace {
 /// A stream of random numbers of its own for everything that is drawn, so that it does not matter who draws it, and when.
 Random stream(std::uint64_t seed, std::uint64_t update, std::uint64_t worker) {
     return Random(seed + update * 0x9fb21c651e98df25ULL + (worker + 1) * 0xd6e8feb86659fd93ULL);
-}
-
-unsigned usable_threads(unsigned threads) {
-    const auto cores = static_cast<unsigned>(tbb::info::default_concurrency());
-    return threads == 0 ? cores : std::min(threads, cores);
 }
 
 /// Bytes that peers exchange.

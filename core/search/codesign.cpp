@@ -10,6 +10,7 @@
 #include <tbb/task_arena.h>
 
 #include "core/base/random.hpp"
+#include "core/search/threads.hpp"
 
 namespace placewright {
 namespace {
@@ -169,9 +170,9 @@ private:
 
     void place(const std::vector<Candidate>& generation) {
         std::vector<std::optional<DesignPoint>> points(generation.size());
-        const int threads = task_.threads == 0 ? tbb::task_arena::automatic : static_cast<int>(task_.threads);
-        tbb::task_arena(threads).execute(
-            [&] { tbb::parallel_for(std::size_t{0}, generation.size(), [&](std::size_t i) { points[i] = placed(generation[i]); }); });
+        tbb::task_arena(static_cast<int>(usable_threads(task_.threads))).execute([&] {
+            tbb::parallel_for(std::size_t{0}, generation.size(), [&](std::size_t i) { points[i] = placed(generation[i]); });
+        });
         // The parents are on the front: it changes only when all are placed.
         for (auto& point : points) {
             if (point) enter(*std::move(point));

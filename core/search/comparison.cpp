@@ -7,7 +7,8 @@
 #include <future>
 #include <limits>
 #include <mutex>
-#include <thread>
+
+#include "core/search/threads.hpp"
 
 namespace placewright {
 namespace {
@@ -25,8 +26,7 @@ public:
           forward_stop_(std::move(stop), [this] { stop_.request_stop(); }) {}
 
     std::vector<ComparedRun> run() {
-        const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
-        const std::size_t threads = std::min({task_.threads == 0 ? cores : std::min<std::size_t>(task_.threads, cores), outcomes_.size()});
+        const std::size_t threads = std::min<std::size_t>(usable_threads(task_.threads), outcomes_.size());
         std::vector<std::future<void>> workers;
         for (std::size_t i = 0; i < threads; ++i) workers.push_back(std::async(std::launch::async, [this] { work(); }));
         for (const auto& worker : workers) worker.wait();

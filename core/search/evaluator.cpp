@@ -7,11 +7,11 @@
 #include <stdexcept>
 #include <vector>
 
-#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
 #include "core/search/score_cache.hpp"
+#include "core/search/threads.hpp"
 #include "core/sim/delta.hpp"
 
 namespace placewright {
@@ -115,11 +115,6 @@ private:
     std::span<const ScoreCache::Fresh> fresh_;  ///< of the batch at hand: what to simulate
     std::uint64_t runs_ = 0;
 };
-
-unsigned usable_threads(unsigned threads) {
-    const auto cores = static_cast<unsigned>(tbb::info::default_concurrency());
-    return threads == 0 ? cores : std::min(threads, cores);
-}
 
 }  // namespace
 

@@ -8,8 +8,8 @@ namespace {
 
 class RecordedEvaluator final : public Evaluator {
 public:
-    RecordedEvaluator(std::unique_ptr<Evaluator> evaluator, std::span<const RecordedScore> known, ScoreRecorder record)
-        : evaluator_(std::move(evaluator)), record_(std::move(record)) {
+    RecordedEvaluator(std::unique_ptr<Evaluator> evaluator, std::span<const RecordedScore> known, ScoreRecorder record, std::size_t most)
+        : evaluator_(std::move(evaluator)), record_(std::move(record)), most_(most) {
         known_.reserve(known.size());
         for (const RecordedScore& item : known) known_.emplace(item.placement, item.score);
     }
@@ -34,7 +34,7 @@ public:
         new_.clear();
         for (std::size_t i = 0; i < unknown_.size(); ++i) {
             scores[index_[i]] = new_scores_[i];
-            if (known_.emplace(keys_[i], new_scores_[i]).second) new_.push_back({keys_[i], new_scores_[i]});
+            if (known_.size() < most_ && known_.emplace(keys_[i], new_scores_[i]).second) new_.push_back({keys_[i], new_scores_[i]});
         }
         record_(new_);
         return true;
@@ -45,6 +45,7 @@ public:
 private:
     std::unique_ptr<Evaluator> evaluator_;
     ScoreRecorder record_;
+    std::size_t most_;
     std::unordered_map<PlacementKey, Score, PlacementKey::Hash> known_;
 
     // Of the batch at hand; kept between batches for their memory.
@@ -58,8 +59,8 @@ private:
 }  // namespace
 
 std::unique_ptr<Evaluator> recorded_evaluator(std::unique_ptr<Evaluator> evaluator, std::span<const RecordedScore> known,
-                                              ScoreRecorder record) {
-    return std::make_unique<RecordedEvaluator>(std::move(evaluator), known, std::move(record));
+                                              ScoreRecorder record, std::size_t most) {
+    return std::make_unique<RecordedEvaluator>(std::move(evaluator), known, std::move(record), most);
 }
 
 }  // namespace placewright

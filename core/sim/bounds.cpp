@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "core/base/units.hpp"
+#include "core/sim/memory_shortage.hpp"
 #include "core/sim/op_loads.hpp"
 
 namespace placewright {
@@ -144,9 +145,28 @@ bool parameters_may_fit(const Problem& problem, const GroupLoads& loads, int ste
     return true;
 }
 
-/// The relaxation's value, or infinity if it can be shown that the parameters alone do not fit.
-Bound memory_bound(const Problem& problem, const GroupLoads& loads, double relaxed_s) {
+/// "conv1", or "conv1 and the 4 ops that share its device".
+std::string group_name(const Problem& problem, GroupId group) {
+    const auto& members = problem.grouping.members[group];
+    const auto counts = [&](OpId op) { return problem.graph->op(op).phase == Phase::forward; };
+    const auto forward = std::ranges::count_if(members, counts);
+    const auto first = std::ranges::find_if(members, counts);
+    const std::string name = problem.graph->op(first == members.end() ? members.front() : *first).name;
+    if (forward < 2) return name;
+    return name + " and the " + std::to_string(forward - 1) + (forward == 2 ? " op" : " ops") + " that must be on the same device";
+}
+
+std::optional<std::string> shortage(const Problem& problem, const GroupLoads& loads) {
     constexpr int kSteps = 100'000;
+    for (GroupId group = 0; group < problem.groups; ++group) {
+        const auto allowed = problem.allowed_devices(group);
+        const DeviceId roomiest =
+            *std::ranges::max_element(allowed, {}, [&](DeviceId device) { return problem.memory_limit_bytes[device]; });
+        if (loads.resident_bytes[group] <= problem.memory_limit_bytes[roomiest]) continue;
+        return "the parameters of " + group_name(problem, group) + " and what is kept beside them take " +
+               format_bytes(loads.resident_bytes[group]) + ", and of the devices that may hold them " +
+               problem.machine->device(roomiest).name + " has most memory, " + format_bytes(problem.memory_limit_bytes[roomiest]);
+    }
     const std::map<DeviceSet, double> bytes = bytes_by_devices(problem, loads);
     for (const auto& [devices, own] : bytes) {
         double needed = 0;
@@ -154,13 +174,20 @@ Bound memory_bound(const Problem& problem, const GroupLoads& loads, double relax
             if (std::ranges::includes(devices, others)) needed += more;
         }
         const double offered = memory_of(problem, devices);
-        if (needed <= offered) continue;
-        return {"memory", kInfinity,
-                "parameters of " + format_bytes(needed) + " may only be on devices with " + format_bytes(offered) + " of memory together"};
+        if (needed > offered)
+            return "parameters and what is kept beside them, " + format_bytes(needed) + ", may only be on devices with " +
+                   format_bytes(offered) + " of memory together";
     }
-    if (!parameters_may_fit(problem, loads, kSteps)) {
-        return {"memory", kInfinity, "every way to share the parameters between the devices was tried; none fits their memory"};
-    }
+    if (parameters_may_fit(problem, loads, kSteps)) return {};
+    const auto largest = static_cast<GroupId>(std::ranges::max_element(loads.resident_bytes) - loads.resident_bytes.begin());
+    return "every way to share the parameters between the devices was tried; none fits their memory, as what must be together is too large "
+           "(most is " +
+           group_name(problem, largest) + ", " + format_bytes(loads.resident_bytes[largest]) + ')';
+}
+
+/// The relaxation's value, or infinity if it can be shown that the parameters alone do not fit.
+Bound memory_bound(const Problem& problem, const GroupLoads& loads, double relaxed_s) {
+    if (auto reason = shortage(problem, loads)) return {"memory", kInfinity, *std::move(reason)};
     const double needed = std::accumulate(loads.resident_bytes.begin(), loads.resident_bytes.end(), 0.0);
     DeviceSet all(problem.devices);
     std::iota(all.begin(), all.end(), DeviceId{0});
@@ -172,6 +199,10 @@ Bound memory_bound(const Problem& problem, const GroupLoads& loads, double relax
 }
 
 }  // namespace
+
+std::optional<std::string> memory_shortage(const Problem& problem) {
+    return shortage(problem, group_loads(problem, 1, DevicePart::share));
+}
 
 double critical_path_s(const Problem& problem, std::uint32_t batches) {
     const auto fastest_s = [&](OpId op) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a search costs beside the simulations: one thread, CPU time, the algorithms with their defaults.
+// What a search costs beside the simulations: one thread, CPU time, the algorithms with their defaults and with the thesis's parameters.
 #include <ctime>
 #include <memory>
 #include <set>
@@ -65,12 +65,13 @@ private:
 };
 
 /// Three parts of a search: proposing and learning, looking up and keeping scores, simulating what no score is known of.
-void split(benchmark::State& state, const std::string& algorithm, const std::shared_ptr<const Problem>& problem) {
+void split(benchmark::State& state, const std::string& algorithm, const OptionValues& options,
+           const std::shared_ptr<const Problem>& problem) {
     double all_s = 0, evaluator_s = 0, simulator_s = 0;
     for (auto _ : state) {
         // Once alone, for the whole, and once watched, for the parts.
         const auto search = [&](Evaluator& evaluator) {
-            const auto optimizer = find_algorithm(algorithm)->make({problem, 1, {}, kEvaluations}, {});
+            const auto optimizer = find_algorithm(algorithm)->make({problem, 1, {}, kEvaluations}, options);
             const double before_s = cpu_s();
             run_search(*optimizer, evaluator, {kEvaluations});
             return cpu_s() - before_s;
@@ -101,7 +102,10 @@ int main(int argc, char** argv) {
     for (const auto& [network, share] : {std::pair{"resnet50", 2.5 / 8.4027}, {"inception_v3", 2.5 / 7.5209}}) {
         const auto problem = limited_problem(network, share);
         for (const std::string algorithm : {"genetic", "map-elites"}) {
-            benchmark::RegisterBenchmark((algorithm + "/" + network).c_str(), split, algorithm, problem)->Unit(benchmark::kMillisecond);
+            const OptionValues& thesis = find_preset(find_algorithm(algorithm)->presets, "thesis").values;
+            for (const auto& [preset, options] : {std::pair{"defaults", OptionValues()}, {"thesis", thesis}})
+                benchmark::RegisterBenchmark((algorithm + "/" + preset + "/" + network).c_str(), split, algorithm, options, problem)
+                    ->Unit(benchmark::kMillisecond);
         }
     }
     benchmark::Initialize(&argc, argv);
