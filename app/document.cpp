@@ -239,7 +239,7 @@ NetworkFile Document::readNetwork(const Path& file, ReadOptions& options) {
 Scenario Document::changed(const Request& request, const Scenario& open) {
     Scenario next = open;
     next.options = request.options.value_or(open.options);
-    next.groupedBySize = open.groupedBySize && next.options.problem.grouping == open.options.problem.grouping;
+    next.groupingAsked = open.groupingAsked || next.options.problem.grouping != open.options.problem.grouping;
     std::shared_ptr<const Machine> machine = open.job.machine;
     if (!request.machine.isEmpty()) {
         machine = std::make_shared<const Machine>(read_machine(find_machine_file(request.machine.toStdString())));
@@ -275,7 +275,24 @@ Document::Reading Document::read(const Request& request, const Scenario& open) {
         if (content == FileContent::placement) {
             if (!isOpen) throw InputError(wanted.file.toStdString(), "", "is a placement: open the network that it is for, then this file");
             Reading reading{nullptr, true, {}, {}};
-            reading.placement = read_placement(wanted.file.toStdString(), *open.job.problem, &reading.notes);
+            const Path file = wanted.file.toStdString();
+            if (open.groupingAsked || open.options.problem.grouping == GroupingOptions()) {
+                reading.placement = read_placement(file, *open.job.problem, &reading.notes);
+                return reading;
+            }
+            // Nobody has asked for the groups: a placement that takes them apart counts for more.
+            try {
+                reading.placement = read_placement(file, *open.job.problem, &reading.notes);
+            } catch (const InputError&) {
+                Request ungrouped;
+                ungrouped.options = open.options;
+                ungrouped.options->problem.grouping = {};
+                auto scenario = std::make_shared<const Scenario>(changed(ungrouped, open));
+                reading.notes.clear();
+                reading.placement = read_placement(file, *scenario->job.problem, &reading.notes);
+                reading.notes.insert(reading.notes.begin(), "takes groups apart, so that all ops move one by one now");
+                reading.scenario = std::move(scenario);
+            }
             return reading;
         }
         if (content == FileContent::trace)
@@ -312,11 +329,8 @@ Document::Reading Document::read(const Request& request, const Scenario& open) {
             OpenQuestion{wanted.file, OpenQuestion::Kind::extent, QString::fromUtf8(error.what()), QString::fromStdString(error.extent())}};
     }
     GroupingOptions& grouping = next.options.problem.grouping;
-    if (open.groupedBySize && !wanted.options) grouping = {};
-    if (grouping == GroupingOptions()) {
-        grouping = default_grouping(network.graph);
-        next.groupedBySize = grouping != GroupingOptions();
-    }
+    next.groupingAsked = open.groupingAsked || (wanted.options && grouping != open.options.problem.grouping);
+    if (!next.groupingAsked) grouping = default_grouping(network.graph);
     try {
         next.job = load_job(file, std::move(network), next.machineFile.toStdString(), next.options);
     } catch (const std::exception& error) {
@@ -337,8 +351,14 @@ void Document::load(Request request) {
             if (reading.question) return ask(request, *reading.question);
             if (!reading.placement) return adopt(std::move(reading));
             Q_EMIT loadingChanged();
-            keep(*reading.placement, m_scenario);
-            showPlacement(*reading.placement, tr("Open %1").arg(QFileInfo(request.file).fileName()));
+            const QString title = tr("Open %1").arg(QFileInfo(request.file).fileName());
+            if (reading.scenario) {
+                keep(*reading.placement, reading.scenario);
+                change(title, {reading.scenario, *reading.placement, nullptr, 0});
+            } else {
+                keep(*reading.placement, m_scenario);
+                showPlacement(*reading.placement, title);
+            }
             Q_EMIT machineChanged();
             QStringList notes;
             for (const std::string& note : reading.notes) notes << QString::fromStdString(note);
@@ -404,6 +424,7 @@ void Document::previewOptions(const JobOptions& options) {
 void Document::cancelLoading() {
     m_openLane.cancel();
     m_layoutLane.cancel();
+    if (m_scene) m_closed = m_scene->closed;
     Q_EMIT loadingChanged();
     Q_EMIT machineChanged();
     Q_EMIT settled();
@@ -479,7 +500,7 @@ void Document::adopt(Reading reading) {
         const std::string estimated = estimated_text(next.estimated, next.problem->forward->size());
         QStringList notes;
         if (!estimated.empty()) notes << QString::fromStdString(estimated);
-        if (m_scenario->groupedBySize) {
+        if (!m_scenario->groupingAsked && options().problem.grouping != GroupingOptions()) {
             notes << tr("So large a network is shown and moved by parts: its %1 move in %2 groups (Run > Simulation changes that)")
                          .arg(opsText(next.problem->forward->size()))
                          .arg(countText(static_cast<double>(next.problem->groups)));
@@ -529,8 +550,7 @@ void Document::enter(std::shared_ptr<const Scenario> scenario, Placement placeme
     const bool sameDrawing = m_scene && drawn->forward == problem()->forward && before->job.machine == job().machine &&
                              drawn->inference == problem()->inference && drawn->ops == problem()->ops &&
                              drawn->op_time_s == problem()->op_time_s;
-    std::optional<ClosedScopes> closed;
-    if (m_scene && drawn->forward == problem()->forward) closed = m_scene->closed;
+    if (drawn == nullptr || drawn->forward != problem()->forward) m_closed.reset();
     if (!sameDrawing) m_scene.reset();
     m_placement = std::move(placement);
     m_shown = 0;
@@ -542,14 +562,19 @@ void Document::enter(std::shared_ptr<const Scenario> scenario, Placement placeme
     Q_EMIT selectionChanged();
     Q_EMIT placementChanged();
     startBound();
-    if (!m_scene) startLayout(std::move(closed));
+    if (!m_scene) startLayout(m_closed);
     Q_EMIT loadingChanged();
     Q_EMIT runsChanged();
 }
 
 void Document::setClosedModules(const ClosedScopes& closed) {
-    if (!isOpen() || (m_scene && m_scene->closed == closed)) return;
-    startLayout(closed);
+    if (!isOpen() || m_closed == closed) return;
+    m_closed = closed;
+    if (m_scene && m_scene->closed == closed) {
+        m_layoutLane.cancel();  // back to what is drawn still
+    } else {
+        startLayout(closed);
+    }
     Q_EMIT loadingChanged();
 }
 
@@ -571,6 +596,7 @@ void Document::startLayout(std::optional<ClosedScopes> closed) {
         },
         [this](std::shared_ptr<const GraphScene> scene) {
             m_scene = std::move(scene);
+            m_closed = m_scene->closed;
             Q_EMIT loadingChanged();
             Q_EMIT sceneChanged();
         },

@@ -29,7 +29,7 @@ struct Scenario {
     Job job;
     QString networkFile, machineFile;
     JobOptions options;
-    bool groupedBySize = false;  ///< the grouping in `options` is default_grouping(): nobody has asked for it
+    bool groupingAsked = false;  ///< the grouping in `options` was chosen; else it is default_grouping() of the network
     std::string fingerprint;     ///< of the problem; that of the graph alone tells files apart that have changed
     std::size_t graphFingerprint = 0;
 };
@@ -250,6 +250,7 @@ private:
     std::shared_ptr<const Scenario> m_scenario;  ///< never null; without a network before one is open
     Request m_loading;                           ///< while m_openLane is busy
     std::shared_ptr<const GraphScene> m_scene;
+    std::optional<ClosedScopes> m_closed;  ///< of the scene that is drawn or on its way; nothing before the first of a network
     Placement m_placement;
     /// In a file, or what a network opens with; in the order in which they became that, also those of other networks.
     std::vector<std::pair<std::shared_ptr<const Scenario>, Placement>> m_kept;

@@ -25,7 +25,7 @@ using Closed = ClosedScopes;
 
 class Builder {
 public:
-    explicit Builder(const char* name) : m_builder(name, 1, Training::none) {}
+    explicit Builder(const char* name, Training training = Training::none) : m_builder(name, 1, training) {}
     Builder& add(const std::string& name, const std::string& scope, std::vector<std::string> inputs, double flops = 1e9) {
         Op op;
         op.name = name;
@@ -33,6 +33,7 @@ public:
         op.scope = scope;
         op.flops = flops;
         op.outputs = {make_tensor({100})};
+        op.parameter_bytes = 400;  // else nothing needs a gradient
         m_builder.add(std::move(op), std::move(inputs));
         return *this;
     }
@@ -56,8 +57,8 @@ Graph small() {
 }
 
 /// `layers` layers of two parts with `ops` ops each, one after the other.
-Graph layered(int layers, int ops) {
-    Builder builder("layered");
+Graph layered(int layers, int ops, Training training = Training::none) {
+    Builder builder("layered", training);
     builder.add("in", "", {});
     std::string last = "in";
     for (int layer = 0; layer < layers; ++layer) {
@@ -136,9 +137,22 @@ private Q_SLOTS:
     }
 
     void derivedOpsDoNotCount() {
-        const auto problem = test::problem(layered(2, 3), test::uniform_machine(1));
+        const auto problem = test::problem(layered(2, 3, Training::implicit), test::uniform_machine(1));
+        QVERIFY(problem->ops > problem->forward->size());
         const ScopeTree tree = scope_tree(*problem->graph);
         QCOMPARE(tree.scopes.front().all_ops, problem->forward->size());
+        const auto scene = sceneOf(*problem, {"model/layers/0"});
+        const auto& node = scene->nodes[1];
+        QCOMPARE(node.members.size(), std::size_t{6});
+        double seconds = 0, of_members = 0;
+        for (OpId op = 0; op < problem->ops; ++op) {
+            if (problem->graph->op(op).scope.starts_with("model/layers/0/")) {
+                QCOMPARE(scene->node_of[op], 1);
+                seconds += problem->time_s(op, 0);
+            }
+        }
+        for (const OpId op : node.members) of_members += scene->seconds[op];
+        QVERIFY(std::abs(of_members - seconds) < 1e-6 * seconds);
     }
 
     /// A path is kept for every module, so that one endless scope must not become millions of them.
@@ -151,18 +165,38 @@ private Q_SLOTS:
         QCOMPARE(tree.scopes.back().all_ops, std::size_t{2});
     }
 
+    /// All within one module, or nearly all, with more parts than an overview is to have.
+    void oneModuleForEverythingIsOpen() {
+        for (const bool outside : {false, true}) {
+            Builder builder("one");
+            std::string last;
+            if (outside) builder.add(last = "in", "", {});
+            for (int i = 0; i < 900; ++i) {
+                const std::string scope = "model/" + std::to_string(i / 3) + '/';
+                std::string name = "op" + std::to_string(i);
+                builder.add(name, scope, last.empty() ? std::vector<std::string>() : std::vector{last});
+                last = std::move(name);
+            }
+            const auto problem = test::problem(builder.build(), test::uniform_machine(1));
+            for (const std::size_t most : {0U, 50U, 400U}) {
+                const auto scene = sceneOf(*problem, overview(scope_tree(*problem->graph), most));
+                QCOMPARE(scene->nodes.size(), std::size_t{outside ? 301U : 300U});
+            }
+            // A part without a name is called by what is round it.
+            QCOMPARE(sceneOf(*problem, {"model/0/"})->nodes[outside].label, QString("model/0/"));
+        }
+    }
+
     void overviewStaysWithinItsNodes() {
         const Graph graph = layered(10, 4);
         const ScopeTree tree = scope_tree(graph);
         const auto problem = test::problem(layered(10, 4), test::uniform_machine(1));
-        QCOMPARE(overview(tree, 2), Closed{"model/layers"});  // all there is in "model"
-        QCOMPARE(overview(tree, 0), Closed{"model"});
         Closed layers, parts;
         for (int i = 0; i < 10; ++i) {
             layers.insert("model/layers/" + std::to_string(i));
             for (const char* part : {"/attention", "/mlp"}) parts.insert("model/layers/" + std::to_string(i) + part);
         }
-        QCOMPARE(overview(tree, 20), layers);
+        for (const std::size_t most : {0U, 2U, 20U}) QCOMPARE(overview(tree, most), layers);  // "model" alone would say nothing
         QCOMPARE(overview(tree, 21), parts);
         QCOMPARE(overview(tree, 81), Closed());
         for (const std::size_t most : {11U, 20U, 21U, 80U}) {
@@ -308,7 +342,7 @@ private Q_SLOTS:
         QTest::keyClick(&shown.view, Qt::Key_Return);
         QCOMPARE(requested(asked), Closed{"body/left"});
         QTest::keyClick(&shown.view, Qt::Key_Backspace);
-        QCOMPARE(requested(asked), (Closed{"body", "body/left", "body/right"}));
+        QCOMPARE(requested(asked), (Closed{"body", "body/left"}));  // of what was asked for before and is not drawn yet
         QCOMPARE(asked.size(), 3);
 
         shown.view.setScene(sceneOf(*shown.problem, {}), shown.problem->machine);
@@ -349,13 +383,29 @@ private Q_SLOTS:
         QCOMPARE(shown.document.scene()->nodes.size(), std::size_t{300});
         shown.action("Close all modules")->trigger();
         QVERIFY(shown.waitUntilIdle());
-        QCOMPARE(shown.document.scene()->nodes.size(), std::size_t{2});
+        QCOMPARE(shown.document.scene()->nodes.size(), std::size_t{151});
 
         // Another machine leaves what is closed; a small network next is neither drawn nor moved by parts.
         shown.document.setMachine("2x-v100-pcie");
         QVERIFY(shown.waitUntilIdle());
-        QCOMPARE(shown.document.scene()->nodes.size(), std::size_t{2});
+        QCOMPARE(shown.document.scene()->nodes.size(), std::size_t{151});
         QCOMPARE(shown.document.problem()->groups, 301U);
+        // The latest wish counts, also if it is what is drawn still.
+        const ClosedScopes drawn = shown.document.scene()->closed;
+        shown.document.setClosedModules({});
+        shown.document.setClosedModules(drawn);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(shown.document.scene()->closed == drawn);
+        // A match is shown with the modules round it open.
+        QTest::keyClick(&shown.window, Qt::Key_F, Qt::ControlModifier);
+        QTest::keyClicks(QApplication::focusWidget(), "layers/7/mlp/op2");
+        QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
+        QVERIFY(shown.waitUntilIdle());
+        const auto& scene = *shown.document.scene();
+        const OpId match = shown.op("model/layers/7/mlp/op2");
+        QCOMPARE(shown.document.selection(), OpList{match});
+        QVERIFY(!scene.nodes[static_cast<std::size_t>(scene.node_of[match])].isModule());
+        QVERIFY(QRectF(shown.window.graphView()->rect()).contains(shown.window.graphView()->positionOf(match)));
         QVERIFY(shown.open("alexnet"));
         QVERIFY(shown.document.scene()->closed.empty());
         QCOMPARE(shown.document.options().problem.grouping, GroupingOptions());
@@ -375,6 +425,38 @@ private Q_SLOTS:
         shown.document.setOptions({});
         QVERIFY(shown.waitUntilIdle());
         QCOMPARE(shown.document.problem()->groups, 2101U);
+        QVERIFY(shown.open("alexnet"));
+        QVERIFY(shown.open(workplace.file("large.json")));
+        QCOMPARE(shown.document.problem()->groups, 2101U);
+    }
+
+    void placementThatTakesGroupsApartIsShown() {
+        const test::Workplace workplace;
+        const QString network = workplace.write("large.json", layered(150, 7)), file = workplace.file("placement.json");
+        Placement placement;
+        {
+            test::Shown shown;
+            JobOptions options;
+            options.problem.grouping.rule = GroupingRule::colocation;
+            QVERIFY(shown.open(network, "4x-v100-pcie"));
+            shown.document.setOptions(options);  // asked for, then not wanted any more
+            QVERIFY(shown.waitUntilIdle());
+            shown.document.setOptions({});
+            QVERIFY(shown.waitUntilIdle());
+            QCOMPARE(shown.document.problem()->groups, 2101U);
+            placement.assign(2101, 1);
+            for (GroupId group = 0; group < placement.size(); group += 2) placement[group] = 2;
+            shown.document.showPlacement(placement, "every other");
+            shown.document.exportPlacement(file);
+        }
+        test::Shown shown;
+        QVERIFY(shown.open(network, "4x-v100-pcie"));
+        QCOMPARE(shown.document.problem()->groups, 301U);
+        QVERIFY(shown.dropFile(file));
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.problem()->groups, 2101U);
+        QCOMPARE(shown.document.placement(), placement);
+        QVERIFY2(shown.message().contains("takes groups apart"), qPrintable(shown.message()));
     }
 };
 

@@ -480,6 +480,7 @@ private Q_SLOTS:
     void what_forward_ops_need_is_not_held();
     void steady_state_data();
     void steady_state();
+    void steady_state_of_one_device();
     void accumulated_gradients();
     void views_take_no_memory();
     void workspace();
@@ -1221,6 +1222,8 @@ void TestSimulator::steady_state_data() {
     QTest::newRow("1F1B") << static_cast<int>(Order::one_forward_one_backward) << 16 << 3.0;
     // Each round of four takes 1 + 3 + 2 and three times 3 seconds.
     QTest::newRow("GPipe") << static_cast<int>(Order::gpipe) << 16 << 15.0 / 4;
+    QTest::newRow("GPipe, a round begun") << static_cast<int>(Order::gpipe) << 10 << 15.0 / 4;
+    QTest::newRow("GPipe, one round") << static_cast<int>(Order::gpipe) << 7 << -1.0;
     QTest::newRow("two between") << static_cast<int>(Order::fifo) << 10 << 3.0;
     QTest::newRow("one between") << static_cast<int>(Order::fifo) << 9 << -1.0;
     QTest::newRow("fewer batches than may be in flight") << static_cast<int>(Order::fifo) << 3 << -1.0;
@@ -1245,6 +1248,25 @@ void TestSimulator::steady_state() {
     if (steady_s < 0) return;
     QCOMPARE(*outcome.steady_step_time_s, steady_s);
     QVERIFY(outcome.step_time_s >= steady_s);
+}
+
+/// One device that is never idle does a batch after the other, however many are under way, except that their ends may come together.
+void TestSimulator::steady_state_of_one_device() {
+    const auto problem = test::problem(test::chain(3, kSecond, kTensor), test::uniform_machine(1));
+    for (const Order order : {Order::fifo, Order::gpipe, Order::one_forward_one_backward, Order::critical_path}) {
+        for (const std::uint32_t batches : {4U, 7U, 8U, 10U, 18U, 21U}) {
+            for (const std::uint32_t in_flight : {1U, 2U, 4U, 8U}) {
+                SimulationOptions options;
+                options.order = order;
+                options.batches = batches;
+                options.in_flight = in_flight;
+                Simulator simulator(problem, options);
+                const Outcome& outcome = simulator.run(Placement{0, 0, 0});
+                QCOMPARE(outcome.step_time_s, 3.0);
+                if (outcome.steady_step_time_s) QCOMPARE(*outcome.steady_step_time_s, 3.0);
+            }
+        }
+    }
 }
 
 void TestSimulator::accumulated_gradients() {

@@ -543,7 +543,8 @@ private Q_SLOTS:
                                                                       : QJsonObject();
         };
         const double cut_s =
-            optimize({"--algorithm", "map-elites", "--seed", "4", "--evaluations", "900", "--scores", file})["best"]["step_time_s"]
+            optimize({"--algorithm", "map-elites", "--seed", "4", "--evaluations", "900", "--scores", file})["best"]
+                .toObject()["step_time_s"]
                 .toDouble();
         Shown shown;
         QVERIFY(shown.open(m_wide, m_machine));

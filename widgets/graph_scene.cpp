@@ -42,7 +42,7 @@ OpId representative(const Problem& problem, OpId op) {
 QString moduleLabel(const QString& path) {
     for (int parts = 1;; ++parts) {
         const QString tail = path.section(QLatin1Char('/'), -parts);
-        if (tail.size() == path.size() || !tail.at(0).isDigit()) return tail;
+        if (tail.size() == path.size() || (!tail.isEmpty() && !tail.at(0).isDigit())) return tail;
     }
 }
 

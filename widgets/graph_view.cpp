@@ -105,6 +105,7 @@ void GraphView::setScene(std::shared_ptr<const GraphScene> scene, std::shared_pt
     m_labelWidths.assign(m_scene ? m_scene->nodes.size() : 0, -1.0F);
     m_minimap->setScene(m_scene);
     shareModules();
+    m_wanted.reset();
     const auto anchor = std::exchange(m_anchor, std::nullopt);
     if (anchor && nodeOf(anchor->op) >= 0) {
         m_fit = Fit::kept;
@@ -435,13 +436,13 @@ void GraphView::openSelectedModules() {
 void GraphView::closeSelectedModules() {
     const std::vector<std::uint32_t> modules = openRoundSelection();
     if (modules.empty()) return;
-    ClosedScopes closed = m_scene->closed;
+    ClosedScopes closed = m_wanted.value_or(m_scene->closed);
     for (const std::uint32_t module : modules) closed.insert(m_scene->modules.scopes[module].path);
     requestModules(closed, m_selection.front());
 }
 
 void GraphView::openModules(const std::vector<std::uint32_t>& nodes) {
-    ClosedScopes closed = m_scene->closed;
+    ClosedScopes closed = m_wanted.value_or(m_scene->closed);
     OpId stays = kInvalidOp;
     for (const std::uint32_t node : nodes) {
         if (!m_scene->nodes[node].isModule()) continue;
@@ -457,7 +458,7 @@ void GraphView::openModules(const std::vector<std::uint32_t>& nodes) {
 bool GraphView::openRound(OpId op) {
     const int node = nodeOf(op);
     if (node < 0 || !m_scene->nodes[static_cast<std::size_t>(node)].isModule()) return false;
-    ClosedScopes closed = m_scene->closed;
+    ClosedScopes closed = m_wanted.value_or(m_scene->closed);
     while (true) {
         const std::uint32_t module = m_scene->modules.shown_as(closed)[m_scene->modules.scope_of[op]];
         if (module == ScopeTree::kRoot) break;
@@ -469,6 +470,7 @@ bool GraphView::openRound(OpId op) {
 
 void GraphView::requestModules(const ClosedScopes& closed, OpId stays, bool zooms) {
     m_anchor = Anchor{stays, positionOf(stays), zooms};
+    m_wanted = closed;
     Q_EMIT modulesRequested(closed);
 }
 

@@ -175,7 +175,8 @@ private:
         QPointF position;    ///< in the view
         bool zooms = false;  ///< to the op, once it is drawn
     };
-    std::optional<Anchor> m_anchor;  ///< until the scene comes that was asked for
+    std::optional<Anchor> m_anchor;        ///< until the scene comes that was asked for
+    std::optional<ClosedScopes> m_wanted;  ///< the same: what is closed in that
     OpList m_selection;
     std::vector<bool> m_matched;      ///< by node; empty if nothing is searched for
     std::vector<bool> m_highlighted;  ///< by node; empty if all are alike

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "core/graph/scope_tree.hpp"
 
+#include <algorithm>
 #include <map>
-#include <unordered_map>
 
 namespace placewright {
 namespace {
@@ -20,7 +20,8 @@ std::size_t growth(const ScopeTree::Scope& scope) {
 ScopeTree scope_tree(const Graph& graph) {
     ScopeTree tree;
     tree.scopes.emplace_back();
-    std::unordered_map<std::string, std::uint32_t> known{{"", ScopeTree::kRoot}};
+    std::unordered_map<std::string, std::uint32_t>& known = tree.by_path;
+    known.emplace("", ScopeTree::kRoot);
     tree.scope_of.reserve(graph.size());
     for (const Op& op : graph.ops()) {
         std::uint32_t scope = ScopeTree::kRoot;
@@ -58,11 +59,9 @@ std::vector<std::uint32_t> ScopeTree::shown_as(const ClosedScopes& closed) const
     return shown;
 }
 
-std::uint32_t ScopeTree::find(std::string_view path) const {
-    for (std::uint32_t i = 1; i < scopes.size(); ++i) {
-        if (scopes[i].path == path) return i;
-    }
-    return kRoot;
+std::uint32_t ScopeTree::find(const std::string& path) const {
+    const auto found = by_path.find(path);
+    return found == by_path.end() ? kRoot : found->second;
 }
 
 ClosedScopes overview(const ScopeTree& tree, std::size_t most) {
@@ -70,6 +69,16 @@ ClosedScopes overview(const ScopeTree& tree, std::size_t most) {
     ClosedScopes closed;
     std::size_t nodes = growth(tree.scopes.front()) + 1;
     std::vector<std::uint32_t> depth = tree.scopes.front().children;
+    while (true) {
+        const auto nearly_all = std::ranges::find_if(depth, [&](std::uint32_t scope) {
+            return 10 * tree.scopes[scope].all_ops >= 9 * tree.scopes.front().all_ops && !tree.scopes[scope].children.empty();
+        });
+        if (nearly_all == depth.end()) break;
+        const ScopeTree::Scope& scope = tree.scopes[*nearly_all];
+        depth.erase(nearly_all);
+        depth.insert(depth.end(), scope.children.begin(), scope.children.end());
+        nodes += growth(scope);
+    }
     while (!depth.empty()) {
         std::map<std::size_t, std::vector<std::uint32_t>> by_growth;
         for (const std::uint32_t scope : depth) {
@@ -92,7 +101,7 @@ ClosedScopes overview(const ScopeTree& tree, std::size_t most) {
     return nodes > 1 ? closed : ClosedScopes();
 }
 
-ClosedScopes opened(const ScopeTree& tree, ClosedScopes closed, std::string_view path) {
+ClosedScopes opened(const ScopeTree& tree, ClosedScopes closed, const std::string& path) {
     std::uint32_t scope = tree.find(path);
     if (scope == ScopeTree::kRoot) return closed;
     while (true) {

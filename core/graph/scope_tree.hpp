@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
-#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/graph/graph.hpp"
@@ -28,23 +28,25 @@ struct ScopeTree {
     };
     static constexpr std::uint32_t kRoot = 0;
 
-    std::vector<Scope> scopes;            ///< the network first, parents before their children
+    std::vector<Scope> scopes;  ///< the network first, parents before their children
+    std::unordered_map<std::string, std::uint32_t> by_path;
     std::vector<std::uint32_t> scope_of;  ///< [op]; of a derived op that of its forward op
 
     /// By scope: the outermost closed one round it, or itself; kRoot if none is.
     std::vector<std::uint32_t> shown_as(const ClosedScopes& closed) const;
     /// The scope of that path; kRoot if there is none.
-    std::uint32_t find(std::string_view path) const;
+    std::uint32_t find(const std::string& path) const;
 };
 
 /// O(ops × depth).
 ScopeTree scope_tree(const Graph& graph);
 
-/// What to close so that at most `most` nodes are left: scopes are opened from the outermost inwards, the smaller ones of a depth first and
-/// equally large ones together. Nothing if the whole network would be one node.
+/// What to close so that at most `most` nodes are left, or the fewest that say something: a scope that holds nine tenths of the ops and
+/// other scopes is open in any case. From there on scopes are opened inwards, the smaller ones of a depth first and equally large ones
+/// together.
 ClosedScopes overview(const ScopeTree& tree, std::size_t most);
 
 /// What is closed after `path` was opened: all in it, but for a scope that is all there is in the one around it.
-ClosedScopes opened(const ScopeTree& tree, ClosedScopes closed, std::string_view path);
+ClosedScopes opened(const ScopeTree& tree, ClosedScopes closed, const std::string& path);
 
 }  // namespace placewright

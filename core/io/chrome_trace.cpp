@@ -30,6 +30,9 @@ std::string chrome_trace(const Trace& trace, const Problem& problem) {
         events.push_back(metadata("process_name", i, 0, "name", device.name + " (" + device.model + ")"));
         events.push_back(metadata("process_sort_index", i, 0, "sort_index", i));
         events.push_back(metadata("thread_name", i, 0, "name", "compute"));
+        for (std::uint32_t stream = 1; stream < device.streams; ++stream) {
+            events.push_back(metadata("thread_name", i, stream, "name", "compute " + std::to_string(stream + 1)));
+        }
     }
     events.push_back(metadata("process_name", channels_process, 0, "name", "channels"));
     events.push_back(metadata("process_sort_index", channels_process, 0, "sort_index", channels_process));
@@ -45,7 +48,7 @@ std::string chrome_trace(const Trace& trace, const Problem& problem) {
             event["name"] = op.name;
             event["cat"] = "kernel";
             event["pid"] = span.resource;
-            event["tid"] = 0;
+            event["tid"] = span.stream;  // slices of one thread must not overlap
             args["kind"] = op.kind;
             args["phase"] = to_string(op.phase);
         } else {

@@ -602,8 +602,10 @@ Placement read_device_map(const JsonFile& file, const JsonValue& root, const Pro
         const auto is_op = [&](const auto& entry) { return problem.forward->find(entry.first).has_value(); };
         NameList ops;
         if (std::ranges::all_of(entries, is_op)) {
+            std::set<std::string_view> given;
+            for (const auto& [name, device] : entries) given.insert(name);
             for (const Op& op : problem.forward->ops()) {
-                if (!root.find(op.name)) ops.add(op.name);
+                if (!given.contains(op.name)) ops.add(op.name);
             }
         }
         add_fault("as a placement by op it has ops without a device: ", ops);

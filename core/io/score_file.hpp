@@ -21,7 +21,7 @@ namespace placewright {
 /// What a search is made from beside its problem. Done again with the scores that it was told, it goes the same way.
 struct SavedSearch {
     std::string algorithm;
-    OptionValues options;
+    OptionValues options = {};
     std::uint64_t seed = 1;
     std::optional<std::uint64_t> evaluations = {};  ///< nothing: time was to end it
     std::vector<Placement> starts = {};             ///< beside those that every search of this problem has

@@ -44,6 +44,12 @@ Layout::Layout(std::shared_ptr<const Problem> p, const SimulationOptions& o)
     : shared(std::move(p)), problem(*shared), options(o), slots(std::min(o.batches, o.in_flight)), op_bits(std::bit_width(problem.ops)) {
     if (slots == 0) throw std::invalid_argument("a simulation needs at least one batch, and at least one in flight");
     if (std::uint64_t{slots} << op_bits >= kNone) throw std::length_error("too many batches in flight for a graph of this size");
+    filled = drained = slots;
+    if (options.order == Order::gpipe) {
+        drained = options.batches / slots * slots;
+    } else if (options.batches >= std::uint64_t{2} * slots + 2) {
+        drained = options.batches - slots;
+    }
     tensors.resize(problem.tensors + 1);
     for (OpId op = 0; op < problem.ops; ++op) {
         std::size_t departures = 0;
@@ -272,8 +278,8 @@ void collect(const Layout& layout, const Plan& plan, const Progress& progress, O
     outcome.total_time_s = progress.now_s;
     outcome.step_time_s = progress.now_s / batches;
     outcome.steady_step_time_s.reset();
-    if (const std::uint64_t edges = std::uint64_t{2} * layout.slots; batches >= edges + 2) {
-        outcome.steady_step_time_s = (progress.drained_s - progress.filled_s) / static_cast<double>(batches - edges);
+    if (layout.drained > layout.filled) {
+        outcome.steady_step_time_s = (progress.drained_s - progress.filled_s) / static_cast<double>(layout.drained - layout.filled);
     }
     outcome.fits = true;
     outcome.resident_bytes = plan.resident_bytes;

@@ -255,6 +255,9 @@ struct Layout {
     const Problem& problem;
     SimulationOptions options;
     std::uint32_t slots = 0;
+    /// Batches that have ended when the pipeline is full, and when it begins to run empty; the same where that tells nothing. With gpipe, whose
+    /// batches end together at the end of a round, the first and the last whole round.
+    std::uint32_t filled = 0, drained = 0;
     int op_bits = 0;
     /// Whether more is asked for than one op at a time in the order of readiness.
     bool general = false;
@@ -356,8 +359,8 @@ struct Progress {
     std::uint64_t ops_run = 0;
     std::uint64_t transfers_sent = 0;
     std::uint32_t ended = 0;  ///< batches
-    double filled_s = 0;      ///< when as many batches as can be in flight had ended
-    double drained_s = 0;     ///< when all but so many had
+    double filled_s = 0;      ///< when Layout::filled batches had ended
+    double drained_s = 0;     ///< when Layout::drained had
 
     // General only.
     std::vector<std::uint32_t> stream_item;        ///< [stream]: the running item or kNone
@@ -1057,8 +1060,8 @@ private:
     void end_batch(std::uint32_t slot) {
         s_.free_slots.push_back(slot);
         ++s_.ended;
-        if (s_.ended == l_.slots) s_.filled_s = now_s_;
-        if (s_.ended == batches_ - l_.slots) s_.drained_s = now_s_;
+        if (s_.ended == l_.filled) s_.filled_s = now_s_;
+        if (s_.ended == l_.drained) s_.drained_s = now_s_;
     }
 
     const Layout& l_;

@@ -41,7 +41,8 @@ struct Outcome {
     double total_time_s = 0;  ///< end of the last event over all batches
     double step_time_s = 0;   ///< total_time_s / batches
     /// Seconds a batch between the filling and the draining of the pipeline: from when `in_flight` batches are done to when all but
-    /// `in_flight` are, whichever these are. Nothing with fewer than two batches between.
+    /// `in_flight` are, whichever these are; nothing with fewer than two batches between. With GPipe from the end of the first round to that
+    /// of the last whole one, nothing with fewer than two.
     std::optional<double> steady_step_time_s;
     bool fits = true;  ///< no device's peak exceeds what may be used of its memory
     /// Of all streams together: with several it may exceed the total time.

@@ -446,9 +446,14 @@ private:
     std::optional<double> steady_step_time_s() const {
         const std::int64_t all = options_.batches;
         const std::int64_t filling = options_.in_flight;
+        const auto ended_s = [&](std::int64_t batches) { return finished_s_[static_cast<std::size_t>(batches - 1)]; };
+        if (options_.order == Order::gpipe) {
+            const std::int64_t rounds = all / filling;
+            if (rounds < 2) return {};
+            return (ended_s(rounds * filling) - ended_s(filling)) / static_cast<double>((rounds - 1) * filling);
+        }
         const std::int64_t between = all - 2 * filling;
         if (between < 2) return {};
-        const auto ended_s = [&](std::int64_t batches) { return finished_s_[static_cast<std::size_t>(batches - 1)]; };
         return (ended_s(all - filling) - ended_s(filling)) / static_cast<double>(between);
     }
 
