@@ -236,6 +236,8 @@ struct Setting {
     bool accumulates = false;
     bool memory_margin = false;
     MemoryModel memory = MemoryModel::training;
+    Recomputation recomputation = Recomputation::none;  ///< where there is something to train
+    bool in_place = false;                              ///< all ops that can
     std::size_t cases = 120;
 };
 
@@ -253,6 +255,12 @@ const std::array kSettings{
     Setting{.name = "GPipe", .order = Order::gpipe},
     Setting{.name = "1F1B", .order = Order::one_forward_one_backward},
     Setting{.name = "accumulation", .accumulates = true},
+    Setting{.name = "segments recomputed", .network = true, .recomputation = Recomputation::segments},
+    Setting{.name = "cheap ops recomputed, in place",
+            .machine = kAll,
+            .network = true,
+            .recomputation = Recomputation::cheap,
+            .in_place = true},
     Setting{.name = "own phases", .network = true, .own_phases = true, .accumulates = true},
     Setting{.name = "own phases, GPipe", .order = Order::gpipe, .own_phases = true, .accumulates = true},
     Setting{.name = "own phases, 1F1B", .order = Order::one_forward_one_backward, .own_phases = true, .accumulates = true},
@@ -278,6 +286,8 @@ Case random_case(const Setting& setting, std::uint64_t seed) {
     options.inference = training == Training::none && !setting.own_phases;
     options.memory = setting.memory;
     options.accumulate_gradients = setting.accumulates;
+    options.in_place = setting.in_place;
+    if (training == Training::implicit && !setting.own_phases) options.recomputation = setting.recomputation;
     if (setting.memory_margin) options.usable_memory = random.uniform(0.05, 1);
     Graph graph = (setting.network ? test::random_network : test::random_graph)(seed, ops, inputs, training);
     if (setting.own_phases) graph = test::with_phases(graph, seed);
