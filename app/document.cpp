@@ -578,6 +578,19 @@ void Document::setClosedModules(const ClosedScopes& closed) {
     Q_EMIT loadingChanged();
 }
 
+void Document::showModules(const QStringList& paths, bool open) {
+    if (!m_scene || !m_closed) return;
+    ClosedScopes closed = *m_closed;
+    for (const QString& path : paths) {
+        if (open) {
+            closed = opened(m_scene->modules, std::move(closed), path.toStdString());
+        } else {
+            closed.insert(path.toStdString());
+        }
+    }
+    setClosedModules(closed);
+}
+
 void Document::startBound() {
     m_background.run(
         m_boundLane, [job = job()](std::stop_token) { return tightest_bound(job); },

@@ -80,6 +80,8 @@ public:
     /// Lays the graph out again with these modules as one node each; what is drawn stays until that is done. Nothing changes if it is
     /// cancelled.
     void setClosedModules(const ClosedScopes& closed);
+    /// Opens modules, from the outermost inwards, or closes each of them; of what is on its way to be drawn.
+    void showModules(const QStringList& paths, bool open);
     const Placement& placement() const { return m_placement; }
     /// Device of each op of the problem's graph.
     std::vector<DeviceId> deviceOfOps() const;

@@ -576,7 +576,7 @@ void MainWindow::connectViews() {
             return summarizeOp(problem, op, m_document->placement()[problem.grouping.group_of[op]], m_document->timeline().get());
         });
     }
-    connect(m_graph, &GraphView::modulesRequested, m_document.get(), &Document::setClosedModules);
+    connect(m_graph, &GraphView::modulesRequested, m_document.get(), &Document::showModules);
     connect(m_graph, &OpView::opHovered, m_timeline, &TimelineView::setHovered);
     connect(m_timeline, &OpView::opHovered, m_graph, &GraphView::setHovered);
     const auto goTo = [this](OpId op) {

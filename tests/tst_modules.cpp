@@ -105,8 +105,9 @@ struct View {
     QPoint at(const char* name) const { return view.positionOf(op(name)).toPoint(); }
 };
 
-Closed requested(const QSignalSpy& spy) {
-    return qvariant_cast<Closed>(spy.back().at(0));
+/// "+" or "-" before what is to be opened or closed.
+QString requested(const QSignalSpy& spy) {
+    return (spy.back().at(1).toBool() ? QString('+') : QString('-')) + spy.back().at(0).toStringList().join(' ');
 }
 
 }  // namespace
@@ -212,7 +213,7 @@ private Q_SLOTS:
         QCOMPARE(opened(tree, {"model"}, "model"), (Closed{"model/layers/0", "model/layers/1"}));
         QCOMPARE(opened(tree, {"model/layers/0", "model/layers/1"}, "model/layers/0"),
                  (Closed{"model/layers/0/attention", "model/layers/0/mlp", "model/layers/1"}));
-        QCOMPARE(opened(tree, {"model"}, "unknown"), Closed{"model"});
+        for (const char* path : {"unknown", "model/layers/0"}) QCOMPARE(opened(tree, {"model"}, path), Closed{"model"});
     }
 
     void largeNetworksAreGrouped() {
@@ -327,12 +328,12 @@ private Q_SLOTS:
         View shown({"body"});
         QSignalSpy asked(&shown.view, &GraphView::modulesRequested);
         QTest::mouseDClick(&shown.view, Qt::LeftButton, {}, shown.at("c"));
-        QCOMPARE(requested(asked), (Closed{"body/left", "body/right"}));
+        QCOMPARE(requested(asked), QString("+body"));
 
         // What it was about stays where it was.
         const QPointF before = shown.view.positionOf(shown.op("a"));
         const double scale = shown.view.scale();
-        shown.view.setScene(sceneOf(*shown.problem, requested(asked)), shown.problem->machine);
+        shown.view.setScene(sceneOf(*shown.problem, {"body/left", "body/right"}), shown.problem->machine);
         QVERIFY((shown.view.positionOf(shown.op("a")) - before).manhattanLength() < 1);
         QCOMPARE(shown.view.scale(), scale);
 
@@ -340,9 +341,9 @@ private Q_SLOTS:
         QTest::mouseClick(&shown.view, Qt::LeftButton, {}, shown.at("d"));
         QVERIFY(shown.view.canOpenModules());
         QTest::keyClick(&shown.view, Qt::Key_Return);
-        QCOMPARE(requested(asked), Closed{"body/left"});
+        QCOMPARE(requested(asked), QString("+body/right"));
         QTest::keyClick(&shown.view, Qt::Key_Backspace);
-        QCOMPARE(requested(asked), (Closed{"body", "body/left"}));  // of what was asked for before and is not drawn yet
+        QCOMPARE(requested(asked), QString("-body"));
         QCOMPARE(asked.size(), 3);
 
         shown.view.setScene(sceneOf(*shown.problem, {}), shown.problem->machine);
@@ -350,7 +351,7 @@ private Q_SLOTS:
         QTest::mouseClick(&shown.view, Qt::LeftButton, {}, shown.at("d"));
         QVERIFY(!shown.view.canOpenModules());
         QTest::keyClick(&shown.view, Qt::Key_Backspace);
-        QCOMPARE(requested(asked), Closed{"body/right"});
+        QCOMPARE(requested(asked), QString("-body/right"));
         // An op alone in its module, and one in none: nothing to close.
         for (const char* name : {"e", "out"}) {
             QTest::mouseClick(&shown.view, Qt::LeftButton, {}, shown.at(name));
@@ -396,6 +397,13 @@ private Q_SLOTS:
         shown.document.setClosedModules(drawn);
         QVERIFY(shown.waitUntilIdle());
         QVERIFY(shown.document.scene()->closed == drawn);
+        // Two wishes one after the other are both granted.
+        shown.document.showModules({"model/layers/3"}, true);
+        shown.document.showModules({"model/layers/5"}, true);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.scene()->nodes.size(), std::size_t{153});
+        shown.document.showModules({"model/layers/3", "model/layers/5"}, false);
+        QVERIFY(shown.waitUntilIdle());
         // A match is shown with the modules round it open.
         QTest::keyClick(&shown.window, Qt::Key_F, Qt::ControlModifier);
         QTest::keyClicks(QApplication::focusWidget(), "layers/7/mlp/op2");

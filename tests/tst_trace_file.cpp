@@ -316,7 +316,8 @@ private Q_SLOTS:
 
     void ourOwnTraceReadsBack() {
         Graph graph = test::random_network(3, 30, 3, Training::implicit);
-        const auto problem = test::problem(graph, test::uniform_machine(2));
+        const auto problem = test::problem(graph, test::with_features(test::uniform_machine(2), 1, {.streams = true}));
+        QVERIFY(problem->machine->device(0).streams > 1 || problem->machine->device(1).streams > 1);
         Placement placement(problem->groups);
         for (GroupId group = 0; group < problem->groups; ++group)
             placement[group] = problem->allowed_devices(group)[group % problem->allowed_devices(group).size()];

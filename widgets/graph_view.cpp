@@ -105,7 +105,6 @@ void GraphView::setScene(std::shared_ptr<const GraphScene> scene, std::shared_pt
     m_labelWidths.assign(m_scene ? m_scene->nodes.size() : 0, -1.0F);
     m_minimap->setScene(m_scene);
     shareModules();
-    m_wanted.reset();
     const auto anchor = std::exchange(m_anchor, std::nullopt);
     if (anchor && nodeOf(anchor->op) >= 0) {
         m_fit = Fit::kept;
@@ -434,44 +433,39 @@ void GraphView::openSelectedModules() {
 }
 
 void GraphView::closeSelectedModules() {
-    const std::vector<std::uint32_t> modules = openRoundSelection();
-    if (modules.empty()) return;
-    ClosedScopes closed = m_wanted.value_or(m_scene->closed);
-    for (const std::uint32_t module : modules) closed.insert(m_scene->modules.scopes[module].path);
-    requestModules(closed, m_selection.front());
+    QStringList paths;
+    for (const std::uint32_t module : openRoundSelection()) paths << QString::fromStdString(m_scene->modules.scopes[module].path);
+    if (!paths.isEmpty()) requestModules(paths, false, m_selection.front());
 }
 
 void GraphView::openModules(const std::vector<std::uint32_t>& nodes) {
-    ClosedScopes closed = m_wanted.value_or(m_scene->closed);
+    QStringList paths;
     OpId stays = kInvalidOp;
     for (const std::uint32_t node : nodes) {
         if (!m_scene->nodes[node].isModule()) continue;
-        closed = opened(m_scene->modules, std::move(closed), m_scene->nodes[node].module.toStdString());
+        paths << m_scene->nodes[node].module;
         if (stays != kInvalidOp) continue;
         const auto ops = m_scene->nodes[node].ops();
         const auto selected = std::ranges::find_if(ops, [&](OpId op) { return std::ranges::binary_search(m_selection, op); });
         stays = selected == ops.end() ? ops.front() : *selected;
     }
-    if (stays != kInvalidOp) requestModules(closed, stays);
+    if (!paths.isEmpty()) requestModules(paths, true, stays);
 }
 
 bool GraphView::openRound(OpId op) {
     const int node = nodeOf(op);
     if (node < 0 || !m_scene->nodes[static_cast<std::size_t>(node)].isModule()) return false;
-    ClosedScopes closed = m_wanted.value_or(m_scene->closed);
-    while (true) {
-        const std::uint32_t module = m_scene->modules.shown_as(closed)[m_scene->modules.scope_of[op]];
-        if (module == ScopeTree::kRoot) break;
-        closed = opened(m_scene->modules, std::move(closed), m_scene->modules.scopes[module].path);
-    }
-    requestModules(closed, op, true);
+    QStringList paths;
+    const ScopeTree& tree = m_scene->modules;
+    for (std::uint32_t module = tree.scope_of[op]; module != ScopeTree::kRoot; module = tree.scopes[module].parent)
+        paths.prepend(QString::fromStdString(tree.scopes[module].path));
+    requestModules(paths, true, op, true);
     return true;
 }
 
-void GraphView::requestModules(const ClosedScopes& closed, OpId stays, bool zooms) {
+void GraphView::requestModules(const QStringList& paths, bool open, OpId stays, bool zooms) {
     m_anchor = Anchor{stays, positionOf(stays), zooms};
-    m_wanted = closed;
-    Q_EMIT modulesRequested(closed);
+    Q_EMIT modulesRequested(paths, open);
 }
 
 void GraphView::click(int node, Qt::KeyboardModifiers modifiers) {

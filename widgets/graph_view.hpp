@@ -4,6 +4,7 @@
 #include <optional>
 
 #include <QPixmap>
+#include <QStringList>
 #include <QTransform>
 
 #include "widgets/graph_scene.hpp"
@@ -58,8 +59,8 @@ public:
     QSizeF wholeSize() const;
 
 Q_SIGNALS:
-    /// The person wants these modules closed and all others open.
-    void modulesRequested(const placewright::ClosedScopes& closed);
+    /// The person wants to see what is in these modules, from the outermost inwards, or each of them as one node.
+    void modulesRequested(const QStringList& paths, bool open);
 
 protected:
     void paintEvent(QPaintEvent*) override;
@@ -141,7 +142,7 @@ private:
     std::vector<std::uint32_t> openRoundSelection() const;
     std::vector<std::uint32_t> selectedNodes() const;
     void openModules(const std::vector<std::uint32_t>& nodes);
-    void requestModules(const ClosedScopes& closed, OpId stays, bool zooms = false);
+    void requestModules(const QStringList& paths, bool open, OpId stays, bool zooms = false);
     void hover(int node);
     void selectNeighbour(int key);
     bool startDrag(QPoint global);
@@ -175,8 +176,7 @@ private:
         QPointF position;    ///< in the view
         bool zooms = false;  ///< to the op, once it is drawn
     };
-    std::optional<Anchor> m_anchor;        ///< until the scene comes that was asked for
-    std::optional<ClosedScopes> m_wanted;  ///< the same: what is closed in that
+    std::optional<Anchor> m_anchor;  ///< until the scene comes that was asked for
     OpList m_selection;
     std::vector<bool> m_matched;      ///< by node; empty if nothing is searched for
     std::vector<bool> m_highlighted;  ///< by node; empty if all are alike

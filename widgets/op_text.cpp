@@ -8,6 +8,7 @@
 #include <QCoreApplication>
 #include <QStringList>
 
+#include "core/graph/scope_tree.hpp"
 #include "widgets/quantities.hpp"
 
 namespace placewright {
@@ -118,13 +119,7 @@ private:
     /// The module that all are in; empty for none.
     std::string commonScope(const OpList& ops) const {
         std::string scope = ops.empty() ? std::string() : graph().op(ops.front()).scope;
-        for (const OpId op : ops) {
-            const std::string& own = graph().op(op).scope;
-            while (!scope.empty() && own != scope && !own.starts_with(scope + '/')) {
-                const std::size_t slash = scope.rfind('/');
-                scope.resize(slash == std::string::npos ? 0 : slash);
-            }
-        }
+        for (const OpId op : ops) scope = common_scope(scope, graph().op(op).scope);
         return scope;
     }
 

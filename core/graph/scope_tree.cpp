@@ -17,6 +17,16 @@ std::size_t growth(const ScopeTree::Scope& scope) {
 
 }  // namespace
 
+std::string common_scope(std::string_view a, std::string_view b) {
+    std::size_t end = 0;
+    for (std::size_t i = 0; i <= std::min(a.size(), b.size()); ++i) {
+        const bool a_ends = i == a.size() || a[i] == '/', b_ends = i == b.size() || b[i] == '/';
+        if (a_ends && b_ends) end = i;
+        if (i == a.size() || i == b.size() || a[i] != b[i]) break;
+    }
+    return std::string(a.substr(0, end));
+}
+
 ScopeTree scope_tree(const Graph& graph) {
     ScopeTree tree;
     tree.scopes.emplace_back();
@@ -103,7 +113,7 @@ ClosedScopes overview(const ScopeTree& tree, std::size_t most) {
 
 ClosedScopes opened(const ScopeTree& tree, ClosedScopes closed, const std::string& path) {
     std::uint32_t scope = tree.find(path);
-    if (scope == ScopeTree::kRoot) return closed;
+    if (scope == ScopeTree::kRoot || !closed.contains(path)) return closed;
     while (true) {
         closed.erase(tree.scopes[scope].path);
         const auto& children = tree.scopes[scope].children;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -38,6 +39,9 @@ struct ScopeTree {
     std::uint32_t find(const std::string& path) const;
 };
 
+/// The part of both scopes that is the same; empty if they have no module in common.
+std::string common_scope(std::string_view a, std::string_view b);
+
 /// O(ops × depth).
 ScopeTree scope_tree(const Graph& graph);
 
@@ -46,7 +50,7 @@ ScopeTree scope_tree(const Graph& graph);
 /// together.
 ClosedScopes overview(const ScopeTree& tree, std::size_t most);
 
-/// What is closed after `path` was opened: all in it, but for a scope that is all there is in the one around it.
+/// What is closed after `path` was opened, if it was closed: all in it, but for a scope that is all there is in the one around it.
 ClosedScopes opened(const ScopeTree& tree, ClosedScopes closed, const std::string& path);
 
 }  // namespace placewright

@@ -12,6 +12,7 @@
 
 #include "core/base/units.hpp"
 #include "core/graph/kinds.hpp"
+#include "core/graph/scope_tree.hpp"
 #include "core/io/module_names.hpp"
 #include "core/io/name_list.hpp"
 #include "core/io/torch_devices.hpp"
@@ -336,17 +337,6 @@ Entries compacted(const Entries& entries) {
         if (seen.insert(merged).second) result.emplace_back(std::move(merged), device);
     }
     return result;
-}
-
-/// The part of both scopes that is the same.
-std::string common_scope(const std::string& a, const std::string& b) {
-    std::size_t end = 0;
-    for (std::size_t i = 0; i <= std::min(a.size(), b.size()); ++i) {
-        const bool a_ends = i == a.size() || a[i] == '/', b_ends = i == b.size() || b[i] == '/';
-        if (a_ends && b_ends) end = i;
-        if (i == a.size() || i == b.size() || a[i] != b[i]) break;
-    }
-    return a.substr(0, end);
 }
 
 /// The ops between the fork of a residual connection and the add that joins it; empty if it joins none.
