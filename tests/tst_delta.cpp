@@ -131,6 +131,7 @@ private slots:
     void agrees_with_simulator();
     void all_single_moves();
     void long_queues();
+    void meets_again_while_many_wait();
     void saves_events();
     void slow_channels();
     void without_base();
@@ -217,6 +218,38 @@ void TestDelta::long_queues() {
 }
 
 /// Of a network of modules most of the step is the same whichever group moves.
+/// One GPU works through a queue while an op that reads the same is moved between two others: once it is through, all is as in the run
+/// from which the delta starts, and what is left of the queue need not be run again.
+void TestDelta::meets_again_while_many_wait() {
+    constexpr std::size_t kWaiting = 2000;
+    GraphBuilder builder("fan", 1, Training::none);
+    const auto add = [&](const std::string& name, const std::vector<std::string>& inputs) {
+        Op op;
+        op.name = name;
+        op.kind = "relu";
+        op.flops = 1e12;
+        op.outputs.resize(1);
+        op.outputs[0].bytes = 4;
+        builder.add(op, inputs);
+    };
+    add("source", {});
+    add("moved", {"source"});
+    for (std::size_t i = 0; i < kWaiting; ++i) add("reader" + std::to_string(i), {"source"});
+    const auto problem = test::problem(builder.build(), test::uniform_machine(3));
+    for (const Order order : {Order::fifo, Order::critical_path}) {
+        Simulator simulator(problem, {.order = order});
+        DeltaSimulator delta(problem, {.order = order});
+        Placement placement = single_device_placement(*problem);
+        const GroupId group = problem->grouping.group_of[problem->forward->find("moved").value()];
+        placement[group] = 1;
+        delta.rebase(placement);
+        placement[group] = 2;
+        QVERIFY(delta.run(placement) == simulator.run(placement));
+        const auto effort = delta.effort();
+        QVERIFY2(effort.simulated * 4 < effort.full, qPrintable(QStringLiteral("%1 of %2 events").arg(effort.simulated).arg(effort.full)));
+    }
+}
+
 void TestDelta::saves_events() {
     const auto problem = inception(3);
     DeltaSimulator delta(problem);

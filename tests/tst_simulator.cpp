@@ -1234,8 +1234,8 @@ void TestSimulator::steady_state_data() {
     QTest::newRow("GPipe") << static_cast<int>(Order::gpipe) << 16 << 15.0 / 4;
     QTest::newRow("GPipe, a round begun") << static_cast<int>(Order::gpipe) << 10 << 15.0 / 4;
     QTest::newRow("GPipe, one round") << static_cast<int>(Order::gpipe) << 7 << -1.0;
-    QTest::newRow("two between") << static_cast<int>(Order::fifo) << 10 << 3.0;
-    QTest::newRow("one between") << static_cast<int>(Order::fifo) << 9 << -1.0;
+    QTest::newRow("a round between") << static_cast<int>(Order::fifo) << 12 << 3.0;
+    QTest::newRow("less than a round between") << static_cast<int>(Order::fifo) << 11 << -1.0;
     QTest::newRow("fewer batches than may be in flight") << static_cast<int>(Order::fifo) << 3 << -1.0;
 }
 

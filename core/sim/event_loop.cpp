@@ -47,8 +47,8 @@ Layout::Layout(std::shared_ptr<const Problem> p, const SimulationOptions& o)
     filled = drained = slots;
     if (options.order == Order::gpipe) {
         drained = options.batches / slots * slots;
-    } else if (options.batches >= std::uint64_t{2} * slots + 2) {
-        drained = options.batches - slots;
+    } else if (options.batches >= std::uint64_t{2} * slots + std::max(2U, slots)) {
+        drained = (options.batches - slots) / slots * slots;
     }
     tensors.resize(problem.tensors + 1);
     for (OpId op = 0; op < problem.ops; ++op) {

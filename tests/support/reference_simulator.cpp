@@ -452,9 +452,9 @@ private:
             if (rounds < 2) return {};
             return (ended_s(rounds * filling) - ended_s(filling)) / static_cast<double>((rounds - 1) * filling);
         }
-        const std::int64_t between = all - 2 * filling;
+        const std::int64_t between = (all - 2 * filling) / filling * filling;
         if (between < 2) return {};
-        return (ended_s(all - filling) - ended_s(filling)) / static_cast<double>(between);
+        return (ended_s(filling + between) - ended_s(filling)) / static_cast<double>(between);
     }
 
     // Memory.
