@@ -165,6 +165,41 @@ void run_case(const ExperimentArguments& arguments, ExperimentCase& item, const 
     item.compared.best_known_s = best_score_s(item.compared.runs);
 }
 
+/// Leaves what --algorithm asks for, where that is not everything.
+void choose(std::vector<Contestant>& contestants, const std::vector<std::string>& ids) {
+    std::vector<std::string> known;
+    for (const Contestant& contestant : contestants) known.emplace_back(contestant.algorithm->id);
+    for (const std::string& id : ids) {
+        if (std::ranges::find(known, id) == known.end())
+            throw UsageError("--algorithm " + id + ": expected one of " + usage::joined(known, ", "));
+    }
+    if (ids.empty()) return;
+    std::erase_if(contestants, [&](const Contestant& each) { return std::ranges::find(ids, each.algorithm->id) == ids.end(); });
+}
+
+/// The cases that --only asks for, or all; by their places.
+std::vector<std::size_t> chosen_cases(const std::vector<ExperimentCase>& cases, const std::vector<std::string>& only) {
+    std::vector<bool> chosen(cases.size(), only.empty());
+    for (const std::string& text : only) {
+        const std::vector<std::string> asked = usage::split(text);
+        std::vector<std::string> all;
+        bool found = false;
+        for (std::size_t i = 0; i < cases.size(); ++i) {
+            const std::vector<std::string>& labels = cases[i].compared.labels;
+            all.push_back('"' + usage::joined(labels, ",") + '"');
+            if (!std::ranges::all_of(asked, [&](const std::string& each) { return std::ranges::find(labels, each) != labels.end(); }))
+                continue;
+            chosen[i] = found = true;
+        }
+        if (!found) throw UsageError("--only " + text + ": expected labels of one of " + usage::joined(all, ", "));
+    }
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+        if (chosen[i]) places.push_back(i);
+    }
+    return places;
+}
+
 int run_comparisons(const Experiment& experiment, ExperimentArguments arguments) {
     const std::string id(experiment.id);
     if (arguments.updates > 0) throw UsageError("--updates: " + id + " trains policies, if any, for --evaluations");
@@ -175,10 +210,14 @@ int run_comparisons(const Experiment& experiment, ExperimentArguments arguments)
     const ExperimentInputs inputs{network_files(experiment.id, experiment.networks, arguments.networks), arguments.grouping.options()};
     if (!arguments.out.empty()) make_folder(arguments.out);
     std::vector<ExperimentCase> cases = experiment.cases(inputs);
-    for (ExperimentCase& item : cases) apply_settings(item.compared.contestants, arguments.settings);
-    for (std::size_t i = 0; i < cases.size() && !interrupt.token().stop_requested(); ++i) {
-        ExperimentCase& item = cases[i];
-        run_case(arguments, item, std::to_string(i + 1) + " of " + std::to_string(cases.size()) + ": ", interrupt.token());
+    const std::vector<std::size_t> chosen = chosen_cases(cases, arguments.only);
+    for (ExperimentCase& item : cases) {
+        apply_settings(item.compared.contestants, arguments.settings);
+        choose(item.compared.contestants, arguments.algorithms);
+    }
+    for (std::size_t i = 0; i < chosen.size() && !interrupt.token().stop_requested(); ++i) {
+        ExperimentCase& item = cases[chosen[i]];
+        run_case(arguments, item, std::to_string(i + 1) + " of " + std::to_string(chosen.size()) + ": ", interrupt.token());
         std::cout << (i > 0 ? "\n" : "") << item.compared.title << "; one GPU "
                   << (item.one_gpu_fits ? format_seconds(item.one_gpu_s) : "does not fit") << "\n\n"
                   << table(standing_alignment(item.compared), standing_rows(item.compared));
@@ -215,6 +254,7 @@ LearningInputs learning_inputs(const LearningExperiment& experiment, const Exper
     const std::string id(experiment.id);
     if (arguments.evaluations > 0) throw UsageError("--evaluations: " + id + " trains policies, for --updates");
     if (arguments.count > 0 && experiment.count == 0) throw UsageError("--count: " + id + " has nothing to count");
+    if (!arguments.only.empty()) throw UsageError("--only: " + id + " has families, chosen by --family");
     LearningInputs inputs;
     inputs.problems = {network_files(experiment.id, experiment.networks, arguments.networks), arguments.grouping.options()};
     inputs.families = chosen_families(experiment, arguments.families);
@@ -224,6 +264,7 @@ LearningInputs learning_inputs(const LearningExperiment& experiment, const Exper
     inputs.threads = arguments.threads;
     inputs.policies = experiment.policies;
     apply_settings(inputs.policies, arguments.settings);
+    choose(inputs.policies, arguments.algorithms);
     for (const Contestant& policy : inputs.policies) {
         // What is wrong is told before the first training, not before that of this policy.
         try {
@@ -302,6 +343,8 @@ void ExperimentArguments::add_to(CLI::App& command) {
     command.add_option("--evaluations", evaluations, "Placements that a search scores; else see below")
         ->check(usage::whole_number(1, 1'000'000'000'000))
         ->type_name("N");
+    usage::add_repeated(command, "--algorithm", algorithms, "Only this of its algorithms or policies", "A");
+    usage::add_repeated(command, "--only", only, "Only cases with these labels (limited,resnet50)", "LABELS");
     command.add_option("--updates", updates, "Updates of a training on one network (on several: half for each)")
         ->check(usage::whole_number(1, 1'000'000'000))
         ->type_name("N");

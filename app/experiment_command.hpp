@@ -13,8 +13,10 @@ namespace placewright {
 struct ExperimentArguments {
     std::string name;
     std::string out;
-    std::uint64_t seeds = 0;        ///< 0: as many as in the paper
-    std::uint64_t evaluations = 0;  ///< 0: as many as in the paper
+    std::uint64_t seeds = 0;              ///< 0: as many as in the paper
+    std::uint64_t evaluations = 0;        ///< 0: as many as in the paper
+    std::vector<std::string> algorithms;  ///< ids; empty: all of the experiment's
+    std::vector<std::string> only;        ///< labels of a case with commas between; empty: all cases
     // Of experiments that train policies.
     std::uint64_t updates = 0;          ///< 0: as many as they have
     std::uint32_t count = 0;            ///< 0: as many as they have

@@ -103,6 +103,8 @@ public:
     std::string name() const { return item_.compared.labels[0] + " on " + item_.compared.labels[1]; }
     std::optional<double> one_gpu_s() const { return item_.compared.one_device_s; }
 
+    bool has_run() const { return !item_.compared.runs.empty(); }
+
     /// Median of the best scores; nothing if the algorithm has not run.
     std::optional<double> score_s(std::string_view algorithm) const {
         std::vector<double> scores_s;
@@ -258,7 +260,7 @@ std::vector<ReportTable> tables(const std::vector<ExperimentCase>& cases) {
         const auto in_paper = [&](double seconds) { return seconds > 0 ? format_seconds(seconds) : std::string("OOM"); };
         paper.rows.push_back({name, in_paper(row.single_s), in_paper(row.expert_s), in_paper(row.metis_s), in_paper(row.gradient_s),
                               in_paper(row.post_s), reduction_text(row.gradient_s, row.post_s)});
-        if (!view.score_s(kPost)) continue;
+        if (!view.has_run()) continue;
         best.rows.push_back({name});
         for (const std::string_view column : kColumns) best.rows.back().push_back(time_text(view.score_s(column), out_of_memory_s));
         best.rows.back().push_back(reduction_text(view.score_s(kGradient), view.score_s(kPost)));

@@ -248,6 +248,7 @@ private Q_SLOTS:
     void compareNothingFits();
     void compareInterrupted();
     void experiment();
+    void partOfAnExperiment();
     void postExperiment();
     void experimentInterrupted();
     void trainingExperiments_data();
@@ -434,6 +435,12 @@ void TestCli::wrongUsage_data() {
     row("unknown experiment", {"experiment", "e9"}, "NAME: expected e3, post, placeto, placeto-families, ");
     row("updates of searches", {"experiment", "e3", "--updates", "5"}, "--updates: e3 trains policies, if any, for --evaluations");
     row("count of searches", {"experiment", "post", "--count", "5"}, "--count: post has nothing to count");
+    row("unknown algorithm of an experiment", {"experiment", "e3", "--algorithm", "post"},
+        "--algorithm post: expected one of hill-climbing, simulated-annealing, genetic, map-elites");
+    row("unknown case of an experiment", {"experiment", "e3", "--only", "normal,vgg"},
+        "--only normal,vgg: expected labels of one of \"normal,alexnet\", ");
+    row("case of an experiment with families", {"experiment", "placeto-families", "--only", "nmt"},
+        "--only: placeto-families has families, chosen by --family");
     row("family of searches", {"experiment", "post", "--family", "nmt"}, "--family: post has none");
     row("evaluations of trainings", {"experiment", "placeto-families", "--evaluations", "5"},
         "--evaluations: placeto-families trains policies, for --updates");
@@ -1497,6 +1504,24 @@ void TestCli::experiment() {
     QCOMPARE(runs.size(), 1 + 9 * algorithms * 2);
     QVERIFY2(runs[1].startsWith("normal,alexnet,hill-climbing,1,"), runs[1]);
     QVERIFY(lines_of(content_of(folder + "/curves.csv")).size() > runs.size());
+}
+
+void TestCli::partOfAnExperiment() {
+    const QString folder = path("part");
+    const Result result = run({"experiment", "e3", "--seeds", "1", "--evaluations", "30", "--only", "limited,alexnet", "--only", "resnet50",
+                               "--algorithm", "genetic", "--algorithm", "map-elites", "--out", folder});
+    QCOMPARE(result.status, 0);
+    QByteArrayList searches;
+    for (const QByteArray& line : lines_of(content_of(folder + "/runs.csv")).mid(1)) searches << line.split(',').mid(0, 3).join(' ');
+    QCOMPARE(searches, QByteArrayList({"normal resnet50 genetic", "normal resnet50 map-elites", "limited alexnet genetic",
+                                       "limited alexnet map-elites", "limited resnet50 genetic", "limited resnet50 map-elites",
+                                       "pipelined resnet50 genetic", "pipelined resnet50 map-elites"}));
+    QVERIFY2(result.out.contains("\nnot run  "), result.out);
+    // Tables of papers do without what has not run.
+    const Result row = run({"experiment", "placeto", "--seeds", "1", "--evaluations", "4", "--only", "nmt2", "--algorithm", "scotch"});
+    QCOMPARE(row.status, 0);
+    QCOMPARE(row.out.count("\nnmt2, 2 "), 2);
+    QCOMPARE(row.out.count("\nnmt4, 4 "), 1);
 }
 
 void TestCli::postExperiment() {
