@@ -253,6 +253,7 @@ private Q_SLOTS:
     void experimentInterrupted();
     void trainingExperiments_data();
     void trainingExperiments();
+    void farSightedOnOneFamily();
     void trainingExperimentInterrupted();
 
     void bounds();
@@ -1632,6 +1633,26 @@ void TestCli::trainingExperiments() {
     QCOMPARE(run(command + QStringList{"--threads", "2", "--out", again}).status, 0);
     QCOMPARE(content_of(again + "/values.csv"), table);
     QCOMPARE(content_of(again + "/curves.csv"), curves);
+}
+
+/// On nmt, but for what is asked for.
+void TestCli::farSightedOnOneFamily() {
+    const auto trained = [this](const QStringList& settings) {
+        const QString folder = path("far-sighted");
+        run(QStringList{"experiment",  "placeto-families", "--family",  "nmt",     "--family", "ptb",      "--count",
+                        "2",           "--updates",        "1",         "--group", "merge",    "--groups", "8",
+                        "--algorithm", "placeto",          "--threads", "1",       "--out",    folder} +
+            settings);
+        QByteArrayList nmt, ptb;
+        for (const QByteArray& line : lines_of(content_of(folder + "/curves.csv"))) (line.startsWith("nmt,") ? nmt : ptb) << line;
+        return std::pair(nmt, ptb);
+    };
+    const auto [nmt, ptb] = trained({});
+    QCOMPARE(nmt.size(), 2);
+    const auto [nmt_preset, ptb_preset] = trained({"--set", "placeto.preset=far-sighted"});
+    QCOMPARE(nmt_preset, nmt);
+    QVERIFY(ptb_preset != ptb);
+    QVERIFY(trained({"--set", "placeto.inertia=0"}).first != nmt);
 }
 
 void TestCli::trainingExperimentInterrupted() {

@@ -104,7 +104,11 @@ PolicyInfo placeto_policy() {
                {"inertia", 3.0},
                {"foresight", 5.0},
                {"learning_rate", 3e-3},
-               {"reward_interval", std::int64_t{32}}}}}};
+               {"reward_interval", std::int64_t{32}}}},
+             {"far-sighted",
+              "For networks on which a group that is moved alone costs time, which only others that follow get back, as in the family nmt: "
+              "a decision answers for what comes long after it, groups are left where they are more often, and more is tried.",
+              {{"discount", 0.99}, {"inertia", 3.0}, {"foresight", 5.0}, {"entropy_weight", 0.03}}}}};
 }
 
 }  // namespace placewright
