@@ -519,8 +519,10 @@ void CompareWindow::showCase() {
     if (item != nullptr) {
         for (const Standing& standing : item->compared.all_standings()) {
             const QString title = text(item->compared.contestants[standing.contestant].algorithm->title);
-            StandingBar bar{title, standing.score_s.mean, standing.score_s.half_width_95, {}, standing.fitting == standing.runs.size()};
-            for (const ComparedRun* run : standing.runs) bar.scores_s.push_back(run->progress.best.seconds);
+            StandingBar bar{title, standing.score_s.mean, standing.score_s.half_width_95, {}, standing.runs.size()};
+            for (const ComparedRun* run : standing.runs) {
+                if (run->progress.best.fits) bar.scores_s.push_back(run->progress.best.seconds);
+            }
             bars.push_back(std::move(bar));
             choices.push_back(standing.contestant);
         }

@@ -994,6 +994,11 @@ std::vector<RunRow> Document::runRows() const {
         if (progress.best_placement) {
             row.step_time_s = progress.best.step_time_s;
             row.fits = progress.best.fits;
+            if (!row.fits && row.defined && run->simulated()) {
+                Misfit lacks = misfit(*run->job().problem, run->simulated()->assessment);
+                row.over_bytes = lacks.over_bytes;
+                row.misfit = std::move(lacks.text);
+            }
             if (run->job().single_device_s < kUndefinedScore.step_time_s && row.defined)
                 row.speedup = run->job().single_device_s / progress.best.step_time_s;
             if (row.elsewhere.isEmpty() && m_bound && m_bound->value_s > 0 && std::isfinite(m_bound->value_s))

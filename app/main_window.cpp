@@ -84,26 +84,6 @@ QLabel* statusLabel(const QString& name) {
     return label;
 }
 
-/// "gpu:0 lacks 1.20 GB", of the device that lacks most.
-QString missingText(const Problem& problem, const std::vector<double>& device_bytes) {
-    DeviceId worst = 0;
-    double most_bytes = 0;
-    int lacking = 0;
-    for (DeviceId device = 0; device < problem.devices; ++device) {
-        const double missing_bytes = device_bytes[device] - problem.memory_limit_bytes[device];
-        if (missing_bytes <= 0) continue;
-        ++lacking;
-        if (missing_bytes <= most_bytes) continue;
-        most_bytes = missing_bytes;
-        worst = device;
-    }
-    // Devices may share a limit.
-    if (lacking == 0) return MainWindow::tr("does not fit the memory");
-    const QString missing =
-        MainWindow::tr("does not fit: %1 lacks %2").arg(text(problem.machine->device(worst).name), bytesText(most_bytes));
-    return lacking == 1 ? missing : MainWindow::tr("%1, %2 more lack some").arg(missing).arg(lacking - 1);
-}
-
 }  // namespace
 
 MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::make_unique<Document>()) {
@@ -1097,7 +1077,7 @@ void MainWindow::showFigure() {
                      .arg(std::abs(change) * 100, 0, 'f', 1);
     }
     if (goal.is_step_time() && outcome.steady_step_time_s) status += tr(", steady %1").arg(secondsText(*outcome.steady_step_time_s));
-    status += assessment.score.fits ? tr(" · fits") : tr(" · %1").arg(missingText(*job.problem, assessment.device_bytes));
+    status += assessment.score.fits ? tr(" · fits") : tr(" · %1").arg(misfit(*job.problem, assessment).text);
     m_stepStatus->setText(status);
     m_stepStatus->setToolTip(QStringLiteral("<qt>%1</qt>").arg(tip.toHtmlEscaped()));
 }
@@ -1321,9 +1301,11 @@ bool MainWindow::mayLeave(const QString& title, const QString& consequence) {
         const auto run = std::ranges::find(m_document->runs(), *unsaved, [](const auto& of) { return of->id(); });
         QMessageBox question(QMessageBox::Question, title, {}, QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
         if (run != m_document->runs().end()) {
-            question.setText(tr("The best placement found for %1 (%2 %3, by %4 on %5) is in no file.")
-                                 .arg(network, goalName(*(*run)->job().goal), secondsText((*run)->progress().best.step_time_s),
-                                      m_document->runTitle(**run), text((*run)->job().machine->name())));
+            const Score& best = (*run)->progress().best;
+            const QString figure = best.fits ? tr("%1 %2").arg(goalName(*(*run)->job().goal), secondsText(best.step_time_s))
+                                             : tr("which does not fit the memory");
+            question.setText(tr("The best placement found for %1 (%2, by %3 on %4) is in no file.")
+                                 .arg(network, figure, m_document->runTitle(**run), text((*run)->job().machine->name())));
         } else {
             const Assessment* assessment = m_document->assessment();
             const QString goal = goalName(*m_document->job().goal);
