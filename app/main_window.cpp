@@ -1168,13 +1168,13 @@ QString MainWindow::chooseExportFile(const QString& title, const QString& sugges
     return file;
 }
 
-bool MainWindow::exportPlacement(int run) {
+bool MainWindow::exportPlacement(const std::function<void()>& show) {
     if (!m_document->isOpen()) return false;
     QString file = chooseExportFile(tr("Export"), text(m_document->problem()->graph->name()) + QStringLiteral(".placement.json"),
                                     tr("Placement (*.json)"));
     if (file.isEmpty()) return false;
     if (QFileInfo(file).suffix().isEmpty()) file += QStringLiteral(".json");
-    m_document->showRun(run);
+    if (show) show();
     try {
         m_document->exportPlacement(file);
         m_message->showMessage(MessageBar::Kind::information, tr("Placement written to %1").arg(file));
@@ -1296,14 +1296,20 @@ bool MainWindow::mayLeave(const QString& title, const QString& consequence) {
     bool may = true;
     while (may) {
         const auto unsaved = m_document->unsaved();
-        if (!unsaved) break;
+        const auto compared = m_compare != nullptr ? m_compare->bestOfOpen() : std::nullopt;
+        const bool byComparison = compared && m_document->isBestKnown(compared->score.seconds);
+        if (!unsaved && !byComparison) break;
         const QString network = text(m_document->problem()->graph->name());
-        const auto run = std::ranges::find(m_document->runs(), *unsaved, [](const auto& of) { return of->id(); });
+        const auto run = std::ranges::find(m_document->runs(), unsaved.value_or(0), [](const auto& of) { return of->id(); });
         QMessageBox question(QMessageBox::Question, title, {}, QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
-        if (run != m_document->runs().end()) {
-            const Score& best = (*run)->progress().best;
-            const QString figure = best.fits ? tr("%1 %2").arg(goalName(*(*run)->job().goal), secondsText(best.step_time_s))
-                                             : tr("which does not fit the memory");
+        const auto figureOf = [](const Score& score, const Goal& goal) {
+            return score.fits ? tr("%1 %2").arg(goalName(goal), secondsText(score.step_time_s)) : tr("which does not fit the memory");
+        };
+        if (byComparison) {
+            question.setText(tr("The best placement found for %1 (%2, by %3 of the comparison) is in no file.")
+                                 .arg(network, figureOf(compared->score, *m_document->job().goal), compared->by));
+        } else if (run != m_document->runs().end()) {
+            const QString figure = figureOf((*run)->progress().best, *(*run)->job().goal);
             question.setText(tr("The best placement found for %1 (%2, by %3 on %4) is in no file.")
                                  .arg(network, figure, m_document->runTitle(**run), text((*run)->job().machine->name())));
         } else {
@@ -1317,17 +1323,24 @@ bool MainWindow::mayLeave(const QString& title, const QString& consequence) {
         }
         question.setInformativeText(consequence);
         question.button(QMessageBox::Save)->setText(tr("&Export…"));
+        question.button(QMessageBox::Discard)->setText(tr("&Discard"));
         question.setDefaultButton(QMessageBox::Save);
         const int answer = question.exec();
         if (answer == QMessageBox::Discard) break;
-        may = answer == QMessageBox::Save && exportPlacement(*unsaved);
+        may = answer == QMessageBox::Save && exportPlacement([&] {
+                  if (byComparison)
+                      m_document->showPlacement(compared->placement, tr("Show %1").arg(compared->by));
+                  else
+                      m_document->showRun(*unsaved);
+              });
     }
     for (const int id : held) m_document->pauseRun(id, false);
     return may;
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-    if (!mayLeave(tr("Close Placewright"), tr("Runs and undo steps end with the window.")) || !m_learning->mayClose())
+    if (!mayLeave(tr("Close Placewright"), tr("Runs and undo steps end with the window.")) ||
+        (m_compare != nullptr && !m_compare->mayClose()) || !m_learning->mayClose())
         return event->ignore();
     saveSettings();
     event->accept();
