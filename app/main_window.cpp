@@ -17,6 +17,7 @@
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QPainter>
 #include <QProgressBar>
 #include <QScreen>
 #include <QScrollArea>
@@ -82,6 +83,21 @@ QLabel* statusLabel(const QString& name) {
     label->setTextInteractionFlags(Qt::TextSelectableByMouse);
     label->setContentsMargins(6, 0, 10, 0);
     return label;
+}
+
+/// The style's are black on any background.
+QIcon mediaIcon(QStyle::StandardPixmap which, const QWidget* widget) {
+    const QIcon black = widget->style()->standardIcon(which);
+    QIcon icon;
+    for (const auto& [mode, group] : {std::pair(QIcon::Normal, QPalette::Active), std::pair(QIcon::Disabled, QPalette::Disabled)}) {
+        QPixmap pixmap = black.pixmap(QSize(24, 24), widget->devicePixelRatioF());
+        QPainter painter(&pixmap);
+        painter.setCompositionMode(QPainter::CompositionMode_SourceIn);
+        painter.fillRect(pixmap.rect(), widget->palette().color(group, QPalette::ButtonText));
+        painter.end();
+        icon.addPixmap(pixmap, mode);
+    }
+    return icon;
 }
 
 }  // namespace
@@ -441,7 +457,7 @@ void MainWindow::makeToolBar() {
     exportButton->setToolTip(tr("Write the placement or a picture"));
     m_bar->addWidget(exportButton);
 
-    m_optimize->setIcon(style()->standardIcon(QStyle::SP_MediaPlay));
+    m_optimize->setIcon(mediaIcon(QStyle::SP_MediaPlay, this));
     m_searchBar->addAction(m_optimize);
     if (QWidget* button = m_searchBar->widgetForAction(m_optimize)) button->setObjectName(QStringLiteral("optimizeButton"));
     m_algorithm = new QComboBox;
@@ -624,6 +640,7 @@ void MainWindow::optimize() {
     request.options = m_optionsOf[request.algorithm];
     request.budget.evaluations = static_cast<std::uint64_t>(m_evaluations->value());
     request.seed = static_cast<std::uint64_t>(m_seed->value());
+    m_message->dropInformation();  // what the search before has said
     m_document->startSearch(std::move(request));
     // From the toolbar on, keys are for what the search changes.
     if (m_stack->currentIndex() == 1) m_graph->setFocus();
@@ -941,7 +958,7 @@ void MainWindow::showRuns() {
 
     const bool searching = m_document->isSearching();
     m_optimize->setText(searching ? tr("&Stop") : tr("&Optimize"));
-    m_optimize->setIcon(style()->standardIcon(searching ? QStyle::SP_MediaStop : QStyle::SP_MediaPlay));
+    m_optimize->setIcon(mediaIcon(searching ? QStyle::SP_MediaStop : QStyle::SP_MediaPlay, this));
     m_beside->setEnabled(searching);
     m_pause->setEnabled(searching);
     m_saveSearch->setEnabled(!m_document->isSaving() && runWith([](const Run& run) { return run.saved().has_value(); }) != nullptr);
@@ -1197,6 +1214,11 @@ void MainWindow::exportView(const QString& name, QSizeF size, const std::functio
     } catch (const InputError& error) {
         m_message->showMessage(MessageBar::Kind::error, QString::fromUtf8(error.what()));
     }
+}
+
+void MainWindow::changeEvent(QEvent* event) {
+    QMainWindow::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange && m_cancelLoading != nullptr) showRuns();  // the icon of its button
 }
 
 void MainWindow::resizeEvent(QResizeEvent* event) {

@@ -250,7 +250,10 @@ void CurvePlot::updateBound() {
     m_bound->point2->setCoords(1, y);
     const bool below = y < m_plot->yAxis->range().lower;
     m_boundLabel->position->setTypeY(below ? QCPItemPosition::ptAxisRectRatio : QCPItemPosition::ptPlotCoords);
-    m_boundLabel->setPositionAlignment((below ? Qt::AlignBottom : Qt::AlignTop) | Qt::AlignLeft);
+    // Under the line unless the axis ends there.
+    const int height = m_plot->axisRect()->height();
+    const bool over = below || m_plot->axisRect()->bottom() - m_plot->yAxis->coordToPixel(y) < labelShare() * height;
+    m_boundLabel->setPositionAlignment((over ? Qt::AlignBottom : Qt::AlignTop) | Qt::AlignLeft);
     m_boundLabel->position->setCoords(0, below ? 1 : y);
     const QString text = tr("lower bound %1").arg(QString::fromStdString(format_seconds(m_lowerBound_s)));
     m_boundLabel->setText(below ? text + QStringLiteral(" ↓") : text);

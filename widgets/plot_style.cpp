@@ -33,8 +33,10 @@ bool fitTitle(QCPAxis& axis) {
     if (title.isEmpty()) return false;
     const QString shortest = unit.isEmpty() ? QString() : QStringLiteral("[%1]").arg(unit);
     const QString whole = unit.isEmpty() ? title : QStringLiteral("%1 %2").arg(title, shortest);
-    // It may reach as far beyond its axis as the plot does.
-    const QRect along = axis.axisRect()->rect(), area = axis.parentPlot()->viewport();
+    // It may reach as far beyond its axis as the plot does below the legend.
+    const QRect along = axis.axisRect()->rect();
+    QRect area = axis.parentPlot()->viewport();
+    if (const QCPLegend& legend = *axis.parentPlot()->legend; legend.visible()) area.setTop(legend.outerRect().bottom());
     const int room = axis.orientation() == Qt::Horizontal
                          ? 2 * std::min(along.center().x() - area.left(), area.right() - along.center().x())
                          : 2 * std::min(along.center().y() - area.top(), area.bottom() - along.center().y());
