@@ -302,9 +302,7 @@ QWidget* CompareWindow::makeResults() {
     note(m_first, m_firstChosen);
     note(m_second, m_secondChosen);
     connect(m_show, &QPushButton::clicked, this, &CompareWindow::showBest);
-    connect(m_exportRuns, &QPushButton::clicked, this, [this] {
-        exportTable(QStringLiteral("searches.csv"), [](const auto& cases) { return runs_csv({"network", "machine"}, cases); });
-    });
+    connect(m_exportRuns, &QPushButton::clicked, this, &CompareWindow::exportRuns);
     connect(m_exportCurves, &QPushButton::clicked, this, [this] {
         exportTable(QStringLiteral("curves.csv"), [](const auto& cases) { return curves_csv({"network", "machine"}, cases); });
     });
@@ -360,6 +358,7 @@ void CompareWindow::startOrStop() {
         return;
     }
     m_run = std::make_unique<ComparisonRun>(request());
+    m_savedSearches = 0;
     connect(m_run.get(), &ComparisonRun::progressed, this, [this] {
         showProgress();
         // Else the table would lose its place several times a second.
@@ -500,14 +499,54 @@ const CaseOnItsWay* CompareWindow::currentCase() const {
 
 const ComparedRun* CompareWindow::showable() const {
     const CaseOnItsWay* item = currentCase();
-    if (item == nullptr || !m_document->isOpen()) return nullptr;
-    if (!(m_run->request().options == m_document->options()) || item->fingerprint != m_document->fingerprint()) return nullptr;
+    if (item == nullptr) return nullptr;
+    if (!isOpen(*item)) return nullptr;
     const ComparedRun* best = nullptr;
     for (const ComparedRun& run : item->compared.runs) {
         if (run.contestant != currentEntry()->contestant) continue;
         if (best == nullptr || run.progress.best.seconds < best->progress.best.seconds) best = &run;
     }
     return best;
+}
+
+bool CompareWindow::isOpen(const CaseOnItsWay& item) const {
+    return m_document->isOpen() && m_run->request().options == m_document->options() && item.fingerprint == m_document->fingerprint();
+}
+
+QString CompareWindow::titleOf(const CaseOnItsWay& item, const ComparedRun& run) const {
+    return tr("%1, seed %2").arg(text(item.compared.contestants[run.contestant].algorithm->title)).arg(run.seed);
+}
+
+std::optional<CompareWindow::Found> CompareWindow::bestOfOpen() const {
+    std::optional<Found> best;
+    if (!m_run) return best;
+    for (const auto& item : m_run->cases()) {
+        if (!isOpen(*item)) continue;
+        for (const ComparedRun& run : item->compared.runs) {
+            const SearchProgress& end = run.progress;
+            if (!end.best_placement || (best && end.best.seconds >= best->score.seconds)) continue;
+            best = Found{*end.best_placement, end.best, titleOf(*item, run)};
+        }
+    }
+    return best;
+}
+
+bool CompareWindow::mayClose() {
+    if (!m_run) return true;
+    const bool running = m_run->state() == ComparisonRun::State::running;
+    const std::size_t finished = m_run->finishedSearches();
+    const bool elsewhere = std::ranges::any_of(m_run->cases(), [this](const auto& item) { return !isOpen(*item); });
+    if (finished == m_savedSearches || !(running || elsewhere)) return true;
+    QMessageBox question(QMessageBox::Question, windowTitle(),
+                         finished == 1 ? tr("A search of the comparison is in no file.")
+                                       : tr("%L1 searches of the comparison are in no file.").arg(finished),
+                         QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
+    question.setInformativeText(running ? tr("The comparison ends now.") : tr("They will be gone."));
+    question.button(QMessageBox::Save)->setText(tr("&Export searches…"));
+    question.button(QMessageBox::Discard)->setText(tr("&Discard"));
+    question.setDefaultButton(QMessageBox::Save);
+    const int answer = question.exec();
+    return answer == QMessageBox::Discard || (answer == QMessageBox::Save && exportRuns());
 }
 
 /// The plot and the test are those of the case that the current row belongs to.
@@ -519,8 +558,10 @@ void CompareWindow::showCase() {
     if (item != nullptr) {
         for (const Standing& standing : item->compared.all_standings()) {
             const QString title = text(item->compared.contestants[standing.contestant].algorithm->title);
-            StandingBar bar{title, standing.score_s.mean, standing.score_s.half_width_95, {}, standing.fitting == standing.runs.size()};
-            for (const ComparedRun* run : standing.runs) bar.scores_s.push_back(run->progress.best.seconds);
+            StandingBar bar{title, standing.score_s.mean, standing.score_s.half_width_95, {}, standing.runs.size()};
+            for (const ComparedRun* run : standing.runs) {
+                if (run->progress.best.fits) bar.scores_s.push_back(run->progress.best.seconds);
+            }
             bars.push_back(std::move(bar));
             choices.push_back(standing.contestant);
         }
@@ -572,15 +613,19 @@ void CompareWindow::showTest() {
 void CompareWindow::showBest() {
     const ComparedRun* best = showable();
     if (best == nullptr) return;
-    const Contestant& contestant = currentCase()->compared.contestants[best->contestant];
-    Q_EMIT placementChosen(*best->progress.best_placement, tr("Show %1, seed %2").arg(text(contestant.algorithm->title)).arg(best->seed));
+    Q_EMIT placementChosen(*best->progress.best_placement, tr("Show %1").arg(titleOf(*currentCase(), *best)));
 }
 
-void CompareWindow::exportTable(const QString& suggestion, const std::function<std::string(const std::vector<ComparedCase>&)>& write) {
+bool CompareWindow::exportRuns() {
+    return exportTable(QStringLiteral("searches.csv"), [](const auto& cases) { return runs_csv({"network", "machine"}, cases); });
+}
+
+/// Returns whether there is a file now.
+bool CompareWindow::exportTable(const QString& suggestion, const std::function<std::string(const std::vector<ComparedCase>&)>& write) {
     const QString folder = QSettings().value(QStringLiteral("exportFolder")).toString();
     QString file = QFileDialog::getSaveFileName(this, tr("Export"), folder.isEmpty() ? suggestion : folder + QLatin1Char('/') + suggestion,
                                                 tr("Table (*.csv)"));
-    if (file.isEmpty()) return;
+    if (file.isEmpty()) return false;
     if (QFileInfo(file).suffix().isEmpty()) file += QStringLiteral(".csv");
     QSettings().setValue(QStringLiteral("exportFolder"), QFileInfo(file).absolutePath());
     std::vector<ComparedCase> cases;
@@ -589,9 +634,12 @@ void CompareWindow::exportTable(const QString& suggestion, const std::function<s
     }
     try {
         write_file(file.toStdString(), write(cases));
+        m_savedSearches = m_run->finishedSearches();
         m_status->setText(tr("Written to %1").arg(file));
+        return true;
     } catch (const InputError& error) {
         QMessageBox::warning(this, tr("Export"), QString::fromUtf8(error.what()));
+        return false;
     }
 }
 

@@ -39,6 +39,16 @@ public:
     /// Checks what is open in the document; a comparison that runs, or has, stays as it is.
     void prepare(int evaluations);
     const ComparisonRun* run() const { return m_run.get(); }
+    /// The best placement of all algorithms on the network and machine that are open; nothing if they were not compared on these.
+    struct Found {
+        Placement placement;
+        Score score;
+        QString by;  ///< "Genetic, seed 3"
+    };
+    std::optional<Found> bestOfOpen() const;
+    /// Asks, before the window goes, what shall become of results that are in no file; of the searches on what is open the placements alone
+    /// count, which bestOfOpen() tells.
+    bool mayClose();
     /// Of each algorithm, over networks, machines and seeds, as far as searches have ended.
     CdfData cdf() const;
 
@@ -66,12 +76,16 @@ private:
     void fillChoice(QComboBox* box, const std::vector<std::size_t>& contestants, const QVariant& chosen, int otherwise);
     void showTest();
     void showBest();
-    void exportTable(const QString& suggestion, const std::function<std::string(const std::vector<ComparedCase>&)>& write);
+    bool exportRuns();
+    bool exportTable(const QString& suggestion, const std::function<std::string(const std::vector<ComparedCase>&)>& write);
     std::optional<Entry> currentEntry() const;
     /// The case of the current row; nullptr for none, or one without a finished search.
     const CaseOnItsWay* currentCase() const;
     /// The best run of the current row, if what is open in the document can show it.
     const ComparedRun* showable() const;
+    /// Whether the case is about what is open in the document.
+    bool isOpen(const CaseOnItsWay& item) const;
+    QString titleOf(const CaseOnItsWay& item, const ComparedRun& run) const;
 
     Document* m_document;
     const std::map<std::string, OptionValues>& m_options;
@@ -89,6 +103,7 @@ private:
     QComboBox *m_first = nullptr, *m_second = nullptr;
     std::vector<std::shared_ptr<const CaseOnItsWay>> m_shownCases;  ///< that the table shows
     QVariant m_firstChosen, m_secondChosen;                         ///< by the person; the first and the last algorithm until then
+    std::size_t m_savedSearches = 0;  ///< that had ended when a table was written last
     QLabel* m_test = nullptr;
     QPushButton *m_show = nullptr, *m_exportRuns = nullptr, *m_exportCurves = nullptr;
 };

@@ -29,6 +29,9 @@ namespace {
 
 constexpr auto kDefaultMachine = "4x-v100-nvlink";
 
+/// With so few, searches have hardly begun with what they build, and portfolios not at all.
+constexpr std::uint64_t kFewEvaluations = 100;
+
 std::vector<GroupId> groupsOf(const Problem& problem, const OpList& ops) {
     std::vector<GroupId> groups;
     for (const OpId op : ops) groups.push_back(problem.grouping.group_of[op]);
@@ -104,6 +107,10 @@ std::optional<Carried> carried(const Placement& placement, const Problem& from, 
         result.moved += own.size() - static_cast<std::size_t>(std::ranges::count(own, most));
     }
     return result;
+}
+
+double scoreOf(const Job& job, const Placement& placement) {
+    return assess(job, placement, Simulator(job.problem, job.simulation).run(placement)).score.seconds;
 }
 
 /// What tells the first scenario from the second.
@@ -451,31 +458,38 @@ bool Document::hasUnsavedPlacement() const {
 /// of their own, which comes last.
 std::optional<int> Document::unsaved() const {
     if (!isOpen()) return {};
-    const auto seconds = [](const Job& job, const Placement& placement) {
-        return assess(job, placement, Simulator(job.problem, job.simulation).run(placement)).score.seconds;
-    };
-    const auto leastKept = [&](const Scenario& scenario) {
-        double least = seconds(scenario.job, scenario.job.single_device);
-        for (const auto& [in, placement] : m_kept) {
-            if (sameScenario(*in, scenario)) least = std::min(least, seconds(scenario.job, placement));
-        }
-        return least;
-    };
     std::optional<int> best;
     std::pair rank(true, std::numeric_limits<double>::infinity());
     if (hasUnsavedPlacement()) {
         best = 0;
-        rank = {false, seconds(job(), m_placement)};
+        rank = {false, scoreOf(job(), m_placement)};
     }
     for (const auto& run : m_runs) {
         const Scenario& scenario = *m_scenarioOf.at(run->id());
         const SearchProgress& progress = run->progress();
         const std::pair own(!sameScenario(scenario, *m_scenario), progress.best.seconds);
-        if (!progress.best_placement || !sameNetwork(scenario, *m_scenario) || own >= rank || own.second >= leastKept(scenario)) continue;
+        if (!progress.best_placement || !sameNetwork(scenario, *m_scenario) || own >= rank || own.second >= leastKept_s(scenario)) continue;
         best = run->id();
         rank = own;
     }
     return best;
+}
+
+bool Document::isBestKnown(double score_s) const {
+    if (!isOpen() || score_s >= leastKept_s(*m_scenario) || score_s >= scoreOf(job(), m_placement)) return false;
+    return std::ranges::none_of(m_runs, [&](const auto& run) {
+        const SearchProgress& progress = run->progress();
+        return progress.best_placement && sameScenario(*m_scenarioOf.at(run->id()), *m_scenario) && progress.best.seconds <= score_s;
+    });
+}
+
+/// Of what is in files, and of everything on one device.
+double Document::leastKept_s(const Scenario& scenario) const {
+    double least = scoreOf(scenario.job, scenario.job.single_device);
+    for (const auto& [in, placement] : m_kept) {
+        if (sameScenario(*in, scenario)) least = std::min(least, scoreOf(scenario.job, placement));
+    }
+    return least;
 }
 
 void Document::adopt(Reading reading) {
@@ -825,11 +839,25 @@ void Document::follow(Run& run) {
 
 void Document::endOf(Run& run) {
     if (run.state() == Run::State::failed) Q_EMIT message(true, tr("%1 failed: %2").arg(runTitle(run), run.failure()));
-    if (run.id() == m_followed) stopFollowing();
+    if (run.id() == m_followed) {
+        if (m_search == nullptr && run.state() == Run::State::finished) tellFruitless(run);
+        stopFollowing();
+    }
     Q_EMIT runsChanged();
     prepareDrops();
     tryMoves();
     Q_EMIT settled();
+}
+
+/// A search that has found nothing better changes nothing on screen, and would seem to have done nothing.
+void Document::tellFruitless(const Run& run) {
+    const std::uint64_t scored = run.progress().evaluations;
+    const bool all = scored < run.request().budget.evaluations;
+    const QString placements = scored == 1 ? tr("1 placement") : tr("%L1 placements").arg(scored);
+    const QString what = tr("%1 has scored %2 and found none better than the one on screen").arg(runTitle(run), placements);
+    Q_EMIT message(false, all                        ? tr("%1; it has no more to try.").arg(what)
+                          : scored <= kFewEvaluations ? tr("%1; it needs more evaluations than that to search.").arg(what)
+                                                      : what + QLatin1Char('.'));
 }
 
 void Document::stopFollowing() {
@@ -994,6 +1022,11 @@ std::vector<RunRow> Document::runRows() const {
         if (progress.best_placement) {
             row.step_time_s = progress.best.step_time_s;
             row.fits = progress.best.fits;
+            if (!row.fits && row.defined && run->simulated()) {
+                Misfit lacks = misfit(*run->job().problem, run->simulated()->assessment);
+                row.over_bytes = lacks.over_bytes;
+                row.misfit = std::move(lacks.text);
+            }
             if (run->job().single_device_s < kUndefinedScore.step_time_s && row.defined)
                 row.speedup = run->job().single_device_s / progress.best.step_time_s;
             if (row.elsewhere.isEmpty() && m_bound && m_bound->value_s > 0 && std::isfinite(m_bound->value_s))

@@ -171,6 +171,8 @@ public:
     bool hasUnsavedPlacement() const;
     /// What would be lost if the network were left now: the run whose best placement is in no file, or 0 for the placement on screen.
     std::optional<int> unsaved() const;
+    /// Whether a placement of what is open with this score is better than all that is in files, on screen or found by runs.
+    bool isBestKnown(double score_s) const;
 
 Q_SIGNALS:
     void loadingChanged();
@@ -240,6 +242,7 @@ private:
     void startBound();
     void startLayout(std::optional<ClosedScopes> closed);
     double leastKnown_s() const;
+    double leastKept_s(const Scenario& scenario) const;
     void prove();
     void tighten(Bound bound);
     QString infeasible() const;
@@ -247,6 +250,7 @@ private:
     void follow(Run& run);
     void stopFollowing();
     void endOf(Run& run);
+    void tellFruitless(const Run& run);
     Run* findRun(int id) const;
 
     std::shared_ptr<const Scenario> m_scenario;  ///< never null; without a network before one is open

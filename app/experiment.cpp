@@ -51,12 +51,6 @@ Machine gpu_server(unsigned gpus, const Device& cpu, const Device& gpu, const Ch
     return {std::to_string(gpus) + "x " + model, std::move(devices), std::move(channels), std::move(routes), crossing};
 }
 
-double median(std::vector<double> values) {
-    std::ranges::sort(values);
-    const std::size_t half = values.size() / 2;
-    return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 std::string_view to_string(Verdict verdict) {
     static constexpr std::array<std::string_view, 3> names{"holds", "differs", "not run"};
     return names[static_cast<std::size_t>(verdict)];

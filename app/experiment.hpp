@@ -38,9 +38,6 @@ inline constexpr std::uint32_t kPlacetoGroups = 128;
 /// `grouping` says otherwise.
 Job placeto_job(std::shared_ptr<const Graph> graph, unsigned gpus, const GroupingOptions& grouping, std::uint32_t groups);
 
-/// Of at least one value.
-double median(std::vector<double> values);
-
 enum class Verdict : std::uint8_t { holds, differs, not_run };
 std::string_view to_string(Verdict verdict);
 

@@ -6,6 +6,7 @@
 
 #include <QCloseEvent>
 #include <QComboBox>
+#include <QDoubleSpinBox>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QFormLayout>
@@ -75,6 +76,42 @@ QString machineTitle(const std::string& file) {
     } catch (const InputError&) {
         return text(file);  // the training says what is wrong with it
     }
+}
+
+/// The family that all these networks are of, as far as it can be told: its members are called after it, and which of them are trained on
+/// depends on how many there are and on the seed.
+struct FamilyOfFile {
+    const FamilyInfo* family = nullptr;
+    std::uint32_t count = 0;
+    std::optional<std::uint64_t> seed;
+};
+
+std::optional<FamilyOfFile> familyOf(const std::vector<TrainingRecord::Graph>& graphs) {
+    constexpr std::uint64_t kMostSeeds = 10'000;
+    FamilyOfFile found;
+    std::vector<std::uint32_t> trained;
+    for (const TrainingRecord::Graph& graph : graphs) {
+        const QString name = text(graph.network);
+        bool isNumber = false;
+        trained.push_back(name.section(QLatin1Char('_'), -1).toUInt(&isNumber));
+        const FamilyInfo* family = find_family(name.section(QLatin1Char('_'), 0, -2).toStdString());
+        if (!isNumber || family == nullptr || (found.family != nullptr && family != found.family)) return {};
+        found.family = family;
+    }
+    std::ranges::sort(trained);
+    const auto size = static_cast<std::uint32_t>(trained.size());
+    found.count = std::max(2 * size, trained.back() + 1);
+    for (const std::uint32_t count : {2 * size, 2 * size - 1}) {
+        if (count <= trained.back()) continue;
+        for (std::uint64_t seed = 1; seed <= kMostSeeds; ++seed) {
+            const std::vector<bool> half = training_half(count, seed);
+            if (!std::ranges::all_of(trained, [&](std::uint32_t number) { return half[number]; })) continue;
+            found.count = count;
+            found.seed = seed;
+            return found;
+        }
+    }
+    return found;
 }
 
 QString scoreText(double step_time_s, bool fits) {
@@ -162,7 +199,16 @@ QWidget* LearnWindow::makeForm() {
     m_updates = makeSpin("updates", tr("Updates"), 1, 1'000'000'000, 500,
                          tr("How often the weights move; with more than it has, a policy that was trained goes on"));
     m_updates->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
-    m_seed = makeSpin("seed", tr("Seed"), 0, 1'000'000'000, 1, tr("The same seed gives the same policy"));
+    // Seeds have 64 bits, and are whole numbers in a double up to this one.
+    constexpr double kLargestSeed = 9'007'199'254'740'992;
+    m_seed = new QDoubleSpinBox;
+    m_seed->setObjectName(QStringLiteral("seed"));
+    m_seed->setAccessibleName(tr("Seed"));
+    m_seed->setDecimals(0);
+    m_seed->setRange(0, kLargestSeed);
+    m_seed->setGroupSeparatorShown(true);
+    m_seed->setValue(1);
+    m_seed->setToolTip(tr("The same seed gives the same policy"));
 
     m_size = new QLabel;
     m_size->setObjectName(QStringLiteral("size"));
@@ -202,7 +248,8 @@ QWidget* LearnWindow::makeForm() {
     layout->addStretch(1);
     form->setMinimumWidth(260);
     for (QComboBox* box : {m_source, m_policy}) connect(box, &QComboBox::currentIndexChanged, this, &LearnWindow::showRequest);
-    for (QSpinBox* box : {m_count, m_familySeed, m_updates, m_seed}) connect(box, &QSpinBox::valueChanged, this, &LearnWindow::showRequest);
+    for (QSpinBox* box : {m_count, m_familySeed, m_updates}) connect(box, &QSpinBox::valueChanged, this, &LearnWindow::showRequest);
+    connect(m_seed, &QDoubleSpinBox::valueChanged, this, &LearnWindow::showRequest);
     connect(m_folder, &QLineEdit::textChanged, this, &LearnWindow::showRequest);
     return form;
 }
@@ -361,18 +408,24 @@ void LearnWindow::resume(const QString& file) {
                              tr("%1 was trained with seed %2, and seeds end at %L3 here: placewright-cli train --resume goes on with it.")
                                  .arg(QFileInfo(file).fileName())
                                  .arg(record.seed)
-                                 .arg(m_seed->maximum()));
+                                 .arg(static_cast<std::uint64_t>(m_seed->maximum())));
         return;
     }
     m_resumed = read;
     m_resumedFile = QFileInfo(file).fileName();
     m_options[record.policy] = record.options;
     m_policy->setCurrentIndex(m_policy->findData(text(record.policy)));
-    m_seed->setValue(static_cast<int>(record.seed));
+    m_seed->setValue(static_cast<double>(record.seed));
     const std::uint64_t done = m_resumed->state.updates;
     m_updates->setValue(static_cast<int>(std::max(record.planned_updates, done < record.planned_updates ? 0 : 2 * done)));
     const bool isOpen = m_document->isOpen() && record.graphs.size() == 1 && record.graphs.front().fingerprint == m_document->fingerprint();
-    if (isOpen) m_source->setCurrentIndex(m_source->findData(QString::fromLatin1(kOpen)));
+    if (isOpen) {
+        m_source->setCurrentIndex(m_source->findData(QString::fromLatin1(kOpen)));
+    } else if (const auto family = familyOf(record.graphs)) {
+        m_source->setCurrentIndex(m_source->findData(text(family->family->name)));
+        m_count->setValue(static_cast<int>(family->count));
+        if (family->seed) m_familySeed->setValue(static_cast<int>(*family->seed));
+    }
     showRequest();
 }
 
@@ -517,6 +570,7 @@ bool LearnWindow::mayDrop() {
                          tr("%1 after %L2 updates is in no file.").arg(text(m_run->request().policy->title)).arg(m_run->updates()),
                          QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
     question.setInformativeText(isRunning() ? tr("Its training ends now.") : tr("It will be gone."));
+    question.button(QMessageBox::Discard)->setText(tr("&Discard"));
     question.setDefaultButton(QMessageBox::Save);
     const int answer = question.exec();
     if (answer == QMessageBox::Discard || (answer == QMessageBox::Save && save())) return true;

@@ -13,6 +13,7 @@
 #include "app/training_run.hpp"
 
 class QComboBox;
+class QDoubleSpinBox;
 class QFormLayout;
 class QLabel;
 class QLineEdit;
@@ -90,7 +91,8 @@ private:
 
     QFormLayout* m_form = nullptr;
     QComboBox *m_source = nullptr, *m_policy = nullptr;
-    QSpinBox *m_count = nullptr, *m_familySeed = nullptr, *m_updates = nullptr, *m_seed = nullptr;
+    QSpinBox *m_count = nullptr, *m_familySeed = nullptr, *m_updates = nullptr;
+    QDoubleSpinBox* m_seed = nullptr;
     QWidget* m_folderRow = nullptr;
     QLineEdit* m_folder = nullptr;
     QLabel *m_machine = nullptr, *m_size = nullptr;

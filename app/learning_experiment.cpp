@@ -10,6 +10,7 @@
 
 #include "app/learning_curve.hpp"
 #include "app/usage.hpp"
+#include "core/base/statistics.hpp"
 #include "core/base/units.hpp"
 #include "core/learn/training_run.hpp"
 

@@ -17,6 +17,7 @@
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QPainter>
 #include <QProgressBar>
 #include <QScreen>
 #include <QScrollArea>
@@ -84,24 +85,19 @@ QLabel* statusLabel(const QString& name) {
     return label;
 }
 
-/// "gpu:0 lacks 1.20 GB", of the device that lacks most.
-QString missingText(const Problem& problem, const std::vector<double>& device_bytes) {
-    DeviceId worst = 0;
-    double most_bytes = 0;
-    int lacking = 0;
-    for (DeviceId device = 0; device < problem.devices; ++device) {
-        const double missing_bytes = device_bytes[device] - problem.memory_limit_bytes[device];
-        if (missing_bytes <= 0) continue;
-        ++lacking;
-        if (missing_bytes <= most_bytes) continue;
-        most_bytes = missing_bytes;
-        worst = device;
+/// The style's are black on any background.
+QIcon mediaIcon(QStyle::StandardPixmap which, const QWidget* widget) {
+    const QIcon black = widget->style()->standardIcon(which);
+    QIcon icon;
+    for (const auto& [mode, group] : {std::pair(QIcon::Normal, QPalette::Active), std::pair(QIcon::Disabled, QPalette::Disabled)}) {
+        QPixmap pixmap = black.pixmap(QSize(24, 24), widget->devicePixelRatioF());
+        QPainter painter(&pixmap);
+        painter.setCompositionMode(QPainter::CompositionMode_SourceIn);
+        painter.fillRect(pixmap.rect(), widget->palette().color(group, QPalette::ButtonText));
+        painter.end();
+        icon.addPixmap(pixmap, mode);
     }
-    // Devices may share a limit.
-    if (lacking == 0) return MainWindow::tr("does not fit the memory");
-    const QString missing =
-        MainWindow::tr("does not fit: %1 lacks %2").arg(text(problem.machine->device(worst).name), bytesText(most_bytes));
-    return lacking == 1 ? missing : MainWindow::tr("%1, %2 more lack some").arg(missing).arg(lacking - 1);
+    return icon;
 }
 
 }  // namespace
@@ -461,7 +457,7 @@ void MainWindow::makeToolBar() {
     exportButton->setToolTip(tr("Write the placement or a picture"));
     m_bar->addWidget(exportButton);
 
-    m_optimize->setIcon(style()->standardIcon(QStyle::SP_MediaPlay));
+    m_optimize->setIcon(mediaIcon(QStyle::SP_MediaPlay, this));
     m_searchBar->addAction(m_optimize);
     if (QWidget* button = m_searchBar->widgetForAction(m_optimize)) button->setObjectName(QStringLiteral("optimizeButton"));
     m_algorithm = new QComboBox;
@@ -644,6 +640,7 @@ void MainWindow::optimize() {
     request.options = m_optionsOf[request.algorithm];
     request.budget.evaluations = static_cast<std::uint64_t>(m_evaluations->value());
     request.seed = static_cast<std::uint64_t>(m_seed->value());
+    m_message->dropInformation();  // what the search before has said
     m_document->startSearch(std::move(request));
     // From the toolbar on, keys are for what the search changes.
     if (m_stack->currentIndex() == 1) m_graph->setFocus();
@@ -961,7 +958,7 @@ void MainWindow::showRuns() {
 
     const bool searching = m_document->isSearching();
     m_optimize->setText(searching ? tr("&Stop") : tr("&Optimize"));
-    m_optimize->setIcon(style()->standardIcon(searching ? QStyle::SP_MediaStop : QStyle::SP_MediaPlay));
+    m_optimize->setIcon(mediaIcon(searching ? QStyle::SP_MediaStop : QStyle::SP_MediaPlay, this));
     m_beside->setEnabled(searching);
     m_pause->setEnabled(searching);
     m_saveSearch->setEnabled(!m_document->isSaving() && runWith([](const Run& run) { return run.saved().has_value(); }) != nullptr);
@@ -1097,7 +1094,7 @@ void MainWindow::showFigure() {
                      .arg(std::abs(change) * 100, 0, 'f', 1);
     }
     if (goal.is_step_time() && outcome.steady_step_time_s) status += tr(", steady %1").arg(secondsText(*outcome.steady_step_time_s));
-    status += assessment.score.fits ? tr(" · fits") : tr(" · %1").arg(missingText(*job.problem, assessment.device_bytes));
+    status += assessment.score.fits ? tr(" · fits") : tr(" · %1").arg(misfit(*job.problem, assessment).text);
     m_stepStatus->setText(status);
     m_stepStatus->setToolTip(QStringLiteral("<qt>%1</qt>").arg(tip.toHtmlEscaped()));
 }
@@ -1188,13 +1185,13 @@ QString MainWindow::chooseExportFile(const QString& title, const QString& sugges
     return file;
 }
 
-bool MainWindow::exportPlacement(int run) {
+bool MainWindow::exportPlacement(const std::function<void()>& show) {
     if (!m_document->isOpen()) return false;
     QString file = chooseExportFile(tr("Export"), text(m_document->problem()->graph->name()) + QStringLiteral(".placement.json"),
                                     tr("Placement (*.json)"));
     if (file.isEmpty()) return false;
     if (QFileInfo(file).suffix().isEmpty()) file += QStringLiteral(".json");
-    m_document->showRun(run);
+    if (show) show();
     try {
         m_document->exportPlacement(file);
         m_message->showMessage(MessageBar::Kind::information, tr("Placement written to %1").arg(file));
@@ -1217,6 +1214,11 @@ void MainWindow::exportView(const QString& name, QSizeF size, const std::functio
     } catch (const InputError& error) {
         m_message->showMessage(MessageBar::Kind::error, QString::fromUtf8(error.what()));
     }
+}
+
+void MainWindow::changeEvent(QEvent* event) {
+    QMainWindow::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange && m_cancelLoading != nullptr) showRuns();  // the icon of its button
 }
 
 void MainWindow::resizeEvent(QResizeEvent* event) {
@@ -1316,14 +1318,22 @@ bool MainWindow::mayLeave(const QString& title, const QString& consequence) {
     bool may = true;
     while (may) {
         const auto unsaved = m_document->unsaved();
-        if (!unsaved) break;
+        const auto compared = m_compare != nullptr ? m_compare->bestOfOpen() : std::nullopt;
+        const bool byComparison = compared && m_document->isBestKnown(compared->score.seconds);
+        if (!unsaved && !byComparison) break;
         const QString network = text(m_document->problem()->graph->name());
-        const auto run = std::ranges::find(m_document->runs(), *unsaved, [](const auto& of) { return of->id(); });
+        const auto run = std::ranges::find(m_document->runs(), unsaved.value_or(0), [](const auto& of) { return of->id(); });
         QMessageBox question(QMessageBox::Question, title, {}, QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
-        if (run != m_document->runs().end()) {
-            question.setText(tr("The best placement found for %1 (%2 %3, by %4 on %5) is in no file.")
-                                 .arg(network, goalName(*(*run)->job().goal), secondsText((*run)->progress().best.step_time_s),
-                                      m_document->runTitle(**run), text((*run)->job().machine->name())));
+        const auto figureOf = [](const Score& score, const Goal& goal) {
+            return score.fits ? tr("%1 %2").arg(goalName(goal), secondsText(score.step_time_s)) : tr("which does not fit the memory");
+        };
+        if (byComparison) {
+            question.setText(tr("The best placement found for %1 (%2, by %3 of the comparison) is in no file.")
+                                 .arg(network, figureOf(compared->score, *m_document->job().goal), compared->by));
+        } else if (run != m_document->runs().end()) {
+            const QString figure = figureOf((*run)->progress().best, *(*run)->job().goal);
+            question.setText(tr("The best placement found for %1 (%2, by %3 on %4) is in no file.")
+                                 .arg(network, figure, m_document->runTitle(**run), text((*run)->job().machine->name())));
         } else {
             const Assessment* assessment = m_document->assessment();
             const QString goal = goalName(*m_document->job().goal);
@@ -1335,17 +1345,24 @@ bool MainWindow::mayLeave(const QString& title, const QString& consequence) {
         }
         question.setInformativeText(consequence);
         question.button(QMessageBox::Save)->setText(tr("&Export…"));
+        question.button(QMessageBox::Discard)->setText(tr("&Discard"));
         question.setDefaultButton(QMessageBox::Save);
         const int answer = question.exec();
         if (answer == QMessageBox::Discard) break;
-        may = answer == QMessageBox::Save && exportPlacement(*unsaved);
+        may = answer == QMessageBox::Save && exportPlacement([&] {
+                  if (byComparison)
+                      m_document->showPlacement(compared->placement, tr("Show %1").arg(compared->by));
+                  else
+                      m_document->showRun(*unsaved);
+              });
     }
     for (const int id : held) m_document->pauseRun(id, false);
     return may;
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-    if (!mayLeave(tr("Close Placewright"), tr("Runs and undo steps end with the window.")) || !m_learning->mayClose())
+    if (!mayLeave(tr("Close Placewright"), tr("Runs and undo steps end with the window.")) ||
+        (m_compare != nullptr && !m_compare->mayClose()) || !m_learning->mayClose())
         return event->ignore();
     saveSettings();
     event->accept();

@@ -78,6 +78,7 @@ public:
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
+    void changeEvent(QEvent*) override;
     void resizeEvent(QResizeEvent*) override;
     void dragEnterEvent(QDragEnterEvent*) override;
     void dropEvent(QDropEvent*) override;
@@ -131,8 +132,8 @@ private:
     void openExperiment();
     void showOptions();
     void showStart(bool start);
-    /// Writes the placement on screen, or the best of a run, which goes there; false if it was not written.
-    bool exportPlacement(int run = 0);
+    /// Writes the placement on screen, where `show` brings it once there is a file to write to; false if it was not written.
+    bool exportPlacement(const std::function<void()>& show = {});
     void exportView(const QString& name, QSizeF size, const std::function<void(QPainter&, const QRectF&)>& paint);
     QString chooseExportFile(const QString& title, const QString& suggestion, const QString& filter);
     void restoreSettings();

@@ -6,6 +6,7 @@
 
 #include "app/experiment.hpp"
 #include "core/algorithms.hpp"
+#include "core/base/statistics.hpp"
 #include "core/base/units.hpp"
 
 namespace placewright {

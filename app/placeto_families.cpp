@@ -4,6 +4,7 @@
 
 #include "app/learning_experiment.hpp"
 #include "core/algorithms.hpp"
+#include "core/base/statistics.hpp"
 
 namespace placewright {
 namespace {

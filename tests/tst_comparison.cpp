@@ -56,6 +56,7 @@ class TestComparison : public QObject {
 
 private Q_SLOTS:
     void intervals();
+    void medians();
     void welch();
     void thesisTest();
     void noTest();
@@ -89,6 +90,16 @@ void TestComparison::intervals() {
     // Exactly, though a sum of three divided by three is not 0.1.
     QCOMPARE(sample_statistics(std::vector<double>{0.1, 0.1, 0.1}), (SampleStatistics{3, 0.1, 0, 0.0}));
     QVERIFY_THROWS_EXCEPTION(std::invalid_argument, sample_statistics({}));
+}
+
+void TestComparison::medians() {
+    const double infinity = std::numeric_limits<double>::infinity();
+    QCOMPARE(median({7}), 7.0);
+    QCOMPARE(median({9, 1, 2}), 2.0);
+    QCOMPARE(median({9, 1, 2, 4}), 3.0);
+    QCOMPARE(median({infinity, 1, 2}), 2.0);
+    QCOMPARE(median({infinity, 1, 2, infinity}), infinity);
+    QVERIFY_THROWS_EXCEPTION(std::invalid_argument, median({}));
 }
 
 void TestComparison::welch() {

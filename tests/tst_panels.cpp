@@ -105,6 +105,15 @@ std::shared_ptr<const std::vector<TrainingPoint>> training(std::uint64_t updates
     return std::make_shared<const std::vector<TrainingPoint>>(std::move(curve));
 }
 
+/// What is written on the bars.
+QStringList labelsOf(const StandingPlot& plot) {
+    QStringList labels;
+    for (int i = 0; i < plot.plot()->itemCount(); ++i) {
+        if (const auto* label = qobject_cast<QCPItemText*>(plot.plot()->item(i))) labels << label->text();
+    }
+    return labels;
+}
+
 /// A click on the tick of a scheme.
 void clickTick(const CdfPlot& cdf, int scheme) {
     auto* list = cdf.findChild<QTreeWidget*>("schemes");
@@ -264,7 +273,13 @@ private Q_SLOTS:
         QTest::newRow("step time") << usual << int(RunsModel::StepTime) << QStringLiteral("41.2 ms");
         QTest::newRow("none yet") << with([](RunRow& row) { row.step_time_s = 0; }) << int(RunsModel::StepTime) << QString();
         QTest::newRow("does not fit") << with([](RunRow& row) { row.fits = false; }) << int(RunsModel::StepTime)
-                                      << QStringLiteral("41.2 ms, does not fit");
+                                      << QStringLiteral("does not fit");
+        QTest::newRow("over by so much") << with([](RunRow& row) {
+            row.fits = false;
+            row.over_bytes = 1.2e9;
+        }) << int(RunsModel::StepTime) << QStringLiteral("1.20 GB over");
+        QTest::newRow("speed-up of what does not fit")
+            << with([](RunRow& row) { row.fits = false; }) << int(RunsModel::Speedup) << QString();
         QTest::newRow("speed-up") << usual << int(RunsModel::Speedup) << QStringLiteral("2.1×");
         QTest::newRow("large speed-up") << with([](RunRow& row) { row.speedup = 12.4; }) << int(RunsModel::Speedup)
                                         << QStringLiteral("12×");
@@ -309,6 +324,27 @@ private Q_SLOTS:
         for (int column = 0; column < RunsModel::ColumnCount; ++column) {
             QVERIFY(!model.headerData(column, Qt::Horizontal, Qt::ToolTipRole).toString().isEmpty());
         }
+    }
+
+    void longNamesLeaveTheFiguresInView() {
+        RunsView view;
+        showAt(view, {420, 200});
+        RunRow named = run(12, 0.0412);
+        named.title = QStringLiteral("Simulated annealing by generalized moves, zero-shot #12");
+        named.elsewhere = QStringLiteral("4x V100 (PCIe 3), 16 batches");
+        named.gap = 0.27;
+        view.runs()->setRows({named, run(2, 0.041)});
+        const QHeaderView& header = *view.horizontalHeader();
+        const auto end = [&](int column) { return header.sectionViewportPosition(column) + header.sectionSize(column); };
+        QTRY_VERIFY(end(RunsModel::Gap) <= view.viewport()->width());
+        QTRY_VERIFY(end(RunsModel::Gap) > view.viewport()->width() - 10);
+        QVERIFY(header.sectionSize(RunsModel::Title) > 60);
+        QCOMPARE(view.textElideMode(), Qt::ElideMiddle);
+        QVERIFY(view.model()->index(1, RunsModel::Title).data(Qt::ToolTipRole).toString().startsWith(named.title) ||
+                view.model()->index(0, RunsModel::Title).data(Qt::ToolTipRole).toString().startsWith(named.title));
+        // With room for all there is nothing to scroll.
+        view.resize(1200, 200);
+        QTRY_VERIFY(end(RunsModel::Time) <= view.viewport()->width());
     }
 
     void runsAreSortedByClickingAHeader() {
@@ -491,6 +527,67 @@ private Q_SLOTS:
         QVERIFY(curves.plot()->yAxis->range().upper < 110);
     }
 
+    void meansFarAboveTheBestAreInTheRange() {
+        CurvePlot curves;
+        showAt(curves, {500, 400});
+        CurveSeries one = usualSeries();
+        one.means = {{500, 0.9}, {1000, 0.6}};
+        curves.setSeries({one});
+        QVERIFY(curves.plot()->yAxis->range().upper < 110);
+        QTest::mouseClick(curves.findChild<QCheckBox*>("means"), Qt::LeftButton);
+        QVERIFY(curves.plot()->yAxis->range().upper > 600);
+    }
+
+    void penaltiesAreNotDrawnAsTimes() {
+        CurvePlot curves;
+        showAt(curves, {500, 400});
+        const CurveSeries never = series(1, {{1, 0.1, 5e5, 0, false}, {9, 0.2, 4e5, 0, false}}, 1000, 10);
+        curves.setSeries({never});
+        const auto* empty = curves.findChild<QLabel*>("empty");
+        QVERIFY2(empty->isVisible() && empty->text().contains(u"fits the memory"), qPrintable(empty->text()));
+        const CurveSeries later = series(2, {{1, 0.1, 5e5, 0, false}, {9, 0.2, 0.05, 0}}, 1000, 10);
+        curves.setSeries({never, later});
+        QVERIFY(!empty->isVisible());
+        QVERIFY(dataOf(*curves.plot(), 0).isEmpty());
+        QCOMPARE(curves.plot()->graph(0)->name(), QStringLiteral("Run #1 (does not fit)"));
+        QCOMPARE(dataOf(*curves.plot(), 1), QList<QPointF>({{9, 50}, {1000, 50}}));
+        QCOMPARE(curves.plot()->graph(1)->name(), QStringLiteral("Run #2"));
+    }
+
+    void smallPlotsLeaveOutWhatDoesNotFit() {
+        CurvePlot curves;
+        std::vector<CurveSeries> runs{usualSeries(1), usualSeries(2), usualSeries(3)};
+        runs[1].title = QStringLiteral("Simulated annealing #12");
+        curves.setSeries(runs);
+        curves.setLowerBound(0.03);
+        showAt(curves, {700, 500});
+        QCustomPlot& plot = *curves.plot();
+        const auto* bound = qobject_cast<QCPItemText*>(plot.item(1));
+        // Above the curves, never on them.
+        QTRY_VERIFY(plot.legend->realVisibility());
+        QVERIFY(plot.legend->outerRect().bottom() < plot.axisRect()->top());
+        QVERIFY(plot.legend->outerRect().left() >= 0 && plot.legend->outerRect().right() <= plot.viewport().right());
+        QTRY_COMPARE(plot.yAxis->label(), QStringLiteral("Best step time [ms]"));
+        QVERIFY(bound->visible());
+        // Three names in two columns at most.
+        curves.resize(480, 400);
+        QTRY_COMPARE(plot.legend->rowCount(), 2);
+        QVERIFY(plot.legend->outerRect().right() <= plot.viewport().right());
+
+        curves.resize(380, 130);
+        QTRY_VERIFY(!plot.legend->realVisibility());
+        QTRY_COMPARE(plot.yAxis->label(), QStringLiteral("[ms]"));
+        QCOMPARE(plot.xAxis->label(), QStringLiteral("Evaluations"));
+        QTRY_VERIFY(!bound->visible());
+        QVERIFY(plot.yAxis->ticker()->tickCount() < 5);
+        QVERIFY(plot.axisRect()->height() > 30);
+
+        curves.resize(700, 500);
+        QTRY_VERIFY(plot.legend->realVisibility());
+        QTRY_COMPARE(plot.yAxis->label(), QStringLiteral("Best step time [ms]"));
+        QTRY_VERIFY(bound->visible());
+    }
+
     void rangesLeavePenaltiesOut() {
         CurvePlot curves;
         curves.setSeries({usualSeries()});
@@ -540,6 +637,8 @@ private Q_SLOTS:
     void theLowerBoundIsALine() {
         CurvePlot curves;
         curves.setSeries({usualSeries()});
+        showAt(curves, {500, 400});
+        QTRY_VERIFY(curves.plot()->yAxis->range().lower > 35);
         const double before = curves.plot()->yAxis->range().lower;
         auto* line = qobject_cast<QCPItemStraightLine*>(curves.plot()->item(0));
         auto* label = qobject_cast<QCPItemText*>(curves.plot()->item(1));
@@ -805,6 +904,22 @@ private Q_SLOTS:
         const auto* list = cdf.findChild<QTreeWidget*>("schemes");
         QCOMPARE(list->topLevelItem(0)->text(1), QString("0.75 ×"));
         QCOMPARE(list->topLevelItem(1)->text(3), QString("2 of 3"));
+    }
+
+    void theMedianOfAnEvenNumberIsBetweenTheTwoInTheMiddle() {
+        CdfPlot cdf;
+        showAt(cdf, {500, 400});
+        CdfData four{{{"a"}, {"b"}, {"c"}, {"d"}},
+                     {{"fits", {{0, 0.010}, {1, 0.020}, {2, 0.040}, {3, 0.080}}},
+                      {"half fits", {{0, 0.010}, {1, 0.020}, {2, 0.001, false}, {3, 0.001, false}}}}};
+        cdf.setData(four);
+        const auto* list = cdf.findChild<QTreeWidget*>("schemes");
+        QCOMPARE(list->topLevelItem(0)->text(1), QString("30.0 ms"));
+        // On the curve, which is level there.
+        QCOMPARE(dataOf(*cdf.plot(), 2), QList<QPointF>({{30, 50}}));
+        // One of the two in the middle does not fit.
+        QCOMPARE(list->topLevelItem(1)->text(1), QString("–"));
+        QVERIFY(dataOf(*cdf.plot(), 3).isEmpty());
     }
 
     void stepTimesAreShownInSecondsToo() {
@@ -1441,12 +1556,18 @@ private Q_SLOTS:
     void barsFarAboveTheBestSayHowFar() {
         StandingPlot plot;
         plot.setBars({{"best", 1, {}, {1}}, {"near", 4, {}, {4}}, {"far", 20, {}, {20}}}, {}, "Step time");
-        QStringList labels;
-        for (int i = 0; i < plot.plot()->itemCount(); ++i) {
-            if (const auto* label = qobject_cast<QCPItemText*>(plot.plot()->item(i))) labels << label->text();
-        }
-        QCOMPARE(labels, QStringList{"20.0 s →"});
+        QCOMPARE(labelsOf(plot), QStringList{"20.0 s →"});
         QVERIFY(plot.plot()->xAxis->range().upper < 20);
+    }
+
+    void barsOfWhatDoesNotFitAreNotDrawn() {
+        StandingPlot plot;
+        plot.setBars({{"fits", 2, {}, {1, 3}, 2}, {"one", 500, 400, {1}, 3}, {"none", 1e6, {}, {}, 2}}, {}, "Step time");
+        QCOMPARE(labelsOf(plot), QStringList({"1 of 3 fit", "does not fit"}));
+        auto* bars = qobject_cast<QCPBars*>(plot.plot()->plottable(0));
+        QCOMPARE(bars->data()->at(2)->value, 2.0);
+        for (const int at : {0, 1}) QCOMPARE(bars->data()->at(at)->value, 0.0);
+        QVERIFY(plot.plot()->xAxis->range().upper < 4);
     }
 };
 

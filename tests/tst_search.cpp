@@ -471,6 +471,8 @@ private Q_SLOTS:
         QCOMPARE(result.progress.evaluations, 6U);
         QCOMPARE(result.progress.latest_mean_s, 10.0);
         for (const CurvePoint& point : *result.progress.curve) QVERIFY2(point.mean_s <= 10, qPrintable(QString::number(point.mean_s)));
+        for (const SeriesPoint& point : result.progress.means) QVERIFY2(point.value <= 10, qPrintable(QString::number(point.value)));
+        for (const CurvePoint& point : *result.progress.curve) QCOMPARE(point.fits, point.evaluations > 1);
         QVERIFY(result.progress.best == (Score{3, 6, true}));
     }
 

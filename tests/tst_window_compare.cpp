@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <memory>
 
+#include <QApplication>
 #include <QComboBox>
 #include <QLabel>
 #include <QListWidget>
+#include <QMessageBox>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QSpinBox>
 #include <QTabBar>
 #include <QTabWidget>
 #include <QTest>
+#include <QTimer>
 #include <QTreeWidget>
 #include <QUndoStack>
 
@@ -229,6 +232,54 @@ private Q_SLOTS:
         const Placement other = shown.document.placement();
         QTest::mouseDClick(table->viewport(), Qt::LeftButton, {}, row.center());
         QVERIFY(shown.document.placement() == other);
+    }
+
+    void closingAsksForWhatOnlyTheComparisonHasFound() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        CompareWindow* compare = openCompare(shown);
+        checkOnly(compare, "algorithms", {"random", "hill-climbing"});
+        type(compare, "seeds", 2);
+        type(compare, "evaluations", 60);
+        clickStart(compare);
+        QVERIFY(ends(compare));
+        const auto best = compare->bestOfOpen();
+        QVERIFY(best.has_value());
+        QVERIFY(best->score.seconds < shown.stepTime());
+        QVERIFY(!shown.document.unsaved());
+
+        QStringList asked;
+        const auto closeAnd = [&](QMessageBox::StandardButton answer) {
+            QTimer::singleShot(50, this, [&asked, answer] {
+                auto* question = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+                if (question == nullptr) return;
+                asked << question->text();
+                QVERIFY(question->button(QMessageBox::Discard)->text().contains(u'&'));
+                question->button(answer)->click();
+            });
+            const bool closed = shown.window.close();
+            QTest::qWait(60);  // an answer that was not asked for
+            return closed;
+        };
+        QVERIFY(!closeAnd(QMessageBox::Cancel));
+        QCOMPARE(asked.size(), 1);
+        QVERIFY2(asked[0].contains(best->by) && asked[0].contains("comparison"), qPrintable(asked[0]));
+        QVERIFY(closeAnd(QMessageBox::Discard));
+        QCOMPARE(asked.size(), 2);
+        // In a file it is safe.
+        shown.window.show();
+        shown.document.showPlacement(best->placement, QStringLiteral("Show"));
+        QVERIFY(shown.waitUntilIdle());
+        shown.document.exportPlacement(m_place->file(QStringLiteral("best.json")));
+        QVERIFY(closeAnd(QMessageBox::Cancel));
+        QCOMPARE(asked.size(), 2);
+
+        // Of what is not open there is a table to keep.
+        shown.window.show();
+        QVERIFY(shown.open(m_place->write(QStringLiteral("other.json"), test::chain(5)), m_machine));
+        QVERIFY(!closeAnd(QMessageBox::Cancel));
+        QCOMPARE(asked.size(), 3);
+        QVERIFY2(asked[2].startsWith("4 searches of the comparison"), qPrintable(asked[2]));
     }
 
     void whatFitsNowhereHasNoTime() {

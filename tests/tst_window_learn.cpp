@@ -27,6 +27,8 @@
 #include "app/learn_window.hpp"
 #include "app/learning.hpp"
 #include "app/search_options_dialog.hpp"
+#include "core/graph/families.hpp"
+#include "core/io/policy_file.hpp"
 #include "core/learn/training_run.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/window.hpp"
@@ -66,7 +68,7 @@ void choose(LearnWindow* learn, const char* name, const QString& value) {
 }
 
 void type(LearnWindow* learn, const char* name, int value) {
-    auto* box = control<QSpinBox>(learn, name);
+    auto* box = control<QAbstractSpinBox>(learn, name);
     box->setFocus();
     box->selectAll();
     QTest::keyClicks(box, QString::number(value));
@@ -441,21 +443,44 @@ private Q_SLOTS:
         QVERIFY(shown.dropFile(file));
         auto* learn = shown.window.findChild<LearnWindow*>();
         QVERIFY(learn != nullptr && QTest::qWaitForWindowExposed(learn));
-        QCOMPARE(control<QSpinBox>(learn, "seed")->value(), 3);
+        QCOMPARE(control<QDoubleSpinBox>(learn, "seed")->value(), 3.0);
         QCOMPARE(control<QSpinBox>(learn, "updates")->value(), 6);
         QCOMPARE(control<QComboBox>(learn, "source")->currentData().toString(), QStringLiteral("open"));
         QCOMPARE(control<QPushButton>(learn, "start")->text(), QStringLiteral("&Continue"));
         QVERIFY2(control<QLabel>(learn, "size")->text().contains(QStringLiteral("half.safetensors")),
                  qPrintable(control<QLabel>(learn, "size")->text()));
-        // A seed that the form does not have would make a new policy of it.
         PolicyFile large = read_policy(file.toStdString());
-        large.record.seed = 5'000'000'000;
         const QString other = m_place->file(QStringLiteral("large.safetensors"));
-        write_policy(large.record, large.state, *large.design.policy, other.toStdString());
+        const auto resumeWith = [&](std::uint64_t seed) {
+            large.record.seed = seed;
+            write_policy(large.record, large.state, *large.design.policy, other.toStdString());
+            learn->resume(other);
+        };
+        resumeWith(5'000'000'000);
+        QCOMPARE(control<QDoubleSpinBox>(learn, "seed")->value(), 5e9);
+        QVERIFY(control<QLabel>(learn, "size")->text().contains(QStringLiteral("large.safetensors")));
+        // A seed that the form does not have would make a new policy of it.
+        learn->resume(file);
         Answer understood(QMessageBox::Ok);
-        learn->resume(other);
-        QVERIFY2(understood.asked().contains(QStringLiteral("seed 5000000000")), qPrintable(understood.asked()));
+        resumeWith(std::uint64_t{1} << 60);
+        QVERIFY2(understood.asked().contains(QStringLiteral("seed 1152921504606846976")), qPrintable(understood.asked()));
         QVERIFY(control<QLabel>(learn, "size")->text().contains(QStringLiteral("half.safetensors")));
+        // The networks of a family are those that the file was trained on.
+        large.record.graphs.clear();
+        const std::vector<bool> half = training_half(12, 5);
+        for (std::uint32_t number = 0; number < 12; ++number) {
+            const std::string name = (number < 10 ? "ptb_0" : "ptb_") + std::to_string(number);
+            if (half[number]) large.record.graphs.push_back({name, "4x V100", "f"});
+        }
+        const std::size_t networks = large.record.graphs.size();
+        large.state.returns.resize(networks);
+        large.state.averages.resize(networks);
+        large.state.best.resize(networks);
+        resumeWith(4);
+        QCOMPARE(control<QComboBox>(learn, "source")->currentData().toString(), QStringLiteral("ptb"));
+        QCOMPARE(control<QSpinBox>(learn, "count")->value(), 12);
+        QCOMPARE(control<QSpinBox>(learn, "familySeed")->value(), 5);
+        learn->resume(file);
 
         click(learn, "start");
         QVERIFY(ends(learn));

@@ -326,7 +326,7 @@ private Q_SLOTS:
         for (const ComparedRun& run : item.compared.runs)
             QCOMPARE(run.progress.best.step_time_s, maxLoad(shown, *run.progress.best_placement));
         QCOMPARE(*item.compared.one_device_s, maxLoad(shown, shown.document.job().single_device));
-        QVERIFY(compare->findChild<StandingPlot*>()->plot()->xAxis->label().startsWith(QStringLiteral("max load")));
+        QVERIFY(compare->findChild<StandingPlot*>()->plot()->xAxis->label().startsWith(QStringLiteral("Max load")));
         QCOMPARE(compare->cdf().goal, QStringLiteral("Max load"));
         const std::string table = runs_csv({"network", "machine"}, {item.compared});
         QVERIFY2(table.find(",max_load_s,") != std::string::npos, table.c_str());

@@ -281,6 +281,21 @@ private Q_SLOTS:
         // The window closes while it goes on.
     }
 
+    void aSearchThatFindsNothingBetterSaysSo() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.window.chooseAlgorithm("auto");
+        shown.window.chooseEvaluations(1);
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY2(shown.message().contains("has scored 1 placement and found none better") && shown.message().contains("more evaluations"),
+                 qPrintable(shown.message()));
+        shown.window.chooseEvaluations(2000);
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY2(!shown.message().contains("found none better"), qPrintable(shown.message()));
+    }
+
     void theSameSeedGivesTheSameBest() {
         Shown shown;
         QVERIFY(shown.open(m_wide, m_machine));

@@ -58,16 +58,14 @@ ArchiveMap::ArchiveMap(QWidget* parent) : QWidget(parent) {
                                       : tr("Dimension of the archive that is drawn upwards"));
         chooser->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
         chooser->setMinimumContentsLength(8);
-        auto* label = new QLabel(names[axis], m_controls);
-        label->setBuddy(chooser);
-        choosers->addWidget(label, axis, 0);
-        choosers->addWidget(chooser, axis, 1);
+        choosers->addWidget(chooser, 0, 2 * axis);
         connect(chooser, &QComboBox::currentIndexChanged, this, [this, axis](int dimension) { chooseDimension(axis, dimension); });
     }
-    choosers->setColumnStretch(1, 1);
+    choosers->addWidget(new QLabel(QStringLiteral("×"), m_controls), 0, 1);  // the axes have their titles
+    for (const int column : {0, 2}) choosers->setColumnStretch(column, 1);
     m_sliders = new QVBoxLayout;
     m_sliders->setContentsMargins(0, 0, 0, 0);
-    choosers->addLayout(m_sliders, 2, 0, 1, 2);
+    choosers->addLayout(m_sliders, 1, 0, 1, 3);
 
     m_plot = new QCustomPlot(this);
     m_plot->setAccessibleName(tr("Archive of elites"));
@@ -80,6 +78,7 @@ ArchiveMap::ArchiveMap(QWidget* parent) : QWidget(parent) {
         axis->setTickLength(0);
         axis->setSubTicks(false);
     }
+    fitAround(*m_plot, false);
     m_map = new QCPColorMap(m_plot->xAxis, m_plot->yAxis);
     m_map->setInterpolate(false);
     m_map->setGradient(cividis().inverted());
@@ -365,7 +364,7 @@ void ArchiveMap::updateCells() {
     const double low = std::isfinite(best) ? best * unit.per_second : 0, high = worst * unit.per_second;
     m_map->setDataRange({low, std::max(high, low + std::max(1e-3 * low, 1e-9))});
     m_scale->setVisible(std::isfinite(best));
-    m_scale->axis()->setLabel(tr("%1 [%2]").arg(m_goal, unit.name));
+    setAxisTitle(*m_scale->axis(), m_goal, unit.name);
     m_plot->xAxis->setRange(-0.5, columns - 0.5);
     m_plot->yAxis->setRange(-0.5, rows - 0.5);
     m_plot->replot(QCustomPlot::rpQueuedReplot);
@@ -398,7 +397,7 @@ void ArchiveMap::updateTicks() {
         for (int cell = 0; dimension >= 0 && cell < cellsAlong(axis); ++cell) labels << cellLabel(dimension, cell);
         target.setTicker(QSharedPointer<CellTicker>::create(target, labels));
         target.setTickLabels(dimension >= 0);
-        target.setLabel(dimension < 0 ? QString() : QString::fromStdString(m_archive->dimensions[dimension].title));
+        setAxisTitle(target, dimension < 0 ? QString() : QString::fromStdString(m_archive->dimensions[dimension].title));
     }
     m_plot->replot(QCustomPlot::rpQueuedReplot);
 }

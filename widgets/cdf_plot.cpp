@@ -19,6 +19,7 @@
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
+#include "core/base/statistics.hpp"
 #include "widgets/palette.hpp"
 #include "widgets/qcustomplot_header.hpp"
 #include "widgets/quantities.hpp"
@@ -45,11 +46,6 @@ QIcon lineIcon(const QPen& pen, qreal ratio) {
 
 }  // namespace
 
-const CdfPlot::Point* CdfPlot::Curve::median() const {
-    const std::size_t half = (count + 1) / 2;
-    return half >= 1 && half <= points.size() ? &points[half - 1] : nullptr;
-}
-
 CdfPlot::CdfPlot(QWidget* parent) : QWidget(parent) {
     m_axis = new QComboBox(this);
     m_axis->setObjectName("axis");
@@ -71,11 +67,11 @@ CdfPlot::CdfPlot(QWidget* parent) : QWidget(parent) {
     m_plot->setNoAntialiasingOnDrag(true);
     m_plot->axisRect()->setRangeDrag(Qt::Horizontal);
     m_plot->axisRect()->setRangeZoom(Qt::Horizontal);
-    m_plot->axisRect()->insetLayout()->setInsetAlignment(0, Qt::AlignBottom | Qt::AlignRight);
+    fitAround(*m_plot, false);
     m_plot->installEventFilter(this);
     m_plot->xAxis->setNumberFormat("gb");
     m_plot->xAxis->setNumberPrecision(5);
-    m_plot->yAxis->setLabel(tr("Share of graphs [%]"));
+    setAxisTitle(*m_plot->yAxis, tr("Share of graphs"), QStringLiteral("%"));
     m_plot->yAxis->setRange(0, 116);  // room above for the label of the line at one
     connect(m_plot->xAxis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, [this] {
         updateLogTicker(*m_plot->xAxis);
@@ -107,7 +103,7 @@ CdfPlot::CdfPlot(QWidget* parent) : QWidget(parent) {
     m_list->setToolTip(tr("What is ticked is drawn"));
     m_list->setColumnCount(ColumnCount);
     m_list->setHeaderLabels({tr("Scheme"), tr("Median"), tr("Slowest"), tr("Fit")});
-    m_list->headerItem()->setToolTip(Median, tr("What half of the graphs do not exceed"));
+    m_list->headerItem()->setToolTip(Median, tr("The middle one of all graphs; of an even number the mean of the two in the middle"));
     m_list->headerItem()->setToolTip(Fits, tr("Graphs whose placement fits the memory, of all that have been placed"));
     for (const int column : {Median, Slowest, Fits}) m_list->headerItem()->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
     m_list->setRootIsDecorated(false);
@@ -195,9 +191,9 @@ void CdfPlot::setEmptyText(const QString& text) {
 }
 
 void CdfPlot::renderWhole(QPainter& painter, const QRect& target) const {
-    m_plot->legend->setVisible(true);
+    fitLegend(*m_plot);
     renderPlot(*m_plot, painter, target);
-    m_plot->legend->setVisible(false);
+    hideLegend(*m_plot);
 }
 
 bool CdfPlot::eventFilter(QObject* watched, QEvent* event) {
@@ -230,16 +226,22 @@ void CdfPlot::updateCurves() {
     double most = 0;
     for (const CdfScheme& scheme : m_data.schemes) {
         Curve curve;
+        std::vector<double> all;
         for (const CdfValue& value : scheme.values) {
             const double one_device_s = m_data.graphs[value.graph].one_device_s;
             if (relative && !(one_device_s > 0)) continue;
             ++curve.count;
-            if (!value.fits || !std::isfinite(value.step_time_s)) continue;
-            const double x = relative ? value.step_time_s / one_device_s : value.step_time_s * m_unit.per_second;
+            const bool counts = value.fits && std::isfinite(value.step_time_s);
+            const double x = !counts    ? kInfinity
+                             : relative ? value.step_time_s / one_device_s
+                                        : value.step_time_s * m_unit.per_second;
+            all.push_back(x);
+            if (!counts) continue;
             curve.points.push_back({x, &value});
             most = std::max(most, x);
         }
         std::ranges::sort(curve.points, {}, [](const Point& point) { return std::pair(point.x, point.value->graph); });
+        if (const double middle = all.empty() ? kInfinity : median(std::move(all)); std::isfinite(middle)) curve.median = middle;
         m_curves.push_back(std::move(curve));
     }
 
@@ -269,7 +271,7 @@ void CdfPlot::updateCurves() {
             QCPScatterStyle(QCPScatterStyle::ssCircle, QPen(base, 1.5), QBrush(seriesPen(static_cast<int>(i), base).color()), 10));
         dot->setVisible(shown(i));
         // Where half of the graphs are reached, which with an odd number of them is a little above 50 %.
-        if (const Point* median = m_curves[i].median()) dot->addData(median->x, m_curves[i].percent((m_curves[i].count + 1) / 2 - 1));
+        if (m_curves[i].median) dot->addData(*m_curves[i].median, m_curves[i].percent((m_curves[i].count + 1) / 2 - 1));
     }
 }
 
@@ -285,7 +287,7 @@ void CdfPlot::updateList() {
         item->setIcon(Title, lineIcon(m_plot->graph(static_cast<int>(i))->pen(), devicePixelRatioF()));
         item->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsUserCheckable);
         item->setCheckState(Title, shown(i) ? Qt::Checked : Qt::Unchecked);
-        item->setText(Median, curve.median() != nullptr ? valueText(curve.median()->x) : QStringLiteral("–"));
+        item->setText(Median, curve.median ? valueText(*curve.median) : QStringLiteral("–"));
         item->setText(Slowest, curve.points.empty() ? QStringLiteral("–") : valueText(curve.points.back().x));
         item->setText(Fits, curve.points.size() == curve.count ? QString::number(curve.count)
                                                                : tr("%1 of %2").arg(curve.points.size()).arg(curve.count));
@@ -299,7 +301,8 @@ void CdfPlot::updateList() {
 
 void CdfPlot::updateAxes() {
     m_plot->xAxis->setScaleType(m_log->isChecked() ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
-    m_plot->xAxis->setLabel(relative() ? tr("%1 / that of one device").arg(m_data.goal) : tr("%1 [%2]").arg(m_data.goal, m_unit.name));
+    setAxisTitle(*m_plot->xAxis, relative() ? tr("%1 / that of one device").arg(m_data.goal) : m_data.goal,
+                 relative() ? QString() : m_unit.name);
     m_oneDevice->setVisible(relative());
     m_oneDeviceLabel->setVisible(relative());
     updateLogTicker(*m_plot->xAxis);

@@ -75,10 +75,9 @@ private:
     struct Curve {
         std::vector<Point> points;  ///< ascending; of the placements that fit
         std::size_t count = 0;      ///< with those that do not
+        std::optional<double> median{};  ///< on the axis; nothing where it is of a placement that does not fit
 
         double percent(std::size_t point) const { return 100.0 * static_cast<double>(point + 1) / static_cast<double>(count); }
-        /// The first point that half of all values do not exceed; nothing where fewer fit.
-        const Point* median() const;
     };
 
     bool relative() const;

@@ -7,6 +7,7 @@
 
 #include <QCheckBox>
 #include <QComboBox>
+#include <QFontMetricsF>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QStackedWidget>
@@ -28,6 +29,19 @@ constexpr double kEarly = 0.03;
 
 /// The lower bound is in the range unless the curves would have less than a third of it.
 constexpr double kMostOfBound = 2;
+
+/// Share of the height that the label of the bound may take.
+constexpr double kMostForLabel = 0.25;
+
+QString emptyText(bool searched) {
+    return searched ? CurvePlot::tr("No placement has been found yet that fits the memory. The best that do are drawn here.")
+                    : CurvePlot::tr("No curves yet. Press Optimize: the best of each search is drawn here while it runs.");
+}
+
+/// Infinite ones come from outside.
+bool isDrawn(const CurvePoint& point) {
+    return point.fits && std::isfinite(point.best_s);
+}
 
 }  // namespace
 
@@ -57,14 +71,16 @@ CurvePlot::CurvePlot(QWidget* parent) : QWidget(parent), m_unit(timeUnitFor(1e-3
     m_plot->setInteractions(QCP::iRangeDrag | QCP::iRangeZoom);
     m_plot->setNoAntialiasingOnDrag(true);
     m_plot->setPlottingHint(QCP::phFastPolylines);
-    m_plot->legend->setVisible(true);
-    m_plot->axisRect()->insetLayout()->setInsetAlignment(0, Qt::AlignTop | Qt::AlignRight);
+    fitAround(*m_plot, true);
     m_plot->installEventFilter(this);
     for (QCPAxis* axis : {m_plot->xAxis, m_plot->yAxis}) {
         axis->setNumberFormat("gb");
         axis->setNumberPrecision(5);
         connect(axis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, [axis] { updateLogTicker(*axis); });
     }
+    connect(m_plot, &QCustomPlot::afterLayout, this, [this] {
+        if (m_following && m_plot->axisRect()->height() != m_fittedHeight) updateAxes();
+    });
     connect(m_plot->yAxis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, &CurvePlot::updateBound);
 
     m_bound = new QCPItemStraightLine(m_plot);
@@ -78,7 +94,7 @@ CurvePlot::CurvePlot(QWidget* parent) : QWidget(parent), m_unit(timeUnitFor(1e-3
     m_tracer->setSize(8);
     m_tracer->setVisible(false);
 
-    m_empty = makeEmptyLabel(tr("No curves yet. Press Optimize: the best of each search is drawn here while it runs."), this);
+    m_empty = makeEmptyLabel(emptyText(false), this);
     m_pages = new QStackedWidget(this);
     m_pages->addWidget(m_empty);
     m_pages->addWidget(m_plot);
@@ -125,9 +141,10 @@ CurvePlot::CurvePlot(QWidget* parent) : QWidget(parent), m_unit(timeUnitFor(1e-3
 
 void CurvePlot::setSeries(std::vector<CurveSeries> series) {
     m_series = std::move(series);
-    const bool empty =
-        std::none_of(m_series.begin(), m_series.end(), [](const CurveSeries& one) { return one.points && !one.points->empty(); });
-    m_pages->setCurrentWidget(empty ? m_empty : m_plot);
+    const bool empty = !std::isfinite(bestTime());
+    const bool any = std::ranges::any_of(m_series, [](const CurveSeries& one) { return one.points && !one.points->empty(); });
+    m_empty->setText(emptyText(any));
+    m_pages->setCurrentWidget(empty ? static_cast<QWidget*>(m_empty) : m_plot);
     updateGraphs();
     updateBound();
     updateAxes();
@@ -166,7 +183,7 @@ double CurvePlot::bestTime() const {
     for (const CurveSeries& series : m_series) {
         if (!series.points) continue;
         for (const CurvePoint& point : *series.points) {
-            if (point.best_s > 0) best = std::min(best, point.best_s);
+            if (isDrawn(point) && point.best_s > 0) best = std::min(best, point.best_s);
         }
     }
     return best;
@@ -189,7 +206,7 @@ void CurvePlot::updateGraphs() {
         if (series.points) {
             points.reserve(static_cast<qsizetype>(series.points->size()) + 1);
             for (const CurvePoint& point : *series.points) {
-                if (!std::isfinite(point.best_s)) continue;
+                if (!isDrawn(point)) continue;
                 points.append({seconds ? point.seconds : static_cast<double>(point.evaluations), point.best_s * m_unit.per_second});
             }
         }
@@ -198,7 +215,9 @@ void CurvePlot::updateGraphs() {
         const bool above = !points.isEmpty() && points.last().value > kRelevantFactor * best * m_unit.per_second;
         graph.data()->set(points, true);
         graph.setPen(seriesPen(series.run, base));
-        graph.setName(above ? tr("%1 (above)").arg(series.title) : series.title);
+        graph.setName(above              ? tr("%1 (above)").arg(series.title)
+                      : points.isEmpty() ? tr("%1 (does not fit)").arg(series.title)
+                                         : series.title);
     }
     for (int i = runs; i < graphs; ++i) {
         const CurveSeries& series = m_series[i - runs];
@@ -224,30 +243,40 @@ void CurvePlot::updateGraphs() {
 void CurvePlot::updateBound() {
     const bool visible = m_lowerBound_s > 0 && std::isfinite(m_lowerBound_s);
     m_bound->setVisible(visible);
-    m_boundLabel->setVisible(visible);
+    m_boundLabel->setVisible(visible && labelShare() <= kMostForLabel);
     if (!visible) return;
     const double y = m_lowerBound_s * m_unit.per_second;
     m_bound->point1->setCoords(0, y);
     m_bound->point2->setCoords(1, y);
     const bool below = y < m_plot->yAxis->range().lower;
     m_boundLabel->position->setTypeY(below ? QCPItemPosition::ptAxisRectRatio : QCPItemPosition::ptPlotCoords);
-    m_boundLabel->setPositionAlignment((below ? Qt::AlignBottom : Qt::AlignTop) | Qt::AlignLeft);
+    // Under the line unless the axis ends there.
+    const int height = m_plot->axisRect()->height();
+    const bool over = below || m_plot->axisRect()->bottom() - m_plot->yAxis->coordToPixel(y) < labelShare() * height;
+    m_boundLabel->setPositionAlignment((over ? Qt::AlignBottom : Qt::AlignTop) | Qt::AlignLeft);
     m_boundLabel->position->setCoords(0, below ? 1 : y);
     const QString text = tr("lower bound %1").arg(QString::fromStdString(format_seconds(m_lowerBound_s)));
     m_boundLabel->setText(below ? text + QStringLiteral(" ↓") : text);
+}
+
+double CurvePlot::labelShare() const {
+    const QMargins padding = m_boundLabel->padding();
+    const double height = QFontMetricsF(m_boundLabel->font()).height() + padding.top() + padding.bottom();
+    return height / std::max(1, m_plot->axisRect()->height());
 }
 
 void CurvePlot::updateAxes() {
     m_plot->xAxis->setScaleType(m_logX->isChecked() ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
     m_plot->yAxis->setScaleType(m_logY->isChecked() ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
     for (QCPAxis* axis : {m_plot->xAxis, m_plot->yAxis}) updateLogTicker(*axis);
-    m_plot->xAxis->setLabel(againstSeconds() ? tr("Time [s]") : tr("Evaluations"));
-    m_plot->yAxis->setLabel(tr("Best %1 [%2]").arg(m_goal.toLower(), m_unit.name));
+    setAxisTitle(*m_plot->xAxis, againstSeconds() ? tr("Time") : tr("Evaluations"), againstSeconds() ? tr("s") : QString());
+    setAxisTitle(*m_plot->yAxis, tr("Best %1").arg(m_goal.toLower()), m_unit.name);
     if (m_following) fit();
     m_plot->replot(QCustomPlot::rpQueuedReplot);
 }
 
 void CurvePlot::fit() {
+    m_fittedHeight = m_plot->axisRect()->height();
     const double relevant = kRelevantFactor * bestTime() * m_unit.per_second;
     double left = kInfinity, right = 0, low = kInfinity, high = 0;
     for (int i = 0; i < m_plot->graphCount(); ++i) {
@@ -258,31 +287,37 @@ void CurvePlot::fit() {
     }
     // A logarithmic axis has as much room for what comes first.
     const double from = m_logX->isChecked() ? 0 : kEarly * right;
+    double mean = kInfinity;  // least mean of all, which is in the range however much the best is below
     for (int i = 0; i < m_plot->graphCount(); ++i) {
         const auto& points = *m_plot->graph(i)->data();
+        const bool isMean = i >= static_cast<int>(m_series.size());
         for (auto at = points.constBegin(); at != points.constEnd(); ++at) {
             const bool over = at + 1 != points.constEnd() && (at + 1)->key <= from;  // before the range begins
+            if (isMean && !over) mean = std::min(mean, at->value);
             if (over || at->value > relevant) continue;
             low = std::min(low, at->value);
             high = std::max(high, at->value);
         }
     }
     if (!std::isfinite(low)) return;
+    if (std::isfinite(mean)) high = std::max(high, mean);
     if (m_bound->visible()) {
         const double bound = m_bound->point1->value();
         if (low - bound <= kMostOfBound * std::max(high - low, 0.05 * high)) low = std::min(low, bound);
     }
 
-    // Room below for the label of the bound, above for the curve not to run along the border.
-    constexpr double kBelow = 0.14, kAbove = 0.06;
+    // Room below for the label of the bound, where the plot is high enough for one; above for the curve not to run along the border.
+    constexpr double kAbove = 0.06;
+    const double share = labelShare();
+    const double below = m_bound->visible() && share <= kMostForLabel ? share / (1 - share) : kAbove;
     const bool logX = m_logX->isChecked() && left < right;
     m_plot->xAxis->setRange(logX ? left : 0, right > 0 ? right : 1);
     if (m_logY->isChecked() && low > 0) {
         const double decades = std::max(std::log10(high / low), 0.02);
-        m_plot->yAxis->setRange(low * std::pow(10, -kBelow * decades), high * std::pow(10, kAbove * decades));
+        m_plot->yAxis->setRange(low * std::pow(10, -below * decades), high * std::pow(10, kAbove * decades));
     } else {
         const double span = std::max(high - low, 0.05 * high);
-        m_plot->yAxis->setRange(std::max(0.0, low - kBelow * span), high + kAbove * span);
+        m_plot->yAxis->setRange(std::max(0.0, low - below * span), high + kAbove * span);
     }
 }
 

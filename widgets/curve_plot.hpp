@@ -15,6 +15,7 @@ class QCPItemStraightLine;
 class QCPItemText;
 class QCPItemTracer;
 class QCustomPlot;
+class QLabel;
 class QPainter;
 class QStackedWidget;
 
@@ -31,7 +32,7 @@ struct CurveSeries {
 
 /// The best step time, or what else is made small, against evaluations or seconds, several runs over each other, with linear or logarithmic
 /// axes and the lower bound as a line. On demand a lighter line a run shows the mean of the placements that it has scored; that is known by
-/// evaluations only. The axes follow the data until the person zooms or drags; a double click or "Fit" makes them follow again.
+/// evaluations only. What does not fit the memory has a penalty in place of a time, which is not drawn. The axes follow the data until the person zooms or drags; a double click or "Fit" makes them follow again.
 class CurvePlot : public QWidget {
     Q_OBJECT
 public:
@@ -58,15 +59,18 @@ private:
     void hideValue();
     double bestTime() const;
     bool againstSeconds() const;
+    /// Height of the bound's label over that of the axes.
+    double labelShare() const;
 
     std::vector<CurveSeries> m_series;
     QString m_goal = tr("Step time");
     double m_lowerBound_s = 0;
     TimeUnit m_unit;
     bool m_following = true;  ///< the axes follow the data
+    int m_fittedHeight = 0;   ///< of the axes when they did last, in pixels
 
     QStackedWidget* m_pages = nullptr;
-    QWidget* m_empty = nullptr;
+    QLabel* m_empty = nullptr;
     QComboBox* m_against = nullptr;
     QCheckBox* m_logX = nullptr;
     QCheckBox* m_logY = nullptr;

@@ -47,7 +47,7 @@ DistributionMap::DistributionMap(QWidget* parent) : QWidget(parent) {
         axis->setTickLength(0);
         axis->setSubTicks(false);
     }
-    m_plot->xAxis->setLabel(tr("Ops, in groups"));
+    setAxisTitle(*m_plot->xAxis, tr("Ops, in groups"));
     m_plot->yAxis->setRangeReversed(true);  // downwards, as in the list of devices
     m_map = new QCPColorMap(m_plot->xAxis, m_plot->yAxis);
     m_map->setInterpolate(false);
@@ -59,7 +59,7 @@ DistributionMap::DistributionMap(QWidget* parent) : QWidget(parent) {
     m_scale->setGradient(cividis());
     m_scale->setDataRange({0, 1});
     m_scale->setBarWidth(12);
-    m_scale->axis()->setLabel(tr("Probability"));
+    setAxisTitle(*m_scale->axis(), tr("Probability"));
     m_plot->plotLayout()->addElement(0, 1, m_scale);
     m_map->setColorScale(m_scale);
 
@@ -69,8 +69,8 @@ DistributionMap::DistributionMap(QWidget* parent) : QWidget(parent) {
     m_below->setRangeDrag({});
     m_below->setRangeZoom({});
     m_entropy = m_plot->addGraph(m_below->axis(QCPAxis::atBottom), m_below->axis(QCPAxis::atLeft));
-    m_below->axis(QCPAxis::atBottom)->setLabel(tr("Evaluations"));
-    m_below->axis(QCPAxis::atLeft)->setLabel(tr("Entropy [nats]"));
+    setAxisTitle(*m_below->axis(QCPAxis::atBottom), tr("Evaluations"));
+    setAxisTitle(*m_below->axis(QCPAxis::atLeft), tr("Entropy"), tr("nats"));
     m_below->axis(QCPAxis::atLeft)->ticker()->setTickCount(3);
     m_below->axis(QCPAxis::atBottom)->ticker()->setTickCount(4);
     auto* beside = new QCPMarginGroup(m_plot);

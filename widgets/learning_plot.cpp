@@ -69,7 +69,6 @@ LearningPlot::LearningPlot(QWidget* parent) : QWidget(parent) {
             m_plot->plotLayout()->addElement(part, 0, m_parts[part]);
         }
         // The plot may be small, and what is learned matters most.
-        valueAxis(part)->ticker()->setTickCount(part == Cost ? 4 : 2);
         m_parts[part]->setMinimumSize(50, part == Cost ? 80 : 44);
         m_parts[part]->setMinimumMargins(QMargins(0, 4, 8, 0));
         m_parts[part]->setRangeDrag(Qt::Horizontal);
@@ -83,9 +82,9 @@ LearningPlot::LearningPlot(QWidget* parent) : QWidget(parent) {
             for (const Part other : {Cost, Entropy, Rate}) updatesAxis(other)->setRange(range);
         });
     }
-    valueAxis(Cost)->setLabel(tr("Cost"));
-    valueAxis(Entropy)->setLabel(tr("Entropy"));
-    valueAxis(Rate)->setLabel(tr("Rate"));
+    setAxisTitle(*valueAxis(Cost), tr("Cost"));
+    setAxisTitle(*valueAxis(Entropy), tr("Entropy"));
+    setAxisTitle(*valueAxis(Rate), tr("Rate"));
 
     const auto addGraph = [this](Part part, const QString& name) {
         QCPGraph* graph = m_plot->addGraph(updatesAxis(part), valueAxis(part));
@@ -103,13 +102,7 @@ LearningPlot::LearningPlot(QWidget* parent) : QWidget(parent) {
     m_below->setPen(Qt::NoPen);
     m_above->setChannelFillGraph(m_below);
     for (QCPGraph* graph : {m_below, m_entropy, m_rate}) graph->removeFromLegend();
-    // Above the plot: it would lie on the curves where that is low.
-    m_plot->legend->setVisible(true);
-    m_plot->legend->setFillOrder(QCPLegend::foColumnsFirst);
-    m_plot->plotLayout()->insertRow(0);
-    m_plot->plotLayout()->addElement(0, 0, m_plot->legend);
-    m_plot->plotLayout()->setRowStretchFactor(0, 1e-3);
-    m_plot->plotLayout()->setRowSpacing(2);
+    fitAround(*m_plot, true);
 
     m_oneDevice = new QCPItemStraightLine(m_plot);
     m_oneDevice->point1->setCoords(0, 1);
@@ -254,7 +247,7 @@ void LearningPlot::showParts() {
     }
     for (const Part part : {Cost, Entropy, Rate}) {
         updatesAxis(part)->setTickLabels(part == last);
-        updatesAxis(part)->setLabel(part == last ? tr("Updates") : QString());
+        setAxisTitle(*updatesAxis(part), part == last ? tr("Updates") : QString());
     }
     updateStyle();  // which reaches what is in the grid
 }
@@ -273,7 +266,6 @@ void LearningPlot::updateStyle() {
     m_oneDevice->setPen(QPen(mixedColor(base, text, 0.6F), 1, Qt::DashLine));
     m_oneDeviceLabel->setColor(text);
     m_oneDeviceLabel->setFont(m_plot->font());
-    m_plot->legend->setBorderPen(Qt::NoPen);
     m_plot->replot(QCustomPlot::rpQueuedReplot);
 }
 

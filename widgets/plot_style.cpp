@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include <QFontMetricsF>
 #include <QLabel>
 #include <QPicture>
 
@@ -12,6 +13,58 @@
 #include "widgets/qcustomplot_header.hpp"
 
 namespace placewright {
+namespace {
+
+constexpr auto kTitle = "axisTitle", kUnit = "axisUnit";
+
+std::vector<QCPAxis*> axesOf(const QCustomPlot& plot) {
+    std::vector<QCPAxis*> axes;
+    for (QCPLayoutElement* element : plot.plotLayout()->elements(true)) {
+        auto* rect = qobject_cast<QCPAxisRect*>(element);
+        if (const auto* scale = qobject_cast<QCPColorScale*>(element)) rect = scale->axis()->axisRect();
+        if (rect == nullptr) continue;
+        for (QCPAxis* axis : rect->axes()) axes.push_back(axis);
+    }
+    return axes;
+}
+
+bool fitTitle(QCPAxis& axis) {
+    const QString title = axis.property(kTitle).toString(), unit = axis.property(kUnit).toString();
+    if (title.isEmpty()) return false;
+    const QString shortest = unit.isEmpty() ? QString() : QStringLiteral("[%1]").arg(unit);
+    const QString whole = unit.isEmpty() ? title : QStringLiteral("%1 %2").arg(title, shortest);
+    // It may reach as far beyond its axis as the plot does below the legend.
+    const QRect along = axis.axisRect()->rect();
+    QRect area = axis.parentPlot()->viewport();
+    if (const QCPLegend& legend = *axis.parentPlot()->legend; legend.visible()) area.setTop(legend.outerRect().bottom());
+    const int room = axis.orientation() == Qt::Horizontal
+                         ? 2 * std::min(along.center().x() - area.left(), area.right() - along.center().x())
+                         : 2 * std::min(along.center().y() - area.top(), area.bottom() - along.center().y());
+    const QFontMetricsF metrics(axis.labelFont());
+    QString fitting;
+    for (const QString& text : {whole, shortest}) {
+        if (metrics.horizontalAdvance(text) > room) continue;
+        fitting = text;
+        break;
+    }
+    if (axis.label() == fitting) return false;
+    axis.setLabel(fitting);
+    return true;
+}
+
+bool fitTicks(QCPAxis& axis) {
+    constexpr int kMost = 5;
+    const QFontMetricsF metrics(axis.tickLabelFont());
+    const bool across = axis.orientation() == Qt::Horizontal;
+    const double length = across ? axis.axisRect()->width() : axis.axisRect()->height();
+    const double each = across ? 8 * metrics.averageCharWidth() : 1.8 * metrics.height();
+    const int count = std::clamp(static_cast<int>(length / each), 1, kMost);
+    if (axis.ticker()->tickCount() == count) return false;
+    axis.ticker()->setTickCount(count);
+    return true;
+}
+
+}  // namespace
 
 TimeUnit timeUnitFor(double seconds) {
     static constexpr std::array<std::pair<double, const char*>, 4> kUnits{{{1, "s"}, {1e3, "ms"}, {1e6, "µs"}, {1e9, "ns"}}};
@@ -47,29 +100,81 @@ void stylePlot(QCustomPlot& plot) {
     const QFont font = plot.font();
 
     plot.setBackground(base);
-    for (QCPLayoutElement* element : plot.plotLayout()->elements(true)) {
-        auto* rect = qobject_cast<QCPAxisRect*>(element);
-        if (auto* scale = qobject_cast<QCPColorScale*>(element)) rect = scale->axis()->axisRect();
-        if (!rect) continue;
-        for (QCPAxis* axis : rect->axes()) {
-            axis->setBasePen(line);
-            axis->setTickPen(line);
-            axis->setSubTickPen(line);
-            axis->setTickLabelColor(text);
-            axis->setLabelColor(text);
-            axis->setTickLabelFont(font);
-            axis->setLabelFont(font);
-            axis->grid()->setPen(grid);
-            axis->grid()->setSubGridPen(subGrid);
-            axis->grid()->setZeroLinePen(grid);
-        }
+    for (QCPAxis* axis : axesOf(plot)) {
+        axis->setBasePen(line);
+        axis->setTickPen(line);
+        axis->setSubTickPen(line);
+        axis->setTickLabelColor(text);
+        axis->setLabelColor(text);
+        axis->setTickLabelFont(font);
+        axis->setLabelFont(font);
+        axis->grid()->setPen(grid);
+        axis->grid()->setSubGridPen(subGrid);
+        axis->grid()->setZeroLinePen(grid);
     }
-    QColor legend = base;
-    legend.setAlphaF(0.85F);
-    plot.legend->setBrush(legend);
-    plot.legend->setBorderPen(grid);
+    plot.legend->setBrush(Qt::NoBrush);
+    plot.legend->setBorderPen(Qt::NoPen);
     plot.legend->setTextColor(text);
     plot.legend->setFont(font);
+}
+
+void setAxisTitle(QCPAxis& axis, const QString& title, const QString& unit) {
+    axis.setProperty(kTitle, title);
+    axis.setProperty(kUnit, unit);
+    if (title.isEmpty()) axis.setLabel({});
+    fitTitle(axis);
+}
+
+void fitAround(QCustomPlot& plot, bool legend) {
+    plot.axisRect()->insetLayout()->take(plot.legend);
+    plot.legend->setVisible(false);
+    plot.legend->setMargins(QMargins(4, 2, 4, 0));
+    plot.plotLayout()->setRowSpacing(2);
+    QObject::connect(&plot, &QCustomPlot::afterLayout, &plot, [&plot, legend] {
+        bool changed = legend && fitLegend(plot);
+        for (QCPAxis* axis : axesOf(plot)) changed |= fitTitle(*axis) | fitTicks(*axis);
+        if (changed) plot.replot(QCustomPlot::rpQueuedReplot);
+    });
+}
+
+bool fitLegend(QCustomPlot& plot) {
+    constexpr double kMostOfHeight = 0.25;
+    QCPLegend& legend = *plot.legend;
+    QSize item;
+    int items = 0;  // itemCount() counts cells, of which some may be empty
+    for (const QCPLayoutElement* element : legend.elements(false)) {
+        if (element == nullptr) continue;
+        item = item.expandedTo(element->minimumOuterSizeHint());
+        ++items;
+    }
+    const QSize room = plot.viewport().size() - QSize(legend.margins().left() + legend.margins().right(), 0);
+    const int columns = (room.width() + legend.columnSpacing()) / std::max(1, item.width() + legend.columnSpacing());
+    const int wrap = std::clamp(columns, 1, std::max(1, items));
+    const int rows = (items + wrap - 1) / wrap;
+    const bool fits = rows > 0 && columns > 0 && rows * (item.height() + legend.rowSpacing()) <= kMostOfHeight * room.height();
+    const bool shown = legend.layout() != nullptr;
+    if (!fits) {
+        hideLegend(plot);
+        return shown;
+    }
+    if (shown && legend.columnCount() == wrap) return false;
+    legend.setWrap(wrap);
+    legend.setFillOrder(QCPLegend::foColumnsFirst);
+    if (!shown) {
+        QCPLayoutGrid& grid = *plot.plotLayout();
+        grid.insertRow(0);
+        grid.addElement(0, 0, &legend);
+        grid.setRowStretchFactor(0, 1e-3);
+        legend.setVisible(true);
+    }
+    return true;
+}
+
+void hideLegend(QCustomPlot& plot) {
+    if (plot.legend->layout() == nullptr) return;
+    plot.plotLayout()->take(plot.legend);
+    plot.plotLayout()->simplify();
+    plot.legend->setVisible(false);
 }
 
 void renderPlot(QCustomPlot& plot, QPainter& painter, const QRect& target) {

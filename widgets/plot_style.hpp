@@ -41,6 +41,18 @@ void updateLogTicker(QCPAxis& axis);
 /// Gives axes, grid, legend and background the colours of the plot's palette and its font.
 void stylePlot(QCustomPlot& plot);
 
+/// What an axis is about, and its unit or nothing: for fitAround().
+void setAxisTitle(QCPAxis& axis, const QString& title, const QString& unit = {});
+
+/// From now on what stands round the axes is whole at any size of the plot, or left out: a title that is longer than its axis says the unit
+/// alone, there are as many ticks as have room, and a legend that is wanted follows fitLegend().
+void fitAround(QCustomPlot& plot, bool legend);
+
+/// The legend in rows above the axes, where it covers nothing; none where it would not leave them most of the height. Returns whether that
+/// has changed anything.
+bool fitLegend(QCustomPlot& plot);
+void hideLegend(QCustomPlot& plot);
+
 /// Draws the plot as vectors.
 void renderPlot(QCustomPlot& plot, QPainter& painter, const QRect& target);
 

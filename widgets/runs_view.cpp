@@ -14,10 +14,10 @@
 #include <QSortFilterProxyModel>
 #include <QTimer>
 
-#include "core/base/units.hpp"
 #include "core/bounds/bounds.hpp"
 #include "widgets/palette.hpp"
 #include "widgets/plot_style.hpp"
+#include "widgets/quantities.hpp"
 
 namespace placewright {
 namespace {
@@ -27,9 +27,8 @@ constexpr double kLast = std::numeric_limits<double>::infinity();
 QString stepTimeText(const RunRow& row) {
     if (row.step_time_s <= 0) return {};
     if (!row.defined) return RunsModel::tr("not defined");
-    const QString time = QString::fromStdString(format_seconds(row.step_time_s));
-    const QString figure = row.goal.isEmpty() ? time : RunsModel::tr("%1 %2").arg(row.goal, time);
-    return row.fits ? figure : RunsModel::tr("%1, does not fit").arg(figure);
+    if (!row.fits) return row.over_bytes > 0 ? RunsModel::tr("%1 over").arg(bytesText(row.over_bytes)) : RunsModel::tr("does not fit");
+    return row.goal.isEmpty() ? secondsText(row.step_time_s) : RunsModel::tr("%1 %2").arg(row.goal, secondsText(row.step_time_s));
 }
 
 /// A run of another machine or other options says so, as far as that leaves room for the figures.
@@ -41,7 +40,7 @@ QString titleText(const RunRow& row) {
 }
 
 QString speedupText(const RunRow& row) {
-    return row.speedup > 0 ? RunsModel::tr("%1×").arg(row.speedup, 0, 'f', row.speedup < 10 ? 1 : 0) : QString();
+    return row.speedup > 0 && row.fits ? RunsModel::tr("%1×").arg(row.speedup, 0, 'f', row.speedup < 10 ? 1 : 0) : QString();
 }
 
 /// Rounded up, so that what it says is true. A placement that does not fit says nothing about the optimum.
@@ -70,18 +69,19 @@ struct ColumnInfo {
 
 constexpr double kMisfit = 1e10, kOther = 1e12;
 
-// What does not fit comes after all that fits, what another goal says after both, what is not known yet last.
+// What does not fit comes after all that fits, by how much it is over, what another goal says after both, what is not known yet last.
 const std::array<ColumnInfo, RunsModel::ColumnCount> kColumns{{
     {QT_TRANSLATE_NOOP("placewright::RunsModel", "Run"),
      QT_TRANSLATE_NOOP("placewright::RunsModel", "Algorithm and number of the run, sorted by when it started. The one on screen is bold."),
      titleText, [](const RunRow& row) { return static_cast<double>(row.id); }},
     {"", QT_TRANSLATE_NOOP("placewright::RunsModel", "What searches make small, under the best placement of the run. %1"), stepTimeText,
      [](const RunRow& row) {
-         return row.step_time_s <= 0 ? kLast : row.step_time_s + (row.fits ? 0 : kMisfit) + (row.goal.isEmpty() ? 0 : kOther);
+         const double figure = row.fits ? row.step_time_s : !row.defined ? 2 * kMisfit : kMisfit + 1e-6 * row.over_bytes;
+         return row.step_time_s <= 0 ? kLast : figure + (row.goal.isEmpty() ? 0 : kOther);
      }},
     {QT_TRANSLATE_NOOP("placewright::RunsModel", "Speed-up"),
      QT_TRANSLATE_NOOP("placewright::RunsModel", "How many times faster than all on the fastest single device"), speedupText,
-     [](const RunRow& row) { return row.speedup; }},
+     [](const RunRow& row) { return row.fits ? row.speedup : 0; }},
     {QT_TRANSLATE_NOOP("placewright::RunsModel", "Gap"),
      QT_TRANSLATE_NOOP("placewright::RunsModel", "At most so much above the optimum: the distance to the lower bound"), gapText,
      [](const RunRow& row) { return row.gap < 0 || !row.fits ? kLast : row.gap; }},
@@ -157,7 +157,7 @@ QString toolTipText(const RunRow& row) {
         lines << RunsModel::tr("Belongs to: %1").arg(row.elsewhere)
               << RunsModel::tr("Showing its placement goes back to that machine and these options; undo returns.");
     }
-    if (!row.fits) lines << RunsModel::tr("A device's memory would overflow.");
+    if (!row.fits && row.defined) lines << row.misfit;
     return lines.join(u'\n');
 }
 
@@ -278,6 +278,7 @@ RunsView::RunsView(QWidget* parent)
     setAlternatingRowColors(true);
     setShowGrid(false);
     setWordWrap(false);
+    setTextElideMode(Qt::ElideMiddle);  // names end in the number of the run
     setHorizontalScrollMode(ScrollPerPixel);
     horizontalHeader()->setHighlightSections(false);
     verticalHeader()->hide();
@@ -370,10 +371,13 @@ void RunsView::fitColumns() {
         if (wanted > m_widths[column]) setColumnWidth(column, m_widths[column] = wanted);
         others += columnWidth(column);
     }
-    // What a run belongs to may be cut off; its name and figures come first.
+    // The title takes what the others leave; where that is little, what the first of them leave, for they say how good the run is.
     const int character = fontMetrics().averageCharWidth();
-    const int title = std::clamp(sizeHintForColumn(RunsModel::Title), character * 18, character * 38);
-    setColumnWidth(RunsModel::Title, std::max(title, viewport()->width() - others));
+    const int title = std::clamp(sizeHintForColumn(RunsModel::Title), character * 12, character * 38);
+    int first = 0;
+    for (const int column : {RunsModel::StepTime, RunsModel::Speedup, RunsModel::Gap}) first += columnWidth(column);
+    const int room = viewport()->width();
+    setColumnWidth(RunsModel::Title, others + title <= room ? room - others : std::clamp(room - first, character * 12, title));
 }
 
 }  // namespace placewright

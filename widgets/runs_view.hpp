@@ -26,6 +26,8 @@ struct RunRow {
     QString goal;            ///< what that is, where it is not what the column is about
     bool defined = true;     ///< otherwise no such figure is known of its best placement
     bool fits = true;
+    double over_bytes = 0;  ///< what the device lacks that lacks most memory; 0: none lacks any by itself
+    QString misfit{};       ///< which devices lack how much, where it does not fit
     double speedup = 0;  ///< over the fastest single device; 0: unknown
     double gap = -1;     ///< (figure - lower bound) / lower bound; negative: unknown
     quint64 evaluations = 0;

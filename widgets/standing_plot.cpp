@@ -2,6 +2,8 @@
 #include "widgets/standing_plot.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include <QEvent>
 #include <QLabel>
@@ -18,6 +20,7 @@ namespace placewright {
 StandingPlot::StandingPlot(QWidget* parent) : QWidget(parent), m_pages(new QStackedWidget), m_plot(new QCustomPlot) {
     m_plot->setAccessibleName(tr("Means"));
     m_plot->installEventFilter(this);
+    fitAround(*m_plot, false);
     m_pages->addWidget(makeEmptyLabel(tr("What each algorithm reaches is drawn here, with 95 % intervals of the means."), this));
     m_pages->addWidget(m_plot);
     auto* layout = new QVBoxLayout(this);
@@ -45,11 +48,16 @@ void StandingPlot::draw() {
     stylePlot(*m_plot);
     if (m_bars.empty()) return;
 
-    const double least_s = std::ranges::min_element(m_bars, {}, &StandingBar::mean_s)->mean_s;
+    double least_s = std::numeric_limits<double>::infinity();
+    for (const StandingBar& bar : m_bars) {
+        if (bar.fits()) least_s = std::min(least_s, bar.mean_s);
+        for (const double score_s : bar.scores_s) least_s = std::min(least_s, score_s);
+    }
+    if (!std::isfinite(least_s)) least_s = m_oneDevice_s.value_or(1);
     const double most_s = least_s * kRelevantFactor;
     double end_s = m_oneDevice_s && *m_oneDevice_s < most_s ? *m_oneDevice_s : least_s;
     for (const StandingBar& bar : m_bars) {
-        end_s = std::max(end_s, std::min(most_s, bar.mean_s + bar.half_width_95_s.value_or(0)));
+        if (bar.fits()) end_s = std::max(end_s, std::min(most_s, bar.mean_s + bar.half_width_95_s.value_or(0)));
         for (const double score_s : bar.scores_s) end_s = std::max(end_s, std::min(most_s, score_s));
     }
     const TimeUnit unit = timeUnitFor(end_s);
@@ -64,9 +72,9 @@ void StandingPlot::draw() {
     for (std::size_t i = m_bars.size(); i-- > 0;) {
         const StandingBar& bar = m_bars[i];
         const double place = count - static_cast<double>(i);
-        ticker->addTick(place, bar.fits ? bar.title : tr("%1 (over memory)").arg(bar.title));
-        bars->addData(place, bar.mean_s * unit.per_second);
-        intervals->addData(bar.half_width_95_s.value_or(0) * unit.per_second);
+        ticker->addTick(place, bar.title);
+        bars->addData(place, bar.fits() ? bar.mean_s * unit.per_second : 0);
+        intervals->addData(bar.fits() ? bar.half_width_95_s.value_or(0) * unit.per_second : 0);
         for (const double score_s : bar.scores_s) dots->addData(place, score_s * unit.per_second);
     }
     const QColor color = runColor(0, palette().color(QPalette::Base)), text = palette().color(QPalette::Text);
@@ -84,18 +92,21 @@ void StandingPlot::draw() {
     names->setSubTicks(false);
     names->grid()->setVisible(false);
     names->setRange(0.4, count + 0.6);
-    times->setLabel(tr("%1 (%2)").arg(m_goal.toLower(), unit.name));
+    setAxisTitle(*times, m_goal, unit.name);
     times->setRange(0, end_s * unit.per_second * 1.04);
-    // What goes on beyond the axis says how far.
+    // What goes on beyond the axis says how far, what has no bar why.
     for (std::size_t i = 0; i < m_bars.size(); ++i) {
-        if (m_bars[i].mean_s <= times->range().upper / unit.per_second) continue;
+        const StandingBar& bar = m_bars[i];
+        if (bar.fits() && bar.mean_s <= times->range().upper / unit.per_second) continue;
         auto* label = new QCPItemText(m_plot);
-        label->setText(tr("%1 →").arg(secondsText(m_bars[i].mean_s)));
-        label->setColor(text);
+        label->setText(bar.fits()             ? tr("%1 →").arg(secondsText(bar.mean_s))
+                       : bar.scores_s.empty() ? tr("does not fit")
+                                              : tr("%1 of %2 fit").arg(bar.scores_s.size()).arg(bar.searches));
+        label->setColor(bar.fits() ? text : warningColor(palette()));
         label->setFont(m_plot->font());
-        label->setPositionAlignment(Qt::AlignVCenter | Qt::AlignRight);
-        label->position->setCoords(times->range().upper, count - static_cast<double>(i));
-        label->setPadding(QMargins(0, 0, 4, 0));
+        label->setPositionAlignment(Qt::AlignVCenter | (bar.fits() ? Qt::AlignRight : Qt::AlignLeft));
+        label->position->setCoords(bar.fits() ? times->range().upper : 0, count - static_cast<double>(i));
+        label->setPadding(QMargins(4, 0, 4, 0));
     }
     if (m_oneDevice_s && *m_oneDevice_s <= end_s) {
         auto* line = new QCPItemStraightLine(m_plot);

@@ -16,8 +16,10 @@ struct StandingBar {
     QString title;
     double mean_s = 0;
     std::optional<double> half_width_95_s;  ///< of the interval of the mean; nothing for a single search
-    std::vector<double> scores_s;           ///< of each search
-    bool fits = true;                       ///< otherwise the scores hold penalties for memory
+    std::vector<double> scores_s;           ///< of each search whose placement fits the memory
+    std::size_t searches = 1;               ///< with those whose does not: the mean then holds penalties and is not drawn
+
+    bool fits() const { return scores_s.size() == searches; }
 };
 
 /// Mean step times, or of what else is made small, as bars from zero with their 95 % intervals, every search a dot. Bars far above the best

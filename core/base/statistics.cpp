@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/base/statistics.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -24,6 +25,13 @@ SampleStatistics sample_statistics(std::span<const double> values) {
     const boost::math::students_t distribution(count - 1);
     result.half_width_95 = boost::math::quantile(distribution, 0.975) * result.deviation / std::sqrt(count);
     return result;
+}
+
+double median(std::vector<double> values) {
+    if (values.empty()) throw std::invalid_argument("median: there are no values");
+    std::ranges::sort(values);
+    const std::size_t half = values.size() / 2;
+    return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 std::optional<WelchTest> welch_test(const SampleStatistics& first, const SampleStatistics& second) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace placewright {
 
@@ -19,6 +20,10 @@ struct SampleStatistics {
 
 /// Of finite values. Throws std::invalid_argument if there are none.
 SampleStatistics sample_statistics(std::span<const double> values);
+
+/// The middle one, of an even number the mean of the two in the middle. Values may be infinite. Throws std::invalid_argument if there are
+/// none.
+double median(std::vector<double> values);
 
 struct WelchTest {
     double t = 0;  ///< positive where the first mean is the larger one

@@ -101,7 +101,7 @@ public:
             report_if_due();
         }
         if (best_placement_ && curve_.back().evaluations != evaluations_) {
-            curve_.push_back({evaluations_, elapsed_s(), best_.seconds, latest_mean_s_});
+            curve_.push_back({evaluations_, elapsed_s(), best_.seconds, latest_mean_s_, best_.fits});
         }
         return {snapshot(), end};
     }
@@ -165,7 +165,7 @@ private:
             if (!first && !(scores_[i].seconds < best_.seconds)) continue;
             best = i;
             best_ = scores_[i];
-            curve_.push_back({evaluations_ + i + 1, now_s, best_.seconds, latest_mean_s_});
+            curve_.push_back({evaluations_ + i + 1, now_s, best_.seconds, latest_mean_s_, best_.fits});
         }
         if (best < scored.size()) best_placement_ = std::make_shared<const Placement>(scored[best]);
         evaluations_ += scored.size();

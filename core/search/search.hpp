@@ -32,6 +32,7 @@ struct CurvePoint {
     double seconds = 0;
     double best_s = 0;
     double mean_s = 0;  ///< mean step time of the batch in which this was found
+    bool fits = true;   ///< otherwise the best score is a penalty for memory, or for what is not defined
 
     bool operator==(const CurvePoint&) const = default;
 };
