@@ -85,6 +85,7 @@ ExportDialog::ExportDialog(Document* document, QWidget* parent) : QDialog(parent
     m_formats->setWordWrap(true);
     m_formats->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_formats->setSpacing(2);
+    m_formats->setResizeMode(QListView::Adjust);  // narrower items have more lines
     for (const PlacementFormat& format : placement_formats()) {
         auto* item = new QListWidgetItem(text(format.title) + QLatin1Char('\n') + text(format.help), m_formats);
         item->setToolTip(text(format.help));
@@ -171,7 +172,9 @@ ExportDialog::ExportDialog(Document* document, QWidget* parent) : QDialog(parent
     right->addWidget(m_warningsArea, 1);
     right->addWidget(m_repairBox);
     right->addWidget(m_loading, 2);
-    // A low screen does not hold it all.
+    // What holds much takes the height that is left. A low screen does not hold it all.
+    for (QWidget* much : std::initializer_list<QWidget*>{m_content, m_warningsArea, m_snippet})
+        much->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Ignored);
     QScrollArea* detailsArea = scrolled(details);
     detailsArea->setObjectName(QStringLiteral("details"));
     auto* columns = new QHBoxLayout;
@@ -345,7 +348,7 @@ void ExportDialog::showChosen() {
         shown = tr("%1, no text").arg(bytesText(static_cast<double>(bytes)));
     }
     m_preview->setPlainText(shown);
-    m_reason->setText(made.error);
+    m_reason->setText(made.error.left(1).toUpper() + made.error.mid(1));
     m_content->setCurrentIndex(fine ? 0 : 1);
     QStringList lines;
     for (const std::string& warning : made.written.warnings) lines << QStringLiteral("• ") + QString::fromStdString(warning);
