@@ -11,6 +11,7 @@
 #include <QPointer>
 #include <QPushButton>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QTest>
 
 #include "app/export_dialog.hpp"
@@ -194,6 +195,7 @@ private Q_SLOTS:
         QVERIFY(dialog.ready());
         dialog.dialog->resize(800, 460);  // of 800x500, with the frame of the window
         QCOMPARE(dialog.dialog->size(), QSize(800, 460));
+        QVERIFY(!dialog.child<QScrollArea>("details")->horizontalScrollBar()->isVisible());
         for (const char* name : {"repair", "adopt", "copy", "write"}) {
             if (qstrcmp(name, "copy") == 0) {
                 dialog.click("repair");
