@@ -322,7 +322,8 @@ Document::Reading Document::read(const Request& request, const Scenario& open) {
         return {nullptr, false, {}, {}, OpenQuestion{wanted.file, kind, QString::fromStdString(error.reason()), {}, error.proposal()}};
     } catch (const ExtentNeeded& error) {
         const QString extent = QString::fromStdString(error.extent());
-        return {nullptr, false, {}, {}, OpenQuestion{wanted.file, OpenQuestion::Kind::extent, tr("leaves \"%1\" open").arg(extent), extent}};
+        return {
+            nullptr, false, {}, {}, OpenQuestion{wanted.file, OpenQuestion::Kind::extent, tr("leaves \"%1\" open").arg(extent), extent}};
     }
     GroupingOptions& grouping = next.options.problem.grouping;
     next.groupingAsked = open.groupingAsked || (wanted.options && grouping != open.options.problem.grouping);

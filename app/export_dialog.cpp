@@ -102,7 +102,8 @@ ExportDialog::ExportDialog(Document* document, QWidget* parent) : QDialog(parent
     m_preview = codeView(QStringLiteral("preview"), tr("What the file will hold"));
     auto* sign = new QLabel;
     const int signSize = style()->pixelMetric(QStyle::PM_LargeIconSize, nullptr, this);
-    sign->setPixmap(style()->standardIcon(QStyle::SP_MessageBoxWarning, nullptr, this).pixmap(QSize(signSize, signSize), devicePixelRatioF()));
+    sign->setPixmap(
+        style()->standardIcon(QStyle::SP_MessageBoxWarning, nullptr, this).pixmap(QSize(signSize, signSize), devicePixelRatioF()));
     auto* refused = new QLabel(tr("This placement cannot be written in this format."));
     QFont bold = refused->font();
     bold.setBold(true);
@@ -312,7 +313,8 @@ void ExportDialog::refresh() {
     if (!m_document->isOpen()) return;
     invalidate();
     m_background.run(
-        m_lane, [format = &format(), placed = m_document->placed(), single = m_document->job().single_device](std::stop_token) {
+        m_lane,
+        [format = &format(), placed = m_document->placed(), single = m_document->job().single_device](std::stop_token) {
             return work(*format, placed, single);
         },
         [this](Result result) { showResult(std::move(result)); },

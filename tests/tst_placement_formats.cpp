@@ -423,21 +423,27 @@ private Q_SLOTS:
             *placed.problem);
         QCOMPARE(other, placed.placement);
         const QString unknown = error_of<InputError>([&] {
-            read_placement(device_file(R"({"tokens": "/gpu:7", "wte/weight": "/cpu:0", "embed": "/cpu:0", "map": "/gpu:1", "logits": "/gpu:1"})"),
-                           *placed.problem);
+            read_placement(
+                device_file(R"({"tokens": "/gpu:7", "wte/weight": "/cpu:0", "embed": "/cpu:0", "map": "/gpu:1", "logits": "/gpu:1"})"),
+                *placed.problem);
         });
         QVERIFY2(unknown.contains("devices that are not in the machine: \"/gpu:7\""), qPrintable(unknown));
-        const QString odd = error_of<InputError>([&] { read_placement(device_file(R"({"tokens": "/gpu:0", "map": "/tpu:0"})"), *placed.problem); });
+        const QString odd =
+            error_of<InputError>([&] { read_placement(device_file(R"({"tokens": "/gpu:0", "map": "/tpu:0"})"), *placed.problem); });
         QVERIFY2(odd.contains("map is \"/tpu:0\", expected a device of TensorFlow"), qPrintable(odd));
     }
 
     void whatHoldsNoPlacementSaysWhatItIs_data() {
         QTest::addColumn<QString>("format");
         QTest::addColumn<QString>("what");
-        QTest::newRow("trace") << "chrome-trace" << "is a trace of a run";
-        QTest::newRow("DOT") << "dot" << "is a Graphviz graph";
-        QTest::newRow("table") << "csv" << "is a table of ops";
-        QTest::newRow("pipeline") << "pipeline" << "holds split points";
+        QTest::newRow("trace") << "chrome-trace"
+                               << "is a trace of a run";
+        QTest::newRow("DOT") << "dot"
+                             << "is a Graphviz graph";
+        QTest::newRow("table") << "csv"
+                               << "is a table of ops";
+        QTest::newRow("pipeline") << "pipeline"
+                                  << "holds split points";
     }
     void whatHoldsNoPlacementSaysWhatItIs() {
         QFETCH(QString, format);

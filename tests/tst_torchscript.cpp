@@ -167,7 +167,8 @@ private Q_SLOTS:
 
     void numbersAreNotComputedUnlessAllowed() {
         const std::string error = error_of(model("by_numbers"), example({"3x2x4"}));
-        QVERIFY2(error.find("which are known only if the model runs; if you trust the file, allow that (--run)") != std::string::npos, error.c_str());
+        QVERIFY2(error.find("which are known only if the model runs; if you trust the file, allow that (--run)") != std::string::npos,
+                 error.c_str());
         try {
             read_network(model("by_numbers"), example({"3x2x4"}));
         } catch (const ScriptInputError& refused) {

@@ -282,8 +282,8 @@ private Q_SLOTS:
 
     void timesOfACpuAreKnown() {
         const auto event = [](const char* category, const char* name, int start_us, int correlation, int duration_us = 5) {
-            return "{\"ph\": \"X\", \"cat\": \"" + std::string(category) + "\", \"name\": \"" + name + "\", \"pid\": 1, \"tid\": 2, \"ts\": " +
-                   std::to_string(start_us) + ", \"dur\": " + std::to_string(duration_us) +
+            return "{\"ph\": \"X\", \"cat\": \"" + std::string(category) + "\", \"name\": \"" + name +
+                   "\", \"pid\": 1, \"tid\": 2, \"ts\": " + std::to_string(start_us) + ", \"dur\": " + std::to_string(duration_us) +
                    ", \"args\": {\"correlation\": " + std::to_string(correlation) + "}}";
         };
         const auto only_cpu = [&](const std::string& events) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A TorchScript model in the window: what it is asked about, and what becomes of the answers.
+#include <deque>
+
 #include <QApplication>
 #include <QFileInfo>
 #include <QInputDialog>
@@ -8,8 +10,6 @@
 #include <QPushButton>
 #include <QTest>
 #include <QTimer>
-
-#include <deque>
 
 #include "core/io/torchscript.hpp"
 #include "tests/support/window.hpp"

@@ -130,8 +130,8 @@ Placement read_flat(const JsonFile& file, const JsonValue& root, const Problem& 
 
 bool is_tensorflow(const JsonValue& root) {
     return root.json().is_object() && std::ranges::any_of(root.json(), [](const Json& value) {
-        return value.is_string() && TensorFlowDevice::from(value.get_ref<const std::string&>());
-    });
+               return value.is_string() && TensorFlowDevice::from(value.get_ref<const std::string&>());
+           });
 }
 
 /// {"op": "/device:GPU:0"}.
@@ -203,8 +203,9 @@ Placement read_placement(const Path& path, const Problem& problem, std::vector<s
     const JsonValue root(file, json);
     if (!is_flat(root)) return read_own(file, root, problem);
     if (root.find("split_spec"))
-        file.fail("", "holds split points for a pipeline, from which no placement is read: export it as a Placewright placement "
-                      "(--to placement)");
+        file.fail("",
+                  "holds split points for a pipeline, from which no placement is read: export it as a Placewright placement "
+                  "(--to placement)");
     if (is_tensorflow(root)) return read_tensorflow(file, root, problem, notes);
     if (root.find("placement")) file.fail("", "has no \"format\", expected " + in_quotes(kFormat));
     const auto layers = root.find("layers");

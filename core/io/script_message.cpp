@@ -72,7 +72,10 @@ ScriptedProgram program_in(const Json& json) {
 }
 
 Json of(const ScriptError& error) {
-    return {{"remedy", static_cast<int>(error.remedy())}, {"place", error.place()}, {"problem", error.what()}, {"proposal", of(error.proposal())}};
+    return {{"remedy", static_cast<int>(error.remedy())},
+            {"place", error.place()},
+            {"problem", error.what()},
+            {"proposal", of(error.proposal())}};
 }
 
 ScriptError error_in(const Json& json) {

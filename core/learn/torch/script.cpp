@@ -249,7 +249,7 @@ std::optional<ExampleInput> usual_input(const jit::Module& module, const jit::Gr
         weight->dim() > 5 || __builtin_mul_overflow(weight->size(1), groups->toInt(), &channels) || channels < 1)
         return {};
     ExampleInput input{{1, channels}};
-    if (weight->dim() == 5) input.shape.push_back(16);  // frames
+    if (weight->dim() == 5) input.shape.push_back(16);   // frames
     const std::int64_t side = channels == 1 ? 28 : 224;  // of MNIST, of ImageNet
     while (input.shape.size() < static_cast<std::size_t>(weight->dim())) input.shape.push_back(side);
     return input;
