@@ -347,7 +347,7 @@ void CompareWindow::showRequest() {
     }
     const QStringList options = changedOptions(m_document->options());
     QString size = tr("%L1 searches of at most %L2 evaluations").arg(searches).arg(m_evaluations->value());
-    if (!options.isEmpty()) size += tr("; simulated with %1").arg(options.join(QStringLiteral(" · ")));
+    if (!options.isEmpty()) size += tr("; simulation: %1").arg(options.join(QStringLiteral(" · ")));
     m_size->setText(size);
 }
 

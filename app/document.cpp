@@ -326,14 +326,11 @@ Document::Reading Document::read(const Request& request, const Scenario& open) {
         if (error.remedy() == ScriptError::Remedy::none) throw;
         using enum OpenQuestion::Kind;
         const auto kind = error.remedy() == ScriptError::Remedy::run ? mayRun : inputs;
-        return {nullptr, false, {}, {}, OpenQuestion{wanted.file, kind, QString::fromUtf8(error.what())}};
+        return {nullptr, false, {}, {}, OpenQuestion{wanted.file, kind, QString::fromStdString(error.reason()), {}, error.proposal()}};
     } catch (const ExtentNeeded& error) {
+        const QString extent = QString::fromStdString(error.extent());
         return {
-            nullptr,
-            false,
-            {},
-            {},
-            OpenQuestion{wanted.file, OpenQuestion::Kind::extent, QString::fromUtf8(error.what()), QString::fromStdString(error.extent())}};
+            nullptr, false, {}, {}, OpenQuestion{wanted.file, OpenQuestion::Kind::extent, tr("leaves \"%1\" open").arg(extent), extent}};
     }
     GroupingOptions& grouping = next.options.problem.grouping;
     next.groupingAsked = open.groupingAsked || (wanted.options && grouping != open.options.problem.grouping);
@@ -384,7 +381,7 @@ void Document::load(Request request) {
 void Document::ask(Request request, const OpenQuestion& question) {
     Q_EMIT loadingChanged();
     if (!m_askToOpen) {
-        Q_EMIT message(true, question.reason);
+        Q_EMIT message(true, question.file + QStringLiteral(": ") + question.reason);
     } else if (m_askToOpen(question, request.reading)) {
         return load(std::move(request));
     }

@@ -56,7 +56,8 @@ struct OpenQuestion {
     QString file;
     Kind kind = Kind::inputs;
     QString reason;
-    QString extent{};  ///< its name
+    QString extent{};                      ///< its name
+    std::vector<ExampleInput> proposal{};  ///< inputs of usual sizes, where the model tells
 };
 
 /// The single owner of what the window shows: network, machine, placement, runs, selection and undo. Lives on the window's thread; what

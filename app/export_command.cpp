@@ -49,7 +49,12 @@ int export_placement(const ExportArguments& arguments) {
             after = simulator.run(placed.placement);
         }
         placed.about.predicted = prediction(job, after, 0);
-        const WrittenPlacement written = format.write(placed);
+        WrittenPlacement written = format.write(placed);
+        if (const Outcome single = simulator.run(job.single_device);
+            arguments.repair && single.fits && after.step_time_s > single.step_time_s) {
+            written.warnings.push_back("repaired, the placement is slower than everything on one device, which takes " +
+                                       format_seconds(single.step_time_s));
+        }
         write_file(arguments.out, written.content);
         for (const std::string& warning : written.warnings) warn(warning);
         if (arguments.job.json) {

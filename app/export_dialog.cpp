@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "app/export_dialog.hpp"
 
+#include <QCheckBox>
 #include <QClipboard>
 #include <QDialogButtonBox>
 #include <QFileDialog>
@@ -13,12 +14,15 @@
 #include <QListWidget>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QScreen>
 #include <QScrollArea>
 #include <QSettings>
+#include <QStackedWidget>
+#include <QStyle>
 #include <QVBoxLayout>
 
-#include "core/base/units.hpp"
 #include "core/io/input_error.hpp"
+#include "widgets/quantities.hpp"
 
 namespace placewright {
 namespace {
@@ -39,7 +43,26 @@ QPlainTextEdit* codeView(const QString& name, const QString& accessibleName) {
     view->setTabChangesFocus(true);
     view->setLineWrapMode(QPlainTextEdit::NoWrap);
     view->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
+    view->setMinimumHeight(view->fontMetrics().height() * 6);
     return view;
+}
+
+QLabel* textView(const QString& name) {
+    auto* label = new QLabel;
+    label->setObjectName(name);
+    label->setWordWrap(true);
+    label->setTextFormat(Qt::PlainText);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    label->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    return label;
+}
+
+QScrollArea* scrolled(QWidget* widget) {
+    auto* area = new QScrollArea;
+    area->setWidget(widget);
+    area->setWidgetResizable(true);
+    area->setFrameShape(QFrame::NoFrame);
+    return area;
 }
 
 /// A label for a control, with which Alt and a letter lead to it.
@@ -62,6 +85,7 @@ ExportDialog::ExportDialog(Document* document, QWidget* parent) : QDialog(parent
     m_formats->setWordWrap(true);
     m_formats->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_formats->setSpacing(2);
+    m_formats->setResizeMode(QListView::Adjust);  // narrower items have more lines
     for (const PlacementFormat& format : placement_formats()) {
         auto* item = new QListWidgetItem(text(format.title) + QLatin1Char('\n') + text(format.help), m_formats);
         item->setToolTip(text(format.help));
@@ -76,32 +100,45 @@ ExportDialog::ExportDialog(Document* document, QWidget* parent) : QDialog(parent
     m_fileNote = new QLabel;
     m_fileNote->setObjectName(QStringLiteral("fileNote"));
     m_preview = codeView(QStringLiteral("preview"), tr("What the file will hold"));
-    m_warnings = new QLabel;
-    m_warnings->setObjectName(QStringLiteral("warnings"));
-    m_warnings->setWordWrap(true);
-    m_warnings->setTextFormat(Qt::PlainText);
-    m_warnings->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    m_warnings->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-    auto* warningsArea = new QScrollArea;
-    warningsArea->setObjectName(QStringLiteral("warningsArea"));
-    warningsArea->setWidget(m_warnings);
-    warningsArea->setWidgetResizable(true);
-    warningsArea->setFrameShape(QFrame::NoFrame);
-    warningsArea->setMinimumHeight(fontMetrics().height() * 4);
-    m_repair = new QPushButton;
+    auto* sign = new QLabel;
+    const int signSize = style()->pixelMetric(QStyle::PM_LargeIconSize, nullptr, this);
+    sign->setPixmap(
+        style()->standardIcon(QStyle::SP_MessageBoxWarning, nullptr, this).pixmap(QSize(signSize, signSize), devicePixelRatioF()));
+    auto* refused = new QLabel(tr("This placement cannot be written in this format."));
+    QFont bold = refused->font();
+    bold.setBold(true);
+    refused->setFont(bold);
+    refused->setWordWrap(true);
+    m_reason = textView(QStringLiteral("reason"));
+    auto* refusal = new QWidget;
+    auto* reasonColumn = new QVBoxLayout;
+    reasonColumn->addWidget(refused);
+    reasonColumn->addWidget(m_reason, 1);
+    auto* refusalRow = new QHBoxLayout(refusal);
+    refusalRow->addWidget(sign, 0, Qt::AlignTop);
+    refusalRow->addLayout(reasonColumn, 1);
+    auto* refusalArea = scrolled(refusal);
+    refusalArea->setFrameShape(QFrame::StyledPanel);
+    m_content = new QStackedWidget;
+    m_content->addWidget(m_preview);
+    m_content->addWidget(refusalArea);
+    m_warnings = textView(QStringLiteral("warnings"));
+    m_warningsArea = scrolled(m_warnings);
+    m_warningsArea->setMinimumHeight(fontMetrics().height() * 3);
+    m_repair = new QCheckBox;
     m_repair->setObjectName(QStringLiteral("repair"));
-    m_repair->setAutoDefault(false);
-    m_repair->setToolTip(tr("Put what the format needs together on one device, on screen too; Undo takes it back"));
+    m_repair->setToolTip(tr("Write the placement with what the format needs together on one device"));
+    m_repairNote = textView(QStringLiteral("repairNote"));
+    m_adopt = new QPushButton(tr("Put it on &screen"));
+    m_adopt->setObjectName(QStringLiteral("adopt"));
+    m_adopt->setToolTip(tr("Make the repaired placement the one on screen; Undo takes it back"));
+    m_adopt->setAutoDefault(false);
     m_snippet = codeView(QStringLiteral("snippet"), tr("Lines that load the file"));
-    m_snippet->setMinimumHeight(fontMetrics().height() * 10);
     auto* copy = new QPushButton(tr("&Copy"));
     copy->setObjectName(QStringLiteral("copy"));
     copy->setToolTip(tr("Copy these lines to the clipboard"));
     copy->setAutoDefault(false);
-    m_status = new QLabel;
-    m_status->setObjectName(QStringLiteral("status"));
-    m_status->setWordWrap(true);
-    m_status->setTextFormat(Qt::PlainText);
+    m_status = textView(QStringLiteral("status"));
 
     auto* left = new QVBoxLayout;
     left->addWidget(labelFor(tr("For&mat"), m_formats));
@@ -109,25 +146,41 @@ ExportDialog::ExportDialog(Document* document, QWidget* parent) : QDialog(parent
     auto* fileRow = new QHBoxLayout;
     fileRow->addWidget(m_file, 1);
     fileRow->addWidget(browse);
+    m_repairBox = new QWidget;
+    auto* repairColumn = new QVBoxLayout(m_repairBox);
+    repairColumn->setContentsMargins(0, 0, 0, 0);
     auto* repairRow = new QHBoxLayout;
-    repairRow->addWidget(m_repair);
-    repairRow->addStretch(1);
+    repairRow->addWidget(m_repair, 1);
+    repairRow->addWidget(m_adopt);
+    repairColumn->addLayout(repairRow);
+    repairColumn->addWidget(m_repairNote);
+    m_loading = new QWidget;
+    auto* loadingColumn = new QVBoxLayout(m_loading);
+    loadingColumn->setContentsMargins(0, 0, 0, 0);
     auto* snippetRow = new QHBoxLayout;
     snippetRow->addWidget(labelFor(tr("&Lines that load it"), m_snippet), 1);
     snippetRow->addWidget(copy);
-    auto* right = new QVBoxLayout;
+    loadingColumn->addLayout(snippetRow);
+    loadingColumn->addWidget(m_snippet, 1);
+    auto* details = new QWidget;
+    auto* right = new QVBoxLayout(details);
+    right->setContentsMargins(0, 0, 0, 0);
     right->addWidget(labelFor(tr("&File"), m_file));
     right->addLayout(fileRow);
     right->addWidget(m_fileNote);
     right->addWidget(labelFor(tr("&Preview"), m_preview));
-    right->addWidget(m_preview, 3);
-    right->addWidget(warningsArea, 1);
-    right->addLayout(repairRow);
-    right->addLayout(snippetRow);
-    right->addWidget(m_snippet, 2);
+    right->addWidget(m_content, 3);
+    right->addWidget(m_warningsArea, 1);
+    right->addWidget(m_repairBox);
+    right->addWidget(m_loading, 2);
+    // What holds much takes the height that is left. A low screen does not hold it all.
+    for (QWidget* much : std::initializer_list<QWidget*>{m_content, m_warningsArea, m_snippet})
+        much->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Ignored);
+    QScrollArea* detailsArea = scrolled(details);
+    detailsArea->setObjectName(QStringLiteral("details"));
     auto* columns = new QHBoxLayout;
     columns->addLayout(left, 2);
-    columns->addLayout(right, 3);
+    columns->addWidget(detailsArea, 3);
 
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);
     m_write = buttons->addButton(tr("&Export"), QDialogButtonBox::ActionRole);
@@ -151,9 +204,16 @@ ExportDialog::ExportDialog(Document* document, QWidget* parent) : QDialog(parent
     m_file->setText(QDir(folder).filePath(stem + text(m_suffix)));
 
     connect(m_formats, &QListWidget::currentRowChanged, this, &ExportDialog::changeFormat);
-    connect(m_file, &QLineEdit::textChanged, this, &ExportDialog::showFile);
+    connect(m_file, &QLineEdit::textChanged, this, [this] {
+        m_status->clear();
+        showFile();
+    });
     connect(browse, &QPushButton::clicked, this, &ExportDialog::browse);
-    connect(m_repair, &QPushButton::clicked, this, &ExportDialog::repair);
+    connect(m_repair, &QCheckBox::clicked, this, [this] {
+        m_status->clear();
+        showChosen();
+    });
+    connect(m_adopt, &QPushButton::clicked, this, &ExportDialog::adoptRepaired);
     connect(copy, &QPushButton::clicked, this, [this] {
         QGuiApplication::clipboard()->setText(m_snippet->toPlainText());
         m_status->setText(tr("Copied."));
@@ -161,11 +221,16 @@ ExportDialog::ExportDialog(Document* document, QWidget* parent) : QDialog(parent
     connect(m_write, &QPushButton::clicked, this, &ExportDialog::write);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
     // The timeline comes after the placement, and has what the file says of it.
-    connect(m_document, &Document::placementChanged, this, &ExportDialog::invalidate);
+    connect(m_document, &Document::placementChanged, this, [this] {
+        m_status->clear();
+        invalidate();
+    });
     connect(m_document, &Document::timelineChanged, this, &ExportDialog::refresh);
     m_formats->setCurrentRow(0);
     m_formats->setFocus();
-    resize(fontMetrics().averageCharWidth() * 130, fontMetrics().height() * 44);
+    const QSize wanted(fontMetrics().averageCharWidth() * 130, fontMetrics().height() * 44);
+    const int title = style()->pixelMetric(QStyle::PM_TitleBarHeight, nullptr, this);
+    resize(wanted.boundedTo(screen()->availableSize() - QSize(0, title)));
 }
 
 ExportDialog::~ExportDialog() {
@@ -181,27 +246,51 @@ const PlacementFormat& ExportDialog::format() const {
     return placement_formats()[static_cast<std::size_t>(std::max(0, m_formats->currentRow()))];
 }
 
-ExportDialog::Result ExportDialog::work(const PlacementFormat& format, const PlacedNetwork& placed) {
-    Result result;
-    Simulator simulator(placed.problem, placed.simulation);
-    result.step_time_s = simulator.run(placed.placement).step_time_s;
+ExportDialog::Made ExportDialog::make(const PlacementFormat& format, const PlacedNetwork& placed, Simulator& simulator) {
+    Made made;
+    const Outcome outcome = simulator.run(placed.placement);
+    made.step_time_s = outcome.step_time_s;
+    made.fits = outcome.fits;
     try {
-        result.written = format.write(placed);
+        made.written = format.write(placed);
     } catch (const PlacementError& error) {
-        result.error = QString::fromUtf8(error.what());
+        made.error = QString::fromUtf8(error.what());
     } catch (const InputError& error) {
-        result.error = QString::fromUtf8(error.what());
+        made.error = QString::fromUtf8(error.what());
     }
+    return made;
+}
+
+ExportDialog::Result ExportDialog::work(const PlacementFormat& format, const PlacedNetwork& placed, const Placement& singleDevice) {
+    Simulator simulator(placed.problem, placed.simulation);
+    Result result;
+    result.shown = make(format, placed, simulator);
     if (format.repair == nullptr) return result;
     try {
-        Placement repaired = format.repair(placed);
-        if (repaired == placed.placement) return result;
-        result.repaired_s = simulator.run(repaired).step_time_s;
-        result.repaired = std::move(repaired);
+        // What is known of the placement on screen is not true of another.
+        const PlacedNetwork repaired{placed.problem, format.repair(placed), placed.simulation, {}, placed.network_file};
+        if (repaired.placement == placed.placement) return result;
+        result.ofRepaired = make(format, repaired, simulator);
+        result.repaired = repaired.placement;
     } catch (const PlacementError& error) {
-        if (!result.error.isEmpty()) result.error += QLatin1Char('\n') + QString::fromUtf8(error.what());
+        if (!result.shown.error.isEmpty()) result.shown.error += QLatin1Char('\n') + QString::fromUtf8(error.what());
     }
+    if (const Outcome single = simulator.run(singleDevice); single.fits) result.single_device_s = single.step_time_s;
     return result;
+}
+
+const ExportDialog::Made& ExportDialog::chosen() const {
+    return m_result->repaired && m_repair->isChecked() ? m_result->ofRepaired : m_result->shown;
+}
+
+QString ExportDialog::repairNote() const {
+    const Made& repaired = m_result->ofRepaired;
+    QStringList sentences;
+    if (!repaired.fits) sentences << tr("It does not fit the memory.");
+    if (m_result->single_device_s && repaired.step_time_s > *m_result->single_device_s)
+        sentences << tr("That is slower than everything on one device, which takes %1.").arg(secondsText(*m_result->single_device_s));
+    sentences << tr("This is for the file; the placement on screen stays as it is.");
+    return sentences.join(QLatin1Char(' '));
 }
 
 void ExportDialog::changeFormat() {
@@ -209,7 +298,7 @@ void ExportDialog::changeFormat() {
     if (file.endsWith(text(m_suffix))) file.chop(static_cast<qsizetype>(m_suffix.size()));
     m_suffix = format().suffix;
     m_file->setText(file.endsWith(text(m_suffix)) ? file : file + text(m_suffix));
-    showFile();
+    m_status->clear();
     refresh();
 }
 
@@ -217,60 +306,73 @@ void ExportDialog::invalidate() {
     m_lane.cancel();
     m_result.reset();
     m_write->setEnabled(false);
-    m_repair->setEnabled(false);
+    m_repairBox->setEnabled(false);
 }
 
 void ExportDialog::refresh() {
     if (!m_document->isOpen()) return;
     invalidate();
     m_background.run(
-        m_lane, [format = &format(), placed = m_document->placed()](std::stop_token) { return work(*format, placed); },
+        m_lane,
+        [format = &format(), placed = m_document->placed(), single = m_document->job().single_device](std::stop_token) {
+            return work(*format, placed, single);
+        },
         [this](Result result) { showResult(std::move(result)); },
         [this](const QString& error) {
             Result failed;
-            failed.error = error;
+            failed.shown.error = error;
             showResult(std::move(failed));
         });
 }
 
 void ExportDialog::showResult(Result result) {
     m_result = std::move(result);
-    const bool fine = m_result->error.isEmpty();
-    const std::string& content = m_result->written.content;
+    m_repair->setChecked(false);  // who agrees knows what to
+    m_repairBox->setVisible(m_result->repaired.has_value());
+    m_repairBox->setEnabled(true);
+    if (m_result->repaired) {
+        m_repair->setText(
+            tr("&Repair: step time %1 → %2").arg(secondsText(m_result->shown.step_time_s), secondsText(m_result->ofRepaired.step_time_s)));
+        m_repairNote->setText(repairNote());
+    }
+    showChosen();
+}
+
+void ExportDialog::showChosen() {
+    const Made& made = chosen();
+    const bool fine = made.error.isEmpty();
+    const auto bytes = static_cast<qsizetype>(made.written.content.size());
     QString shown;
     if (fine && format().is_text) {
-        shown = QString::fromUtf8(content.data(), std::min<qsizetype>(kShownBytes, static_cast<qsizetype>(content.size())));
-        if (static_cast<qsizetype>(content.size()) > kShownBytes)
-            shown += tr("\n… %1 more").arg(QString::fromStdString(format_bytes(static_cast<double>(content.size()) - kShownBytes)));
+        shown = QString::fromUtf8(made.written.content.data(), std::min(kShownBytes, bytes));
+        if (bytes > kShownBytes) shown += tr("\n… %1 more").arg(bytesText(static_cast<double>(bytes - kShownBytes)));
     } else if (fine) {
-        shown = tr("%1, no text").arg(QString::fromStdString(format_bytes(static_cast<double>(content.size()))));
+        shown = tr("%1, no text").arg(bytesText(static_cast<double>(bytes)));
     }
     m_preview->setPlainText(shown);
-    m_preview->setPlaceholderText(tr("This placement cannot be written in this format."));
+    m_reason->setText(made.error.left(1).toUpper() + made.error.mid(1));
+    m_content->setCurrentIndex(fine ? 0 : 1);
     QStringList lines;
-    if (!fine) lines << m_result->error;
-    for (const std::string& warning : m_result->written.warnings) lines << QStringLiteral("• ") + QString::fromStdString(warning);
-    m_warnings->setText(lines.isEmpty() ? tr("Nothing is lost in this format.") : lines.join(QLatin1Char('\n')));
-    m_repair->setVisible(format().repair != nullptr);
-    m_repair->setEnabled(m_result->repaired.has_value());
-    m_repair->setText(m_result->repaired ? tr("&Repair: step time %1 → %2")
-                                               .arg(QString::fromStdString(format_seconds(m_result->step_time_s)),
-                                                    QString::fromStdString(format_seconds(m_result->repaired_s)))
-                                         : tr("&Repair: nothing to repair"));
+    for (const std::string& warning : made.written.warnings) lines << QStringLiteral("• ") + QString::fromStdString(warning);
+    m_warnings->setText(!fine ? QString() : lines.isEmpty() ? tr("Nothing is lost in this format.") : lines.join(QLatin1Char('\n')));
+    m_warningsArea->setVisible(fine);
+    m_loading->setVisible(fine);
     showFile();
 }
 
 void ExportDialog::showFile() {
     const QString file = m_file->text();
     const QFileInfo info(file);
-    m_snippet->setPlainText(
-        QString::fromStdString(format().snippet(file.toStdString(), find_network_file(m_document->networkFile().toStdString()))));
-    m_status->clear();
+    const bool fine = m_result && chosen().error.isEmpty();
+    if (m_result) {
+        const Path network = find_network_file(m_document->networkFile().toStdString());
+        m_snippet->setPlainText(fine ? QString::fromStdString(format().snippet(file.toStdString(), network)) : QString());
+    }
     const bool noFolder = !info.absoluteDir().exists();
     m_fileNote->setText(noFolder        ? tr("There is no such folder.")
                         : info.isFile() ? tr("This file is there already and will be replaced.")
                                         : QString());
-    m_write->setEnabled(m_result && m_result->error.isEmpty() && !file.isEmpty() && !noFolder && !info.isDir());
+    m_write->setEnabled(fine && !file.isEmpty() && !noFolder && !info.isDir());
 }
 
 void ExportDialog::browse() {
@@ -279,15 +381,18 @@ void ExportDialog::browse() {
     if (!file.isEmpty()) m_file->setText(file);
 }
 
-void ExportDialog::repair() {
-    if (m_result && m_result->repaired) m_document->showPlacement(*m_result->repaired, tr("repair for %1").arg(text(format().title)));
+void ExportDialog::adoptRepaired() {
+    if (!m_result || !m_result->repaired) return;
+    const QString step = secondsText(m_result->ofRepaired.step_time_s);
+    m_document->showPlacement(*m_result->repaired, tr("repair for %1").arg(text(format().title)));
+    m_status->setText(tr("The repaired placement is on screen: a step takes %1. Undo takes it back.").arg(step));
 }
 
 void ExportDialog::write() {
-    if (!m_result || !m_result->error.isEmpty()) return;
+    if (!m_result || !chosen().error.isEmpty()) return;
     const QString file = m_file->text();
     try {
-        write_file(file.toStdString(), m_result->written.content);
+        write_file(file.toStdString(), chosen().written.content);
     } catch (const InputError& error) {
         m_status->setText(QString::fromUtf8(error.what()));
         return;
@@ -295,7 +400,10 @@ void ExportDialog::write() {
     if (format().id == "placement") m_document->keepPlacement();
     QSettings().setValue(QStringLiteral("exportFolder"), QFileInfo(file).absolutePath());
     showFile();
-    m_status->setText(tr("Written to %1").arg(file));
+    m_status->setText(&chosen() == &m_result->shown
+                          ? tr("Written to %1").arg(file)
+                          : tr("The repaired placement is written to %1: a step takes %2. The one on screen, with %3, is unchanged.")
+                                .arg(file, secondsText(chosen().step_time_s), secondsText(m_result->shown.step_time_s)));
 }
 
 }  // namespace placewright

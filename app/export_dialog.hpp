@@ -9,16 +9,18 @@
 #include "app/document.hpp"
 #include "core/io/placement_formats.hpp"
 
+class QCheckBox;
 class QLabel;
 class QLineEdit;
 class QListWidget;
 class QPlainTextEdit;
 class QPushButton;
+class QStackedWidget;
 
 namespace placewright {
 
 /// The placement on screen as a file for a training run: in which format, where, what the file will say and what speaks against it, and the
-/// lines that load it. Stays open after writing. Follows the document's placement.
+/// lines that load it. Stays open after writing. Follows the document's placement, and changes it only if asked to.
 class ExportDialog : public QDialog {
     Q_OBJECT
 public:
@@ -31,22 +33,33 @@ public:
 
 private:
     /// What a format makes of a placement.
-    struct Result {
+    struct Made {
         WrittenPlacement written;
-        QString error;                      ///< why there is none
+        QString error;  ///< why there is none
+        double step_time_s = 0;
+        bool fits = true;
+    };
+    struct Result {
+        Made shown;                         ///< of the placement on screen
         std::optional<Placement> repaired;  ///< where that differs
-        double step_time_s = 0, repaired_s = 0;
+        Made ofRepaired;
+        std::optional<double> single_device_s;  ///< the step time of everything on the best device, if that fits its memory
     };
 
-    static Result work(const PlacementFormat& format, const PlacedNetwork& placed);
+    static Made make(const PlacementFormat& format, const PlacedNetwork& placed, Simulator& simulator);
+    static Result work(const PlacementFormat& format, const PlacedNetwork& placed, const Placement& singleDevice);
+    QString repairNote() const;
+    /// What is to be written; only with a result.
+    const Made& chosen() const;
     const PlacementFormat& format() const;
     void changeFormat();
     void invalidate();
     void refresh();
     void showResult(Result result);
+    void showChosen();
     void showFile();
     void browse();
-    void repair();
+    void adoptRepaired();
     void write();
 
     Document* m_document;
@@ -56,9 +69,16 @@ private:
     QListWidget* m_formats = nullptr;
     QLineEdit* m_file = nullptr;
     QLabel* m_fileNote = nullptr;
+    QStackedWidget* m_content = nullptr;  ///< the preview, or why there is none
     QPlainTextEdit* m_preview = nullptr;
+    QLabel* m_reason = nullptr;
     QLabel* m_warnings = nullptr;
-    QPushButton* m_repair = nullptr;
+    QWidget* m_warningsArea = nullptr;
+    QWidget* m_repairBox = nullptr;
+    QCheckBox* m_repair = nullptr;
+    QLabel* m_repairNote = nullptr;
+    QPushButton* m_adopt = nullptr;
+    QWidget* m_loading = nullptr;  ///< the snippet with its title
     QPlainTextEdit* m_snippet = nullptr;
     QPushButton* m_write = nullptr;
     QLabel* m_status = nullptr;

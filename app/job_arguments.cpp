@@ -6,6 +6,7 @@
 #include <charconv>
 #include <iostream>
 #include <limits>
+#include <optional>
 
 #include "app/console.hpp"
 #include "app/unmeasured.hpp"
@@ -41,13 +42,11 @@ Graph split_as_placed(Graph graph, const std::string& placement_file) {
     }
 }
 
-/// The model of the machine's GPUs, or of its CPUs where it has no others; empty if they differ, or there is no machine.
-std::string only_model(const std::string& machine) {
-    if (machine.empty()) return {};
-    const Machine read = read_machine(find_machine_file(machine));
-    const bool has_gpus = std::ranges::any_of(read.devices(), [](const Device& device) { return device.kind != DeviceKind::cpu; });
+/// The model of the machine's GPUs, or of its CPUs where it has no others; empty if they differ.
+std::string only_model(const Machine& machine) {
+    const bool has_gpus = std::ranges::any_of(machine.devices(), [](const Device& device) { return device.kind != DeviceKind::cpu; });
     std::string model;
-    for (const Device& device : read.devices()) {
+    for (const Device& device : machine.devices()) {
         if (has_gpus && device.kind == DeviceKind::cpu) continue;
         if (!model.empty() && device.model != model) return {};
         model = device.model;
@@ -56,27 +55,41 @@ std::string only_model(const std::string& machine) {
 }
 
 /// Times of a model that no device is would have no effect.
-void expect_model(const std::string& machine, const std::string& model, const std::string& argument) {
-    if (machine.empty() || model.empty()) return;
+void expect_model(const Machine& machine, const std::string& name, const std::string& model, const std::string& argument) {
     std::vector<std::string> models;
-    for (const Device& device : read_machine(find_machine_file(machine)).devices()) {
+    for (const Device& device : machine.devices()) {
         if (std::ranges::find(models, device.model) == models.end()) models.push_back(device.model);
     }
     if (std::ranges::find(models, model) == models.end())
-        throw UsageError("--times " + argument + ": no device of " + machine + " is called \"" + model + "\"; there are " +
+        throw UsageError("--times " + argument + ": no device of " + name + " is called \"" + model + "\"; there are " +
                          usage::joined(models, ", "));
 }
 
-/// The graph with the times of a trace, "TRACE" or "TRACE=MODEL".
+/// Why times that were taken on a CPU may not be those of the devices that they are credited to; empty if they are.
+std::string cpu_times_text(const OpTimes& times, const Machine& machine, const std::string& model) {
+    if (!times.only_cpu || model.empty()) return {};
+    const auto device = std::ranges::find(machine.devices(), model, &Device::model);
+    if (device == machine.devices().end() || device->kind == DeviceKind::cpu) return {};
+    std::string cpu = "MODEL";
+    for (const Device& other : machine.devices()) {
+        if (other.kind == DeviceKind::cpu) cpu = other.model;
+    }
+    return "the trace has no kernels of GPUs: its times were taken on a CPU, but count for " + printable(model, 80) +
+           "; record on the GPU (ProfilerActivity.CUDA), or give the times to a CPU (=" + printable(cpu, 80) + ')';
+}
+
+/// The graph with the times of a trace, "TRACE" or "TRACE=MODEL". `machine` may be empty.
 Graph timed(const Graph& graph, const std::string& argument, const std::string& machine) {
     const std::size_t equals = std::filesystem::exists(argument) ? std::string::npos : argument.rfind('=');
     const std::string file = argument.substr(0, equals);
     std::string model = equals == std::string::npos ? "" : argument.substr(equals + 1);
-    expect_model(machine, model, argument);
+    std::optional<Machine> devices;
+    if (!machine.empty()) devices = read_machine(find_machine_file(machine));
+    if (devices && !model.empty()) expect_model(*devices, machine, model, argument);
     const TraceFile trace = read_trace(file);
     OpTimes times = op_times(trace, graph, model);
     if (times.by_op.empty() && times.without_model > 0) {
-        model = only_model(machine);
+        if (devices) model = only_model(*devices);
         if (model.empty())
             throw UsageError("--times " + argument + ": the trace does not say the model of its devices; give " + file + "=MODEL");
         times = op_times(trace, graph, model);
@@ -88,6 +101,8 @@ Graph timed(const Graph& graph, const std::string& argument, const std::string& 
                              ", or of a module: record modules by name (torch.profiler.record_function), as placewright.benchmark does");
     for (const std::string& line : trace.report()) std::cerr << printable(file + ": " + line, 8192) << '\n';
     std::cerr << printable(file + ": " + times.report(graph), 8192) << '\n';
+    if (const std::string taken = devices ? cpu_times_text(times, *devices, model) : ""; !taken.empty())
+        std::cerr << printable(file + ": warning: " + taken, 8192) << '\n';
     return with_times(graph, times);
 }
 

@@ -499,7 +499,7 @@ void LearnWindow::showRequest() {
                     .arg(m_resumed->state.updates);
     }
     if (const QStringList options = changedOptions(m_document->options()); !options.isEmpty())
-        size += tr("; simulated with %1").arg(options.join(QStringLiteral(" · ")));
+        size += tr("; simulation: %1").arg(options.join(QStringLiteral(" · ")));
     m_start->setEnabled(lacking.isEmpty());
     m_size->setText(lacking.isEmpty() ? size : lacking);
 }

@@ -1276,17 +1276,22 @@ bool MainWindow::answerToOpen(const OpenQuestion& question, ReadOptions& options
         QMessageBox box(QMessageBox::Question, title, tr("May the model run, once, on this computer's CPU?"),
                         QMessageBox::Yes | QMessageBox::No, this);
         box.setInformativeText(
-            tr("Some of its sizes are known only then. Say no if you do not know where the file comes from.\n\n%1").arg(question.reason));
+            tr("Some of its sizes are known only then. Say no if you do not know where the file comes from.\n\nThe model: %1.")
+                .arg(question.reason));
         box.setDefaultButton(QMessageBox::No);
         options.run = box.exec() == QMessageBox::Yes;
         return options.run;
     }
-    QString prompt =
-        tr("Shapes of the tensors that the model is called with, such as 1x3x224x224, or 1x128:int64 for whole numbers. Several are "
-           "separated by blanks.\n\n%1")
-            .arg(question.reason);
-    QString answer;
-    for (const ExampleInput& input : options.inputs) answer += (answer.isEmpty() ? "" : " ") + QString::fromStdString(to_text(input));
+    const QString help =
+        tr("Enter the shape of each tensor that it is called with, such as 1x3x224x224, or 1x128:int64 for whole numbers; blanks between "
+           "several. The first number is the batch size.");
+    const QString lastInputs = QStringLiteral("exampleInputs");
+    const bool proposed = options.inputs.empty() && !question.proposal.empty();
+    QStringList shapes;
+    for (const ExampleInput& input : proposed ? question.proposal : options.inputs) shapes << QString::fromStdString(to_text(input));
+    QString answer = shapes.isEmpty() ? QSettings().value(lastInputs).toString() : shapes.join(QLatin1Char(' '));
+    QString prompt = tr("The model: %1.").arg(question.reason) + QStringLiteral("\n\n") + help;
+    if (proposed) prompt += QStringLiteral("\n\n") + tr("Proposed is what its first layers take; other sizes may be meant.");
     while (true) {
         QInputDialog dialog(this);
         dialog.setWindowTitle(title);
@@ -1301,9 +1306,10 @@ bool MainWindow::answerToOpen(const OpenQuestion& question, ReadOptions& options
             options.inputs.clear();
             for (const QString& text : answer.simplified().split(QLatin1Char(' ')))
                 options.inputs.push_back(example_input_from(text.toStdString()));
+            QSettings().setValue(lastInputs, answer.simplified());
             return true;
         } catch (const std::invalid_argument& error) {
-            prompt = QString::fromUtf8(error.what());
+            prompt = QString::fromUtf8(error.what()) + QStringLiteral(".\n\n") + help;
         }
     }
 }

@@ -891,6 +891,19 @@ void TestCli::timesOfATrace() {
     QVERIFY2(model.err.contains("no device of 1x-v100 is called \"Other\"; there are Xeon Gold 6132, NVIDIA V100"), model.err);
     QCOMPARE(json_of(run(job + QStringList{"--times", trace + "=NVIDIA V100", "--json"})).object()["step_time_s"].toDouble(), found_s);
 
+    // Times of a CPU that count for a GPU are told.
+    QJsonArray events;
+    for (const char* name : {"features/conv1", "features/conv2"})
+        events.append(QJsonObject{{"ph", "X"}, {"cat", "user_annotation"}, {"name", name}, {"pid", 1}, {"tid", 2}, {"ts", 1}, {"dur", 5}});
+    const QString taken = write("cpu.trace.json", QJsonDocument(events).toJson());
+    const Result on_cpu = run(job + QStringList{"--times", taken});
+    QCOMPARE(on_cpu.status, 0);
+    QVERIFY2(on_cpu.err.contains("warning: the trace has no kernels of GPUs") && on_cpu.err.contains("count for NVIDIA V100") &&
+                 on_cpu.err.contains("(=Xeon Gold 6132)"),
+             on_cpu.err);
+    QVERIFY(!timed.err.contains("warning"));
+    QVERIFY(!run(job + QStringList{"--times", taken + "=Xeon Gold 6132"}).err.contains("warning"));
+
     const Result other = run({"simulate", path("diamond.json"), "--machine", path("pair.json"), "--times", trace});
     QCOMPARE(other.status, 3);
     QVERIFY2(other.err.contains("no event has the name of an op of diamond"), other.err);

@@ -409,6 +409,51 @@ private Q_SLOTS:
                                                                                              {"logits", "/device:GPU:1"}}));
     }
 
+    void tensorflowDevicesAreReadBack() {
+        const auto placed = placed_as(tied(), {{"tokens", 0}, {"map", 2}});
+        const auto device_file = [&](const std::string& content) { return written(QByteArray::fromStdString(content)); };
+        std::vector<std::string> notes;
+        const std::string own = find_placement_format("tensorflow")->write(placed).content;
+        QCOMPARE(file_content(device_file(own)), FileContent::placement);
+        QCOMPARE(read_placement(device_file(own), *placed.problem, &notes), placed.placement);
+        QCOMPARE(QString::fromStdString(notes.at(0)), "read as TensorFlow devices of 5 ops");
+        const Placement other = read_placement(
+            device_file(R"({"tokens": "/cpu:0", "wte/weight": "/job:worker/replica:0/task:1/device:CPU:0", "embed": "/device:cpu:0",
+                            "map": "/GPU:1", "logits": "/gpu:1"})"),
+            *placed.problem);
+        QCOMPARE(other, placed.placement);
+        const QString unknown = error_of<InputError>([&] {
+            read_placement(
+                device_file(R"({"tokens": "/gpu:7", "wte/weight": "/cpu:0", "embed": "/cpu:0", "map": "/gpu:1", "logits": "/gpu:1"})"),
+                *placed.problem);
+        });
+        QVERIFY2(unknown.contains("devices that are not in the machine: \"/gpu:7\""), qPrintable(unknown));
+        const QString odd =
+            error_of<InputError>([&] { read_placement(device_file(R"({"tokens": "/gpu:0", "map": "/tpu:0"})"), *placed.problem); });
+        QVERIFY2(odd.contains("map is \"/tpu:0\", expected a device of TensorFlow"), qPrintable(odd));
+    }
+
+    void whatHoldsNoPlacementSaysWhatItIs_data() {
+        QTest::addColumn<QString>("format");
+        QTest::addColumn<QString>("what");
+        QTest::newRow("trace") << "chrome-trace"
+                               << "is a trace of a run";
+        QTest::newRow("DOT") << "dot"
+                             << "is a Graphviz graph";
+        QTest::newRow("table") << "csv"
+                               << "is a table of ops";
+        QTest::newRow("pipeline") << "pipeline"
+                                  << "holds split points";
+    }
+    void whatHoldsNoPlacementSaysWhatItIs() {
+        QFETCH(QString, format);
+        QFETCH(QString, what);
+        const auto placed = placed_as(blocks(), {{"x", 1}});
+        const Path file = written(QByteArray::fromStdString(find_placement_format(format.toStdString())->write(placed).content));
+        const QString error = error_of<InputError>([&] { read_placement(file, *placed.problem); });
+        QVERIFY2(error.contains(what) && error.contains("(--to placement)"), qPrintable(error));
+    }
+
     void tableHasALineForEachOp() {
         const auto placed = placed_as(blocks(), {{"x", 1}});
         const QStringList lines =
@@ -423,9 +468,10 @@ private Q_SLOTS:
 
     void formatsAreComplete() {
         const auto placed = placed_as(blocks(), {{"x", 1}});
-        QStringList ids;
+        QStringList ids, suffixes;
         for (const PlacementFormat& format : placement_formats()) {
             ids << QString::fromUtf8(format.id.data(), qsizetype(format.id.size()));
+            suffixes << QString::fromUtf8(format.suffix.data(), qsizetype(format.suffix.size()));
             QVERIFY(!format.title.empty() && !format.help.empty() && format.suffix.starts_with('.'));
             // Beside "net.json", "net.onnx" and "net.dot", called as they are, nothing of theirs is replaced.
             QVERIFY(format.suffix.find('.', 1) != std::string_view::npos || format.suffix == ".csv");
@@ -434,6 +480,7 @@ private Q_SLOTS:
             QCOMPARE(find_placement_format(format.id), &format);
         }
         QCOMPARE(ids.removeDuplicates(), 0);
+        QCOMPARE(suffixes.removeDuplicates(), 0);  // none takes the place of another
         QCOMPARE(find_placement_format("nothing"), nullptr);
         // The Python package knows the ops of its own networks by name, others it has to read.
         const auto apply = [](const char* network) {

@@ -167,7 +167,8 @@ private Q_SLOTS:
 
     void numbersAreNotComputedUnlessAllowed() {
         const std::string error = error_of(model("by_numbers"), example({"3x2x4"}));
-        QVERIFY2(error.find("which are known only if the model runs (--run)") != std::string::npos, error.c_str());
+        QVERIFY2(error.find("which are known only if the model runs; if you trust the file, allow that (--run)") != std::string::npos,
+                 error.c_str());
         try {
             read_network(model("by_numbers"), example({"3x2x4"}));
         } catch (const ScriptInputError& refused) {
@@ -228,13 +229,44 @@ private Q_SLOTS:
         QCOMPARE(file.graph.op(0).outputs[0].shape.value(), (std::vector<std::int64_t>{32, 3, 64, 64}));
     }
 
+    void usualInputsAreProposed_data() {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<QStringList>("inputs");
+        QTest::newRow("convolution") << "resnet18" << QStringList{"1x3x224x224"};
+        QTest::newRow("scripted") << "scripted_resnet18" << QStringList{"1x3x224x224"};
+        QTest::newRow("embeddings") << "bert" << QStringList{"1x128:int64", "1x128:int64"};
+        QTest::newRow("neither") << "by_numbers" << QStringList{};
+    }
+    void usualInputsAreProposed() {
+        QFETCH(QString, name);
+        QFETCH(QStringList, inputs);
+        try {
+            read_network(model(qPrintable(name)));
+            QFAIL("no inputs were asked for");
+        } catch (const ScriptInputError& refused) {
+            QStringList proposed;
+            for (const ExampleInput& input : refused.proposal()) proposed << QString::fromStdString(to_text(input));
+            QCOMPARE(proposed, inputs);
+            // What is proposed can be read.
+            if (!inputs.isEmpty()) {
+                ReadOptions options;
+                options.inputs = refused.proposal();
+                QVERIFY(read_network(model(qPrintable(name)), options).graph.size() > 10);
+            }
+        }
+    }
+
     void inputsMustBeGiven() {
         const std::string none = error_of(model("bert"));
         QVERIFY2(none.find("is called with tokens, types") != std::string::npos && none.find("--input") != std::string::npos, none.c_str());
+        QVERIFY2(none.ends_with("as in --input 1x128:int64 --input 1x128:int64"), none.c_str());
         try {
             read_network(model("bert"));
+            QFAIL("no inputs were asked for");
         } catch (const ScriptInputError& refused) {
             QVERIFY(refused.remedy() == ScriptError::Remedy::inputs);
+            QVERIFY2(refused.reason().find("--") == std::string::npos && refused.reason().starts_with("is called with"),
+                     refused.reason().c_str());
         }
         QVERIFY(error_of(model("bert"), example({"1x8:int64"})).find("is called with tokens, types") != std::string::npos);
         const std::string many = error_of(model("resnet18"), example({"1x3x64x64", "1"}));

@@ -280,6 +280,24 @@ private Q_SLOTS:
         QCOMPARE(times.steps, 3U);
     }
 
+    void timesOfACpuAreKnown() {
+        const auto event = [](const char* category, const char* name, int start_us, int correlation, int duration_us = 5) {
+            return "{\"ph\": \"X\", \"cat\": \"" + std::string(category) + "\", \"name\": \"" + name +
+                   "\", \"pid\": 1, \"tid\": 2, \"ts\": " + std::to_string(start_us) + ", \"dur\": " + std::to_string(duration_us) +
+                   ", \"args\": {\"correlation\": " + std::to_string(correlation) + "}}";
+        };
+        const auto only_cpu = [&](const std::string& events) {
+            return op_times(read_trace(written("[" + events + ']')), two_ops(), "CPU").only_cpu;
+        };
+        const std::string on_cpu = event("user_annotation", "fc", 0, -1) + ',' + event("cpu_op", "act", 10, -1);
+        QVERIFY(only_cpu(on_cpu));
+        QVERIFY(!only_cpu(on_cpu + ',' + event("Node", "fc", 20, -1)));  // other profilers do not say
+        // One that has launched a kernel takes the time of that.
+        QVERIFY(!only_cpu(on_cpu + ',' + event("user_annotation", "fc", 20, -1) + ',' + event("cuda_runtime", "launch", 21, 3, 2) + ',' +
+                          event("kernel", "gemm", 40, 3)));
+        QVERIFY(!only_cpu(event("cpu_op", "other", 0, -1)));  // nothing was measured
+    }
+
     void whatRunsTwiceInAStepIsAddedUp() {
         const std::string step = "ProfilerStep#";
         const TraceFile trace =

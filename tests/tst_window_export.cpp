@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The dialog that writes placements for training runs, by mouse and keyboard, and traces that are opened.
 #include <QApplication>
+#include <QCheckBox>
 #include <QClipboard>
 #include <QFile>
 #include <QLabel>
@@ -9,6 +10,8 @@
 #include <QPlainTextEdit>
 #include <QPointer>
 #include <QPushButton>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QTest>
 
 #include "app/export_dialog.hpp"
@@ -16,6 +19,7 @@
 #include "core/io/chrome_trace.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/window.hpp"
+#include "widgets/quantities.hpp"
 #include "widgets/timeline_view.hpp"
 
 using namespace placewright;
@@ -23,7 +27,7 @@ using namespace placewright;
 namespace {
 
 /// Two modules of two ops each, one behind the other; the second op of each weighs less.
-Graph modules() {
+Graph modules(std::int64_t output = 1000) {
     GraphBuilder builder("modules", 4, Training::implicit);
     std::vector<std::string> last;
     for (const std::string name : {"first/big", "first/small", "second/big", "second/small"}) {
@@ -34,7 +38,7 @@ Graph modules() {
         op.flops = 1e9;
         op.parameter_bytes = name.ends_with("big") ? 4000 : 400;
         op.attributes["parameters"] = "[\"" + op.scope + '.' + name.substr(name.find('/') + 1) + "\"]";
-        op.outputs = {make_tensor({1000})};
+        op.outputs = {make_tensor({output})};
         builder.add(std::move(op), last);
         last = {name};
     }
@@ -59,7 +63,14 @@ struct Dialog {
     bool ready() const {
         return QTest::qWaitFor([this] { return dialog->isReady(); });
     }
-    void click(const char* name) const { QTest::mouseClick(child<QPushButton>(name), Qt::LeftButton); }
+    QString reason() const { return child<QLabel>("reason")->text(); }
+    void click(const char* name) const {
+        auto* button = child<QAbstractButton>(name);
+        dialog->findChild<QScrollArea*>(QStringLiteral("details"))->ensureWidgetVisible(button);
+        // A box is clicked at its mark.
+        const QPoint at = qobject_cast<QCheckBox*>(button) != nullptr ? QPoint(8, button->height() / 2) : button->rect().center();
+        QTest::mouseClick(button, Qt::LeftButton, {}, at);
+    }
     void clickFormat(const char* title) const {
         auto* list = child<QListWidget>("formats");
         for (int row = 0; row < list->count(); ++row) {
@@ -95,26 +106,37 @@ private Q_SLOTS:
         QVERIFY(dialog.preview().contains("\"first/small\": \"gpu:1\""));
         QCOMPARE(dialog.warnings(), QString("Nothing is lost in this format."));
 
+        // What cannot be written says why where the preview would be, with nothing to copy.
         dialog.clickFormat("Hugging Face device map");
         QVERIFY(dialog.ready());
-        QVERIFY2(dialog.warnings().contains("first on gpu:0, gpu:1"), qPrintable(dialog.warnings()));
+        auto* reason = dialog.child<QLabel>("reason");
+        QVERIFY2(dialog.reason().contains("first on gpu:0, gpu:1"), qPrintable(dialog.reason()));
+        QVERIFY(reason->isVisible() && !dialog.child<QPlainTextEdit>("preview")->isVisible());
+        QVERIFY(reason->width() > dialog.dialog->width() / 3);
+        QVERIFY(reason->height() >= reason->heightForWidth(reason->width()));
+        QVERIFY(!dialog.child<QPlainTextEdit>("snippet")->isVisible() && dialog.snippet().isEmpty());
         QVERIFY(!dialog.child<QPushButton>("write")->isEnabled());
-        QVERIFY(dialog.preview().isEmpty());
-        QVERIFY(dialog.child<QPushButton>("repair")->text().contains(QString::fromUtf8("→")));
 
+        // The repair is of the file alone, and says what it costs.
+        auto* repair = dialog.child<QCheckBox>("repair");
+        QVERIFY(repair->isVisible() && !repair->isChecked());
+        const QStringList times = repair->text().section(QStringLiteral("step time "), 1).split(QString::fromUtf8(" → "));
+        QCOMPARE(times.size(), 2);
+        QCOMPARE(times[0], secondsText(before));
+        const Placement asPlaced = shown.document.placement();
         dialog.click("repair");
-        QVERIFY(shown.waitUntilIdle() && dialog.ready());
-        QVERIFY(shown.deviceOf("first/small") == shown.deviceOf("first/big"));
-        QCOMPARE(shown.deviceOf("second/small"), DeviceId{1});  // where the big one is
-        QVERIFY(shown.stepTime() != before);
-        QVERIFY(!dialog.child<QPushButton>("repair")->isEnabled());
+        QVERIFY(repair->isChecked());
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.placement(), asPlaced);
         QVERIFY(dialog.preview().contains("\"second\": 1"));
-
+        QVERIFY(dialog.child<QPlainTextEdit>("snippet")->isVisible());
         const QString file = m_place->file("map.json");
         dialog.child<QLineEdit>("file")->setText(file);
         QVERIFY(dialog.snippet().contains(QLatin1Char('"') + file + QLatin1Char('"')));
         dialog.click("write");
-        QVERIFY2(dialog.status().contains(file), qPrintable(dialog.status()));
+        const QString status = dialog.status();
+        QVERIFY2(status.contains(file) && status.contains("repaired") && status.contains("a step takes " + times[1]), qPrintable(status));
+        QVERIFY2(status.contains("unchanged"), qPrintable(status));
         QFile written(file);
         QVERIFY(written.open(QIODevice::ReadOnly));
         QCOMPARE(QString::fromUtf8(written.readAll()), dialog.preview());
@@ -122,14 +144,67 @@ private Q_SLOTS:
         dialog.click("copy");
         QCOMPARE(QGuiApplication::clipboard()->text(), dialog.snippet());
 
-        // What was written can be opened; the repair can be undone.
+        // It comes to the screen only if asked to, and goes from there again.
+        dialog.click("adopt");
+        QVERIFY2(dialog.status().contains("Undo takes it back"), qPrintable(dialog.status()));
+        QVERIFY(shown.waitUntilIdle() && dialog.ready());
+        QVERIFY(dialog.status().contains("a step takes " + times[1]));
+        QCOMPARE(secondsText(shown.stepTime()), times[1]);
+        QVERIFY(shown.deviceOf("first/small") == shown.deviceOf("first/big"));
+        QCOMPARE(shown.deviceOf("second/small"), DeviceId{1});  // where the big one is
+        QVERIFY(!repair->isVisible() && dialog.child<QPushButton>("write")->isEnabled());
         const Placement repaired = shown.document.placement();
         shown.document.undoStack()->undo();
-        QVERIFY(shown.waitUntilIdle() && shown.document.placement() != repaired);
-        QVERIFY(dialog.ready() && !dialog.child<QPushButton>("write")->isEnabled());
+        QVERIFY(shown.waitUntilIdle() && shown.document.placement() == asPlaced);
+        QVERIFY(dialog.ready() && !dialog.child<QPushButton>("write")->isEnabled() && !repair->isChecked());
+
+        // What was written can be opened.
         QVERIFY(shown.dropFile(file) && shown.waitUntilIdle());
         QCOMPARE(shown.document.placement(), repaired);
         QVERIFY2(shown.message().contains("read as a device map"), qPrintable(shown.message()));
+    }
+
+    void aRepairThatDoesNotPaySaysSo() {
+        test::Shown shown;
+        QVERIFY(shown.open(m_place->write("modules.json", modules(10'000'000)), m_machine));
+        const double single_s = shown.stepTime();  // what opens is on one device
+        // Repaired, the two modules of a chain are on two devices, with a tensor to send.
+        shown.document.moveOps({shown.op("first/small"), shown.op("second/big")}, 1);
+        QVERIFY(shown.waitUntilIdle());
+        Dialog dialog(shown);
+        dialog.clickFormat("Hugging Face device map");
+        QVERIFY(dialog.ready());
+        const QString note = dialog.child<QLabel>("repairNote")->text();
+        QVERIFY2(note.contains("slower than everything on one device, which takes " + secondsText(single_s)), qPrintable(note));
+
+        // Together on one device nothing is lost.
+        shown.document.moveOps({shown.op("second/big")}, 0);
+        QVERIFY(shown.waitUntilIdle() && dialog.ready());
+        QVERIFY(dialog.child<QLabel>("repairNote")->isVisible());
+        QVERIFY(!dialog.child<QLabel>("repairNote")->text().contains("slower"));
+    }
+
+    void aLowScreenHoldsTheDialog() {
+        test::Shown shown;
+        QVERIFY(shown.open(m_place->write("modules.json", modules()), m_machine));
+        shown.document.moveOps({shown.op("first/small")}, 1);
+        QVERIFY(shown.waitUntilIdle());
+        Dialog dialog(shown);
+        QVERIFY(dialog.ready());
+        dialog.clickFormat("Hugging Face device map");
+        QVERIFY(dialog.ready());
+        dialog.dialog->resize(800, 460);  // of 800x500, with the frame of the window
+        QCOMPARE(dialog.dialog->size(), QSize(800, 460));
+        QVERIFY(!dialog.child<QScrollArea>("details")->horizontalScrollBar()->isVisible());
+        for (const char* name : {"repair", "adopt", "copy", "write"}) {
+            if (qstrcmp(name, "copy") == 0) {
+                dialog.click("repair");
+                QVERIFY(dialog.child<QCheckBox>("repair")->isChecked());
+            }
+            auto* button = dialog.child<QAbstractButton>(name);
+            if (qstrcmp(name, "write") != 0) dialog.child<QScrollArea>("details")->ensureWidgetVisible(button);
+            QVERIFY2(button->visibleRegion().boundingRect() == button->rect(), name);
+        }
     }
 
     void everythingGoesByKeyboard() {
@@ -168,8 +243,8 @@ private Q_SLOTS:
         Dialog dialog(shown);
         dialog.clickFormat("PyTorch pipeline split points");
         QVERIFY(dialog.ready());
-        QVERIFY2(dialog.warnings().contains("goes back 1 time"), qPrintable(dialog.warnings()));
-        QVERIFY(!dialog.child<QPushButton>("repair")->isVisible());
+        QVERIFY2(dialog.reason().contains("goes back 1 time"), qPrintable(dialog.reason()));
+        QVERIFY(!dialog.child<QCheckBox>("repair")->isVisible());
     }
 
     void aTraceOpensInATimeline() {

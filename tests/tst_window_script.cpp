@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A TorchScript model in the window: what it is asked about, and what becomes of the answers.
+#include <deque>
+
 #include <QApplication>
 #include <QFileInfo>
 #include <QInputDialog>
@@ -9,8 +11,6 @@
 #include <QTest>
 #include <QTimer>
 
-#include <deque>
-
 #include "core/io/torchscript.hpp"
 #include "tests/support/window.hpp"
 
@@ -19,14 +19,14 @@ using test::Shown;
 
 namespace {
 
-/// Answers the questions of the window in turn: a text, or "yes" and "no"; an empty text cancels.
+/// Answers the questions of the window in turn: a text, "as proposed", or "yes" and "no"; an empty text cancels.
 class Answers : public QObject {
 public:
     explicit Answers(std::deque<QString> answers) : m_answers(std::move(answers)) {
         connect(&m_timer, &QTimer::timeout, this, &Answers::answer);
         m_timer.start(20);
     }
-    QStringList asked;
+    QStringList asked, proposed;
     bool done() const { return m_answers.empty(); }
 
 private:
@@ -40,7 +40,8 @@ private:
             box->button(next == "yes" ? QMessageBox::Yes : QMessageBox::No)->click();
         } else if (auto* const input = qobject_cast<QInputDialog*>(dialog)) {
             asked << input->labelText();
-            input->setTextValue(next);
+            proposed << input->textValue();
+            if (next != "as proposed") input->setTextValue(next);
             if (next.isEmpty())
                 input->reject();
             else
@@ -79,6 +80,9 @@ private Q_SLOTS:
         QCOMPARE(shown.document.problem()->forward->batch(), 4);
         QCOMPARE(answers.asked.size(), 3);
         QVERIFY2(answers.asked[0].contains("is called with x"), qPrintable(answers.asked[0]));
+        for (const QString& question : std::as_const(answers.asked)) QVERIFY2(!question.contains("--"), qPrintable(question));
+        // The first layer tells what it takes; what was answered is there to be changed.
+        QCOMPARE(answers.proposed, (QStringList{"1x3x224x224", "1x3", "1y"}));
         QVERIFY2(answers.asked[2].contains("\"1y\" is no shape"), qPrintable(answers.asked[2]));
 
         // Another batch size is that of the same inputs.
@@ -87,6 +91,23 @@ private Q_SLOTS:
         shown.document.setOptions(options);
         QVERIFY(shown.waitUntilIdle());
         QCOMPARE(shown.document.problem()->forward->batch(), 16);
+    }
+
+    void usualInputsAreProposed() {
+        Shown shown;
+        {
+            Answers answers({"as proposed"});
+            shown.document.openFile(model("resnet18"));
+            QTRY_VERIFY_WITH_TIMEOUT(answers.done(), 30'000);
+            QVERIFY(shown.waitUntilIdle());
+            QCOMPARE(shown.document.problem()->forward->op(0).outputs[0].shape.value(), (std::vector<std::int64_t>{1, 3, 224, 224}));
+        }
+        // A model that does not tell is asked about with what was last answered.
+        Answers answers({""});
+        shown.document.openFile(model("by_numbers"));
+        QTRY_VERIFY_WITH_TIMEOUT(answers.done(), 30'000);
+        QCOMPARE(answers.proposed, QStringList{"1x3x224x224"});
+        QVERIFY(shown.waitUntilIdle());
     }
 
     void nothingRunsUnlessAllowed() {

@@ -430,8 +430,8 @@ Entries entries_of(const PlacedNetwork& placed, const Modules& modules, DeviceMa
 
 std::string search_by_modules(const Graph& graph, const std::string& module) {
     const std::string depth = std::to_string(depth_for_modules(graph, module));
-    return "A search that moves modules as a whole needs no repair: --group scope:" + depth +
-           ", or Run > Simulation > Move together, with module depth " + depth + ", in the window";
+    return "A search that moves modules as a whole needs no repair: Run > Simulation > Move together, by module, with depth " + depth +
+           " (--group scope:" + depth + ")";
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ FileContent file_content(const Path& file) {
     if (outline.format == "placewright.machine" || (!outline.has_format && outline.has_comm_channels)) return FileContent::machine;
     if (outline.format == "placewright.placement") return FileContent::placement;
     if (!outline.has_format && outline.has_max_fpgas) return FileContent::workload;
-    if (!outline.has_format && outline.only_devices) return FileContent::placement;  // of Exprimo, or a device map
+    if (!outline.has_format && outline.only_devices) return FileContent::placement;  // of Exprimo or TensorFlow, or a device map
     return FileContent::unknown;
 }
 

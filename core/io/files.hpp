@@ -23,7 +23,8 @@ namespace placewright {
 using Path = std::filesystem::path;
 
 /// What a JSON file seems to hold, by its format or, for files of Exprimo and dnn-partitioning, by their keys. A workload is a network
-/// together with its machine. An object of nothing but devices (integers, "cpu", "cuda:1") is a placement of Exprimo or a device map.
+/// together with its machine. An object of nothing but devices (integers, "cpu", "cuda:1", "/device:GPU:1")
+/// is a placement of Exprimo or TensorFlow, or a device map.
 enum class FileContent : std::uint8_t { network, machine, placement, workload, trace, unknown };
 FileContent file_content(const Path& file);
 
@@ -92,7 +93,8 @@ struct PlacementFile {
 };
 
 /// Reads placewright.placement, also in the metadata of an ONNX model, a flat object {"op": device index}, the devices in an Exprimo
-/// network, or a device map of Accelerate (see device_map.hpp; `notes` are told what it was read as) for this problem. In a flat object a
+/// network, {"op": "/device:GPU:0"} of TensorFlow, or a device map of Accelerate (see device_map.hpp), for this problem; `notes` are told
+/// what the last two were read as. In a flat object a
 /// list of devices is for the parts of an op that is split. Every group must be placed; ops of one group on different devices (such as
 /// single ops in a problem that groups them), names that are not in the graph, devices that are not in the machine, or devices that an op
 /// does not allow are refused with the list of names. Graph and machine names are compared with the problem's; the ops decide.

@@ -73,7 +73,7 @@ public:
     bool string(string_t& value) override {
         if (depth_ == 1 && key_ == "format") outline.format = value;
         if (depth_ == 1 && key_ == "name") outline.name = value;
-        return depth_ == 1 && names_device(value) ? plain_value() : other_value();
+        return depth_ == 1 && (names_device(value) || TensorFlowDevice::from(value)) ? plain_value() : other_value();
     }
     bool key(string_t& key) override {
         if (depth_ > 1) return true;

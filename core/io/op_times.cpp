@@ -92,6 +92,7 @@ private:
     struct Sample {
         std::int64_t start_ns, duration_ns;
         std::string model;
+        bool on_cpu = false;
     };
     struct Kernels {
         std::int64_t duration_ns = 0;
@@ -102,6 +103,11 @@ private:
     bool runs_on_device(const TraceEvent& event) const {
         const auto kind = category(event);
         return kind == "kernel" || kind == "gpu_memcpy" || kind == "gpu_memset";
+    }
+    /// What Kineto calls the events of threads (pytorch/kineto, libkineto/include/ActivityType.h).
+    bool runs_on_cpu(const TraceEvent& event) const {
+        const auto kind = category(event);
+        return kind == "cpu_op" || kind == "user_annotation" || kind == "python_function";
     }
     /// Transfers are named after the op whose output they carry, annotations of a GPU's stream after those of the thread.
     bool is_left_out(const TraceEvent& event) const {
@@ -155,7 +161,7 @@ private:
         const bool by_launch = !correlations.empty();
         const auto& ids = by_launch ? correlations : external_ids;
         const auto& kernels = by_launch ? by_correlation_ : by_external_id_;
-        if (ids.empty()) return {event.start_ns, event.duration_ns, model_of(event.lane)};
+        if (ids.empty()) return {event.start_ns, event.duration_ns, model_of(event.lane), runs_on_cpu(event)};
         Sample result{event.start_ns, 0, {}};
         for (const std::int64_t id : ids) {
             result.duration_ns += kernels.at(id).duration_ns;
@@ -220,6 +226,9 @@ private:
             }
         }
         times.without_model = without_model.size();
+        times.only_cpu = !samples_.empty() && std::ranges::all_of(samples_, [](const auto& measured) {
+            return std::ranges::all_of(measured.second, &Sample::on_cpu);
+        });
         return times;
     }
 

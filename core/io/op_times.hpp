@@ -15,6 +15,7 @@ struct OpTimes {
     std::map<std::string, std::map<std::string, MeasuredTime>> by_op;  ///< by device model
     std::size_t steps = 0;                                             ///< of the op with most of them
     std::size_t without_model = 0;                                     ///< ops that were found on devices of which nothing says the model
+    bool only_cpu = false;  ///< PyTorch's profiler calls all of the events those of a CPU, and no kernels were launched in them
 
     /// What a person should know: how many of the ops have times, and which have none.
     std::string report(const Graph& graph) const;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <fstream>
 
 #include "core/io/device_map.hpp"
 #include "core/io/files.hpp"
@@ -10,6 +11,8 @@
 #include "core/io/name_list.hpp"
 #include "core/io/option_json.hpp"
 #include "core/io/readers.hpp"
+#include "core/io/torch_devices.hpp"
+#include "core/io/trace_file.hpp"
 
 namespace placewright {
 namespace {
@@ -125,6 +128,26 @@ Placement read_flat(const JsonFile& file, const JsonValue& root, const Problem& 
     return std::move(matcher).finish(file, "");
 }
 
+bool is_tensorflow(const JsonValue& root) {
+    return root.json().is_object() && std::ranges::any_of(root.json(), [](const Json& value) {
+               return value.is_string() && TensorFlowDevice::from(value.get_ref<const std::string&>());
+           });
+}
+
+/// {"op": "/device:GPU:0"}.
+Placement read_tensorflow(const JsonFile& file, const JsonValue& root, const Problem& problem, std::vector<std::string>* notes) {
+    Matcher matcher(problem);
+    root.for_each_member([&](const std::string& name, const JsonValue& value) {
+        const std::string text = value.text();
+        const auto device = TensorFlowDevice::from(text);
+        if (!device) value.fail("is " + in_quotes(text) + ", expected a device of TensorFlow (\"/device:GPU:0\")");
+        matcher.add(name, device->in(*problem.machine), text);
+    });
+    Placement placement = std::move(matcher).finish(file, "");
+    if (notes != nullptr) notes->push_back("read as TensorFlow devices of " + std::to_string(root.json().size()) + " ops");
+    return placement;
+}
+
 /// The devices that an Exprimo network gives its layers.
 Placement read_own_devices(const JsonFile& file, const Problem& problem) {
     const auto devices = read_exprimo_network(file, {}).device_index;
@@ -144,8 +167,23 @@ bool is_flat(const JsonValue& root) {
     return !format || format->json().is_number() || format->json().is_array();
 }
 
+/// Files that show a placement and from which none can be read.
+void refuse_pictures(const Path& path) {
+    const auto refuse = [&](const std::string& what) {
+        throw InputError(printable(path.string(), 4096), "",
+                         "is " + what + ", from which no placement is read: export it as a Placewright placement (--to placement)");
+    };
+    if (is_trace(path)) refuse("a trace of a run in Chrome's format");
+    if (is_dot(path)) refuse("a Graphviz graph, which is a network");
+    std::ifstream stream(path, std::ios::binary);
+    std::string begin(std::string_view("op,kind,").size(), '\0');
+    stream.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+    if (begin == "op,kind,") refuse("a table of ops (CSV)");
+}
+
 /// The file, or what the metadata of a model holds.
 JsonFile placement_file(const Path& path) {
+    refuse_pictures(path);
     if (!is_onnx(path)) return JsonFile(path);
     auto text = onnx_placement_text(path);
     if (!text) throw InputError(printable(path.string(), 4096), "metadata_props", "hold no placement, expected \"placewright.placement\"");
@@ -164,6 +202,11 @@ Placement read_placement(const Path& path, const Problem& problem, std::vector<s
     const Json json = file.parse();
     const JsonValue root(file, json);
     if (!is_flat(root)) return read_own(file, root, problem);
+    if (root.find("split_spec"))
+        file.fail("",
+                  "holds split points for a pipeline, from which no placement is read: export it as a Placewright placement "
+                  "(--to placement)");
+    if (is_tensorflow(root)) return read_tensorflow(file, root, problem, notes);
     if (root.find("placement")) file.fail("", "has no \"format\", expected " + in_quotes(kFormat));
     const auto layers = root.find("layers");
     if (layers && layers->json().is_object()) return read_own_devices(file, problem);

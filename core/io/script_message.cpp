@@ -72,13 +72,17 @@ ScriptedProgram program_in(const Json& json) {
 }
 
 Json of(const ScriptError& error) {
-    return {{"remedy", static_cast<int>(error.remedy())}, {"place", error.place()}, {"problem", error.what()}};
+    return {{"remedy", static_cast<int>(error.remedy())},
+            {"place", error.place()},
+            {"problem", error.what()},
+            {"proposal", of(error.proposal())}};
 }
 
 ScriptError error_in(const Json& json) {
     const int remedy = json.at("remedy");
     if (remedy < 0 || remedy > static_cast<int>(ScriptError::Remedy::run)) throw std::invalid_argument("an unknown remedy");
-    return {static_cast<ScriptError::Remedy>(remedy), json.at("place"), json.at("problem").get<std::string>()};
+    return {static_cast<ScriptError::Remedy>(remedy), json.at("place"), json.at("problem").get<std::string>(),
+            inputs_in(json.at("proposal"))};
 }
 
 }  // namespace placewright::script_message

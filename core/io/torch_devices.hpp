@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT
-// How PyTorch calls devices.
+// How PyTorch and TensorFlow call devices.
 #pragma once
 
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/machine/machine.hpp"
@@ -20,5 +25,36 @@ inline bool names_device(std::string_view text) {
     const std::string_view kind = text.substr(0, text.find(':'));
     return kind == "cpu" || kind == "cuda" || kind == "disk" || kind == "mps" || kind == "meta";
 }
+
+/// What TensorFlow calls "/device:GPU:0", also with the task before it ("/job:worker/task:0/device:CPU:0") or in the short form "/gpu:0"
+/// (tensorflow, core/util/device_name_utils.h). GPUs are numbered as by gpu_number().
+struct TensorFlowDevice {
+    bool is_cpu = false;
+    std::size_t number = 0;  ///< among those that are CPUs, or are none
+
+    /// Nothing if TensorFlow has no devices that are called so.
+    static std::optional<TensorFlowDevice> from(std::string_view text) {
+        if (!text.starts_with('/')) return {};
+        std::string last(text.substr(text.rfind('/') + 1));
+        std::ranges::transform(last, last.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+        if (last.starts_with("device:")) last.erase(0, 7);
+        const std::size_t colon = last.find(':');
+        if (colon != 3 || (!last.starts_with("gpu") && !last.starts_with("cpu"))) return {};
+        TensorFlowDevice device{last.starts_with("cpu"), 0};
+        const char* const end = last.data() + last.size();
+        const auto [read, error] = std::from_chars(last.data() + colon + 1, end, device.number);
+        return error == std::errc() && read == end ? std::optional(device) : std::nullopt;
+    }
+
+    /// Nothing if the machine has none of that number.
+    std::optional<DeviceId> in(const Machine& machine) const {
+        std::size_t before = 0;
+        for (DeviceId id = 0; id < machine.devices().size(); ++id) {
+            if ((machine.device(id).kind == DeviceKind::cpu) != is_cpu) continue;
+            if (before++ == number) return id;
+        }
+        return {};
+    }
+};
 
 }  // namespace placewright

@@ -51,14 +51,23 @@ void check(const Archive& archive, bool run) {
     for (const Archive::Member& member : archive.members()) {
         if (!member.name.ends_with(".py")) continue;
         const std::string code = archive.text(member, kMostCodeBytes);
-        const std::string where = "member " + in_quotes(member.name), file = printable(archive.path().string(), 4096);
+        const std::string where = "member " + in_quotes(member.name);
         if (nesting(code) > kDeepestCode)
-            throw InputError(file, where,
+            throw InputError(printable(archive.path().string(), 4096), where,
                              "nests brackets more than " + std::to_string(kDeepestCode) + " deep, which is the most that is read");
         if (!run && code.find("__setstate__") != std::string::npos)
-            throw ScriptInputError(ScriptError::Remedy::run, file, where,
-                                   "runs code of its own when it is loaded (__setstate__); if you trust the file, allow that (--run)");
+            throw ScriptError(ScriptError::Remedy::run, where, "runs code of its own when it is loaded (__setstate__)");
     }
+}
+
+/// How to help on the command line.
+std::string option_for(const ScriptError& error, const ReadOptions& options) {
+    if (error.remedy() == ScriptError::Remedy::run) return "; if you trust the file, allow that (--run)";
+    if (error.remedy() != ScriptError::Remedy::inputs || !options.inputs.empty()) return {};
+    std::string proposal;
+    for (const ExampleInput& input : error.proposal()) proposal += " --input " + to_text(input);
+    return proposal.empty() ? ": give each its shape, as in --input 1x3x224x224 or, for whole numbers, --input 1x128:int64"
+                            : ": give each its shape, as in" + proposal;
 }
 
 Program program_of(ScriptedProgram script, const std::string& name) {
@@ -89,6 +98,12 @@ Program program_of(ScriptedProgram script, const std::string& name) {
 
 }  // namespace
 
+ScriptInputError::ScriptInputError(const ScriptError& error, const std::string& file, const std::string& option)
+    : InputError(file, printable(error.place(), 400), printable(error.what(), 600) + option),
+      remedy_(error.remedy()),
+      reason_((error.place().empty() ? "" : printable(error.place(), 400) + ": ") + printable(error.what(), 600)),
+      proposal_(error.proposal()) {}
+
 NetworkFile read_torchscript(const Archive& archive, const ReadOptions& options) {
     const Path& file = archive.path();
     const bool has_code =
@@ -97,19 +112,19 @@ NetworkFile read_torchscript(const Archive& archive, const ReadOptions& options)
         if (archive.find("data.pkl") != nullptr) fail_as_pickle(file);
         fail(file, "is a zip file, but neither of TorchScript nor of torch.export");
     }
-    check(archive, options.run);
 
     std::vector<ExampleInput> inputs = options.inputs;
     for (ExampleInput& input : inputs) {
         if (options.batch && !input.shape.empty()) input.shape[0] = *options.batch;
     }
     try {
+        check(archive, options.run);
         NetworkFile network =
             network_of(printable(file.string(), 4096), program_of(read_script(file, inputs, options.run), file.stem().string()));
         network.batch_is_open = true;
         return network;
     } catch (const ScriptError& error) {
-        throw ScriptInputError(error.remedy(), printable(file.string(), 4096), printable(error.place(), 400), printable(error.what(), 600));
+        throw ScriptInputError(error, printable(file.string(), 4096), option_for(error, options));
     }
 }
 

@@ -10,12 +10,17 @@ namespace placewright {
 /// A TorchScript file that can be read once somebody has said more about it.
 class ScriptInputError : public InputError {
 public:
-    ScriptInputError(ScriptError::Remedy remedy, const std::string& file, const std::string& where, const std::string& problem)
-        : InputError(file, where, problem), remedy_(remedy) {}
+    /// what() has `option` behind the problem: how to say more on the command line.
+    ScriptInputError(const ScriptError& error, const std::string& file, const std::string& option);
     ScriptError::Remedy remedy() const { return remedy_; }
+    /// What is wrong and where, without the file and what is said on the command line.
+    const std::string& reason() const { return reason_; }
+    const std::vector<ExampleInput>& proposal() const { return proposal_; }
 
 private:
     ScriptError::Remedy remedy_;
+    std::string reason_;
+    std::vector<ExampleInput> proposal_;
 };
 
 /// The program that torch.jit.save wrote, read by LibTorch, for options.inputs (with options.batch as their first size). Nothing in it is

@@ -43,14 +43,17 @@ struct ScriptedProgram {
 class ScriptError : public std::runtime_error {
 public:
     enum class Remedy : std::uint8_t { none, inputs, run };
-    ScriptError(Remedy remedy, std::string place, const std::string& problem)
-        : std::runtime_error(problem), remedy_(remedy), place_(std::move(place)) {}
+    ScriptError(Remedy remedy, std::string place, const std::string& problem, std::vector<ExampleInput> proposal = {})
+        : std::runtime_error(problem), remedy_(remedy), place_(std::move(place)), proposal_(std::move(proposal)) {}
     Remedy remedy() const { return remedy_; }
     const std::string& place() const { return place_; }
+    /// Inputs of usual sizes that the first layers take, where these are what is missing; empty if the model does not tell.
+    const std::vector<ExampleInput>& proposal() const { return proposal_; }
 
 private:
     Remedy remedy_;
     std::string place_;
+    std::vector<ExampleInput> proposal_;
 };
 
 /// The program of a TorchScript file that is called with `inputs`, as LibTorch reads it. Loading it runs the __setstate__ of its classes,

@@ -14,6 +14,7 @@
 #include <ATen/Parallel.h>
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/ir/constants.h>
+#include <torch/csrc/jit/passes/inliner.h>
 #include <torch/script.h>
 
 #include "core/learn/torch_script.hpp"
@@ -218,6 +219,61 @@ bool is_broadcast(std::string_view op) {
     return ops.contains(op);
 }
 
+/// The tensor that a value of an inlined method is: an attribute of the module, or of one within it.
+std::optional<at::Tensor> attribute_of(const jit::Module& module, const jit::Graph& graph, const jit::Value* value) {
+    std::vector<std::string> names;
+    for (; value->node()->kind() == c10::prim::GetAttr; value = value->node()->input()) names.push_back(value->node()->s(c10::attr::name));
+    if (value != graph.inputs()[0]) return {};
+    IValue found = module._ivalue();
+    for (auto name = names.rbegin(); name != names.rend(); ++name) {
+        if (!found.isObject() || !found.toObjectRef().type()->findAttributeSlot(*name)) return {};
+        found = found.toObjectRef().getAttr(*name);
+    }
+    return found.isTensor() ? std::optional(found.toTensor()) : std::nullopt;
+}
+
+/// What a layer that reads a value takes, of a usual size where any will do; nothing if the sizes of its weight do not tell.
+std::optional<ExampleInput> usual_input(const jit::Module& module, const jit::Graph& graph, const jit::Use& use) {
+    const jit::Node& node = *use.user;
+    const std::string_view op = node.kind().toQualString();
+    if (op == "aten::embedding" && use.offset == 1) return ExampleInput{{1, 128}, DType::int64};
+    const bool is_named = op == "aten::conv1d" || op == "aten::conv2d" || op == "aten::conv3d", is_convolution = op == "aten::_convolution";
+    if (use.offset != 0 || !(is_named || is_convolution || op == "aten::linear")) return {};
+    const auto weight = attribute_of(module, graph, node.input(1));
+    if (!weight) return {};
+    if (op == "aten::linear") return weight->dim() == 2 ? std::optional(ExampleInput{{1, weight->size(1)}}) : std::nullopt;
+    const auto groups = jit::toIValue(node.input(is_convolution ? 8 : 6));
+    const auto transposed = is_convolution ? jit::toIValue(node.input(6)) : c10::optional<IValue>(false);
+    std::int64_t channels = 0;
+    if (!groups || !groups->isInt() || !transposed || !transposed->isBool() || transposed->toBool() || weight->dim() < 3 ||
+        weight->dim() > 5 || __builtin_mul_overflow(weight->size(1), groups->toInt(), &channels) || channels < 1)
+        return {};
+    ExampleInput input{{1, channels}};
+    if (weight->dim() == 5) input.shape.push_back(16);   // frames
+    const std::int64_t side = channels == 1 ? 28 : 224;  // of MNIST, of ImageNet
+    while (input.shape.size() < static_cast<std::size_t>(weight->dim())) input.shape.push_back(side);
+    return input;
+}
+
+/// An input for each that "forward" needs, by the layers that read them; empty if one cannot be told. Nothing is run.
+std::vector<ExampleInput> usual_inputs(const jit::Module& module) {
+    const jit::Method forward = module.get_method("forward");
+    const auto& schema = forward.function().getSchema();
+    const std::shared_ptr<jit::Graph> graph = forward.graph()->copy();
+    jit::Inline(*graph);
+    std::vector<ExampleInput> inputs;
+    for (std::size_t i = 1; i < std::min(schema.arguments().size(), graph->inputs().size()); ++i) {
+        if (schema.arguments()[i].default_value()) continue;
+        std::optional<ExampleInput> input;
+        for (const jit::Use& use : graph->inputs()[i]->uses()) {
+            if (!input) input = usual_input(module, *graph, use);
+        }
+        if (!input) return {};
+        inputs.push_back(*std::move(input));
+    }
+    return inputs;
+}
+
 class Walk {
 public:
     Walk(std::vector<ExampleInput> examples, bool run) : examples_(std::move(examples)), run_(run) {}
@@ -225,6 +281,7 @@ public:
     ScriptedProgram read(const jit::Module& module) {
         const auto forward = module.find_method("forward");
         if (!forward) throw ScriptError(Remedy::none, "", "has no method \"forward\", expected a model");
+        if (examples_.empty()) proposal_ = usual_inputs(module);
         paths_[module._ivalue().get()] = "";
         std::vector<IValue> arguments{module._ivalue()};
         make_inputs(forward->function(), arguments);
@@ -292,9 +349,9 @@ private:
 
     [[noreturn]] void throw_missing() const {
         throw ScriptError(Remedy::inputs, "",
-                          "is called with " + wanted_ + ", and a TorchScript file does not say how large they are: " +
-                              "give each its shape, as in --input 1x3x224x224 or, for "
-                              "whole numbers, --input 1x128:int64");
+                          "is called with " + wanted_ + ", and a TorchScript file does not say how large " +
+                              (wanted_.find(',') == std::string::npos ? "that is" : "they are"),
+                          proposal_);
     }
 
     IValue example(const c10::TypePtr& type, const std::string& name) {
@@ -552,7 +609,7 @@ private:
         std::string text(problem.substr(0, problem.find('\n')));
         if (text.size() > 300) text.resize(300);
         const bool unknown = !run_ && (text.find("meta") != std::string::npos || text.find("Meta") != std::string::npos);
-        if (unknown) fail(node, "its sizes depend on numbers, which are known only if the model runs (--run)", Remedy::run);
+        if (unknown) fail(node, "its sizes depend on numbers, which are known only if the model runs", Remedy::run);
         fail(node, "cannot be called with these inputs: " + text, Remedy::inputs);
     }
 
@@ -848,6 +905,7 @@ private:
     std::unordered_set<std::string> used_;
     std::unordered_map<std::string, std::size_t> repeats_;
     std::size_t steps_ = 0, depth_ = 0, elements_ = 0;
+    std::vector<ExampleInput> proposal_;
 };
 
 }  // namespace
