@@ -43,7 +43,7 @@ bool fitTitle(QCPAxis& axis) {
     const QFontMetricsF metrics(axis.labelFont());
     QString fitting;
     for (const QString& text : {whole, shortest}) {
-        if (metrics.horizontalAdvance(text) > room) continue;
+        if (!along.isEmpty() && metrics.horizontalAdvance(text) > room) continue;  // empty before the plot is seen first
         fitting = text;
         break;
     }
