@@ -478,7 +478,10 @@ bool is_trace(const Path& file) {
     if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     if (first == std::string_view::npos) return false;
-    if (text[first] == '[') return true;
+    if (text[first] == '[') {
+        const std::size_t item = text.find_first_not_of(" \t\r\n", first + 1);
+        return item != std::string_view::npos && text[item] == '{';
+    }
     constexpr std::string_view kKey = "\"traceEvents\"";
     const std::size_t key = text[first] == '{' ? text.find(kKey) : std::string_view::npos;
     if (key == std::string_view::npos) return false;
