@@ -340,7 +340,7 @@ void TestBounds::what_is_missing_is_named() {
             if (only_on != nullptr) op.devices = {only_on};
             Tensor output;
             output.bytes = 1;
-            op.outputs = {output};
+            op.outputs.push_back(output);
             builder.add(op);
         }
         return memory_shortage(*test::problem(builder.build(), test::uniform_machine(2, memory_bytes))).value_or("");

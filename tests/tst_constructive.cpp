@@ -206,7 +206,7 @@ Graph uneven_chain(std::uint64_t seed, std::size_t length, Training training) {
         op.parameter_bytes = static_cast<std::int64_t>(random.uniform(1e6, 1e7));
         Tensor output;
         output.bytes = static_cast<std::int64_t>(random.uniform(1e3, 1e7));
-        op.outputs = {output};
+        op.outputs.push_back(output);
         builder.add(op, i == 0 ? std::vector<std::string>{} : std::vector<std::string>{"op" + std::to_string(i - 1)});
     }
     return builder.build();
