@@ -126,12 +126,20 @@ std::vector<ReportTable> tables(const Experiment& experiment, const std::vector<
     return experiment.tables != nullptr ? experiment.tables(cases) : std::vector<ReportTable>();
 }
 
+/// What of an experiment was asked for, where that is not everything.
+std::string part_text(const ExperimentArguments& arguments) {
+    std::string text;
+    if (!arguments.only.empty()) text += " Only the cases " + usage::joined(arguments.only, "; ") + '.';
+    if (!arguments.algorithms.empty()) text += " Only " + usage::joined(arguments.algorithms, ", ") + '.';
+    return text;
+}
+
 std::string report(const Experiment& experiment, const std::vector<ExperimentCase>& cases, const std::vector<Finding>& findings,
                    const ExperimentArguments& arguments) {
     std::string text = "# " + std::string(experiment.title) + "\n\nEvaluations of each search: " + std::to_string(arguments.evaluations) +
-                       "; groups: " + arguments.grouping.group + ". " + std::string(experiment.conditions) + "\n\n## Problems\n\n" +
-                       markdown(problem_rows(experiment, cases)) + "\n## Parameters\n\n" + markdown(parameter_rows(cases)) +
-                       "\n## Results\n";
+                       "; groups: " + arguments.grouping.group + ". " + std::string(experiment.conditions) + part_text(arguments) +
+                       "\n\n## Problems\n\n" + markdown(problem_rows(experiment, cases)) + "\n## Parameters\n\n" +
+                       markdown(parameter_rows(cases)) + "\n## Results\n";
     for (const ReportTable& extra : tables(experiment, cases)) text += "\n### " + extra.title + "\n\n" + markdown(extra.rows);
     for (const ExperimentCase& item : cases) {
         if (item.compared.runs.empty()) continue;
@@ -208,13 +216,13 @@ int run_comparisons(const Experiment& experiment, ExperimentArguments arguments)
     const InterruptGuard interrupt;
     if (arguments.evaluations == 0) arguments.evaluations = experiment.evaluations;
     const ExperimentInputs inputs{network_files(experiment.id, experiment.networks, arguments.networks), arguments.grouping.options()};
-    if (!arguments.out.empty()) make_folder(arguments.out);
     std::vector<ExperimentCase> cases = experiment.cases(inputs);
     const std::vector<std::size_t> chosen = chosen_cases(cases, arguments.only);
     for (ExperimentCase& item : cases) {
         apply_settings(item.compared.contestants, arguments.settings);
         choose(item.compared.contestants, arguments.algorithms);
     }
+    if (!arguments.out.empty()) make_folder(arguments.out);
     for (std::size_t i = 0; i < chosen.size() && !interrupt.token().stop_requested(); ++i) {
         ExperimentCase& item = cases[chosen[i]];
         run_case(arguments, item, std::to_string(i + 1) + " of " + std::to_string(chosen.size()) + ": ", interrupt.token());
@@ -254,7 +262,8 @@ LearningInputs learning_inputs(const LearningExperiment& experiment, const Exper
     const std::string id(experiment.id);
     if (arguments.evaluations > 0) throw UsageError("--evaluations: " + id + " trains policies, for --updates");
     if (arguments.count > 0 && experiment.count == 0) throw UsageError("--count: " + id + " has nothing to count");
-    if (!arguments.only.empty()) throw UsageError("--only: " + id + " has families, chosen by --family");
+    if (!arguments.only.empty())
+        throw UsageError("--only: " + id + (experiment.families.empty() ? " has one case" : " has families, chosen by --family"));
     LearningInputs inputs;
     inputs.problems = {network_files(experiment.id, experiment.networks, arguments.networks), arguments.grouping.options()};
     inputs.families = chosen_families(experiment, arguments.families);
@@ -279,13 +288,13 @@ LearningInputs learning_inputs(const LearningExperiment& experiment, const Exper
 }
 
 std::string report(const LearningExperiment& experiment, const LearningInputs& inputs, const LearningData& data,
-                   const std::vector<Finding>& findings, const std::string& group) {
+                   const std::vector<Finding>& findings, const ExperimentArguments& arguments) {
     std::string text = "# " + std::string(experiment.title) +
                        "\n\nUpdates of a training on one network: " + std::to_string(inputs.updates) +
                        ", on several: half as many for each of them; seeds: " + std::to_string(inputs.seeds);
     if (!inputs.families.empty()) text += "; networks of a family: " + std::to_string(inputs.count);
-    text += "; groups: " + group + ". " + std::string(experiment.conditions) + "\n\n## Parameters\n\n" +
-            markdown(parameter_rows(inputs.policies)) + "\n## Results\n";
+    text += "; groups: " + arguments.grouping.group + ". " + std::string(experiment.conditions) + part_text(arguments) +
+            "\n\n## Parameters\n\n" + markdown(parameter_rows(inputs.policies)) + "\n## Results\n";
     for (const ReportTable& extra : experiment.tables(data)) text += "\n### " + extra.title + "\n\n" + markdown(extra.rows);
     return text + "\n## Findings\n\n" + markdown(finding_rows("family", experiment.source, findings));
 }
@@ -311,7 +320,7 @@ int run_trainings(const LearningExperiment& experiment, const ExperimentArgument
     print_findings(experiment.source, findings);
     if (!arguments.out.empty()) {
         const Path folder = arguments.out;
-        write_file(folder / (std::string(experiment.id) + ".md"), report(experiment, inputs, data, findings, arguments.grouping.group));
+        write_file(folder / (std::string(experiment.id) + ".md"), report(experiment, inputs, data, findings, arguments));
         write_file(folder / "values.csv", values_csv(data));
         write_file(folder / "curves.csv", learning_curves_csv(data));
         std::cout << "\nwritten to " << arguments.out << '\n';
@@ -343,7 +352,7 @@ void ExperimentArguments::add_to(CLI::App& command) {
     command.add_option("--evaluations", evaluations, "Placements that a search scores; else see below")
         ->check(usage::whole_number(1, 1'000'000'000'000))
         ->type_name("N");
-    usage::add_repeated(command, "--algorithm", algorithms, "Only this of its algorithms or policies", "A");
+    usage::add_repeated(command, "--algorithm", algorithms, "Only this of its algorithms (policies, if it trains)", "A");
     usage::add_repeated(command, "--only", only, "Only cases with these labels (limited,resnet50)", "LABELS");
     command.add_option("--updates", updates, "Updates of a training on one network (on several: half for each)")
         ->check(usage::whole_number(1, 1'000'000'000))

@@ -44,16 +44,18 @@ int export_placement(const ExportArguments& arguments) {
         Simulator simulator(job.problem, job.simulation);
         const Outcome before = simulator.run(placed.placement);
         Outcome after = before;
+        const Placement asked = placed.placement;
         if (arguments.repair) {
             placed.placement = format.repair(placed);
             after = simulator.run(placed.placement);
         }
         placed.about.predicted = prediction(job, after, 0);
         WrittenPlacement written = format.write(placed);
-        if (const Outcome single = simulator.run(job.single_device);
-            arguments.repair && single.fits && after.step_time_s > single.step_time_s) {
-            written.warnings.push_back("repaired, the placement is slower than everything on one device, which takes " +
-                                       format_seconds(single.step_time_s));
+        if (placed.placement != asked) {
+            const Outcome single = simulator.run(job.single_device);
+            if (single.fits && after.step_time_s > single.step_time_s)
+                written.warnings.push_back("repaired, the placement is slower than everything on one device, which takes " +
+                                           format_seconds(single.step_time_s));
         }
         write_file(arguments.out, written.content);
         for (const std::string& warning : written.warnings) warn(warning);

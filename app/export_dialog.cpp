@@ -147,6 +147,7 @@ ExportDialog::ExportDialog(Document* document, QWidget* parent) : QDialog(parent
     fileRow->addWidget(m_file, 1);
     fileRow->addWidget(browse);
     m_repairBox = new QWidget;
+    m_repairBox->setVisible(false);
     auto* repairColumn = new QVBoxLayout(m_repairBox);
     repairColumn->setContentsMargins(0, 0, 0, 0);
     auto* repairRow = new QHBoxLayout;

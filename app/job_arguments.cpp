@@ -70,12 +70,10 @@ std::string cpu_times_text(const OpTimes& times, const Machine& machine, const s
     if (!times.only_cpu || model.empty()) return {};
     const auto device = std::ranges::find(machine.devices(), model, &Device::model);
     if (device == machine.devices().end() || device->kind == DeviceKind::cpu) return {};
-    std::string cpu = "MODEL";
-    for (const Device& other : machine.devices()) {
-        if (other.kind == DeviceKind::cpu) cpu = other.model;
-    }
+    const auto cpu = std::ranges::find(machine.devices(), DeviceKind::cpu, &Device::kind);
     return "the trace has no kernels of GPUs: its times were taken on a CPU, but count for " + printable(model, 80) +
-           "; record on the GPU (ProfilerActivity.CUDA), or give the times to a CPU (=" + printable(cpu, 80) + ')';
+           "; record on the GPU (ProfilerActivity.CUDA)" +
+           (cpu == machine.devices().end() ? "" : ", or give the times to a CPU (=" + printable(cpu->model, 80) + ')');
 }
 
 /// The graph with the times of a trace, "TRACE" or "TRACE=MODEL". `machine` may be empty.

@@ -83,11 +83,14 @@ QString machineTitle(const std::string& file) {
 struct FamilyOfFile {
     const FamilyInfo* family = nullptr;
     std::uint32_t count = 0;
-    std::optional<std::uint64_t> seed;
+    std::uint64_t seed = 0;
 };
 
+/// Nothing where no family has such a half.
 std::optional<FamilyOfFile> familyOf(const std::vector<TrainingRecord::Graph>& graphs) {
     constexpr std::uint64_t kMostSeeds = 10'000;
+    constexpr std::size_t kMostNetworks = 500;  // for the window to wait a moment only
+    if (graphs.size() > kMostNetworks) return {};
     FamilyOfFile found;
     std::vector<std::uint32_t> trained;
     for (const TrainingRecord::Graph& graph : graphs) {
@@ -100,7 +103,6 @@ std::optional<FamilyOfFile> familyOf(const std::vector<TrainingRecord::Graph>& g
     }
     std::ranges::sort(trained);
     const auto size = static_cast<std::uint32_t>(trained.size());
-    found.count = std::max(2 * size, trained.back() + 1);
     for (const std::uint32_t count : {2 * size, 2 * size - 1}) {
         if (count <= trained.back()) continue;
         for (std::uint64_t seed = 1; seed <= kMostSeeds; ++seed) {
@@ -111,7 +113,7 @@ std::optional<FamilyOfFile> familyOf(const std::vector<TrainingRecord::Graph>& g
             return found;
         }
     }
-    return found;
+    return {};
 }
 
 QString scoreText(double step_time_s, bool fits) {
@@ -424,7 +426,7 @@ void LearnWindow::resume(const QString& file) {
     } else if (const auto family = familyOf(record.graphs)) {
         m_source->setCurrentIndex(m_source->findData(text(family->family->name)));
         m_count->setValue(static_cast<int>(family->count));
-        if (family->seed) m_familySeed->setValue(static_cast<int>(*family->seed));
+        m_familySeed->setValue(static_cast<int>(family->seed));
     }
     showRequest();
 }

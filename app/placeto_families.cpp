@@ -12,13 +12,12 @@ namespace {
 /// The paper does not say how many; Placeto's table has 2 and 4.
 constexpr unsigned kGpus = 4;
 
-/// On networks of nmt a policy with the defaults stays on one device.
+/// On networks of nmt a policy with the defaults stays on one device. Whoever sets an option of the preset wants something else.
 Contestant suited(Contestant policy, const FamilyInfo& family) {
-    if (policy.algorithm->id == "placeto" && family.name == "nmt") {
-        // What was asked for stays.
-        const OptionValues& values = find_preset(policy.algorithm->presets, "far-sighted").values;
-        policy.options.insert(values.begin(), values.end());
-    }
+    if (policy.algorithm->id != "placeto" || family.name != "nmt") return policy;
+    const OptionValues& values = find_preset(policy.algorithm->presets, "far-sighted").values;
+    const bool asked = std::ranges::any_of(values, [&](const auto& value) { return policy.options.contains(value.first); });
+    if (!asked) policy.options.insert(values.begin(), values.end());
     return policy;
 }
 
@@ -104,7 +103,8 @@ const LearningExperiment& placeto_families() {
         "the paper",
         "4 K80s as in `experiment placeto`; ops merged into 128 groups (nmt: 160) unless asked otherwise. Zero-shot: trained on one half "
         "of the family, the most likely device each time. Optimized: the best that a policy trained on the test network alone found. "
-        "Random: the mean of ten placements. The RNN is ColocRL's network. On nmt Placeto has its preset far-sighted.",
+        "Random: the mean of ten placements. The RNN is ColocRL's network. On nmt Placeto has its preset far-sighted, unless one of its "
+        "options is set.",
         {},
         {"cifar10", "ptb", "nmt"},
         60,

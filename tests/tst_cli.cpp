@@ -442,6 +442,7 @@ void TestCli::wrongUsage_data() {
         "--only normal,vgg: expected labels of one of \"normal,alexnet\", ");
     row("case of an experiment with families", {"experiment", "placeto-families", "--only", "nmt"},
         "--only: placeto-families has families, chosen by --family");
+    row("case of an experiment with one", {"experiment", "placeto-rewards", "--only", "nmt2"}, "--only: placeto-rewards has one case");
     row("family of searches", {"experiment", "post", "--family", "nmt"}, "--family: post has none");
     row("evaluations of trainings", {"experiment", "placeto-families", "--evaluations", "5"},
         "--evaluations: placeto-families trains policies, for --updates");

@@ -217,7 +217,6 @@ void TestDelta::long_queues() {
     }
 }
 
-/// Of a network of modules most of the step is the same whichever group moves.
 /// One GPU works through a queue while an op that reads the same is moved between two others: once it is through, all is as in the run
 /// from which the delta starts, and what is left of the queue need not be run again.
 void TestDelta::meets_again_while_many_wait() {
@@ -250,6 +249,7 @@ void TestDelta::meets_again_while_many_wait() {
     }
 }
 
+/// Of a network of modules most of the step is the same whichever group moves.
 void TestDelta::saves_events() {
     const auto problem = inception(3);
     DeltaSimulator delta(problem);

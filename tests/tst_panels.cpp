@@ -1042,6 +1042,10 @@ private Q_SLOTS:
         cdf.setData(renamed);
         QVERIFY(picture() != both);
         QVERIFY(!cdf.plot()->legend->visible());
+        // However low the panel is.
+        const QImage high = picture();
+        cdf.plot()->setViewport({0, 0, 300, 40});
+        QCOMPARE(picture(), high);
     }
 
     // Archive

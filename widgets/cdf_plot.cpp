@@ -191,9 +191,7 @@ void CdfPlot::setEmptyText(const QString& text) {
 }
 
 void CdfPlot::renderWhole(QPainter& painter, const QRect& target) const {
-    fitLegend(*m_plot);
-    renderPlot(*m_plot, painter, target);
-    hideLegend(*m_plot);
+    renderPlot(*m_plot, painter, target, true);
 }
 
 bool CdfPlot::eventFilter(QObject* watched, QEvent* event) {
@@ -232,9 +230,7 @@ void CdfPlot::updateCurves() {
             if (relative && !(one_device_s > 0)) continue;
             ++curve.count;
             const bool counts = value.fits && std::isfinite(value.step_time_s);
-            const double x = !counts    ? kInfinity
-                             : relative ? value.step_time_s / one_device_s
-                                        : value.step_time_s * m_unit.per_second;
+            const double x = !counts ? kInfinity : relative ? value.step_time_s / one_device_s : value.step_time_s * m_unit.per_second;
             all.push_back(x);
             if (!counts) continue;
             curve.points.push_back({x, &value});

@@ -73,8 +73,8 @@ private:
     };
     /// A scheme on the present axis.
     struct Curve {
-        std::vector<Point> points;  ///< ascending; of the placements that fit
-        std::size_t count = 0;      ///< with those that do not
+        std::vector<Point> points;       ///< ascending; of the placements that fit
+        std::size_t count = 0;           ///< with those that do not
         std::optional<double> median{};  ///< on the axis; nothing where it is of a placement that does not fit
 
         double percent(std::size_t point) const { return 100.0 * static_cast<double>(point + 1) / static_cast<double>(count); }

@@ -177,13 +177,23 @@ void hideLegend(QCustomPlot& plot) {
     plot.legend->setVisible(false);
 }
 
-void renderPlot(QCustomPlot& plot, QPainter& painter, const QRect& target) {
-    QPicture picture;
-    QCPPainter recorder(&picture);
-    recorder.setMode(QCPPainter::pmVectorized);
-    plot.toPainter(&recorder, target.width(), target.height());
-    recorder.end();
-    painter.drawPicture(target.topLeft(), picture);
+void renderPlot(QCustomPlot& plot, QPainter& painter, const QRect& target, bool legend) {
+    if (legend) {
+        const QRect seen = plot.viewport();
+        plot.setViewport(QRect(QPoint(), target.size()));
+        fitLegend(plot);
+        plot.setViewport(seen);
+    }
+    // What stands round the axes is fitted when they have been laid out, so that only the second picture has it for this size.
+    for (const bool last : {false, true}) {
+        QPicture picture;
+        QCPPainter recorder(&picture);
+        recorder.setMode(QCPPainter::pmVectorized);
+        plot.toPainter(&recorder, target.width(), target.height());
+        recorder.end();
+        if (last) painter.drawPicture(target.topLeft(), picture);
+    }
+    if (legend) hideLegend(plot);
 }
 
 QLabel* makeEmptyLabel(const QString& text, QWidget* parent) {

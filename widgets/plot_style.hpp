@@ -53,8 +53,8 @@ void fitAround(QCustomPlot& plot, bool legend);
 bool fitLegend(QCustomPlot& plot);
 void hideLegend(QCustomPlot& plot);
 
-/// Draws the plot as vectors.
-void renderPlot(QCustomPlot& plot, QPainter& painter, const QRect& target);
+/// Draws the plot as vectors, fitted to `target` as to the screen. `legend`: with one for this picture alone.
+void renderPlot(QCustomPlot& plot, QPainter& painter, const QRect& target, bool legend = false);
 
 /// What an empty panel shows instead of a plot.
 QLabel* makeEmptyLabel(const QString& text, QWidget* parent);

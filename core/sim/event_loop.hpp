@@ -255,8 +255,8 @@ struct Layout {
     const Problem& problem;
     SimulationOptions options;
     std::uint32_t slots = 0;
-    /// Batches that have ended when the pipeline is full, and when it begins to run empty, whole rounds of `slots` apart, as batches in flight
-    /// may end in bunches; the same where that tells nothing. With gpipe, which drains after each round, the first and the last whole one.
+    /// Batches that have ended when the pipeline is full, and when it begins to run empty, whole rounds of `slots` apart, as they may end
+    /// in bunches; the same where that tells nothing. With gpipe, which drains after each round, the first and the last whole one.
     std::uint32_t filled = 0, drained = 0;
     int op_bits = 0;
     /// Whether more is asked for than one op at a time in the order of readiness.

@@ -40,9 +40,9 @@ struct SimulationOptions {
 struct Outcome {
     double total_time_s = 0;  ///< end of the last event over all batches
     double step_time_s = 0;   ///< total_time_s / batches
-    /// Seconds a batch between the filling and the draining of the pipeline: from when `in_flight` batches are done, whichever these are, over
-    /// as many times `in_flight` batches as end before all but `in_flight` are done; nothing where there are less than three times
-    /// `in_flight` batches (four with one in flight). It settles with more batches: a longer run tells more exactly. With GPipe from the end of the
+    /// Seconds a batch between the filling and the draining of the pipeline: from when `in_flight` batches are done, whichever these
+    /// are, over the largest multiple of `in_flight` batches that leaves as many for the draining; nothing where there are fewer than
+    /// three times `in_flight` batches (four with one in flight). A longer run tells more exactly. With GPipe from the end of the
     /// first round to that of the last whole one, nothing with fewer than two.
     std::optional<double> steady_step_time_s;
     bool fits = true;  ///< no device's peak exceeds what may be used of its memory
