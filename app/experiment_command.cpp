@@ -352,7 +352,7 @@ void ExperimentArguments::add_to(CLI::App& command) {
     command.add_option("--evaluations", evaluations, "Placements that a search scores; else see below")
         ->check(usage::whole_number(1, 1'000'000'000'000))
         ->type_name("N");
-    usage::add_repeated(command, "--algorithm", algorithms, "Only this of its algorithms (policies, if it trains)", "A");
+    usage::add_repeated(command, "--algorithm", algorithms, "Only this of its algorithms, or policies", "A");
     usage::add_repeated(command, "--only", only, "Only cases with these labels (limited,resnet50)", "LABELS");
     command.add_option("--updates", updates, "Updates of a training on one network (on several: half for each)")
         ->check(usage::whole_number(1, 1'000'000'000))

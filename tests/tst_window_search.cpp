@@ -414,7 +414,7 @@ private Q_SLOTS:
             op.parameter_bytes = 2'000'000'000'000;
             Tensor output;
             output.bytes = 1'000;
-            op.outputs = {output};
+            op.outputs.push_back(output);
             builder.add(op);
         }
         return m_place->write("heavy.json", builder.build());
