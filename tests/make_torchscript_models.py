@@ -141,6 +141,24 @@ class Contraction(nn.Module):
         return torch.einsum("bti,oi->bto", x, self.weight)
 
 
+class Twice(nn.Module):
+    """Calls another module two times: in each other, they make as many calls as 2 to their number."""
+
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x):
+        return self.inner(x) + self.inner(x)
+
+
+def twice_in_each_other(levels):
+    model = nn.ReLU()
+    for _ in range(levels):
+        model = Twice(model)
+    return model
+
+
 def traced(model, *inputs):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # sizes that a trace keeps as numbers
@@ -188,6 +206,8 @@ MODELS = {
     "scripted_lstm": lambda: torch.jit.script(Cells()),
     "traced_lstm": lambda: traced(Cells(), torch.zeros(5, 2, 4)),
     "contraction": lambda: torch.jit.script(Contraction()),
+    "doubling": lambda: torch.jit.script(twice_in_each_other(40)),
+    "half": lambda: torch.jit.script(nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU()).half()),
     "encoder_layer": lambda: traced(nn.TransformerEncoderLayer(16, 2, 32), torch.zeros(5, 2, 16)),
 }
 

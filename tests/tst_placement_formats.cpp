@@ -7,6 +7,7 @@
 #include <QJsonObject>
 #include <QTemporaryDir>
 #include <QTest>
+#include <sys/stat.h>
 
 #include "core/algorithms.hpp"
 #include "core/io/device_map.hpp"
@@ -431,6 +432,32 @@ private Q_SLOTS:
         const QString odd =
             error_of<InputError>([&] { read_placement(device_file(R"({"tokens": "/gpu:0", "map": "/tpu:0"})"), *placed.problem); });
         QVERIFY2(odd.contains("map is \"/tpu:0\", expected a device of TensorFlow"), qPrintable(odd));
+        const QString elsewhere = error_of<InputError>([&] {
+            read_placement(device_file(R"({"tokens": "/job:a/task:0/device:GPU:0", "map": "/job:a/task:1/device:GPU:0"})"),
+                           *placed.problem);
+        });
+        QVERIFY2(elsewhere.contains("map is in \"/job:a/task:1\", other ops in \"/job:a/task:0\": a placement is for one host"),
+                 qPrintable(elsewhere));
+        const QString prefix =
+            error_of<InputError>([&] { read_placement(device_file(R"({"tokens": "/gpu:0", "map": "/host:0/gpu:0"})"), *placed.problem); });
+        QVERIFY2(prefix.contains("map is \"/host:0/gpu:0\", expected a device of TensorFlow"), qPrintable(prefix));
+    }
+
+    void pipesAreNoPlacements() {
+        const auto placed = placed_as(blocks(), {{"x", 1}});
+        const QTemporaryDir folder;
+        const std::string pipe = folder.filePath("pipe.json").toStdString();
+        QCOMPARE(mkfifo(pipe.c_str(), 0600), 0);
+        const QString error = error_of<InputError>([&] { read_placement(pipe, *placed.problem); });
+        QVERIFY2(error.contains("is not a regular file"), qPrintable(error));
+    }
+
+    void opsMayBeCalledAsTheMembersOfFormats() {
+        const auto placed = placed_as(blocks(), {{"x", 1}});
+        for (const char* const content : {R"({"split_spec": 0, "traceEvents": [0, 1]})", R"({"format": "/gpu:0"})"}) {
+            const QString error = error_of<InputError>([&] { read_placement(written(content), *placed.problem); });
+            QVERIFY2(error.contains("ops that are not in the network"), qPrintable(error));
+        }
     }
 
     void whatHoldsNoPlacementSaysWhatItIs_data() {

@@ -134,6 +134,7 @@ private Q_SLOTS:
         QVERIFY(is_trace(packed(kKineto)) && is_trace(written(kKineto)));
         QCOMPARE(file_content(packed(kKineto)), FileContent::trace);
         QVERIFY(!is_trace(written(R"({"format": "placewright.graph", "note": "traceEvents"})")));
+        QVERIFY(!is_trace(written(R"({"traceEvents": 0})")) && !is_trace(written(R"({"traceEvents": [0, 1]})")));
         QVERIFY(is_trace(written("[ {")) && !is_trace(written("[]")) && !is_trace(written("[1]")));
         QVERIFY(!is_trace(folder_.path().toStdString()) && !is_trace("/nowhere"));
     }

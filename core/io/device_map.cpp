@@ -13,9 +13,9 @@
 #include "core/base/units.hpp"
 #include "core/graph/kinds.hpp"
 #include "core/graph/scope_tree.hpp"
+#include "core/io/framework_devices.hpp"
 #include "core/io/module_names.hpp"
 #include "core/io/name_list.hpp"
-#include "core/io/torch_devices.hpp"
 
 namespace placewright {
 namespace {

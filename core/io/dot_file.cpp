@@ -15,8 +15,8 @@
 #include "core/base/graphviz_lock.hpp"
 #include "core/base/units.hpp"
 #include "core/graph/kinds.hpp"
+#include "core/io/framework_devices.hpp"
 #include "core/io/input_error.hpp"
-#include "core/io/torch_devices.hpp"
 
 namespace placewright {
 namespace {

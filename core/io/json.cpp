@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "core/base/units.hpp"
+#include "core/io/framework_devices.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/readers.hpp"
-#include "core/io/torch_devices.hpp"
 
 namespace placewright {
 namespace {

@@ -6,12 +6,12 @@
 
 #include "core/io/device_map.hpp"
 #include "core/io/files.hpp"
+#include "core/io/framework_devices.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
 #include "core/io/name_list.hpp"
 #include "core/io/option_json.hpp"
 #include "core/io/readers.hpp"
-#include "core/io/torch_devices.hpp"
 #include "core/io/trace_file.hpp"
 
 namespace placewright {
@@ -137,10 +137,16 @@ bool is_tensorflow(const JsonValue& root) {
 /// {"op": "/device:GPU:0"}.
 Placement read_tensorflow(const JsonFile& file, const JsonValue& root, const Problem& problem, std::vector<std::string>* notes) {
     Matcher matcher(problem);
+    std::optional<std::string> task;  // where one is given
     root.for_each_member([&](const std::string& name, const JsonValue& value) {
         const std::string text = value.text();
         const auto device = TensorFlowDevice::from(text);
         if (!device) value.fail("is " + in_quotes(text) + ", expected a device of TensorFlow (\"/device:GPU:0\")");
+        if (!device->task.empty() && task.value_or(device->task) != device->task) {
+            value.fail("is in " + in_quotes(device->task) + ", other ops in " + in_quotes(*task) +
+                       ": a placement is for one host, expected one job, replica and task");
+        }
+        if (!device->task.empty()) task = device->task;
         matcher.add(name, device->in(*problem.machine), text);
     });
     Placement placement = std::move(matcher).finish(file, "");
@@ -164,7 +170,8 @@ Placement read_own_devices(const JsonFile& file, const Problem& problem) {
 /// An op may be called "format" too.
 bool is_flat(const JsonValue& root) {
     const auto format = root.find("format");
-    return !format || format->json().is_number() || format->json().is_array();
+    return !format || format->json().is_number() || format->json().is_array() ||
+           (format->json().is_string() && TensorFlowDevice::from(format->json().get_ref<const std::string&>()));
 }
 
 /// Files that show a placement and from which none can be read.
@@ -183,6 +190,7 @@ void refuse_pictures(const Path& path) {
 
 /// The file, or what the metadata of a model holds.
 JsonFile placement_file(const Path& path) {
+    regular_file_size(path);  // a pipe would be waited for
     refuse_pictures(path);
     if (!is_onnx(path)) return JsonFile(path);
     auto text = onnx_placement_text(path);
@@ -202,7 +210,7 @@ Placement read_placement(const Path& path, const Problem& problem, std::vector<s
     const Json json = file.parse();
     const JsonValue root(file, json);
     if (!is_flat(root)) return read_own(file, root, problem);
-    if (root.find("split_spec"))
+    if (const auto split = root.find("split_spec"); split && split->json().is_object())
         file.fail("",
                   "holds split points for a pipeline, from which no placement is read: export it as a Placewright placement "
                   "(--to placement)");

@@ -8,10 +8,10 @@
 #include "core/io/chrome_trace.hpp"
 #include "core/io/device_map.hpp"
 #include "core/io/dot_file.hpp"
+#include "core/io/framework_devices.hpp"
 #include "core/io/json.hpp"
 #include "core/io/readers.hpp"
 #include "core/io/split_points.hpp"
-#include "core/io/torch_devices.hpp"
 
 namespace placewright {
 namespace {
@@ -42,9 +42,7 @@ WrittenPlacement tensorflow_devices(const PlacedNetwork& placed) {
     const Machine& machine = *placed.problem->machine;
     Json root = Json::object();
     for (auto& [op, device] : placement_by_name(placed.placement, *placed.problem)) {
-        const DeviceId id = *machine.find(device);
-        const bool is_cpu = machine.device(id).kind == DeviceKind::cpu;
-        append_member(root, op, is_cpu ? "/device:CPU:0" : "/device:GPU:" + std::to_string(gpu_number(machine, id)));
+        append_member(root, op, TensorFlowDevice::of(machine, *machine.find(device)).text());
     }
     return {root.dump(2, ' ', false, Json::error_handler_t::replace) + '\n', {}};
 }

@@ -7,10 +7,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/io/framework_devices.hpp"
 #include "core/io/json.hpp"
 #include "core/io/module_names.hpp"
 #include "core/io/name_list.hpp"
-#include "core/io/torch_devices.hpp"
 
 namespace placewright {
 namespace {

@@ -64,8 +64,10 @@ void check(const Archive& archive, bool run) {
 std::string option_for(const ScriptError& error, const ReadOptions& options) {
     if (error.remedy() == ScriptError::Remedy::run) return "; if you trust the file, allow that (--run)";
     if (error.remedy() != ScriptError::Remedy::inputs || !options.inputs.empty()) return {};
+    constexpr std::size_t kMostInputs = 8;  // more are no example but a wall of text
     std::string proposal;
-    for (const ExampleInput& input : error.proposal()) proposal += " --input " + to_text(input);
+    for (const ExampleInput& input : error.proposal().size() <= kMostInputs ? error.proposal() : std::vector<ExampleInput>())
+        proposal += " --input " + to_text(input);
     return proposal.empty() ? ": give each its shape, as in --input 1x3x224x224 or, for whole numbers, --input 1x128:int64"
                             : ": give each its shape, as in" + proposal;
 }

@@ -483,10 +483,17 @@ bool is_trace(const Path& file) {
         return item != std::string_view::npos && text[item] == '{';
     }
     constexpr std::string_view kKey = "\"traceEvents\"";
-    const std::size_t key = text[first] == '{' ? text.find(kKey) : std::string_view::npos;
-    if (key == std::string_view::npos) return false;
-    const std::size_t after = text.find_first_not_of(" \t\r\n", key + kKey.size());
-    return after != std::string_view::npos && text[after] == ':';
+    std::size_t at = text[first] == '{' ? text.find(kKey) : std::string_view::npos;
+    if (at == std::string_view::npos) return false;
+    at += kKey.size();
+    const auto next_is = [&](char wanted) {
+        at = text.find_first_not_of(" \t\r\n", at);
+        return at != std::string_view::npos && text[at++] == wanted;
+    };
+    if (!next_is(':') || !next_is('[')) return false;
+    // A placement may have an op of that name, on a list of devices.
+    at = text.find_first_not_of(" \t\r\n", at);
+    return at == std::string_view::npos || text[at] == '{' || text[at] == ']';
 }
 
 TraceFile read_trace(const Path& path, std::stop_token stop) {

@@ -51,7 +51,8 @@ struct TraceFile {
     std::vector<std::string> report() const;
 };
 
-/// Whether the file begins like a trace, packed or not: a list of objects, or an object with "traceEvents" in its first megabyte.
+/// Whether the file begins like a trace, packed or not: a list of objects, or an object with a list "traceEvents" of them in its first
+/// megabyte.
 bool is_trace(const Path& file);
 
 /// Reads a bare list of events (whose "]" may be missing) or an object with "traceEvents", also packed by gzip, as a stream. Times are read

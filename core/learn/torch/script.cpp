@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <span>
+#include <stdexcept>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -14,7 +16,6 @@
 #include <ATen/Parallel.h>
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/ir/constants.h>
-#include <torch/csrc/jit/passes/inliner.h>
 #include <torch/script.h>
 
 #include "core/learn/torch_script.hpp"
@@ -219,71 +220,135 @@ bool is_broadcast(std::string_view op) {
     return ops.contains(op);
 }
 
-/// The tensor that a value of an inlined method is: an attribute of the module, or of one within it.
-std::optional<at::Tensor> attribute_of(const jit::Module& module, const jit::Graph& graph, const jit::Value* value) {
-    std::vector<std::string> names;
-    for (; value->node()->kind() == c10::prim::GetAttr; value = value->node()->input()) names.push_back(value->node()->s(c10::attr::name));
-    if (value != graph.inputs()[0]) return {};
-    IValue found = module._ivalue();
-    for (auto name = names.rbegin(); name != names.rend(); ++name) {
-        if (!found.isObject() || !found.toObjectRef().type()->findAttributeSlot(*name)) return {};
-        found = found.toObjectRef().getAttr(*name);
-    }
-    return found.isTensor() ? std::optional(found.toTensor()) : std::nullopt;
-}
-
-/// What a layer that reads a value takes, of a usual size where any will do; nothing if the sizes of its weight do not tell.
-std::optional<ExampleInput> usual_input(const jit::Module& module, const jit::Graph& graph, const jit::Use& use) {
-    const jit::Node& node = *use.user;
-    const std::string_view op = node.kind().toQualString();
-    if (op == "aten::embedding" && use.offset == 1) return ExampleInput{{1, 128}, DType::int64};
-    const bool is_named = op == "aten::conv1d" || op == "aten::conv2d" || op == "aten::conv3d", is_convolution = op == "aten::_convolution";
-    if (use.offset != 0 || !(is_named || is_convolution || op == "aten::linear")) return {};
-    const auto weight = attribute_of(module, graph, node.input(1));
-    if (!weight) return {};
-    if (op == "aten::linear") return weight->dim() == 2 ? std::optional(ExampleInput{{1, weight->size(1)}}) : std::nullopt;
-    const auto groups = jit::toIValue(node.input(is_convolution ? 8 : 6));
-    const auto transposed = is_convolution ? jit::toIValue(node.input(6)) : c10::optional<IValue>(false);
-    std::int64_t channels = 0;
-    if (!groups || !groups->isInt() || !transposed || !transposed->isBool() || transposed->toBool() || weight->dim() < 3 ||
-        weight->dim() > 5 || __builtin_mul_overflow(weight->size(1), groups->toInt(), &channels) || channels < 1)
-        return {};
-    ExampleInput input{{1, channels}};
-    if (weight->dim() == 5) input.shape.push_back(16);   // frames
-    const std::int64_t side = channels == 1 ? 28 : 224;  // of MNIST, of ImageNet
-    while (input.shape.size() < static_cast<std::size_t>(weight->dim())) input.shape.push_back(side);
-    return input;
-}
-
-/// An input for each that "forward" needs, by the layers that read them; empty if one cannot be told. Nothing is run.
-std::vector<ExampleInput> usual_inputs(const jit::Module& module) {
-    const jit::Method forward = module.get_method("forward");
-    const auto& schema = forward.function().getSchema();
-    const std::shared_ptr<jit::Graph> graph = forward.graph()->copy();
-    jit::Inline(*graph);
-    std::vector<ExampleInput> inputs;
-    for (std::size_t i = 1; i < std::min(schema.arguments().size(), graph->inputs().size()); ++i) {
-        if (schema.arguments()[i].default_value()) continue;
-        std::optional<ExampleInput> input;
-        for (const jit::Use& use : graph->inputs()[i]->uses()) {
-            if (!input) input = usual_input(module, *graph, use);
+/// Proposes what a model is called with, by the layers that read its arguments. Only looks: nothing is run, and calls are followed for a
+/// bounded number of steps.
+class InputProposal {
+public:
+    /// An input of a usual size for each that "forward" needs; empty if one cannot be told.
+    static std::vector<ExampleInput> of(const jit::Module& module) {
+        try {
+            return InputProposal().inputs(module);
+        } catch (const std::exception&) {  // what is wrong with the model is told when it is read
+            return {};
         }
-        if (!input) return {};
-        inputs.push_back(*std::move(input));
     }
-    return inputs;
-}
+
+private:
+    /// Values that are the same in every call: modules, their attributes, constants.
+    using Known = std::unordered_map<const jit::Value*, IValue>;
+
+    std::vector<ExampleInput> inputs(const jit::Module& module) {
+        const jit::Method forward = module.get_method("forward");
+        const auto& arguments = forward.function().getSchema().arguments();
+        const std::shared_ptr<jit::Graph> graph = forward.graph();
+        const Known known{{graph->inputs().at(0), module._ivalue()}};
+        std::vector<ExampleInput> inputs;
+        for (std::size_t i = 1; i < arguments.size(); ++i) {
+            if (arguments[i].default_value()) continue;
+            auto input = input_for(*graph->inputs().at(i), known, 0);
+            if (!input) return {};
+            inputs.push_back(*std::move(input));
+        }
+        return inputs;
+    }
+
+    /// What the first layer takes that reads a value, here or in what is called with it.
+    std::optional<ExampleInput> input_for(const jit::Value& value, const Known& known, std::size_t depth) {
+        if (depth > kDeepest) return {};
+        for (const jit::Use& use : value.uses()) {
+            count_step();
+            const jit::Node& node = *use.user;
+            const bool calls_function = node.kind() == c10::prim::CallFunction;
+            auto input = calls_function || node.kind() == c10::prim::CallMethod ? input_for_call(use, calls_function, known, depth)
+                                                                                : input_for_layer(use, known);
+            if (input) return input;
+        }
+        return {};
+    }
+
+    std::optional<ExampleInput> input_for_call(const jit::Use& use, bool calls_function, const Known& known, std::size_t depth) {
+        const jit::Node& node = *use.user;
+        jit::Function* function = nullptr;
+        if (calls_function) {
+            function = node.input(0)->type()->expectRef<c10::FunctionType>().function();
+        } else if (const auto object = known_value(node.input(0), known); object && object->isObject()) {
+            function = object->toObjectRef().type()->findMethod(node.s(c10::attr::name));
+        }
+        jit::GraphFunction* const scripted = function != nullptr ? jit::tryToGraphFunction(*function) : nullptr;
+        const std::size_t first = calls_function ? 1 : 0;  // the function itself is no argument
+        if (scripted == nullptr || use.offset < first) return {};
+        const std::shared_ptr<jit::Graph> graph = scripted->graph();
+        Known arguments;
+        for (std::size_t i = first; i < node.inputs().size(); ++i) {
+            if (auto argument = known_value(node.input(i), known)) arguments.emplace(graph->inputs().at(i - first), *std::move(argument));
+        }
+        return input_for(*graph->inputs().at(use.offset - first), arguments, depth + 1);
+    }
+
+    /// Nothing if the sizes of the layer's weight do not tell.
+    std::optional<ExampleInput> input_for_layer(const jit::Use& use, const Known& known) {
+        const jit::Node& node = *use.user;
+        const std::string_view op = node.kind().toQualString();
+        if (op == "aten::embedding" && use.offset == 1) return ExampleInput{{1, 128}, DType::int64};
+        const bool is_named = op == "aten::conv1d" || op == "aten::conv2d" || op == "aten::conv3d",
+                   is_convolution = op == "aten::_convolution";
+        if (use.offset != 0 || !(is_named || is_convolution || op == "aten::linear")) return {};
+        const auto value = known_value(node.input(1), known);
+        if (!value || !value->isTensor() || !value->toTensor().defined()) return {};
+        const at::Tensor weight = value->toTensor();
+        const auto dtype = weight.is_floating_point() ? dtype_of(weight.scalar_type()) : std::nullopt;
+        if (!dtype) return {};
+        if (op == "aten::linear") return weight.dim() == 2 ? std::optional(ExampleInput{{1, weight.size(1)}, *dtype}) : std::nullopt;
+        const auto groups = known_value(node.input(is_convolution ? 8 : 6), known);
+        const auto transposed = is_convolution ? known_value(node.input(6), known) : std::optional<IValue>(false);
+        std::int64_t channels = 0;
+        if (!groups || !groups->isInt() || !transposed || !transposed->isBool() || transposed->toBool() || weight.dim() < 3 ||
+            weight.dim() > 5 || __builtin_mul_overflow(weight.size(1), groups->toInt(), &channels) || channels < 1)
+            return {};
+        ExampleInput input{{1, channels}, *dtype};
+        if (weight.dim() == 5) input.shape.push_back(16);    // frames
+        const std::int64_t side = channels == 1 ? 28 : 224;  // of MNIST, of ImageNet
+        while (input.shape.size() < static_cast<std::size_t>(weight.dim())) input.shape.push_back(side);
+        return input;
+    }
+
+    /// Of an argument, a constant, or an attribute of a module.
+    std::optional<IValue> known_value(const jit::Value* value, const Known& known) {
+        std::vector<std::string> names;
+        for (; value->node()->kind() == c10::prim::GetAttr; value = value->node()->input()) {
+            count_step();
+            names.push_back(value->node()->s(c10::attr::name));
+        }
+        count_step();
+        const auto argument = known.find(value);
+        auto constant = argument == known.end() ? jit::toIValue(value) : c10::optional<IValue>(argument->second);
+        if (!constant) return {};
+        IValue found = *std::move(constant);
+        for (const std::string& name : std::views::reverse(names)) {
+            if (!found.isObject() || !found.toObjectRef().type()->findAttributeSlot(name)) return {};
+            found = found.toObjectRef().getAttr(name);
+        }
+        return found;
+    }
+
+    void count_step() {
+        constexpr std::size_t kMost = 100'000;
+        if (++steps_ > kMost) throw std::length_error("takes more steps than are followed");
+    }
+
+    std::size_t steps_ = 0;
+};
 
 class Walk {
 public:
-    Walk(std::vector<ExampleInput> examples, bool run) : examples_(std::move(examples)), run_(run) {}
+    Walk(jit::Module module, std::vector<ExampleInput> examples, bool run)
+        : module_(std::move(module)), examples_(std::move(examples)), run_(run) {}
 
-    ScriptedProgram read(const jit::Module& module) {
-        const auto forward = module.find_method("forward");
+    ScriptedProgram read() {
+        const auto forward = module_.find_method("forward");
         if (!forward) throw ScriptError(Remedy::none, "", "has no method \"forward\", expected a model");
-        if (examples_.empty()) proposal_ = usual_inputs(module);
-        paths_[module._ivalue().get()] = "";
-        std::vector<IValue> arguments{module._ivalue()};
+        paths_[module_._ivalue().get()] = "";
+        std::vector<IValue> arguments{module_._ivalue()};
         make_inputs(forward->function(), arguments);
         const IValue result = call(forward->function(), std::move(arguments), "");
         for_each_tensor(result, [&](const at::Tensor& tensor) {
@@ -293,7 +358,7 @@ public:
         if (program_.outputs.empty())
             throw ScriptError(Remedy::none, "", "its method \"forward\" gives no tensor that depends on its inputs");
         for (std::size_t i = 0; i < program_.parameters.size(); ++i) parameter_index_.emplace(program_.parameters[i].name, i);
-        list_parameters(module._ivalue(), "", 0);
+        list_parameters(module_._ivalue(), "", 0);
         return std::move(program_);
     }
 
@@ -351,7 +416,7 @@ private:
         throw ScriptError(Remedy::inputs, "",
                           "is called with " + wanted_ + ", and a TorchScript file does not say how large " +
                               (wanted_.find(',') == std::string::npos ? "that is" : "they are"),
-                          proposal_);
+                          examples_.empty() ? InputProposal::of(module_) : std::vector<ExampleInput>());
     }
 
     IValue example(const c10::TypePtr& type, const std::string& name) {
@@ -892,6 +957,7 @@ private:
         }
     }
 
+    jit::Module module_;
     std::vector<ExampleInput> examples_;
     std::size_t next_example_ = 0;
     bool run_;
@@ -905,7 +971,6 @@ private:
     std::unordered_set<std::string> used_;
     std::unordered_map<std::string, std::size_t> repeats_;
     std::size_t steps_ = 0, depth_ = 0, elements_ = 0;
-    std::vector<ExampleInput> proposal_;
 };
 
 }  // namespace
@@ -914,8 +979,7 @@ ScriptedProgram walk_script(const std::string& file, const std::vector<ExampleIn
     at::set_num_threads(1);
     const at::NoGradGuard no_gradients;
     try {
-        const jit::Module module = jit::load(file, at::kCPU);
-        return Walk(inputs, run).read(module);
+        return Walk(jit::load(file, at::kCPU), inputs, run).read();
     } catch (const c10::Error& error) {
         const std::string text = error.what_without_backtrace();
         throw ScriptError(Remedy::none, "", "LibTorch cannot read it: " + text.substr(0, std::min<std::size_t>(text.find('\n'), 300)));

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdint>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "core/machine/machine.hpp"
 
@@ -26,25 +27,42 @@ inline bool names_device(std::string_view text) {
     return kind == "cpu" || kind == "cuda" || kind == "disk" || kind == "mps" || kind == "meta";
 }
 
-/// What TensorFlow calls "/device:GPU:0", also with the task before it ("/job:worker/task:0/device:CPU:0") or in the short form "/gpu:0"
-/// (tensorflow, core/util/device_name_utils.h). GPUs are numbered as by gpu_number().
+/// What TensorFlow calls "/device:GPU:0", also with the task before it ("/job:worker/replica:0/task:0/device:CPU:0") or in the short form
+/// "/gpu:0" (tensorflow, core/util/device_name_utils.h).
 struct TensorFlowDevice {
     bool is_cpu = false;
-    std::size_t number = 0;  ///< among those that are CPUs, or are none
+    std::size_t number = 0;  ///< among those of the machine that are CPUs, or are none
+    std::string task{};      ///< "/job:worker/replica:0/task:0", or what of it is given
+
+    static TensorFlowDevice of(const Machine& machine, DeviceId device) {
+        const bool is_cpu = machine.device(device).kind == DeviceKind::cpu;
+        const std::size_t others = gpu_number(machine, device);
+        return {is_cpu, is_cpu ? device - others : others};
+    }
 
     /// Nothing if TensorFlow has no devices that are called so.
     static std::optional<TensorFlowDevice> from(std::string_view text) {
         if (!text.starts_with('/')) return {};
-        std::string last(text.substr(text.rfind('/') + 1));
+        const std::size_t slash = text.rfind('/');
+        const std::string_view task = text.substr(0, slash);
+        for (std::string_view rest = task; !rest.empty();) {
+            rest.remove_prefix(1);
+            const std::string_view part = rest.substr(0, rest.find('/'));
+            if (!part.starts_with("job:") && !part.starts_with("replica:") && !part.starts_with("task:")) return {};
+            rest.remove_prefix(part.size());
+        }
+        std::string last(text.substr(slash + 1));
         std::ranges::transform(last, last.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
         if (last.starts_with("device:")) last.erase(0, 7);
         const std::size_t colon = last.find(':');
         if (colon != 3 || (!last.starts_with("gpu") && !last.starts_with("cpu"))) return {};
-        TensorFlowDevice device{last.starts_with("cpu"), 0};
+        TensorFlowDevice device{last.starts_with("cpu"), 0, std::string(task)};
         const char* const end = last.data() + last.size();
         const auto [read, error] = std::from_chars(last.data() + colon + 1, end, device.number);
         return error == std::errc() && read == end ? std::optional(device) : std::nullopt;
     }
+
+    std::string text() const { return task + (is_cpu ? "/device:CPU:" : "/device:GPU:") + std::to_string(number); }
 
     /// Nothing if the machine has none of that number.
     std::optional<DeviceId> in(const Machine& machine) const {
