@@ -572,6 +572,19 @@ private Q_SLOTS:
         QCOMPARE(labels.front(), problem->machine->device(0).name);
     }
 
+    void map_elites_proposes_what_is_new() {
+        // 3^30 placements, so there is always another: no evaluation goes to one that is known, however rarely ops mutate.
+        const ProblemPtr problem = test::problem(test::random_graph(2, 30, 3, Training::implicit), test::uniform_machine(3));
+        const auto evaluator = simulation_evaluator(problem, {}, {}, 1);
+        const SearchResult result = run_search(*make("map-elites", problem), *evaluator, {2000});
+        QVERIFY2(result.progress.simulations > 1950, std::to_string(result.progress.simulations).c_str());
+        // Where all are known it goes on nevertheless.
+        const ProblemPtr small = test::problem(test::chain(2), test::uniform_machine(2));
+        const SearchResult all = run_search(*make("map-elites", small), *simulation_evaluator(small, {}, {}, 1), {200});
+        QCOMPARE(all.progress.evaluations, std::uint64_t{200});
+        QCOMPARE(all.progress.simulations, std::uint64_t{4});
+    }
+
     void archive_is_consistent() {
         const ProblemPtr problem = test::problem(test::random_graph(2, 30, 3, Training::implicit), test::uniform_machine(3));
         const auto optimizer = make("map-elites", problem);

@@ -10,10 +10,11 @@ std::vector<Placement> checked_seeds(const SearchContext& context) {
     return context.seeds;
 }
 
-DeviceChoices::DeviceChoices(std::shared_ptr<const Problem> problem, bool allow_cpu) : problem_(std::move(problem)) {
+DeviceChoices::DeviceChoices(std::shared_ptr<const Problem> problem, bool allow_cpu)
+    : problem_(std::move(problem)), all_devices_(problem_->devices) {
     const auto is_cpu = [&](DeviceId device) { return problem_->machine->device(device).kind == DeviceKind::cpu; };
     std::vector<bool> used(problem_->devices, false);
-    allowed_.resize(std::size_t{problem_->groups} * problem_->devices, false);
+    allowed_.resize(problem_->groups * all_devices_, 0);
     begin_.reserve(std::size_t{problem_->groups} + 1);
     begin_.push_back(0);
     for (GroupId group = 0; group < problem_->groups; ++group) {
@@ -23,7 +24,7 @@ DeviceChoices::DeviceChoices(std::shared_ptr<const Problem> problem, bool allow_
             if (!cpu_too && is_cpu(device)) continue;
             devices_of_.push_back(device);
             used[device] = true;
-            allowed_[std::size_t{group} * problem_->devices + device] = true;
+            allowed_[group * all_devices_ + device] = 1;
         }
         begin_.push_back(static_cast<std::uint32_t>(devices_of_.size()));
         if (of(group).size() > 1) movable_.push_back(group);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
+#include "core/cost/placement_key.hpp"
 #include "core/search/algorithm_infos.hpp"
 #include "core/search/choices.hpp"
 #include "core/search/niches.hpp"
@@ -88,7 +90,7 @@ public:
         if (first_told_ < first_.size())
             return asked_ = std::span(first_).subspan(first_told_, std::min(size, first_.size() - first_told_));
         children_.resize(size);
-        for (Placement& child : children_) breed(child);
+        for (Placement& child : children_) breed_new(child);
         return asked_ = children_;
     }
 
@@ -108,6 +110,17 @@ public:
     }
 
 private:
+    /// What is known tells nothing, so a child that has been bred before is bred again, but not for ever: there may be no other left.
+    static constexpr int kTries = 8;
+    static constexpr std::size_t kKnown = std::size_t{1} << 18;  ///< then forgotten, for the memory that they take
+
+    void breed_new(Placement& child) {
+        if (known_.size() >= kKnown) known_.clear();
+        int tries = 0;
+        do breed(child);
+        while (!known_.insert(key_of(child)).second && ++tries < kTries);
+    }
+
     void enter(const Placement& placement, const Score& score) {
         const std::uint32_t cell = niches_.cell(placement);
         const auto [known, empty] = elite_of_.try_emplace(cell, elites_.size());
@@ -151,6 +164,7 @@ private:
     std::vector<Placement> children_;
     Placement mate_;
     std::span<const Placement> asked_;
+    std::unordered_set<PlacementKey, PlacementKey::Hash> known_;  ///< bred before
 
     std::vector<ArchiveView::Elite> elites_;                   ///< in the order in which their cells were found
     std::unordered_map<std::uint32_t, std::size_t> elite_of_;  ///< by cell
