@@ -8,7 +8,9 @@
 
 #include <QApplication>
 #include <QCommandLineParser>
+#include <QPainter>
 #include <QProxyStyle>
+#include <QStyleOption>
 #include <QTextStream>
 #include <QTimer>
 
@@ -17,6 +19,7 @@
 #include "core/algorithms.hpp"
 #include "core/io/input_error.hpp"
 #include "widgets/message_bar.hpp"
+#include "widgets/palette.hpp"
 
 namespace placewright {
 namespace {
@@ -28,10 +31,31 @@ int complain(const QString& text) {
     return kWrongUsage;
 }
 
-/// Tooltips carry most of what the graph and the timeline say of an op, so they come at once.
 class Style : public QProxyStyle {
 public:
     using QProxyStyle::QProxyStyle;
+
+    /// Fusion outlines what can be ticked darker than the window, which on a dark one is not seen.
+    void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter, const QWidget* widget) const override {
+        QProxyStyle::drawPrimitive(element, option, painter, widget);
+        const bool round = element == PE_IndicatorRadioButton;
+        if ((element != PE_IndicatorCheckBox && !round) || !isDark(option->palette)) return;
+        QColor outline = option->palette.color(QPalette::WindowText);
+        outline.setAlphaF(0.5F);
+        painter->save();
+        painter->setRenderHint(QPainter::Antialiasing);
+        painter->setPen(outline);
+        painter->setBrush(Qt::NoBrush);
+        const QRectF edge = QRectF(option->rect).adjusted(0.5, 0.5, -0.5, -0.5);
+        if (round) {
+            painter->drawEllipse(edge);
+        } else {
+            painter->drawRect(edge);
+        }
+        painter->restore();
+    }
+
+    /// Tooltips carry most of what the graph and the timeline say of an op, so they come at once.
     int styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget, QStyleHintReturn* result) const override {
         return hint == SH_ToolTip_WakeUpDelay ? 150 : QProxyStyle::styleHint(hint, option, widget, result);
     }
