@@ -664,9 +664,11 @@ void MainWindow::editOptions() {
     if (dialog.exec() == QDialog::Accepted) m_optionsOf[algorithm->id] = dialog.values();
 }
 
-void MainWindow::editSimulation() {
+/// With a trace to take times from, if one is given.
+void MainWindow::editSimulation(const QString& trace) {
     auto* dialog = new SimulationDialog(m_document.get(), this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
+    if (!trace.isEmpty()) dialog->addTrace(trace);
     dialog->open();
 }
 
@@ -768,6 +770,13 @@ void MainWindow::openPath(const QString& path) {
 
 void MainWindow::openTrace(const QString& path) {
     auto* window = new TraceWindow(path, this);
+    window->setNetworkOpen(m_document->isOpen());
+    connect(m_document.get(), &Document::problemChanged, window, [this, window] { window->setNetworkOpen(m_document->isOpen()); });
+    connect(window, &TraceWindow::timesWanted, this, [this](const QString& file) {
+        raise();
+        activateWindow();
+        editSimulation(file);
+    });
     window->show();
 }
 
