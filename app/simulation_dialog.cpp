@@ -202,6 +202,7 @@ SimulationDialog::SimulationDialog(Document* document, QWidget* parent) : QDialo
     m_files = makeFiles();
     rows->addLayout(columns);
     rows->addWidget(m_files);
+    rows->addStretch(1);
     m_area = new QScrollArea;
     m_area->setWidget(page);
     m_area->setWidgetResizable(true);
@@ -626,6 +627,9 @@ void SimulationDialog::showPreview(const OptionsPreview& preview) {
     for (const std::string& note : preview.notes) notes << QString::fromStdString(note);
     m_notes->setText(notes.join(QLatin1Char('\n')));
     m_notes->setVisible(!notes.isEmpty());
+    // Whoever has just chosen a file sees what it gave.
+    if (!notes.isEmpty() && m_files->isAncestorOf(focusWidget()))
+        QTimer::singleShot(0, this, [this] { m_area->ensureWidgetVisible(m_notes); });
     QPalette colors = palette();
     if (refused || !preview.assessment.score.fits) colors.setColor(QPalette::WindowText, warningColor(palette()));
     m_preview->setPalette(colors);
