@@ -1455,6 +1455,14 @@ void TestCli::compareTables() {
     QVERIFY2(points[1].startsWith(begin + "single-device,1,1,"), points[1]);
     QCOMPARE(points[1].split(',').at(points[1].count(',') - 1).toDouble(), 0.006);
 
+    // Nothing is said of a goal that is not defined.
+    const Result undefined = run({"compare", "resnet50", "--inference", "--machine", "4x-v100-pcie", "--objective", "block-latency",
+                                  "--algorithms", "random", "--seeds", "1", "--evaluations", "1", "--csv", csv, "--curves", curves});
+    QCOMPARE(undefined.status, 4);
+    const QByteArrayList run_fields = lines_of(content_of(csv))[1].split(','), point_fields = lines_of(content_of(curves))[1].split(',');
+    QCOMPARE(run_fields.mid(4, 3), (QByteArrayList{"", "", "false"}));
+    QCOMPARE(point_fields.mid(6), (QByteArrayList{"", ""}));
+
     const Result refused = run(diamond("compare", {"--algorithms", "expert", "--csv", path("nowhere/runs.csv")}));
     QCOMPARE(refused.status, 3);
     QCOMPARE(refused.out, QByteArray());
