@@ -21,6 +21,7 @@
 #include "core/io/input_error.hpp"
 #include "core/io/readers.hpp"
 #include "core/io/score_file.hpp"
+#include "core/io/split_points.hpp"
 #include "core/io/torchscript.hpp"
 #include "widgets/quantities.hpp"
 
@@ -312,6 +313,11 @@ Document::Reading Document::read(const Request& request, const Scenario& open, c
         if (content == FileContent::trace)
             throw InputError(wanted.file.toStdString(), "",
                              "is a trace of a run, which has a window of its own: open it from the File menu");
+        if (content == FileContent::unknown) {
+            const JsonFile json(wanted.file.toStdString());
+            const Json root = json.parse();
+            refuse_split_points(json, JsonValue(json, root));
+        }
         if (content == FileContent::machine) wanted.machine = std::exchange(wanted.file, QString());
     }
     if (wanted.file.isEmpty() && isOpen) return {std::make_shared<const Scenario>(changed(wanted, open, stop)), true, {}};
