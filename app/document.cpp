@@ -341,11 +341,17 @@ Document::Reading Document::read(const Request& request, const Scenario& open, c
         if (error.remedy() == ScriptError::Remedy::none) throw;
         using enum OpenQuestion::Kind;
         const auto kind = error.remedy() == ScriptError::Remedy::run ? mayRun : inputs;
-        return {nullptr, false, {}, {}, OpenQuestion{wanted.file, kind, QString::fromStdString(error.reason()), {}, error.proposal()}};
+        const QString reason = QString::fromStdString(error.reason());
+        const QString told = error.place().empty() ? tr("The model %1.").arg(reason)
+                                                   : tr("Reading stops at %1: %2.").arg(QString::fromStdString(error.place()), reason);
+        return {nullptr, false, {}, {}, OpenQuestion{wanted.file, kind, told, {}, error.proposal()}};
     } catch (const ExtentNeeded& error) {
         const QString extent = QString::fromStdString(error.extent());
-        return {
-            nullptr, false, {}, {}, OpenQuestion{wanted.file, OpenQuestion::Kind::extent, tr("leaves \"%1\" open").arg(extent), extent}};
+        return {nullptr,
+                false,
+                {},
+                {},
+                OpenQuestion{wanted.file, OpenQuestion::Kind::extent, tr("The model leaves \"%1\" open.").arg(extent), extent}};
     }
     GroupingOptions& grouping = next.options.problem.grouping;
     next.groupingAsked = open.groupingAsked || (wanted.options && grouping != open.options.problem.grouping);

@@ -57,7 +57,7 @@ struct OpenQuestion {
     };
     QString file;
     Kind kind = Kind::inputs;
-    QString reason;
+    QString reason;                        ///< a sentence
     QString extent{};                      ///< its name
     std::vector<ExampleInput> proposal{};  ///< inputs of usual sizes, where the model tells
 };

@@ -1276,8 +1276,7 @@ bool MainWindow::answerToOpen(const OpenQuestion& question, ReadOptions& options
     if (question.kind == OpenQuestion::Kind::extent) {
         constexpr int kUsual = 128, kLargest = 1'000'000'000;
         bool ok = false;
-        const int extent = QInputDialog::getInt(this, title, tr("The model leaves \"%1\" open. How large is it?").arg(question.extent),
-                                                kUsual, 1, kLargest, 1, &ok);
+        const int extent = QInputDialog::getInt(this, title, tr("%1 How large is it?").arg(question.reason), kUsual, 1, kLargest, 1, &ok);
         if (ok) options.dims[question.extent.toStdString()] = extent;
         return ok;
     }
@@ -1285,8 +1284,7 @@ bool MainWindow::answerToOpen(const OpenQuestion& question, ReadOptions& options
         QMessageBox box(QMessageBox::Question, title, tr("May the model run, once, on this computer's CPU?"),
                         QMessageBox::Yes | QMessageBox::No, this);
         box.setInformativeText(
-            tr("Some of its sizes are known only then. Say no if you do not know where the file comes from.\n\nThe model: %1.")
-                .arg(question.reason));
+            tr("Some of its sizes are known only then. Say no if you do not know where the file comes from.\n\n%1").arg(question.reason));
         box.setDefaultButton(QMessageBox::No);
         options.run = box.exec() == QMessageBox::Yes;
         return options.run;
@@ -1299,7 +1297,7 @@ bool MainWindow::answerToOpen(const OpenQuestion& question, ReadOptions& options
     QStringList shapes;
     for (const ExampleInput& input : proposed ? question.proposal : options.inputs) shapes << QString::fromStdString(to_text(input));
     QString answer = shapes.isEmpty() ? QSettings().value(lastInputs).toString() : shapes.join(QLatin1Char(' '));
-    QString prompt = tr("The model: %1.").arg(question.reason) + QStringLiteral("\n\n") + help;
+    QString prompt = question.reason + QStringLiteral("\n\n") + help;
     if (proposed) prompt += QStringLiteral("\n\n") + tr("Proposed is what its first layers take; other sizes may be meant.");
     while (true) {
         QInputDialog dialog(this);
