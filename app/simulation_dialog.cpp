@@ -513,7 +513,7 @@ void SimulationDialog::chooseTraces() {
 
 void SimulationDialog::chooseParameters() {
     const QString file = QFileDialog::getOpenFileName(this, tr("Choose the sizes of parameters"), lastFolder(),
-                                                      tr("Weights (*.safetensors *.safetensors.index.json *.json);;All files (*)"));
+                                                      tr("Weights (*.safetensors *.json);;All files (*)"));
     if (file.isEmpty()) return;
     rememberFolder(file);
     setParameters(file);
