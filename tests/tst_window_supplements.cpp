@@ -268,6 +268,9 @@ private Q_SLOTS:
         QVERIFY(shown.stepTime() < 1);
         dialog = openSimulation(shown);
         QCOMPARE(control<QComboBox>(dialog, "traceModel")->currentText(), QStringLiteral("test (not in this machine)"));
+        giveFile(dialog, "addTrace", m_place->write("other.trace.json", trace("other")));
+        QTRY_VERIFY2(notes(dialog).contains("warning: the times have no effect: no device of three of other is called \"test\""),
+                     qPrintable(notes(dialog)));
         leave(shown, dialog, false);
         shown.document.setMachine(m_machine);
         QVERIFY(shown.waitUntilIdle());
