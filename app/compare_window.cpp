@@ -322,6 +322,7 @@ ComparisonRequest CompareWindow::request() const {
     request.networks = checkedIn(m_networks);
     request.machines = checkedIn(m_machines);
     request.options = m_document->options();
+    request.supplemented = nameOf(m_document->networkFile(), shipped_networks()).toStdString();
     for (const std::string& id : checkedIn(m_algorithms)) {
         const auto options = m_options.find(id);
         request.contestants.push_back({find_algorithm(id), options == m_options.end() ? OptionValues() : options->second});

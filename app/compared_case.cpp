@@ -49,6 +49,11 @@ std::string number(double value) {
     return to_string(OptionValue(value));
 }
 
+/// Empty where the goal is not defined.
+std::string score_text(const Score& score, double value) {
+    return score == kUndefinedScore ? std::string() : number(value);
+}
+
 }  // namespace
 
 std::vector<Standing> ComparedCase::all_standings() const {
@@ -113,10 +118,10 @@ std::string runs_csv(const std::vector<std::string>& label_names, const std::vec
             const SearchProgress& end = run.progress;
             const auto near = reached(run, *compared.best_known_s);
             text += csv_line(compared.labels,
-                             {compared.contestants[run.contestant].algorithm->id, std::to_string(run.seed), number(end.best.seconds),
-                              number(end.best.step_time_s), end.best.fits ? "true" : "false", std::to_string(end.evaluations),
-                              std::to_string(end.simulations), number(end.elapsed_s), near ? std::to_string(near->evaluations) : "",
-                              near ? number(near->seconds) : "",
+                             {compared.contestants[run.contestant].algorithm->id, std::to_string(run.seed),
+                              score_text(end.best, end.best.seconds), score_text(end.best, end.best.step_time_s),
+                              end.best.fits ? "true" : "false", std::to_string(end.evaluations), std::to_string(end.simulations),
+                              number(end.elapsed_s), near ? std::to_string(near->evaluations) : "", near ? number(near->seconds) : "",
                               compared.bound && std::isfinite(compared.bound->value_s) ? number(compared.bound->value_s) : ""});
         }
     }
@@ -128,9 +133,10 @@ std::string curves_csv(const std::vector<std::string>& label_names, const std::v
     for (const ComparedCase& compared : cases) {
         for (const ComparedRun& run : compared.runs) {
             for (const CurvePoint& point : *run.progress.curve) {
-                text += csv_line(compared.labels,
-                                 {compared.contestants[run.contestant].algorithm->id, std::to_string(run.seed),
-                                  std::to_string(point.evaluations), number(point.seconds), number(point.best_s), number(point.mean_s)});
+                const bool undefined = !point.fits && point.best_s == kUndefinedScore.seconds;
+                text += csv_line(compared.labels, {compared.contestants[run.contestant].algorithm->id, std::to_string(run.seed),
+                                                   std::to_string(point.evaluations), number(point.seconds),
+                                                   undefined ? "" : number(point.best_s), undefined ? "" : number(point.mean_s)});
             }
         }
     }

@@ -42,9 +42,9 @@ std::string standing_alignment(const ComparedCase& compared);
 /// What tables and JSON call the goal's value: "step_time_s", "max_load_s".
 std::string value_name(const Goal& goal);
 
-/// A line a run. `label_names`: headings of the labels. All cases have the same goal.
+/// A line a run. `label_names`: headings of the labels. All cases have the same goal; fields are empty where it is not defined.
 std::string runs_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases);
-/// A line a point of each learning curve.
+/// A line a point of each learning curve, with the same empty fields.
 std::string curves_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases);
 /// A line a point of the mean step time of the placements that a search has scored, in stretches of evaluations.
 std::string means_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases);

@@ -57,7 +57,9 @@ void ComparisonRun::compareCase(const std::string& network, const std::string& m
     const auto show = [&] { update.cases.back() = std::make_shared<const CaseOnItsWay>(item); };
     update.cases.push_back(nullptr);
     try {
-        item.job = std::make_shared<const Job>(load_job(network, machine, m_request.options));
+        JobOptions options = m_request.options;
+        if (network != m_request.supplemented) options.supplements = {};
+        item.job = std::make_shared<const Job>(load_job(network, machine, options));
     } catch (const std::exception& error) {
         item.failure = QString::fromUtf8(error.what());
         item.compared.title = network + " on " + machine;

@@ -19,6 +19,7 @@ namespace placewright {
 struct ComparisonRequest {
     std::vector<std::string> networks, machines;  ///< files or names of shipped ones
     JobOptions options;
+    std::string supplemented{};  ///< the network that the supplements in `options` are of
     std::vector<Contestant> contestants;
     std::size_t seeds = 5;
     std::uint64_t evaluations = 20'000;  ///< of each search

@@ -21,6 +21,7 @@
 #include "core/io/input_error.hpp"
 #include "core/io/readers.hpp"
 #include "core/io/score_file.hpp"
+#include "core/io/split_points.hpp"
 #include "core/io/torchscript.hpp"
 #include "widgets/quantities.hpp"
 
@@ -71,9 +72,10 @@ bool sameScenario(const Scenario& a, const Scenario& b) {
     return a.networkFile == b.networkFile && a.machineFile == b.machineFile && a.options == b.options && a.fingerprint == b.fingerprint;
 }
 
-/// Of another batch size the graph differs although the file is the same.
+/// Of another batch size, or with other files beside it, the graph differs although the file is the same.
 bool sameNetwork(const Scenario& a, const Scenario& b) {
-    return a.networkFile == b.networkFile && (a.graphFingerprint == b.graphFingerprint || a.options.reading != b.options.reading);
+    return a.networkFile == b.networkFile && (a.graphFingerprint == b.graphFingerprint || a.options.reading != b.options.reading ||
+                                              a.options.supplements != b.options.supplements);
 }
 
 struct Carried {
@@ -243,7 +245,7 @@ NetworkFile Document::readNetwork(const Path& file, ReadOptions& options) {
     }
 }
 
-Scenario Document::changed(const Request& request, const Scenario& open) {
+Scenario Document::changed(const Request& request, const Scenario& open, const std::stop_token& stop) {
     Scenario next = open;
     next.options = request.options.value_or(open.options);
     next.groupingAsked = open.groupingAsked || next.options.problem.grouping != open.options.problem.grouping;
@@ -258,8 +260,14 @@ Scenario Document::changed(const Request& request, const Scenario& open) {
     }
     std::shared_ptr<const Graph> graph = open.job.problem->forward;
     std::vector<NetworkFile::Estimated> estimated = open.job.estimated;
-    if (next.options.reading != open.options.reading) {
+    // Times stay those of the models that they were taken on when the machine changes.
+    if (next.options.reading != open.options.reading || next.options.supplements != open.options.supplements) {
         NetworkFile network = readNetwork(find_network_file(open.networkFile.toStdString()), next.options.reading);
+        try {
+            next.notes = supplement(network, next.options.supplements, *machine, stop);
+        } catch (const ModelNeeded& error) {
+            throw std::runtime_error(tr("%1; choose beside it what it was measured on").arg(QString::fromUtf8(error.what())).toStdString());
+        }
         graph = std::make_shared<const Graph>(std::move(network.graph));
         estimated = std::move(network.estimated);
     }
@@ -274,7 +282,7 @@ Scenario Document::changed(const Request& request, const Scenario& open) {
     return next;
 }
 
-Document::Reading Document::read(const Request& request, const Scenario& open) {
+Document::Reading Document::read(const Request& request, const Scenario& open, const std::stop_token& stop) {
     const bool isOpen = open.job.problem != nullptr;
     Request wanted = request;
     if (!wanted.file.isEmpty() && !wanted.isNetwork) {
@@ -294,7 +302,7 @@ Document::Reading Document::read(const Request& request, const Scenario& open) {
                 Request ungrouped;
                 ungrouped.options = open.options;
                 ungrouped.options->problem.grouping = {};
-                auto scenario = std::make_shared<const Scenario>(changed(ungrouped, open));
+                auto scenario = std::make_shared<const Scenario>(changed(ungrouped, open, stop));
                 reading.notes.clear();
                 reading.placement = read_placement(file, *scenario->job.problem, &reading.notes);
                 reading.notes.insert(reading.notes.begin(), "takes groups apart, so that all ops move one by one now");
@@ -305,15 +313,22 @@ Document::Reading Document::read(const Request& request, const Scenario& open) {
         if (content == FileContent::trace)
             throw InputError(wanted.file.toStdString(), "",
                              "is a trace of a run, which has a window of its own: open it from the File menu");
+        if (content == FileContent::unknown) {
+            const JsonFile json(wanted.file.toStdString());
+            const Json root = json.parse();
+            refuse_split_points(json, JsonValue(json, root));
+        }
         if (content == FileContent::machine) wanted.machine = std::exchange(wanted.file, QString());
     }
-    if (wanted.file.isEmpty() && isOpen) return {std::make_shared<const Scenario>(changed(wanted, open)), true, {}};
+    if (wanted.file.isEmpty() && isOpen) return {std::make_shared<const Scenario>(changed(wanted, open, stop)), true, {}};
 
     Scenario next;
     next.networkFile = wanted.file;
     next.machineFile = wanted.machine.isEmpty() ? open.machineFile : wanted.machine;
     next.options = wanted.options.value_or(open.options);
     next.options.reading = wanted.reading;
+    if (!next.options.supplements.times.empty()) next.options.problem.cost.model = ProblemOptions().cost.model;
+    next.options.supplements = {};
     if (wanted.file.isEmpty()) {
         read_machine(find_machine_file(next.machineFile.toStdString()));
         return {std::make_shared<const Scenario>(std::move(next)), false, {}};
@@ -326,11 +341,17 @@ Document::Reading Document::read(const Request& request, const Scenario& open) {
         if (error.remedy() == ScriptError::Remedy::none) throw;
         using enum OpenQuestion::Kind;
         const auto kind = error.remedy() == ScriptError::Remedy::run ? mayRun : inputs;
-        return {nullptr, false, {}, {}, OpenQuestion{wanted.file, kind, QString::fromStdString(error.reason()), {}, error.proposal()}};
+        const QString reason = QString::fromStdString(error.reason());
+        const QString told = error.place().empty() ? tr("The model %1.").arg(reason)
+                                                   : tr("Reading stops at %1: %2.").arg(QString::fromStdString(error.place()), reason);
+        return {nullptr, false, {}, {}, OpenQuestion{wanted.file, kind, told, {}, error.proposal()}};
     } catch (const ExtentNeeded& error) {
         const QString extent = QString::fromStdString(error.extent());
-        return {
-            nullptr, false, {}, {}, OpenQuestion{wanted.file, OpenQuestion::Kind::extent, tr("leaves \"%1\" open").arg(extent), extent}};
+        return {nullptr,
+                false,
+                {},
+                {},
+                OpenQuestion{wanted.file, OpenQuestion::Kind::extent, tr("The model leaves \"%1\" open.").arg(extent), extent}};
     }
     GroupingOptions& grouping = next.options.problem.grouping;
     next.groupingAsked = open.groupingAsked || (wanted.options && grouping != open.options.problem.grouping);
@@ -350,7 +371,7 @@ Document::Reading Document::read(const Request& request, const Scenario& open) {
 
 void Document::load(Request request) {
     m_background.run(
-        m_openLane, [request, open = m_scenario](std::stop_token) { return read(request, *open); },
+        m_openLane, [request, open = m_scenario](const std::stop_token& stop) { return read(request, *open, stop); },
         [this, request](Reading reading) {
             if (reading.question) return ask(request, *reading.question);
             if (!reading.placement) return adopt(std::move(reading));
@@ -394,10 +415,11 @@ void Document::previewOptions(const JobOptions& options) {
     request.options = options;
     m_background.run(
         m_optionsLane,
-        [request, open = m_scenario, now = m_placement](std::stop_token) {
-            const Scenario next = changed(request, *open);
+        [request, open = m_scenario, now = m_placement](const std::stop_token& stop) {
+            const Scenario next = changed(request, *open, stop);
             const Problem& problem = *next.job.problem;
             OptionsPreview preview;
+            preview.notes = next.notes;
             const auto [placement, moved] =
                 carried(now, *open->job.problem, problem, next.job.single_device).value_or(Carried{next.job.single_device, 0});
             preview.moved = moved;
@@ -497,6 +519,7 @@ void Document::adopt(Reading reading) {
         return;
     }
     const Job& next = reading.scenario->job;
+    QStringList notes;
     if (!reading.sameNetwork) {
         if (m_mayLeave && !m_mayLeave()) {
             Q_EMIT loadingChanged();
@@ -508,38 +531,44 @@ void Document::adopt(Reading reading) {
         keep(next.single_device, reading.scenario);
         enter(reading.scenario, next.single_device);
         simulatePlacement();
-        const std::string estimated = estimated_text(next.estimated, next.problem->forward->size());
-        QStringList notes;
-        if (!estimated.empty()) notes << QString::fromStdString(estimated);
+        notes << QString::fromStdString(estimated_text(next.estimated, next.problem->forward->size()));
         if (!m_scenario->groupingAsked && options().problem.grouping != GroupingOptions()) {
             notes << tr("So large a network is shown and moved by parts: its %1 move in %2 groups (Run > Simulation changes that)")
                          .arg(opsText(next.problem->forward->size()))
                          .arg(countText(static_cast<double>(next.problem->groups)));
         }
-        if (!notes.isEmpty()) Q_EMIT message(false, notes.join(QStringLiteral("; ")));
-        tellUnmeasured();
+        notes << unmeasured();
+        tell(notes);
         return;
     }
     const QString title = reading.scenario->machineFile != machineFile()
                               ? tr("Change to %1").arg(QString::fromStdString(next.machine->name()))
                               : tr("Change the simulation");
+    if (reading.scenario->options.supplements != options().supplements) {
+        for (const std::string& note : reading.scenario->notes) notes << QString::fromStdString(note);
+    }
     const auto found = carried(m_placement, *problem(), *next.problem, next.single_device);
     change(title, {reading.scenario, found ? found->placement : next.single_device, nullptr, 0});
-    tellUnmeasured();
+    notes << unmeasured();
     if (found && found->moved > 0) {
-        Q_EMIT message(false, tr("%1 moved to where most of their group is; Ctrl+Z goes back.").arg(opsText(found->moved)));
+        notes << tr("%1 moved to where most of their group is; Ctrl+Z goes back.").arg(opsText(found->moved));
     } else if (!found) {
-        Q_EMIT message(false,
-                       tr("%1 cannot carry the placement over: it lacks a device that holds ops, or an op may not be on it. Everything "
-                          "is on one device now; Ctrl+Z goes back.")
-                           .arg(QString::fromStdString(next.machine->name())));
+        notes << tr("%1 cannot carry the placement over: it lacks a device that holds ops, or an op may not be on it. Everything is on one "
+                    "device now; Ctrl+Z goes back.")
+                     .arg(QString::fromStdString(next.machine->name()));
     }
+    tell(notes);
 }
 
-void Document::tellUnmeasured() {
-    if (options().problem.cost.model->id != "measured" || job().own_machine) return;
-    const std::string unmeasured = unmeasured_text(*problem()->forward, *job().machine);
-    if (!unmeasured.empty()) Q_EMIT message(false, QString::fromStdString(unmeasured));
+void Document::tell(QStringList notes) {
+    notes.removeAll(QString());
+    if (!notes.isEmpty()) Q_EMIT message(false, notes.join(QStringLiteral("; ")));
+}
+
+/// Which ops have no measured times although those count; empty where that is none, and for a workload, which has what there is.
+QString Document::unmeasured() const {
+    if (options().problem.cost.model->id != "measured" || job().own_machine) return {};
+    return QString::fromStdString(unmeasured_text(*problem()->forward, *job().machine));
 }
 
 /// Leaves the timeline to whoever calls it.
@@ -852,7 +881,7 @@ void Document::tellFruitless(const Run& run) {
     const bool all = scored < run.request().budget.evaluations;
     const QString placements = scored == 1 ? tr("1 placement") : tr("%L1 placements").arg(scored);
     const QString what = tr("%1 has scored %2 and found none better than the one on screen").arg(runTitle(run), placements);
-    Q_EMIT message(false, all                        ? tr("%1; it has no more to try.").arg(what)
+    Q_EMIT message(false, all                         ? tr("%1; it has no more to try.").arg(what)
                           : scored <= kFewEvaluations ? tr("%1; it needs more evaluations than that to search.").arg(what)
                                                       : what + QLatin1Char('.'));
 }

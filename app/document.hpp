@@ -29,14 +29,16 @@ struct Scenario {
     Job job;
     QString networkFile, machineFile;
     JobOptions options;
-    bool groupingAsked = false;  ///< the grouping in `options` was chosen; else it is default_grouping() of the network
-    std::string fingerprint;     ///< of the problem; that of the graph alone tells files apart that have changed
+    std::vector<std::string> notes{};  ///< on what the supplements in `options` gave, a line each
+    bool groupingAsked = false;        ///< the grouping in `options` was chosen; else it is default_grouping() of the network
+    std::string fingerprint;           ///< of the problem; that of the graph alone tells files apart that have changed
     std::size_t graphFingerprint = 0;
 };
 
 /// What options that are not in use yet would make of the placement on screen, or why they cannot be used.
 struct OptionsPreview {
     QString error;
+    std::vector<std::string> notes{};  ///< on what the supplements gave
     std::optional<Outcome> outcome;
     std::size_t moved = 0;  ///< ops that go where most of their group is
     const Goal* goal = nullptr;
@@ -55,7 +57,7 @@ struct OpenQuestion {
     };
     QString file;
     Kind kind = Kind::inputs;
-    QString reason;
+    QString reason;                        ///< a sentence
     QString extent{};                      ///< its name
     std::vector<ExampleInput> proposal{};  ///< inputs of usual sizes, where the model tells
 };
@@ -113,7 +115,8 @@ public:
     void openNetwork(const QString& network);
     /// The same network on another machine (file or name); undoable, like setOptions.
     void setMachine(const QString& machine);
-    /// The same network simulated with other options. The placement stays as far as its ops and devices still are there.
+    /// The same network simulated with other options. The placement stays as far as its ops and devices still are there. What supplements
+    /// leave open is filled in; they are of this network alone, and none of the next.
     void setOptions(const JobOptions& options);
     /// Asks what these options would give; answered by optionsPreviewed, with the latest request alone.
     void previewOptions(const JobOptions& options);
@@ -221,14 +224,15 @@ private:
         std::optional<OpenQuestion> question{};
     };
 
-    static Reading read(const Request& request, const Scenario& open);
+    static Reading read(const Request& request, const Scenario& open, const std::stop_token& stop);
     static NetworkFile readNetwork(const Path& file, ReadOptions& options);
-    static Scenario changed(const Request& request, const Scenario& open);
+    static Scenario changed(const Request& request, const Scenario& open, const std::stop_token& stop);
     Request unfinished() const { return m_openLane.busy() ? m_loading : Request(); }
     void load(Request request);
     void ask(Request request, const OpenQuestion& question);
     void adopt(Reading reading);
-    void tellUnmeasured();
+    void tell(QStringList notes);
+    QString unmeasured() const;
     void keep(Placement placement, std::shared_ptr<const Scenario> scenario);
     void enter(std::shared_ptr<const Scenario> scenario, Placement placement);
     void setScreen(const Screen& screen);

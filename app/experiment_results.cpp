@@ -13,6 +13,7 @@
 
 #include "app/learning_curve.hpp"
 #include "core/io/input_error.hpp"
+#include "core/search/evaluator.hpp"
 
 namespace placewright {
 namespace {
@@ -171,8 +172,13 @@ void read_curves(const Path& file, ExperimentResults& results) {
             points = std::make_shared<std::vector<CurvePoint>>();
             series.push_back({static_cast<int>(number - algorithms.begin()), title, points, 0, 0, {}});
         }
-        points->push_back(
-            {static_cast<std::uint64_t>(table.number(evaluations)), table.number(seconds), table.number(best), table.number(mean)});
+        CurvePoint& point = points->emplace_back();
+        point.evaluations = static_cast<std::uint64_t>(table.number(evaluations));
+        point.seconds = table.number(seconds);
+        // Empty where what is minimised is not defined.
+        point.fits = !table[best].empty();
+        point.best_s = point.fits ? table.number(best) : kUndefinedScore.seconds;
+        if (!table[mean].empty()) point.mean_s = table.number(mean);
         series.back().evaluations = table.number(evaluations);
         series.back().seconds = table.number(seconds);
     }

@@ -72,8 +72,7 @@ int export_placement(const ExportArguments& arguments) {
         if (arguments.repair) std::cout << ", before the repair " << format_seconds(before.step_time_s);
         std::cout << (after.fits ? "" : " and does not fit the memory") << "\n\n" << format.snippet(arguments.out, placed.network_file);
     } catch (const PlacementError& error) {
-        const std::string remedy = format.repair != nullptr && !arguments.repair ? " (--repair)" : "";
-        throw InputError(arguments.placement.empty() ? arguments.job.network : arguments.placement, "", error.what() + remedy);
+        throw InputError(arguments.placement.empty() ? arguments.job.network : arguments.placement, "", error.what());
     }
     return kDone;
 }

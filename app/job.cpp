@@ -26,7 +26,11 @@ std::string estimated_text(const std::vector<NetworkFile::Estimated>& estimated,
 
 Job load_job(const std::string& network, const std::string& machine, const JobOptions& options) {
     const Path file = find_network_file(network);
-    return load_job(file, read_network(file, options.reading), machine, options);
+    NetworkFile read = read_network(file, options.reading);
+    Supplements supplements = options.supplements;
+    if (supplements != Supplements())
+        supplement(read, supplements, read.machine ? *read.machine : read_machine(find_machine_file(machine)));
+    return load_job(file, std::move(read), machine, options);
 }
 
 Job load_job(const Path& file, NetworkFile network, const std::string& machine, JobOptions options) {

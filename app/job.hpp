@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/supplements.hpp"
 #include "core/bounds/bounds.hpp"
 #include "core/cost/problem.hpp"
 #include "core/io/files.hpp"
@@ -21,6 +22,7 @@ namespace placewright {
 
 struct JobOptions {
     ReadOptions reading;
+    Supplements supplements;
     ProblemOptions problem;
     SimulationOptions simulation;
     const Goal* goal = &goals().front();
@@ -53,7 +55,7 @@ std::string estimated_text(const std::vector<NetworkFile::Estimated>& estimated,
 /// not allow (an op that may be on no device, no backward ops to derive, nothing left for inference), and for a machine that they do not
 /// allow (cut-through over a channel twice, no CPU for a goal that needs one).
 Job load_job(const std::string& network, const std::string& machine, const JobOptions& options);
-/// The same for a network that was read from `file`.
+/// The same for a network that was read from `file` and has got what the supplements say of it.
 Job load_job(const Path& file, NetworkFile network, const std::string& machine, JobOptions options);
 /// Throws PlacementError if some op may be on no device, GraphError if there is no training or inference graph, MachineError for options
 /// that do not suit the machine.

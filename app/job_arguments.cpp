@@ -12,8 +12,6 @@
 #include "app/unmeasured.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
-#include "core/io/op_times.hpp"
-#include "core/io/safetensors.hpp"
 #include "core/io/torchscript.hpp"
 
 namespace placewright {
@@ -21,9 +19,6 @@ namespace {
 
 /// Each keeps as many copies of the parameters beside them as stand before it here.
 constexpr std::array<const char*, 3> kOptimizers{"sgd", "momentum", "adam"};
-
-/// So many names stand in a message.
-constexpr std::size_t kNamed = 5;
 
 const std::vector<Row> kGroupings{
     {"  none", "An op with its backward and update, and what the file keeps together."},
@@ -42,66 +37,28 @@ Graph split_as_placed(Graph graph, const std::string& placement_file) {
     }
 }
 
-/// The model of the machine's GPUs, or of its CPUs where it has no others; empty if they differ.
-std::string only_model(const Machine& machine) {
-    const bool has_gpus = std::ranges::any_of(machine.devices(), [](const Device& device) { return device.kind != DeviceKind::cpu; });
-    std::string model;
-    for (const Device& device : machine.devices()) {
-        if (has_gpus && device.kind == DeviceKind::cpu) continue;
-        if (!model.empty() && device.model != model) return {};
-        model = device.model;
-    }
-    return model;
-}
-
-/// Times of a model that no device is would have no effect.
-void expect_model(const Machine& machine, const std::string& name, const std::string& model, const std::string& argument) {
-    std::vector<std::string> models;
-    for (const Device& device : machine.devices()) {
-        if (std::ranges::find(models, device.model) == models.end()) models.push_back(device.model);
-    }
-    if (std::ranges::find(models, model) == models.end())
-        throw UsageError("--times " + argument + ": no device of " + name + " is called \"" + model + "\"; there are " +
-                         usage::joined(models, ", "));
-}
-
-/// Why times that were taken on a CPU may not be those of the devices that they are credited to; empty if they are.
-std::string cpu_times_text(const OpTimes& times, const Machine& machine, const std::string& model) {
-    if (!times.only_cpu || model.empty()) return {};
-    const auto device = std::ranges::find(machine.devices(), model, &Device::model);
-    if (device == machine.devices().end() || device->kind == DeviceKind::cpu) return {};
-    const auto cpu = std::ranges::find(machine.devices(), DeviceKind::cpu, &Device::kind);
-    return "the trace has no kernels of GPUs: its times were taken on a CPU, but count for " + printable(model, 80) +
-           "; record on the GPU (ProfilerActivity.CUDA)" +
-           (cpu == machine.devices().end() ? "" : ", or give the times to a CPU (=" + printable(cpu->model, 80) + ')');
-}
-
-/// The graph with the times of a trace, "TRACE" or "TRACE=MODEL". `machine` may be empty.
-Graph timed(const Graph& graph, const std::string& argument, const std::string& machine) {
+/// "TRACE" or "TRACE=MODEL".
+Supplements::Times times_from(const std::string& argument) {
     const std::size_t equals = std::filesystem::exists(argument) ? std::string::npos : argument.rfind('=');
-    const std::string file = argument.substr(0, equals);
-    std::string model = equals == std::string::npos ? "" : argument.substr(equals + 1);
-    std::optional<Machine> devices;
-    if (!machine.empty()) devices = read_machine(find_machine_file(machine));
-    if (devices && !model.empty()) expect_model(*devices, machine, model, argument);
-    const TraceFile trace = read_trace(file);
-    OpTimes times = op_times(trace, graph, model);
-    if (times.by_op.empty() && times.without_model > 0) {
-        if (devices) model = only_model(*devices);
-        if (model.empty())
-            throw UsageError("--times " + argument + ": the trace does not say the model of its devices; give " + file + "=MODEL");
-        times = op_times(trace, graph, model);
+    return {argument.substr(0, equals), equals == std::string::npos ? "" : argument.substr(equals + 1)};
+}
+
+/// The graph with the times of a trace, which are told about. `machine` is called `name` and may be null.
+Graph timed_as_told(const Graph& graph, Supplements::Times times, const Machine* machine, const std::string& name) {
+    const std::string file = times.trace.string();
+    if (machine != nullptr && !times.model.empty()) {
+        const std::string unknown = unknown_model_text(*machine, name, times.model);
+        if (!unknown.empty()) throw UsageError("--times " + file + '=' + times.model + ": " + unknown);
     }
-    if (times.by_op.empty())
-        throw InputError(file, "",
-                         "no event has the name of an op of " + graph.name() + ", such as " +
-                             in_quotes(graph.op(static_cast<OpId>(graph.size() - 1)).name) +
-                             ", or of a module: record modules by name (torch.profiler.record_function), as placewright.benchmark does");
-    for (const std::string& line : trace.report()) std::cerr << printable(file + ": " + line, 8192) << '\n';
-    std::cerr << printable(file + ": " + times.report(graph), 8192) << '\n';
-    if (const std::string taken = devices ? cpu_times_text(times, *devices, model) : ""; !taken.empty())
-        std::cerr << printable(file + ": warning: " + taken, 8192) << '\n';
-    return with_times(graph, times);
+    try {
+        Supplied supplied = timed(graph, times, machine);
+        for (const std::string& line : supplied.report) std::cerr << printable(file + ": " + line, 8192) << '\n';
+        if (!supplied.cpu_model.empty()) supplied.warning += ", or give the times to a CPU (=" + supplied.cpu_model + ')';
+        if (!supplied.warning.empty()) std::cerr << printable(file + ": warning: " + supplied.warning, 8192) << '\n';
+        return std::move(supplied.graph);
+    } catch (const ModelNeeded& error) {
+        throw UsageError(std::string("--times ") + error.what() + "; give " + file + "=MODEL");
+    }
 }
 
 }  // namespace
@@ -288,10 +245,17 @@ GroupingOptions GroupingArguments::options() const {
     return options;
 }
 
+Supplements JobArguments::supplements() const {
+    Supplements supplements{parameters, {}};
+    for (const std::string& text : times) supplements.times.push_back(times_from(text));
+    return supplements;
+}
+
 JobOptions JobArguments::options() const {
     check();
     JobOptions options;
     options.reading = reading.options(batch);
+    options.supplements = supplements();
     options.problem.inference = inference;
     options.problem.cost.model = find_cost_model(times.empty() ? cost : "measured");
     if (compute_efficiency > 0) options.problem.cost.compute_efficiency = compute_efficiency;
@@ -313,20 +277,17 @@ JobOptions JobArguments::options() const {
 
 NetworkFile JobArguments::read() const {
     NetworkFile file = read_network(find_network_file(network), reading.options(batch));
-    if (!parameters.empty()) {
-        SizedGraph sized = with_parameter_sizes(file.graph, read_parameter_sizes(parameters));
-        const auto report = [&](const std::vector<std::string>& names, const std::string& what) {
-            if (names.empty()) return;
-            std::cerr << "placewright-cli: " << parameters << ": " << names.size() << ' ' << what << ": ";
-            for (std::size_t i = 0; i < std::min(names.size(), kNamed); ++i) std::cerr << (i > 0 ? ", " : "") << printable(names[i], 200);
-            std::cerr << (names.size() > kNamed ? ", ...\n" : "\n");
-        };
-        report(sized.unmatched, "tensors belong to no op");
-        report(sized.missing, "parameters of the network are not in it");
-        file.graph = std::move(sized.graph);
+    const Supplements beside = supplements();
+    if (!beside.parameters.empty()) {
+        Supplied supplied = sized(file.graph, beside.parameters);
+        for (const std::string& line : supplied.report) std::cerr << "placewright-cli: " << parameters << ": " << line << '\n';
+        file.graph = std::move(supplied.graph);
     }
     report_estimated(network, file);
-    for (const std::string& trace : times) file.graph = timed(file.graph, trace, file.machine ? "" : machine);
+    std::optional<Machine> devices = file.machine;
+    if (!devices && !machine.empty() && !beside.times.empty()) devices = read_machine(find_machine_file(machine));
+    for (const Supplements::Times& trace : beside.times)
+        file.graph = timed_as_told(file.graph, trace, devices ? &*devices : nullptr, file.machine ? devices->name() : machine);
     file.graph = shards.split(std::move(file.graph));
     return file;
 }

@@ -82,6 +82,8 @@ struct JobArguments {
     /// Throws UsageError for options that would do nothing together.
     void check() const;
 
+    /// What --parameters and --times say.
+    Supplements supplements() const;
     /// Throws UsageError.
     JobOptions options() const;
     /// The network as --parameters, --times and --shard make it; what the first leaves out and what traces gave is told on standard error.

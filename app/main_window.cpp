@@ -664,9 +664,11 @@ void MainWindow::editOptions() {
     if (dialog.exec() == QDialog::Accepted) m_optionsOf[algorithm->id] = dialog.values();
 }
 
-void MainWindow::editSimulation() {
+/// With a trace to take times from, if one is given.
+void MainWindow::editSimulation(const QString& trace) {
     auto* dialog = new SimulationDialog(m_document.get(), this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
+    if (!trace.isEmpty()) dialog->addTrace(trace);
     dialog->open();
 }
 
@@ -768,6 +770,13 @@ void MainWindow::openPath(const QString& path) {
 
 void MainWindow::openTrace(const QString& path) {
     auto* window = new TraceWindow(path, this);
+    window->setNetworkOpen(m_document->isOpen());
+    connect(m_document.get(), &Document::problemChanged, window, [this, window] { window->setNetworkOpen(m_document->isOpen()); });
+    connect(window, &TraceWindow::timesWanted, this, [this](const QString& file) {
+        raise();
+        activateWindow();
+        editSimulation(file);
+    });
     window->show();
 }
 
@@ -1267,8 +1276,7 @@ bool MainWindow::answerToOpen(const OpenQuestion& question, ReadOptions& options
     if (question.kind == OpenQuestion::Kind::extent) {
         constexpr int kUsual = 128, kLargest = 1'000'000'000;
         bool ok = false;
-        const int extent = QInputDialog::getInt(this, title, tr("The model leaves \"%1\" open. How large is it?").arg(question.extent),
-                                                kUsual, 1, kLargest, 1, &ok);
+        const int extent = QInputDialog::getInt(this, title, tr("%1 How large is it?").arg(question.reason), kUsual, 1, kLargest, 1, &ok);
         if (ok) options.dims[question.extent.toStdString()] = extent;
         return ok;
     }
@@ -1276,8 +1284,7 @@ bool MainWindow::answerToOpen(const OpenQuestion& question, ReadOptions& options
         QMessageBox box(QMessageBox::Question, title, tr("May the model run, once, on this computer's CPU?"),
                         QMessageBox::Yes | QMessageBox::No, this);
         box.setInformativeText(
-            tr("Some of its sizes are known only then. Say no if you do not know where the file comes from.\n\nThe model: %1.")
-                .arg(question.reason));
+            tr("Some of its sizes are known only then. Say no if you do not know where the file comes from.\n\n%1").arg(question.reason));
         box.setDefaultButton(QMessageBox::No);
         options.run = box.exec() == QMessageBox::Yes;
         return options.run;
@@ -1290,7 +1297,7 @@ bool MainWindow::answerToOpen(const OpenQuestion& question, ReadOptions& options
     QStringList shapes;
     for (const ExampleInput& input : proposed ? question.proposal : options.inputs) shapes << QString::fromStdString(to_text(input));
     QString answer = shapes.isEmpty() ? QSettings().value(lastInputs).toString() : shapes.join(QLatin1Char(' '));
-    QString prompt = tr("The model: %1.").arg(question.reason) + QStringLiteral("\n\n") + help;
+    QString prompt = question.reason + QStringLiteral("\n\n") + help;
     if (proposed) prompt += QStringLiteral("\n\n") + tr("Proposed is what its first layers take; other sizes may be meant.");
     while (true) {
         QInputDialog dialog(this);

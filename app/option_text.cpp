@@ -117,8 +117,13 @@ QStringList changedOptions(const JobOptions& options) {
         changes << batchesText(options.simulation);
     if (options.simulation.order != defaults.simulation.order) changes << orderTitle(options.simulation.order);
     if (problem.accumulate_gradients) changes << tr("accumulated gradients");
-    if (problem.cost.model != usual.cost.model)
+    const Supplements& beside = options.supplements;
+    if (!beside.times.empty())
+        changes << (beside.times.size() == 1 ? tr("times of %1").arg(QString::fromStdString(beside.times.front().trace.filename().string()))
+                                             : tr("times of %1 traces").arg(beside.times.size()));
+    else if (problem.cost.model != usual.cost.model)
         changes << tr("%1 times").arg(QString::fromUtf8(problem.cost.model->title.data(), std::ssize(problem.cost.model->title)));
+    if (!beside.parameters.empty()) changes << tr("sizes of %1").arg(QString::fromStdString(beside.parameters.filename().string()));
     if (problem.optimizer_states != usual.optimizer_states) changes << optimizerTitle(problem.optimizer_states);
     if (problem.recomputation != usual.recomputation) changes << recomputationTitle(problem.recomputation);
     if (problem.in_place) changes << tr("in place");

@@ -6,12 +6,15 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDialogButtonBox>
+#include <QFileDialog>
+#include <QFileInfo>
 #include <QFormLayout>
 #include <QGroupBox>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
 #include <QScrollArea>
+#include <QSettings>
 #include <QSpinBox>
 #include <QVBoxLayout>
 
@@ -80,13 +83,111 @@ int percent(const std::optional<double>& share) {
     return static_cast<int>(std::lround(share.value_or(0) * 100));
 }
 
+int entryOf(const CostModel* model) {
+    return static_cast<int>(model - cost_models().data());
+}
+
+/// The folder where files were opened last.
+QString lastFolder() {
+    return QSettings().value(QStringLiteral("folder")).toString();
+}
+
+void rememberFolder(const QString& file) {
+    QSettings().setValue(QStringLiteral("folder"), QFileInfo(file).absolutePath());
+}
+
 }  // namespace
+
+/// The name of a file, as far as there is room for it; the tooltip has its folder.
+class FileLabel : public QLabel {
+public:
+    explicit FileLabel(const QString& without = {}) : m_without(without) {
+        setTextFormat(Qt::PlainText);
+        setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+        setFile({});
+    }
+
+    const QString& file() const { return m_file; }
+    void setFile(const QString& file) {
+        m_file = file;
+        m_name = file.isEmpty() ? m_without : QFileInfo(file).fileName();
+        setToolTip(file);
+        setAccessibleName(m_name);
+        updateGeometry();
+        elide();
+    }
+
+    QSize sizeHint() const override { return {fontMetrics().horizontalAdvance(m_name) + 4, QLabel::sizeHint().height()}; }
+    QSize minimumSizeHint() const override { return {10 * fontMetrics().averageCharWidth(), QLabel::minimumSizeHint().height()}; }
+
+protected:
+    void resizeEvent(QResizeEvent* event) override {
+        QLabel::resizeEvent(event);
+        elide();
+    }
+
+private:
+    void elide() { setText(fontMetrics().elidedText(m_name, Qt::ElideMiddle, width())); }
+
+    QString m_without, m_file, m_name;
+};
+
+/// A trace, what it was measured on, and a way to leave it out.
+class TraceRow : public QWidget {
+public:
+    /// `machine` may be null.
+    TraceRow(const Supplements::Times& times, const Machine* machine) {
+        const QString file = QString::fromStdString(times.trace.string());
+        auto* name = new FileLabel;
+        name->setObjectName(QStringLiteral("traceFile"));
+        name->setFile(file);
+        auto* on = new QLabel(SimulationDialog::tr("measured on"));
+        m_model =
+            named(new QComboBox, "traceModel",
+                  SimulationDialog::tr("The devices that the times of this trace were taken on; ops on other devices take the roofline. "
+                                       "Choose it where the trace does not say."));
+        m_model->setAccessibleName(SimulationDialog::tr("Measured on, for %1").arg(QFileInfo(file).fileName()));
+        m_model->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+        m_model->setMinimumContentsLength(16);
+        m_model->addItem(SimulationDialog::tr("As the trace says"), QString());
+        if (machine != nullptr) {
+            for (const Device& device : machine->devices()) addModel(QString::fromStdString(device.model), {});
+        }
+        if (!times.model.empty()) addModel(QString::fromStdString(times.model), SimulationDialog::tr(" (not in this machine)"));
+        m_model->setCurrentIndex(m_model->findData(QString::fromStdString(times.model)));
+        m_remove = named(new QPushButton(SimulationDialog::tr("Remove")), "removeTrace",
+                         SimulationDialog::tr("Take no times from this trace; the file stays"));
+        m_remove->setAccessibleName(SimulationDialog::tr("Remove %1").arg(QFileInfo(file).fileName()));
+        m_remove->setAutoDefault(false);
+        m_file = name;
+        auto* row = new QHBoxLayout(this);
+        row->setContentsMargins(0, 0, 0, 0);
+        row->addWidget(name, 1);
+        row->addWidget(on);
+        row->addWidget(m_model);
+        row->addWidget(m_remove);
+    }
+
+    Supplements::Times times() const { return {m_file->file().toStdString(), m_model->currentData().toString().toStdString()}; }
+    QComboBox* model() const { return m_model; }
+    QPushButton* removeButton() const { return m_remove; }
+
+private:
+    void addModel(const QString& model, const QString& remark) {
+        if (m_model->findData(model) < 0) m_model->addItem(model + remark, model);
+    }
+
+    FileLabel* m_file = nullptr;
+    QComboBox* m_model = nullptr;
+    QPushButton* m_remove = nullptr;
+};
 
 SimulationDialog::SimulationDialog(Document* document, QWidget* parent) : QDialog(parent), m_document(document) {
     setWindowTitle(tr("Simulation"));
     setObjectName(QStringLiteral("simulationDialog"));
     auto* page = new QWidget;
-    auto* columns = new QHBoxLayout(page);
+    auto* rows = new QVBoxLayout(page);
+    auto* columns = new QHBoxLayout;
     auto* left = new QVBoxLayout;
     left->addWidget(makeStep());
     left->addWidget(makeBatches());
@@ -98,10 +199,14 @@ SimulationDialog::SimulationDialog(Document* document, QWidget* parent) : QDialo
     right->addStretch();
     columns->addLayout(left, 1);
     columns->addLayout(right, 1);
-    auto* area = new QScrollArea;
-    area->setWidget(page);
-    area->setWidgetResizable(true);
-    area->setFrameShape(QFrame::NoFrame);
+    m_files = makeFiles();
+    rows->addLayout(columns);
+    rows->addWidget(m_files);
+    rows->addStretch(1);
+    m_area = new QScrollArea;
+    m_area->setWidget(page);
+    m_area->setWidgetResizable(true);
+    m_area->setFrameShape(QFrame::NoFrame);
 
     m_preview = new QLabel;
     m_preview->setObjectName(QStringLiteral("optionsPreview"));
@@ -118,7 +223,7 @@ SimulationDialog::SimulationDialog(Document* document, QWidget* parent) : QDialo
     reset->setText(tr("&Reset to defaults"));
     reset->setToolTip(tr("Bring every option back to its default"));
     auto* layout = new QVBoxLayout(this);
-    layout->addWidget(area, 1);
+    layout->addWidget(m_area, 1);
     layout->addWidget(m_preview);
     layout->addWidget(buttons);
     connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
@@ -162,9 +267,10 @@ QWidget* SimulationDialog::makeStep() {
         named(new QComboBox, "costModel",
               m_document->job().own_machine
                   ? tr("How the time of an op is found. This network is a workload and brings measured times.")
-                  : tr("How the time of an op is found. Roofline suits most; Measured uses times in the network file where it has any."));
+                  : tr("How the time of an op is found. Roofline suits most; Measured uses times in the network file where it has any, and "
+                       "is what traces below are for."));
     for (const CostModel& model : cost_models()) {
-        addChoice(m_cost, &model - cost_models().data(), QString::fromUtf8(model.title.data(), std::ssize(model.title)),
+        addChoice(m_cost, entryOf(&model), QString::fromUtf8(model.title.data(), std::ssize(model.title)),
                   QString::fromUtf8(model.help.data(), std::ssize(model.help)));
     }
     addRow(form, tr("&Cost model"), m_cost);
@@ -304,12 +410,130 @@ QWidget* SimulationDialog::makeGroups() {
     return group;
 }
 
+QGroupBox* SimulationDialog::makeFiles() {
+    auto* group = new QGroupBox(tr("From other files"));
+    auto* form = new QFormLayout(group);
+    m_addTrace =
+        named(new QPushButton(tr("Add trace…")), "addTrace",
+              tr("A trace of a run of this network (PyTorch profiler, ONNX Runtime, Chrome): its ops take the times measured there."));
+    m_addTrace->setAutoDefault(false);
+    connect(m_addTrace, &QPushButton::clicked, this, &SimulationDialog::chooseTraces);
+    auto* traces = new QWidget;
+    m_traceRows = new QVBoxLayout(traces);
+    m_traceRows->setContentsMargins(0, 0, 0, 0);
+    m_traceRows->addWidget(m_addTrace, 0, Qt::AlignLeft);
+    auto* timesLabel = new QLabel(tr("Op time&s from"));
+    timesLabel->setBuddy(m_addTrace);
+    timesLabel->setToolTip(m_addTrace->toolTip());
+    form->addRow(timesLabel, traces);
+
+    m_parameters = new FileLabel(tr("The network file"));
+    m_parameters->setObjectName(QStringLiteral("parametersFile"));
+    auto* choose = named(new QPushButton(tr("C&hoose…")), "chooseParameters",
+                         tr("A file with the weights of this network (safetensors, or an index of several): its parameters have the sizes "
+                            "there, such as those of half precision."));
+    choose->setAutoDefault(false);
+    choose->setAccessibleName(tr("Choose a file with the sizes of parameters"));
+    m_clearParameters =
+        named(new QPushButton(tr("C&lear")), "clearParameters", tr("Go back to the sizes of parameters in the network file"));
+    m_clearParameters->setAutoDefault(false);
+    m_clearParameters->setAccessibleName(tr("Clear the file with the sizes of parameters"));
+    connect(choose, &QPushButton::clicked, this, &SimulationDialog::chooseParameters);
+    connect(m_clearParameters, &QPushButton::clicked, this, [this, choose] {
+        choose->setFocus();
+        setParameters({});
+    });
+    auto* parameters = new QHBoxLayout;
+    parameters->addWidget(m_parameters, 1);
+    parameters->addWidget(choose);
+    parameters->addWidget(m_clearParameters);
+    auto* sizesLabel = new QLabel(tr("Parameter sizes from"));
+    sizesLabel->setToolTip(choose->toolTip());
+    form->addRow(sizesLabel, parameters);
+
+    m_notes = new QLabel;
+    m_notes->setObjectName(QStringLiteral("fileNotes"));
+    m_notes->setAccessibleName(tr("What was found in these files"));
+    m_notes->setTextFormat(Qt::PlainText);
+    m_notes->setWordWrap(true);
+    m_notes->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_notes->hide();
+    form->addRow(m_notes);
+    return group;
+}
+
+void SimulationDialog::appendRow(const Supplements::Times& times) {
+    auto* row = new TraceRow(times, m_document->job().machine.get());
+    connect(row->model(), &QComboBox::currentIndexChanged, this, &SimulationDialog::change);
+    connect(row->removeButton(), &QPushButton::clicked, this, [this, row] {
+        m_addTrace->setFocus();
+        removeRow(row);
+    });
+    m_traceRows->insertWidget(static_cast<int>(m_traces.size()), row);
+    // The order of the keys is that on screen.
+    QWidget* before = m_traces.empty() ? static_cast<QWidget*>(m_mergeGroups) : m_traces.back()->removeButton();
+    setTabOrder(before, row->model());
+    setTabOrder(row->model(), row->removeButton());
+    setTabOrder(row->removeButton(), m_addTrace);
+    m_traces.push_back(row);
+}
+
+void SimulationDialog::removeRow(TraceRow* row) {
+    std::erase(m_traces, row);
+    m_traceRows->removeWidget(row);
+    row->hide();
+    row->deleteLater();
+    if (m_traces.empty()) m_cost->setCurrentIndex(m_costBefore);
+    change();
+}
+
+void SimulationDialog::addTrace(const QString& file) {
+    const Supplements::Times times{file.toStdString(), {}};
+    if (std::ranges::none_of(m_traces, [&](const TraceRow* row) { return row->times() == times; })) {
+        if (m_traces.empty()) m_costBefore = m_cost->currentIndex();
+        appendRow(times);
+        choose(m_cost, entryOf(find_cost_model("measured")));
+        change();
+    }
+    // Once there is room for the row.
+    QTimer::singleShot(0, this, [this] {
+        if (m_traces.empty()) return;
+        m_traces.back()->model()->setFocus();
+        m_area->ensureWidgetVisible(m_files);
+    });
+}
+
+void SimulationDialog::chooseTraces() {
+    const QStringList files =
+        QFileDialog::getOpenFileNames(this, tr("Add traces"), lastFolder(), tr("Traces (*.json *.json.gz);;All files (*)"));
+    if (files.isEmpty()) return;
+    rememberFolder(files.front());
+    for (const QString& file : files) addTrace(file);
+}
+
+void SimulationDialog::chooseParameters() {
+    const QString file = QFileDialog::getOpenFileName(this, tr("Choose the sizes of parameters"), lastFolder(),
+                                                      tr("Weights (*.safetensors *.json);;All files (*)"));
+    if (file.isEmpty()) return;
+    rememberFolder(file);
+    setParameters(file);
+}
+
+void SimulationDialog::setParameters(const QString& file) {
+    m_parameters->setFile(file);
+    change();
+}
+
 void SimulationDialog::show(const JobOptions& options) {
     m_filling = true;
     const ProblemOptions& problem = options.problem;
     choose(m_pass, problem.inference ? 1 : 0);
     m_batch->setValue(static_cast<int>(options.reading.batch.value_or(0)));
-    choose(m_cost, problem.cost.model - cost_models().data());
+    while (!m_traces.empty()) removeRow(m_traces.back());
+    choose(m_cost, entryOf(problem.cost.model));
+    for (const Supplements::Times& times : options.supplements.times) appendRow(times);
+    m_costBefore = m_traces.empty() ? m_cost->currentIndex() : entryOf(ProblemOptions().cost.model);
+    m_parameters->setFile(QString::fromStdString(options.supplements.parameters.string()));
     m_computeEfficiency->setValue(percent(problem.cost.compute_efficiency));
     m_channelEfficiency->setValue(percent(problem.cost.channel_efficiency));
     m_crossing->setCurrentIndex(0);
@@ -337,7 +561,9 @@ void SimulationDialog::enableControls() {
     const bool training = chosen<int>(m_pass) == 0, several = m_batches->value() > 1;
     const bool whole = chosen<MemoryModel>(m_memory) == MemoryModel::training;
     m_batch->setEnabled(m_document->isOpen() && m_document->job().batch_is_open);
-    m_cost->setEnabled(!m_document->job().own_machine);
+    m_cost->setEnabled(!m_document->job().own_machine && m_traces.empty());
+    m_files->setEnabled(m_document->isOpen());
+    m_clearParameters->setEnabled(!m_parameters->file().isEmpty());
     m_inFlight->setEnabled(several);
     m_accumulate->setEnabled(training && several);
     m_optimizer->setEnabled(training && whole);
@@ -355,7 +581,10 @@ JobOptions SimulationDialog::options() const {
     options.reading.batch.reset();
     if (m_batch->isEnabled() && m_batch->value() > 0) options.reading.batch = m_batch->value();
     problem.inference = chosen<int>(m_pass) == 1;
+    options.supplements.parameters = m_parameters->file().toStdString();
+    for (const TraceRow* row : m_traces) options.supplements.times.push_back(row->times());
     if (m_cost->isEnabled()) problem.cost.model = &cost_models()[chosen<std::size_t>(m_cost)];
+    if (!m_traces.empty()) problem.cost.model = find_cost_model("measured");
     problem.cost.compute_efficiency = share(m_computeEfficiency);
     problem.cost.channel_efficiency = share(m_channelEfficiency);
     if (m_crossing->currentIndex() > 0) problem.crossing = chosen<Crossing>(m_crossing);
@@ -394,6 +623,13 @@ void SimulationDialog::showPreview(const OptionsPreview& preview) {
     if (m_wait.isActive()) return;  // for options that have changed since
     const bool refused = !preview.outcome.has_value();
     m_ok->setEnabled(!refused);
+    QStringList notes;
+    for (const std::string& note : preview.notes) notes << QString::fromStdString(note);
+    m_notes->setText(notes.join(QLatin1Char('\n')));
+    m_notes->setVisible(!notes.isEmpty());
+    // Whoever has just chosen a file sees what it gave.
+    if (!notes.isEmpty() && m_files->isAncestorOf(focusWidget()))
+        QTimer::singleShot(0, this, [this] { m_area->ensureWidgetVisible(m_notes); });
     QPalette colors = palette();
     if (refused || !preview.assessment.score.fits) colors.setColor(QPalette::WindowText, warningColor(palette()));
     m_preview->setPalette(colors);

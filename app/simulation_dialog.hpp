@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <vector>
+
 #include <QDialog>
 #include <QTimer>
 
@@ -8,11 +10,17 @@
 
 class QCheckBox;
 class QComboBox;
+class QGroupBox;
 class QLabel;
 class QPushButton;
+class QScrollArea;
 class QSpinBox;
+class QVBoxLayout;
 
 namespace placewright {
+
+class FileLabel;
+class TraceRow;
 
 /// The options of the simulation. What they would make of the placement on screen is shown while they change; OK hands them to the
 /// document. Controls that mean nothing beside the others are disabled, and then count as left at their defaults.
@@ -22,6 +30,8 @@ public:
     explicit SimulationDialog(Document* document, QWidget* parent = nullptr);
 
     JobOptions options() const;
+    /// As if the person had chosen it: the cost model is Measured while there is any.
+    void addTrace(const QString& file);
     void accept() override;
     void done(int result) override;
 
@@ -32,6 +42,12 @@ private:
     QWidget* makeObjective();
     QWidget* makeMemory();
     QWidget* makeGroups();
+    QGroupBox* makeFiles();
+    void appendRow(const Supplements::Times& times);
+    void removeRow(TraceRow* row);
+    void chooseTraces();
+    void chooseParameters();
+    void setParameters(const QString& file);
     void show(const JobOptions& options);
     void enableControls();
     void change();
@@ -62,6 +78,15 @@ private:
     QComboBox* m_grouping = nullptr;
     QSpinBox* m_scopeDepth = nullptr;
     QSpinBox* m_mergeGroups = nullptr;
+    QScrollArea* m_area = nullptr;
+    QGroupBox* m_files = nullptr;
+    QVBoxLayout* m_traceRows = nullptr;
+    std::vector<TraceRow*> m_traces;
+    int m_costBefore = 0;  ///< the entry of the cost model to go back to without traces
+    QPushButton* m_addTrace = nullptr;
+    FileLabel* m_parameters = nullptr;
+    QPushButton* m_clearParameters = nullptr;
+    QLabel* m_notes = nullptr;
     QLabel* m_preview = nullptr;
     QPushButton* m_ok = nullptr;
 };

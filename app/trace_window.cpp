@@ -5,7 +5,9 @@
 #include <limits>
 
 #include <QFileInfo>
+#include <QHBoxLayout>
 #include <QLabel>
+#include <QPushButton>
 #include <QScreen>
 #include <QShortcut>
 #include <QVBoxLayout>
@@ -106,10 +108,18 @@ TraceWindow::TraceWindow(const QString& file, QWidget* parent) : QWidget(parent,
     m_report->setWordWrap(true);
     m_report->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     m_report->setContentsMargins(8, 6, 8, 2);
+    m_takeTimes = new QPushButton(tr("&Take op times from this trace…"));
+    m_takeTimes->setObjectName(QStringLiteral("takeTimes"));
+    connect(m_takeTimes, &QPushButton::clicked, this, [this, file] { Q_EMIT timesWanted(file); });
+    enableTimes();
+    auto* top = new QHBoxLayout;
+    top->setContentsMargins(0, 6, 8, 2);
+    top->addWidget(m_report, 1);
+    top->addWidget(m_takeTimes, 0, Qt::AlignTop);
     m_timeline = new TimelineView;
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
-    layout->addWidget(m_report);
+    layout->addLayout(top);
     layout->addWidget(m_timeline, 1);
     resize(QSize(1120, 640).boundedTo(screen()->availableSize() * 0.9));
     auto* close = new QShortcut(QKeySequence::Close, this);
@@ -128,12 +138,27 @@ TraceWindow::TraceWindow(const QString& file, QWidget* parent) : QWidget(parent,
             m_timeline->setData(read.timeline);
             m_timeline->setFocus();
             m_report->setText(read.report.join(QStringLiteral(" · ")));
+            m_isRead = true;
+            enableTimes();
         },
         [this](const QString& error) { m_report->setText(error); });
 }
 
 TraceWindow::~TraceWindow() {
     m_lane.cancel();
+}
+
+void TraceWindow::setNetworkOpen(bool open) {
+    m_networkOpen = open;
+    enableTimes();
+}
+
+void TraceWindow::enableTimes() {
+    m_takeTimes->setEnabled(m_isRead && m_networkOpen);
+    m_takeTimes->setToolTip(m_networkOpen
+                                ? tr("Simulate the network that is open with the times of its ops in this trace; what that gives is "
+                                     "shown before anything changes")
+                                : tr("Open the network that this is a trace of, to simulate it with these times"));
 }
 
 }  // namespace placewright

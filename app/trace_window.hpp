@@ -11,6 +11,7 @@
 #include "widgets/timeline_data.hpp"
 
 class QLabel;
+class QPushButton;
 
 namespace placewright {
 
@@ -29,10 +30,20 @@ public:
 
     bool isReading() const { return m_lane.busy(); }
     TimelineView* timelineView() const { return m_timeline; }
+    /// Whether there is a network that could take the times of its ops from the trace.
+    void setNetworkOpen(bool open);
+
+Q_SIGNALS:
+    /// The times of this trace shall be those of the network's ops.
+    void timesWanted(const QString& file);
 
 private:
+    void enableTimes();
+
     TimelineView* m_timeline = nullptr;
     QLabel* m_report = nullptr;
+    QPushButton* m_takeTimes = nullptr;
+    bool m_isRead = false, m_networkOpen = false;
 
     Background::Lane m_lane;
     Background m_background{1};  ///< last: its destructor waits for the work

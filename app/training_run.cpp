@@ -22,6 +22,7 @@ constexpr auto kInterval = std::chrono::milliseconds(100);
 /// networks of a family are placed in as many groups as its source has.
 JobOptions training_options(const TrainingRequest& request) {
     JobOptions options = request.options;
+    options.supplements = {};  // of the network that is open
     if (options.objective == Objective()) options.objective.rule = MemoryRule::placeto;
     if (request.family != nullptr && options.problem.grouping == GroupingOptions()) {
         options.problem.grouping.rule = GroupingRule::merge;

@@ -949,7 +949,9 @@ void TestCli::exportRepairs() {
     const QStringList job{"export", "alexnet", "--machine", "2x-v100-pcie", "--placement", placement, "--to", "device-map", "--out", map};
     const Result split = run(job);
     QCOMPARE(split.status, 3);
-    QVERIFY2(split.err.contains("features on ") && split.err.contains("(--repair)") && split.err.startsWith(placement.toUtf8()), split.err);
+    QVERIFY2(split.err.contains("features on ") && split.err.contains("; repaired (--repair), each goes where") &&
+                 !split.err.contains(") (") && split.err.startsWith(placement.toUtf8()),
+             split.err);
     QVERIFY(!QFile::exists(map));
     const Result repaired = run(job + QStringList{"--repair", "--json"});
     const QJsonObject object = json_of(repaired).object();
@@ -1452,6 +1454,14 @@ void TestCli::compareTables() {
     QCOMPARE(points[0], QByteArray("network,machine,algorithm,seed,evaluations,seconds,best_s,mean_s"));
     QVERIFY2(points[1].startsWith(begin + "single-device,1,1,"), points[1]);
     QCOMPARE(points[1].split(',').at(points[1].count(',') - 1).toDouble(), 0.006);
+
+    // Nothing is said of a goal that is not defined.
+    const Result undefined = run({"compare", "resnet50", "--inference", "--machine", "4x-v100-pcie", "--objective", "block-latency",
+                                  "--algorithms", "random", "--seeds", "1", "--evaluations", "1", "--csv", csv, "--curves", curves});
+    QCOMPARE(undefined.status, 4);
+    const QByteArrayList run_fields = lines_of(content_of(csv))[1].split(','), point_fields = lines_of(content_of(curves))[1].split(',');
+    QCOMPARE(run_fields.mid(4, 3), (QByteArrayList{"", "", "false"}));
+    QCOMPARE(point_fields.mid(6), (QByteArrayList{"", ""}));
 
     const Result refused = run(diamond("compare", {"--algorithms", "expert", "--csv", path("nowhere/runs.csv")}));
     QCOMPARE(refused.status, 3);

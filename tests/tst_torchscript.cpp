@@ -259,6 +259,13 @@ private Q_SLOTS:
         }
     }
 
+    void soManyInputsAreNoProposal() {
+        for (const std::size_t count : {8, 9}) {
+            const ScriptError error(ScriptError::Remedy::inputs, "", "is called with many", std::vector<ExampleInput>(count));
+            QCOMPARE(ScriptInputError(error, "file", "").proposal().size(), count == 8 ? count : 0);
+        }
+    }
+
     void inputsMustBeGiven() {
         const std::string none = error_of(model("bert"));
         QVERIFY2(none.find("is called with tokens, types") != std::string::npos && none.find("--input") != std::string::npos, none.c_str());

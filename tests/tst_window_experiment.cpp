@@ -64,6 +64,7 @@ private Q_SLOTS:
     void trainings();
     void searches();
     void manySeeds();
+    void undefinedScores();
     void faultyTables_data();
     void faultyTables();
 };
@@ -145,6 +146,17 @@ void TestWindowExperiment::manySeeds() {
     QCOMPARE(series[0].title, QStringLiteral("tabu · 4 (median of 7)"));
     QCOMPARE(series[0].points->back().best_s, 6.0);
     QCOMPARE(series[1].title, QStringLiteral("auto · 1"));
+}
+
+void TestWindowExperiment::undefinedScores() {
+    const Workplace workplace;
+    QDir().mkpath(workplace.file("x"));
+    workplace.write("x/some.md", "# Some");
+    workplace.write("x/curves.csv", "network,algorithm,seed,evaluations,seconds,best_s,mean_s\na,random,1,1,0.5,,\na,random,1,2,0.5,3,4\n");
+    const auto points = read_experiment(workplace.file("x").toStdString()).cases[0].series[0].points;
+    QCOMPARE(points->size(), std::size_t{2});
+    QVERIFY(!points->front().fits && points->back().fits);
+    QCOMPARE(points->back().best_s, 3.0);
 }
 
 void TestWindowExperiment::faultyTables_data() {

@@ -558,6 +558,38 @@ private Q_SLOTS:
         QCOMPARE(shown.deviceOf("fc2"), DeviceId{0});
         QCOMPARE(shown.document.undoStack()->undoText(), QStringLiteral("Open placement.json"));
     }
+
+    void anOpOfAPlacementMayBeCalledFormat() {
+        GraphBuilder builder("formats", 1, Training::none);
+        for (const char* name : {"format", "other"}) {
+            Op op;
+            op.name = name;
+            op.kind = "linear";
+            op.outputs = {make_tensor({1000})};
+            builder.add(op);
+        }
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("formats.json", builder.build()), m_machine));
+        DeviceId device = 1;
+        for (const char* content : {R"({"format": "/device:GPU:1", "other": "/device:GPU:0"})", R"({"other": 0, "format": 2})"}) {
+            QVERIFY(shown.dropFile(m_place->write("placement.json", QByteArray(content))));
+            QVERIFY(shown.waitUntilIdle());
+            QCOMPARE(shown.deviceOf("format"), device++);
+        }
+    }
+
+    void splitPointsSayWhyTheyAreNoPlacement() {
+        Shown shown;
+        const QString file =
+            m_place->write("split.json", QByteArray(R"({"split_spec": {"fc1": "BEGINNING"}, "devices": ["gpu:0", "gpu:1"]})"));
+        for (const bool open : {false, true}) {
+            if (open) QVERIFY(shown.open(m_trained, m_machine));
+            QVERIFY(shown.dropFile(file));
+            QVERIFY(shown.waitUntilIdle());
+            QVERIFY2(shown.message().contains("holds split points for a pipeline, from which no placement is read"),
+                     qPrintable(shown.message()));
+        }
+    }
 };
 
 QTEST_MAIN(TestWindowOptions)

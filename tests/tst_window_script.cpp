@@ -79,7 +79,8 @@ private Q_SLOTS:
         QCOMPARE(shown.document.networkFile(), model("resnet18"));
         QCOMPARE(shown.document.problem()->forward->batch(), 4);
         QCOMPARE(answers.asked.size(), 3);
-        QVERIFY2(answers.asked[0].contains("is called with x"), qPrintable(answers.asked[0]));
+        QVERIFY2(answers.asked[0].startsWith("The model is called with x, and a TorchScript file does not say how large that is.\n\n"),
+                 qPrintable(answers.asked[0]));
         for (const QString& question : std::as_const(answers.asked)) QVERIFY2(!question.contains("--"), qPrintable(question));
         // The first layer tells what it takes; what was answered is there to be changed.
         QCOMPARE(answers.proposed, (QStringList{"1x3x224x224", "1x3", "1y"}));
@@ -91,6 +92,17 @@ private Q_SLOTS:
         shown.document.setOptions(options);
         QVERIFY(shown.waitUntilIdle());
         QCOMPARE(shown.document.problem()->forward->batch(), 16);
+    }
+
+    void inputsThatTheModelRefusesAreAskedForAgain() {
+        Shown shown;
+        Answers answers({"1x4x64x64", ""});
+        shown.document.openFile(model("resnet18"));
+        QTRY_VERIFY_WITH_TIMEOUT(answers.done(), 30'000);
+        QVERIFY2(answers.asked[1].startsWith("Reading stops at aten::_convolution (") &&
+                     answers.asked[1].contains("): cannot be called with these inputs: "),
+                 qPrintable(answers.asked[1]));
+        QVERIFY(shown.waitUntilIdle());
     }
 
     void usualInputsAreProposed() {
@@ -117,7 +129,9 @@ private Q_SLOTS:
             shown.document.openFile(model("by_numbers"));
             QTRY_VERIFY_WITH_TIMEOUT(answers.done(), 30'000);
             QVERIFY(shown.waitUntilIdle());
-            QVERIFY2(answers.asked[1].contains("sizes depend on numbers"), qPrintable(answers.asked[1]));
+            QVERIFY2(answers.asked[1].contains("\n\nReading stops at aten::") &&
+                         answers.asked[1].endsWith(": its sizes depend on numbers, which are known only if the model runs."),
+                     qPrintable(answers.asked[1]));
             QVERIFY(shown.document.networkFile() != model("by_numbers"));
         }
         Answers answers({"3x2x4", "yes"});

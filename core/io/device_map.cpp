@@ -454,7 +454,7 @@ WrittenPlacement device_map(const PlacedNetwork& placed, DeviceMapForm form) {
     }
     if (!apart.empty()) {
         throw PlacementError("a device map cannot say that a module is on several devices: " + list(apart) +
-                             "; repaired, each goes where most of its parameters are" +
+                             "; repaired (--repair), each goes where most of its parameters are" +
                              (share ? std::string() : ". " + search_by_modules(*problem.graph, deepest)));
     }
     const Entries entries = entries_of(placed, modules, form);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/io/archive.hpp"
+#include "core/io/framework_devices.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
 #include "core/io/readers.hpp"
@@ -103,7 +104,8 @@ FileContent file_content(const Path& file) {
     if (outline.format == "placewright.machine" || (!outline.has_format && outline.has_comm_channels)) return FileContent::machine;
     if (outline.format == "placewright.placement") return FileContent::placement;
     if (!outline.has_format && outline.has_max_fpgas) return FileContent::workload;
-    if (!outline.has_format && outline.only_devices) return FileContent::placement;  // of Exprimo or TensorFlow, or a device map
+    // Of Exprimo or TensorFlow, or a device map; an op may be called "format" there.
+    if (outline.only_devices && (outline.format.empty() || TensorFlowDevice::from(outline.format))) return FileContent::placement;
     return FileContent::unknown;
 }
 

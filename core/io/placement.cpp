@@ -12,6 +12,7 @@
 #include "core/io/name_list.hpp"
 #include "core/io/option_json.hpp"
 #include "core/io/readers.hpp"
+#include "core/io/split_points.hpp"
 #include "core/io/trace_file.hpp"
 
 namespace placewright {
@@ -210,10 +211,7 @@ Placement read_placement(const Path& path, const Problem& problem, std::vector<s
     const Json json = file.parse();
     const JsonValue root(file, json);
     if (!is_flat(root)) return read_own(file, root, problem);
-    if (const auto split = root.find("split_spec"); split && split->json().is_object())
-        file.fail("",
-                  "holds split points for a pipeline, from which no placement is read: export it as a Placewright placement "
-                  "(--to placement)");
+    refuse_split_points(file, root);
     if (is_tensorflow(root)) return read_tensorflow(file, root, problem, notes);
     if (root.find("placement")) file.fail("", "has no \"format\", expected " + in_quotes(kFormat));
     const auto layers = root.find("layers");

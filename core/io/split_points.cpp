@@ -142,4 +142,12 @@ WrittenPlacement split_points(const PlacedNetwork& placed) {
     return {root.dump(2, ' ', false, Json::error_handler_t::replace) + '\n', {}};
 }
 
+void refuse_split_points(const JsonFile& file, const JsonValue& root) {
+    const auto split = root.find("split_spec");
+    if (split && split->json().is_object())
+        file.fail("",
+                  "holds split points for a pipeline, from which no placement is read: export it as a Placewright placement "
+                  "(--to placement)");
+}
+
 }  // namespace placewright

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "core/io/json.hpp"
 #include "core/io/placement_formats.hpp"
 
 namespace placewright {
@@ -13,5 +14,8 @@ namespace placewright {
 /// the first of its stage, or else where the outermost ends whose last op is the last of the stage before. Throws PlacementError with the
 /// list of jumps, back to a device or inside of a module, where this is not so.
 WrittenPlacement split_points(const PlacedNetwork& placed);
+
+/// Throws InputError, which says what to do instead, if `root` is what split_points() writes: no placement is read from it.
+void refuse_split_points(const JsonFile& file, const JsonValue& root);
 
 }  // namespace placewright

@@ -60,14 +60,17 @@ void check(const Archive& archive, bool run) {
     }
 }
 
+std::vector<ExampleInput> helpful_proposal(const ScriptError& error) {
+    constexpr std::size_t kMostInputs = 8;  // more are no example but a wall of text
+    return error.proposal().size() <= kMostInputs ? error.proposal() : std::vector<ExampleInput>();
+}
+
 /// How to help on the command line.
 std::string option_for(const ScriptError& error, const ReadOptions& options) {
     if (error.remedy() == ScriptError::Remedy::run) return "; if you trust the file, allow that (--run)";
     if (error.remedy() != ScriptError::Remedy::inputs || !options.inputs.empty()) return {};
-    constexpr std::size_t kMostInputs = 8;  // more are no example but a wall of text
     std::string proposal;
-    for (const ExampleInput& input : error.proposal().size() <= kMostInputs ? error.proposal() : std::vector<ExampleInput>())
-        proposal += " --input " + to_text(input);
+    for (const ExampleInput& input : helpful_proposal(error)) proposal += " --input " + to_text(input);
     return proposal.empty() ? ": give each its shape, as in --input 1x3x224x224 or, for whole numbers, --input 1x128:int64"
                             : ": give each its shape, as in" + proposal;
 }
@@ -103,8 +106,9 @@ Program program_of(ScriptedProgram script, const std::string& name) {
 ScriptInputError::ScriptInputError(const ScriptError& error, const std::string& file, const std::string& option)
     : InputError(file, printable(error.place(), 400), printable(error.what(), 600) + option),
       remedy_(error.remedy()),
-      reason_((error.place().empty() ? "" : printable(error.place(), 400) + ": ") + printable(error.what(), 600)),
-      proposal_(error.proposal()) {}
+      place_(printable(error.place(), 400)),
+      reason_(printable(error.what(), 600)),
+      proposal_(helpful_proposal(error)) {}
 
 NetworkFile read_torchscript(const Archive& archive, const ReadOptions& options) {
     const Path& file = archive.path();

@@ -13,13 +13,16 @@ public:
     /// what() has `option` behind the problem: how to say more on the command line.
     ScriptInputError(const ScriptError& error, const std::string& file, const std::string& option);
     ScriptError::Remedy remedy() const { return remedy_; }
-    /// What is wrong and where, without the file and what is said on the command line.
+    /// Where in the model; empty if it is the model as a whole.
+    const std::string& place() const { return place_; }
+    /// What is wrong there, without what is said on the command line; with an empty place it goes on behind "the model".
     const std::string& reason() const { return reason_; }
+    /// Empty where there would be so many that they are no help.
     const std::vector<ExampleInput>& proposal() const { return proposal_; }
 
 private:
     ScriptError::Remedy remedy_;
-    std::string reason_;
+    std::string place_, reason_;
     std::vector<ExampleInput> proposal_;
 };
 

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "app/supplements.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "core/io/json.hpp"
+#include "core/io/op_times.hpp"
+#include "core/io/safetensors.hpp"
+
+namespace placewright {
+namespace {
+
+/// The model of the machine's GPUs, or of its CPUs where it has no others; empty if they differ.
+std::string only_model(const Machine& machine) {
+    const bool has_gpus = std::ranges::any_of(machine.devices(), [](const Device& device) { return device.kind != DeviceKind::cpu; });
+    std::string model;
+    for (const Device& device : machine.devices()) {
+        if (has_gpus && device.kind == DeviceKind::cpu) continue;
+        if (!model.empty() && device.model != model) return {};
+        model = device.model;
+    }
+    return model;
+}
+
+/// Why times that were taken on a CPU may not be those of the devices that they are credited to; empty if they are.
+std::string cpu_times_text(const OpTimes& times, const Machine& machine, const std::string& model) {
+    if (!times.only_cpu || model.empty()) return {};
+    const auto device = std::ranges::find(machine.devices(), model, &Device::model);
+    if (device == machine.devices().end() || device->kind == DeviceKind::cpu) return {};
+    return "the trace has no kernels of GPUs: its times were taken on a CPU, but count for " + printable(model, 80) +
+           "; record on the GPU (ProfilerActivity.CUDA)";
+}
+
+}  // namespace
+
+Supplied sized(const Graph& graph, const Path& file) {
+    constexpr std::size_t kNamed = 5;
+    SizedGraph sized = with_parameter_sizes(graph, read_parameter_sizes(file));
+    Supplied supplied{std::move(sized.graph), {}};
+    const auto report = [&](const std::vector<std::string>& names, const std::string& what) {
+        if (names.empty()) return;
+        std::string text = std::to_string(names.size()) + ' ' + what + ": ";
+        for (std::size_t i = 0; i < std::min(names.size(), kNamed); ++i) text += (i > 0 ? ", " : "") + printable(names[i], 200);
+        supplied.report.push_back(text + (names.size() > kNamed ? ", ..." : ""));
+    };
+    report(sized.unmatched, "tensors belong to no op");
+    report(sized.missing, "parameters of the network are not in it");
+    return supplied;
+}
+
+Supplied timed(const Graph& graph, Supplements::Times& times, const Machine* machine, std::stop_token stop) {
+    const TraceFile trace = read_trace(times.trace, std::move(stop));
+    OpTimes found = op_times(trace, graph, times.model);
+    if (found.by_op.empty() && found.without_model > 0) {
+        std::string model = machine != nullptr ? only_model(*machine) : std::string();
+        if (model.empty()) throw ModelNeeded(times.trace);
+        found = op_times(trace, graph, model);
+        times.model = std::move(model);
+    }
+    if (found.by_op.empty())
+        throw InputError(times.trace.string(), "",
+                         "no event has the name of an op of " + graph.name() + ", such as " +
+                             in_quotes(graph.op(static_cast<OpId>(graph.size() - 1)).name) +
+                             ", or of a module: record modules by name (torch.profiler.record_function), as placewright.benchmark does");
+    Supplied supplied{with_times(graph, found), trace.report()};
+    supplied.report.push_back(found.report(graph));
+    if (machine == nullptr) return supplied;
+    supplied.warning = cpu_times_text(found, *machine, times.model);
+    const auto cpu = std::ranges::find(machine->devices(), DeviceKind::cpu, &Device::kind);
+    if (!supplied.warning.empty() && cpu != machine->devices().end()) supplied.cpu_model = printable(cpu->model, 80);
+    return supplied;
+}
+
+std::string unknown_model_text(const Machine& machine, const std::string& name, const std::string& model) {
+    std::string models;
+    std::set<std::string> seen;
+    for (const Device& device : machine.devices()) {
+        if (device.model == model) return {};
+        if (seen.insert(device.model).second) models += (models.empty() ? "" : ", ") + device.model;
+    }
+    return "no device of " + name + " is called \"" + model + "\"; there are " + models;
+}
+
+std::vector<std::string> supplement(NetworkFile& network, Supplements& supplements, const Machine& machine, std::stop_token stop) {
+    std::vector<std::string> notes;
+    const auto take = [&](const Path& file, Supplied supplied) {
+        network.graph = std::move(supplied.graph);
+        std::string note;
+        for (const std::string& line : supplied.report) note += (note.empty() ? "" : "; ") + line;
+        if (!note.empty()) notes.push_back(file.filename().string() + ": " + note);
+    };
+    if (!supplements.parameters.empty()) take(supplements.parameters, sized(network.graph, supplements.parameters));
+    for (Supplements::Times& times : supplements.times) {
+        Supplied supplied = timed(network.graph, times, &machine, stop);
+        if (!supplied.warning.empty()) {
+            if (!supplied.cpu_model.empty()) supplied.warning += ", or give the times to a CPU (" + supplied.cpu_model + ')';
+            supplied.report.push_back("warning: " + supplied.warning);
+        }
+        if (const std::string unknown = times.model.empty() ? "" : unknown_model_text(machine, machine.name(), times.model);
+            !unknown.empty())
+            supplied.report.push_back("warning: the times have no effect: " + unknown);
+        take(times.trace, std::move(supplied));
+    }
+    return notes;
+}
+
+}  // namespace placewright
