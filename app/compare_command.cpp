@@ -147,7 +147,8 @@ void print_case(const ComparedCase& compared) {
         std::cout << "no search was finished\n";
         return;
     }
-    std::cout << "best known " << format_seconds(*compared.best_known_s) << ", one device "
+    const bool defined = *compared.best_known_s < kUndefinedScore.seconds;
+    std::cout << "best known " << (defined ? format_seconds(*compared.best_known_s) : "not defined") << ", one device "
               << (compared.one_device_s ? format_seconds(*compared.one_device_s) : "does not fit the memory") << ", "
               << (std::isfinite(compared.bound->value_s)
                       ? "bound " + format_seconds(compared.bound->value_s) + " (" + compared.bound->name + ')'

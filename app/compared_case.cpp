@@ -96,11 +96,16 @@ std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared
     const Standing& best = *std::ranges::min_element(all, {}, [](const Standing& standing) { return standing.score_s.mean; });
     for (const Standing& standing : all) {
         const auto faster = speedup(compared, standing);
-        const std::size_t misfits = standing.runs.size() - standing.fitting;
-        rows.push_back({compared.contestants[standing.contestant].algorithm->id, format_seconds(standing.score_s.mean),
-                        standing.score_s.half_width_95 ? format_seconds(*standing.score_s.half_width_95) : "-",
-                        format_seconds(standing.best_s),
-                        near_text(standing) + (misfits > 0 ? "; " + std::to_string(misfits) + " do not fit" : ""),
+        const auto undefined = static_cast<std::size_t>(
+            std::ranges::count_if(standing.runs, [](const ComparedRun* run) { return run->progress.best == kUndefinedScore; }));
+        const std::size_t misfits = standing.runs.size() - standing.fitting - undefined;
+        std::string notes = near_text(standing);
+        if (misfits > 0) notes += "; " + std::to_string(misfits) + (misfits == 1 ? " does not fit" : " do not fit");
+        if (undefined > 0) notes += "; " + std::to_string(undefined) + " not defined";
+        rows.push_back({compared.contestants[standing.contestant].algorithm->id,
+                        undefined == 0 ? format_seconds(standing.score_s.mean) : "-",
+                        undefined == 0 && standing.score_s.half_width_95 ? format_seconds(*standing.score_s.half_width_95) : "-",
+                        undefined < standing.runs.size() ? format_seconds(standing.best_s) : "-", notes,
                         faster ? printf_text("%.2f", *faster) : "-", against_best(standing, best)});
         if (!compared.bound) continue;
         const auto above = gap(compared, standing);

@@ -1462,6 +1462,7 @@ void TestCli::compareTables() {
     const QByteArrayList run_fields = lines_of(content_of(csv))[1].split(','), point_fields = lines_of(content_of(curves))[1].split(',');
     QCOMPARE(run_fields.mid(4, 3), (QByteArrayList{"", "", "false"}));
     QCOMPARE(point_fields.mid(6), (QByteArrayList{"", ""}));
+    QVERIFY2(undefined.out.contains("not defined") && !undefined.out.contains("000000"), undefined.out);
 
     const Result refused = run(diamond("compare", {"--algorithms", "expert", "--csv", path("nowhere/runs.csv")}));
     QCOMPARE(refused.status, 3);
