@@ -55,13 +55,15 @@ int print_bounds(const BoundArguments& arguments) {
     const Job job = arguments.job.load();
     const Goal& goal = *job.goal;
     std::vector<Bound> bounds = quick_bounds(*job.problem, goal, job.simulation);
+    for (Bound& bound : bounds) bound = bound_of(job, std::move(bound));
     if (arguments.seconds > 0 && std::isfinite(bounds.front().value_s)) {
         constexpr double kForIncumbent = 0.2;
         BoundEffort effort;
         effort.incumbent_s = quick_incumbent_s(job, kForIncumbent * arguments.seconds, interrupt.token());
         effort.seconds = (1 - kForIncumbent) * arguments.seconds;
         effort.stop = interrupt.token();
-        prove_bounds(*job.problem, goal, job.simulation, effort, [&](Bound bound) {
+        prove_bounds(*job.problem, goal, job.simulation, effort, [&](Bound found) {
+            Bound bound = bound_of(job, std::move(found));
             const auto same = std::ranges::find(bounds, bound.name, &Bound::name);
             if (same == bounds.end()) {
                 bounds.push_back(std::move(bound));
@@ -82,6 +84,7 @@ int print_bounds(const BoundArguments& arguments) {
         return status;
     }
     std::cout << "no placement of " << job.problem->graph->name() << " on " << job.problem->machine->name();
+    if (const std::string groups = groups_text(job); !groups.empty()) std::cout << ',' << groups << ',';
     if (!std::isfinite(tightest_s)) {
         std::cout << " fits the memory";
     } else if (goal.is_step_time()) {

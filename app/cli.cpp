@@ -216,8 +216,10 @@ void print_found(const Job& job, const Found& found) {
               << "best " << (job.goal->is_step_time() ? "" : std::string(job.goal->title) + ' ') << format_seconds(best.step_time_s);
     // Bounds hold for what fits, and a device that cannot hold everything is nothing to compare with.
     if (best.fits && found.bound.value_s > 0) {
-        std::cout << ", at most " << format_count(whole_percent(best.step_time_s / found.bound.value_s - 1)) << " % above optimal (bound "
-                  << format_seconds(found.bound.value_s) << " by " << found.bound.name << ')';
+        const std::string groups = groups_text(job);
+        std::cout << ", at most " << format_count(whole_percent(best.step_time_s / found.bound.value_s - 1)) << " % above "
+                  << (groups.empty() ? "optimal" : "the best" + groups) << " (bound " << format_seconds(found.bound.value_s) << " by "
+                  << found.bound.name << ')';
     }
     if (job.goal->is_step_time() && best.fits && job.single_device_fits && best.step_time_s > 0) {
         std::array<char, 32> speedup{};
@@ -355,6 +357,7 @@ int optimize(const JobArguments& arguments, OptimizeArguments search) {
     SearchResult result = run_search(*optimizer, *evaluator, search.budget, interrupt.token(), report, std::chrono::milliseconds(100));
     if (search.refinement > 0 && result.end != SearchEnd::cancelled && result.progress.best_placement) {
         const std::shared_ptr<const Problem> grouped = std::exchange(job.problem, finest);
+        job.grouping = {};
         const Placement start = regrouped(*result.progress.best_placement, *grouped, *job.problem);
         const auto allow_cpu = options.find("allow_cpu");
         result = refine(std::move(result), job.problem, start, *evaluator_of(job, search.threads), {search.refinement}, search.seed,
@@ -380,6 +383,7 @@ int optimize(const JobArguments& arguments, OptimizeArguments search) {
     // What an algorithm has proven holds for its groups alone.
     if (search.refinement == 0 && result.progress.lower_bound_s > bound.value_s)
         bound = {algorithm.id, result.progress.lower_bound_s, "proven by the search itself"};
+    bound = bound_of(job, std::move(bound));
     const Outcome outcome = Simulator(job.problem, job.simulation).run(*result.progress.best_placement);
     std::optional<Evaluation> evaluation;
     if (result.progress.best != kUndefinedScore) evaluation = evaluate(job, *result.progress.best_placement, arguments, {});

@@ -141,25 +141,24 @@ Json case_json(const ComparedCase& compared) {
             {"bound", {{"name", compared.bound->name}, {"proof", compared.bound->proof}}}};
 }
 
+bool nothing_fits(const ComparedCase& compared) {
+    const auto& runs = compared.runs;
+    return !runs.empty() && std::ranges::none_of(runs, [](const ComparedRun& run) { return run.progress.best.fits; });
+}
+
 void print_case(const ComparedCase& compared) {
     std::cout << compared.title << '\n';
     if (!compared.best_known_s) {
         std::cout << "no search was finished\n";
         return;
     }
-    const bool defined = *compared.best_known_s < kUndefinedScore.seconds;
-    std::cout << "best known " << (defined ? format_seconds(*compared.best_known_s) : "not defined") << ", one device "
-              << (compared.one_device_s ? format_seconds(*compared.one_device_s) : "does not fit the memory") << ", "
+    std::cout << (nothing_fits(compared) ? "nothing found that fits" : "best known " + format_seconds(*compared.best_known_s))
+              << ", one device " << (compared.one_device_s ? format_seconds(*compared.one_device_s) : "does not fit the memory") << ", "
               << (std::isfinite(compared.bound->value_s)
                       ? "bound " + format_seconds(compared.bound->value_s) + " (" + compared.bound->name + ')'
                       : "no placement fits: " + printable(compared.bound->proof, 8192))
               << "\n\n"
               << table(standing_alignment(compared), standing_rows(compared));
-}
-
-bool nothing_fits(const ComparedCase& compared) {
-    const auto& runs = compared.runs;
-    return !runs.empty() && std::ranges::none_of(runs, [](const ComparedRun& run) { return run.progress.best.fits; });
 }
 
 }  // namespace

@@ -204,7 +204,7 @@ QWidget* CompareWindow::makeResults() {
         {tr("Algorithm"), tr("Mean"), tr("± 95 %"), tr("Best"), tr("Within 5 % of the best"), tr("Speed-up"), tr("p"), tr("Above bound")});
     const std::array<QString, ColumnCount> help{
         tr("Networks and machines, and the algorithms on them"),
-        tr("Mean of what is made small over the seeds; with a penalty where one of the placements does not fit the memory"),
+        tr("Mean of what is made small over the seeds, where all of the placements fit the memory"),
         tr("Half of Student's 95 % interval of the mean"),
         tr("Lowest of all seeds"),
         tr("Searches that came within 5 % of the best of all, and when half of them had"),
@@ -442,11 +442,6 @@ void CompareWindow::showRows() {
                 if (column != Name && column != Near) row->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
             }
             row->setText(Name, text(item.compared.contestants[all[i].contestant].algorithm->title));
-            if (all[i].fitting == 0) {
-                // What the rule for memory adds is no time.
-                for (const int column : {Mean, Best}) row->setText(column, tr("does not fit"));
-                row->setText(Interval, QStringLiteral("–"));
-            }
             row->setToolTip(Near, row->text(Near));
             row->setData(Name, kCaseRole, static_cast<qulonglong>(of));
             row->setData(Name, kContestantRole, static_cast<qulonglong>(all[i].contestant));

@@ -99,14 +99,20 @@ std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared
         const auto undefined = static_cast<std::size_t>(
             std::ranges::count_if(standing.runs, [](const ComparedRun* run) { return run->progress.best == kUndefinedScore; }));
         const std::size_t misfits = standing.runs.size() - standing.fitting - undefined;
-        std::string notes = near_text(standing);
-        if (misfits > 0) notes += "; " + std::to_string(misfits) + (misfits == 1 ? " does not fit" : " do not fit");
-        if (undefined > 0) notes += "; " + std::to_string(undefined) + " not defined";
+        const std::size_t runs = standing.runs.size();
+        // A mean with a penalty is no time, nor is it near to one.
+        const std::string none = undefined == runs ? "not defined" : "does not fit";
+        std::string notes = standing.fitting > 0 ? near_text(standing) : "";
+        const auto note = [&](const std::string& text) { notes += (notes.empty() ? "" : "; ") + text; };
+        if (misfits > 0) note(std::to_string(misfits) + (misfits == 1 ? " does not fit" : " do not fit"));
+        if (undefined > 0) note(std::to_string(undefined) + " not defined");
         rows.push_back({compared.contestants[standing.contestant].algorithm->id,
-                        undefined == 0 ? format_seconds(standing.score_s.mean) : "-",
-                        undefined == 0 && standing.score_s.half_width_95 ? format_seconds(*standing.score_s.half_width_95) : "-",
-                        undefined < standing.runs.size() ? format_seconds(standing.best_s) : "-", notes,
-                        faster ? printf_text("%.2f", *faster) : "-", against_best(standing, best)});
+                        standing.fitting == 0     ? none
+                        : standing.fitting < runs ? "-"
+                                                  : format_seconds(standing.score_s.mean),
+                        standing.fitting == runs && standing.score_s.half_width_95 ? format_seconds(*standing.score_s.half_width_95) : "-",
+                        standing.fitting == 0 ? none : format_seconds(standing.best_s), notes, faster ? printf_text("%.2f", *faster) : "-",
+                        standing.fitting > 0 ? against_best(standing, best) : "-"});
         if (!compared.bound) continue;
         const auto above = gap(compared, standing);
         rows.back().push_back(above ? printf_text("%.0f %%", whole_percent(*above)) : "-");

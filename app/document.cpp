@@ -687,8 +687,8 @@ void Document::prove() {
         m_proofLane,
         [this, job = job(), known_s](std::stop_token stop) {
             give_way();
-            prove_bounds(*job.problem, *job.goal, job.simulation, {kProofSeconds, stop, known_s}, [this, stop](Bound bound) {
-                const auto tell = [this, stop, bound = std::move(bound)] {
+            prove_bounds(*job.problem, *job.goal, job.simulation, {kProofSeconds, stop, known_s}, [this, stop, &job](Bound found) {
+                const auto tell = [this, stop, bound = bound_of(job, std::move(found))] {
                     if (!stop.stop_requested()) tighten(bound);
                 };
                 QMetaObject::invokeMethod(this, tell, Qt::QueuedConnection);

@@ -115,15 +115,27 @@ std::vector<std::pair<std::string, std::string>> scoring_conditions(const Job& j
 
 PlacementFile::Prediction prediction(const Job& job, const Outcome& outcome, double lower_bound_s) {
     PlacementFile::Prediction prediction{outcome.step_time_s, {}, {}, outcome.fits};
-    if (std::isfinite(lower_bound_s) && lower_bound_s > 0) prediction.lower_bound_s = lower_bound_s;
+    if (std::isfinite(lower_bound_s) && lower_bound_s > 0 && job.grouping.rule == GroupingRule::none)
+        prediction.lower_bound_s = lower_bound_s;
     for (std::size_t i = 0; i < outcome.peak_bytes.size(); ++i) {
         prediction.peak_bytes[job.problem->machine->devices()[i].name] = outcome.peak_bytes[i];
     }
     return prediction;
 }
 
+std::string groups_text(const Job& job) {
+    if (job.grouping.rule == GroupingRule::none) return {};
+    const auto groups = job.problem->groups;
+    return groups == 1 ? " of all ops in one group" : " of these " + std::to_string(groups) + " groups";
+}
+
+Bound bound_of(const Job& job, Bound bound) {
+    if (const std::string groups = groups_text(job); !groups.empty()) bound.proof += "; for placements" + groups;
+    return bound;
+}
+
 Bound tightest_bound(const Job& job) {
-    return quick_bounds(*job.problem, *job.goal, job.simulation).front();
+    return bound_of(job, quick_bounds(*job.problem, *job.goal, job.simulation).front());
 }
 
 }  // namespace placewright

@@ -83,10 +83,15 @@ std::vector<Placement> starting_placements(const Job& job);
 /// What scores depend on beside the problem, as names with values.
 std::vector<std::pair<std::string, std::string>> scoring_conditions(const Job& job);
 
-/// What a placement file says of a simulated placement; a lower bound that is not finite and positive is left out.
+/// What a placement file says of a simulated placement; a lower bound that is not finite and positive, or holds for groups alone, is left
+/// out.
 PlacementFile::Prediction prediction(const Job& job, const Outcome& outcome, double lower_bound_s);
 
-/// The tightest of quick_bounds() on what the goal makes of a placement.
+/// " of these 12 groups" where the job moves ops together, which is what its bounds hold for; empty where every op may go by itself.
+std::string groups_text(const Job& job);
+/// A bound of the job's problem, in whose proof it says of which groups.
+Bound bound_of(const Job& job, Bound bound);
+/// The tightest of quick_bounds() on what the goal makes of a placement, as bound_of().
 Bound tightest_bound(const Job& job);
 
 }  // namespace placewright

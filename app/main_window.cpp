@@ -1125,7 +1125,13 @@ void MainWindow::showBound() {
         // It says nothing of placements that do not fit.
         if (score.fits) {
             const double percent = whole_percent(score.step_time_s / bound->value_s - 1);
-            status += percent > 0 ? tr(" (at most %1 % above optimal)").arg(percent, 0, 'f', 0) : tr(" (optimal)");
+            const bool grouped = m_document->job().grouping.rule != GroupingRule::none;
+            if (percent > 0) {
+                status += (grouped ? tr(" (at most %1 % above the best of these groups)") : tr(" (at most %1 % above optimal)"))
+                              .arg(percent, 0, 'f', 0);
+            } else {
+                status += grouped ? tr(" (optimal for these groups)") : tr(" (optimal)");
+            }
         }
         m_boundStatus->setText(status);
     }

@@ -306,9 +306,9 @@ private Q_SLOTS:
         QCOMPARE(rows.size(), 2U);
         for (const QTreeWidgetItem* row : rows) {
             QCOMPARE(row->text(1), QString("does not fit"));
-            QCOMPARE(row->text(2), QString("–"));
+            QCOMPARE(row->text(2), QString("-"));
             QCOMPARE(row->text(3), QString("does not fit"));
-            QVERIFY2(row->text(4).endsWith("2 do not fit"), qPrintable(row->text(4)));
+            QCOMPARE(row->text(4), QString("2 do not fit"));
         }
     }
 
