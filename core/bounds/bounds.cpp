@@ -35,8 +35,8 @@ Bound average_bound(double value_s) {
 
 Bound cut_bound(double value_s) {
     return {"min-cut", value_s,
-            "the same when no accelerator has a group whose best neighbourhood, with the transfers across its border, takes longer (a "
-            "minimum cut for each group)"};
+            "work shared between the devices at best when no accelerator has a group whose best neighbourhood, with the transfers across "
+            "its border, takes longer (linear programme, a minimum cut for each group)"};
 }
 
 Bound packing_bound(double value_s) {
