@@ -151,7 +151,7 @@ int codesign_machine(const CodesignArguments& arguments) {
     } else {
         std::cout << task.graph->name() << " on machines of \"" << task.catalogue.name << "\" for at most "
                   << price_text(task.budget, task.catalogue) << ": " << result.designs
-                  << (result.all ? " machines tried, which are all\n\n" : " machines tried\n\n");
+                  << (result.designs == 1 ? " machine tried" : " machines tried") << (result.all ? ", which is all there are\n\n" : "\n\n");
         std::vector<Row> rows{{"price", "step time", "bound", "machine"}};
         for (const DesignPoint& point : result.front)
             rows.push_back({price_text(point.price, task.catalogue), format_seconds(point.score.step_time_s),
@@ -161,7 +161,9 @@ int codesign_machine(const CodesignArguments& arguments) {
     if (!arguments.out.empty()) {
         const auto files = write_designs(result, arguments);
         if (!arguments.job.json)
-            std::cout << "\n" << files.size() << " machines with their placements written to " << arguments.out << '\n';
+            std::cout << "\n"
+                      << files.size() << (files.size() == 1 ? " machine with its placement" : " machines with their placements")
+                      << " written to " << arguments.out << '\n';
     }
     if (result.cancelled) return kCancelled;
     if (!result.front.empty()) return kDone;

@@ -265,6 +265,38 @@ private Q_SLOTS:
         QVERIFY(result.designs < 60 && !result.front.empty());
     }
 
+    void few_designs_begin_with_the_cheapest() {
+        CodesignTask task = small_task(1000);
+        task.designs = 3;
+        const CodesignResult result = codesign(task);
+        QCOMPARE(result.designs, std::uint64_t{3});
+        QCOMPARE(result.front.front().price, 1.0);  // the host alone
+        QVERIFY(std::ranges::all_of(result.front, [](const DesignPoint& point) { return point.price <= 33; }));
+    }
+
+    void machines_without_a_named_device_are_left_out() {
+        const auto only_on = [](CodesignTask& task, const char* device) {
+            GraphBuilder builder("named", task.graph->batch(), Training::implicit);
+            for (Op op : task.graph->ops()) {
+                if (op.name == task.graph->op(1).name) op.devices = {device};
+                builder.add(std::move(op));
+            }
+            task.graph = std::make_shared<const Graph>(builder.build());
+        };
+        for (const std::uint64_t designs : {1000, 20}) {
+            CodesignTask task = small_task(1000);
+            task.designs = designs;
+            only_on(task, "gpu:1");
+            const CodesignResult result = codesign(task);
+            QVERIFY(!result.front.empty());
+            for (const DesignPoint& point : result.front) QVERIFY(point.design.accelerators.size() >= 2);
+        }
+        // Where no machine has it that is an error, which says so.
+        CodesignTask task = small_task(1000);
+        only_on(task, "tpu:0");
+        QVERIFY_EXCEPTION_THROWN(codesign(task), PlacementError);
+    }
+
     void impossible_tasks_are_refused() {
         QVERIFY_EXCEPTION_THROWN(codesign(small_task(0.5)), std::invalid_argument);
         CodesignTask task = small_task(100);

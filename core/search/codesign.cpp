@@ -54,6 +54,8 @@ public:
                 place(generation);
             }
         }
+        // A machine that lacks a device which the network names is none for it, like one that is too small; but there should be another.
+        if (!any_allowed_ && !refusal_.empty()) throw PlacementError(refusal_);
         result_.cancelled = stop_.stop_requested();
         result_.all = result_.all && !result_.cancelled;
         return std::move(result_);
@@ -104,7 +106,23 @@ private:
         return true;
     }
 
-    /// New machines: at first those of one kind of accelerator, then changes of what is on the front.
+    /// The cheapest host alone and with each accelerator, by price: where the front begins, however few designs are tried.
+    std::vector<Design> cheapest() const {
+        const auto least = [](const auto& parts) {
+            const auto price = [](const auto& part) { return part.price; };
+            return static_cast<std::size_t>(std::ranges::min_element(parts, {}, price) - parts.begin());
+        };
+        const Design host{least(catalogue_.hosts), least(catalogue_.host_links), 0, {}};
+        std::vector<Design> designs{host};
+        for (std::size_t kind = 0; kind < catalogue_.accelerators.size(); ++kind) {
+            designs.push_back(host);
+            designs.back().accelerators = {kind};
+        }
+        std::ranges::stable_sort(designs, {}, [&](const Design& design) { return price_of(simplified(design), catalogue_); });
+        return designs;
+    }
+
+    /// New machines: at first the cheapest, then changes of what is on the front.
     std::vector<Candidate> breed(std::size_t count) {
         std::vector<Candidate> generation;
         const auto add = [&](const Design& design, const DesignPoint* parent) {
@@ -112,13 +130,7 @@ private:
             if (affordable(simple) && tried_.insert(simple).second) generation.push_back({simple, parent});
         };
         if (tried_.empty()) {
-            for (std::size_t kind = 0; kind < catalogue_.accelerators.size(); ++kind) {
-                Design design{random_.index(catalogue_.hosts.size()),
-                              random_.index(catalogue_.host_links.size()),
-                              random_.index(catalogue_.fabrics.size()),
-                              {kind}};
-                add(design, nullptr);
-            }
+            for (const Design& design : cheapest()) add(design, nullptr);
         }
         for (int tries = 0; tries < kTries && generation.size() < count; ++tries) {
             const DesignPoint* parent = result_.front.empty() ? nullptr : &result_.front[random_.index(result_.front.size())];
@@ -170,9 +182,23 @@ private:
 
     void place(const std::vector<Candidate>& generation) {
         std::vector<std::optional<DesignPoint>> points(generation.size());
+        std::vector<std::string> refusals(generation.size());
         tbb::task_arena(static_cast<int>(usable_threads(task_.threads))).execute([&] {
-            tbb::parallel_for(std::size_t{0}, generation.size(), [&](std::size_t i) { points[i] = placed(generation[i]); });
+            tbb::parallel_for(std::size_t{0}, generation.size(), [&](std::size_t i) {
+                try {
+                    points[i] = placed(generation[i]);
+                } catch (const PlacementError& error) {
+                    refusals[i] = error.what();
+                }
+            });
         });
+        for (const std::string& refusal : refusals) {
+            if (refusal.empty()) {
+                any_allowed_ = true;
+            } else if (refusal_.empty()) {
+                refusal_ = refusal;
+            }
+        }
         // The parents are on the front: it changes only when all are placed.
         for (auto& point : points) {
             if (point) enter(*std::move(point));
@@ -231,6 +257,8 @@ private:
     const CodesignCallback& report_;
     Random random_;
     std::set<Design> tried_;
+    bool any_allowed_ = false;  ///< whether some machine has a device for each op
+    std::string refusal_;       ///< why the first that has not
     CodesignResult result_;
 };
 
