@@ -117,6 +117,7 @@ void print_evaluation(const Job& job, const Evaluation& evaluation) {
 }
 
 int simulate(const JobArguments& arguments, const std::string& placement_file, const std::string& trace_file, bool explained) {
+    arguments.refuse_input("--trace", trace_file, placement_file);
     const Job job = arguments.load(placement_file);
     std::vector<std::string> notes;
     const Placement placement = placement_file.empty() ? job.single_device : read_placement(placement_file, *job.problem, &notes);
@@ -305,6 +306,7 @@ int optimize(const JobArguments& arguments, OptimizeArguments search) {
     if (launched) ranks.emplace(interrupt.source());
     OptionValues options = parse_settings(chosen_algorithm(search.algorithm), search.settings);
     if (!search.out.empty()) expect_writable(search.out);
+    arguments.refuse_input("--out", search.out);
     Job job = arguments.load();
     const std::vector<Placement> starts = go_on(search, options, job);
     const AlgorithmInfo& algorithm = *find_algorithm(search.algorithm);

@@ -35,6 +35,7 @@ int export_placement(const ExportArguments& arguments) {
     const PlacementFormat& format = *find_placement_format(arguments.format);
     if (arguments.repair && format.repair == nullptr)
         throw UsageError("--repair: the format " + arguments.format + " takes placements as they are");
+    arguments.job.refuse_input("--out", arguments.out, arguments.placement);
     const Job job = arguments.job.load(arguments.placement);
     std::vector<std::string> notes;
     PlacedNetwork placed{job.problem, job.single_device, job.simulation, {}, find_network_file(arguments.job.network)};

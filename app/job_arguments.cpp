@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <filesystem>
 #include <iostream>
 #include <limits>
 #include <optional>
@@ -290,6 +291,19 @@ NetworkFile JobArguments::read() const {
         file.graph = timed_as_told(file.graph, trace, devices ? &*devices : nullptr, file.machine ? devices->name() : machine);
     file.graph = shards.split(std::move(file.graph));
     return file;
+}
+
+void JobArguments::refuse_input(const std::string& option, const std::string& out, const std::string& placement_file) const {
+    std::vector<std::string> inputs{network, machine, parameters, placement_file};
+    for (const std::string& trace : times) {
+        inputs.push_back(trace);
+        inputs.push_back(trace.substr(0, trace.rfind('=')));
+    }
+    for (const std::string& input : inputs) {
+        std::error_code none_there;
+        if (!input.empty() && !out.empty() && std::filesystem::equivalent(input, out, none_there))
+            throw UsageError(option + ' ' + out + ": is read as well and would be lost; give another name");
+    }
 }
 
 Job JobArguments::load(const std::string& placement_file) const {

@@ -245,6 +245,7 @@ private Q_SLOTS:
     void compareGoals();
     void codesignLeavesNoOldDesigns();
     void compareTables();
+    void whatIsReadIsNotWritten();
     void compareNothingFits();
     void compareInterrupted();
     void experiment();
@@ -1482,6 +1483,22 @@ void TestCli::compareTables() {
     QCOMPARE(mistyped.status, 3);
     QCOMPARE(mistyped.out, QByteArray());
     QVERIFY2(mistyped.err.startsWith("nothing: there is no such file"), mistyped.err);
+}
+
+void TestCli::whatIsReadIsNotWritten() {
+    const QString network = path("kept.json"), machine = path("kept_machine.json");
+    QVERIFY(QFile::copy(path("diamond.json"), network) && QFile::copy(path("pair.json"), machine));
+    const QByteArray before = content_of(network), machine_before = content_of(machine);
+    const QStringList job{network, "--machine", machine};
+    for (const auto& [command, option, file] :
+         {std::tuple{QStringList{"simulate"}, QString("--trace"), network}, {QStringList{"optimize"}, QString("--out"), machine},
+          {QStringList{"export", "--to", "placement"}, QString("--out"), path("./kept.json")}}) {
+        const Result refused = run(command.mid(0, 1) + job + command.mid(1) + QStringList{option, file});
+        QCOMPARE(refused.status, 2);
+        QVERIFY2(refused.err.contains("is read as well and would be lost; give another name"), refused.err);
+    }
+    QCOMPARE(content_of(network), before);
+    QCOMPARE(content_of(machine), machine_before);
 }
 
 void TestCli::compareNothingFits() {

@@ -298,6 +298,30 @@ private Q_SLOTS:
         QVERIFY(!only_cpu(on_cpu + ',' + event("user_annotation", "fc", 20, -1) + ',' + event("cuda_runtime", "launch", 21, 3, 2) + ',' +
                           event("kernel", "gemm", 40, 3)));
         QVERIFY(!only_cpu(event("cpu_op", "other", 0, -1)));  // nothing was measured
+        // PyTorch 1 has no categories there.
+        QVERIFY(only_cpu(R"({"name": "fc", "ph": "X", "ts": 5, "dur": 7, "tid": 1, "pid": "CPU functions", "args": {}})"));
+        QVERIFY(!only_cpu(R"({"name": "fc", "ph": "X", "ts": 5, "dur": 7, "tid": 1, "pid": "CUDA functions", "args": {}})"));
+    }
+
+    void anOuterModuleIsNotItsLastOp() {
+        // A residual block: the addition is the only op of the block itself, but what the block takes is also that of the module in it.
+        GraphBuilder builder("block", 1, Training::implicit);
+        std::vector<std::string> last;
+        for (const auto& [name, kind, scope] : {std::array{"x", "input", ""}, std::array{"block/conv1", "conv2d", "block/conv1"},
+                                                std::array{"block/add", "add", "block"}}) {
+            Op op;
+            op.name = name;
+            op.kind = kind;
+            op.scope = scope;
+            op.flops = 1e6;
+            op.outputs = {make_tensor({100})};
+            builder.add(std::move(op), last);
+            last = {name};
+        }
+        const TraceFile trace = read_trace(written("[" + span("block", 0, 100) + ',' + span("block.conv1", 10, 80) + ']'));
+        const OpTimes times = op_times(trace, builder.build(), "CPU");
+        QCOMPARE(times.by_op.size(), 1U);
+        QCOMPARE(*times.by_op.at("block/conv1").at("CPU").forward_s, 80e-6);
     }
 
     void whatRunsTwiceInAStepIsAddedUp() {

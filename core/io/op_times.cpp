@@ -35,8 +35,14 @@ public:
             const auto [known, is_new] = scopes.try_emplace(dotted(op.scope), id);
             if (!is_new) known->second = kInvalidOp;
         }
+        // What an outer module takes is also that of the modules in it.
+        std::set<std::string_view> outer;
         for (const auto& [scope, id] : scopes) {
-            if (id != kInvalidOp) ops_.try_emplace(scope, id);
+            for (std::size_t dot = scope.rfind('.'); dot != std::string::npos && dot > 0; dot = scope.rfind('.', dot - 1))
+                outer.insert(std::string_view(scope).substr(0, dot));
+        }
+        for (const auto& [scope, id] : scopes) {
+            if (id != kInvalidOp && !outer.contains(scope)) ops_.try_emplace(scope, id);
         }
     }
 
@@ -104,10 +110,12 @@ private:
         const auto kind = category(event);
         return kind == "kernel" || kind == "gpu_memcpy" || kind == "gpu_memset";
     }
-    /// What Kineto calls the events of threads (pytorch/kineto, libkineto/include/ActivityType.h).
+    /// What Kineto calls the events of threads (pytorch/kineto, libkineto/include/ActivityType.h), and PyTorch 1 the process that they are
+    /// of (EventList.export_chrome_trace in torch/autograd/profiler_util.py).
     bool runs_on_cpu(const TraceEvent& event) const {
         const auto kind = category(event);
-        return kind == "cpu_op" || kind == "user_annotation" || kind == "python_function";
+        return trace_.lanes[event.lane].process == "CPU functions" || kind == "cpu_op" || kind == "user_annotation" ||
+               kind == "python_function";
     }
     /// Transfers are named after the op whose output they carry, annotations of a GPU's stream after those of the thread.
     bool is_left_out(const TraceEvent& event) const {
