@@ -237,7 +237,8 @@ void TestPolicyFile::refuses_data() {
     row("longer", m_content + 'x', "is longer than its tensors");
     row("endless header", QByteArray(8, '\xff') + "{}", "is not a policy, or is cut off");
     row("no JSON", QByteArray("\x04\0\0\0\0\0\0\0{xx}", 12), "line 1, column 2: syntax error");
-    row("no metadata", QByteArray("\x02\0\0\0\0\0\0\0{}", 10), "__metadata__");
+    row("no metadata", QByteArray("\x02\0\0\0\0\0\0\0{}", 10),
+        "__metadata__: is not a policy: expected \"format\"");
     row("another format", changed([](Parts& parts) { parts.header["__metadata__"]["format"] = "pt"; }),
         "is not a policy: expected \"format\"");
     row("another version", changed([](Parts& parts) { parts.header["__metadata__"]["version"] = "2"; }),

@@ -115,6 +115,7 @@ private Q_SLOTS:
         QVERIFY(fault({{"weight_map", {{"a", "/etc/passwd"}}}}).contains("expected the name of a file in the same folder"));
         QVERIFY(fault({{"weight_map", {{"a", ""}}}}).contains("expected the name of a file in the same folder"));
         QVERIFY(fault({{"weight_map", {{"a", 3}}}}).contains("weight_map.a is 3, expected a string"));
+        QVERIFY(fault({{"format", "placewright.graph"}, {"version", 1}}).contains("is no index of safetensors"));
         QVERIFY(fault({{"weight_map", {{"c", "model-2.safetensors"}}}}).contains("has no tensor \"c\""));
         QVERIFY(fault({{"weight_map", {{"a", "model-3.safetensors"}}}}).contains("model-3.safetensors: there is no such file"));
     }

@@ -74,7 +74,7 @@ public:
     explicit TensorFile(const Path& file) : file_(file, "a policy") {}
 
     const Path& path() const { return file_.path(); }
-    JsonValue metadata() const { return file_.metadata(); }
+    std::optional<JsonValue> metadata() const { return file_.metadata(); }
     [[noreturn]] void fail(const std::string& where, const std::string& problem) const { file_.fail(where, problem); }
 
     /// `expected`: extents, of which a negative one may be any.
@@ -132,7 +132,7 @@ Json json_of(const TrainingRecord& record) {
 class MetadataPart {
 public:
     MetadataPart(const TensorFile& file, const std::string& name)
-        : file_(file.path(), file.metadata().at(name).text()), json_(file_.parse()), place_("__metadata__: " + name) {}
+        : file_(file.path(), file.metadata().value().at(name).text()), json_(file_.parse()), place_("__metadata__: " + name) {}
     JsonValue value() const { return JsonValue(file_, json_).placed_at(place_); }
 
 private:
@@ -331,9 +331,13 @@ void write_policy(const TrainingRecord& record, const TrainingState& state, cons
 
 PolicyFile read_policy(const Path& file) {
     TensorFile tensors(file);
-    const JsonValue metadata = tensors.metadata();
-    if (metadata.text_or("format", "") != kFormat)
-        tensors.fail("__metadata__", "is not a policy: expected \"format\" " + in_quotes(kFormat) + ", which train writes");
+    const std::optional<JsonValue> own = tensors.metadata();
+    if (!own || own->text_or("format", "") != kFormat)
+        tensors.fail("__metadata__",
+                     "is not a policy: expected \"format\" " + in_quotes(kFormat) +
+                         ", which train writes. Weights of a network give the sizes of its parameters: --parameters, or Run ▸ "
+                         "Simulation… in the window");
+    const JsonValue& metadata = *own;
     if (const std::string version = metadata.at("version").text(); version != std::to_string(kVersion))
         tensors.fail("__metadata__", "version is " + in_quotes(version) + ", expected \"" + std::to_string(kVersion) +
                                          "\"; use the version of Placewright that wrote it, or train again");

@@ -124,6 +124,8 @@ std::map<std::string, std::int64_t> read_index(const Path& path) {
     const JsonFile file(path);
     const Json json = file.parse();
     const JsonValue root(file, json);
+    if (root.find("format"))
+        file.fail("", "is no index of safetensors: it has a \"format\", and no \"weight_map\" or names of files by tensor");
     const JsonValue map = root.find("weight_map").value_or(root);
     std::map<std::string, std::map<std::string, std::int64_t>> shards;
     std::map<std::string, std::int64_t> sizes;

@@ -31,8 +31,12 @@ public:
 
     const Path& path() const { return path_; }
     const std::map<std::string, Entry>& entries() const { return entries_; }
-    /// What the file says of itself, texts by name. Throws InputError if it says nothing.
-    JsonValue metadata() const { return root().at("__metadata__").placed_at("__metadata__"); }
+    /// What the file says of itself, texts by name. Nothing if it says nothing.
+    std::optional<JsonValue> metadata() const {
+        const std::optional<JsonValue> own = root().find("__metadata__");
+        if (!own) return {};
+        return own->placed_at("__metadata__");
+    }
 
     /// The bytes of a tensor.
     void read(const Entry& entry, std::span<std::byte> bytes);
