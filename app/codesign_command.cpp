@@ -22,6 +22,11 @@ std::string price_text(double price, const Catalogue& catalogue) {
     return catalogue.currency.empty() ? text.data() : text.data() + (' ' + catalogue.currency);
 }
 
+/// "1 machine", "2 machines".
+std::string machines_text(std::uint64_t count) {
+    return std::to_string(count) + (count == 1 ? " machine" : " machines");
+}
+
 CodesignTask task_of(const CodesignArguments& arguments) {
     CodesignTask task = arguments.task;
     task.algorithm = &chosen_algorithm(arguments.algorithm);
@@ -108,8 +113,7 @@ int codesign_machine(const CodesignArguments& arguments) {
     CodesignCallback report;
     if (terminal) {
         report = [&](const CodesignResult& now) {
-            std::fprintf(stderr, "\r\x1b[K%llu machines tried, %zu on the front", static_cast<unsigned long long>(now.designs),
-                         now.front.size());
+            std::fprintf(stderr, "\r\x1b[K%s tried, %zu on the front", machines_text(now.designs).c_str(), now.front.size());
         };
     }
     const CodesignResult result = [&] {
@@ -150,8 +154,11 @@ int codesign_machine(const CodesignArguments& arguments) {
                {"front", std::move(front)}});
     } else {
         std::cout << task.graph->name() << " on machines of \"" << task.catalogue.name << "\" for at most "
-                  << price_text(task.budget, task.catalogue) << ": " << result.designs
-                  << (result.designs == 1 ? " machine tried" : " machines tried") << (result.all ? ", which is all there are\n\n" : "\n\n");
+                  << price_text(task.budget, task.catalogue) << ": " << machines_text(result.designs) << " tried"
+                  << (!result.all           ? ""
+                      : result.designs == 1 ? ", which is all"
+                                            : ", which are all")
+                  << "\n\n";
         std::vector<Row> rows{{"price", "step time", "bound", "machine"}};
         for (const DesignPoint& point : result.front)
             rows.push_back({price_text(point.price, task.catalogue), format_seconds(point.score.step_time_s),
@@ -162,7 +169,7 @@ int codesign_machine(const CodesignArguments& arguments) {
         const auto files = write_designs(result, arguments);
         if (!arguments.job.json)
             std::cout << "\n"
-                      << files.size() << (files.size() == 1 ? " machine with its placement" : " machines with their placements")
+                      << machines_text(files.size()) << (files.size() == 1 ? " with its placement" : " with their placements")
                       << " written to " << arguments.out << '\n';
     }
     if (result.cancelled) return kCancelled;

@@ -244,6 +244,7 @@ private Q_SLOTS:
     void compareText();
     void compareGoals();
     void codesignLeavesNoOldDesigns();
+    void codesignCountsMachines();
     void compareTables();
     void whatIsReadIsNotWritten();
     void compareNothingFits();
@@ -1435,6 +1436,18 @@ void TestCli::codesignLeavesNoOldDesigns() {
         const QString machine = folder + "/design-" + QString::number(i + 1) + ".machine.json";
         QCOMPARE(object_of({"bound", "alexnet", "--machine", machine})["lower_bound_s"].toDouble(), bound_s);
     }
+}
+
+void TestCli::codesignCountsMachines() {
+    const auto told = [&](const char* budget, const char* designs) {
+        const Result result = run({"codesign", "alexnet", "--catalogue", "workstation-2021", "--budget", budget, "--designs", designs,
+                                   "--evaluations", "5", "--out", path("counted")});
+        return result.status == 0 ? result.out : result.err;
+    };
+    const auto one = told("8000", "1"), whole = told("2500", "1"), two = told("8000", "2");
+    QVERIFY2(one.contains(" USD: 1 machine tried\n") && one.contains("\n1 machine with its placement written to "), one);
+    QVERIFY2(whole.contains(" USD: 1 machine tried, which is all\n"), whole);
+    QVERIFY2(two.contains(" USD: 2 machines tried\n") && two.contains("\n2 machines with their placements written to "), two);
 }
 
 void TestCli::compareTables() {

@@ -2,6 +2,7 @@
 #include "core/search/codesign.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -40,24 +41,23 @@ public:
     CodesignResult run() {
         const auto all = enumerate(task_.designs);
         if (all && all->empty()) throw std::invalid_argument("the budget buys no machine");
-        if (all) {
-            result_.all = true;
-            for (std::size_t begin = 0; begin < all->size() && !stop_.stop_requested(); begin += kGeneration) {
-                std::vector<Candidate> generation;
-                for (std::size_t i = begin; i < std::min(all->size(), begin + kGeneration); ++i) generation.push_back({(*all)[i], nullptr});
-                place(generation);
-            }
-        } else {
-            while (!stop_.stop_requested() && result_.designs < task_.designs) {
-                const std::vector<Candidate> generation = breed(std::min<std::uint64_t>(kGeneration, task_.designs - result_.designs));
-                if (generation.empty()) break;
-                place(generation);
-            }
+        const std::vector<Design> first = all ? *all : cheapest();
+        tried_.insert(first.begin(), first.end());
+        for (std::size_t begin = 0; begin < first.size() && !stop_.stop_requested(); begin += kGeneration) {
+            std::vector<Candidate> generation;
+            for (std::size_t i = begin; i < std::min(first.size(), begin + kGeneration); ++i) generation.push_back({first[i], nullptr});
+            place(generation);
         }
-        // A machine that lacks a device which the network names is none for it, like one that is too small; but there should be another.
-        if (!any_allowed_ && !refusal_.empty()) throw PlacementError(refusal_);
+        while (!all && !stop_.stop_requested() && result_.designs < task_.designs) {
+            // The cheapest are a part of the first generation.
+            const std::uint64_t room = kGeneration - result_.designs % kGeneration;
+            const std::vector<Candidate> generation = breed(std::min(room, task_.designs - result_.designs));
+            if (generation.empty()) break;
+            place(generation);
+        }
         result_.cancelled = stop_.stop_requested();
-        result_.all = result_.all && !result_.cancelled;
+        result_.all = all && !result_.cancelled;
+        if (impossible_ == result_.designs && why_impossible_ && !result_.cancelled) std::rethrow_exception(why_impossible_);
         return std::move(result_);
     }
 
@@ -106,37 +106,39 @@ private:
         return true;
     }
 
-    /// The cheapest host alone and with each accelerator, by price: where the front begins, however few designs are tried.
+    /// What an evolution starts from: the cheapest host alone, then with one accelerator, by ascending price. No more than may be tried.
     std::vector<Design> cheapest() const {
-        const auto least = [](const auto& parts) {
-            const auto price = [](const auto& part) { return part.price; };
-            return static_cast<std::size_t>(std::ranges::min_element(parts, {}, price) - parts.begin());
+        const auto position_of_cheapest = [](const auto& parts) {
+            return static_cast<std::size_t>(std::ranges::min_element(parts, {}, [](const auto& part) { return part.price; }) -
+                                            parts.begin());
         };
-        const Design host{least(catalogue_.hosts), least(catalogue_.host_links), 0, {}};
-        std::vector<Design> designs{host};
+        const Design alone{position_of_cheapest(catalogue_.hosts), position_of_cheapest(catalogue_.host_links), 0, {}};
+        std::vector<Design> designs{simplified(alone)};
         for (std::size_t kind = 0; kind < catalogue_.accelerators.size(); ++kind) {
-            designs.push_back(host);
-            designs.back().accelerators = {kind};
+            Design design = alone;
+            design.accelerators = {kind};
+            design = simplified(std::move(design));
+            if (affordable(design)) designs.push_back(std::move(design));
         }
-        std::ranges::stable_sort(designs, {}, [&](const Design& design) { return price_of(simplified(design), catalogue_); });
+        std::ranges::stable_sort(designs, {}, [&](const Design& design) { return price_of(design, catalogue_); });
+        if (designs.size() > task_.designs) designs.resize(task_.designs);
         return designs;
     }
 
-    /// New machines: at first the cheapest, then changes of what is on the front.
+    /// New machines: changes of what is on the front; random ones in the first generation, while the front is empty and where changes find
+    /// nothing new.
     std::vector<Candidate> breed(std::size_t count) {
         std::vector<Candidate> generation;
         const auto add = [&](const Design& design, const DesignPoint* parent) {
             const Design simple = simplified(design);
             if (affordable(simple) && tried_.insert(simple).second) generation.push_back({simple, parent});
         };
-        if (tried_.empty()) {
-            for (const Design& design : cheapest()) add(design, nullptr);
-        }
         for (int tries = 0; tries < kTries && generation.size() < count; ++tries) {
-            const DesignPoint* parent = result_.front.empty() ? nullptr : &result_.front[random_.index(result_.front.size())];
-            add(parent != nullptr ? changed(parent->design) : drawn(), parent);
+            // What is left at the end may be too many changes away from the front.
+            const bool draws = result_.designs < kGeneration || result_.front.empty() || tries >= kTries / 2;
+            const DesignPoint* parent = draws ? nullptr : &result_.front[random_.index(result_.front.size())];
+            add(draws ? drawn() : changed(parent->design), parent);
         }
-        if (generation.size() > count) generation.resize(count);
         return generation;
     }
 
@@ -182,22 +184,26 @@ private:
 
     void place(const std::vector<Candidate>& generation) {
         std::vector<std::optional<DesignPoint>> points(generation.size());
-        std::vector<std::string> refusals(generation.size());
+        std::vector<std::exception_ptr> impossible(generation.size());
         tbb::task_arena(static_cast<int>(usable_threads(task_.threads))).execute([&] {
             tbb::parallel_for(std::size_t{0}, generation.size(), [&](std::size_t i) {
+                if (stop_.stop_requested()) return;
+                DesignPoint point{generation[i].design, price_of(generation[i].design, catalogue_), {}, nullptr, nullptr, {}};
+                point.machine = std::make_shared<const Machine>(build_machine(point.design, catalogue_));
                 try {
-                    points[i] = placed(generation[i]);
-                } catch (const PlacementError& error) {
-                    refusals[i] = error.what();
+                    point.problem = make_problem(task_.graph, point.machine, task_.problem);
+                } catch (const PlacementError&) {
+                    // It lacks a device that some op has to run on, say. Others may have it.
+                    impossible[i] = std::current_exception();
+                    return;
                 }
+                points[i] = placed(std::move(point), generation[i].parent);
             });
         });
-        for (const std::string& refusal : refusals) {
-            if (refusal.empty()) {
-                any_allowed_ = true;
-            } else if (refusal_.empty()) {
-                refusal_ = refusal;
-            }
+        for (const std::exception_ptr& why : impossible) {
+            if (!why) continue;
+            ++impossible_;
+            if (!why_impossible_) why_impossible_ = why;
         }
         // The parents are on the front: it changes only when all are placed.
         for (auto& point : points) {
@@ -207,15 +213,13 @@ private:
         if (report_) report_(result_);
     }
 
-    std::optional<DesignPoint> placed(const Candidate& candidate) const {
-        if (stop_.stop_requested()) return {};
-        DesignPoint point{candidate.design, price_of(candidate.design, catalogue_), {}, nullptr, nullptr, {}};
-        point.machine = std::make_shared<const Machine>(build_machine(candidate.design, catalogue_));
-        point.problem = make_problem(task_.graph, point.machine, task_.problem);
+    /// The point with its network placed, starting from the placement of `parent` too if there is one; nothing when stopped.
+    std::optional<DesignPoint> placed(DesignPoint point, const DesignPoint* parent) const {
         const Problem& problem = *point.problem;
         SearchContext context{point.problem, task_.seed, {single_device_placement(problem)}, task_.evaluations, nullptr, task_.simulation};
-        if (candidate.parent != nullptr) {
-            Placement carried = candidate.parent->placement;
+        if (parent != nullptr) {
+            // Which ops may move together depends on the devices that are there.
+            Placement carried = regrouped(parent->placement, *parent->problem, problem);
             for (GroupId group = 0; group < problem.groups; ++group) {
                 // A device that is gone leaves its ops to the others.
                 carried[group] = static_cast<DeviceId>(carried[group] % problem.devices);
@@ -257,8 +261,8 @@ private:
     const CodesignCallback& report_;
     Random random_;
     std::set<Design> tried_;
-    bool any_allowed_ = false;  ///< whether some machine has a device for each op
-    std::string refusal_;       ///< why the first that has not
+    std::uint64_t impossible_ = 0;       ///< machines tried that the network cannot be placed on in any way
+    std::exception_ptr why_impossible_;  ///< of the first of them
     CodesignResult result_;
 };
 
