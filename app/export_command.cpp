@@ -70,7 +70,11 @@ int export_placement(const ExportArguments& arguments) {
             return kDone;
         }
         std::cout << format.title << " written to " << arguments.out << "; a step takes " << format_seconds(after.step_time_s);
-        if (arguments.repair) std::cout << ", before the repair " << format_seconds(before.step_time_s);
+        if (placed.placement != asked) {
+            std::cout << ", before the repair " << format_seconds(before.step_time_s);
+        } else if (arguments.repair) {
+            std::cout << ", nothing had to be repaired";
+        }
         std::cout << (after.fits ? "" : " and does not fit the memory") << "\n\n" << format.snippet(arguments.out, placed.network_file);
     } catch (const PlacementError& error) {
         throw InputError(arguments.placement.empty() ? arguments.job.network : arguments.placement, "", error.what());

@@ -44,6 +44,7 @@
 #include "core/base/units.hpp"
 #include "core/graph/networks.hpp"
 #include "core/io/input_error.hpp"
+#include "core/io/policy_file.hpp"
 #include "core/io/score_file.hpp"
 #include "core/io/torchscript.hpp"
 #include "widgets/archive_view.hpp"
@@ -664,11 +665,12 @@ void MainWindow::editOptions() {
     if (dialog.exec() == QDialog::Accepted) m_optionsOf[algorithm->id] = dialog.values();
 }
 
-/// With a trace to take times from, if one is given.
-void MainWindow::editSimulation(const QString& trace) {
+/// With a trace to take times from or weights to take sizes from, if one is given.
+void MainWindow::editSimulation(const QString& trace, const QString& weights) {
     auto* dialog = new SimulationDialog(m_document.get(), this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     if (!trace.isEmpty()) dialog->addTrace(trace);
+    if (!weights.isEmpty()) dialog->setParameters(weights);
     dialog->open();
 }
 
@@ -762,7 +764,10 @@ void MainWindow::openPath(const QString& path) {
         openTrace(path);
         return;
     }
-    if (QFileInfo(path).suffix() == QLatin1String("safetensors")) return m_learning->trainOn(path);
+    if (QFileInfo(path).suffix() == QLatin1String("safetensors")) {
+        if (m_document->isOpen() && holds_weights(path.toStdString())) return editSimulation({}, path);
+        return m_learning->trainOn(path);
+    }
     if (is_score_file(path.toStdString())) return m_document->resumeSearch(path, static_cast<std::uint64_t>(m_evaluations->value()));
     if (m_document->isOpen()) showStart(false);
     m_document->openFile(path);

@@ -125,7 +125,7 @@ private:
     void stepMatch(int direction, bool opens);
     void moveSelectionTo(int number);
     void editOptions();
-    void editSimulation(const QString& trace = {});
+    void editSimulation(const QString& trace = {}, const QString& weights = {});
     void saveSearch();
     void resumeSearch();
     void openCompare();

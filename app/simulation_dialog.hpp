@@ -32,6 +32,7 @@ public:
     JobOptions options() const;
     /// As if the person had chosen it: the cost model is Measured while there is any.
     void addTrace(const QString& file);
+    void setParameters(const QString& file);
     void accept() override;
     void done(int result) override;
 
@@ -47,7 +48,6 @@ private:
     void removeRow(TraceRow* row);
     void chooseTraces();
     void chooseParameters();
-    void setParameters(const QString& file);
     void show(const JobOptions& options);
     void enableControls();
     void change();

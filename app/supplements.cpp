@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/units.hpp"
 #include "core/io/json.hpp"
 #include "core/io/op_times.hpp"
 #include "core/io/safetensors.hpp"
@@ -32,11 +33,34 @@ std::string cpu_times_text(const OpTimes& times, const Machine& machine, const s
            "; record on the GPU (ProfilerActivity.CUDA)";
 }
 
+/// "3 parameters have another size in it than in the network, ...": of other weights, or with numbers of another type.
+std::string resized_text(const std::vector<SizedGraph::Resized>& resized) {
+    const SizedGraph::Resized& first = resized.front();
+    const bool same_ratio = std::ranges::all_of(resized, [&](const SizedGraph::Resized& other) {
+        return static_cast<double>(other.to) * static_cast<double>(first.from) ==
+               static_cast<double>(first.to) * static_cast<double>(other.from);
+    });
+    const bool of_a_type = same_ratio && (first.to == 2 * first.from || 2 * first.to == first.from || first.to == 4 * first.from ||
+                                          4 * first.to == first.from);
+    const auto bytes = [](std::int64_t count) { return format_bytes(static_cast<double>(count)); };
+    return std::to_string(resized.size()) + (resized.size() == 1 ? " parameter has" : " parameters have") +
+           " another size in it than in the network, such as " + printable(first.name, 200) + " (" + bytes(first.to) + ", not " +
+           bytes(first.from) + "): " + (of_a_type ? "its numbers are of another type" : "these may be the weights of another network") +
+           "; what is in the file counts";
+}
+
 }  // namespace
 
 Supplied sized(const Graph& graph, const Path& file) {
     constexpr std::size_t kNamed = 5;
     SizedGraph sized = with_parameter_sizes(graph, read_parameter_sizes(file));
+    if (sized.matched == 0)
+        throw InputError(file.string(), "",
+                         sized.missing.empty()
+                             ? "the network " + graph.name() + " has no parameters that its tensors could belong to"
+                             : "none of its tensors has the name of a parameter of the network " + graph.name() + ", such as " +
+                                   in_quotes(sized.missing.front()) +
+                                   (sized.unmatched.empty() ? "" : "; it has " + in_quotes(sized.unmatched.front()) + ", for example"));
     Supplied supplied{std::move(sized.graph), {}};
     const auto report = [&](const std::vector<std::string>& names, const std::string& what) {
         if (names.empty()) return;
@@ -46,6 +70,7 @@ Supplied sized(const Graph& graph, const Path& file) {
     };
     report(sized.unmatched, "tensors belong to no op");
     report(sized.missing, "parameters of the network are not in it");
+    if (!sized.resized.empty()) supplied.report.push_back(resized_text(sized.resized));
     return supplied;
 }
 

@@ -9,7 +9,10 @@
 namespace placewright {
 
 std::string unmeasured_text(const Graph& graph, const Machine& machine) {
-    std::set<std::string> models;
+    std::set<std::string> models, measured;
+    for (const Op& op : graph.ops()) {
+        for (const auto& [model, time] : op.time_s) measured.insert(model);
+    }
     for (const Device& device : machine.devices()) models.insert(device.model);
     std::string text;
     for (const std::string& model : models) {
@@ -24,7 +27,13 @@ std::string unmeasured_text(const Graph& graph, const Machine& machine) {
                                         : std::to_string(missing) + " of " + ops + " ops have no measured time for ";
         text += printable(model, 80);
     }
-    return text.empty() ? text : text + ": theirs are those of the roofline";
+    if (text.empty()) return text;
+    text += ": theirs are those of the roofline";
+    for (const std::string& model : models) measured.erase(model);
+    if (measured.empty()) return text;
+    text += "; the network has times for";
+    for (const std::string& model : measured) text += (model == *measured.begin() ? " " : ", ") + printable(model, 80);
+    return text + ", which no device here is called";
 }
 
 }  // namespace placewright

@@ -1228,6 +1228,13 @@ void TestCli::nothingFits() {
     QCOMPARE(unmeasured.status, 0);
     QVERIFY2(unmeasured.err.contains("4 ops has a measured time for ") && unmeasured.err.contains("none of "), unmeasured.err);
     QVERIFY(!run({"simulate", path("diamond.json"), "--machine", machine}).err.contains("measured"));
+    QByteArray measured = content_of(path("diamond.json"));
+    measured.replace("{\"M\"", "{\"GPU of elsewhere\"");
+    const Result elsewhere = run({"simulate", write("elsewhere.json", measured), "--machine", machine, "--cost", "measured"});
+    QVERIFY2(elsewhere.err.contains("; the network has times for GPU of elsewhere, which no device here is called"), elsewhere.err);
+    const Result trace = run({"simulate", write("run.trace.json", R"({"traceEvents": []})"), "--machine", machine});
+    QCOMPARE(trace.status, 3);
+    QVERIFY2(trace.err.contains("is a trace of a run, not a network: --times takes op times from it"), trace.err);
 
     // For another goal the bytes are told that count there, and nothing claims that the placement fits.
     const QString host = write("small-host.json", R"({
@@ -1503,9 +1510,9 @@ void TestCli::whatIsReadIsNotWritten() {
     QVERIFY(QFile::copy(path("diamond.json"), network) && QFile::copy(path("pair.json"), machine));
     const QByteArray before = content_of(network), machine_before = content_of(machine);
     const QStringList job{network, "--machine", machine};
-    for (const auto& [command, option, file] :
-         {std::tuple{QStringList{"simulate"}, QString("--trace"), network}, {QStringList{"optimize"}, QString("--out"), machine},
-          {QStringList{"export", "--to", "placement"}, QString("--out"), path("./kept.json")}}) {
+    for (const auto& [command, option, file] : {std::tuple{QStringList{"simulate"}, QString("--trace"), network},
+                                                {QStringList{"optimize"}, QString("--out"), machine},
+                                                {QStringList{"export", "--to", "placement"}, QString("--out"), path("./kept.json")}}) {
         const Result refused = run(command.mid(0, 1) + job + command.mid(1) + QStringList{option, file});
         QCOMPARE(refused.status, 2);
         QVERIFY2(refused.err.contains("is read as well and would be lost; give another name"), refused.err);
@@ -1525,8 +1532,9 @@ void TestCli::compareNothingFits() {
     const Result text = run(arguments);
     // What the rule for memory adds is no time, nor is one near to it.
     QVERIFY2(text.out.contains("\nnothing found that fits, one device does not fit the memory"), text.out);
-    QVERIFY2(QRegularExpression("\nrandom +does not fit +- +does not fit +2 do not fit +- +-").match(QString::fromUtf8(text.out)).hasMatch(),
-             text.out);
+    QVERIFY2(
+        QRegularExpression("\nrandom +does not fit +- +does not fit +2 do not fit +- +-").match(QString::fromUtf8(text.out)).hasMatch(),
+        text.out);
 }
 
 void TestCli::compareInterrupted() {
@@ -2436,6 +2444,20 @@ void TestCli::parametersFromSafetensors() {
     QVERIFY(before > 0);
     QCOMPARE(resident_bytes(result), before / 2);
     QVERIFY2(result.err.contains("weights.safetensors: 1 tensors belong to no op: lost.bias"), result.err);
+    QVERIFY2(result.err.contains("1 parameter has another size in it than in the network, such as fc (2.00 MB, not 4.00 MB): its numbers "
+                                 "are of another type; what is in the file counts"),
+             result.err);
+
+    // Weights of another network are refused, rather than left out without a word.
+    const QByteArray other = R"({"stem.weight": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}})";
+    const qint64 size = other.size();
+    const QString foreign =
+        write("foreign.safetensors", QByteArray(reinterpret_cast<const char*>(&size), sizeof size) + other + QByteArray(4, 0));
+    const Result refused = run(simulate + QStringList{"--parameters", foreign});
+    QCOMPARE(refused.status, 3);
+    QVERIFY2(refused.err.contains("foreign.safetensors: none of its tensors has the name of a parameter of the network ") &&
+                 refused.err.contains("such as \"fc\"; it has \"stem.weight\""),
+             refused.err);
 }
 
 void TestCli::impossibleNetworks_data() {

@@ -167,6 +167,11 @@ private Q_SLOTS:
         QCOMPARE(sized.graph.op(2).parameter_bytes, 7);
         QCOMPARE(sized.unmatched, std::vector<std::string>{"other.weight"});
         QCOMPARE(sized.missing, std::vector<std::string>{"bn.bias"});
+        QCOMPARE(sized.resized.size(), 3U);
+        QCOMPARE(sized.resized[0].name, std::string("bn.weight"));
+        QCOMPARE(sized.resized[0].from, 12);
+        QCOMPARE(sized.resized[0].to, 6);
+        QCOMPARE(sized.resized[1].name, std::string("layer1/conv"));
     }
 
     void buffersAreWhatTheOpSays() {

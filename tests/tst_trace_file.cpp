@@ -267,6 +267,13 @@ private Q_SLOTS:
         QVERIFY(timed.op(1).inputs == graph.op(1).inputs);
     }
 
+    void aMissingBackwardIsTold() {
+        const OpTimes times = op_times(read_trace(written("[" + span("fc", 0, 1) + ']')), two_ops(), "CPU");
+        QCOMPARE(times.report(two_ops()),
+                 std::string("times of 1 of 2 ops that compute, 0 with a backward (in training that of the others takes the roofline) on "
+                             "CPU; one step; none of \"act\", which take the roofline"));
+    }
+
     void withoutKernelsTheEventCounts() {
         // The first of three steps is left out.
         const TraceFile trace = read_trace(written("[" + span("fc", 0, 1000) + ',' + span("fc", 2000, 10) + ',' + span("fc", 3000, 30) +
@@ -307,8 +314,8 @@ private Q_SLOTS:
         // A residual block: the addition is the only op of the block itself, but what the block takes is also that of the module in it.
         GraphBuilder builder("block", 1, Training::implicit);
         std::vector<std::string> last;
-        for (const auto& [name, kind, scope] : {std::array{"x", "input", ""}, std::array{"block/conv1", "conv2d", "block/conv1"},
-                                                std::array{"block/add", "add", "block"}}) {
+        for (const auto& [name, kind, scope] :
+             {std::array{"x", "input", ""}, std::array{"block/conv1", "conv2d", "block/conv1"}, std::array{"block/add", "add", "block"}}) {
             Op op;
             op.name = name;
             op.kind = kind;
@@ -322,6 +329,44 @@ private Q_SLOTS:
         const OpTimes times = op_times(trace, builder.build(), "CPU");
         QCOMPARE(times.by_op.size(), 1U);
         QCOMPARE(*times.by_op.at("block/conv1").at("CPU").forward_s, 80e-6);
+    }
+
+    void callsOfOneModuleAreItsOpsInOrder() {
+        // As in a residual block, whose activation is called twice.
+        GraphBuilder builder("block", 1, Training::implicit);
+        std::vector<std::string> last;
+        for (const auto& [name, kind, scope] : {std::array{"x", "input", ""}, std::array{"conv/conv2d", "conv2d", "conv"},
+                                                std::array{"relu/relu", "relu", "relu"}, std::array{"relu/relu_1", "relu", "relu"},
+                                                std::array{"norm/relu", "relu", "norm"}, std::array{"norm/relu_1", "relu", "norm"}}) {
+            Op op;
+            op.name = name;
+            op.kind = kind;
+            op.scope = scope;
+            op.flops = 1e6;
+            op.outputs = {make_tensor({100})};
+            builder.add(std::move(op), last);
+            last = {name};
+        }
+        const Graph graph = builder.build();
+        const auto step = [](int begin, int factor) {
+            return span("relu", begin, 2 * factor) + ',' + span("conv", begin + 1000, 5 * factor) + ',' +
+                   span("relu", begin + 2000, 3 * factor) + ',' + span("norm", begin + 3000, 7 * factor) + ',' +
+                   span("relu/backward", begin + 4000, 4 * factor) + ',' + span("relu/backward", begin + 5000, 6 * factor);
+        };
+        const auto check = [&](const std::string& events) {
+            const OpTimes times = op_times(read_trace(written("[" + events + ']')), graph, "CPU");
+            QCOMPARE(times.by_op.size(), 3U);  // not of "norm", which is called once and has two ops
+            QCOMPARE(*times.by_op.at("relu/relu").at("CPU").forward_s, 2e-6);
+            QCOMPARE(*times.by_op.at("relu/relu_1").at("CPU").forward_s, 3e-6);
+            QCOMPARE(*times.by_op.at("relu/relu").at("CPU").backward_s, 6e-6);
+            QCOMPARE(*times.by_op.at("relu/relu_1").at("CPU").backward_s, 4e-6);
+        };
+        check(step(0, 1));
+        check(step(0, 3) + ',' + step(10'000, 1));  // the first step is left out
+        check(span("ProfilerStep#1", 0, 9999) + ',' + step(0, 3) + ',' + span("ProfilerStep#2", 10'000, 9999) + ',' + step(10'000, 1));
+        // A step with another number of calls says nothing.
+        const OpTimes odd = op_times(read_trace(written("[" + step(0, 1) + ',' + span("relu", 9000, 1) + ']')), graph, "CPU");
+        QVERIFY(!odd.by_op.contains("relu/relu") || !odd.by_op.at("relu/relu").at("CPU").forward_s);
     }
 
     void whatRunsTwiceInAStepIsAddedUp() {

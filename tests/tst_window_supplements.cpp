@@ -321,6 +321,14 @@ private Q_SLOTS:
         leave(shown, dialog, true);
         QCOMPARE(shown.document.timeline()->outcome.resident_bytes[0], before);
         QCOMPARE(shown.document.options(), JobOptions());
+
+        // Opened like any file, they are what they can be.
+        QPointer<SimulationDialog> opened;
+        QVERIFY(shown.dropFile(weights));
+        QTRY_VERIFY((opened = shown.window.findChild<SimulationDialog*>()) != nullptr && opened->isVisible());
+        QCOMPARE(control<QLabel>(opened, "parametersFile")->toolTip(), weights);
+        leave(shown, opened, true);
+        QCOMPARE(shown.document.timeline()->outcome.resident_bytes[0], expected);
     }
 
     void anotherNetworkStartsWithoutThem() {

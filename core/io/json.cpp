@@ -271,7 +271,7 @@ std::string without_prefix(std::string_view text, std::string_view prefix) {
 
 JsonFile::JsonFile(const Path& file) : path_(file) {
     const std::uintmax_t bytes = regular_file_size(file);
-    if (bytes == 0) fail("", "the file is empty, expected a JSON object");
+    if (bytes == 0) fail("", "the file is empty");
     if (bytes > kMaxFileBytes) {
         fail("",
              "has " + format_bytes(static_cast<double>(bytes)) + ", expected at most " + format_bytes(static_cast<double>(kMaxFileBytes)));
@@ -298,7 +298,8 @@ JsonFile::JsonFile(const Path& file) : path_(file) {
     if (*begin != '{') {
         const auto byte = static_cast<unsigned char>(*begin);
         const std::string found = byte > 0x20 && byte < 0x7f ? '"' + std::string(1, *begin) + '"' : "byte 0x" + hex(byte);
-        fail("", "is not a JSON object: it begins with " + found + ", expected \"{\"");
+        const std::string what = file.extension() == ".csv" ? "is a table (CSV), not a JSON object" : "is not a JSON object";
+        fail("", what + ": it begins with " + found + ", expected \"{\"");
     }
 
     text_.resize(bytes);

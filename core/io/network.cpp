@@ -8,6 +8,7 @@
 #include "core/io/json.hpp"
 #include "core/io/readers.hpp"
 #include "core/io/torchscript.hpp"
+#include "core/io/trace_file.hpp"
 
 namespace placewright {
 namespace {
@@ -241,6 +242,8 @@ NetworkFile read_network(const Path& path, const ReadOptions& options) {
     refuse_pickle(path);
     refuse_examples(path, options);
     if (is_dot(path)) return read_dot(path, options.batch);
+    if (is_trace(path))
+        throw InputError(printable(path.string(), 4096), "", "is a trace of a run, not a network: --times takes op times from it");
     const JsonFile file(path);
     const JsonFile::Outline& outline = file.outline();
     if (!outline.has_format && outline.has_layers) return read_exprimo_network(file, options.batch);

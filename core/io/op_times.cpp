@@ -18,6 +18,7 @@ namespace {
 struct Measured {
     OpId op = kInvalidOp;
     std::string_view part;  ///< "" for the forward
+    bool call = false;      ///< of a module that is called several times, of which this op is the first
 
     auto operator<=>(const Measured&) const = default;
 };
@@ -26,49 +27,61 @@ struct Measured {
 class OpNames {
 public:
     explicit OpNames(const Graph& graph) : graph_(graph) {
-        std::unordered_map<std::string, OpId> scopes;
+        std::unordered_map<std::string, std::vector<OpId>> scopes;
         for (OpId id = 0; id < graph.size(); ++id) {
             const Op& op = graph.op(id);
             if (op.phase != Phase::forward) continue;
             ops_.try_emplace(dotted(op.name), id);
             if (op.scope.empty() || !kind_info(op.kind).computes) continue;
-            const auto [known, is_new] = scopes.try_emplace(dotted(op.scope), id);
-            if (!is_new) known->second = kInvalidOp;
+            scopes[dotted(op.scope)].push_back(id);
         }
         // What an outer module takes is also that of the modules in it.
         std::set<std::string_view> outer;
-        for (const auto& [scope, id] : scopes) {
+        for (const auto& [scope, ids] : scopes) {
             for (std::size_t dot = scope.rfind('.'); dot != std::string::npos && dot > 0; dot = scope.rfind('.', dot - 1))
                 outer.insert(std::string_view(scope).substr(0, dot));
         }
-        for (const auto& [scope, id] : scopes) {
-            if (id != kInvalidOp && !outer.contains(scope)) ops_.try_emplace(scope, id);
+        for (auto& [scope, ids] : scopes) {
+            if (outer.contains(scope)) continue;
+            const bool same_kind = std::ranges::all_of(ids, [&](OpId id) { return graph.op(id).kind == graph.op(ids.front()).kind; });
+            if (ids.size() == 1) {
+                ops_.try_emplace(scope, ids.front());
+            } else if (same_kind) {
+                calls_.try_emplace(scope, std::move(ids));
+            }
         }
     }
 
+    /// The ops of a module that is called several times, by the first, in the order of the calls.
+    std::map<OpId, std::vector<OpId>> calls() const {
+        std::map<OpId, std::vector<OpId>> result;
+        for (const auto& [scope, ids] : calls_) result.emplace(ids.front(), ids);
+        return result;
+    }
+
     std::optional<Measured> find(std::string_view name) const {
-        if (const auto op = op_of(name)) return Measured{*op, ""};
+        if (const auto found = find(name, "")) return found;
         for (const std::string_view part : {std::string_view("/backward"), std::string_view("/weight_gradient")}) {
             if (!name.ends_with(part)) continue;
-            if (const auto op = op_of(name.substr(0, name.size() - part.size()))) return Measured{*op, part};
+            if (const auto found = find(name.substr(0, name.size() - part.size()), part)) return found;
         }
         constexpr std::string_view kRuntime = "_kernel_time";
-        if (name.ends_with(kRuntime)) {
-            if (const auto op = op_of(name.substr(0, name.size() - kRuntime.size()))) return Measured{*op, ""};
-        }
+        if (name.ends_with(kRuntime)) return find(name.substr(0, name.size() - kRuntime.size()), "");
         return {};
     }
 
 private:
-    std::optional<OpId> op_of(std::string_view name) const {
-        if (const auto op = graph_.find(name); op && graph_.op(*op).phase == Phase::forward) return op;
-        const auto found = ops_.find(dotted(std::string(name)));
-        if (found == ops_.end()) return {};
-        return found->second;
+    std::optional<Measured> find(std::string_view name, std::string_view part) const {
+        if (const auto op = graph_.find(name); op && graph_.op(*op).phase == Phase::forward) return Measured{*op, part};
+        const std::string path = dotted(std::string(name));
+        if (const auto found = ops_.find(path); found != ops_.end()) return Measured{found->second, part};
+        if (const auto found = calls_.find(path); found != calls_.end()) return Measured{found->second.front(), part, true};
+        return {};
     }
 
     const Graph& graph_;
-    std::unordered_map<std::string, OpId> ops_;  ///< by dotted name
+    std::unordered_map<std::string, OpId> ops_;                 ///< by dotted name
+    std::unordered_map<std::string, std::vector<OpId>> calls_;  ///< those of one module, by its dotted path
 };
 
 class Times {
@@ -88,8 +101,13 @@ public:
             const auto [end, is_first] = until.try_emplace({event.lane, *measured}, event.end_ns());
             if (!is_first && event.start_ns < end->second) continue;
             end->second = event.end_ns();
-            add(*measured, i);
+            if (measured->call) {
+                calls_[*measured].push_back(i);
+            } else {
+                add(*measured, i);
+            }
         }
+        add_calls(names.calls());
         return result();
     }
 
@@ -196,6 +214,39 @@ private:
         }
     }
 
+    std::size_t step_of(std::int64_t start_ns) const {
+        return static_cast<std::size_t>(std::ranges::upper_bound(step_begins_, start_ns) - step_begins_.begin());
+    }
+
+    /// How often most ops ran.
+    std::size_t usual_runs() const {
+        std::map<std::size_t, std::size_t> ops_by_runs;
+        for (const auto& [measured, samples] : samples_) {
+            if (measured.part.empty()) ++ops_by_runs[samples.size()];
+        }
+        const auto usual = std::ranges::max_element(ops_by_runs, {}, [](const auto& entry) { return entry.second; });
+        return usual == ops_by_runs.end() ? 0 : usual->first;
+    }
+
+    /// The calls of one module in a step are the ops in it in their order, their backwards the other way round. A step with other calls
+    /// than these says nothing: what is called once with several ops in it takes the time of all.
+    void add_calls(const std::map<OpId, std::vector<OpId>>& ops_by_first) {
+        const std::size_t runs = usual_runs();
+        for (auto& [measured, events] : calls_) {
+            const std::vector<OpId>& ops = ops_by_first.at(measured.op);
+            std::ranges::stable_sort(events, {}, [&](std::size_t event) { return trace_.events[event].start_ns; });
+            std::map<std::size_t, std::vector<std::size_t>> by_step;
+            if (step_begins_.empty() && events.size() != runs * ops.size()) continue;
+            for (std::size_t i = 0; i < events.size(); ++i)
+                by_step[step_begins_.empty() ? i / ops.size() : step_of(trace_.events[events[i]].start_ns)].push_back(events[i]);
+            for (const auto& [step, calls] : by_step) {
+                if (calls.size() != ops.size()) continue;
+                for (std::size_t i = 0; i < calls.size(); ++i)
+                    add({measured.part.empty() ? ops[i] : ops[ops.size() - 1 - i], measured.part}, calls[i]);
+            }
+        }
+    }
+
     OpTimes result() {
         OpTimes times;
         std::set<OpId> without_model;
@@ -208,10 +259,7 @@ private:
                 // Several parts of one backward begin, for this, at the same time.
                 if (sample.start_ns != last_start) ++run;
                 last_start = sample.start_ns;
-                const std::size_t step =
-                    step_begins_.empty()
-                        ? run
-                        : static_cast<std::size_t>(std::ranges::upper_bound(step_begins_, sample.start_ns) - step_begins_.begin());
+                const std::size_t step = step_begins_.empty() ? run : step_of(sample.start_ns);
                 by_step[sample.model][step] += sample.duration_ns;
             }
             for (const auto& [model, steps] : by_step) {
@@ -248,6 +296,7 @@ private:
     std::unordered_map<std::size_t, Sample> backward_samples_;  ///< by event
     std::vector<std::int64_t> step_begins_;
     std::map<Measured, std::vector<Sample>> samples_;
+    std::map<Measured, std::vector<std::size_t>> calls_;  ///< events
 };
 
 }  // namespace
@@ -270,6 +319,7 @@ std::string OpTimes::report(const Graph& graph) const {
     }
     std::string text = "times of " + std::to_string(matched) + " of " + std::to_string(computing) + " ops that compute, " +
                        std::to_string(backward) + " with a backward";
+    if (backward < matched && graph.training() == Training::implicit) text += " (in training that of the others takes the roofline)";
     std::string on;
     for (const std::string& model : models) on += (on.empty() ? " on " : ", ") + printable(model, 80);
     text += on;

@@ -23,6 +23,7 @@ struct OpTimes {
 
 /// The times of a graph's ops. An event stands for an op if it has its name (with "/" or "."; ONNX Runtime adds "_kernel_time"), or that of
 /// a scope, without others in it, with a single op that computes; one with "/backward" or "/weight_gradient" behind it for its backward.
+/// Where a module is called several times in a step, as many as it has ops, and these are of one kind, they are these calls in their order.
 ///
 /// The time of an event that launched kernels (those with the correlation of a launch within it, or else with the "External id" of an event
 /// within it) is theirs, otherwise its own. The backward of an op is also what has the "Sequence number" of an event within it and

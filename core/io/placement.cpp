@@ -69,8 +69,15 @@ public:
         if (!missing.empty() && unknown_ops_.empty()) problem += "; add them: each op of the network needs a device";
         const bool grouped = problem_.groups < group_by_constraints(*problem_.graph).size();
         if (!apart_.empty() && grouped) problem += "; without grouping they may be apart";
-        if (!problem.empty()) file.fail("placement", problem + made_for);
-        return std::move(placement_);
+        if (problem.empty()) return std::move(placement_);
+        problem += made_for;
+        if (!unknown_ops_.empty()) problem += "; the network has ops such as " + in_quotes(problem_.forward->op(0).name);
+        if (!unknown_devices_.empty()) {
+            NameList devices;
+            for (const Device& device : problem_.machine->devices()) devices.add(device.name);
+            problem += "; the machine has " + devices.text();
+        }
+        file.fail("placement", problem);
     }
 
 private:
@@ -179,7 +186,7 @@ bool is_flat(const JsonValue& root) {
 void refuse_pictures(const Path& path) {
     const auto refuse = [&](const std::string& what) {
         throw InputError(printable(path.string(), 4096), "",
-                         "is " + what + ", from which no placement is read: export it as a Placewright placement (--to placement)");
+                         "is " + what + ", from which no placement is read: export it as placewright.placement");
     };
     if (is_trace(path)) refuse("a trace of a run in Chrome's format");
     if (is_dot(path)) refuse("a Graphviz graph, which is a network");

@@ -39,6 +39,10 @@ std::string to_text(const Shape& shape) {
     return text + "]";
 }
 
+bool is_policy(const std::optional<JsonValue>& metadata) {
+    return metadata && metadata->text_or("format", "") == kFormat;
+}
+
 class TensorWriter {
 public:
     template <class Number>
@@ -332,7 +336,7 @@ void write_policy(const TrainingRecord& record, const TrainingState& state, cons
 PolicyFile read_policy(const Path& file) {
     TensorFile tensors(file);
     const std::optional<JsonValue> own = tensors.metadata();
-    if (!own || own->text_or("format", "") != kFormat)
+    if (!is_policy(own))
         tensors.fail("__metadata__",
                      "is not a policy: expected \"format\" " + in_quotes(kFormat) +
                          ", which train writes. Weights of a network give the sizes of its parameters: --parameters, or Run ▸ "
@@ -367,6 +371,15 @@ PolicyFile read_policy(const Path& file) {
     read_training(tensors, policy.record.graphs.size(), state);
     tensors.require_all_used();
     return policy;
+}
+
+bool holds_weights(const Path& path) {
+    try {
+        const SafetensorsFile file(path, "a file of weights");
+        return !is_policy(file.metadata());
+    } catch (const InputError&) {
+        return false;
+    }
 }
 
 }  // namespace placewright

@@ -53,4 +53,7 @@ void write_policy(const TrainingRecord& record, const TrainingState& state, cons
 /// it, and weights must be those of the policy that the record describes. Throws InputError.
 PolicyFile read_policy(const Path& file);
 
+/// Whether a file is a whole safetensors file, but no policy: weights of a network.
+bool holds_weights(const Path& file);
+
 }  // namespace placewright

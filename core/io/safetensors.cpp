@@ -226,6 +226,7 @@ SizedGraph with_parameter_sizes(const Graph& graph, const std::map<std::string, 
                 continue;
             }
             used.insert(name);
+            if (bytes != found->second) result.resized.push_back({name, bytes, found->second});
             std::int64_t& sum = buffer ? op.resident_bytes : op.parameter_bytes;
             sum = std::max<std::int64_t>(0, sum - bytes) + found->second;
             bytes = found->second;
@@ -236,11 +237,13 @@ SizedGraph with_parameter_sizes(const Graph& graph, const std::map<std::string, 
             if (module == by_module.end() && !op.scope.empty() && nameless_in_scope.at(dotted(op.scope)) == 1)
                 module = by_module.find(dotted(op.scope));
             if (module != by_module.end()) {
+                const std::int64_t before = op.parameter_bytes;
                 op.parameter_bytes = 0;
                 for (const auto& [name, bytes, buffer] : module->second) {
                     used.insert(name);
                     (buffer ? op.resident_bytes : op.parameter_bytes) += bytes;
                 }
+                if (op.parameter_bytes != before) result.resized.push_back({op.name, before, op.parameter_bytes});
                 describe(op, module->second);
             } else {
                 result.missing.push_back(op.name);
@@ -252,6 +255,7 @@ SizedGraph with_parameter_sizes(const Graph& graph, const std::map<std::string, 
     for (const auto& [name, bytes] : sizes) {
         if (!used.contains(name)) result.unmatched.push_back(name);
     }
+    result.matched = used.size();
     result.graph = builder.build();
     return result;
 }

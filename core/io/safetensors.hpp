@@ -66,6 +66,14 @@ struct SizedGraph {
     Graph graph;
     std::vector<std::string> unmatched;  ///< names that no op has
     std::vector<std::string> missing;    ///< names that ops have and the sizes lack
+
+    /// A parameter or buffer (where the network does not name them, what an op holds) that had another size.
+    struct Resized {
+        std::string name;
+        std::int64_t from = 0, to = 0;  ///< bytes
+    };
+    std::vector<Resized> resized;
+    std::size_t matched = 0;  ///< names that ops have
 };
 
 /// Replaces the bytes of parameters and buffers, and those of the tensor that an op of kind "parameter" or "constant" gives. What an op

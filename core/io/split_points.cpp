@@ -145,9 +145,7 @@ WrittenPlacement split_points(const PlacedNetwork& placed) {
 void refuse_split_points(const JsonFile& file, const JsonValue& root) {
     const auto split = root.find("split_spec");
     if (split && split->json().is_object())
-        file.fail("",
-                  "holds split points for a pipeline, from which no placement is read: export it as a Placewright placement "
-                  "(--to placement)");
+        file.fail("", "holds split points for a pipeline, from which no placement is read: export it as placewright.placement");
 }
 
 }  // namespace placewright

@@ -461,7 +461,8 @@ std::vector<std::string> TraceFile::report() const {
                     " over " + format_seconds(static_cast<double>(duration_ns) * 1e-9));
     if (!broken.empty()) lines.push_back("the file is read up to where it breaks: " + broken);
     if (bad > 0) lines.push_back(number(bad, "event is", "events are") + " left out as bad, the first: " + first_bad);
-    if (overlaps > 0) lines.push_back(number(overlaps, "event overlaps", "events overlap") + " others on one thread; shown in rows below");
+    if (overlaps > 0)
+        lines.push_back(number(overlaps, "event overlaps", "events overlap") + " others on one thread and have rows of their own");
     if (counters > 0) lines.push_back(number(counters, "sample of a counter is", "samples of counters are") + " not shown");
     if (others > 0) lines.push_back(number(others, "flow, instant or other mark is", "flows, instants and other marks are") + " not shown");
     return lines;

@@ -85,6 +85,7 @@ class _Reader:
     def read(self) -> Plan:
         document = self._json(self._file)
         if "format" not in document:
+            self._refuse_others(document)
             return self._read_device_map(document)
         if document["format"] != "placewright.placement":
             self.fail(f'"format" is {document["format"]!r}, expected "placewright.placement", or a device_map without "format"')
@@ -97,6 +98,18 @@ class _Reader:
         if parts:
             self.fail(f"places parts of ops, which PyTorch runs as a whole: {_list(parts)}; search for one without --shard")
         return self._plan([(name, self._device(device)) for name, device in placement.items()])
+
+    def _refuse_others(self, document: Dict[str, Any]) -> None:
+        """What else placements are exported to: for people to look at, or for other programs to load."""
+        what = None
+        if isinstance(document.get("traceEvents"), list):
+            what = "a trace of a run"
+        elif isinstance(document.get("split_spec"), dict):
+            what = "split points for a pipeline"
+        elif document and all(isinstance(device, str) and re.search("/(device:)?(CPU|GPU):", device, re.I) for device in document.values()):
+            what = "TensorFlow devices"
+        if what is not None:
+            self.fail(f"holds {what}, not a placement for PyTorch; export it as placewright.placement or as a device_map")
 
     def _device(self, name: Union[str, int]) -> torch.device:
         if name not in self._resolved:

@@ -390,6 +390,9 @@ class Placed(TestCase):
             ({"": "disk"}, "is on disk"),
             ({"": None}, '"" is null, expected the number'),
             ({"": 0, "9": 1}, 'neither modules nor parameters of the model: "9"'),
+            ({"0/linear": "/device:GPU:0", "1/relu": "/job:worker/task:0/CPU:0"}, "holds TensorFlow devices.*device_map"),
+            ({"traceEvents": []}, "holds a trace of a run"),
+            ({"split_spec": {}, "devices": []}, "holds split points"),
         ):
             with self.subTest(message):
                 model = Chain()
