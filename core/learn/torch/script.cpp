@@ -368,9 +368,12 @@ private:
 
     [[noreturn]] void fail(const jit::Node& node, const std::string& problem, Remedy remedy = Remedy::none) const {
         std::string place = node.kind().toQualString();
+        if (!scope_.empty()) place += " in " + scope_;
         if (const auto line = node.sourceRange().file_line_col()) {
             const auto& [file, row, column] = *line;
-            place += " (" + std::filesystem::path(file).filename().string() + ':' + std::to_string(row) + ')';
+            const std::string name = std::filesystem::path(file).filename().string();
+            // A traced model has no source: these are names that PyTorch gave classes of the same name.
+            if (!name.starts_with("___torch_mangle")) place += " (" + name + ':' + std::to_string(row) + ')';
         }
         throw ScriptError(remedy, place, problem);
     }
@@ -482,6 +485,7 @@ private:
     }
 
     void run(jit::Node& node, Frame& frame, const std::string& scope) {
+        scope_ = scope;
         const auto input = [&](std::size_t i) -> IValue& { return frame.at(node.input(i)); };
         switch (node.kind()) {
             case c10::prim::Constant: {
@@ -961,6 +965,7 @@ private:
     std::vector<ExampleInput> examples_;
     std::size_t next_example_ = 0;
     bool run_;
+    std::string scope_;   ///< of the node that runs
     std::string wanted_;  ///< arguments of forward
     ScriptedProgram program_;
     std::unordered_map<const c10::ivalue::Object*, std::string> paths_;  ///< of modules
