@@ -273,19 +273,14 @@ std::vector<ExperimentCase> cases(const ExperimentInputs& inputs) {
 std::vector<Finding> findings(const std::vector<ExperimentCase>& cases) {
     std::vector<Finding> all;
     for (const Claim& claim : claims()) {
-        Finding finding{to_string(claim.setting), std::string(claim.text), Verdict::holds, {}};
+        Finding finding{to_string(claim.setting), std::string(claim.text)};
         for (const std::string_view network : claim.networks) {
             const std::vector labels{to_string(claim.setting), std::string(network)};
             const auto item =
                 std::ranges::find_if(cases, [&](const ExperimentCase& candidate) { return candidate.compared.labels == labels; });
             const View view(*item);
             const bool ran = std::ranges::all_of(claim.algorithms, [&](auto algorithm) { return view.find(algorithm) != nullptr; });
-            const bool holds = ran && claim.holds(view);
-            if (!ran && finding.verdict == Verdict::holds) finding.verdict = Verdict::not_run;
-            if (ran && !holds) finding.verdict = Verdict::differs;
-            finding.data +=
-                (finding.data.empty() ? "" : "; ") + figures(labels[1], *item, view, claim) + (ran ? test_text(view, claim) : "");
-            if (ran && !holds && claim.networks.size() > 1) finding.data += " (differs)";
+            finding.add(ran, ran && claim.holds(view), ran ? figures(labels[1], *item, view, claim) + test_text(view, claim) : "");
         }
         all.push_back(std::move(finding));
     }

@@ -51,6 +51,16 @@ Machine gpu_server(unsigned gpus, const Device& cpu, const Device& gpu, const Ch
     return {std::to_string(gpus) + "x " + model, std::move(devices), std::move(channels), std::move(routes), crossing};
 }
 
+void Finding::add(bool ran, bool holds, const std::string& figures) {
+    if (!ran) {
+        ++missing;
+        return;
+    }
+    if (verdict == Verdict::not_run) verdict = Verdict::holds;
+    if (!holds) verdict = Verdict::differs;
+    data += (data.empty() ? "" : "; ") + figures + (holds ? "" : " (differs)");
+}
+
 std::string_view to_string(Verdict verdict) {
     static constexpr std::array<std::string_view, 3> names{"holds", "differs", "not run"};
     return names[static_cast<std::size_t>(verdict)];

@@ -45,8 +45,12 @@ std::string_view to_string(Verdict verdict);
 struct Finding {
     std::string where;  ///< a label of the cases that it is about
     std::string claim;
-    Verdict verdict = Verdict::not_run;  ///< differs if it does in one case
-    std::string data;                    ///< the figures, by case
+    Verdict verdict = Verdict::not_run;  ///< of the cases that ran: differs if it does in one of them
+    std::string data{};                  ///< the figures, by case
+    std::size_t missing = 0;             ///< cases that did not run
+
+    /// Takes in another case that it is about.
+    void add(bool ran, bool holds, const std::string& figures);
 };
 
 struct ReportTable {

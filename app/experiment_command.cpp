@@ -69,6 +69,7 @@ std::vector<Row> problem_rows(const Experiment& experiment, const std::vector<Ex
     for (const char* name : {"ops", "groups", "GPUs", "memory of a GPU", "batches", "in flight", "one GPU"})
         rows.front().emplace_back(name);
     for (const ExperimentCase& item : cases) {
+        if (item.compared.runs.empty()) continue;
         const Job& job = item.job;
         const auto gpus = std::ranges::count(job.machine->devices(), DeviceKind::gpu, &Device::kind);
         Row row = item.compared.labels;
@@ -96,25 +97,49 @@ std::vector<Row> parameter_rows(const std::vector<Contestant>& contestants) {
 
 std::vector<Row> parameter_rows(const std::vector<ExperimentCase>& cases) {
     std::vector<Contestant> all;
-    for (const ExperimentCase& item : cases) all.insert(all.end(), item.compared.contestants.begin(), item.compared.contestants.end());
+    for (const ExperimentCase& item : cases) {
+        if (!item.compared.runs.empty()) all.insert(all.end(), item.compared.contestants.begin(), item.compared.contestants.end());
+    }
     return parameter_rows(all);
+}
+
+std::string figures_text(const Finding& finding) {
+    if (finding.missing == 0) return finding.data;
+    return finding.data + "; " + std::to_string(finding.missing) + (finding.missing == 1 ? " case" : " cases") + " did not run";
 }
 
 /// `where`: what it is that findings are about.
 std::vector<Row> finding_rows(const std::string& where, std::string_view source, const std::vector<Finding>& findings) {
     std::vector<Row> rows{{"here", where, std::string(source) + " found", "figures"}};
-    for (const Finding& finding : findings)
-        rows.push_back({std::string(to_string(finding.verdict)), finding.where, finding.claim, finding.data});
+    for (const Finding& finding : findings) {
+        if (finding.verdict != Verdict::not_run)
+            rows.push_back({std::string(to_string(finding.verdict)), finding.where, finding.claim, figures_text(finding)});
+    }
     return rows;
 }
 
-void print_findings(std::string_view source, const std::vector<Finding>& findings) {
+/// How many findings there is nothing to tell of; empty if there are none.
+std::string not_run_text(const std::vector<Finding>& findings) {
+    const auto count = std::ranges::count(findings, Verdict::not_run, &Finding::verdict);
+    if (count == 0) return {};
+    return std::to_string(count) + (count == 1 ? " finding is" : " findings are") + " about what did not run, and left out here.";
+}
+
+std::string findings_text(const std::string& where, std::string_view source, const std::vector<Finding>& findings) {
+    const std::string not_run = not_run_text(findings);
+    return "\n## Findings\n\n" + markdown(finding_rows(where, source, findings)) + (not_run.empty() ? "" : '\n' + not_run + '\n');
+}
+
+void print_findings(std::string_view source, const std::vector<Finding>& findings, const std::string& part) {
     std::cout << "\nWhat " << source << " found, and whether it is so here:\n";
+    if (!part.empty()) std::cout << wrapped("This was a part of the experiment, and is all that is judged here:" + part, 0);
     for (const Finding& finding : findings) {
+        if (finding.verdict == Verdict::not_run) continue;
         std::cout << '\n'
                   << table("lll", {{std::string(to_string(finding.verdict)), finding.where, finding.claim}}) << "  "
-                  << wrapped(finding.data, 2);
+                  << wrapped(figures_text(finding), 2);
     }
+    if (const std::string text = not_run_text(findings); !text.empty()) std::cout << '\n' << text << '\n';
 }
 
 void print_tables(const std::vector<ReportTable>& tables) {
@@ -126,26 +151,43 @@ std::vector<ReportTable> tables(const Experiment& experiment, const std::vector<
     return experiment.tables != nullptr ? experiment.tables(cases) : std::vector<ReportTable>();
 }
 
-/// What of an experiment was asked for, where that is not everything.
+/// What of an experiment was asked for, where that is not everything; after a blank.
 std::string part_text(const ExperimentArguments& arguments) {
     std::string text;
     if (!arguments.only.empty()) text += " Only the cases " + usage::joined(arguments.only, "; ") + '.';
+    if (!arguments.families.empty()) text += " Only the families " + usage::joined(arguments.families, ", ") + '.';
     if (!arguments.algorithms.empty()) text += " Only " + usage::joined(arguments.algorithms, ", ") + '.';
     return text;
+}
+
+std::string less_text(std::uint64_t count, std::uint64_t full, const char* what) {
+    return count < full ? " Only " + std::to_string(count) + " of " + std::to_string(full) + ' ' + what + '.' : std::string();
+}
+
+std::string part_text(const Experiment& experiment, const std::vector<ExperimentCase>& cases, const ExperimentArguments& arguments) {
+    std::string text = part_text(arguments) + less_text(arguments.evaluations, experiment.evaluations, "placements for each search");
+    std::size_t repeats = 0;
+    for (const ExperimentCase& item : cases) repeats = std::max(repeats, item.compared.runs.empty() ? 0 : item.repeats);
+    return arguments.seeds > 0 ? text + less_text(arguments.seeds, repeats, "seeds") : text;
+}
+
+std::string part_text(const LearningExperiment& experiment, const LearningInputs& inputs, const ExperimentArguments& arguments) {
+    return part_text(arguments) + less_text(inputs.updates, experiment.updates, "updates of a training") +
+           less_text(inputs.count, experiment.count, inputs.families.empty() ? "orders" : "networks of a family");
 }
 
 std::string report(const Experiment& experiment, const std::vector<ExperimentCase>& cases, const std::vector<Finding>& findings,
                    const ExperimentArguments& arguments) {
     std::string text = "# " + std::string(experiment.title) + "\n\nEvaluations of each search: " + std::to_string(arguments.evaluations) +
-                       "; groups: " + arguments.grouping.group + ". " + std::string(experiment.conditions) + part_text(arguments) +
-                       "\n\n## Problems\n\n" + markdown(problem_rows(experiment, cases)) + "\n## Parameters\n\n" +
-                       markdown(parameter_rows(cases)) + "\n## Results\n";
+                       "; groups: " + arguments.grouping.group + ". " + std::string(experiment.conditions) +
+                       part_text(experiment, cases, arguments) + "\n\n## Problems\n\n" + markdown(problem_rows(experiment, cases)) +
+                       "\n## Parameters\n\n" + markdown(parameter_rows(cases)) + "\n## Results\n";
     for (const ReportTable& extra : tables(experiment, cases)) text += "\n### " + extra.title + "\n\n" + markdown(extra.rows);
     for (const ExperimentCase& item : cases) {
         if (item.compared.runs.empty()) continue;
         text += "\n### " + item.compared.title + "\n\n" + markdown(standing_rows(item.compared));
     }
-    return text + "\n## Findings\n\n" + markdown(finding_rows(experiment.label_names.front(), experiment.source, findings));
+    return text + findings_text(experiment.label_names.front(), experiment.source, findings);
 }
 
 void write_results(const Experiment& experiment, const std::vector<ExperimentCase>& cases, const std::vector<Finding>& findings,
@@ -233,7 +275,7 @@ int run_comparisons(const Experiment& experiment, ExperimentArguments arguments)
     }
     print_tables(tables(experiment, cases));
     const std::vector<Finding> findings = experiment.findings(cases);
-    print_findings(experiment.source, findings);
+    print_findings(experiment.source, findings, part_text(experiment, cases, arguments));
     if (!arguments.out.empty()) {
         write_results(experiment, cases, findings, arguments);
         std::cout << "\nwritten to " << arguments.out << '\n';
@@ -293,10 +335,10 @@ std::string report(const LearningExperiment& experiment, const LearningInputs& i
                        "\n\nUpdates of a training on one network: " + std::to_string(inputs.updates) +
                        ", on several: half as many for each of them; seeds: " + std::to_string(inputs.seeds);
     if (!inputs.families.empty()) text += "; networks of a family: " + std::to_string(inputs.count);
-    text += "; groups: " + arguments.grouping.group + ". " + std::string(experiment.conditions) + part_text(arguments) +
+    text += "; groups: " + arguments.grouping.group + ". " + std::string(experiment.conditions) + part_text(experiment, inputs, arguments) +
             "\n\n## Parameters\n\n" + markdown(parameter_rows(inputs.policies)) + "\n## Results\n";
     for (const ReportTable& extra : experiment.tables(data)) text += "\n### " + extra.title + "\n\n" + markdown(extra.rows);
-    return text + "\n## Findings\n\n" + markdown(finding_rows("family", experiment.source, findings));
+    return text + findings_text("family", experiment.source, findings);
 }
 
 int run_trainings(const LearningExperiment& experiment, const ExperimentArguments& arguments) {
@@ -317,7 +359,7 @@ int run_trainings(const LearningExperiment& experiment, const ExperimentArgument
     }
     const std::vector<Finding> findings = experiment.findings(data);
     print_tables(experiment.tables(data));
-    print_findings(experiment.source, findings);
+    print_findings(experiment.source, findings, part_text(experiment, inputs, arguments));
     if (!arguments.out.empty()) {
         const Path folder = arguments.out;
         write_file(folder / (std::string(experiment.id) + ".md"), report(experiment, inputs, data, findings, arguments));

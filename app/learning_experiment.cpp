@@ -105,7 +105,8 @@ std::string learning_curves_csv(const LearningData& data) {
 std::vector<ReportTable> distribution_tables(const LearningData& data, const std::string& title) {
     std::vector<ReportTable> tables;
     for (const std::string& family : data.families()) {
-        ReportTable table{family + ": " + title, {{"scheme", "values", "fastest", "25 %", "half", "75 %", "slowest", "of one device"}}};
+        ReportTable table{family + ": " + title + "; to one device: median",
+                          {{"scheme", "values", "fastest", "25 %", "half", "75 %", "slowest", "to one device"}}};
         for (const std::string& scheme : data.schemes(family)) {
             std::vector<double> times = data.times_s(family, scheme);
             std::ranges::sort(times);
@@ -190,10 +191,9 @@ LearningRun::Trained LearningRun::train(const LearningLabel& label, const Contes
     Trainer trainer(design.policy, design.training, std::move(graphs), label.seed, updates, inputs_.threads);
     const std::string place = label.family + ", " + label.scheme + (label.graph.empty() ? "" : ", " + label.graph) + ", seed " +
                               std::to_string(label.seed) + ": ";
-    const bool finished =
-        run_training(trainer, evaluators, {.updates = updates}, stop_, [&](const TrainingState& state, double eta_s) {
-            show_(place + std::to_string(state.updates) + " of " + std::to_string(updates) + " updates, " + format_clock(eta_s) + " left");
-        });
+    const bool finished = run_training(trainer, evaluators, {.updates = updates}, stop_, [&](const TrainingState& state, double eta_s) {
+        show_(place + std::to_string(state.updates) + " of " + std::to_string(updates) + " updates, " + format_clock(eta_s) + " left");
+    });
     data_.curves.push_back({label, trainer.state().curve});
     if (!finished) throw Stopped();
     return {std::move(design), trainer.state()};

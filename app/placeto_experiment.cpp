@@ -162,18 +162,15 @@ std::vector<Finding> findings(const std::vector<ExperimentCase>& cases) {
     std::vector<Finding> all;
     for (const Claim& claim : claims()) {
         for (const std::string_view family : {"Inception-V3", "NMT", "NASNet"}) {
-            Finding finding{std::string(family), std::string(claim.text), Verdict::holds, {}};
+            Finding finding{std::string(family), std::string(claim.text)};
             for (const View& row : rows) {
                 if (row.row().family != family) continue;
                 const bool ran = std::ranges::all_of(claim.algorithms, [&](auto algorithm) { return row.score_s(algorithm).has_value(); });
-                const bool holds = ran && claim.holds(row);
-                if (!ran && finding.verdict == Verdict::holds) finding.verdict = Verdict::not_run;
-                if (ran && !holds) finding.verdict = Verdict::differs;
-                finding.data += (finding.data.empty() ? "" : "; ") + row.name() + ": ";
+                std::string figures = row.name() + ": ";
                 for (const std::string_view algorithm : claim.algorithms)
-                    finding.data += std::string(algorithm) + ' ' + time_text(row, algorithm) + ", ";
-                finding.data += "placements: RNN " + count_text(row.rnn_sampled()) + ", Placeto " + count_text(row.placeto_sampled());
-                if (ran && !holds) finding.data += " (differs)";
+                    figures += std::string(algorithm) + ' ' + time_text(row, algorithm) + ", ";
+                figures += "placements: RNN " + count_text(row.rnn_sampled()) + ", Placeto " + count_text(row.placeto_sampled());
+                finding.add(ran, ran && claim.holds(row), figures);
             }
             all.push_back(std::move(finding));
         }

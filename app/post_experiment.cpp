@@ -217,18 +217,15 @@ std::vector<Finding> findings(const std::vector<ExperimentCase>& cases) {
     std::vector<Finding> all;
     for (const Claim& claim : claims()) {
         for (const Kind kind : claim.kinds) {
-            Finding finding{kNames[static_cast<std::size_t>(kind)], std::string(claim.text), Verdict::holds, {}};
+            Finding finding{kNames[static_cast<std::size_t>(kind)], std::string(claim.text)};
             for (const View& row : rows) {
                 if (row.row().kind != kind) continue;
                 const bool ran = std::ranges::all_of(claim.algorithms, [&](auto algorithm) { return row.score_s(algorithm).has_value(); });
-                const bool holds = ran && claim.holds(row);
-                if (!ran && finding.verdict == Verdict::holds) finding.verdict = Verdict::not_run;
-                if (ran && !holds) finding.verdict = Verdict::differs;
-                finding.data += (finding.data.empty() ? "" : "; ") + row.name() + ": ";
+                std::string figures = row.name() + ": ";
                 for (const std::string_view algorithm : claim.algorithms)
-                    finding.data += std::string(algorithm) + ' ' + time_text(row.score_s(algorithm), Objective().out_of_memory_s) + ", ";
-                finding.data += "one GPU " + (row.one_gpu_s() ? format_seconds(*row.one_gpu_s()) : "does not fit");
-                if (ran && !holds) finding.data += " (differs)";
+                    figures += std::string(algorithm) + ' ' + time_text(row.score_s(algorithm), Objective().out_of_memory_s) + ", ";
+                figures += "one GPU " + (row.one_gpu_s() ? format_seconds(*row.one_gpu_s()) : "does not fit");
+                finding.add(ran, ran && claim.holds(row), figures);
             }
             all.push_back(std::move(finding));
         }
