@@ -186,16 +186,6 @@ void showAt(Widget& widget, QSize size) {
     QVERIFY(QTest::qWaitForWindowExposed(&widget));
 }
 
-/// WCAG contrast ratio of two colours.
-double contrast(const QColor& a, const QColor& b) {
-    const auto luminance = [](const QColor& color) {
-        const auto linear = [](double value) { return value <= 0.04045 ? value / 12.92 : std::pow((value + 0.055) / 1.055, 2.4); };
-        return 0.2126 * linear(color.redF()) + 0.7152 * linear(color.greenF()) + 0.0722 * linear(color.blueF());
-    };
-    const auto [low, high] = std::minmax({luminance(a), luminance(b)});
-    return (high + 0.05) / (low + 0.05);
-}
-
 QPalette darkPalette() {
     QPalette palette;
     palette.setColor(QPalette::Window, QColor(45, 45, 48));
@@ -475,6 +465,20 @@ private Q_SLOTS:
         QCOMPARE(dataOf(*curves.plot(), 0).size(), 2);
         QVERIFY(std::abs(dataOf(*curves.plot(), 0)[0].y() - 70) < 1e-9);
         QVERIFY(curves.plot()->yAxis->label().contains(u"[µs]"));
+    }
+
+    void coloursOfRunsAreApartOnAnyBackground() {
+        for (const QColor& background : {QColor(Qt::white), QColor(30, 30, 30), QColor(42, 46, 50)}) {
+            for (int a = 0; a < 8; ++a) {
+                const QColor one = runColor(a, background);
+                QVERIFY(contrast(one, background) > 2.2);
+                for (int b = 0; b < a; ++b) {
+                    const QColor other = runColor(b, background);
+                    const double apart = std::hypot(one.red() - other.red(), one.green() - other.green(), one.blue() - other.blue());
+                    QVERIFY2(apart > 50, qPrintable(QStringLiteral("%1 and %2: %3").arg(a).arg(b).arg(apart)));
+                }
+            }
+        }
     }
 
     void curvesSkipTimesThatAreNotFinite() {

@@ -18,6 +18,7 @@ constexpr double kLeastFrame = 8;
 /// Nodes are this much of the distance of rows high, but at most this often their height.
 constexpr double kRowFilled = 0.8, kStretched = 2;
 constexpr std::size_t kMostEdges = 20'000;  ///< more would be a grey area
+constexpr double kFullOfEdges = 0.5;        // pixels of edges for each pixel of the map
 
 }  // namespace
 
@@ -98,10 +99,16 @@ void GraphMinimap::drawBackdrop() {
     QPainter painter(&m_backdrop);
     if (m_scene->edges.size() <= kMostEdges) {
         QVector<QLineF> lines;
+        double length = 0;
         for (const auto& edge : m_scene->edges) {
-            for (int i = 1; i < edge.line.size(); ++i) lines.append(QLineF(toMap(edge.line[i - 1]), toMap(edge.line[i])));
+            for (int i = 1; i < edge.line.size(); ++i) {
+                lines.append(QLineF(toMap(edge.line[i - 1]), toMap(edge.line[i])));
+                length += lines.back().length();
+            }
         }
-        painter.setPen(QPen(mixedColor(base, text, 0.35F), 0));
+        // As in the view: where they would fill the map they make way for the nodes.
+        const auto full = static_cast<float>(std::clamp(length / (width() * height()) / kFullOfEdges, 0.0, 1.0));
+        painter.setPen(QPen(mixedColor(base, text, 0.35F - 0.2F * full), 0));
         painter.drawLines(lines);
     }
     painter.setPen(QPen(mixedColor(base, text, 0.25F), 1));

@@ -34,6 +34,7 @@ constexpr int kMostScopes = 3;          ///< modules before a label
 constexpr int kMeasuredAt = 64;         ///< font size for measuring labels, pixels
 /// Edges drawn at most when single ones cannot be told apart.
 constexpr std::size_t kEdgesFromAfar = 30'000;
+constexpr double kFullOfEdges = 0.5;  // pixels of edges for each pixel of the view
 
 constexpr std::array kEdgeWidths{1.0, 1.6, 2.4, 3.4};
 
@@ -766,7 +767,7 @@ void GraphView::paintEdges(QPainter& painter, const QTransform& view, const QRec
     const QColor base = palette().color(QPalette::Base), text = palette().color(QPalette::Text);
     // Edges within a device stay in the background; those between devices, which cost time, stand out.
     const float faint = isDark(palette()) ? 0.58F : 0.68F;
-    const std::array colors{mixedColor(text, base, faint), mixedColor(text, base, detail.edgeStyles ? 0.1F : 0.4F)};
+    std::array colors{mixedColor(text, base, faint), mixedColor(text, base, detail.edgeStyles ? 0.1F : 0.4F)};
     const auto colorOf = [&](bool crosses, bool dimmed) { return dimmed ? mixedColor(colors[crosses], base, 0.7F) : colors[crosses]; };
     const auto dimmed = [&](const GraphScene::Edge& edge) { return isDimmed(edge.from) || isDimmed(edge.to); };
     const QRectF reach = area.adjusted(-8, -8, 8, 8);
@@ -791,6 +792,13 @@ void GraphView::paintEdges(QPainter& painter, const QTransform& view, const QRec
                 last = next;
             }
         }
+        // Where they would fill the view they make way for the nodes.
+        double length = 0;
+        for (const auto& some : lines) {
+            for (const QLineF& line : some) length += line.length();
+        }
+        const auto full = static_cast<float>(std::clamp(length / (area.width() * area.height()) / kFullOfEdges, 0.0, 1.0));
+        colors = {mixedColor(colors[0], base, 0.65F * full), mixedColor(colors[1], base, 0.5F * full)};
         painter.setRenderHint(QPainter::Antialiasing, false);
         for (std::size_t style = 0; style < lines.size(); ++style) {
             painter.setPen(QPen(colorOf(style >= 2, style % 2 == 0), 0));

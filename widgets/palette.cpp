@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "widgets/palette.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -98,6 +99,11 @@ QColor readableOn(const QColor& background) {
     const double light = luminance(background);
     const bool blackReadsBetter = (light + 0.05) / 0.05 >= 1.05 / (light + 0.05);
     return blackReadsBetter ? QColor(Qt::black) : QColor(Qt::white);
+}
+
+double contrast(const QColor& a, const QColor& b) {
+    const auto [dark, light] = std::minmax({luminance(a), luminance(b)});
+    return (light + 0.05) / (dark + 0.05);
 }
 
 bool isDark(const QPalette& palette) {

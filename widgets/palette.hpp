@@ -24,6 +24,8 @@ QColor hatchColor(const QColor& color);
 QColor mixedColor(const QColor& a, const QColor& b, float share);
 /// Black or white, whichever reads better on `background`.
 QColor readableOn(const QColor& background);
+/// WCAG 2.1, contrast ratio: 1 to 21.
+double contrast(const QColor& a, const QColor& b);
 /// Whether the palette is a dark one.
 bool isDark(const QPalette& palette);
 /// Colours of series in plots, by index.

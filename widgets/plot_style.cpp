@@ -75,10 +75,16 @@ TimeUnit timeUnitFor(double seconds) {
 }
 
 QColor runColor(int run, const QColor& background) {
-    constexpr int kNear = 60;  // of 255 steps of grey
+    constexpr int kNear = 60;     // of 255 steps of grey
+    constexpr double kLeast = 3;  // WCAG 2.1 for what is no text
+    constexpr float kStep = 0.02F;
     const QColor color = seriesColor(run);
-    const bool lost = std::abs(qGray(color.rgb()) - qGray(background.rgb())) < kNear;
-    return lost ? mixedColor(color, readableOn(background), 0.3F) : color;
+    if (std::abs(qGray(color.rgb()) - qGray(background.rgb())) >= kNear) return color;
+    // No further than needed: lighter, a blue is like the light blue of another run.
+    QColor moved = color;
+    for (float share = kStep; share < 1 && contrast(moved, background) < kLeast; share += kStep)
+        moved = mixedColor(color, readableOn(background), share);
+    return moved;
 }
 
 QPen seriesPen(int run, const QColor& background) {
