@@ -117,7 +117,9 @@ void print_evaluation(const Job& job, const Evaluation& evaluation) {
 }
 
 int simulate(const JobArguments& arguments, const std::string& placement_file, const std::string& trace_file, bool explained) {
-    arguments.refuse_input("--trace", trace_file, placement_file);
+    std::vector<std::string> inputs = arguments.inputs();
+    inputs.push_back(placement_file);
+    keep_apart(std::array{OutputFile{"--trace", trace_file}}, inputs);
     const Job job = arguments.load(placement_file);
     std::vector<std::string> notes;
     const Placement placement = placement_file.empty() ? job.single_device : read_placement(placement_file, *job.problem, &notes);
@@ -306,7 +308,7 @@ int optimize(const JobArguments& arguments, OptimizeArguments search) {
     if (launched) ranks.emplace(interrupt.source());
     OptionValues options = parse_settings(chosen_algorithm(search.algorithm), search.settings);
     if (!search.out.empty()) expect_writable(search.out);
-    arguments.refuse_input("--out", search.out);
+    keep_apart(std::array{OutputFile{"--scores", search.scores}, OutputFile{"--out", search.out}}, arguments.inputs());
     Job job = arguments.load();
     const std::vector<Placement> starts = go_on(search, options, job);
     const AlgorithmInfo& algorithm = *find_algorithm(search.algorithm);
@@ -431,6 +433,7 @@ int convert_workload(const ConvertArguments& arguments) {
     const std::string& input = arguments.files[0];
     if (file_content(input) != FileContent::workload)
         throw UsageError("--graph, --machine: " + input + " is not a workload, which is two in one");
+    keep_apart(std::array{OutputFile{"--graph", arguments.graph_out}, OutputFile{"--machine", arguments.machine_out}}, std::array{input});
     const NetworkFile workload = read_network(input, arguments.batch > 0 ? std::optional(arguments.batch) : std::nullopt);
     if (!arguments.graph_out.empty()) write_network(workload.graph, arguments.graph_out);
     if (!arguments.machine_out.empty()) write_machine(*workload.machine, arguments.machine_out);
@@ -741,7 +744,7 @@ int main(int argc, char** argv) {
     } catch (const TorchMissing& error) {
         return complain(std::string("placewright-cli: ") + error.what(), kInternalError);
     } catch (const TrainingDiverged& error) {
-        return complain(std::string("placewright-cli: ") + error.what() + ". The last checkpoint stays", kInternalError);
+        return complain(std::string("placewright-cli: ") + error.what(), kInternalError);
     } catch (const std::bad_alloc&) {
         return complain("placewright-cli: there is not enough memory", kInternalError);
     } catch (const std::exception& error) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "app/codesign_command.hpp"
 
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -51,16 +52,28 @@ Json counts_json(const Design& design, const Catalogue& catalogue) {
             {"fabric", catalogue.fabrics[design.fabric].name}};
 }
 
-/// "design-1.machine.json" and "design-1.placement.json", and so on.
+/// Machine and placement of a point, which count from 1.
+std::pair<Path, Path> files_of(const Path& folder, std::size_t point) {
+    const std::string stem = "design-" + std::to_string(point);
+    return {folder / (stem + ".machine.json"), folder / (stem + ".placement.json")};
+}
+
+/// Throws UsageError if what is read has a name that a design may get.
+void keep_inputs(const CodesignArguments& arguments) {
+    std::vector<std::string> inputs = arguments.job.inputs();
+    inputs.push_back(arguments.catalogue);
+    for (const std::string& input : inputs) {
+        const std::string name = Path(input).filename().string();
+        if (name.starts_with("design-") && (name.ends_with(".machine.json") || name.ends_with(".placement.json")))
+            keep_apart(std::array{OutputFile{"--out", (Path(arguments.out) / name).string()}}, inputs);
+    }
+}
+
 std::vector<std::pair<Path, Path>> write_designs(const CodesignResult& result, const CodesignArguments& arguments) {
     std::vector<std::pair<Path, Path>> files;
-    const auto files_of = [&](std::size_t point) {
-        const std::string stem = "design-" + std::to_string(point);
-        return std::pair(Path(arguments.out) / (stem + ".machine.json"), Path(arguments.out) / (stem + ".placement.json"));
-    };
     for (std::size_t i = 0; i < result.front.size(); ++i) {
         const DesignPoint& point = result.front[i];
-        files.push_back(files_of(i + 1));
+        files.push_back(files_of(arguments.out, i + 1));
         write_machine(*point.machine, files.back().first);
         PlacementFile about;
         about.predicted = PlacementFile::Prediction{point.score.step_time_s, {}, {}, point.score.fits};
@@ -69,7 +82,7 @@ std::vector<std::pair<Path, Path>> write_designs(const CodesignResult& result, c
     }
     // What is left of a longer front that was written there before would look like a part of this one.
     for (std::size_t point = files.size() + 1;; ++point) {
-        const auto [machine, placement] = files_of(point);
+        const auto [machine, placement] = files_of(arguments.out, point);
         std::error_code ignored;
         const bool had_machine = std::filesystem::remove(machine, ignored), had_placement = std::filesystem::remove(placement, ignored);
         if (!had_machine && !had_placement) break;
@@ -108,7 +121,10 @@ void CodesignArguments::add_to(CLI::App& command) {
 int codesign_machine(const CodesignArguments& arguments) {
     const InterruptGuard interrupt;
     const CodesignTask task = task_of(arguments);
-    if (!arguments.out.empty()) make_folder(arguments.out);
+    if (!arguments.out.empty()) {
+        make_folder(arguments.out);
+        keep_inputs(arguments);
+    }
     const bool terminal = isatty(STDERR_FILENO) != 0;
     CodesignCallback report;
     if (terminal) {

@@ -2,6 +2,7 @@
 #include "app/compare_command.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iostream>
 #include <numeric>
@@ -191,6 +192,7 @@ int compare_algorithms(const CompareArguments& arguments) {
     for (const std::string& file : {arguments.csv, arguments.curves}) {
         if (!file.empty()) expect_writable(file);
     }
+    keep_apart(std::array{OutputFile{"--csv", arguments.csv}, OutputFile{"--curves", arguments.curves}}, arguments.job.inputs());
     std::vector<Case> loaded = load_cases(arguments, all);
     std::vector<ComparedCase> cases;
     for (Case& item : loaded) {

@@ -49,6 +49,16 @@ std::vector<Path> network_files(const Path& folder) {
     return files;
 }
 
+void restrict_single_device(Job& job, const DeviceChoices& choices) {
+    const std::vector<Placement> placements = choices.on_each_device();
+    std::vector<Score> scores(placements.size());
+    evaluator_of(job, 1)->evaluate(placements, scores, {});
+    const auto best = std::ranges::min_element(scores, {}, &Score::seconds);
+    job.single_device = placements[static_cast<std::size_t>(best - scores.begin())];
+    job.single_device_s = best->step_time_s;
+    job.single_device_fits = best->fits;
+}
+
 void complete(Curriculum& curriculum, const PolicyInfo& info, const OptionValues& values, std::uint64_t seed) {
     TrainingRecord& record = curriculum.record;
     const Lesson& first = curriculum.training.front();
@@ -60,8 +70,9 @@ void complete(Curriculum& curriculum, const PolicyInfo& info, const OptionValues
     for (auto& item : grouping_conditions(first.job.grouping)) record.conditions.push_back(std::move(item));
     record.seed = seed;
     curriculum.design = info.make(record.options, record.size);
-    for (const auto* lessons : {&curriculum.training, &curriculum.test}) {
-        for (const Lesson& lesson : *lessons) {
+    for (auto* lessons : {&curriculum.training, &curriculum.test}) {
+        for (Lesson& lesson : *lessons) {
+            restrict_single_device(lesson.job, lesson.graph->choices);
             const Problem& problem = *lesson.job.problem;
             if (const std::string reason = misfit(info, record.options, record.size, *lesson.graph); !reason.empty())
                 throw std::invalid_argument(problem.graph->name() + " on " + lesson.job.machine->name() + ": " + reason);

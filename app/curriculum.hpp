@@ -30,7 +30,10 @@ struct Curriculum {
 /// The network files (.json) of a folder, in the order of their names. Throws InputError if there are none.
 std::vector<Path> network_files(const Path& folder);
 
-/// Makes record and design from the lessons, which stay. Throws OptionError for values that the policy does not take, and
+/// Makes the job's one device the best that the choices leave: what a policy is compared with is something that it can choose.
+void restrict_single_device(Job& job, const DeviceChoices& choices);
+
+/// Makes record and design from the lessons, which stay but for their one devices (restrict_single_device). Throws OptionError for values that the policy does not take, and
 /// std::invalid_argument for a lesson that the policy cannot be used for.
 void complete(Curriculum& curriculum, const PolicyInfo& info, const OptionValues& values, std::uint64_t seed);
 

@@ -38,7 +38,7 @@ inline constexpr std::uint32_t kPlacetoGroups = 128;
 /// `grouping` says otherwise.
 Job placeto_job(std::shared_ptr<const Graph> graph, unsigned gpus, const GroupingOptions& grouping, std::uint32_t groups);
 
-enum class Verdict : std::uint8_t { holds, differs, not_run };
+enum class Verdict : std::uint8_t { holds, differs, undecided, not_run };  ///< undecided: of what does not fit there is no time
 std::string_view to_string(Verdict verdict);
 
 /// Something that a paper says of its results, and whether it is so here.

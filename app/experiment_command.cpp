@@ -35,6 +35,18 @@ std::string defaults(const LearningExperiment& experiment) {
            (experiment.count > 0 ? " --count " + std::to_string(experiment.count) : "") + ")";
 }
 
+/// Throws UsageError if a network file that is read has the name of a result.
+void keep_networks(const ExperimentArguments& arguments) {
+    if (arguments.out.empty()) return;
+    std::vector<std::string> inputs;
+    for (const std::string& text : arguments.networks) inputs.push_back(text.substr(text.find('=') + 1));
+    std::vector<OutputFile> outputs;
+    for (const std::string& name : {arguments.name + ".md", std::string("runs.csv"), std::string("values.csv"), std::string("curves.csv"),
+                                    std::string("means.csv")})
+        outputs.push_back({"--out", (Path(arguments.out) / name).string()});
+    keep_apart(outputs, inputs);
+}
+
 /// `networks`: those of the experiment called `id`.
 std::map<std::string, std::string> network_files(std::string_view id, const std::vector<std::string_view>& networks,
                                                  const std::vector<std::string>& texts) {
@@ -347,6 +359,7 @@ int run_trainings(const LearningExperiment& experiment, const ExperimentArgument
     if (!arguments.out.empty()) make_folder(arguments.out);
     LearningData data;
     bool finished = false;
+    std::exception_ptr diverged;
     {
         const ProgressLine line("");
         LearningRun run(inputs, data, interrupt.token(), [&line](const std::string& text) { line.show(text); });
@@ -355,6 +368,8 @@ int run_trainings(const LearningExperiment& experiment, const ExperimentArgument
             finished = true;
         } catch (const LearningRun::Stopped&) {
             // What is there is shown.
+        } catch (const TrainingDiverged&) {
+            diverged = std::current_exception();
         }
     }
     const std::vector<Finding> findings = experiment.findings(data);
@@ -367,6 +382,7 @@ int run_trainings(const LearningExperiment& experiment, const ExperimentArgument
         write_file(folder / "curves.csv", learning_curves_csv(data));
         std::cout << "\nwritten to " << arguments.out << '\n';
     }
+    if (diverged) std::rethrow_exception(diverged);
     if (finished) return kDone;
     std::cerr << "placewright-cli: cancelled before all trainings were finished\n";
     return kCancelled;
@@ -410,6 +426,7 @@ void ExperimentArguments::add_to(CLI::App& command) {
 }
 
 int run_experiment(const ExperimentArguments& arguments) {
+    keep_networks(arguments);
     const auto has_name = [&](const auto* each) { return each->id == arguments.name; };
     const auto comparisons = experiments();
     if (const auto found = std::ranges::find_if(comparisons, has_name); found != comparisons.end())

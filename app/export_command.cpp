@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "app/export_command.hpp"
 
+#include <array>
 #include <iostream>
 
 #include "app/console.hpp"
+#include "app/search_arguments.hpp"
 #include "core/base/units.hpp"
 #include "core/io/placement_formats.hpp"
 
@@ -35,7 +37,9 @@ int export_placement(const ExportArguments& arguments) {
     const PlacementFormat& format = *find_placement_format(arguments.format);
     if (arguments.repair && format.repair == nullptr)
         throw UsageError("--repair: the format " + arguments.format + " takes placements as they are");
-    arguments.job.refuse_input("--out", arguments.out, arguments.placement);
+    std::vector<std::string> inputs = arguments.job.inputs();
+    inputs.push_back(arguments.placement);
+    keep_apart(std::array{OutputFile{"--out", arguments.out}}, inputs);
     const Job job = arguments.job.load(arguments.placement);
     std::vector<std::string> notes;
     PlacedNetwork placed{job.problem, job.single_device, job.simulation, {}, find_network_file(arguments.job.network)};

@@ -293,17 +293,16 @@ NetworkFile JobArguments::read() const {
     return file;
 }
 
-void JobArguments::refuse_input(const std::string& option, const std::string& out, const std::string& placement_file) const {
-    std::vector<std::string> inputs{network, machine, parameters, placement_file};
+std::vector<std::string> JobArguments::inputs() const {
+    std::vector<std::string> files{network, machine, parameters};
+    for (const std::string* list : {&network, &machine}) {
+        for (std::string& name : usage::split(*list)) files.push_back(std::move(name));
+    }
     for (const std::string& trace : times) {
-        inputs.push_back(trace);
-        inputs.push_back(trace.substr(0, trace.rfind('=')));
+        files.push_back(trace);
+        files.push_back(trace.substr(0, trace.rfind('=')));
     }
-    for (const std::string& input : inputs) {
-        std::error_code none_there;
-        if (!input.empty() && !out.empty() && std::filesystem::equivalent(input, out, none_there))
-            throw UsageError(option + ' ' + out + ": is read as well and would be lost; give another name");
-    }
+    return files;
 }
 
 Job JobArguments::load(const std::string& placement_file) const {

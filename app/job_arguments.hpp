@@ -89,8 +89,8 @@ struct JobArguments {
     /// The network as --parameters, --times and --shard make it; what the first leaves out and what traces gave is told on standard error.
     /// Throws UsageError and InputError.
     NetworkFile read() const;
-    /// Throws UsageError if `out`, the value of an option, is one of the files that are read: writing it would lose that.
-    void refuse_input(const std::string& option, const std::string& out, const std::string& placement_file = "") const;
+    /// What may name a file that is read: values of options, and items of those that may be lists.
+    std::vector<std::string> inputs() const;
     /// Throws UsageError and InputError.
     Job load(const std::string& placement_file = "") const;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "app/learning_experiment.hpp"
 #include "core/algorithms.hpp"
@@ -80,6 +81,9 @@ std::vector<Finding> findings(const LearningData& data) {
             Finding finding{std::string(family.name), std::string(claim.text), Verdict::not_run, "-"};
             if (const std::vector<double> ratios = claim.ratios(data, family.name); !ratios.empty()) {
                 finding.verdict = claim.holds(ratios) ? Verdict::holds : Verdict::differs;
+                // What does not fit has no time to compare.
+                const double middle = median(ratios);
+                if (finding.verdict == Verdict::holds && (middle == 0 || !std::isfinite(middle))) finding.verdict = Verdict::undecided;
                 finding.data = "median " + excess_text(median(ratios)) + ", from " + excess_text(std::ranges::min(ratios)) + " to " +
                                excess_text(std::ranges::max(ratios)) + " over " + std::to_string(ratios.size());
             }

@@ -89,7 +89,7 @@ const LearningExperiment& placeto_orders() {
     static const LearningExperiment experiment{
         "placeto-orders",
         "Placeto on orders of the nodes that it has not seen",
-        "Section 4.3 of Placeto: 64 orders of the nodes that were not trained with. 15 minutes.",
+        "Section 4.3 of Placeto: 64 orders of the nodes that were not trained with. 3 minutes.",
         "the paper",
         "Inception-V3, batch size 64, on 4 K80s as in `experiment placeto`; ops merged into 128 groups unless asked otherwise. Each "
         "episode of the training has a random order of its own (the paper: one of 64); the most likely device each time for other orders. "

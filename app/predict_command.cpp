@@ -24,9 +24,11 @@ struct Predicted {
     Score score;
     std::size_t evaluations = 0;
     double predict_s = 0;  ///< what the policy took, without reading files and simulating
+    bool begins_alone = false;  ///< on the job's one device, which --best simulates as well
 };
 
-Predicted prediction_of(const PolicyFile& policy, const Job& job, const PredictArguments& arguments) {
+/// The job's one device becomes one that the policy may use.
+Predicted prediction_of(const PolicyFile& policy, Job& job, const PredictArguments& arguments) {
     const auto begin = std::chrono::steady_clock::now();
     const PolicyDesign& design = policy.design;
     const PolicyGraph graph(job.problem, design.allow_cpu);
@@ -53,7 +55,10 @@ Predicted prediction_of(const PolicyFile& policy, const Job& job, const PredictA
     std::vector<Score> scores(candidates.size());
     evaluator_of(job, arguments.threads)->evaluate(candidates, scores, {});
     const auto best = std::ranges::min_element(scores, {}, &Score::seconds) - scores.begin();
-    return {candidates[static_cast<std::size_t>(best)], scores[static_cast<std::size_t>(best)], candidates.size(), predict_s};
+    restrict_single_device(job, graph.choices);
+    const bool begins_alone =
+        design.policy->improves() && graph.choices.on_one_device(graph.choices.fastest_first().front()) == job.single_device;
+    return {candidates[static_cast<std::size_t>(best)], scores[static_cast<std::size_t>(best)], candidates.size(), predict_s, begins_alone};
 }
 
 Json prediction_json(const PolicyFile& policy, const Job& job, const Predicted& predicted, const Outcome& outcome,
@@ -87,7 +92,7 @@ void print_prediction(const PolicyFile& policy, const Job& job, const Predicted&
         std::array<char, 32> speedup{};
         std::snprintf(speedup.data(), speedup.size(), "%.2f", job.single_device_s / outcome.step_time_s);
         std::cout << ", " << speedup.data() << " times as fast as " << single_device_name(job);
-        if (predicted.evaluations <= 1 && outcome.step_time_s > job.single_device_s)
+        if (predicted.begins_alone && predicted.evaluations <= 1 && outcome.step_time_s > job.single_device_s)
             std::cout << ".\nThat is slower: --best simulates the placements on the way there, one device among them, and takes the best";
     }
     std::cout << "\nOps move in " << job.problem->groups << " groups; " << policy.record.graphs.size()
@@ -139,10 +144,13 @@ JobArguments PredictArguments::job_for(const TrainingRecord& record) const {
 
 int predict(const PredictArguments& given) {
     if (!given.out.empty()) expect_writable(given.out);
+    std::vector<std::string> inputs = given.job.inputs();
+    inputs.push_back(given.policy);
+    keep_apart(std::array{OutputFile{"--out", given.out}}, inputs);
     const PolicyFile policy = read_policy(given.policy);
     PredictArguments arguments = given;
     arguments.job = given.job_for(policy.record);
-    const Job job = arguments.job.load();
+    Job job = arguments.job.load();
     const Predicted predicted = prediction_of(policy, job, arguments);
     const Outcome outcome = Simulator(job.problem, job.simulation).run(predicted.placement);
     if (arguments.job.json) {

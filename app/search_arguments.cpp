@@ -16,6 +16,15 @@ std::string option_names(const AlgorithmInfo& algorithm) {
     return usage::joined(names, ", ");
 }
 
+/// Whether both are one file, be it there or not.
+bool is_same_file(const Path& first, const Path& second) {
+    std::error_code none_there;
+    if (std::filesystem::equivalent(first, second, none_there)) return std::filesystem::is_regular_file(first, none_there);
+    if (std::filesystem::exists(first, none_there) || std::filesystem::exists(second, none_there)) return false;
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(first)) ==
+           std::filesystem::weakly_canonical(std::filesystem::absolute(second));
+}
+
 }  // namespace
 
 OptionValues parse_settings(const AlgorithmInfo& algorithm, const std::vector<std::string>& settings, const std::string& prefix) {
@@ -73,6 +82,22 @@ void expect_writable(const Path& file) {
     const bool folder = std::filesystem::is_directory(file, error);
     if (!folder && (!file.has_parent_path() || std::filesystem::is_directory(file.parent_path(), error))) return;
     throw InputError(file.string(), "", folder ? "cannot be written: it is a folder" : "cannot be written: there is no such folder");
+}
+
+void keep_apart(std::span<const OutputFile> outputs, std::span<const std::string> inputs) {
+    for (const OutputFile& output : outputs) {
+        if (output.file.empty()) continue;
+        const auto refuse = [&](const std::string& reason) {
+            throw UsageError(output.option + ' ' + output.file + ": " + reason + "; give another name");
+        };
+        for (const std::string& input : inputs) {
+            if (!input.empty() && is_same_file(input, output.file)) refuse("is read as well and would be lost");
+        }
+        for (const OutputFile& other : outputs) {
+            if (&other == &output) break;
+            if (!other.file.empty() && is_same_file(other.file, output.file)) refuse("is what " + other.option + " writes");
+        }
+    }
 }
 
 }  // namespace placewright

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,5 +26,14 @@ void make_folder(const Path& folder);
 
 /// Tells of a mistyped folder before the search, not after it. Throws InputError.
 void expect_writable(const Path& file);
+
+/// A file that a command writes.
+struct OutputFile {
+    std::string option;  ///< that names it
+    std::string file;    ///< empty: none
+};
+/// Throws UsageError if one of the outputs is an input or another output: what is there, or was written first, would be lost. Devices
+/// and pipes lose nothing.
+void keep_apart(std::span<const OutputFile> outputs, std::span<const std::string> inputs);
 
 }  // namespace placewright

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <exception>
 #include <iostream>
 #include <optional>
 
@@ -348,11 +349,18 @@ int train_policy(const TrainArguments& arguments) {
     const auto begin = Clock::now();
     const auto seconds_since = [](Clock::time_point time) { return std::chrono::duration<double>(Clock::now() - time).count(); };
     TrainingTask training = prepare(arguments, ranks ? &*ranks : nullptr);
+    std::vector<std::string> inputs;
+    for (const JobArguments& each : training.arguments) {
+        for (std::string& file : each.inputs()) inputs.push_back(std::move(file));
+    }
+    keep_apart(std::array{OutputFile{"--out", arguments.out}, OutputFile{"--curve", arguments.curve}}, inputs);
     Trainer& trainer = *training.trainer;
+    const std::uint64_t behind = trainer.state().updates;
     const auto save = [&] { write_policy(training.curriculum.record, trainer.state(), trainer.policy(), arguments.out); };
 
     Ending ending;
     std::optional<RankError> lost;
+    std::string diverged;  // why
     {
         const ProgressLine line("");
         auto saved = Clock::now();
@@ -374,11 +382,15 @@ int train_policy(const TrainArguments& arguments) {
             ending.cancelled = true;
         } catch (const RankError& error) {
             lost = error;
+        } catch (const TrainingDiverged& error) {
+            // The state is that before it.
+            diverged = error.what();
         }
     }
     ending.wall_s = seconds_since(begin);
     const bool begun = trainer.state().updates > 0;
     if (lost && !begun) throw InputError(lost->rank(), "", lost->what());
+    if (!begun && !diverged.empty()) throw TrainingDiverged(diverged + "; nothing is written");
     if (!begun) {
         std::cerr << "placewright-cli: cancelled before the first update\n";
         return kCancelled;
@@ -386,9 +398,17 @@ int train_policy(const TrainArguments& arguments) {
 
     // The files come first: they took longest to make, and mpirun soon ends a process that it has told to.
     std::exception_ptr unwritten;
+    std::vector<std::string> written;
+    const bool saved = trainer.state().updates > behind && !arguments.out.empty();
     try {
-        if (!arguments.out.empty()) save();
-        if (!arguments.curve.empty()) write_file(arguments.curve, curve_csv(trainer.state().curve));
+        if (saved) {
+            save();
+            written.push_back(arguments.out);
+        }
+        if (!arguments.curve.empty()) {
+            write_file(arguments.curve, curve_csv(trainer.state().curve));
+            written.push_back(arguments.curve);
+        }
     } catch (const InputError&) {
         unwritten = std::current_exception();
     }
@@ -397,9 +417,24 @@ int train_policy(const TrainArguments& arguments) {
     } else {
         print_training(training, ending);
     }
+    if (!diverged.empty()) {
+        std::cerr << "placewright-cli: " << diverged << "; "
+                  << (written.empty() ? "nothing is written" : "what was before it is written to " + usage::joined(written, " and ")) << '\n';
+    }
     if (unwritten) std::rethrow_exception(unwritten);
-    if (!arguments.out.empty() && !arguments.job.json)
-        std::cout << "\nwritten to " << arguments.out << (ending.cancelled ? "; --resume goes on with it" : "") << std::endl;
+    if (!arguments.out.empty() && !arguments.job.json) {
+        if (saved) {
+            std::cout << "\nwritten to " << arguments.out << (ending.cancelled ? "; --resume goes on with it" : "") << std::endl;
+        } else {
+            std::cout << '\n' << arguments.out << " stays as it is, with " << behind << (behind == 1 ? " update" : " updates") << " behind it"
+                      << std::endl;
+        }
+    }
+    if (!diverged.empty()) return kInternalError;
+    if (!lost && !ending.cancelled && std::ranges::none_of(trainer.state().best, [](const BestPlacement& best) { return best.score.fits; })) {
+        std::cerr << "placewright-cli: no placement that fits the memory was found\n";
+        return kNothingFits;
+    }
     if (lost) {
         std::cerr << printable("placewright-cli: " + lost->rank() + ": " + lost->what(), 8192) << "; the training ends here\n";
         return kInternalError;

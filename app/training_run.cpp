@@ -166,7 +166,12 @@ void TrainingRun::train(const std::stop_token& stop, std::uint64_t updates) {
         }
         held_s += m_pause.wait(stop);
     };
-    run_training(*m_trainer, m_evaluators, {.updates = updates}, stop, report);
+    try {
+        run_training(*m_trainer, m_evaluators, {.updates = updates}, stop, report);
+    } catch (...) {
+        share();  // what was before it is not lost
+        throw;
+    }
     share();
 }
 

@@ -266,6 +266,9 @@ private Q_SLOTS:
     void trainOnFamilies();
     void trainingGoesOn();
     void trainInterrupted();
+    void trainDiverges();
+    void trainWhatDoesNotFit();
+    void trainBesideACpu();
     void trainWrongUsage_data();
     void trainWrongUsage();
     void predict();
@@ -1519,6 +1522,43 @@ void TestCli::whatIsReadIsNotWritten() {
     }
     QCOMPARE(content_of(network), before);
     QCOMPARE(content_of(machine), machine_before);
+
+    const QString policy = path("kept.pt");
+    QCOMPARE(run(lesson({"--updates", "1", "--out", policy})).status, 0);
+    const QByteArray policy_before = content_of(policy);
+    const QString design = path("design-2.machine.json");
+    QVERIFY(QFile::copy(network, design));
+    for (const QStringList& arguments :
+         {QStringList{"train"} + job + QStringList{"--updates", "1", "--curve", network},
+          QStringList{"train", path("diamond.json"), network, "--machine", machine, "--updates", "1", "--curve", network},
+          QStringList{"train"} + job + QStringList{"--updates", "1", "--curve", machine},
+          QStringList{"predict", policy} + job + QStringList{"--out", policy}, QStringList{"predict", policy} + job + QStringList{"--out", network},
+          QStringList{"compare", path("diamond.json") + ',' + network, "--machine", machine, "--algorithms", "heft", "--csv", network},
+          QStringList{"codesign", design, "--catalogue", "workstation-2021", "--budget", "20000", "--designs", "1", "--evaluations", "1", "--out",
+                      m_folder.path()},
+          QStringList{"experiment", "e3", "--network", "resnet50=" + path("e3.md"), "--out", m_folder.path()}}) {
+        if (arguments.first() == QLatin1String("experiment")) QVERIFY(QFile::copy(network, path("e3.md")));
+        const Result refused = run(arguments);
+        QVERIFY2(refused.status == 2 && refused.err.contains("is read as well and would be lost; give another name"),
+                 qPrintable(arguments.join(' ') + '\n' + refused.err));
+    }
+    // Two into one, be it there or not.
+    const QString both = path("both.out");
+    for (const QStringList& arguments :
+         {QStringList{"train"} + job + QStringList{"--updates", "1", "--out", both, "--curve", path("./both.out")},
+          lesson({"--updates", "1", "--resume", "--out", policy, "--curve", policy}),
+          QStringList{"compare"} + job + QStringList{"--algorithms", "heft", "--csv", both, "--curves", both},
+          QStringList{"optimize"} + job + QStringList{"--evaluations", "1", "--scores", both, "--out", both}}) {
+        const Result refused = run(arguments);
+        QVERIFY2(refused.status == 2 && QRegularExpression("is what --\\w+ writes; give another name").match(refused.err).hasMatch(),
+                 qPrintable(arguments.join(' ') + '\n' + refused.err));
+    }
+    QVERIFY(!QFile::exists(both));
+    QCOMPARE(content_of(network), before);
+    QCOMPARE(content_of(design), before);
+    QCOMPARE(content_of(machine), machine_before);
+    QCOMPARE(content_of(policy), policy_before);
+    QCOMPARE(run({"compare", network, "--machine", machine, "--algorithms", "heft", "--csv", "/dev/null", "--curves", "/dev/null"}).status, 0);
 }
 
 void TestCli::compareNothingFits() {
@@ -1961,10 +2001,58 @@ void TestCli::trainingGoesOn() {
     QVERIFY2(options.err.contains("its order is fifo, not critical-path"), options.err);
     QVERIFY(content_of(file) == content_of(path("whole.pt")));
 
+    // What is done already is not done again.
+    const Result done = run(lesson({"--updates", "5", "--out", file, "--resume"}));
+    QCOMPARE(done.status, 0);
+    QVERIFY2(done.out.endsWith("\n" + file.toUtf8() + " stays as it is, with 200 updates behind it\n"), done.out);
+    QVERIFY(content_of(file) == content_of(path("whole.pt")));
+
     // What is trained may be trained further.
     const QJsonObject further = object_of(lesson({"--updates", "203", "--out", file, "--resume"}));
     QCOMPARE(further["updates"].toInt(), 203);
     QCOMPARE(further["curve"].toArray().size(), 203);
+}
+
+/// What was trained before is in the files.
+void TestCli::trainDiverges() {
+    const QStringList wild{"train",    path("diamond.json"), "--machine", path("pair.json"), "--set",   "layers=8",         "--set",
+                           "rounds=100", "--set",            "foresight=0", "--set", "learning_rate=10", "--set", "gradient_clip=0", "--set",
+                           "workers=2"};
+    const QString policy = path("diverged.pt"), curve = path("diverged.csv");
+    const Result result = run(wild + QStringList{"--updates", "20", "--out", policy, "--curve", curve});
+    QCOMPARE(result.status, 1);
+    QVERIFY2(result.err.endsWith(" leads to weights that are no numbers: choose a lower learning_rate, or a gradient_clip; what was before it "
+                                 "is written to " +
+                                 policy.toUtf8() + " and " + curve.toUtf8() + '\n'),
+             result.err);
+    const QJsonObject predicted = object_of({"predict", policy, path("diamond.json"), "--machine", path("pair.json")});
+    QVERIFY(predicted["updates"].toInt() > 0);
+    QCOMPARE(lines_of(content_of(curve)).size(), 1 + predicted["updates"].toInt());
+    const Result unwritten = run(wild + QStringList{"--updates", "20"});
+    QCOMPARE(unwritten.status, 1);
+    QVERIFY2(unwritten.err.endsWith("gradient_clip; nothing is written\n"), unwritten.err);
+}
+
+void TestCli::trainWhatDoesNotFit() {
+    const Result tight = run({"train", path("layer.json"), "--machine", machineWith("1000"), "--updates", "1", "--set", "workers=1"});
+    QCOMPARE(tight.status, 4);
+    QVERIFY2(tight.err.contains("no placement that fits the memory was found"), tight.err);
+}
+
+/// What the best single device is counts those that the policy may use.
+void TestCli::trainBesideACpu() {
+    const QString network = write("one-op.json", R"({"format": "placewright.graph", "version": 1, "name": "one", "batch": 1, "training": "none",
+        "ops": [{"name": "a", "kind": "relu", "inputs": [], "outputs": [{"bytes": 4}], "parameter_bytes": 0, "flops": 1}]})");
+    const QString policy = path("one-op.pt");
+    const QStringList job{network, "--machine", "4x-v100-nvlink"};
+    const QJsonObject trained = object_of(QStringList{"train"} + job + kSmallPolicy + QStringList{"--updates", "1", "--out", policy});
+    const QJsonObject graph = trained["graphs"].toArray()[0].toObject();
+    const double alone_s = graph["one_device"].toObject()["objective_s"].toDouble();
+    QVERIFY(alone_s > object_of(QStringList{"simulate"} + job)["step_time_s"].toDouble());
+    QCOMPARE(alone_s, graph["best"].toObject()["objective_s"].toDouble());
+    QCOMPARE(object_of(QStringList{"predict", policy} + job)["one_device_s"].toDouble(), alone_s);
+    const Result text = run(QStringList{"predict", policy} + job);
+    QVERIFY2(text.out.contains(", 1.00 times as fast as gpu:0 alone\n"), text.out);
 }
 
 void TestCli::trainInterrupted() {

@@ -280,6 +280,22 @@ void TestPolicyFile::refuses_data() {
             std::memcpy(parts.data.data(), &nan, sizeof nan);
         }),
         "holds a number that is not finite");
+    const auto number = [](Parts& parts, const char* tensor, auto value, std::size_t item) {
+        const auto at = parts.header[tensor]["data_offsets"][0].template get<std::size_t>();
+        std::memcpy(parts.data.data() + at + item * sizeof value, &value, sizeof value);
+    };
+    row("second moment", changed([&](Parts& parts) { number(parts, "training/second_moments", -1e-3F, 2); }),
+        "tensor \"training/second_moments\": item 3 is -0.001");
+    row("score", changed([&](Parts& parts) { number(parts, "training/best.scores", -2.5, 0); }),
+        "tensor \"training/best.scores\": item 1 is -2.5, expected no negative numbers; train again, or take another copy of the file");
+    row("averaged", changed([&](Parts& parts) { number(parts, "training/averages.episodes", std::int64_t{-1}, 1); }),
+        "tensor \"training/averages.episodes\": item 2 is -1, expected no negative numbers");
+    row("counts", changed([&](Parts& parts) { number(parts, "training/curve.counts", std::int64_t{-7}, 0); }),
+        "tensor \"training/curve.counts\": item 1 is -7, expected no negative numbers");
+    for (const double value : {0.0, -1.0})
+        row(value < 0 ? "negative weight" : "no weight",
+            changed([value](Parts& parts) { parts.change("state", [value](Json& json) { json["divergence_weight"] = value; }); }),
+            "divergence_weight is ");
     row("negative updates", changed([](Parts& parts) { parts.change("state", [](Json& json) { json["updates"] = -1; }); }), "updates");
     row("wrong lengths", changed([](Parts& parts) {
             const auto at = parts.header["training/returns.lengths"]["data_offsets"][0].get<std::size_t>();

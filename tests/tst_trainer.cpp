@@ -7,6 +7,7 @@
 
 #include "core/algorithms.hpp"
 #include "core/learn/policies.hpp"
+#include "core/learn/training_run.hpp"
 #include "core/search/evaluator.hpp"
 #include "core/search/search.hpp"
 #include "tests/support/graphs.hpp"
@@ -92,6 +93,30 @@ private:
     std::uint32_t rank_, size_;
 };
 
+/// Draws as another, and asks for a stop on its way.
+class StoppingPolicy final : public Policy {
+public:
+    explicit StoppingPolicy(std::shared_ptr<const Policy> policy) : policy_(std::move(policy)) {}
+
+    const std::vector<PolicyParameter>& parameters() const override { return policy_->parameters(); }
+    bool improves() const override { return policy_->improves(); }
+    Rollout roll_out(const PolicyGraph& graph, std::span<const float> weights, const Placement& start, std::span<const GroupId> order,
+                     Random& random, bool greedy) const override {
+        if (++episodes == stop_at) stop.request_stop();
+        return policy_->roll_out(graph, weights, start, order, random, greedy);
+    }
+    GradientSummary add_gradient(const GradientTask& task, std::span<float> gradient) const override {
+        return policy_->add_gradient(task, gradient);
+    }
+
+    mutable int episodes = 0;
+    int stop_at = 0;
+    mutable std::stop_source stop;
+
+private:
+    std::shared_ptr<const Policy> policy_;
+};
+
 }  // namespace
 
 class TestTrainer : public QObject {
@@ -105,6 +130,7 @@ private slots:
     void does_not_depend_on_threads();
     void does_not_depend_on_peers();
     void goes_on_from_a_state();
+    void stops_between_episodes();
     void refuses_a_state_of_something_else();
     void learns_data();
     void learns();
@@ -246,6 +272,25 @@ void TestTrainer::goes_on_from_a_state() {
         for (int i = 0; i < 3; ++i) update(second, two);
         QVERIFY(second.state() == whole.state());
     }
+}
+
+/// What is left of the update is not drawn; it is drawn again the same.
+void TestTrainer::stops_between_episodes() {
+    const Lesson lesson = ::lesson(2);
+    const PolicyDesign design = find_policy("placeto")->make(small(), {lesson.graphs[0].graph->devices, lesson.graphs[0].graph->nodes});
+    const auto policy = std::make_shared<StoppingPolicy>(design.policy);
+    std::vector<std::unique_ptr<Evaluator>> evaluators;
+    for (const auto& problem : lesson.problems) evaluators.push_back(simulation_evaluator(problem, {}, {}, 1));
+    Trainer trainer(policy, design.training, lesson.graphs, 1, 100, 1);
+    policy->stop_at = 4 + 2;  // the second of the second update
+    QVERIFY(!run_training(trainer, evaluators, {.updates = 3}, policy->stop.get_token()));
+    QCOMPARE(policy->episodes, policy->stop_at);
+    QCOMPARE(trainer.state().updates, std::uint64_t{1});
+    QVERIFY(run_training(trainer, evaluators, {.updates = 3}));
+
+    Trainer whole = ::trainer(lesson, small());
+    for (int i = 0; i < 3; ++i) update(whole, lesson);
+    QVERIFY(trainer.state() == whole.state());
 }
 
 void TestTrainer::refuses_a_state_of_something_else() {

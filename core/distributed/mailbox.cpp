@@ -2,6 +2,7 @@
 #include "core/distributed/mailbox.hpp"
 
 #include <array>
+#include <limits>
 #include <list>
 #include <stdexcept>
 
@@ -52,6 +53,9 @@ bool Mailbox::works(int code) {
 }
 
 void Mailbox::post(int rank, int tag, std::vector<std::byte> bytes) {
+    if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+        throw std::runtime_error("a message of " + std::to_string(bytes.size()) +
+                                 " bytes is longer than the 2 GiB that MPI takes: train a smaller policy, or without mpirun");
     Traffic::Outgoing& out = traffic_->outgoing.emplace_back(std::move(bytes));
     if (!works(MPI_Isend(out.bytes.data(), static_cast<int>(out.bytes.size()), MPI_BYTE, rank, tag, MPI_COMM_WORLD, &out.request)))
         traffic_->outgoing.pop_back();

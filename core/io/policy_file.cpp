@@ -39,6 +39,10 @@ std::string to_text(const Shape& shape) {
     return text + "]";
 }
 
+std::string number(double value) {
+    return to_string(OptionValue(value));
+}
+
 bool is_policy(const std::optional<JsonValue>& metadata) {
     return metadata && metadata->text_or("format", "") == kFormat;
 }
@@ -103,6 +107,17 @@ public:
                      "learning rate");
         }
         return values;
+    }
+
+    /// values() of which none is negative.
+    template <class Number>
+    std::vector<Number> not_negative(const std::string& name, const Shape& expected) {
+        std::vector<Number> all = values<Number>(name, expected);
+        const auto negative = std::ranges::find_if(all, [](Number value) { return value < 0; });
+        if (negative != all.end())
+            fail("tensor " + in_quotes(name), "item " + std::to_string(negative - all.begin() + 1) + " is " + number(static_cast<double>(*negative)) +
+                                                  ", expected no negative numbers; train again, or take another copy of the file");
+        return all;
     }
 
     /// Throws InputError if there is a tensor that was not asked for.
@@ -251,7 +266,7 @@ void read_training(TensorFile& file, std::size_t graph_count, TrainingState& sta
     const auto size = static_cast<std::int64_t>(state.weights.size());
     const auto graphs = static_cast<std::int64_t>(graph_count);
     state.first_moments = file.values<float>("training/first_moments", {size});
-    state.second_moments = file.values<float>("training/second_moments", {size});
+    state.second_moments = file.not_negative<float>("training/second_moments", {size});
 
     const auto episodes = file.values<std::int64_t>("training/returns.episodes", {graphs});
     const auto lengths = file.values<std::int64_t>("training/returns.lengths", {-1});
@@ -259,16 +274,16 @@ void read_training(TensorFile& file, std::size_t graph_count, TrainingState& sta
     state.returns = divided(returns, episodes, file, "training/returns.lengths");
 
     const auto averages = file.values<double>("training/averages", {graphs});
-    const auto averaged = file.values<std::int64_t>("training/averages.episodes", {graphs});
+    const auto averaged = file.not_negative<std::int64_t>("training/averages.episodes", {graphs});
     for (std::size_t i = 0; i < graph_count; ++i) state.averages.push_back({averages[i], static_cast<std::uint64_t>(averaged[i])});
 
     const auto placed = file.values<std::int64_t>("training/best.lengths", {graphs});
     const auto placements = divided(file.values<DeviceId>("training/best", {-1}), placed, file, "training/best");
-    const auto scores = file.values<double>("training/best.scores", {graphs, 3});
+    const auto scores = file.not_negative<double>("training/best.scores", {graphs, 3});
     for (std::size_t i = 0; i < graph_count; ++i)
         state.best.push_back({placements[i], {scores[3 * i], scores[3 * i + 1], scores[3 * i + 2] != 0}});
 
-    const auto counts = file.values<std::int64_t>("training/curve.counts", {-1, 2});
+    const auto counts = file.not_negative<std::int64_t>("training/curve.counts", {-1, 2});
     const auto curve = file.values<double>("training/curve", {static_cast<std::int64_t>(counts.size() / 2), 7});
     for (std::size_t i = 0; i < counts.size() / 2; ++i) {
         const double* const point = &curve[7 * i];
@@ -363,7 +378,10 @@ PolicyFile read_policy(const Path& file) {
     state.updates = count("updates");
     state.evaluations = count("evaluations");
     state.steps = count("steps");
-    state.divergence_weight = counters.at("divergence_weight").number();
+    const JsonValue divergence = counters.at("divergence_weight");
+    state.divergence_weight = divergence.number();
+    if (!(state.divergence_weight > 0))
+        divergence.fail("is " + number(state.divergence_weight) + ", expected a number above 0; train again, or take another copy of the file");
     for (const PolicyParameter& parameter : policy.design.policy->parameters()) {
         const auto values = tensors.values<float>(parameter.name, parameter.shape);
         state.weights.insert(state.weights.end(), values.begin(), values.end());

@@ -398,7 +398,8 @@ void Trainer::step(std::vector<float> gradient, double rate) {
         state_.first_moments[i] = static_cast<float>(first);
         state_.second_moments[i] = static_cast<float>(second);
         state_.weights[i] += static_cast<float>(rate * (first / first_left) / (std::sqrt(second / second_left) + kEpsilon));
-        if (!std::isfinite(state_.weights[i]))
+        // Moments beyond the numbers hold their weight still for good.
+        if (!std::isfinite(state_.weights[i]) || !std::isfinite(state_.first_moments[i]) || !std::isfinite(state_.second_moments[i]))
             throw TrainingDiverged("update " + std::to_string(state_.updates + 1) +
                                    " leads to weights that are no numbers: choose a lower learning_rate, or a gradient_clip");
     }

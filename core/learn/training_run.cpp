@@ -48,7 +48,9 @@ bool run_training(Trainer& trainer, std::span<const std::unique_ptr<Evaluator>> 
     const auto elapsed_s = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
     const auto go_on = [&] { return !stop.stop_requested() && trainer.state().updates < budget.updates && elapsed_s() < budget.seconds; };
     while (agreed(trainer.peers(), go_on())) {
-        const auto scores = scores_of(trainer.begin(), evaluators, stop);
+        const std::span<const Episode> episodes = trainer.begin(stop);
+        if (stop.stop_requested()) return false;
+        const auto scores = scores_of(episodes, evaluators, stop);
         if (!scores) return false;
         trainer.finish(*scores);
         if (!report) continue;
