@@ -33,8 +33,8 @@ std::vector<Path> network_files(const Path& folder);
 /// Makes the job's one device the best that the choices leave: what a policy is compared with is something that it can choose.
 void restrict_single_device(Job& job, const DeviceChoices& choices);
 
-/// Makes record and design from the lessons, which stay but for their one devices (restrict_single_device). Throws OptionError for values that the policy does not take, and
-/// std::invalid_argument for a lesson that the policy cannot be used for.
+/// Makes record and design from the lessons, which stay but for their one devices (restrict_single_device). Throws OptionError for values
+/// that the policy does not take, and std::invalid_argument for a lesson that the policy cannot be used for.
 void complete(Curriculum& curriculum, const PolicyInfo& info, const OptionValues& values, std::uint64_t seed);
 
 /// The value of a condition of a record; empty if it has none.

@@ -41,8 +41,8 @@ void keep_networks(const ExperimentArguments& arguments) {
     std::vector<std::string> inputs;
     for (const std::string& text : arguments.networks) inputs.push_back(text.substr(text.find('=') + 1));
     std::vector<OutputFile> outputs;
-    for (const std::string& name : {arguments.name + ".md", std::string("runs.csv"), std::string("values.csv"), std::string("curves.csv"),
-                                    std::string("means.csv")})
+    for (const std::string& name :
+         {arguments.name + ".md", std::string("runs.csv"), std::string("values.csv"), std::string("curves.csv"), std::string("means.csv")})
         outputs.push_back({"--out", (Path(arguments.out) / name).string()});
     keep_apart(outputs, inputs);
 }

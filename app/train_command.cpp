@@ -419,19 +419,22 @@ int train_policy(const TrainArguments& arguments) {
     }
     if (!diverged.empty()) {
         std::cerr << "placewright-cli: " << diverged << "; "
-                  << (written.empty() ? "nothing is written" : "what was before it is written to " + usage::joined(written, " and ")) << '\n';
+                  << (written.empty() ? "nothing is written" : "what was before it is written to " + usage::joined(written, " and "))
+                  << '\n';
     }
     if (unwritten) std::rethrow_exception(unwritten);
     if (!arguments.out.empty() && !arguments.job.json) {
         if (saved) {
             std::cout << "\nwritten to " << arguments.out << (ending.cancelled ? "; --resume goes on with it" : "") << std::endl;
         } else {
-            std::cout << '\n' << arguments.out << " stays as it is, with " << behind << (behind == 1 ? " update" : " updates") << " behind it"
+            std::cout << '\n'
+                      << arguments.out << " stays as it is, with " << behind << (behind == 1 ? " update" : " updates") << " behind it"
                       << std::endl;
         }
     }
     if (!diverged.empty()) return kInternalError;
-    if (!lost && !ending.cancelled && std::ranges::none_of(trainer.state().best, [](const BestPlacement& best) { return best.score.fits; })) {
+    if (!lost && !ending.cancelled &&
+        std::ranges::none_of(trainer.state().best, [](const BestPlacement& best) { return best.score.fits; })) {
         std::cerr << "placewright-cli: no placement that fits the memory was found\n";
         return kNothingFits;
     }

@@ -115,7 +115,8 @@ public:
         std::vector<Number> all = values<Number>(name, expected);
         const auto negative = std::ranges::find_if(all, [](Number value) { return value < 0; });
         if (negative != all.end())
-            fail("tensor " + in_quotes(name), "item " + std::to_string(negative - all.begin() + 1) + " is " + number(static_cast<double>(*negative)) +
+            fail("tensor " + in_quotes(name), "item " + std::to_string(negative - all.begin() + 1) + " is " +
+                                                  number(static_cast<double>(*negative)) +
                                                   ", expected no negative numbers; train again, or take another copy of the file");
         return all;
     }
@@ -381,7 +382,8 @@ PolicyFile read_policy(const Path& file) {
     const JsonValue divergence = counters.at("divergence_weight");
     state.divergence_weight = divergence.number();
     if (!(state.divergence_weight > 0))
-        divergence.fail("is " + number(state.divergence_weight) + ", expected a number above 0; train again, or take another copy of the file");
+        divergence.fail("is " + number(state.divergence_weight) +
+                        ", expected a number above 0; train again, or take another copy of the file");
     for (const PolicyParameter& parameter : policy.design.policy->parameters()) {
         const auto values = tensors.values<float>(parameter.name, parameter.shape);
         state.weights.insert(state.weights.end(), values.begin(), values.end());
