@@ -2,6 +2,10 @@
 #include "app/search_arguments.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "app/usage.hpp"
 #include "core/algorithms.hpp"
@@ -79,9 +83,16 @@ void make_folder(const Path& folder) {
 
 void expect_writable(const Path& file) {
     std::error_code error;
-    const bool folder = std::filesystem::is_directory(file, error);
-    if (!folder && (!file.has_parent_path() || std::filesystem::is_directory(file.parent_path(), error))) return;
-    throw InputError(file.string(), "", folder ? "cannot be written: it is a folder" : "cannot be written: there is no such folder");
+    const auto refuse = [&](const std::string& why) { throw InputError(file.string(), "", "cannot be written: " + why); };
+    if (std::filesystem::is_directory(file, error)) refuse("it is a folder");
+    if (file.has_parent_path() && !std::filesystem::is_directory(file.parent_path(), error)) refuse("there is no such folder");
+    // A device or pipe is written itself, any other file by way of one beside it.
+    if (std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error)) return;
+    std::string beside = (file.parent_path() / ".placewright-XXXXXX").string();
+    const int descriptor = ::mkstemp(beside.data());
+    if (descriptor < 0) refuse(std::strerror(errno));
+    ::close(descriptor);
+    ::unlink(beside.c_str());
 }
 
 void keep_apart(std::span<const OutputFile> outputs, std::span<const std::string> inputs) {

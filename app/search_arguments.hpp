@@ -24,7 +24,7 @@ void apply_settings(std::vector<Contestant>& contestants, const std::vector<std:
 /// With all folders above it, where they are missing. Throws InputError.
 void make_folder(const Path& folder);
 
-/// Tells of a mistyped folder before the search, not after it. Throws InputError.
+/// Tells of a folder that is mistyped or cannot be written to before the search, not after it. Throws InputError.
 void expect_writable(const Path& file);
 
 /// A file that a command writes.

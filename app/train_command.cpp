@@ -377,6 +377,7 @@ int train_policy(const TrainArguments& arguments) {
         };
         try {
             if (ranks) ranks->require_same(to_text(training.curriculum.record) + std::to_string(trainer.state().updates));
+            if (arguments.out.empty()) std::cerr << "placewright-cli: the policy is not kept; --out FILE writes it\n";
             ending.cancelled = !run_training(trainer, training.evaluators, training.budget, interrupt.token(), report);
         } catch (const TrainingEnded&) {
             ending.cancelled = true;

@@ -1930,6 +1930,10 @@ void TestCli::train() {
     QVERIFY(graph["best"].toObject()["score_s"].toDouble() <= 0.006);
     QVERIFY(graph["predicted"].toObject()["score_s"].toDouble() > 0);
 
+    const Result unkept = run(lesson({"--updates", "1"}));
+    QCOMPARE(unkept.status, 0);
+    QVERIFY2(unkept.err.startsWith("placewright-cli: the policy is not kept; --out FILE writes it\n"), unkept.err);
+
     const QByteArrayList lines = lines_of(content_of(curve));
     QCOMPARE(lines.size(), 5);
     QCOMPARE(lines[0], QByteArray("updates,evaluations,cost,cost_spread,best_cost,entropy,divergence,learning_rate,entropy_weight"));
@@ -2106,6 +2110,7 @@ void TestCli::trainWrongUsage_data() {
     row("a family as a network", QStringList{"cifar10"} + pair, 2, "train: cifar10 is a family of networks: --family cifar10");
     row("resume what", QStringList{"alexnet", "--resume"} + pair, 2, "--resume: expected --out");
     row("no folder", QStringList{"alexnet", "--out", "/no/such/folder/p.pt"} + pair, 3, "there is no such folder");
+    row("no files in the folder", QStringList{"alexnet", "--out", "/proc/p.pt"} + pair, 3, "/proc/p.pt: cannot be written: ");
     row("no policy in it", QStringList{"alexnet", "--resume", "--out", path("pair.json")} + pair, 3, "pair.json: is not a policy");
     row("two machines", {"alexnet", "--set", "devices=one-hot", "--machine", "2x-v100-pcie,4x-v100-nvlink"}, 2,
         "train: alexnet on 4x V100, NVLink: with these options placeto is made for one number of devices, here 2, not 4; train one with "
