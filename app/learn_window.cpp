@@ -526,7 +526,8 @@ void LearnWindow::startOrStop() {
         connect(m_run.get(), &TrainingRun::progressed, this, &LearnWindow::showProgress);
         connect(m_run.get(), &TrainingRun::ended, this, [this] {
             showRequest();
-            if (hasPolicy() && !m_run->curriculum()->test.empty() && !m_testLane.busy()) testPolicy();
+            m_testLane.cancel();  // of the policy before
+            if (hasPolicy() && !m_run->curriculum()->test.empty()) testPolicy();
             showTest();
         });
     }
@@ -668,6 +669,7 @@ void LearnWindow::testOrStop(Background::Lane& lane, CdfData& results, std::func
         lane.cancel();
         return showTest();
     }
+    results = {};
     m_background.run(
         lane,
         [this, &results, work = std::move(work)](const std::stop_token& stop) {
@@ -702,6 +704,7 @@ void LearnWindow::testPolicy() {
 
 void LearnWindow::optimizeTest() {
     const auto updates = static_cast<std::uint64_t>(m_testUpdates->value());
+    if (!m_optimizeLane.busy()) m_optimizedUpdates = updates;
     testOrStop(m_optimizeLane, m_optimized,
                [policy = policy(), curriculum = m_run->curriculum(), updates](std::stop_token stop, const CdfCallback& report) {
                    return optimize_each(*policy, curriculum->test, updates, std::move(stop), report);
@@ -733,7 +736,8 @@ void LearnWindow::showTest() {
     } else {
         if (testing || done(m_tested) > 0)
             parts << tr("%L1 of %L2 networks tested after %L3 updates").arg(done(m_tested)).arg(networks).arg(m_testedUpdates);
-        if (optimizing || done(m_optimized) > 0) parts << tr("%L1 optimized").arg(done(m_optimized));
+        if (optimizing || done(m_optimized) > 0)
+            parts << tr("%L1 of %L2 optimized for %L3 updates").arg(done(m_optimized)).arg(networks).arg(m_optimizedUpdates);
     }
     m_testStatus->setText(parts.join(QStringLiteral(" · ")));
     m_testStatus->setVisible(!parts.isEmpty());

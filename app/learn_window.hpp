@@ -85,9 +85,10 @@ private:
     std::unique_ptr<TrainingRun> m_run;
     std::shared_ptr<const PolicyFile> m_resumed;  ///< to go on with, as long as the form says what it was trained with
     QString m_resumedFile;
-    std::uint64_t m_savedUpdates = 0;  ///< of the policy when it was written
-    CdfData m_tested, m_optimized;
-    std::uint64_t m_testedUpdates = 0;  ///< that the policy had behind it
+    std::uint64_t m_savedUpdates = 0;      ///< of the policy when it was written
+    CdfData m_tested, m_optimized;         ///< as far as is known
+    std::uint64_t m_testedUpdates = 0;     ///< that the policy of m_tested had behind it
+    std::uint64_t m_optimizedUpdates = 0;  ///< that those of m_optimized had
 
     QFormLayout* m_form = nullptr;
     QComboBox *m_source = nullptr, *m_policy = nullptr;
@@ -110,7 +111,7 @@ private:
     QPushButton *m_predict = nullptr, *m_save = nullptr;
 
     Background::Lane m_testLane, m_optimizeLane;
-    Background m_background{1};  ///< last: its destructor waits for the work in the lanes
+    Background m_background{2};  ///< a lane does not wait for the other; last: its destructor waits for the work in the lanes
 };
 
 }  // namespace placewright

@@ -13,6 +13,7 @@
 #include <QFileDialog>
 #include <QLabel>
 #include <QLineEdit>
+#include <QLocale>
 #include <QMessageBox>
 #include <QPushButton>
 #include <QSpinBox>
@@ -211,7 +212,7 @@ private Q_SLOTS:
         QTest::mouseClick(tabs->tabBar(), Qt::LeftButton, {}, tabs->tabBar()->tabRect(1).center());
         type(learn, "testUpdates", 3);
         click(learn, "optimize");
-        QTRY_VERIFY_WITH_TIMEOUT(control<QLabel>(learn, "testStatus")->text().endsWith("2 optimized"), kPatience_ms);
+        QTRY_VERIFY_WITH_TIMEOUT(control<QLabel>(learn, "testStatus")->text().endsWith("2 of 2 optimized for 3 updates"), kPatience_ms);
         QCOMPARE(learn->cdf().schemes.back().title, QString("Optimized"));
         QVERIFY(learn->cdf().schemes.back().values.at(1).step_time_s <= job.single_device_s);
         // One that would take for ever ends when it is told to.
@@ -221,6 +222,41 @@ private Q_SLOTS:
         QTest::qWait(100);
         click(learn, "optimize");
         QVERIFY(control<QPushButton>(learn, "optimize")->text().startsWith("Optimize"));
+    }
+
+    void aTestIsOfTheUpdatesThatItsLabelGives() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        LearnWindow* learn = openLearn(shown);
+        choose(learn, "source", "folder");
+        control<QLineEdit>(learn, "folder")->setText(m_folder);
+        type(learn, "updates", 1'000'000);
+        click(learn, "start");
+        QVERIFY(reaches(learn, 2));
+        auto* tabs = control<QTabWidget>(learn, "results");
+        QTest::mouseClick(tabs->tabBar(), Qt::LeftButton, {}, tabs->tabBar()->tabRect(1).center());
+        const auto label = [&] { return control<QLabel>(learn, "testStatus")->text(); };
+        const auto isTested = [&] { return control<QPushButton>(learn, "test")->text().startsWith("Test"); };
+        click(learn, "test");
+        QTRY_VERIFY_WITH_TIMEOUT(isTested(), kPatience_ms);
+        QVERIFY2(label().startsWith("2 of 2 networks tested after"), qPrintable(label()));
+
+        // That the training ends begins another test, which does not wait for what takes long.
+        type(learn, "testUpdates", 1'000'000);
+        click(learn, "optimize");
+        click(learn, "start");
+        QVERIFY(ends(learn));
+        const QString updates = QLocale().toString(static_cast<qulonglong>(learn->run()->updates()));
+        QVERIFY2(isTested() || label().startsWith(QString("0 of 2 networks tested after %1 updates").arg(updates)), qPrintable(label()));
+        QTRY_VERIFY_WITH_TIMEOUT(isTested(), kPatience_ms);
+        QVERIFY2(label().startsWith(QString("2 of 2 networks tested after %1 updates").arg(updates)), qPrintable(label()));
+        QVERIFY(control<QPushButton>(learn, "optimize")->text().startsWith("Stop"));
+        const auto policy = learn->policy();
+        const Job& job = learn->run()->curriculum()->test.front().job;
+        const PolicyGraph graph(job.problem, policy->design.allow_cpu);
+        const Placement placed =
+            last_placement(graph, predict_placement(*policy->design.policy, policy->state.weights, graph, policy->design.training.passes));
+        QCOMPARE(learn->cdf().schemes.front().values.front().step_time_s, Simulator(job.problem, job.simulation).run(placed).step_time_s);
     }
 
     void trainingIsPausedStoppedAndGoesOn() {
