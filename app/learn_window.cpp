@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include <QCloseEvent>
 #include <QComboBox>
@@ -411,6 +412,16 @@ void LearnWindow::resume(const QString& file) {
                                  .arg(QFileInfo(file).fileName())
                                  .arg(record.seed)
                                  .arg(static_cast<std::uint64_t>(m_seed->maximum())));
+        return;
+    }
+    std::set<std::string> machines;
+    for (const TrainingRecord::Graph& graph : record.graphs) machines.insert(graph.machine);
+    if (machines.size() > 1) {
+        QMessageBox::warning(
+            this, tr("Go on with a policy"),
+            tr("%1 was trained on %L2 machines, and this window trains on one: placewright-cli train --resume goes on with it.")
+                .arg(QFileInfo(file).fileName())
+                .arg(machines.size()));
         return;
     }
     m_resumed = read;

@@ -501,6 +501,21 @@ private Q_SLOTS:
         resumeWith(std::uint64_t{1} << 60);
         QVERIFY2(understood.asked().contains(QStringLiteral("seed 1152921504606846976")), qPrintable(understood.asked()));
         QVERIFY(control<QLabel>(learn, "size")->text().contains(QStringLiteral("half.safetensors")));
+        // Neither has it several machines.
+        TrainingRecord several = large.record;
+        several.seed = 4;
+        several.graphs = {{"nmt_0", "2x V100", "a"}, {"nmt_0", "4x V100", "b"}, {"nmt_2", "2x V100", "c"}, {"nmt_2", "4x V100", "d"}};
+        TrainingState state = large.state;
+        state.returns.resize(4);
+        state.averages.resize(4);
+        state.best.resize(4);
+        write_policy(several, state, *large.design.policy, other.toStdString());
+        Answer understoodToo(QMessageBox::Ok);
+        learn->resume(other);
+        QVERIFY2(understoodToo.asked().contains(QStringLiteral("2 machines")) &&
+                     understoodToo.asked().contains(QStringLiteral("train --resume")),
+                 qPrintable(understoodToo.asked()));
+        QVERIFY(control<QLabel>(learn, "size")->text().contains(QStringLiteral("half.safetensors")));
         // The networks of a family are those that the file was trained on.
         large.record.graphs.clear();
         const std::vector<bool> half = training_half(12, 5);
