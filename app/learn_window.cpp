@@ -38,6 +38,7 @@
 #include "core/io/input_error.hpp"
 #include "core/io/policy_file.hpp"
 #include "widgets/learning_plot.hpp"
+#include "widgets/message_bar.hpp"
 #include "widgets/progress_bar.hpp"
 #include "widgets/quantities.hpp"
 
@@ -132,8 +133,10 @@ LearnWindow::LearnWindow(Document* document, std::map<std::string, OptionValues>
     splitter->addWidget(makeResults());
     splitter->setStretchFactor(1, 1);
     splitter->setChildrenCollapsible(false);
+    m_message = new MessageBar;
     auto* layout = new QVBoxLayout(this);
-    layout->addWidget(splitter);
+    layout->addWidget(m_message);
+    layout->addWidget(splitter, 1);
     resize(QSize(1120, 760).boundedTo(screen()->availableSize() * 0.9));
     auto* close = new QShortcut(QKeySequence::Close, this);
     connect(close, &QShortcut::activated, this, &QWidget::close);
@@ -580,10 +583,14 @@ bool LearnWindow::mayDrop() {
     // What is saved shall be what there is.
     const bool held = isRunning() && !m_run->isPaused();
     if (held) m_run->setPaused(true);
-    QMessageBox question(QMessageBox::Question, tr("Policy"),
-                         tr("%1 after %L2 updates is in no file.").arg(text(m_run->request().policy->title)).arg(m_run->updates()),
-                         QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
-    question.setInformativeText(isRunning() ? tr("Its training ends now.") : tr("It will be gone."));
+    QMessageBox question(QMessageBox::Question, tr("Policy"), {}, QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
+    const auto describe = [&] {
+        question.setText(tr("%1 after %L2 updates is in no file.").arg(text(m_run->request().policy->title)).arg(m_run->updates()));
+        question.setInformativeText(isRunning() ? tr("Its training ends now.") : tr("It will be gone."));
+    };
+    describe();
+    // The update under way is not held.
+    connect(m_run.get(), &TrainingRun::progressed, &question, describe);
     question.button(QMessageBox::Discard)->setText(tr("&Discard"));
     question.setDefaultButton(QMessageBox::Save);
     const int answer = question.exec();
@@ -756,7 +763,6 @@ void LearnWindow::showTest() {
 
 /// Returns whether the policy is in a file now.
 bool LearnWindow::save() {
-    const std::shared_ptr<const PolicyFile> now = policy();
     const TrainingRequest& of = m_run->request();
     const QString source = of.family != nullptr ? text(of.family->name)
                            : of.network         ? text(of.network->problem->graph->name())
@@ -769,6 +775,7 @@ bool LearnWindow::save() {
     if (file.isEmpty()) return false;
     if (QFileInfo(file).suffix().isEmpty()) file += QStringLiteral(".safetensors");
     QSettings().setValue(QStringLiteral("policyFolder"), QFileInfo(file).absolutePath());
+    const std::shared_ptr<const PolicyFile> now = policy();  // it may have learned on while the file was chosen
     try {
         write_policy(now->record, now->state, *now->design.policy, file.toStdString());
     } catch (const InputError& error) {
@@ -776,7 +783,7 @@ bool LearnWindow::save() {
         return false;
     }
     m_savedUpdates = now->state.updates;
-    m_status->setText(tr("Written to %1").arg(file));
+    m_message->showMessage(MessageBar::Kind::information, tr("Written: the policy after %L1 updates, to %2").arg(m_savedUpdates).arg(file));
     return true;
 }
 

@@ -28,6 +28,7 @@ namespace placewright {
 
 class Document;
 class LearningPlot;
+class MessageBar;
 
 /// Trains a policy: what it shall learn from on the left, how it learns and how it does on other networks on the right. The machine and the
 /// simulation are those of the document.
@@ -109,6 +110,7 @@ private:
     QPushButton *m_test = nullptr, *m_optimize = nullptr;
     QSpinBox* m_testUpdates = nullptr;
     QPushButton *m_predict = nullptr, *m_save = nullptr;
+    MessageBar* m_message = nullptr;
 
     Background::Lane m_testLane, m_optimizeLane;
     Background m_background{2};  ///< a lane does not wait for the other; last: its destructor waits for the work in the lanes

@@ -34,6 +34,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/window.hpp"
 #include "widgets/learning_plot.hpp"
+#include "widgets/message_bar.hpp"
 #include "widgets/qcustomplot_header.hpp"
 
 using namespace placewright;
@@ -396,6 +397,44 @@ private Q_SLOTS:
         QVERIFY(!discard.asked().isEmpty());
         QVERIFY(learn->run() == nullptr && !learn->hasPolicy());
         QVERIFY(!shown.action("Predict with the policy of the training window")->isEnabled());
+    }
+
+    void whatIsSavedIsThePolicyAtTheConfirmation() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        LearnWindow* learn = openLearn(shown);
+        trainOnOpen(learn, 1'000'000);
+        QVERIFY(reaches(learn, 1));
+        const QString file = m_place->file("confirmed.safetensors");
+        std::uint64_t confirmed = 0;
+        QTimer::singleShot(100, learn, [&] {
+            auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
+            if (dialog == nullptr) return;
+            dialog->findChild<QLineEdit*>("fileNameEdit")->setText(file);
+            reaches(learn, learn->run()->updates() + 2);
+            confirmed = learn->run()->updates();
+            QMetaObject::invokeMethod(dialog, "accept");
+        });
+        click(learn, "save");
+        const std::uint64_t written = read_policy(file.toStdString()).state.updates;
+        QVERIFY2(confirmed > 0 && written >= confirmed, qPrintable(QString("%1 of %2").arg(written).arg(confirmed)));
+        const QString said = learn->findChild<MessageBar*>()->text();
+        QVERIFY2(said.startsWith(QString("Written: the policy after %L1 updates").arg(written)) && said.contains(file), qPrintable(said));
+
+        // What is asked about is what the window shows, when the update under way has ended.
+        QVERIFY(reaches(learn, written + 1));
+        QString asked;
+        std::uint64_t held = 0;
+        QTimer::singleShot(20, learn, [&] {
+            auto* question = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+            if (question == nullptr) return;
+            QTest::qWait(500);
+            asked = question->text();
+            held = learn->run()->updates();
+            question->button(QMessageBox::Discard)->click();
+        });
+        QVERIFY(learn->close());
+        QVERIFY2(asked.contains(QString("after %L1 updates").arg(held)), qPrintable(QString("%1, held at %2").arg(asked).arg(held)));
     }
 
     void aPolicyPlacesTheOpenNetwork() {
