@@ -789,8 +789,13 @@ private Q_SLOTS:
         QCOMPARE(dataOf(plot, 5), QList<QPointF>({{1, 0.5}, {2, 0.25}, {3, 0.125}}));
         QVERIFY(plot.yAxis->range().contains(1));  // one device
         QCOMPARE(plot.xAxis->range().upper, 3.0);
+        QCOMPARE(plot.graph(2)->name(), QString("episodes of an update, on its networks"));
+        QCOMPARE(plot.graph(3)->name(), QString("best so far, mean of all networks"));
+        plot.replot();
+        for (const double tick : plot.axisRect(2)->axis(QCPAxis::atBottom)->tickVector()) QCOMPARE(tick, std::round(tick));
         const auto* header = learning.findChild<QLabel*>("header");
-        QVERIFY2(header->text().startsWith("Update 3: 0.250 ± 0.250 of one device, best 0.250"), qPrintable(header->text()));
+        QVERIFY2(header->text().startsWith("Update 3: its episodes 0.250 ± 0.250 of one device; best so far 0.250, mean of all networks;"),
+                 qPrintable(header->text()));
 
         // A costly beginning does not squash what follows.
         auto costly = *training(3);
@@ -808,7 +813,7 @@ private Q_SLOTS:
         const QPointF at(plot.xAxis->coordToPixel(2), plot.axisRect()->center().y());
         QMouseEvent move(QEvent::MouseMove, at, plot.mapToGlobal(at), Qt::NoButton, Qt::NoButton, {});
         QApplication::sendEvent(&plot, &move);
-        QVERIFY2(QToolTip::text().startsWith("Update 2: 12.000"), qPrintable(QToolTip::text()));
+        QVERIFY2(QToolTip::text().startsWith("Update 2: its episodes 12.000"), qPrintable(QToolTip::text()));
     }
 
     void learningIsDrawnTenTimesASecondAtMost() {

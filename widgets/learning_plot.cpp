@@ -24,7 +24,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kPace_ms = 100;
 
 QString pointText(const TrainingPoint& point) {
-    return LearningPlot::tr("Update %L1: %2 ± %3 of one device, best %4; entropy %5 nats; learning rate %6")
+    return LearningPlot::tr(
+               "Update %L1: its episodes %2 ± %3 of one device; best so far %4, mean of all networks; entropy %5 nats; learning rate %6")
         .arg(point.updates)
         .arg(point.cost, 0, 'f', 3)
         .arg(point.cost_spread, 0, 'f', 3)
@@ -74,6 +75,11 @@ LearningPlot::LearningPlot(QWidget* parent) : QWidget(parent) {
         m_parts[part]->setRangeDrag(Qt::Horizontal);
         m_parts[part]->setRangeZoom(Qt::Horizontal);
         m_parts[part]->setMarginGroup(QCP::msLeft | QCP::msRight, across);
+        // There are no parts of updates.
+        const QSharedPointer<QCPAxisTickerFixed> ticker(new QCPAxisTickerFixed);
+        ticker->setTickStep(1);
+        ticker->setScaleStrategy(QCPAxisTickerFixed::ssMultiples);
+        updatesAxis(part)->setTicker(ticker);
         updatesAxis(part)->setNumberFormat("gb");
         updatesAxis(part)->setNumberPrecision(6);
         valueAxis(part)->setNumberFormat("gb");
@@ -93,8 +99,8 @@ LearningPlot::LearningPlot(QWidget* parent) : QWidget(parent) {
     };
     m_above = addGraph(Cost, tr("± deviation"));
     m_below = addGraph(Cost, {});
-    m_mean = addGraph(Cost, tr("mean of episodes"));
-    m_best = addGraph(Cost, tr("best so far"));
+    m_mean = addGraph(Cost, tr("episodes of an update, on its networks"));
+    m_best = addGraph(Cost, tr("best so far, mean of all networks"));
     m_best->setLineStyle(QCPGraph::lsStepLeft);
     m_entropy = addGraph(Entropy, {});
     m_rate = addGraph(Rate, {});
@@ -172,8 +178,12 @@ void LearningPlot::setCurve(std::shared_ptr<const std::vector<TrainingPoint>> cu
     if (!m_curve || !curve || curve->front() != m_curve->front()) m_following = true;
     m_curve = std::move(curve);
     m_header->setVisible(m_curve != nullptr);
-    m_pages->setCurrentWidget(m_curve ? m_plot : m_empty);
+    m_pages->setCurrentWidget(m_curve ? static_cast<QWidget*>(m_plot) : m_empty);
     if (m_curve != m_drawn && isVisible() && !m_pace.isActive()) draw();
+}
+
+void LearningPlot::setEmptyText(const QString& text) {
+    m_empty->setText(text);
 }
 
 void LearningPlot::showEvent(QShowEvent* event) {

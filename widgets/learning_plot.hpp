@@ -23,15 +23,18 @@ class QStackedWidget;
 
 namespace placewright {
 
-/// How a policy learns, update by update: what its placements cost (the mean of the workers' episodes in a band of their deviation, and the
-/// best so far), and below, where they are ticked, the entropy of its decisions and the learning rate. The horizontal axis follows the
-/// training until the person zooms or drags; a double click or "Fit" makes it follow again.
+/// How a policy learns, update by update: what its placements cost (the mean of the workers' episodes, on the networks that the update was
+/// about, in a band of their deviation; and the best so far, the mean of all networks, which may be more), and below, where they are
+/// ticked, the entropy of its decisions and the learning rate. The horizontal axis follows the training until the person zooms or drags; a
+/// double click or "Fit" makes it follow again.
 class LearningPlot : public QWidget {
     Q_OBJECT
 public:
     explicit LearningPlot(QWidget* parent = nullptr);
     /// Null or empty: nobody learns. Drawn at most ten times a second, and only while it can be seen.
     void setCurve(std::shared_ptr<const std::vector<TrainingPoint>> curve);
+    /// Shown while nobody learns.
+    void setEmptyText(const QString& text);
     void renderWhole(QPainter& painter, const QRect& target) const;
     QCustomPlot* plot() const { return m_plot; }
 
@@ -56,7 +59,7 @@ private:
 
     QLabel* m_header = nullptr;
     QStackedWidget* m_pages = nullptr;
-    QWidget* m_empty = nullptr;
+    QLabel* m_empty = nullptr;
     QCustomPlot* m_plot = nullptr;
     std::array<QCheckBox*, PartCount> m_checks{};  ///< null for the cost, which is always shown
     std::array<QCPAxisRect*, PartCount> m_parts{};
