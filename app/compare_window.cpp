@@ -468,6 +468,7 @@ CdfData CompareWindow::cdf() const {
     CdfData family;
     if (!m_run) return family;
     family.goal = goalTitle(*m_run->request().options.goal);
+    family.members = tr("searches");
     for (const Contestant& contestant : m_run->request().contestants) family.schemes.push_back({text(contestant.algorithm->title), {}});
     for (const auto& item : m_run->cases()) {
         // Each network on a machine with each seed is a graph of the family, whether all algorithms are through with it or not yet.

@@ -18,7 +18,7 @@ CdfData data_of(std::span<const Lesson> lessons, std::initializer_list<QString> 
         data.graphs.push_back(
             {QString::fromStdString(lesson.job.problem->graph->name()), lesson.job.single_device_fits ? lesson.job.single_device_s : 0});
     }
-    for (const QString& title : schemes) data.schemes.push_back({title, {}});
+    for (const QString& title : schemes) data.schemes.push_back({title, {}, 1});
     return data;
 }
 
@@ -29,6 +29,7 @@ CdfData test_policy(const PolicyFile& policy, std::span<const Lesson> lessons, s
     CdfData data =
         data_of(lessons, {QObject::tr("Zero-shot"), QObject::tr("Best on the way"), QObject::tr("Random"), QObject::tr("One device")});
     if (!design.policy->improves()) data.schemes.erase(data.schemes.begin() + 1);
+    data.schemes[data.schemes.size() - 2].values_per_graph = kRandomPlacements;
     Random random(policy.record.seed);
     for (std::size_t i = 0; i < lessons.size() && !stop.stop_requested(); ++i) {
         const Lesson& lesson = lessons[i];

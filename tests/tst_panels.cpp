@@ -931,6 +931,38 @@ private Q_SLOTS:
         QVERIFY(dataOf(*cdf.plot(), 3).isEmpty());
     }
 
+    void aSchemeThatIsFilledReachesItsShareOnly() {
+        CdfPlot cdf;
+        showAt(cdf, {500, 400});
+        CdfData filled{{{"a", 1}, {"b", 1}, {"c", 1}, {"d"}},
+                       {{"all", {{0, 1}, {1, 2}, {2, 3}, {3, 4}}, 1}, {"some", {{0, 1}, {3, 2}}, 1}}};
+        cdf.setData(filled);
+        const auto* list = cdf.findChild<QTreeWidget*>("schemes");
+        // Of those that can be compared with one device.
+        QCOMPARE(dataOf(*cdf.plot(), 0)[3].y(), 100.0);
+        QVERIFY(qAbs(dataOf(*cdf.plot(), 1).last().y() - 100.0 / 3) < 1e-9);
+        QCOMPARE(list->topLevelItem(0)->text(3), QString("3"));
+        QCOMPARE(list->topLevelItem(1)->text(3), QString("1 of 3"));
+        cdf.findChild<QComboBox*>("axis")->setFocus();
+        QTest::keyClick(cdf.findChild<QComboBox*>("axis"), Qt::Key_Down);
+        QCOMPARE(dataOf(*cdf.plot(), 1), QList<QPointF>({{1, 0}, {1, 25}, {2, 50}, {4000, 50}}));
+        QCOMPARE(list->topLevelItem(1)->text(3), QString("2 of 4"));
+        // Nobody knows yet where the middle is.
+        QCOMPARE(list->topLevelItem(0)->text(1), QString("2.50 s"));
+        QCOMPARE(list->topLevelItem(1)->text(1), QString("–"));
+        QVERIFY(dataOf(*cdf.plot(), 3).isEmpty());
+    }
+
+    void sharesOfOneDeviceAreToldFromOne() {
+        CdfPlot cdf;
+        showAt(cdf, {500, 400});
+        CdfData close{{{"a", 0.0917}}, {{"searched", {{0, 0.0922}}}}};
+        close.members = "searches";
+        cdf.setData(close);
+        QCOMPARE(cdf.findChild<QTreeWidget*>("schemes")->topLevelItem(0)->text(1), QString("1.005 ×"));
+        QVERIFY(cdf.plot()->yAxis->label().startsWith("Share of searches"));
+    }
+
     void stepTimesAreShownInSecondsToo() {
         CdfPlot cdf;
         showAt(cdf, {500, 400});

@@ -71,7 +71,6 @@ CdfPlot::CdfPlot(QWidget* parent) : QWidget(parent) {
     m_plot->installEventFilter(this);
     m_plot->xAxis->setNumberFormat("gb");
     m_plot->xAxis->setNumberPrecision(5);
-    setAxisTitle(*m_plot->yAxis, tr("Share of graphs"), QStringLiteral("%"));
     m_plot->yAxis->setRange(0, 116);  // room above for the label of the line at one
     connect(m_plot->xAxis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, [this] {
         updateLogTicker(*m_plot->xAxis);
@@ -103,8 +102,9 @@ CdfPlot::CdfPlot(QWidget* parent) : QWidget(parent) {
     m_list->setToolTip(tr("What is ticked is drawn"));
     m_list->setColumnCount(ColumnCount);
     m_list->setHeaderLabels({tr("Scheme"), tr("Median"), tr("Slowest"), tr("Fit")});
-    m_list->headerItem()->setToolTip(Median, tr("The middle one of all graphs; of an even number the mean of the two in the middle"));
-    m_list->headerItem()->setToolTip(Fits, tr("Graphs whose placement fits the memory, of all that have been placed"));
+    m_list->headerItem()->setToolTip(
+        Median, tr("The middle one of all; of an even number the mean of the two in the middle; – until all are there"));
+    m_list->headerItem()->setToolTip(Fits, tr("Placements that are there and fit the memory, of all"));
     for (const int column : {Median, Slowest, Fits}) m_list->headerItem()->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
     m_list->setRootIsDecorated(false);
     m_list->setUniformRowHeights(true);
@@ -207,7 +207,7 @@ bool CdfPlot::relative() const {
 }
 
 QString CdfPlot::valueText(double x) const {
-    return relative() ? tr("%1 ×").arg(x, 0, 'g', 3) : secondsText(x / m_unit.per_second);
+    return relative() ? tr("%1 ×").arg(x, 0, 'g', 4) : secondsText(x / m_unit.per_second);
 }
 
 void CdfPlot::updateCurves() {
@@ -237,6 +237,12 @@ void CdfPlot::updateCurves() {
             most = std::max(most, x);
         }
         std::ranges::sort(curve.points, {}, [](const Point& point) { return std::pair(point.x, point.value->graph); });
+        const auto comparable = static_cast<std::size_t>(
+            std::ranges::count_if(m_data.graphs, [&](const CdfGraph& graph) { return !relative || graph.one_device_s > 0; }));
+        if (const std::size_t whole = scheme.values_per_graph * comparable; curve.count < whole) {
+            curve.count = whole;
+            all.clear();  // nobody knows their middle yet
+        }
         if (const double middle = all.empty() ? kInfinity : median(std::move(all)); std::isfinite(middle)) curve.median = middle;
         m_curves.push_back(std::move(curve));
     }
@@ -297,6 +303,7 @@ void CdfPlot::updateList() {
 
 void CdfPlot::updateAxes() {
     m_plot->xAxis->setScaleType(m_log->isChecked() ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
+    setAxisTitle(*m_plot->yAxis, tr("Share of %1").arg(m_data.members), QStringLiteral("%"));
     setAxisTitle(*m_plot->xAxis, relative() ? tr("%1 / that of one device").arg(m_data.goal) : m_data.goal,
                  relative() ? QString() : m_unit.name);
     m_oneDevice->setVisible(relative());
@@ -374,10 +381,11 @@ void CdfPlot::showValueAt(QPoint position) {
     if (graph.one_device_s > 0) value += tr(", %1 of one device").arg(percentText(point.value->step_time_s / graph.one_device_s));
     m_tracer->position->setCoords(point.x, curve.percent(found->second));
     m_tracer->setVisible(true);
-    QToolTip::showText(m_plot->mapToGlobal(position),
-                       tr("%1\n%2: %3\n%4 of the graphs take no longer")
-                           .arg(m_data.schemes[found->first].title, graph.name, value, percentText(curve.percent(found->second) / 100)),
-                       m_plot);
+    QToolTip::showText(
+        m_plot->mapToGlobal(position),
+        tr("%1\n%2: %3\n%4 of the %5 take no longer")
+            .arg(m_data.schemes[found->first].title, graph.name, value, percentText(curve.percent(found->second) / 100), m_data.members),
+        m_plot);
     m_plot->replot(QCustomPlot::rpQueuedReplot);
 }
 

@@ -38,6 +38,8 @@ struct CdfValue {
 struct CdfScheme {
     QString title;
     std::vector<CdfValue> values;
+    /// That each graph will have when all are there; 0: those that there are. Those that are missing are no share of the curve.
+    std::size_t values_per_graph = 0;
 };
 
 /// Ways of placing a family of graphs.
@@ -45,6 +47,7 @@ struct CdfData {
     std::vector<CdfGraph> graphs;
     std::vector<CdfScheme> schemes;
     QString goal = QStringLiteral("Step time");  ///< what the values are
+    QString members = QStringLiteral("graphs");  ///< what `graphs` are
 };
 
 /// Empirical cumulative distribution of step times over a family of graphs, one step curve a scheme, with their medians; in seconds, or
@@ -74,8 +77,8 @@ private:
     /// A scheme on the present axis.
     struct Curve {
         std::vector<Point> points;       ///< ascending; of the placements that fit
-        std::size_t count = 0;           ///< with those that do not
-        std::optional<double> median{};  ///< on the axis; nothing where it is of a placement that does not fit
+        std::size_t count = 0;           ///< with those that do not, and those that are still missing
+        std::optional<double> median{};  ///< on the axis; nothing where it is missing, or of a placement that does not fit
 
         double percent(std::size_t point) const { return 100.0 * static_cast<double>(point + 1) / static_cast<double>(count); }
     };
