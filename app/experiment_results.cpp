@@ -182,7 +182,14 @@ void read_curves(const Path& file, ExperimentResults& results) {
         series.back().evaluations = table.number(evaluations);
         series.back().seconds = table.number(seconds);
     }
-    for (ExperimentResults::Case& item : results.cases) thin_out(item.series);
+    for (ExperimentResults::Case& item : results.cases) {
+        // What scores so few placements builds them rather than searches, and would build no others.
+        constexpr double kBuilt = 0.05;
+        double most = 0;
+        for (const CurveSeries& one : item.series) most = std::max(most, one.evaluations);
+        for (CurveSeries& one : item.series) one.ended = one.evaluations <= kBuilt * most;
+        thin_out(item.series);
+    }
 }
 
 }  // namespace

@@ -963,8 +963,10 @@ void MainWindow::showRuns() {
         for (const auto& run : m_document->runs()) {
             if (run->id() != row.id || !run->progress().curve || !row.elsewhere.isEmpty()) continue;
             const SearchProgress& progress = run->progress();
-            series.push_back(
-                {run->id(), row.title, progress.curve, static_cast<double>(progress.evaluations), progress.elapsed_s, progress.means});
+            const bool ended = run->state() == Run::State::finished &&
+                               (run->request().predicted || progress.evaluations < run->request().budget.evaluations);
+            series.push_back({run->id(), row.title, progress.curve, static_cast<double>(progress.evaluations), progress.elapsed_s,
+                              progress.means, ended});
         }
     }
     m_curve->setSeries(std::move(series));

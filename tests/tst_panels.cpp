@@ -481,6 +481,21 @@ private Q_SLOTS:
         }
     }
 
+    void whatNeedsNoSearchIsALineAcross() {
+        CurvePlot curves;
+        showAt(curves, {500, 400});
+        CurveSeries built = series(2, {{1, 0.5, 0.070, 0.07}}, 1, 0.5);
+        built.ended = true;
+        curves.setSeries({usualSeries(), built});
+        QCOMPARE(dataOf(*curves.plot(), 1), QList<QPointF>({{0, 70}, {1, 70}, {1000, 70}}));
+        curves.findChild<QComboBox*>("against")->setCurrentIndex(1);
+        QCOMPARE(dataOf(*curves.plot(), 1), QList<QPointF>({{0, 70}, {0.5, 70}, {10, 70}}));
+        // Alone it is seen too.
+        curves.findChild<QComboBox*>("against")->setCurrentIndex(0);
+        curves.setSeries({built});
+        QCOMPARE(dataOf(*curves.plot(), 0), QList<QPointF>({{0, 70}, {1, 70}}));
+    }
+
     void curvesSkipTimesThatAreNotFinite() {
         CurvePlot curves;
         curves.setSeries({series(1, {{10, 0.1, std::numeric_limits<double>::infinity(), 0}, {20, 0.2, 0.05, 0.1}}, 30, 0.3)});

@@ -199,6 +199,9 @@ void CurvePlot::updateGraphs() {
     while (m_plot->graphCount() < graphs) m_plot->addGraph()->setLineStyle(QCPGraph::lsStepLeft);
 
     const QColor base = m_plot->palette().color(QPalette::Base);
+    const auto endOf = [seconds](const CurveSeries& series) { return seconds ? series.seconds : series.evaluations; };
+    double right = 0;
+    for (const CurveSeries& series : m_series) right = std::max(right, endOf(series));
     for (int i = 0; i < runs; ++i) {
         const CurveSeries& series = m_series[i];
         QCPGraph& graph = *m_plot->graph(i);
@@ -210,7 +213,8 @@ void CurvePlot::updateGraphs() {
                 points.append({seconds ? point.seconds : static_cast<double>(point.evaluations), point.best_s * m_unit.per_second});
             }
         }
-        const double end = seconds ? series.seconds : series.evaluations;
+        const double end = series.ended ? right : endOf(series);
+        if (series.ended && points.size() == 1) points.prepend({0, points.first().value});
         if (!points.isEmpty() && end > points.last().key) points.append({end, points.last().value});
         const bool above = !points.isEmpty() && points.last().value > kRelevantFactor * best * m_unit.per_second;
         graph.data()->set(points, true);

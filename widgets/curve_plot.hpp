@@ -28,12 +28,13 @@ struct CurveSeries {
     double evaluations = 0;  ///< the best so far holds up to here
     double seconds = 0;
     std::vector<SeriesPoint> means;  ///< mean of the placements scored, by evaluations
+    bool ended = false;              ///< by itself: its best holds however long the others take
 };
 
 /// The best step time, or what else is made small, against evaluations or seconds, several runs over each other, with linear or logarithmic
-/// axes and the lower bound as a line. On demand a lighter line a run shows the mean of the placements that it has scored; that is known by
-/// evaluations only. What does not fit the memory has a penalty in place of a time, which is not drawn. The axes follow the data until the
-/// person zooms or drags; a double click or "Fit" makes them follow again.
+/// axes and the lower bound as a line. What was built without a search is a line from side to side. On demand a lighter line a run shows
+/// the mean of the placements that it has scored; that is known by evaluations only. What does not fit the memory has a penalty in place of
+/// a time, which is not drawn. The axes follow the data until the person zooms or drags; a double click or "Fit" makes them follow again.
 class CurvePlot : public QWidget {
     Q_OBJECT
 public:
