@@ -78,16 +78,19 @@ std::string markdown(const std::vector<Row>& rows) {
 
 std::vector<Row> problem_rows(const Experiment& experiment, const std::vector<ExperimentCase>& cases) {
     std::vector<Row> rows{experiment.label_names};
-    for (const char* name : {"ops", "groups", "GPUs", "memory of a GPU", "batches", "in flight", "one GPU"})
-        rows.front().emplace_back(name);
+    const bool gpus_are_labels = std::ranges::find(experiment.label_names, "GPUs") != experiment.label_names.end();
+    for (const char* name : {"ops", "groups", "GPUs", "memory of a GPU", "batches", "in flight", "one GPU"}) {
+        if (!gpus_are_labels || name != std::string_view("GPUs")) rows.front().emplace_back(name);
+    }
     for (const ExperimentCase& item : cases) {
         if (item.compared.runs.empty()) continue;
         const Job& job = item.job;
-        const auto gpus = std::ranges::count(job.machine->devices(), DeviceKind::gpu, &Device::kind);
         Row row = item.compared.labels;
+        row.push_back(std::to_string(job.problem->forward->ops().size()));
+        row.push_back(std::to_string(job.problem->groups));
+        if (!gpus_are_labels) row.push_back(std::to_string(std::ranges::count(job.machine->devices(), DeviceKind::gpu, &Device::kind)));
         for (const auto& cell :
-             {std::to_string(job.problem->forward->ops().size()), std::to_string(job.problem->groups), std::to_string(gpus),
-              format_bytes(item.gpu_memory_bytes), std::to_string(job.simulation.batches), std::to_string(job.simulation.in_flight),
+             {format_bytes(item.gpu_memory_bytes), std::to_string(job.simulation.batches), std::to_string(job.simulation.in_flight),
               item.one_gpu_fits ? format_seconds(item.one_gpu_s) : std::string("does not fit")})
             row.push_back(cell);
         rows.push_back(std::move(row));
@@ -95,8 +98,8 @@ std::vector<Row> problem_rows(const Experiment& experiment, const std::vector<Ex
     return rows;
 }
 
-/// What several contestants share once.
-std::vector<Row> parameter_rows(const std::vector<Contestant>& contestants) {
+/// What several contestants share once; nothing where all is as usual.
+std::string parameter_section(const std::vector<Contestant>& contestants) {
     std::vector<Row> rows{{"algorithm", "parameter", "value"}};
     for (const Contestant& contestant : contestants) {
         for (const auto& [name, value] : contestant.options) {
@@ -104,15 +107,15 @@ std::vector<Row> parameter_rows(const std::vector<Contestant>& contestants) {
             if (std::ranges::find(rows, row) == rows.end()) rows.push_back(std::move(row));
         }
     }
-    return rows;
+    return rows.size() > 1 ? "\n## Parameters\n\n" + markdown(rows) : std::string();
 }
 
-std::vector<Row> parameter_rows(const std::vector<ExperimentCase>& cases) {
+std::string parameter_section(const std::vector<ExperimentCase>& cases) {
     std::vector<Contestant> all;
     for (const ExperimentCase& item : cases) {
         if (!item.compared.runs.empty()) all.insert(all.end(), item.compared.contestants.begin(), item.compared.contestants.end());
     }
-    return parameter_rows(all);
+    return parameter_section(all);
 }
 
 std::string figures_text(const Finding& finding) {
@@ -193,7 +196,7 @@ std::string report(const Experiment& experiment, const std::vector<ExperimentCas
     std::string text = "# " + std::string(experiment.title) + "\n\nEvaluations of each search: " + std::to_string(arguments.evaluations) +
                        "; groups: " + arguments.grouping.group + ". " + std::string(experiment.conditions) +
                        part_text(experiment, cases, arguments) + "\n\n## Problems\n\n" + markdown(problem_rows(experiment, cases)) +
-                       "\n## Parameters\n\n" + markdown(parameter_rows(cases)) + "\n## Results\n";
+                       parameter_section(cases) + "\n## Results\n";
     for (const ReportTable& extra : tables(experiment, cases)) text += "\n### " + extra.title + "\n\n" + markdown(extra.rows);
     for (const ExperimentCase& item : cases) {
         if (item.compared.runs.empty()) continue;
@@ -348,7 +351,7 @@ std::string report(const LearningExperiment& experiment, const LearningInputs& i
                        ", on several: half as many for each of them; seeds: " + std::to_string(inputs.seeds);
     if (!inputs.families.empty()) text += "; networks of a family: " + std::to_string(inputs.count);
     text += "; groups: " + arguments.grouping.group + ". " + std::string(experiment.conditions) + part_text(experiment, inputs, arguments) +
-            "\n\n## Parameters\n\n" + markdown(parameter_rows(inputs.policies)) + "\n## Results\n";
+            '\n' + parameter_section(inputs.policies) + "\n## Results\n";
     for (const ReportTable& extra : experiment.tables(data)) text += "\n### " + extra.title + "\n\n" + markdown(extra.rows);
     return text + findings_text("family", experiment.source, findings);
 }

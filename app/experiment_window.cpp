@@ -3,6 +3,8 @@
 
 #include <QComboBox>
 #include <QFormLayout>
+#include <QPushButton>
+#include <QShortcut>
 #include <QSplitter>
 #include <QTabWidget>
 #include <QTextBrowser>
@@ -65,8 +67,13 @@ ExperimentWindow::ExperimentWindow(ExperimentResults results, QWidget* parent)
     if (plots->count() > 0) splitter->addWidget(plots);
     splitter->setSizes({640, 640});
     auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->addWidget(splitter);
+    layout->addWidget(splitter, 1);
+    auto* close = new QPushButton(tr("C&lose"));
+    close->setObjectName(QStringLiteral("close"));
+    connect(close, &QPushButton::clicked, this, &QWidget::close);
+    layout->addWidget(close, 0, Qt::AlignRight);
+    for (const QKeySequence& key : {QKeySequence(QKeySequence::Close), QKeySequence(Qt::Key_Escape)})
+        connect(new QShortcut(key, this), &QShortcut::activated, this, &QWidget::close);
 }
 
 }  // namespace placewright

@@ -6,7 +6,9 @@
 #include <QFileDialog>
 #include <QMenu>
 #include <QMenuBar>
+#include <QPointer>
 #include <QProcess>
+#include <QPushButton>
 #include <QSettings>
 #include <QTabBar>
 #include <QTabWidget>
@@ -64,6 +66,9 @@ private Q_SLOTS:
     void trainings();
     void searches();
     void manySeeds();
+    void whatNeedsNoSearchIsDrawnAcross();
+    void aReportHasNoEmptyTables();
+    void theWindowCloses();
     void undefinedScores();
     void faultyTables_data();
     void faultyTables();
@@ -146,6 +151,52 @@ void TestWindowExperiment::manySeeds() {
     QCOMPARE(series[0].title, QStringLiteral("tabu · 4 (median of 7)"));
     QCOMPARE(series[0].points->back().best_s, 6.0);
     QCOMPARE(series[1].title, QStringLiteral("auto · 1"));
+}
+
+void TestWindowExperiment::whatNeedsNoSearchIsDrawnAcross() {
+    const Workplace workplace;
+    QDir().mkpath(workplace.file("x"));
+    workplace.write("x/some.md", "# Some");
+    workplace.write("x/curves.csv",
+                    "network,algorithm,seed,evaluations,seconds,best_s,mean_s\na,expert,1,1,0.1,0.5,0.5\n"
+                    "a,tabu,1,1,0.1,3,3\na,tabu,1,200,2,1,2\n");
+    Shown shown;
+    openFolder(shown, workplace.file("x"));
+    ExperimentWindow* window = nullptr;
+    QTRY_VERIFY_WITH_TIMEOUT((window = shown.window.findChild<ExperimentWindow*>()) != nullptr, kPatience_ms);
+    const auto* plot = window->findChild<QTabWidget*>("plots")->widget(0)->findChild<QCustomPlot*>();
+    QCOMPARE(plot->graph(0)->data()->at(0)->key, 0.0);
+    QCOMPARE((plot->graph(0)->data()->constEnd() - 1)->key, 200.0);
+    QCOMPARE(plot->graph(1)->data()->size(), 2);
+}
+
+void TestWindowExperiment::aReportHasNoEmptyTables() {
+    const Workplace workplace;
+    const QString folder = workplace.file("post");
+    runExperiment({"post", "--only", "resnet50,2", "--algorithm", "single-device", "--evaluations", "4", "--out", folder});
+    const QString report = read_experiment(folder.toStdString()).report;
+    QVERIFY2(report.contains("| network | GPUs | ops | groups | memory of a GPU |"), qPrintable(report.left(1000)));
+    QVERIFY(!report.contains("Parameters"));
+}
+
+void TestWindowExperiment::theWindowCloses() {
+    const Workplace workplace;
+    QDir().mkpath(workplace.file("x"));
+    workplace.write("x/some.md", "# Some");
+    for (const bool byKey : {true, false}) {
+        Shown shown;
+        openFolder(shown, workplace.file("x"));
+        QPointer<ExperimentWindow> window;
+        QTRY_VERIFY_WITH_TIMEOUT((window = shown.window.findChild<ExperimentWindow*>()) != nullptr, kPatience_ms);
+        window->activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(window));
+        if (byKey) {
+            QTest::keyClick(window, Qt::Key_Escape);
+        } else {
+            QTest::mouseClick(window->findChild<QPushButton*>("close"), Qt::LeftButton);
+        }
+        QTRY_VERIFY(window.isNull());
+    }
 }
 
 void TestWindowExperiment::undefinedScores() {
