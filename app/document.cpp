@@ -866,9 +866,10 @@ void Document::follow(Run& run) {
 void Document::endOf(Run& run) {
     if (run.state() == Run::State::failed) Q_EMIT message(true, tr("%1 failed: %2").arg(runTitle(run), run.failure()));
     if (run.id() == m_followed) {
-        if (m_search == nullptr && run.state() == Run::State::finished) tellFruitless(run);
+        if (m_search == nullptr && run.state() == Run::State::finished && !run.request().predicted) tellFruitless(run);
         stopFollowing();
     }
+    if (run.state() == Run::State::finished && run.request().predicted) tellPrediction(run);
     Q_EMIT runsChanged();
     prepareDrops();
     tryMoves();
@@ -884,6 +885,18 @@ void Document::tellFruitless(const Run& run) {
     Q_EMIT message(false, all                         ? tr("%1; it has no more to try.").arg(what)
                           : scored <= kFewEvaluations ? tr("%1; it needs more evaluations than that to search.").arg(what)
                                                       : what + QLatin1Char('.'));
+}
+
+/// It comes on screen by itself only if it is better than what is there.
+void Document::tellPrediction(const Run& run) {
+    const SearchProgress& progress = run.progress();
+    const QString title = QString::fromStdString(find_algorithm(run.request().algorithm)->title);
+    const QString graph = QString::fromStdString(run.job().problem->graph->name());
+    const QString time = progress.best.fits ? secondsText(progress.best.step_time_s) : tr("does not fit the memory");
+    const bool shown = progress.best_placement && *progress.best_placement == m_placement;
+    Q_EMIT message(false, (shown ? tr("%1 has placed %2, as it is on screen now: %3")
+                                 : tr("%1 has placed %2: %3. On screen stays what there was; a double-click in the Runs table shows it."))
+                              .arg(title, graph, time));
 }
 
 void Document::stopFollowing() {

@@ -256,6 +256,7 @@ private:
     void stopFollowing();
     void endOf(Run& run);
     void tellFruitless(const Run& run);
+    void tellPrediction(const Run& run);
     Run* findRun(int id) const;
 
     std::shared_ptr<const Scenario> m_scenario;  ///< never null; without a network before one is open

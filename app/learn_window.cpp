@@ -142,6 +142,10 @@ LearnWindow::LearnWindow(Document* document, std::map<std::string, OptionValues>
     connect(close, &QShortcut::activated, this, &QWidget::close);
     connect(document, &Document::problemChanged, this, &LearnWindow::showRequest);
     connect(document, &Document::machineChanged, this, &LearnWindow::showRequest);
+    // What this window has asked for, too.
+    connect(document, &Document::message, this, [this](bool error, const QString& what) {
+        if (isVisible()) m_message->showMessage(error ? MessageBar::Kind::error : MessageBar::Kind::information, what);
+    });
     showRequest();
     showProgress();
     showTest();
@@ -160,10 +164,9 @@ QWidget* LearnWindow::makeForm() {
         m_source->addItem(tr("%1: %2").arg(text(family.name), text(family.title)), text(family.name));
         m_source->setItemData(m_source->count() - 1, text(family.source), Qt::ToolTipRole);
     }
-    m_source->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    m_source->setMinimumContentsLength(22);
     m_source->addItem(tr("Folder of networks"), QString::fromLatin1(kFolder));
     m_source->addItem(tr("The network that is open"), QString::fromLatin1(kOpen));
+    m_source->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     m_count = makeSpin("count", tr("Networks"), 1, 10'000, static_cast<int>(kFamilySize),
                        tr("Members of the family: half of them are trained on, the others are for tests"));
     m_familySeed = makeSpin("familySeed", tr("Seed of the family"), 0, 1'000'000'000, 1, tr("Another seed makes other networks"));
@@ -252,7 +255,6 @@ QWidget* LearnWindow::makeForm() {
     connect(m_resume, &QPushButton::clicked, this, &LearnWindow::choosePolicyFile);
     layout->addWidget(m_resume);
     layout->addStretch(1);
-    form->setMinimumWidth(260);
     for (QComboBox* box : {m_source, m_policy}) connect(box, &QComboBox::currentIndexChanged, this, &LearnWindow::showRequest);
     for (QSpinBox* box : {m_count, m_familySeed, m_updates}) connect(box, &QSpinBox::valueChanged, this, &LearnWindow::showRequest);
     connect(m_seed, &QDoubleSpinBox::valueChanged, this, &LearnWindow::showRequest);
@@ -268,6 +270,7 @@ QWidget* LearnWindow::makeResults() {
     m_progress = makeProgressBar(tr("Progress"));
 
     m_plot = new LearningPlot;
+    m_plot->setEmptyText(tr("Nothing learns yet. What the placements of the policy cost is drawn here update by update."));
     m_table = new QTreeWidget;
     m_table->setObjectName(QStringLiteral("networks"));
     m_table->setAccessibleName(tr("Networks that are trained on"));
@@ -484,6 +487,11 @@ void LearnWindow::showRequest() {
     const bool goesOn = m_run && m_run->state() != TrainingRun::State::failed && wanted.continues(m_run->request());
     const bool resumes = wanted.resumed && !goesOn;
     m_start->setText(goesOn || resumes ? tr("&Continue") : tr("&Train"));
+    if (!m_run) {
+        m_status->setText(resumes
+                              ? tr("Look at what is on the left and press Continue: the policy of %1 learns on.").arg(m_resumedFile)
+                              : tr("Choose on the left and press Train: the policy draws placements, and learns from how long they take."));
+    }
     m_start->setToolTip(goesOn || resumes ? tr("Train the policy on, up to so many updates")
                                           : tr("Train a new policy, on all cores but one"));
     QString lacking, size;
@@ -622,10 +630,7 @@ void LearnWindow::showProgress() {
         showTest();
         Q_EMIT policyChanged();
     }
-    if (!m_run) {
-        m_status->setText(tr("Choose on the left and press Train: the policy draws placements, and learns from how long they take."));
-        return;
-    }
+    if (!m_run) return;  // showRequest() says what to do
     if (loading) {
         m_progress->setRange(0, m_run->request().family != nullptr ? static_cast<int>(m_run->request().count) : 0);
         m_progress->setValue(static_cast<int>(m_run->loaded()));

@@ -112,11 +112,7 @@ void Learning::predictBy(std::function<std::shared_ptr<const PolicyFile>()> read
             request.seed = prediction.policy->record.seed;
             request.budget.evaluations = 1;
             request.predicted = std::move(prediction.placement);
-            const QString title = QString::fromStdString(find_policy(request.algorithm)->title);
             m_document->startSearch(std::move(request));
-            // It comes on screen by itself only if it is better than what is there.
-            Q_EMIT m_document->message(false, tr("%1 has placed %2: see the Runs table, a double-click shows the placement.")
-                                                  .arg(title, QString::fromStdString(problem->graph->name())));
         },
         [this](const QString& error) { Q_EMIT m_document->message(true, error); });
 }

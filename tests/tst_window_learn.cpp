@@ -152,6 +152,10 @@ private Q_SLOTS:
         QVERIFY(shown.open(m_network, m_machine));
         LearnWindow* learn = openLearn(shown);
         QCOMPARE(control<QLabel>(learn, "machineName")->text(), QString::fromStdString(shown.document.job().machine->name()));
+        auto* source = control<QComboBox>(learn, "source");
+        for (int i = 0; i < source->count(); ++i)
+            QVERIFY2(source->fontMetrics().horizontalAdvance(source->itemText(i)) < source->width() - 20, qPrintable(source->itemText(i)));
+        QVERIFY(control<QLabel>(learn, "status")->text().contains("press Train"));
         choose(learn, "source", "folder");
         QVERIFY(!control<QPushButton>(learn, "start")->isEnabled());
         QVERIFY(!control<QSpinBox>(learn, "count")->isVisible());
@@ -449,6 +453,7 @@ private Q_SLOTS:
         const auto policy = learn->policy();
         const Placement expected =
             last_placement(graph, predict_placement(*policy->design.policy, policy->state.weights, graph, policy->design.training.passes));
+        const double before_s = shown.stepTime();
         click(learn, "predict");
         QTRY_COMPARE(shown.document.runs().size(), 1U);
         QVERIFY(shown.waitUntilIdle());
@@ -457,7 +462,11 @@ private Q_SLOTS:
         QCOMPARE(*run.progress().best_placement, expected);
         QCOMPARE(run.progress().evaluations, 1U);
         QCOMPARE(shown.document.runRows().front().title, QString("Placeto, zero-shot #1"));
-        QVERIFY2(shown.message().contains("Placeto has placed"), qPrintable(shown.message()));
+        // What has become of it is said in both windows.
+        const bool better = test::simulated(shown.document, expected) < before_s;
+        QVERIFY2(shown.message().contains("Placeto has placed") && shown.message().contains("Runs table") != better,
+                 qPrintable(shown.message()));
+        QCOMPARE(learn->findChild<MessageBar*>()->text(), shown.message());
         QCOMPARE(shown.document.runRows().front().step_time_s, test::simulated(shown.document, expected));
 
         // It is shown and taken back like that of any run.
@@ -522,6 +531,8 @@ private Q_SLOTS:
         QCOMPARE(control<QSpinBox>(learn, "updates")->value(), 6);
         QCOMPARE(control<QComboBox>(learn, "source")->currentData().toString(), QStringLiteral("open"));
         QCOMPARE(control<QPushButton>(learn, "start")->text(), QStringLiteral("&Continue"));
+        QVERIFY2(control<QLabel>(learn, "status")->text().contains(QStringLiteral("press Continue")),
+                 qPrintable(control<QLabel>(learn, "status")->text()));
         QVERIFY2(control<QLabel>(learn, "size")->text().contains(QStringLiteral("half.safetensors")),
                  qPrintable(control<QLabel>(learn, "size")->text()));
         PolicyFile large = read_policy(file.toStdString());
