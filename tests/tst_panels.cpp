@@ -965,6 +965,7 @@ private Q_SLOTS:
         // Nobody knows yet where the middle is.
         QCOMPARE(list->topLevelItem(0)->text(1), QString("2.50 s"));
         QCOMPARE(list->topLevelItem(1)->text(1), QString("–"));
+        QCOMPARE(list->topLevelItem(1)->text(2), QString("–"));
         QVERIFY(dataOf(*cdf.plot(), 3).isEmpty());
     }
 

@@ -241,6 +241,7 @@ void CdfPlot::updateCurves() {
             std::ranges::count_if(m_data.graphs, [&](const CdfGraph& graph) { return !relative || graph.one_device_s > 0; }));
         if (const std::size_t whole = scheme.values_per_graph * comparable; curve.count < whole) {
             curve.count = whole;
+            curve.whole = false;
             all.clear();  // nobody knows their middle yet
         }
         if (const double middle = all.empty() ? kInfinity : median(std::move(all)); std::isfinite(middle)) curve.median = middle;
@@ -290,7 +291,7 @@ void CdfPlot::updateList() {
         item->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsUserCheckable);
         item->setCheckState(Title, shown(i) ? Qt::Checked : Qt::Unchecked);
         item->setText(Median, curve.median ? valueText(*curve.median) : QStringLiteral("–"));
-        item->setText(Slowest, curve.points.empty() ? QStringLiteral("–") : valueText(curve.points.back().x));
+        item->setText(Slowest, curve.points.empty() || !curve.whole ? QStringLiteral("–") : valueText(curve.points.back().x));
         item->setText(Fits, curve.points.size() == curve.count ? QString::number(curve.count)
                                                                : tr("%1 of %2").arg(curve.points.size()).arg(curve.count));
         for (const int column : {Median, Slowest, Fits}) item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);

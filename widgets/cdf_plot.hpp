@@ -77,6 +77,7 @@ private:
     /// A scheme on the present axis.
     struct Curve {
         std::vector<Point> points;       ///< ascending; of the placements that fit
+        bool whole = true;               ///< nothing is missing any more
         std::size_t count = 0;           ///< with those that do not, and those that are still missing
         std::optional<double> median{};  ///< on the axis; nothing where it is missing, or of a placement that does not fit
 
