@@ -444,6 +444,8 @@ void LearnWindow::resume(const QString& file) {
         m_source->setCurrentIndex(m_source->findData(text(family->family->name)));
         m_count->setValue(static_cast<int>(family->count));
         m_familySeed->setValue(static_cast<int>(family->seed));
+    } else if (record.graphs.size() > 1) {
+        m_source->setCurrentIndex(m_source->findData(QString::fromLatin1(kFolder)));
     }
     showRequest();
 }

@@ -566,6 +566,12 @@ private Q_SLOTS:
                      understoodToo.asked().contains(QStringLiteral("train --resume")),
                  qPrintable(understoodToo.asked()));
         QVERIFY(control<QLabel>(learn, "size")->text().contains(QStringLiteral("half.safetensors")));
+        // Networks of no family can only be those of a folder, which the file does not tell.
+        several.graphs = {{"wide3", "3x", "a"}, {"wide5", "3x", "b"}, {"wide7", "3x", "c"}, {"wide9", "3x", "d"}};
+        write_policy(several, state, *large.design.policy, other.toStdString());
+        learn->resume(other);
+        QCOMPARE(control<QComboBox>(learn, "source")->currentData().toString(), QStringLiteral("folder"));
+        QVERIFY(!control<QPushButton>(learn, "start")->isEnabled());
         // The networks of a family are those that the file was trained on.
         large.record.graphs.clear();
         const std::vector<bool> half = training_half(12, 5);
