@@ -290,8 +290,9 @@ private Q_SLOTS:
         QCOMPARE(device_of(placed, placement, "layers/10/fc1"), DeviceId{3});
         QCOMPARE(device_of(placed, placement, "layers/10/fc2"), DeviceId{0});
         QCOMPARE(device_of(placed, placement, "head"), DeviceId{1});
-        QCOMPARE(notes.size(), std::size_t{1});
+        QCOMPARE(notes.size(), std::size_t{2});
         QVERIFY(notes.front().starts_with("read as a device map: 11 ops are where their module is, 0 "));
+        QVERIFY(notes.back().ends_with("Accelerate runs it on the first GPU of the map"));
     }
 
     void freeOpsFollowTheirInputs() {

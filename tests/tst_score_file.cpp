@@ -198,6 +198,8 @@ private Q_SLOTS:
         refused("{\"format\":\"placewright.scores\",\"version\":2}\n", "version that is not known");
         const std::string header = "{\"format\":\"placewright.scores\",\"version\":1,\"network\":\"net\",\"machine\":\"box\"}\n";
         refused(header + "[\"00\",1,1,true]\n", "line 2: is not a score");
+        refused(header + std::string(2'000, '['), "line 2: is longer than 1024 bytes");
+        refused("{\"format\":\"placewright.scores\",\"version\":1,\"version\":1}\n", "line 1: is not a file of scores");
         refused(header + "[\"00000000000000010000000000000002\",1,true]\n", "line 2: is not a score");
         refused(header + "[\"0000000000000001000000000000000g\",1,1,true]\n", "line 2: is not a score");
         refused("{\"format\":\"placewright.scores\",\"version\":1,\"network\":\"net\",\"machine\":\"other\"}\n",

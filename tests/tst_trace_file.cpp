@@ -364,9 +364,30 @@ private Q_SLOTS:
         check(step(0, 1));
         check(step(0, 3) + ',' + step(10'000, 1));  // the first step is left out
         check(span("ProfilerStep#1", 0, 9999) + ',' + step(0, 3) + ',' + span("ProfilerStep#2", 10'000, 9999) + ',' + step(10'000, 1));
+        // Where no op is called alone the modules tell how many steps there are.
+        const OpTimes alone = op_times(read_trace(written("[" + span("relu", 0, 2) + ',' + span("relu", 10, 3) + ']')), graph, "CPU");
+        QCOMPARE(*alone.by_op.at("relu/relu_1").at("CPU").forward_s, 3e-6);
         // A step with another number of calls says nothing.
         const OpTimes odd = op_times(read_trace(written("[" + step(0, 1) + ',' + span("relu", 9000, 1) + ']')), graph, "CPU");
         QVERIFY(!odd.by_op.contains("relu/relu") || !odd.by_op.at("relu/relu").at("CPU").forward_s);
+    }
+
+    void eventsWithinEachOtherTakeNoHours() {
+        constexpr int kNested = 1000, kOthers = 120'000;
+        GraphBuilder builder("chain", 1, Training::implicit);
+        std::string text = "[";
+        for (int i = 0; i < kNested; ++i) {
+            Op op;
+            op.name = "op" + std::to_string(i);
+            op.kind = "relu";
+            op.outputs = {make_tensor({1})};
+            builder.add(std::move(op));
+            text += span("op" + std::to_string(i), i, 1'000'000 - 2 * i) + ",\n";
+        }
+        for (int i = 0; i < kOthers; ++i) text += span("other", kNested + i, 1) + ",\n";
+        const TraceFile trace = read_trace(written(text));
+        const Graph graph = builder.build();
+        QVERIFY_THROWS_EXCEPTION(InputError, op_times(trace, graph, "CPU"));
     }
 
     void whatRunsTwiceInAStepIsAddedUp() {

@@ -26,7 +26,7 @@ using Entries = std::vector<std::pair<std::string, DeviceId>>;
 std::vector<std::string> parameter_names(const Op& op) {
     const auto found = op.attributes.find("parameters");
     if (found == op.attributes.end()) return {};
-    const Json list = Json::parse(found->second, nullptr, false);
+    const Json list = json_value(found->second);
     std::vector<std::string> names;
     if (!list.is_array()) return names;
     for (const Json& name : list) {
@@ -604,6 +604,9 @@ Placement read_device_map(const JsonFile& file, const JsonValue& root, const Pro
     if (notes != nullptr) {
         notes->push_back("read as a device map: " + std::to_string(loaded.by_module) + " ops are where their module is, " +
                          std::to_string(loaded.following) + " where their largest input comes from");
+        const auto on_cpu = [&](DeviceId device) { return problem.machine->device(device).kind == DeviceKind::cpu; };
+        if (std::ranges::any_of(loaded.placement, on_cpu) && !std::ranges::all_of(loaded.placement, on_cpu))
+            notes->push_back("what is on \"cpu\" runs there in the simulation; Accelerate runs it on the first GPU of the map");
         if (!unknown.empty()) notes->push_back("keys that match no module of the network: " + unknown.text());
         if (!loaded.moved.empty()) notes->push_back("ops that may not be where their input is: " + loaded.moved.text());
     }

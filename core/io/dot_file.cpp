@@ -254,17 +254,6 @@ std::string decoded(std::string text) {
     return json.is_string() ? json.get<std::string>() : text;
 }
 
-/// The JSON value of a text; discarded for what is none, or nested deeper than anything that is asked for.
-Json shallow_json(const std::string& text) {
-    constexpr int kMostDepth = 32;
-    int depth = 0, deepest = 0;
-    for (const char c : text) {
-        depth += (c == '[' || c == '{') - (c == ']' || c == '}');
-        deepest = std::max(deepest, depth);
-    }
-    return deepest > kMostDepth ? Json(Json::value_t::discarded) : Json::parse(text, nullptr, false);
-}
-
 /// "[1, 64]" or "1x64"; nothing for a shape to draw.
 std::optional<Json> tensor_shape(const std::string& text) {
     Json shape = Json::array();
@@ -329,7 +318,7 @@ private:
     Json number(void* object, const char* key, const std::string& where, Json other) const {
         const std::string text = attribute(object, key);
         if (text.empty()) return other;
-        Json json = shallow_json(text);
+        Json json = json_value(text);
         if (json.is_discarded()) throw InputError(file_, where, std::string(key) + " is " + in_quotes(text) + ", expected a number");
         return json;
     }
@@ -358,7 +347,7 @@ private:
             const std::string text = attribute(node, key);
             if (text.empty()) continue;
             const bool is_text = std::ranges::find(kTextKeys, std::string_view(key)) != kTextKeys.end();
-            Json value = is_text ? Json(decoded(text)) : shallow_json(text);
+            Json value = is_text ? Json(decoded(text)) : json_value(text);
             if (value.is_discarded()) throw InputError(file_, place(node), std::string(key) + " is " + in_quotes(text) + ", expected JSON");
             op[key] = std::move(value);
         }

@@ -191,6 +191,7 @@ private:
         return true;
     }
     bool open(Json value) {
+        if (levels_.size() == kMaxDepth) return false;
         levels_.push_back({put(std::move(value)), {}});
         return true;
     }
@@ -321,6 +322,11 @@ void JsonFile::check() {
     Checker checker(text_);
     if (!Json::sax_parse(text_.data(), text_.data() + text_.size(), &checker)) fail(checker.where, checker.problem);
     outline_ = std::move(checker.outline);
+}
+
+Json json_value(const std::string& text) {
+    Builder builder;
+    return Json::sax_parse(text, &builder) ? std::move(builder.root) : Json(Json::value_t::discarded);
 }
 
 Json JsonFile::parse() const {

@@ -71,6 +71,10 @@ private:
     Outline outline_;
 };
 
+/// The JSON value of a text that came in a file: an attribute, say. Discarded for what is none, is nested deeper than files may be, or has
+/// a key twice in one object. O(bytes).
+Json json_value(const std::string& text);
+
 /// A value in a file together with its place. `file` and `json` must outlive it.
 class JsonValue {
 public:

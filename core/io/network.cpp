@@ -198,7 +198,7 @@ Json op_json(const Op& op, Json inputs) {
         if (time.backward_s) times["backward"] = json_number(*time.backward_s);
     }
     for (const auto& [key, text] : op.attributes) {
-        Json value = Json::parse(text, nullptr, false);
+        Json value = json_value(text);
         json["attributes"][key] = value.is_discarded() ? Json(text) : std::move(value);
     }
     return json;

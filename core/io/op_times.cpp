@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "core/graph/kinds.hpp"
+#include "core/io/input_error.hpp"
 #include "core/io/module_names.hpp"
 #include "core/io/name_list.hpp"
 
@@ -166,16 +167,20 @@ private:
     bool is_backward(const TraceEvent& event) const { return trace_.names[event.name].find("Backward") != std::string::npos; }
 
     /// Calls `use` for the event and all that lie within it on its lane.
-    void within(std::size_t index, auto use) const {
+    void within(std::size_t index, auto use) {
         const TraceEvent& outer = trace_.events[index];
         for (std::size_t i = index; i < trace_.events.size(); ++i) {
             const TraceEvent& event = trace_.events[i];
             if (event.lane != outer.lane || (i > index && event.start_ns >= outer.end_ns())) return;
+            if (++visited_ > kMostVisits * (trace_.events.size() + 10'000))
+                throw InputError(trace_.file.string(), "",
+                                 "so many events of ops lie within each other that their times cannot be told in time; expected ops that "
+                                 "are called by few others");
             if (event.end_ns() <= outer.end_ns()) use(event);
         }
     }
 
-    Sample sample(std::size_t index) const {
+    Sample sample(std::size_t index) {
         const TraceEvent& event = trace_.events[index];
         const auto model_of = [&](std::uint32_t lane) { return model_.empty() ? trace_.lanes[lane].model : model_; };
         if (runs_on_device(event)) return {event.start_ns, event.duration_ns, model_of(event.lane)};
@@ -218,11 +223,17 @@ private:
         return static_cast<std::size_t>(std::ranges::upper_bound(step_begins_, start_ns) - step_begins_.begin());
     }
 
-    /// How often most ops ran.
-    std::size_t usual_runs() const {
+    /// How often most ops ran; where no op is called alone, as often as all ops of most modules were called.
+    std::size_t usual_runs(const std::map<OpId, std::vector<OpId>>& ops_by_first) const {
         std::map<std::size_t, std::size_t> ops_by_runs;
         for (const auto& [measured, samples] : samples_) {
             if (measured.part.empty()) ++ops_by_runs[samples.size()];
+        }
+        if (ops_by_runs.empty()) {
+            for (const auto& [measured, events] : calls_) {
+                const std::size_t ops = ops_by_first.at(measured.op).size();
+                if (measured.part.empty() && events.size() % ops == 0) ops_by_runs[events.size() / ops] += ops;
+            }
         }
         const auto usual = std::ranges::max_element(ops_by_runs, {}, [](const auto& entry) { return entry.second; });
         return usual == ops_by_runs.end() ? 0 : usual->first;
@@ -231,7 +242,7 @@ private:
     /// The calls of one module in a step are the ops in it in their order, their backwards the other way round. A step with other calls
     /// than these says nothing: what is called once with several ops in it takes the time of all.
     void add_calls(const std::map<OpId, std::vector<OpId>>& ops_by_first) {
-        const std::size_t runs = usual_runs();
+        const std::size_t runs = usual_runs(ops_by_first);
         for (auto& [measured, events] : calls_) {
             const std::vector<OpId>& ops = ops_by_first.at(measured.op);
             std::ranges::stable_sort(events, {}, [&](std::size_t event) { return trace_.events[event].start_ns; });
@@ -297,6 +308,9 @@ private:
     std::vector<std::int64_t> step_begins_;
     std::map<Measured, std::vector<Sample>> samples_;
     std::map<Measured, std::vector<std::size_t>> calls_;  ///< events
+    /// Profiles go through each event a few times, as ops are called by modules and those by others.
+    static constexpr std::size_t kMostVisits = 100;
+    std::size_t visited_ = 0;
 };
 
 }  // namespace

@@ -166,7 +166,7 @@ struct Held {
 std::vector<Held> held_by(const Op& op) {
     const auto list = [&](const char* attribute) {
         const auto found = op.attributes.find(attribute);
-        return found == op.attributes.end() ? Json() : Json::parse(found->second, nullptr, false);
+        return found == op.attributes.end() ? Json() : json_value(found->second);
     };
     const Json names = list("parameters"), bytes = list("parameter_bytes"), buffers = list("buffers");
     if (!names.is_array() || !bytes.is_array() || names.size() != bytes.size()) return {};

@@ -113,14 +113,17 @@ private:
 
 /// A file of scores that is being read.
 class Reader {
+    // The header holds placements to start with, each a number a group.
+    static constexpr std::size_t kMostHeaderBytes = std::size_t{64} << 20, kMostLineBytes = 1024, kMostScores = 50'000'000;
+
 public:
     Reader(const Path& file, const ScoreConditions& conditions) : file_(file), stream_(file, std::ios::binary) {
         if (!stream_) throw InputError(file_.string(), "", "cannot be read: " + std::string(std::strerror(errno)));
         std::string line;
         // Nothing but the end of the header may be missing: half of one might be the begin of anything, which is not ours to overwrite.
-        if (!std::getline(stream_, line)) return;
+        if (!read_line(line, kMostHeaderBytes, 1)) return;
         const bool whole = !stream_.eof();
-        const Json found = Json::parse(line, nullptr, false);
+        const Json found = json_value(line);
         if (!found.is_object() || found.value("format", Json()) != kFormat)
             throw InputError(file_.string(), "line 1",
                              "is not a file of scores; expected " + in_quotes(kFormat) + ", or a file that is not there yet");
@@ -144,7 +147,10 @@ public:
 
     ScoreContent all() && {
         std::string line;
-        for (std::size_t number = 2; content_.whole_bytes > 0 && std::getline(stream_, line) && !stream_.eof(); ++number) {
+        for (std::size_t number = 2; content_.whole_bytes > 0 && read_line(line, kMostLineBytes, number) && !stream_.eof(); ++number) {
+            if (content_.scores.size() == kMostScores)
+                throw InputError(file_.string(), "line " + std::to_string(number),
+                                 "is one too many: expected at most " + std::to_string(kMostScores) + " scores");
             RecordedScore record;
             if (!parse(line, record)) {
                 throw InputError(file_.string(), "line " + std::to_string(number),
@@ -159,6 +165,29 @@ public:
     }
 
 private:
+    /// As std::getline; throws for a line that is longer than lines may be.
+    bool read_line(std::string& line, std::size_t most, std::size_t number) {
+        line.clear();
+        if (!stream_) return false;
+        try {
+            std::streambuf& buffer = *stream_.rdbuf();
+            for (int c = buffer.sbumpc(); c != '\n'; c = buffer.sbumpc()) {
+                if (c == std::char_traits<char>::eof()) {
+                    stream_.setstate(std::ios::eofbit);
+                    return !line.empty();
+                }
+                if (line.size() == most)
+                    throw InputError(file_.string(), "line " + std::to_string(number),
+                                     "is longer than " + std::to_string(most) + " bytes; expected a file of scores");
+                line.push_back(static_cast<char>(c));
+            }
+            return true;
+        } catch (const std::ios::failure&) {
+            stream_.setstate(std::ios::badbit);  // the device, not the content
+            return false;
+        }
+    }
+
     Path file_;
     std::ifstream stream_;
     ScoreContent content_;

@@ -522,6 +522,7 @@ TraceFile read_trace(const Path& path, std::stop_token stop) {
         if (trace.bad > 0) problem += "; " + std::to_string(trace.bad) + " are bad, the first: " + trace.first_bad;
         throw InputError(file, "", problem);
     }
+    trace.file = path;
     return std::move(trace);
 }
 

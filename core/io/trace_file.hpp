@@ -36,6 +36,7 @@ struct TraceLane {
 };
 
 struct TraceFile {
+    Path file{};
     std::vector<std::string> names;
     std::vector<TraceLane> lanes;    ///< in the order in which viewers show them
     std::vector<TraceEvent> events;  ///< by lane, start, longest first; times from the first event on

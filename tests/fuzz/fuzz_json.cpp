@@ -6,6 +6,7 @@
 #include "core/graph/networks.hpp"
 #include "core/io/files.hpp"
 #include "core/io/input_error.hpp"
+#include "core/io/safetensors.hpp"
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/support/graphs.hpp"
 
@@ -16,7 +17,7 @@ int fuzz(const std::uint8_t* data, std::size_t size) {
         placewright::test::problem(placewright::find_network("alexnet")->build(1), placewright::test::uniform_machine(2));
     const std::function<void()> readers[] = {
         [&] { placewright::file_content(file); },
-        [&] { placewright::read_network(file); },
+        [&] { placewright::with_parameter_sizes(placewright::read_network(file).graph, {{"a.weight", 4}}); },
         [&] { placewright::read_machine(file); },
         [&] { placewright::read_catalogue(file); },
         [&] { placewright::read_placement(file, *problem); },
@@ -34,7 +35,7 @@ int fuzz(const std::uint8_t* data, std::size_t size) {
 
 std::vector<std::string> seeds() {
     return {
-        R"({"format":"placewright.graph","version":1,"name":"g","batch":2,"training":"implicit","ops":[{"name":"a","kind":"conv2d","inputs":[],"outputs":[{"shape":[2,3],"dtype":"float32"}],"parameter_bytes":4,"flops":8,"attributes":{"kernel":[1,1]}},{"name":"b","kind":"relu","inputs":["a:0"],"outputs":[{"bytes":8}],"parameter_bytes":0,"flops":1}]})",
+        R"({"format":"placewright.graph","version":1,"name":"g","batch":2,"training":"implicit","ops":[{"name":"a","kind":"conv2d","inputs":[],"outputs":[{"shape":[2,3],"dtype":"float32"}],"parameter_bytes":4,"flops":8,"attributes":{"kernel":[1,1],"parameters":["a.weight"],"parameter_bytes":[4],"buffers":[]}},{"name":"b","kind":"relu","inputs":["a:0"],"outputs":[{"bytes":8}],"parameter_bytes":0,"flops":1}]})",
         R"({"format":"placewright.machine","version":1,"name":"m","devices":[{"name":"cpu:0","kind":"cpu","model":"c","peak_flops":1e12,"memory_bandwidth":1e10,"memory_bytes":1e9,"efficiency":1}],"channels":[{"name":"p","bandwidth":1e9,"latency_s":0,"efficiency":1,"efficiency_by_bytes":[[1,0.5],[10,1]]}],"routes":[]})",
         R"({"format":"placewright.placement","version":1,"graph":"alexnet","machine":"m","placement":{"conv1":"gpu:0"},"predicted":{"step_time_s":1,"fits":true}})",
         R"({"conv1":0,"conv2":[0,1]})",

@@ -14,6 +14,10 @@ int fuzz(const std::uint8_t* bytes, std::size_t size) {
         read_onnx(file.path(), 2, {});
     } catch (const InputError&) {
     }
+    try {
+        onnx_placement_text(file.path());
+    } catch (const InputError&) {
+    }
     return 0;
 }
 
@@ -35,6 +39,10 @@ std::vector<std::string> seeds() {
         .numbers("sizes", {2, 4, 4, 4})
         .node("DepthToSpace", {"r"}, {"d"}, {{"blocksize", 2}});
     layers.node("Flatten", {"d"}, {"f"}).node("Gemm", {"f", "fc.weight"}, {"g"}, {{"transB", 1}}).node("Softmax", {"g"}, {"y"}).output("y");
+
+    onnx::StringStringEntryProto& placed = *layers.proto.add_metadata_props();
+    placed.set_key("placewright.placement");
+    placed.set_value(R"({"format":"placewright.placement","version":1,"placement":{"c":"gpu:0"}})");
 
     OnnxModel sequence;
     sequence.input("x", {7, 2, 3}).weight("w", {1, 16, 3}).weight("r", {1, 16, 4}).weight("e", {4, 5});

@@ -113,7 +113,7 @@ def _write_trace(file: File, model: torch.nn.Module, step: Callable[[], None]) -
         profiler = torch.profiler.profile(activities=activities)
     else:
         profiler = torch.autograd.profiler.profile(use_kineto=False)
-    with profiler, _Named(model):
+    with profiler, _Named(model), torch.profiler.record_function("ProfilerStep#0"):
         step()
     profiler.export_chrome_trace(str(file))
 
