@@ -5,9 +5,13 @@
 All weights are one zero, seen as a tensor of the right shape, so that files are small; images are small, since a trace does not depend on
 their size. Exits with 77 where there is no PyTorch or no torchvision.
 """
+import io
 import pathlib
+import struct
 import sys
 import warnings
+import zipfile
+from typing import Tuple
 
 try:
     import torch
@@ -131,6 +135,49 @@ class Cells(nn.Module):
         return self.lstm(x)[0]
 
 
+class Containers(nn.Module):
+    """Puts tensors into a list and a dictionary, takes them out, and tells sizes in a text."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second, self.third = nn.Linear(4, 4), nn.Linear(4, 5), nn.Linear(4, 6)
+
+    def forward(self, x):
+        torch._assert(x.shape[1] == 4, f"expected 4 columns, not {x.shape[1]} of {x.shape[0]} rows")
+        parts = [x]
+        parts.append(self.first(x))
+        parts.append(self.second(parts[1]))
+        parts.insert(0, x)
+        last = parts.pop()
+        named = {"x": x}
+        named["third"] = self.third(parts[-1])
+        return torch.cat([last, named["third"]], 1)
+
+
+class WritesWhenLoaded(nn.Module):
+    """Its state is put back by code, which changes the file "victim"."""
+
+    filled: torch.Tensor
+
+    def __init__(self):
+        super().__init__()
+        self.filled = torch.zeros(1)
+
+    def forward(self, x):
+        return x
+
+    @torch.jit.export
+    def __getstate__(self):
+        return (1, self.training)
+
+    @torch.jit.export
+    def __setstate__(self, state: Tuple[int, bool]):
+        self.training = state[1]
+        bytes_of_file = torch.from_file("victim", True, 8, dtype=torch.uint8)
+        bytes_of_file.fill_(88)
+        self.filled = bytes_of_file
+
+
 class Contraction(nn.Module):
     def __init__(self):
         super().__init__()
@@ -188,6 +235,25 @@ def scripted_sum(by_numbers):
     return torch.jit.script(model)
 
 
+def two_archives(path):
+    """A file in which some readers of zip files find a harmless model and others one that writes when it is loaded: the other archive is
+    the comment of the first."""
+
+    def appended(base, model):
+        saved, whole = io.BytesIO(), io.BytesIO()
+        torch.jit.save(torch.jit.script(model), saved)
+        whole.write(base)
+        with zipfile.ZipFile(saved) as source, zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED if base else zipfile.ZIP_STORED) as target:
+            for name in source.namelist():
+                if not name.endswith("debug_pkl"):
+                    target.writestr(name, source.read(name))
+        return whole.getvalue()[len(base) :]
+
+    first = appended(b"", nn.Linear(4, 4))
+    second = appended(first, nn.Sequential(WritesWhenLoaded(), nn.Linear(4, 4)))
+    path.write_bytes(first[:-2] + struct.pack("<H", len(second)) + second)
+
+
 def pickled(path):
     torch.save(nn.Linear(2, 3), path)
 
@@ -205,6 +271,9 @@ MODELS = {
     "writes": lambda: torch.jit.script(Writes()),
     "scripted_lstm": lambda: torch.jit.script(Cells()),
     "traced_lstm": lambda: traced(Cells(), torch.zeros(5, 2, 4)),
+    "containers": lambda: torch.jit.script(Containers()),
+    "scripted_densenet121": lambda: torch.jit.script(light(torchvision.models.densenet121(weights=None).eval())),
+    "writes_when_loaded": lambda: torch.jit.script(nn.Sequential(WritesWhenLoaded(), nn.Linear(4, 4))),
     "contraction": lambda: torch.jit.script(Contraction()),
     "doubling": lambda: torch.jit.script(twice_in_each_other(40)),
     "half": lambda: torch.jit.script(nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU()).half()),
@@ -222,6 +291,7 @@ def main():
     for name in sys.argv[2:] or MODELS:
         MODELS[name]().save(str(folder / f"{name}.pt"))
     pickled(folder / "pickled.pt")
+    two_archives(folder / "two_archives.pt")
     torch.save({"w": torch.zeros(2)}, folder / "legacy.pt", _use_new_zipfile_serialization=False)
 
 

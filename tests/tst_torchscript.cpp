@@ -90,6 +90,7 @@ private Q_SLOTS:
         QTest::newRow("inception_v3") << QStringList{"1x3x299x299"} << qint64{23'834'568} << 5.7132;
         QTest::newRow("googlenet") << image << qint64{6'624'904} << 1.498;
         QTest::newRow("densenet121") << image << qint64{7'978'856} << 2.834;
+        QTest::newRow("scripted_densenet121") << image << qint64{7'978'856} << 2.834;
         QTest::newRow("mobilenet_v2") << image << qint64{3'504'872} << 0.301;
         QTest::newRow("bert") << QStringList{"1x128:int64", "1x128:int64"} << qint64{109'482'240} << 11.17;
         QTest::newRow("gpt2") << QStringList{"1x1024:int64"} << qint64{124'439'808} << 145.8;
@@ -317,6 +318,39 @@ private Q_SLOTS:
         const std::string error = error_of(file, example({"1x3x64x64"}));
         QVERIFY2(error.find("__setstate__") != std::string::npos && error.find("--run") != std::string::npos, error.c_str());
         QCOMPARE(error_of(file, example({"1x3x64x64"}, {}, true)), std::string());
+    }
+
+    void filesAreNeverChanged() {
+        const QString before = QDir::currentPath();
+        QVERIFY(QDir::setCurrent(folder_.path()));
+        const auto back = qScopeGuard([&] { QDir::setCurrent(before); });
+        const auto content = [] {
+            QFile victim("victim");
+            return victim.open(QIODevice::ReadOnly) ? victim.readAll() : QByteArray();
+        };
+        QFile victim("victim");
+        QVERIFY(victim.open(QIODevice::WriteOnly) && victim.write("important") == 9);
+        victim.close();
+        for (const char* name : {"writes_when_loaded", "two_archives"}) {
+            const std::string error = error_of(model(name), example({"2x4"}));
+            QVERIFY2(error.find("runs code of its own when it is loaded (__setstate__)") != std::string::npos, error.c_str());
+            // Even if it may run.
+            QVERIFY(!error_of(model(name), example({"2x4"}, {}, true)).empty());
+            QCOMPARE(content(), QByteArray("important"));
+        }
+    }
+
+    void containersKeepTheirTensors() {
+        const Graph graph = read_network(model("containers"), example({"2x4"})).graph;
+        const auto first = graph.find("first/linear"), second = graph.find("second/linear"), third = graph.find("third/linear");
+        QVERIFY(first && second && third);
+        const auto cat = static_cast<OpId>(graph.size() - 1);
+        QCOMPARE(graph.op(cat).kind, std::string("cat"));
+        const auto reads = [&](OpId op, OpId input) {
+            return std::ranges::any_of(graph.op(op).inputs, [&](const TensorRef& ref) { return ref.op == input; });
+        };
+        QVERIFY(reads(*second, *first) && reads(*third, *first) && reads(cat, *second) && reads(cat, *third));
+        QCOMPARE(graph.op(cat).outputs[0].bytes, 4 * 2 * 11);
     }
 
     void deepCodeIsNotParsed() {

@@ -15,8 +15,6 @@
 namespace placewright {
 namespace {
 
-constexpr std::uint64_t kMostCodeBytes = std::uint64_t{64} << 20;
-constexpr std::size_t kDeepestCode = 500;
 /// torch.jit.save does not pack tensors.
 constexpr std::uint64_t kMostUnpackedBytes = std::uint64_t{256} << 20;
 
@@ -29,17 +27,8 @@ constexpr std::uint64_t kMostUnpackedBytes = std::uint64_t{256} << 20;
          "is a pickled module or its weights, which hold no program; export it with torch.jit.trace(model, example).save(\"model.pt\")");
 }
 
-/// How deep brackets are nested: LibTorch calls itself for each.
-std::size_t nesting(std::string_view code) {
-    std::size_t depth = 0, deepest = 0;
-    for (const char c : code) {
-        if (c == '(' || c == '[' || c == '{') deepest = std::max(deepest, ++depth);
-        if ((c == ')' || c == ']' || c == '}') && depth > 0) --depth;
-    }
-    return deepest;
-}
-
-void check(const Archive& archive, bool run) {
+/// What it holds is checked where LibTorch reads it.
+void check_sizes(const Archive& archive) {
     std::uint64_t more = 0;
     for (const Archive::Member& member : archive.members()) {
         more += member.bytes > member.packed_bytes ? std::min(member.bytes - member.packed_bytes, kMostUnpackedBytes + 1) : 0;
@@ -47,16 +36,6 @@ void check(const Archive& archive, bool run) {
             fail(archive.path(), "unpacks to more than it should: torch.jit.save packs no tensors, expected at most " +
                                      format_bytes(static_cast<double>(kMostUnpackedBytes)) + " more than the file has");
         }
-    }
-    for (const Archive::Member& member : archive.members()) {
-        if (!member.name.ends_with(".py")) continue;
-        const std::string code = archive.text(member, kMostCodeBytes);
-        const std::string where = "member " + in_quotes(member.name);
-        if (nesting(code) > kDeepestCode)
-            throw InputError(printable(archive.path().string(), 4096), where,
-                             "nests brackets more than " + std::to_string(kDeepestCode) + " deep, which is the most that is read");
-        if (!run && code.find("__setstate__") != std::string::npos)
-            throw ScriptError(ScriptError::Remedy::run, where, "runs code of its own when it is loaded (__setstate__)");
     }
 }
 
@@ -124,7 +103,7 @@ NetworkFile read_torchscript(const Archive& archive, const ReadOptions& options)
         if (options.batch && !input.shape.empty()) input.shape[0] = *options.batch;
     }
     try {
-        check(archive, options.run);
+        check_sizes(archive);
         NetworkFile network =
             network_of(printable(file.string(), 4096), program_of(read_script(file, inputs, options.run), file.stem().string()));
         network.batch_is_open = true;

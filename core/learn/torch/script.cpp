@@ -14,6 +14,7 @@
 #include <utility>
 
 #include <ATen/Parallel.h>
+#include <caffe2/serialize/inline_container.h>
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/ir/constants.h>
 #include <torch/script.h>
@@ -657,6 +658,8 @@ private:
         try {
             if (construct(node, stack)) {
                 results = std::move(stack);
+            } else if (changes_container(node)) {
+                results = execute(node, stack);
             } else {
                 if (!run_) prepare(node, stack);
                 results = execute(node, stack);
@@ -776,12 +779,24 @@ private:
         return !of_pytorch || node.hasSideEffects() || name == "aten::save" || name == "aten::from_file" || name == "aten::manual_seed";
     }
 
+    /// Whether an operator puts tensors into a list or dictionary, or takes them out: it computes none, and must get that very container.
+    static bool changes_container(const jit::Node& node) {
+        const auto* const schema = node.maybeSchema();
+        if (schema == nullptr || schema->arguments().empty()) return false;
+        const c10::Argument& first = schema->arguments().front();
+        const bool is_container = first.type()->kind() == c10::TypeKind::ListType || first.type()->kind() == c10::TypeKind::DictType;
+        return is_container && first.alias_info() != nullptr && first.alias_info()->isWrite();
+    }
+
     std::vector<IValue> execute(jit::Node& node, const std::vector<IValue>& inputs) {
         if (!run_) {
             if (auto known = result_by_shape(node, inputs)) return *std::move(known);
         }
         if (reaches_out(node)) fail(node, "would do more than compute tensors, which reading a model never does");
         std::vector<IValue> stack = inputs;
+        // As the interpreter does (torch/csrc/jit/runtime/interpreter.cpp, OPN).
+        if (const auto* const schema = node.maybeSchema(); schema != nullptr && schema->is_vararg())
+            stack.emplace_back(static_cast<std::int64_t>(inputs.size()));
         node.getOperation()(stack);
         for (const IValue& value : stack) {
             const std::size_t size = value.isString() ? value.toStringRef().size() : value.isList() ? value.toListRef().size() : 0;
@@ -955,7 +970,8 @@ private:
         for (std::size_t i = 0; i < inputs.size(); ++i) {
             std::size_t next = 0;
             for_each_tensor(inputs[i], [&](const at::Tensor& tensor) {
-                const std::string& name = names[i].at(next++);
+                if (next == names[i].size()) return;
+                const std::string& name = names[i][next++];
                 if (!name.empty() && name_of(tensor).empty()) give_name(tensor, name);
             });
         }
@@ -980,10 +996,49 @@ private:
 
 }  // namespace
 
+namespace {
+
+/// How deep brackets are nested: LibTorch calls itself for each.
+std::size_t nesting(std::string_view code) {
+    std::size_t depth = 0, deepest = 0;
+    for (const char c : code) {
+        if (c == '(' || c == '[' || c == '{') deepest = std::max(deepest, ++depth);
+        if ((c == ')' || c == ']' || c == '}') && depth > 0) --depth;
+    }
+    return deepest;
+}
+
+/// Of the code that LibTorch would compile: read by its own reader, as what another one finds in an archive need not be the same. LibTorch
+/// looks up members whatever the case of their names.
+void check_code(const std::string& file, bool run) {
+    constexpr std::size_t kDeepestCode = 500, kMostCodeBytes = std::size_t{64} << 20;
+    caffe2::serialize::PyTorchStreamReader reader(file);
+    if (reader.hasRecord("model.json"))
+        throw ScriptError(Remedy::none, "member \"model.json\"",
+                          "is of PyTorch before 1.2; load and save it again with torch.jit in a newer one");
+    for (const std::string& name : reader.getAllRecords()) {
+        std::string lower = name;
+        std::ranges::transform(lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+        if (!lower.ends_with(".py")) continue;
+        const std::string place = "member \"" + name + '"';
+        const auto [data, size] = reader.getRecord(name);
+        if (size > kMostCodeBytes) throw ScriptError(Remedy::none, place, "has more than 64 MiB of code, which is the most that is read");
+        const std::string_view code(static_cast<const char*>(data.get()), size);
+        if (nesting(code) > kDeepestCode)
+            throw ScriptError(Remedy::none, place,
+                              "nests brackets more than " + std::to_string(kDeepestCode) + " deep, which is the most that is read");
+        if (!run && code.find("__setstate__") != std::string_view::npos)
+            throw ScriptError(Remedy::run, place, "runs code of its own when it is loaded (__setstate__)");
+    }
+}
+
+}  // namespace
+
 ScriptedProgram walk_script(const std::string& file, const std::vector<ExampleInput>& inputs, bool run) {
     at::set_num_threads(1);
     const at::NoGradGuard no_gradients;
     try {
+        check_code(file, run);
         return Walk(jit::load(file, at::kCPU), inputs, run).read();
     } catch (const c10::Error& error) {
         const std::string text = error.what_without_backtrace();
