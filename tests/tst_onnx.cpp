@@ -3,6 +3,7 @@
 #include <cmath>
 #include <fstream>
 #include <functional>
+#include <sys/resource.h>
 
 #include <QRegularExpression>
 #include <QTemporaryDir>
@@ -271,6 +272,51 @@ private Q_SLOTS:
         QCOMPARE(graph.size(), 2u);
         QCOMPARE(op_of(graph, "y").parameter_bytes, 4 * 40);
         QCOMPARE(op_of(graph, "y").scope, std::string("fc"));
+    }
+
+    void parametersOfTheWholeModelAreNoInputs() {
+        OnnxModel model;
+        model.input("input", {-2, 7}).input("class_token", {1, 7}).input("fc.weight", {5, 7});
+        model.node("Add", {"input", "class_token"}, {"t"}).node("Gemm", {"t", "fc.weight"}, {"y"}, {{"transB", 1}}).output("y");
+        const Graph graph = read(model, 3).graph;
+        QCOMPARE(totals(graph).parameter_bytes, 4 * (7 + 35));
+        OnnxModel recurrent;
+        recurrent.input("x", {-2, 7, 3}).input("weight_ih_l0", {1, 16, 3}).input("weight_hh_l0", {1, 16, 4});
+        recurrent.node("LSTM", {"x", "weight_ih_l0", "weight_hh_l0"}, {"y", "h", "c"}, {{"hidden_size", 4}}).output("y");
+        QCOMPARE(totals(read(recurrent, 2).graph).parameter_bytes, 4 * 16 * 7);
+        // Where no batch size is open nothing tells it from another input.
+        OnnxModel fixed;
+        fixed.input("input", {2, 7}).input("mask", {2, 7}).input("fc.weight", {5, 7});
+        fixed.node("Add", {"input", "mask"}, {"t"}).node("Gemm", {"t", "fc.weight"}, {"y"}, {{"transB", 1}}).output("y");
+        QCOMPARE(totals(read(fixed).graph).parameter_bytes, 4 * 35);
+    }
+
+    void tiedParametersLeaveOpsInTheirModules() {
+        OnnxModel model;
+        model.input("tokens", {2, 3}, onnx::TensorProto::INT64).weight("wte.weight", {9, 4});
+        model.node("Gather", {"wte.weight", "tokens"}, {"e"}, {}, "/wte/Gather");
+        model.node("Transpose", {"wte.weight"}, {"w"}, {{"perm", Extents{1, 0}}}, "/lm_head/Transpose");
+        model.node("MatMul", {"e", "w"}, {"y"}, {}, "/lm_head/MatMul").output("y");
+        const Graph graph = read(model).graph;
+        QCOMPARE(op_of(graph, "/wte/Gather").scope, std::string("wte"));
+        QCOMPARE(op_of(graph, "/lm_head/MatMul").scope, std::string("lm_head"));
+    }
+
+    void fewOfTheNumbersThatNodesGiveAreKept() {
+        OnnxModel model;
+        constexpr int kNodes = 4'000;
+        model.input("x", {8192}).numbers("length", {8192});
+        for (int i = 0; i < kNodes; ++i) model.node("ConstantOfShape", {"length"}, {"n" + std::to_string(i)});
+        model.node("Add", {"x", "n0"}, {"y"}).output("y");
+        const auto most_kilobytes = [] {
+            rusage usage{};
+            getrusage(RUSAGE_SELF, &usage);
+            return usage.ru_maxrss;
+        };
+        const auto before = most_kilobytes();
+        read(model);
+        // All would be 262 MB.
+        QVERIFY(most_kilobytes() < before + 150'000);
     }
 
     void foldedParametersAreNamedByTheirModule() {

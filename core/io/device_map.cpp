@@ -16,6 +16,7 @@
 #include "core/io/framework_devices.hpp"
 #include "core/io/module_names.hpp"
 #include "core/io/name_list.hpp"
+#include "core/io/readers.hpp"
 
 namespace placewright {
 namespace {
@@ -123,6 +124,8 @@ public:
             const Op& op = problem.graph->op(id);
             if (op.phase != Phase::forward) continue;
             Item item{id, parameter_names(op), dotted(op.scope)};
+            // What an exporter called "onnx::MatMul_21" has no name in the model.
+            std::erase_if(item.parameters, [](const std::string& name) { return name.find("::") != std::string::npos; });
             item.holds = op.parameter_bytes > 0 || !item.parameters.empty();
             if (op.parameter_bytes > 0 && item.parameters.empty()) {
                 unnamed = true;
@@ -493,6 +496,12 @@ WrittenPlacement device_map(const PlacedNetwork& placed, DeviceMapForm form) {
         written.warnings.emplace_back(
             "the network file does not name its parameters: keys are scopes of its ops, which have to be the names of "
             "modules of the model");
+    }
+    if (is_onnx(placed.network_file)) {
+        written.warnings.emplace_back(
+            "an ONNX file does not tell of parameters and buffers that no op reads, nor of other names of tied ones, and Accelerate "
+            "refuses a "
+            "map that lacks some: look through it, or search with the network that placewright.export writes, which names all");
     }
     return written;
 }

@@ -396,7 +396,20 @@ private:
 
     /// An exporter that leaves parameters out lists them among the inputs.
     bool is_parameter_input(const onnx::ValueInfoProto& input) const {
-        if (!initializers_.empty() || !is_state_dict_path(input.name())) return false;
+        if (!initializers_.empty() || !is_fixed(input)) return false;
+        if (is_state_dict_path(input.name())) return true;
+        // Parameters of the whole model have no dot. What is given to the model is of any batch size then.
+        const auto names_parameter = [](const onnx::ValueInfoProto& other) {
+            return is_state_dict_path(other.name()) || other.name().starts_with("weight_ih_l") || other.name() == "weight";
+        };
+        const auto& inputs = graph().input();
+        const auto type = input.type().tensor_type().elem_type();
+        return (type == TensorProto::FLOAT || type == TensorProto::FLOAT16 || type == TensorProto::BFLOAT16 ||
+                type == TensorProto::DOUBLE) &&
+               !std::ranges::all_of(inputs, is_fixed) && std::ranges::any_of(inputs, names_parameter);
+    }
+
+    static bool is_fixed(const onnx::ValueInfoProto& input) {
         return std::ranges::all_of(input.type().tensor_type().shape().dim(), [](const auto& dim) { return dim.has_dim_value(); });
     }
 
@@ -561,7 +574,7 @@ private:
             op.outputs.push_back({output, tensor_of(scope_, output), printable(problem, 300)});
         }
         if (op.kind == "permute" && op.inputs.size() == 1 && paths_.contains(op.inputs[0]) && node.output_size() == 1)
-            paths_[node.output(0)] = paths_[op.inputs[0]];
+            transposed_from(node.output(0), op.inputs[0]);
         program_.nodes.push_back(std::move(op));
     }
 
@@ -571,9 +584,17 @@ private:
         for (const std::string& input : node.input()) {
             const auto path = paths_.find(input);
             if (path == paths_.end() || !is_state_dict_path(path->second)) continue;
-            if (named.empty() || reads_.at(input) == 1) return scope_of_path(path->second);
+            const auto original = originals_.find(input);
+            if (named.empty() || reads_.at(original == originals_.end() ? input : original->second) == 1)
+                return scope_of_path(path->second);
         }
         return named;
+    }
+
+    void transposed_from(const std::string& output, const std::string& input) {
+        paths_[output] = paths_[input];
+        const auto original = originals_.find(input);
+        originals_[output] = original == originals_.end() ? input : original->second;
     }
 
     /// The exporter of PyTorch calls the second use of a module "relu_1". That is the module "relu", if there is one and "relu_1" has no
@@ -947,6 +968,7 @@ private:
     std::unordered_set<std::string> buffers_;                                       ///< parameters that are not trained
     std::unordered_map<std::string, std::size_t> reads_;                            ///< of a value, by nodes
     std::unordered_map<std::string, std::string> paths_;                            ///< of parameters, and of their transposes
+    std::unordered_map<std::string, std::string> originals_;                        ///< what transposes are of
     std::unordered_map<std::string, std::pair<const NodeProto*, int>> weighed_by_;  ///< a product that a parameter is operand of
     std::unordered_set<std::string> unknown_;                                       ///< values without type
     Program program_;

@@ -19,6 +19,8 @@ using onnx::TensorProto;
 
 /// Shapes have few numbers, positions of tokens some thousands.
 constexpr std::size_t kMostNumbers = 8192;
+/// Kept of all that are computed in a file: 32 MB.
+constexpr std::size_t kMostNumbersInAll = std::size_t{4} << 20;
 /// The newest operator set of the ONNX library: of later ones it knows what has not changed.
 constexpr int kLibraryOpset = 17;
 
@@ -549,6 +551,7 @@ int OnnxScope::opset(const std::string& domain) const {
 }
 
 std::optional<Numbers> OnnxScope::evaluate(const onnx::NodeProto& node) const {
+    if (*kept_ + kMostNumbers > kMostNumbersInAll) return {};
     if (!node.domain().empty() && node.domain() != "ai.onnx") return {};
     if (node.op_type() == "Shape" && node.input_size() == 1) {
         auto extents = shape(node.input(0));
@@ -597,7 +600,9 @@ std::string OnnxScope::infer(const onnx::NodeProto& node) {
         if (types_.contains(node.output(0))) return {};
     }
     if (node.output_size() > 0) {
-        if (auto result = evaluate(node); result && result->values.size() <= kMostNumbers) {
+        if (auto result = evaluate(node);
+            result && result->values.size() <= kMostNumbers) {
+            *kept_ += result->values.size();
             define(node.output(0), *std::move(result));
             return {};
         }
