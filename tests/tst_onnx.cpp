@@ -132,6 +132,7 @@ private Q_SLOTS:
         row("Erf", single("Erf", {}), "erf", image, 4 * 288);
         row("Sum", single("Sum", {{8, 6, 6}, {1}}), "add", 2 * image, 4 * 288);
         row("ReduceMean", single("ReduceMean", {}, {{"axes", Extents{-1}}}), "mean", image, 4 * 48);
+        row("Trilu", single("Trilu", {}, {}, {6, 6}, 14), "tril", 0, 4 * 36);
         row("Transpose", single("Transpose", {}), "permute", 0, 4 * 288);
         row("Cast", single("Cast", {}, {{"to", kInt64}}), "to", 0, 8 * 288);
         row("Gelu, which is younger than the library", single("Gelu", {}, {}, {2, 3}, 20), "gelu", 8.0 * 6, 4 * 6);
