@@ -3,11 +3,11 @@
 #include <cmath>
 #include <fstream>
 #include <functional>
-#include <sys/resource.h>
 
 #include <QRegularExpression>
 #include <QTemporaryDir>
 #include <QTest>
+#include <sys/resource.h>
 
 #include "core/graph/kinds.hpp"
 #include "core/graph/networks.hpp"
@@ -120,6 +120,10 @@ private Q_SLOTS:
         row("MatMul", single("MatMul", {{6, 5}}), "matmul", 2.0 * 8 * 6 * 5 * 6, 4 * 8 * 6 * 5);
         row("Einsum", single("Einsum", {{6, 5}}, {{"equation", std::string("bij,jk->bik")}}, {2, 4, 6}), "einsum", 2.0 * 2 * 4 * 6 * 5,
             4 * 40);
+        row("Einsum with dots", single("Einsum", {{6, 5}}, {{"equation", std::string("...ij,jk->...ik")}}, {3, 2, 4, 6}), "einsum",
+            2.0 * 3 * 2 * 4 * 6 * 5, 4 * 120);
+        row("Einsum without an arrow", single("Einsum", {{6, 5}}, {{"equation", std::string("ij,jk")}}, {4, 6}), "einsum", 2.0 * 4 * 6 * 5,
+            4 * 20);
         row("LSTM", single("LSTM", {{1, 16, 3}, {1, 16, 4}, {1, 32}}, {{"hidden_size", 4}}, {7, 2, 3}), "lstm",
             14.0 * 4 * (8 * 3 + 8 * 4 + 13), 4 * 56);
         row("GRU", single("GRU", {{2, 12, 3}, {2, 12, 4}}, {{"hidden_size", 4}, {"direction", std::string("bidirectional")}}, {7, 2, 3}),

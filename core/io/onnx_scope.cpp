@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -436,30 +437,69 @@ std::vector<onnx::TypeProto> split_evenly(const onnx::NodeProto& node, const onn
     return types;
 }
 
-/// The extents of "bij,jk->bik"; nothing for an equation without "->" or with "...".
+/// The indices of a term of an equation. Those of "..." are -1 for the last of them, -2 for the one before it and so on; there are
+/// `unnamed`. Nothing if it is no term.
+std::optional<std::vector<int>> einsum_indices(std::string_view term, std::int64_t unnamed) {
+    std::vector<int> indices;
+    for (std::size_t at = 0; at < term.size(); ++at) {
+        if (term.substr(at, 3) == "...") {
+            for (; unnamed > 0; --unnamed) indices.push_back(static_cast<int>(-unnamed));
+            at += 2;
+        } else if (std::isalpha(static_cast<unsigned char>(term[at])) != 0) {
+            indices.push_back(term[at]);
+        } else {
+            return {};
+        }
+    }
+    return indices;
+}
+
+/// The extents of "bij,jk->bik" or "...ij,jk"; nothing for what is no such equation of these operands.
 std::optional<std::vector<std::int64_t>> einsum_shape(const onnx::NodeProto& node, const OnnxScope& scope) {
     const onnx::AttributeProto* attribute = find_attribute(node, "equation");
     std::string equation = attribute != nullptr ? attribute->s() : "";
     std::erase(equation, ' ');
-    const std::size_t arrow = equation.find("->");
-    if (arrow == std::string::npos || equation.find('.') != std::string::npos) return {};
-    std::map<char, std::int64_t> extents;
-    std::size_t at = 0;
-    for (const std::string& input : node.input()) {
-        const auto shape = scope.shape(input);
-        if (!shape || at + shape->size() > arrow) return {};
-        for (const std::int64_t extent : *shape) {
-            std::int64_t& known = extents[equation[at++]];
-            known = std::max(known, extent);
+    const std::size_t arrow = std::min(equation.find("->"), equation.size());
+    std::string_view terms = std::string_view(equation).substr(0, arrow);
+    std::map<int, std::int64_t> extents;
+    std::map<int, std::size_t> uses;
+    std::int64_t unnamed = 0;
+    for (int i = 0; i < node.input_size(); ++i) {
+        const std::string_view term = terms.substr(0, terms.find(','));
+        const auto shape = scope.shape(node.input(i));
+        const bool last = term.size() == terms.size();
+        if (!shape || last != (i + 1 == node.input_size())) return {};
+        const bool has_dots = term.find("...") != std::string_view::npos;
+        const auto named = static_cast<std::int64_t>(term.size()) - (has_dots ? 3 : 0);
+        const std::int64_t own = static_cast<std::int64_t>(shape->size()) - named;
+        const auto indices = einsum_indices(term, own);
+        if (own < 0 || !indices || indices->size() != shape->size()) return {};
+        unnamed = std::max(unnamed, own);
+        for (std::size_t at = 0; at < shape->size(); ++at) {
+            std::int64_t& known = extents[(*indices)[at]];
+            known = std::max(known, (*shape)[at]);
+            ++uses[(*indices)[at]];
         }
-        if (at++ != arrow && equation[at - 1] != ',') return {};
+        terms.remove_prefix(last ? terms.size() : term.size() + 1);
     }
-    std::vector<std::int64_t> result;
-    for (const char index : equation.substr(arrow + 2)) {
-        if (!extents.contains(index)) return {};
-        result.push_back(extents[index]);
+    std::vector<int> results;
+    if (arrow < equation.size()) {
+        const auto indices = einsum_indices(std::string_view(equation).substr(arrow + 2), unnamed);
+        if (!indices) return {};
+        results = *indices;
+    } else {
+        // Those of "...", then what is there once, by the alphabet.
+        for (const auto& [index, count] : uses) {
+            if (index < 0 || count == 1) results.push_back(index);
+        }
     }
-    return result;
+    std::vector<std::int64_t> shape;
+    for (const int index : results) {
+        const auto extent = extents.find(index);
+        if (extent == extents.end()) return {};
+        shape.push_back(extent->second);
+    }
+    return shape;
 }
 
 }  // namespace
@@ -600,8 +640,7 @@ std::string OnnxScope::infer(const onnx::NodeProto& node) {
         if (types_.contains(node.output(0))) return {};
     }
     if (node.output_size() > 0) {
-        if (auto result = evaluate(node);
-            result && result->values.size() <= kMostNumbers) {
+        if (auto result = evaluate(node); result && result->values.size() <= kMostNumbers) {
             *kept_ += result->values.size();
             define(node.output(0), *std::move(result));
             return {};
