@@ -72,6 +72,23 @@ std::string span(const std::string& name, int start_us, int duration_us, const s
            ", \"dur\": " + std::to_string(duration_us) + more + '}';
 }
 
+/// Ops one after the other, by name, kind and scope.
+Graph chain(const std::vector<std::array<const char*, 3>>& ops) {
+    GraphBuilder builder("block", 1, Training::implicit);
+    std::vector<std::string> last;
+    for (const auto& [name, kind, scope] : ops) {
+        Op op;
+        op.name = name;
+        op.kind = kind;
+        op.scope = scope;
+        op.flops = 1e6;
+        op.outputs = {make_tensor({100})};
+        builder.add(std::move(op), last);
+        last = {name};
+    }
+    return builder.build();
+}
+
 }  // namespace
 
 class TestTraceFile : public QObject {
@@ -312,42 +329,21 @@ private Q_SLOTS:
 
     void anOuterModuleIsNotItsLastOp() {
         // A residual block: the addition is the only op of the block itself, but what the block takes is also that of the module in it.
-        GraphBuilder builder("block", 1, Training::implicit);
-        std::vector<std::string> last;
-        for (const auto& [name, kind, scope] :
-             {std::array{"x", "input", ""}, std::array{"block/conv1", "conv2d", "block/conv1"}, std::array{"block/add", "add", "block"}}) {
-            Op op;
-            op.name = name;
-            op.kind = kind;
-            op.scope = scope;
-            op.flops = 1e6;
-            op.outputs = {make_tensor({100})};
-            builder.add(std::move(op), last);
-            last = {name};
-        }
+        const Graph graph = chain({{"x", "input", ""}, {"block/conv1", "conv2d", "block/conv1"}, {"block/add", "add", "block"}});
         const TraceFile trace = read_trace(written("[" + span("block", 0, 100) + ',' + span("block.conv1", 10, 80) + ']'));
-        const OpTimes times = op_times(trace, builder.build(), "CPU");
+        const OpTimes times = op_times(trace, graph, "CPU");
         QCOMPARE(times.by_op.size(), 1U);
         QCOMPARE(*times.by_op.at("block/conv1").at("CPU").forward_s, 80e-6);
     }
 
     void callsOfOneModuleAreItsOpsInOrder() {
         // As in a residual block, whose activation is called twice.
-        GraphBuilder builder("block", 1, Training::implicit);
-        std::vector<std::string> last;
-        for (const auto& [name, kind, scope] : {std::array{"x", "input", ""}, std::array{"conv/conv2d", "conv2d", "conv"},
-                                                std::array{"relu/relu", "relu", "relu"}, std::array{"relu/relu_1", "relu", "relu"},
-                                                std::array{"norm/relu", "relu", "norm"}, std::array{"norm/relu_1", "relu", "norm"}}) {
-            Op op;
-            op.name = name;
-            op.kind = kind;
-            op.scope = scope;
-            op.flops = 1e6;
-            op.outputs = {make_tensor({100})};
-            builder.add(std::move(op), last);
-            last = {name};
-        }
-        const Graph graph = builder.build();
+        const Graph graph = chain({{"x", "input", ""},
+                                   {"conv/conv2d", "conv2d", "conv"},
+                                   {"relu/relu", "relu", "relu"},
+                                   {"relu/relu_1", "relu", "relu"},
+                                   {"norm/relu", "relu", "norm"},
+                                   {"norm/relu_1", "relu", "norm"}});
         const auto step = [](int begin, int factor) {
             return span("relu", begin, 2 * factor) + ',' + span("conv", begin + 1000, 5 * factor) + ',' +
                    span("relu", begin + 2000, 3 * factor) + ',' + span("norm", begin + 3000, 7 * factor) + ',' +
