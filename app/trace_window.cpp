@@ -89,12 +89,15 @@ std::shared_ptr<const TimelineData> traceTimeline(const TraceFile& trace, const 
     outcome.total_time_s = outcome.step_time_s = static_cast<double>(trace.duration_ns) * 1e-9;
     outcome.peak_bytes.assign(devices.size(), 0);
     outcome.resident_bytes.assign(devices.size(), 0);
-    // Of a problem only what the timeline draws: nothing of it is simulated.
+    // Of a problem what the timeline reads: nothing of it is simulated. Ops are groups of their own, and read nothing.
     problem->devices = static_cast<std::uint32_t>(devices.size());
     problem->memory_limit_bytes.assign(devices.size(), 1);
     problem->machine = std::make_shared<const Machine>("trace", std::move(devices), std::vector{channel}, std::move(routes));
     problem->graph = problem->forward = std::make_shared<const Graph>(builder.build());
     problem->ops = static_cast<std::uint32_t>(problem->graph->size());
+    problem->grouping = group_by_constraints(*problem->graph);
+    problem->groups = static_cast<std::uint32_t>(problem->grouping.size());
+    problem->input_begin.assign(problem->graph->size() + 1, 0);
     return TimelineData::build(std::move(problem), std::move(spans), std::move(outcome), TimelineData::Source::measured);
 }
 

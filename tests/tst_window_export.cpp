@@ -257,7 +257,26 @@ private Q_SLOTS:
         QVERIFY(window != nullptr && QTest::qWaitFor([&] { return !window->isReading(); }));
         QVERIFY2(window->findChild<QLabel*>("report")->text().contains("events in"),
                  qPrintable(window->findChild<QLabel*>("report")->text()));
-        QVERIFY(!window->timelineView()->spanRect(0).isEmpty());
+        TimelineView* timeline = window->timelineView();
+        QVERIFY(!timeline->spanRect(0).isEmpty());
+        const QPoint middle = timeline->spanRect(0).center().toPoint();
+        OpList selected;
+        connect(timeline, &TimelineView::selectionEdited, this, [&selected](const OpList& ops) { selected = ops; });
+        QTest::mouseClick(timeline, Qt::LeftButton, {}, middle);
+        QCOMPARE(selected.size(), 1U);
+        timeline->grab();
+        QTest::mouseClick(timeline, Qt::LeftButton, Qt::ControlModifier, middle);
+        QVERIFY(selected.empty());
+        for (const Qt::Key key : {Qt::Key_Right, Qt::Key_Right, Qt::Key_Left, Qt::Key_Return, Qt::Key_Escape}) {
+            QTest::keyClick(timeline, key);
+            timeline->grab();
+        }
+        QTest::mousePress(timeline, Qt::LeftButton, {}, middle);
+        for (const int y : {10, 40, 80}) QTest::mouseMove(timeline, middle + QPoint(0, y));
+        timeline->grab();
+        QTest::mouseRelease(timeline, Qt::LeftButton, {}, middle + QPoint(0, 80));
+        timeline->grab();
+        timeline->disconnect(this);
         QCOMPARE(shown.document.networkFile(), m_place->file("wide.json"));  // what is open stays
         window->close();
 
