@@ -7,7 +7,6 @@ their size. Exits with 77 where there is no PyTorch or no torchvision.
 """
 import io
 import pathlib
-import struct
 import sys
 import warnings
 import zipfile
@@ -126,6 +125,28 @@ class Writes(nn.Module):
         return x + 1
 
 
+class WritesWhenLoaded(nn.Module):
+    """Would write to the file "victim" where it is loaded."""
+
+    buffer: torch.Tensor
+
+    def __init__(self):
+        super().__init__()
+        self.buffer = torch.zeros(1)
+
+    def forward(self, x):
+        return x + 1
+
+    @torch.jit.export
+    def __getstate__(self):
+        return 1, self.training
+
+    @torch.jit.export
+    def __setstate__(self, state: Tuple[int, bool]):
+        self.training = state[1]
+        self.buffer = torch.from_file("victim", True, 8, dtype=torch.uint8).fill_(88)
+
+
 class Cells(nn.Module):
     def __init__(self):
         super().__init__()
@@ -135,47 +156,21 @@ class Cells(nn.Module):
         return self.lstm(x)[0]
 
 
-class Containers(nn.Module):
-    """Puts tensors into a list and a dictionary, takes them out, and tells sizes in a text."""
+class Collected(nn.Module):
+    """To be scripted: tensors in a list and a dict, and a text of one more operator, which takes any number of arguments."""
 
     def __init__(self):
         super().__init__()
-        self.first, self.second, self.third = nn.Linear(4, 4), nn.Linear(4, 5), nn.Linear(4, 6)
+        self.linear = nn.Linear(4, 4)
 
     def forward(self, x):
-        torch._assert(x.shape[1] == 4, f"expected 4 columns, not {x.shape[1]} of {x.shape[0]} rows")
-        parts = [x]
-        parts.append(self.first(x))
-        parts.append(self.second(parts[1]))
-        parts.insert(0, x)
-        last = parts.pop()
-        named = {"x": x}
-        named["third"] = self.third(parts[-1])
-        return torch.cat([last, named["third"]], 1)
-
-
-class WritesWhenLoaded(nn.Module):
-    """Its state is put back by code, which changes the file "victim"."""
-
-    filled: torch.Tensor
-
-    def __init__(self):
-        super().__init__()
-        self.filled = torch.zeros(1)
-
-    def forward(self, x):
-        return x
-
-    @torch.jit.export
-    def __getstate__(self):
-        return (1, self.training)
-
-    @torch.jit.export
-    def __setstate__(self, state: Tuple[int, bool]):
-        self.training = state[1]
-        bytes_of_file = torch.from_file("victim", True, 8, dtype=torch.uint8)
-        bytes_of_file.fill_(88)
-        self.filled = bytes_of_file
+        assert x.size(1) == 4, f"expected 4 columns, got {x.size(1)}"
+        torch._assert(x.size(0) > 0, f"expected rows, got {x.size(0)} of {x.size(1)}")
+        rows, by_name = [x], {"x": x}
+        for _ in range(3):
+            rows.append(self.linear(rows[-1]))
+            by_name["y"] = rows[-1]
+        return torch.cat(rows, 1) + torch.cat([by_name["x"], by_name["y"], rows.pop(), rows[0]], 1)
 
 
 class Contraction(nn.Module):
@@ -235,27 +230,23 @@ def scripted_sum(by_numbers):
     return torch.jit.script(model)
 
 
-def two_archives(path):
-    """A file in which some readers of zip files find a harmless model and others one that writes when it is loaded: the other archive is
-    the comment of the first."""
-
-    def appended(base, model):
-        saved, whole = io.BytesIO(), io.BytesIO()
-        torch.jit.save(torch.jit.script(model), saved)
-        whole.write(base)
-        with zipfile.ZipFile(saved) as source, zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED if base else zipfile.ZIP_STORED) as target:
-            for name in source.namelist():
-                if not name.endswith("debug_pkl"):
-                    target.writestr(name, source.read(name))
-        return whole.getvalue()[len(base) :]
-
-    first = appended(b"", nn.Linear(4, 4))
-    second = appended(first, nn.Sequential(WritesWhenLoaded(), nn.Linear(4, 4)))
-    path.write_bytes(first[:-2] + struct.pack("<H", len(second)) + second)
-
-
 def pickled(path):
     torch.save(nn.Linear(2, 3), path)
+
+
+def two_in_one(path, first, last):
+    """Two archives in one file: what follows the first is its comment, so that readers differ in which one they see."""
+    file, ends = io.BytesIO(), []
+    for model, packing in (first, zipfile.ZIP_STORED), (last, zipfile.ZIP_DEFLATED):
+        members = zipfile.ZipFile(io.BytesIO(torch.jit.script(model).save_to_buffer()))
+        with zipfile.ZipFile(file, "w", packing) as archive:
+            for name in members.namelist():
+                if not name.endswith(".debug_pkl"):  # a comment has at most 64 KiB
+                    archive.writestr(name, members.read(name))
+        ends.append(file.tell())
+    whole = bytearray(file.getvalue())
+    whole[ends[0] - 2 : ends[0]] = (ends[1] - ends[0]).to_bytes(2, "little")
+    path.write_bytes(whole)
 
 
 tokens = torch.zeros(1, 8, dtype=torch.int64)
@@ -266,14 +257,16 @@ MODELS = {
     "bert": lambda: traced(light(Bert()), tokens, tokens),
     "gpt2": lambda: traced(light(Gpt2()), tokens),
     "scripted_resnet18": lambda: torch.jit.script(light(torchvision.models.resnet18(weights=None).eval())),
+    "scripted_densenet121": lambda: torch.jit.script(light(torchvision.models.densenet121(weights=None).eval())),
+    "scripted_vit": lambda: torch.jit.script(light(torchvision.models.vit_b_16(weights=None).eval())),
+    "scripted_encoder": lambda: torch.jit.script(nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 2, 32), 2).eval()),
+    "collected": lambda: torch.jit.script(Collected()),
     "by_sizes": lambda: scripted_sum(False),
     "by_numbers": lambda: scripted_sum(True),
     "writes": lambda: torch.jit.script(Writes()),
+    "writes_when_loaded": lambda: torch.jit.script(nn.Sequential(nn.Linear(4, 4), WritesWhenLoaded())),
     "scripted_lstm": lambda: torch.jit.script(Cells()),
     "traced_lstm": lambda: traced(Cells(), torch.zeros(5, 2, 4)),
-    "containers": lambda: torch.jit.script(Containers()),
-    "scripted_densenet121": lambda: torch.jit.script(light(torchvision.models.densenet121(weights=None).eval())),
-    "writes_when_loaded": lambda: torch.jit.script(nn.Sequential(WritesWhenLoaded(), nn.Linear(4, 4))),
     "contraction": lambda: torch.jit.script(Contraction()),
     "doubling": lambda: torch.jit.script(twice_in_each_other(40)),
     "half": lambda: torch.jit.script(nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU()).half()),
@@ -291,7 +284,7 @@ def main():
     for name in sys.argv[2:] or MODELS:
         MODELS[name]().save(str(folder / f"{name}.pt"))
     pickled(folder / "pickled.pt")
-    two_archives(folder / "two_archives.pt")
+    two_in_one(folder / "two_in_one.pt", Contraction(), nn.Sequential(nn.Linear(4, 4), WritesWhenLoaded()))
     torch.save({"w": torch.zeros(2)}, folder / "legacy.pt", _use_new_zipfile_serialization=False)
 
 

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
@@ -12,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <unistd.h>
 #include <vector>
 
 #include <linux/audit.h>
@@ -38,69 +38,67 @@ void limit(__rlimit_resource resource, std::uint64_t most) {
     setrlimit(resource, &limits);
 }
 
-/// From here on no file can be changed, no program started and nobody talked to but by what is open: code in a file that gets further than
-/// it should can do no more than compute. Where the system does not offer this (seccomp), nothing changes.
-void forbid_changes() {
-#if defined(__x86_64__) || defined(__aarch64__)
-#ifdef __x86_64__
-    constexpr std::uint32_t kMachine = AUDIT_ARCH_X86_64;
+/// From here on the process can read files and compute, but not write, make or remove a file, start a program, reach another process or the
+/// network. LibTorch runs code of the file as soon as it loads it: __setstate__, and what arguments are by default. False if the system has
+/// no such filters.
+bool confine() {
+#if defined(__x86_64__)
+    constexpr std::uint32_t kArchitecture = AUDIT_ARCH_X86_64;
+#elif defined(__aarch64__)
+    constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
+#elif defined(__riscv) && __riscv_xlen == 64
+    constexpr std::uint32_t kArchitecture = AUDIT_ARCH_RISCV64;
 #else
-    constexpr std::uint32_t kMachine = AUDIT_ARCH_AARCH64;
+#error "Which architecture are the system calls of?"
 #endif
-    constexpr std::uint32_t kRefuse = SECCOMP_RET_ERRNO | EPERM;
-    std::vector<sock_filter> filter;
-    const auto load = [&](std::size_t offset) { filter.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset))); };
-    const auto refuse_if = [&](std::uint16_t test, std::uint32_t value) {
-        filter.push_back(BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | test | BPF_K), value, 0, 1));
-        filter.push_back(BPF_STMT(BPF_RET | BPF_K, kRefuse));
+    // clang-format off
+    constexpr long kRefused[] = {
+        SYS_openat2, SYS_open_by_handle_at, SYS_unlinkat, SYS_renameat2, SYS_linkat, SYS_symlinkat, SYS_mkdirat, SYS_mknodat,
+        SYS_truncate, SYS_fchmod, SYS_fchmodat, SYS_fchown, SYS_fchownat, SYS_utimensat, SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr,
+        SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr, SYS_mount, SYS_umount2, SYS_mq_open, SYS_mq_unlink, SYS_shmget, SYS_msgget,
+        SYS_execve, SYS_execveat, SYS_ptrace, SYS_process_vm_writev, SYS_pidfd_open, SYS_pidfd_send_signal, SYS_kill, SYS_tkill,
+        SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo,
+        SYS_socket, SYS_socketpair, SYS_io_uring_setup,
+#ifdef __x86_64__  // others have only the calls that take a folder
+        SYS_creat, SYS_unlink, SYS_rename, SYS_link, SYS_symlink, SYS_mkdir, SYS_rmdir, SYS_mknod, SYS_chmod, SYS_chown, SYS_lchown,
+        SYS_utime, SYS_utimes, SYS_futimesat,
+#endif
+#ifdef SYS_renameat
+        SYS_renameat,
+#endif
     };
-    load(offsetof(seccomp_data, arch));
-    filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kMachine, 1, 0));
-    filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
-    load(offsetof(seccomp_data, nr));
-#ifdef __x86_64__
-    refuse_if(BPF_JGE, 0x40000000);  // the same calls by other numbers (x32)
-    for (const int call : {__NR_creat, __NR_unlink, __NR_rename, __NR_link, __NR_symlink, __NR_mkdir, __NR_rmdir, __NR_mknod, __NR_chmod,
-                           __NR_chown, __NR_lchown, __NR_fork, __NR_vfork})
-        refuse_if(BPF_JEQ, static_cast<std::uint32_t>(call));
-#endif
-    for (const int call : {__NR_openat2,
-                           __NR_open_by_handle_at,
-                           __NR_io_uring_setup,
-                           __NR_unlinkat,
-                           __NR_renameat,
-                           __NR_renameat2,
-                           __NR_linkat,
-                           __NR_symlinkat,
-                           __NR_mkdirat,
-                           __NR_mknodat,
-                           __NR_truncate,
-                           __NR_fchmodat,
-                           __NR_fchownat,
-                           __NR_mount,
-                           __NR_socket,
-                           __NR_execve,
-                           __NR_execveat,
-                           __NR_ptrace,
-                           __NR_process_vm_writev,
-                           __NR_kill})
-        refuse_if(BPF_JEQ, static_cast<std::uint32_t>(call));
-    // Files are opened for reading alone.
-    const auto refuse_to_write = [&](int call, std::size_t argument) {
+    // clang-format on
+    constexpr std::uint32_t kWriting = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
+
+    std::vector<sock_filter> filter;
+    const auto load = [&](std::size_t at) { filter.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(at))); };
+    /// Refuses what a comparison holds for; `otherwise` is it the other way round.
+    const auto refuse_if = [&](std::uint16_t comparison, std::uint32_t value, bool otherwise = false) {
+        filter.push_back(BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | comparison | BPF_K), value, std::uint8_t{otherwise},
+                                  static_cast<std::uint8_t>(!otherwise)));
+        filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES));
+    };
+    /// The flags are the argument with this number; the system calls of the architectures above are little-endian.
+    const auto refuse_writing = [&](long call, std::size_t flags) {
         filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, 4));
-        load(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t));  // its lower half: both machines are little-endian
-        refuse_if(BPF_JSET, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC);
+        load(offsetof(seccomp_data, args) + flags * sizeof(std::uint64_t));
+        refuse_if(BPF_JSET, kWriting);
         filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
     };
+    load(offsetof(seccomp_data, arch));
+    refuse_if(BPF_JEQ, kArchitecture, true);
+    load(offsetof(seccomp_data, nr));
 #ifdef __x86_64__
-    refuse_to_write(__NR_open, 1);
+    refuse_if(BPF_JGE, 0x40000000);  // the calls of x32 have the same numbers, and this bit
+    refuse_writing(SYS_open, 1);
 #endif
-    refuse_to_write(__NR_openat, 2);
+    refuse_writing(SYS_openat, 2);
+    for (const long call : kRefused) refuse_if(BPF_JEQ, static_cast<std::uint32_t>(call));
     filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+
     const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
-    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
-#endif
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
 }
 
 int tell(const Json& json, int status) {
@@ -125,7 +123,12 @@ int main(int count, char** arguments) {
     limit(RLIMIT_CPU, kMostScriptSeconds);
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, 0);  // a pipe is no file
-    forbid_changes();
+    if (!confine()) {
+        return tell(script_message::of(ScriptError(
+                        ScriptError::Remedy::none, "",
+                        "cannot be read safely: the system refuses the seccomp filter that keeps code in the file from writing to others")),
+                    1);
+    }
     try {
         const auto inputs = script_message::inputs_in(Json::parse(arguments[2]));
         return tell(script_message::of(walk_script(file, inputs, std::string_view(arguments[3]) == "run")), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // LibTorch reads TorchScript in a process of its own, placewright-torchscript: on a broken or hostile file it overwrites its memory, and
-// then only that process ends.
+// then only that process ends. It can write to no file and reach no network, for LibTorch runs code of a file while it loads it.
 #pragma once
 
 #include <filesystem>

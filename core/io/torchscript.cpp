@@ -27,8 +27,8 @@ constexpr std::uint64_t kMostUnpackedBytes = std::uint64_t{256} << 20;
          "is a pickled module or its weights, which hold no program; export it with torch.jit.trace(model, example).save(\"model.pt\")");
 }
 
-/// What it holds is checked where LibTorch reads it.
-void check_sizes(const Archive& archive) {
+/// The code is checked where it is loaded: another reader may see other members in the same bytes.
+void check_size(const Archive& archive) {
     std::uint64_t more = 0;
     for (const Archive::Member& member : archive.members()) {
         more += member.bytes > member.packed_bytes ? std::min(member.bytes - member.packed_bytes, kMostUnpackedBytes + 1) : 0;
@@ -103,7 +103,7 @@ NetworkFile read_torchscript(const Archive& archive, const ReadOptions& options)
         if (options.batch && !input.shape.empty()) input.shape[0] = *options.batch;
     }
     try {
-        check_sizes(archive);
+        check_size(archive);
         NetworkFile network =
             network_of(printable(file.string(), 4096), program_of(read_script(file, inputs, options.run), file.stem().string()));
         network.batch_is_open = true;

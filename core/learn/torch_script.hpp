@@ -56,11 +56,12 @@ private:
     std::vector<ExampleInput> proposal_;
 };
 
-/// The program of a TorchScript file that is called with `inputs`, as LibTorch reads it. Loading it runs the __setstate__ of its classes,
-/// if they have one. Parameters and buffers that no call reads are listed, too. Unless the model is to `run`, no tensor is computed: sizes
-/// follow from sizes, on LibTorch's meta device and by formulas. Parameters and scopes have the names of the modules; branches and loops
-/// are those that are taken. Throws ScriptError, and std::bad_alloc. For placewright-torchscript alone: on a broken or hostile file
-/// LibTorch overwrites its own memory. Others ask script_process.hpp.
+/// The program of a TorchScript file that is called with `inputs`, as LibTorch reads it. Loading it runs what arguments of its methods are
+/// by default, and with `run` the __setstate__ of its classes; without, such a file is refused. Parameters and buffers that no call reads
+/// are listed, too. Unless the model is to `run`, no tensor is computed: sizes follow from sizes, on LibTorch's meta device and by
+/// formulas. Parameters and scopes have the names of the modules; branches and loops are those that are taken. Throws ScriptError, and
+/// std::bad_alloc. For placewright-torchscript alone: on a broken or hostile file LibTorch overwrites its own memory. Others ask
+/// script_process.hpp.
 ScriptedProgram walk_script(const std::string& file, const std::vector<ExampleInput>& inputs, bool run);
 
 }  // namespace placewright

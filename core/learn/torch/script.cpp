@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The calls of operators that a TorchScript model makes, with the sizes of their tensors.
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <utility>
 
 #include <ATen/Parallel.h>
+#include <caffe2/serialize/file_adapter.h>
 #include <caffe2/serialize/inline_container.h>
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/ir/constants.h>
@@ -28,7 +30,7 @@ namespace jit = torch::jit;
 using c10::IValue;
 using Remedy = ScriptError::Remedy;
 
-constexpr std::size_t kMostSteps = 10'000'000, kMostCalls = 1'000'000, kDeepest = 200;
+constexpr std::size_t kMostSteps = 10'000'000, kMostCalls = 1'000'000, kDeepest = 200, kDeepestCode = 500;
 /// Numbers beyond which a text or list is not multiplied.
 constexpr std::int64_t kMostElements = 1'000'000;
 /// Of all texts and lists that operators give, one that grows counted again each time.
@@ -658,8 +660,6 @@ private:
         try {
             if (construct(node, stack)) {
                 results = std::move(stack);
-            } else if (changes_container(node)) {
-                results = execute(node, stack);
             } else {
                 if (!run_) prepare(node, stack);
                 results = execute(node, stack);
@@ -738,6 +738,12 @@ private:
         }
     }
 
+    /// Whether an operator takes values of any type, as those on lists and dicts do: it computes nothing with them.
+    static bool moves_values(const c10::FunctionSchema* schema) {
+        return schema != nullptr &&
+               std::ranges::any_of(schema->arguments(), [](const c10::Argument& argument) { return argument.type()->hasFreeVariables(); });
+    }
+
     /// Numbers are kept where they are sizes; everything else is computed on tensors that have none, which takes neither time nor memory.
     void prepare(const jit::Node& node, std::vector<IValue>& stack) const {
         const std::string_view op = operator_name(node);
@@ -748,15 +754,15 @@ private:
                 if (tensor.dim() > 0 || is_meta(tensor)) are_sizes = false;
             });
         }
-        if (!has_tensors && (op == "mul" || op == "ljust" || op == "rjust" || op == "center" || op == "zfill" || op == "expandtabs")) {
+        if (op == "mul" || op == "ljust" || op == "rjust" || op == "center" || op == "zfill" || op == "expandtabs") {
             for (const IValue& value : stack) {
                 const bool repeats = std::ranges::any_of(stack, [](const IValue& each) { return each.isList() || each.isString(); });
                 if (repeats && value.isInt() && value.toInt() > kMostElements)
                     fail(node, "makes a text or list of more than a million elements");
             }
         }
-        if (are_sizes || (!has_tensors && computes_sizes(op))) return;
         const auto* const schema = node.maybeSchema();
+        if (are_sizes || (!has_tensors && computes_sizes(op)) || moves_values(schema)) return;
         for (std::size_t i = 0; i < stack.size(); ++i) {
             IValue& value = stack[i];
             if (value.isTensor()) {
@@ -776,16 +782,8 @@ private:
     static bool reaches_out(const jit::Node& node) {
         const std::string_view name = node.kind().toQualString();
         const bool of_pytorch = name.starts_with("aten::") || name.starts_with("prim::") || name.starts_with("quantized::");
+        if (name == "aten::is_autocast_enabled" || name == "aten::is_autocast_cpu_enabled") return false;  // only asks
         return !of_pytorch || node.hasSideEffects() || name == "aten::save" || name == "aten::from_file" || name == "aten::manual_seed";
-    }
-
-    /// Whether an operator puts tensors into a list or dictionary, or takes them out: it computes none, and must get that very container.
-    static bool changes_container(const jit::Node& node) {
-        const auto* const schema = node.maybeSchema();
-        if (schema == nullptr || schema->arguments().empty()) return false;
-        const c10::Argument& first = schema->arguments().front();
-        const bool is_container = first.type()->kind() == c10::TypeKind::ListType || first.type()->kind() == c10::TypeKind::DictType;
-        return is_container && first.alias_info() != nullptr && first.alias_info()->isWrite();
     }
 
     std::vector<IValue> execute(jit::Node& node, const std::vector<IValue>& inputs) {
@@ -794,9 +792,8 @@ private:
         }
         if (reaches_out(node)) fail(node, "would do more than compute tensors, which reading a model never does");
         std::vector<IValue> stack = inputs;
-        // As the interpreter does (torch/csrc/jit/runtime/interpreter.cpp, OPN).
-        if (const auto* const schema = node.maybeSchema(); schema != nullptr && schema->is_vararg())
-            stack.emplace_back(static_cast<std::int64_t>(inputs.size()));
+        const auto* const schema = node.maybeSchema();
+        if (schema != nullptr && schema->is_vararg()) stack.emplace_back(static_cast<std::int64_t>(inputs.size()));
         node.getOperation()(stack);
         for (const IValue& value : stack) {
             const std::size_t size = value.isString() ? value.toStringRef().size() : value.isList() ? value.toListRef().size() : 0;
@@ -923,6 +920,7 @@ private:
         const bool depends = std::ranges::any_of(
             names, [](const auto& list) { return std::ranges::any_of(list, [](const std::string& name) { return !name.empty(); }); });
         const auto* const schema = node.maybeSchema();
+        if (moves_values(schema)) return;
         if (!depends || schema == nullptr) return keep_names(inputs, names);
         // A tensor that is handed through is no result, unless it has been written to.
         std::unordered_map<const c10::TensorImpl*, bool> written;
@@ -970,7 +968,7 @@ private:
         for (std::size_t i = 0; i < inputs.size(); ++i) {
             std::size_t next = 0;
             for_each_tensor(inputs[i], [&](const at::Tensor& tensor) {
-                if (next == names[i].size()) return;
+                if (next == names[i].size()) return;  // what the operator put into a list
                 const std::string& name = names[i][next++];
                 if (!name.empty() && name_of(tensor).empty()) give_name(tensor, name);
             });
@@ -994,10 +992,6 @@ private:
     std::size_t steps_ = 0, depth_ = 0, elements_ = 0;
 };
 
-}  // namespace
-
-namespace {
-
 /// How deep brackets are nested: LibTorch calls itself for each.
 std::size_t nesting(std::string_view code) {
     std::size_t depth = 0, deepest = 0;
@@ -1008,28 +1002,36 @@ std::size_t nesting(std::string_view code) {
     return deepest;
 }
 
-/// Of the code that LibTorch would compile: read by its own reader, as what another one finds in an archive need not be the same. LibTorch
-/// looks up members whatever the case of their names.
-void check_code(const std::string& file, bool run) {
-    constexpr std::size_t kDeepestCode = 500, kMostCodeBytes = std::size_t{64} << 20;
-    caffe2::serialize::PyTorchStreamReader reader(file);
-    if (reader.hasRecord("model.json"))
-        throw ScriptError(Remedy::none, "member \"model.json\"",
-                          "is of PyTorch before 1.2; load and save it again with torch.jit in a newer one");
-    for (const std::string& name : reader.getAllRecords()) {
+/// Before code of the file runs, and as LibTorch sees it: in a file with two directories another reader sees other members.
+void check_code(caffe2::serialize::PyTorchStreamReader& archive, bool run) {
+    if (archive.hasRecord("model.json"))
+        throw ScriptError(Remedy::none, "",
+                          "is TorchScript of an early PyTorch (model.json): load it with torch.jit.load and save it again");
+    std::unordered_set<std::string> names;
+    for (const std::string& name : archive.getAllRecords()) {
         std::string lower = name;
-        std::ranges::transform(lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+        std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        if (!lower.starts_with("code/")) continue;
+        const std::string where = "member " + name;
+        // They are looked up in full and regardless of case, but listed only so far.
+        if (!archive.hasRecord(name) || !names.insert(lower).second)
+            throw ScriptError(Remedy::none, where, "is there twice, or has too long a name: write the file again with torch.jit.save");
         if (!lower.ends_with(".py")) continue;
-        const std::string place = "member \"" + name + '"';
-        const auto [data, size] = reader.getRecord(name);
-        if (size > kMostCodeBytes) throw ScriptError(Remedy::none, place, "has more than 64 MiB of code, which is the most that is read");
-        const std::string_view code(static_cast<const char*>(data.get()), size);
+        const auto [bytes, size] = archive.getRecord(name);
+        const std::string_view code(static_cast<const char*>(bytes.get()), size);
         if (nesting(code) > kDeepestCode)
-            throw ScriptError(Remedy::none, place,
+            throw ScriptError(Remedy::none, where,
                               "nests brackets more than " + std::to_string(kDeepestCode) + " deep, which is the most that is read");
         if (!run && code.find("__setstate__") != std::string_view::npos)
-            throw ScriptError(Remedy::run, place, "runs code of its own when it is loaded (__setstate__)");
+            throw ScriptError(Remedy::run, where, "runs code of its own when it is loaded (__setstate__)");
     }
+}
+
+jit::Module load(const std::string& file, bool run) {
+    const auto bytes = std::make_shared<caffe2::serialize::FileAdapter>(file);
+    caffe2::serialize::PyTorchStreamReader archive(bytes);
+    check_code(archive, run);
+    return jit::load(bytes, at::kCPU);
 }
 
 }  // namespace
@@ -1038,8 +1040,7 @@ ScriptedProgram walk_script(const std::string& file, const std::vector<ExampleIn
     at::set_num_threads(1);
     const at::NoGradGuard no_gradients;
     try {
-        check_code(file, run);
-        return Walk(jit::load(file, at::kCPU), inputs, run).read();
+        return Walk(load(file, run), inputs, run).read();
     } catch (const c10::Error& error) {
         const std::string text = error.what_without_backtrace();
         throw ScriptError(Remedy::none, "", "LibTorch cannot read it: " + text.substr(0, std::min<std::size_t>(text.find('\n'), 300)));
