@@ -22,6 +22,7 @@ using onnx::TensorProto;
 constexpr std::size_t kMostNumbers = 8192;
 /// Kept of all that are computed in a file: 32 MB.
 constexpr std::size_t kMostNumbersInAll = std::size_t{4} << 20;
+constexpr int kMostExtents = 64;
 /// The newest operator set of the ONNX library: of later ones it knows what has not changed.
 constexpr int kLibraryOpset = 17;
 
@@ -532,13 +533,21 @@ onnx::TypeProto OnnxScope::resolved(onnx::TypeProto type) const {
     for (auto& dim : *type.mutable_tensor_type()->mutable_shape()->mutable_dim()) {
         if (!dim.has_dim_param()) continue;
         const auto given = dims_->find(dim.dim_param());
-        if (given != dims_->end()) dim.set_dim_value(given->second);
+        if (given != dims_->end())
+            dim.set_dim_value(given->second);
+        else
+            dim.clear_dim_param();
     }
     return type;
 }
 
+void OnnxScope::set_type(const std::string& name, onnx::TypeProto type) {
+    if (type.tensor_type().shape().dim_size() > kMostExtents) delete type.mutable_tensor_type()->release_shape();  // clearing keeps memory
+    types_[name] = std::move(type);
+}
+
 void OnnxScope::declare(const std::string& name, const onnx::TypeProto& type) {
-    types_[name] = resolved(type);
+    set_type(name, resolved(type));
 }
 
 void OnnxScope::expect(const std::string& name, const onnx::TypeProto& type) {
@@ -546,18 +555,20 @@ void OnnxScope::expect(const std::string& name, const onnx::TypeProto& type) {
 }
 
 void OnnxScope::define(const std::string& name, const TensorProto& tensor) {
-    types_[name] = tensor_type(tensor.data_type(), tensor.dims());
-    if (auto numbers = numbers_of(tensor)) numbers_[name] = std::move(*numbers);
+    set_type(name, tensor_type(tensor.data_type(), tensor.dims()));
+    if (auto numbers = numbers_of(tensor)) numbers_[name] = std::make_shared<const Numbers>(*std::move(numbers));
 }
 
-void OnnxScope::define(const std::string& name, Numbers numbers) {
-    types_[name] = tensor_type(numbers.type, numbers.shape);
-    numbers_[name] = std::move(numbers);
+void OnnxScope::keep(const std::string& name, Numbers numbers) {
+    set_type(name, tensor_type(numbers.type, numbers.shape));
+    if (numbers.values.size() > kMostNumbers || *kept_ + numbers.values.size() > kMostNumbersInAll) return;
+    *kept_ += numbers.values.size();
+    numbers_[name] = std::make_shared<const Numbers>(std::move(numbers));
 }
 
 void OnnxScope::alias(const std::string& name, const OnnxScope& scope, const std::string& value) {
     if (const onnx::TypeProto* known = scope.type(value)) types_[name] = *known;
-    if (const Numbers* known = scope.numbers(value)) numbers_[name] = *known;
+    if (auto known = scope.shared_numbers(value)) numbers_[name] = std::move(known);
 }
 
 bool OnnxScope::knows(const std::string& name) const {
@@ -570,11 +581,15 @@ const onnx::TypeProto* OnnxScope::type(const std::string& name) const {
     return outer_ != nullptr ? outer_->type(name) : nullptr;
 }
 
-const Numbers* OnnxScope::numbers(const std::string& name) const {
+std::shared_ptr<const Numbers> OnnxScope::shared_numbers(const std::string& name) const {
     const auto found = numbers_.find(name);
-    if (found != numbers_.end()) return &found->second;
+    if (found != numbers_.end()) return found->second;
     // A value of this scope hides one of the same name around it.
-    return outer_ != nullptr && !types_.contains(name) ? outer_->numbers(name) : nullptr;
+    return outer_ != nullptr && !types_.contains(name) ? outer_->shared_numbers(name) : nullptr;
+}
+
+const Numbers* OnnxScope::numbers(const std::string& name) const {
+    return shared_numbers(name).get();
 }
 
 std::optional<std::vector<std::int64_t>> OnnxScope::shape(const std::string& name) const {
@@ -624,25 +639,27 @@ std::optional<Numbers> OnnxScope::evaluate(const onnx::NodeProto& node) const {
 
 std::string OnnxScope::infer(const onnx::NodeProto& node) {
     if (node.op_type() == "Constant" && node.domain().empty() && node.output_size() == 1) {
+        const std::string& output = node.output(0);
         for (const onnx::AttributeProto& attribute : node.attribute()) {
-            if (attribute.name() == "value") define(node.output(0), attribute.t());
-            if (attribute.name() == "value_int") define(node.output(0), Numbers{{}, TensorProto::INT64, {double(attribute.i())}});
-            if (attribute.name() == "value_float") define(node.output(0), Numbers{{}, TensorProto::FLOAT, {double(attribute.f())}});
-            if (attribute.name() == "value_ints") {
-                define(node.output(0),
-                       Numbers{{attribute.ints_size()}, TensorProto::INT64, {attribute.ints().begin(), attribute.ints().end()}});
+            if (attribute.name() == "value") {
+                if (auto numbers = numbers_of(attribute.t()))
+                    keep(output, *std::move(numbers));
+                else
+                    define(output, attribute.t());
             }
-            if (attribute.name() == "value_floats") {
-                define(node.output(0),
-                       Numbers{{attribute.floats_size()}, TensorProto::FLOAT, {attribute.floats().begin(), attribute.floats().end()}});
-            }
+            if (attribute.name() == "value_int") keep(output, Numbers{{}, TensorProto::INT64, {double(attribute.i())}});
+            if (attribute.name() == "value_float") keep(output, Numbers{{}, TensorProto::FLOAT, {double(attribute.f())}});
+            if (attribute.name() == "value_ints")
+                keep(output, Numbers{{attribute.ints_size()}, TensorProto::INT64, {attribute.ints().begin(), attribute.ints().end()}});
+            if (attribute.name() == "value_floats")
+                keep(output,
+                     Numbers{{attribute.floats_size()}, TensorProto::FLOAT, {attribute.floats().begin(), attribute.floats().end()}});
         }
         if (types_.contains(node.output(0))) return {};
     }
     if (node.output_size() > 0) {
         if (auto result = evaluate(node); result && result->values.size() <= kMostNumbers) {
-            *kept_ += result->values.size();
-            define(node.output(0), *std::move(result));
+            keep(node.output(0), *std::move(result));
             return {};
         }
     }
@@ -658,7 +675,7 @@ std::string OnnxScope::infer(const onnx::NodeProto& node) {
         const auto found = types_.find(output);
         if (output.empty() || (found != types_.end() && is_complete(found->second))) continue;
         const auto expected = expected_.find(output);
-        if (expected != expected_.end()) types_[output] = expected->second;
+        if (expected != expected_.end()) set_type(output, expected->second);
     }
     return problem;
 }
@@ -673,13 +690,13 @@ std::string OnnxScope::infer_types(onnx::NodeProto node) {
     }
     if (op == "Split" && find_attribute(node, "num_outputs") != nullptr && given(0) != nullptr && is_complete(*given(0))) {
         const auto types = split_evenly(node, *given(0));
-        for (std::size_t i = 0; i < types.size(); ++i) types_[node.output(static_cast<int>(i))] = types[i];
+        for (std::size_t i = 0; i < types.size(); ++i) set_type(node.output(static_cast<int>(i)), types[i]);
         return {};
     }
     if (op == "Einsum" && node.input_size() > 0 && node.output_size() == 1) {
         // The library finds no more than the number of extents.
         if (const auto extents = einsum_shape(node, *this)) {
-            types_[node.output(0)] = tensor_type(given(0)->tensor_type().elem_type(), *extents);
+            set_type(node.output(0), tensor_type(given(0)->tensor_type().elem_type(), *extents));
             return {};
         }
     }
@@ -688,7 +705,7 @@ std::string OnnxScope::infer_types(onnx::NodeProto node) {
         onnx::OpSchemaRegistry::Schema(op, std::min(opset(domain), domain.empty() ? kLibraryOpset : 1000), domain);
     if (schema == nullptr || !schema->has_type_and_shape_inference_function()) {
         if (!gives_what_it_takes(op) || given(0) == nullptr || node.output_size() == 0) return "this op is not known";
-        types_[node.output(0)] = *given(0);
+        set_type(node.output(0), *given(0));
         return {};
     }
     if (std::string problem = to_known_opset(node, *this); !problem.empty()) return problem;
@@ -707,15 +724,22 @@ std::string OnnxScope::infer_types(onnx::NodeProto node) {
     for (const std::string& input : node.input()) {
         if (input.empty()) continue;
         type_pointers[input] = &(types[input] = *type(input));
-        if (const Numbers* known = numbers(input)) tensor_pointers[input] = &(tensors[input] = tensor_of(*known));
+        // Extents, pads (two for each) and sizes of outputs are few; more are copied for nothing.
+        const auto most = static_cast<std::size_t>(std::max(2 * kMostExtents, node.output_size()));
+        if (const Numbers* known = numbers(input); known != nullptr && known->values.size() <= most)
+            tensor_pointers[input] = &(tensors[input] = tensor_of(*known));
     }
     onnx::shape_inference::InferenceContextImpl context(node, type_pointers, tensor_pointers, {});
     schema->GetTypeAndShapeInferenceFunction()(context);
+    std::string problem;
     for (int i = 0; i < node.output_size(); ++i) {
         onnx::TypeProto& found = *context.getOutputType(static_cast<std::size_t>(i));
-        if (!node.output(i).empty() && found.value_case() != onnx::TypeProto::VALUE_NOT_SET) types_[node.output(i)] = std::move(found);
+        if (node.output(i).empty() || found.value_case() == onnx::TypeProto::VALUE_NOT_SET) continue;
+        if (found.tensor_type().shape().dim_size() > kMostExtents)
+            problem = "it has more than " + std::to_string(kMostExtents) + " extents";
+        set_type(node.output(i), std::move(found));
     }
-    return {};
+    return problem;
 }
 
 }  // namespace placewright

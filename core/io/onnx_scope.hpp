@@ -30,7 +30,7 @@ std::int64_t integer_attribute(const onnx::NodeProto& node, std::string_view nam
 std::vector<std::int64_t> integers_attribute(const onnx::NodeProto& node, std::string_view name);
 
 /// The values of a graph, or of a body that sees those of the graph around it. Of the numbers that nodes give 8192 of each and four
-/// million in all are kept; of others only the type is known.
+/// million (32 MB) in all are kept; of others only the type is known. Shapes have at most 64 extents, longer ones are unknown.
 class OnnxScope {
 public:
     /// Operator set by domain, "" for ONNX's own.
@@ -45,7 +45,6 @@ public:
     void expect(const std::string& name, const onnx::TypeProto& type);
     /// A value that is given: its type and, of a small one, its numbers.
     void define(const std::string& name, const onnx::TensorProto& tensor);
-    void define(const std::string& name, Numbers numbers);
     /// Another name for a value of `scope`.
     void alias(const std::string& name, const OnnxScope& scope, const std::string& value);
 
@@ -62,6 +61,10 @@ public:
     std::string infer(const onnx::NodeProto& node);
 
 private:
+    void set_type(const std::string& name, onnx::TypeProto type);
+    /// What a node gives: as far as numbers are left, else its type.
+    void keep(const std::string& name, Numbers numbers);
+    std::shared_ptr<const Numbers> shared_numbers(const std::string& name) const;
     std::optional<Numbers> evaluate(const onnx::NodeProto& node) const;
     std::string infer_types(onnx::NodeProto node);
     onnx::TypeProto resolved(onnx::TypeProto type) const;
@@ -70,8 +73,8 @@ private:
     const std::map<std::string, std::int64_t>* dims_;
     const OnnxScope* outer_;
     std::unordered_map<std::string, onnx::TypeProto> types_, expected_;
-    std::unordered_map<std::string, Numbers> numbers_;
-    std::shared_ptr<std::size_t> kept_;  ///< computed numbers, of all scopes of a file
+    std::unordered_map<std::string, std::shared_ptr<const Numbers>> numbers_;  ///< an alias shares them
+    std::shared_ptr<std::size_t> kept_;                                        ///< computed numbers, of all scopes of a file
 };
 
 }  // namespace placewright
