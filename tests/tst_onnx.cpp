@@ -289,6 +289,17 @@ private Q_SLOTS:
         recurrent.input("x", {-2, 7, 3}).input("weight_ih_l0", {1, 16, 3}).input("weight_hh_l0", {1, 16, 4});
         recurrent.node("LSTM", {"x", "weight_ih_l0", "weight_hh_l0"}, {"y", "h", "c"}, {{"hidden_size", 4}}).output("y");
         QCOMPARE(totals(read(recurrent, 2).graph).parameter_bytes, 4 * 16 * 7);
+        // The names of PyTorch's own parameters tell, whether a batch size is open or not.
+        OnnxModel module;
+        module.input("x", {5, 7}).input("weight", {4, 7}).input("bias", {4});
+        module.node("Gemm", {"x", "weight", "bias"}, {"y"}, {{"transB", 1}}).output("y");
+        QCOMPARE(totals(read(module).graph).parameter_bytes, 4 * 4 * 8);
+        // Other names do where one is, but not those that PyTorch gives to inputs.
+        OnnxModel plain;
+        plain.proto.set_producer_name("pytorch");
+        plain.input("input", {-2, 7}).input("offset", {7}).input("onnx::Mul_1", {7}).input("input.3", {7});
+        plain.node("Sum", {"input", "offset", "onnx::Mul_1", "input.3"}, {"y"}).output("y");
+        QCOMPARE(totals(read(plain, 2).graph).parameter_bytes, 4 * 7);
         // Where no batch size is open nothing tells it from another input.
         OnnxModel fixed;
         fixed.input("input", {2, 7}).input("mask", {2, 7}).input("fc.weight", {5, 7});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <set>
 #include <unordered_map>
@@ -55,6 +56,11 @@ std::optional<Tensor> make_onnx_tensor(std::int32_t element, std::vector<std::in
     } catch (const std::invalid_argument&) {
     }
     return {};
+}
+
+bool is_real(std::int32_t element) {
+    return element == TensorProto::FLOAT || element == TensorProto::DOUBLE || element == TensorProto::FLOAT16 ||
+           element == TensorProto::BFLOAT16;
 }
 
 std::optional<Tensor> tensor_of(const OnnxScope& scope, const std::string& value) {
@@ -401,15 +407,25 @@ private:
     bool is_parameter_input(const onnx::ValueInfoProto& input) const {
         if (!initializers_.empty() || !is_fixed(input)) return false;
         if (is_state_dict_path(input.name())) return true;
-        // Parameters of the whole model have no dot. What is given to the model is of any batch size then.
-        const auto names_parameter = [](const onnx::ValueInfoProto& other) {
-            return is_state_dict_path(other.name()) || other.name().starts_with("weight_ih_l") || other.name() == "weight";
-        };
+        // Parameters of the whole model have no dot. What is given to the model comes first.
+        const std::string& name = input.name();
+        if (!is_real(input.type().tensor_type().elem_type()) || &input == &graph().input(0) ||
+            name.find_first_of(".:/") != std::string::npos)
+            return false;
+        if (is_own_parameter(name)) return true;
+        // Other names tell something only where what is given is of any batch size.
         const auto& inputs = graph().input();
-        const auto type = input.type().tensor_type().elem_type();
-        return (type == TensorProto::FLOAT || type == TensorProto::FLOAT16 || type == TensorProto::BFLOAT16 ||
-                type == TensorProto::DOUBLE) &&
-               !std::ranges::all_of(inputs, is_fixed) && std::ranges::any_of(inputs, names_parameter);
+        const bool has_parameters = model_.producer_name() == "pytorch" || std::ranges::any_of(inputs, [](const auto& other) {
+                                        return is_state_dict_path(other.name()) || is_own_parameter(other.name());
+                                    });
+        return has_parameters && !std::ranges::all_of(inputs, is_fixed);
+    }
+
+    /// What PyTorch's linear, recurrent and attention modules call their own: a module of these may be the whole model.
+    static bool is_own_parameter(std::string_view name) {
+        if (name == "weight" || name == "bias") return true;
+        return std::ranges::any_of(std::array{"weight_ih", "weight_hh", "weight_hr", "bias_ih", "bias_hh", "in_proj_"},
+                                   [&](const char* prefix) { return name.starts_with(prefix); });
     }
 
     static bool is_fixed(const onnx::ValueInfoProto& input) {
@@ -495,8 +511,7 @@ private:
                                  const OnnxScope& scope) const {
         auto tensor = make_onnx_tensor(element, std::move(extents));
         if (!tensor) fail("initializer " + in_quotes(name), "its size is unknown, or too large");
-        const bool real = element == TensorProto::FLOAT || element == TensorProto::DOUBLE || element == TensorProto::FLOAT16 ||
-                          element == TensorProto::BFLOAT16;
+        const bool real = is_real(element);
         const bool buffer = buffers_.contains(name) || name.ends_with("running_mean") || name.ends_with("running_var");
         // A number of the program: indices and sizes, and what has no name of its own.
         const bool number =
