@@ -136,7 +136,25 @@ private Q_SLOTS:
         row("Erf", single("Erf", {}), "erf", image, 4 * 288);
         row("Sum", single("Sum", {{8, 6, 6}, {1}}), "add", 2 * image, 4 * 288);
         row("ReduceMean", single("ReduceMean", {}, {{"axes", Extents{-1}}}), "mean", image, 4 * 48);
-        row("Trilu", single("Trilu", {}, {}, {6, 6}, 14), "tril", 0, 4 * 36);
+        row("Trilu", single("Trilu", {}, {{"upper", 0}}, {6, 6}, 14), "tril", 0, 4 * 36);
+        row("Trilu, the upper part", single("Trilu", {}, {}, {6, 6}, 14), "triu", 0, 4 * 36);
+        row("Mean", single("Mean", {{8, 6, 6}, {1}}), "add", 3 * image, 4 * 288);
+        row("ReduceLogSum", single("ReduceLogSum", {}, {{"axes", Extents{-1}}}), "logsumexp", image + 48, 4 * 48);
+        row("Hardmax", single("Hardmax", {}), "argmax", image, 4 * 288);
+        row("Slice with bounds from the end",
+            single("Slice", {}, {{"starts", Extents{-4}}, {"ends", Extents{-1}}, {"axes", Extents{1}}}, {1, 8, 6, 6}, 9), "slice", 0,
+            4 * 108);
+        row("Slice of nothing", single("Slice", {}, {{"starts", Extents{5}}, {"ends", Extents{2}}}, {7, 6}, 9), "slice", 0, 0);
+        // Two heads of 4 for 5 queries, over 7 keys, with values of 6; one head of keys for both.
+        const double heads = 3.0 * 2 * 5 * 7 * (2 * 4 + 2 * 6 + 5);
+        row("Attention", single("Attention", {{3, 2, 7, 4}, {3, 2, 7, 6}}, {}, {3, 2, 5, 4}, 23), "scaled_dot_product_attention", heads,
+            4 * 3 * 2 * 5 * 6);
+        row("Attention with heads side by side",
+            single("Attention", {{3, 7, 4}, {3, 7, 6}}, {{"q_num_heads", 2}, {"kv_num_heads", 1}}, {3, 5, 8}, 23),
+            "scaled_dot_product_attention", heads, 4 * 3 * 5 * 12);
+        OnnxModel heads_of_runtime = single("MultiHeadAttention", {{3, 7, 8}, {3, 7, 12}}, {{"num_heads", 2}}, {3, 5, 8});
+        heads_of_runtime.graph().mutable_node(0)->set_domain("com.microsoft");
+        row("MultiHeadAttention", heads_of_runtime, "scaled_dot_product_attention", heads, 4 * 3 * 5 * 12);
         row("Transpose", single("Transpose", {}), "permute", 0, 4 * 288);
         row("Cast", single("Cast", {}, {{"to", kInt64}}), "to", 0, 8 * 288);
         row("Gelu, which is younger than the library", single("Gelu", {}, {}, {2, 3}, 20), "gelu", 8.0 * 6, 4 * 6);
@@ -528,6 +546,11 @@ private Q_SLOTS:
         OnnxModel deep;
         deep.graph() = nested;
         row("nested", deep.bytes(), "is nested more than 64 levels deep");
+        OnnxModel far = single("Reshape", {});
+        far.weight("shape", {2}, kInt64).graph().mutable_node(0)->add_input("shape");
+        far.graph().mutable_initializer(0)->set_data_location(onnx::TensorProto::EXTERNAL);
+        row("numbers elsewhere", far.node("Relu", {"y"}, {"z"}).output("z").bytes(),
+            "node \"y\" (reshape): the shape of its output \"y\" is unknown: the numbers of its input \"shape\" are in another file");
         OnnxModel sequence = single("Relu", {});
         sequence.graph().mutable_input(0)->mutable_type()->mutable_sequence_type();
         row("sequence", sequence.bytes(), "input \"x\": is no tensor");
@@ -543,6 +566,17 @@ private Q_SLOTS:
         const Path file = write("renamed", single("Relu", {}).bytes());
         QCOMPARE(file_content(file), FileContent::network);
         QCOMPARE(read_network(file).graph.name(), std::string("renamed"));
+    }
+
+    void outputsOfNormalizationsHaveShapes() {
+        OnnxModel model;
+        model.input("x", {2, 5, 8}).weight("scale", {8});
+        model.node("SkipLayerNormalization", {"x", "x", "scale"}, {"normal", "mean", "deviation", "sum"});
+        model.graph().mutable_node(0)->set_domain("com.microsoft");
+        model.node("Relu", {"mean"}, {"of_mean"}).node("Relu", {"sum"}, {"of_sum"}).output("of_mean").output("of_sum");
+        const Graph graph = read(model).graph;
+        QCOMPARE(op_of(graph, "of_mean").outputs[0].bytes, 4 * 10);
+        QCOMPARE(op_of(graph, "of_sum").outputs[0].bytes, 4 * 80);
     }
 
     void largeTensorsStayOnTheDisk() {

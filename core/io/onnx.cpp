@@ -133,6 +133,7 @@ const Mapping* find_mapping(const std::string& op) {
         {"GRU", {"gru"}},
         {"RNN", {"rnn"}},
         {"Attention", {"scaled_dot_product_attention"}},
+        {"MultiHeadAttention", {"scaled_dot_product_attention"}},
 
         {"BatchNormalization", {"batch_norm"}},
         {"GroupNormalization", {"group_norm"}},
@@ -174,6 +175,7 @@ const Mapping* find_mapping(const std::string& op) {
 
         {"Add", {"add"}},
         {"Sum", {"add"}},
+        {"Mean", {"add"}},
         {"Sub", {"sub"}},
         {"Mul", {"mul"}},
         {"Div", {"div"}},
@@ -220,8 +222,10 @@ const Mapping* find_mapping(const std::string& op) {
         {"ReduceL1", {"norm", kNumbers}},
         {"ReduceL2", {"norm", kNumbers}},
         {"ReduceSumSquare", {"norm", kNumbers}},
+        {"ReduceLogSum", {"logsumexp", kNumbers}},
         {"ReduceLogSumExp", {"logsumexp", kNumbers}},
         {"ArgMax", {"argmax"}},
+        {"Hardmax", {"argmax"}},
         {"ArgMin", {"argmin"}},
         {"CumSum", {"cumsum", kNumbers}},
         {"TopK", {"topk", kNumbers}},
@@ -263,6 +267,7 @@ bool is_plain(const NodeProto& node) {
                                                    "QuickGelu",
                                                    "Gelu",
                                                    "SimplifiedLayerNormalization",
+                                                   "MultiHeadAttention",
                                                    "SkipLayerNormalization",
                                                    "SkipSimplifiedLayerNormalization"};
     return node.domain().empty() || node.domain() == "ai.onnx" ||
@@ -284,6 +289,12 @@ std::optional<double> recurrent_flops(std::string_view kind, const OnnxScope& sc
     const double directions = static_cast<double>((*r)[0]), hidden = static_cast<double>((*r)[2]);
     const double rows = static_cast<double>((*x)[0]) * static_cast<double>((*x)[1]);
     return rows * directions * hidden * (2 * gates * (static_cast<double>((*x)[2]) + hidden) + each);
+}
+
+/// Its two products and a softmax over the scores, as flops.hpp says.
+double attention_flops(const AttentionExtents& extents) {
+    const double scores = product({extents.batch, extents.heads, extents.queries, extents.keys});
+    return scores * (2 * static_cast<double>(extents.key_size) + 2 * static_cast<double>(extents.value_size) + 5);
 }
 
 /// Products and sums of the points that an element is interpolated from.
@@ -901,8 +912,17 @@ private:
             op.window = std::max<std::int64_t>(1, integer_attribute(node, "size", 1));
         } else if (type == "LSTM" || type == "GRU" || type == "RNN") {
             op.flops = recurrent_flops(op.kind, scope, node);
-        } else if (type == "Sum") {
-            if (const auto shape = output_shape()) op.flops = product(*shape) * std::max(0, node.input_size() - 1);
+        } else if (type == "Sum" || type == "Mean") {
+            // A mean divides.
+            const int each = type == "Sum" ? std::max(0, node.input_size() - 1) : node.input_size();
+            if (const auto shape = output_shape()) op.flops = product(*shape) * each;
+        } else if (type == "ReduceLogSum") {
+            const auto from = shape_of(0), to = output_shape();
+            if (from && to) op.flops = product(*from) + product(*to);
+        } else if (type == "Trilu") {
+            if (integer_attribute(node, "upper", 1) != 0) op.kind = "triu";
+        } else if (op.kind == "scaled_dot_product_attention") {
+            if (const auto extents = attention_extents(node, scope)) op.flops = attention_flops(*extents);
         } else if (type == "Einsum") {
             const onnx::AttributeProto* equation = find_attribute(node, "equation");
             if (equation != nullptr) op.equation = equation->s();

@@ -438,6 +438,24 @@ std::vector<onnx::TypeProto> split_evenly(const onnx::NodeProto& node, const onn
     return types;
 }
 
+/// The extents of a slice before operator set 10, of whose bounds the library takes no negative ones; nothing for wrong axes.
+std::optional<std::vector<std::int64_t>> early_slice_shape(const onnx::NodeProto& node, const OnnxScope& scope) {
+    auto shape = scope.shape(node.input(0));
+    const auto starts = integers_attribute(node, "starts"), ends = integers_attribute(node, "ends"),
+               axes = integers_attribute(node, "axes");
+    if (!shape || starts.size() != ends.size() || (!axes.empty() && axes.size() != starts.size())) return {};
+    const auto rank = static_cast<std::int64_t>(shape->size());
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+        std::int64_t axis = axes.empty() ? static_cast<std::int64_t>(i) : axes[i];
+        if (axis < 0) axis += rank;
+        if (axis < 0 || axis >= rank) return {};
+        std::int64_t& extent = (*shape)[static_cast<std::size_t>(axis)];
+        const auto bound = [&](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + extent : at, 0, extent); };
+        extent = std::max<std::int64_t>(0, bound(ends[i]) - bound(starts[i]));
+    }
+    return shape;
+}
+
 /// The indices of a term of an equation. Those of "..." are -1 for the last of them, -2 for the one before it and so on; there are
 /// `unnamed`. Nothing if it is no term.
 std::optional<std::vector<int>> einsum_indices(std::string_view term, std::int64_t unnamed) {
@@ -528,6 +546,39 @@ std::vector<std::int64_t> integers_attribute(const onnx::NodeProto& node, std::s
     return {attribute->ints().begin(), attribute->ints().end()};
 }
 
+std::optional<AttentionExtents> attention_extents(const onnx::NodeProto& node, const OnnxScope& scope) {
+    const bool contributed = node.domain() == "com.microsoft" && node.op_type() == "MultiHeadAttention";
+    const bool own = (node.domain().empty() || node.domain() == "ai.onnx") && node.op_type() == "Attention";
+    if ((!contributed && !own) || node.input_size() < 3) return {};
+    struct Heads {
+        std::int64_t batch, heads, length, size;
+    };
+    const auto shape_of = [&](int input) { return input < node.input_size() ? scope.shape(node.input(input)) : std::nullopt; };
+    // Side by side in three extents, apart in four.
+    const auto heads_of = [&](int input, const char* attribute) -> std::optional<Heads> {
+        const auto shape = shape_of(input);
+        const std::int64_t heads = integer_attribute(node, attribute, 0);
+        if (!shape) return {};
+        if (shape->size() == 4) return Heads{(*shape)[0], (*shape)[1], (*shape)[2], (*shape)[3]};
+        if (shape->size() != 3 || heads < 1 || (*shape)[2] % heads != 0) return {};
+        return Heads{(*shape)[0], heads, (*shape)[1], (*shape)[2] / heads};
+    };
+    const auto query = heads_of(0, own ? "q_num_heads" : "num_heads");
+    const auto key = heads_of(1, own ? "kv_num_heads" : "num_heads"), value = heads_of(2, own ? "kv_num_heads" : "num_heads");
+    if (!query || !key || !value || query->size != key->size || key->length != value->length) return {};
+    AttentionExtents extents{query->batch, query->heads, key->heads, query->length, key->length, query->size, value->size, {}};
+    // Keys of earlier steps are before those of this one.
+    const auto past = shape_of(own ? 4 : 6);
+    if (past && (past->size() != 4 || __builtin_add_overflow(extents.keys, (*past)[2], &extents.keys))) return {};
+    extents.output = {query->batch, query->heads, query->length, value->size};
+    if (shape_of(0)->size() == 3) {
+        std::int64_t features = 0;
+        if (__builtin_mul_overflow(query->heads, value->size, &features)) return {};
+        extents.output = {query->batch, query->length, features};
+    }
+    return extents;
+}
+
 onnx::TypeProto OnnxScope::resolved(onnx::TypeProto type) const {
     if (!type.has_tensor_type() || !type.tensor_type().has_shape()) return type;
     for (auto& dim : *type.mutable_tensor_type()->mutable_shape()->mutable_dim()) {
@@ -557,6 +608,7 @@ void OnnxScope::expect(const std::string& name, const onnx::TypeProto& type) {
 void OnnxScope::define(const std::string& name, const TensorProto& tensor) {
     set_type(name, tensor_type(tensor.data_type(), tensor.dims()));
     if (auto numbers = numbers_of(tensor)) numbers_[name] = std::make_shared<const Numbers>(*std::move(numbers));
+    if (tensor.data_location() == TensorProto::EXTERNAL && tensor.dims_size() <= 1 && !is_real(tensor.data_type())) far_.insert(name);
 }
 
 void OnnxScope::keep(const std::string& name, Numbers numbers) {
@@ -671,6 +723,7 @@ std::string OnnxScope::infer(const onnx::NodeProto& node) {
     } catch (...) {
         problem = "shape inference failed";
     }
+    if (problem.empty()) problem = far_input(node);
     for (const std::string& output : node.output()) {
         const auto found = types_.find(output);
         if (output.empty() || (found != types_.end() && is_complete(found->second))) continue;
@@ -678,6 +731,15 @@ std::string OnnxScope::infer(const onnx::NodeProto& node) {
         if (expected != expected_.end()) set_type(output, expected->second);
     }
     return problem;
+}
+
+std::string OnnxScope::far_input(const onnx::NodeProto& node) const {
+    for (const OnnxScope* scope = this; scope != nullptr; scope = scope->outer_) {
+        for (const std::string& input : node.input()) {
+            if (scope->far_.contains(input)) return "the numbers of its input \"" + input + "\" are in another file, which is not read";
+        }
+    }
+    return {};
 }
 
 std::string OnnxScope::infer_types(onnx::NodeProto node) {
@@ -701,11 +763,33 @@ std::string OnnxScope::infer_types(onnx::NodeProto node) {
         }
     }
     const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
+    if (op == "Slice" && domain.empty() && opset("") < 10 && node.input_size() == 1 && node.output_size() == 1) {
+        const auto extents = early_slice_shape(node, *this);
+        if (!extents) return "its bounds do not fit its input";
+        set_type(node.output(0), tensor_type(given(0)->tensor_type().elem_type(), *extents));
+        return {};
+    }
+    if ((op == "Attention" && domain.empty()) || (op == "MultiHeadAttention" && domain == "com.microsoft")) {
+        const auto extents = attention_extents(node, *this);
+        if (!extents) return "its queries, keys and values are none with heads of one size";
+        const std::array<std::vector<std::int64_t>, 4> shapes{extents->output,
+                                                              {extents->batch, extents->key_heads, extents->keys, extents->key_size},
+                                                              {extents->batch, extents->key_heads, extents->keys, extents->value_size},
+                                                              {extents->batch, extents->heads, extents->queries, extents->keys}};
+        for (int i = 0; i < std::min(node.output_size(), 4); ++i)
+            set_type(node.output(i), tensor_type(given(0)->tensor_type().elem_type(), shapes[static_cast<std::size_t>(i)]));
+        return {};
+    }
     const onnx::OpSchema* schema =
         onnx::OpSchemaRegistry::Schema(op, std::min(opset(domain), domain.empty() ? kLibraryOpset : 1000), domain);
     if (schema == nullptr || !schema->has_type_and_shape_inference_function()) {
         if (!gives_what_it_takes(op) || given(0) == nullptr || node.output_size() == 0) return "this op is not known";
         set_type(node.output(0), *given(0));
+        if (!op.ends_with("LayerNormalization") || !is_complete(*given(0)) || given(0)->tensor_type().shape().dim_size() == 0) return {};
+        // Statistics, and the sum that was normalized.
+        onnx::TypeProto statistics = *given(0);
+        statistics.mutable_tensor_type()->mutable_shape()->mutable_dim()->rbegin()->set_dim_value(1);
+        for (int i = 1; i < node.output_size(); ++i) set_type(node.output(i), i == 3 ? *given(0) : statistics);
         return {};
     }
     if (std::string problem = to_known_opset(node, *this); !problem.empty()) return problem;

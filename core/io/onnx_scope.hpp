@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <onnx/onnx_pb.h>
@@ -28,6 +29,18 @@ struct Numbers {
 const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name);
 std::int64_t integer_attribute(const onnx::NodeProto& node, std::string_view name, std::int64_t other);
 std::vector<std::int64_t> integers_attribute(const onnx::NodeProto& node, std::string_view name);
+
+class OnnxScope;
+
+/// Attention(queries, keys, values) of operator set 23, or MultiHeadAttention of ONNX Runtime.
+struct AttentionExtents {
+    std::int64_t batch, heads, key_heads, queries;
+    std::int64_t keys;  ///< those of earlier steps, which it gets, among them
+    std::int64_t key_size, value_size;
+    std::vector<std::int64_t> output;
+};
+/// Nothing for another op, for extents that are not known or do not fit, and for inputs that are packed into one.
+std::optional<AttentionExtents> attention_extents(const onnx::NodeProto& node, const OnnxScope& scope);
 
 /// The values of a graph, or of a body that sees those of the graph around it. Of the numbers that nodes give 8192 of each and four
 /// million (32 MB) in all are kept; of others only the type is known. Shapes have at most 64 extents, longer ones are unknown.
@@ -67,6 +80,8 @@ private:
     std::shared_ptr<const Numbers> shared_numbers(const std::string& name) const;
     std::optional<Numbers> evaluate(const onnx::NodeProto& node) const;
     std::string infer_types(onnx::NodeProto node);
+    /// What is in the way where an input holds numbers outside of the file.
+    std::string far_input(const onnx::NodeProto& node) const;
     onnx::TypeProto resolved(onnx::TypeProto type) const;
 
     const Opsets* opsets_;
@@ -74,6 +89,7 @@ private:
     const OnnxScope* outer_;
     std::unordered_map<std::string, onnx::TypeProto> types_, expected_;
     std::unordered_map<std::string, std::shared_ptr<const Numbers>> numbers_;  ///< an alias shares them
+    std::unordered_set<std::string> far_;                                      ///< small tensors of integers in other files
     std::shared_ptr<std::size_t> kept_;                                        ///< computed numbers, of all scopes of a file
 };
 
