@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Models in ONNX: what ops become, totals of networks that PyTorch exports, placements in models, and files that are no models.
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <functional>
@@ -624,11 +625,38 @@ private Q_SLOTS:
         const auto& node_fields = onnx::NodeProto::GetReflection()->GetUnknownFields(written.graph().node(0));
         QCOMPARE(node_fields.field_count(), 2);
         QCOMPARE(node_fields.field(1).number(), 10);
-        QCOMPARE(node_fields.field(1).length_delimited(), std::string("\n\x0bplacewright\x12\x05\n\x01h\x10\x01\x18\x01"));
+        const std::string device_of_h("\n\x0bplacewright\x12\x05\n\x01h\x10\x01");
+        QCOMPARE(node_fields.field(1).length_delimited(), device_of_h + std::string("\x18\x00", 2));
         write_file(out, onnx_placement(out, placement, *problem).content);
         written = read_whole_onnx_model(out);
         QCOMPARE(onnx::NodeProto::GetReflection()->GetUnknownFields(written.graph().node(0)).field_count(), 1);
         QCOMPARE(onnx::ModelProto::GetReflection()->GetUnknownFields(written).field_count(), 0);
+    }
+
+    void stagesAreNumberedWhereThePlacementIsAChain() {
+        OnnxModel model;
+        model.input("x", {1, 8}).node("Relu", {"x"}, {"a"}).node("Tanh", {"a"}, {"b"}).node("Sigmoid", {"b"}, {"y"}).output("y");
+        const Path file = write("model.onnx", model.bytes());
+        const auto problem = test::problem(read_network(file).graph, test::uniform_machine(2));
+        // The stage of each node, -1 for none.
+        const auto stages = [&](const std::array<DeviceId, 3>& devices) {
+            Placement placement(problem->groups, devices[0]);
+            for (std::size_t i = 0; i < 3; ++i)
+                placement[problem->grouping.group_of[*problem->graph->find(std::array{"a", "b", "y"}.at(i))]] = devices.at(i);
+            const Path out = write("placed.onnx", onnx_placement(file, placement, *problem, true).content);
+            const onnx::ModelProto written = read_whole_onnx_model(out);
+            std::vector<int> numbers;
+            for (const auto& node : written.graph().node()) {
+                google::protobuf::UnknownFieldSet fields;
+                fields.ParseFromString(onnx::NodeProto::GetReflection()->GetUnknownFields(node).field(1).length_delimited());
+                const auto& last = fields.field(fields.field_count() - 1);
+                numbers.push_back(last.number() == 3 ? static_cast<int>(last.varint()) : -1);
+            }
+            return numbers;
+        };
+        QCOMPARE(stages({1, 1, 0}), (std::vector{0, 0, 1}));
+        QCOMPARE(stages({0, 1, 1}), (std::vector{0, 1, 1}));
+        QCOMPARE(stages({0, 1, 0}), (std::vector{-1, -1, -1}));
     }
 
     void externalWeightsStayBesideTheModel() {

@@ -6,6 +6,7 @@
 #include "core/io/json.hpp"
 #include "core/io/onnx_model.hpp"
 #include "core/io/readers.hpp"
+#include "core/io/split_points.hpp"
 
 namespace placewright {
 namespace {
@@ -30,8 +31,8 @@ std::string text_of(const UnknownFieldSet& fields) {
     return text;
 }
 
-/// NodeDeviceConfigurationProto: the stage, and each output whole on the device.
-std::string device_configuration(const onnx::NodeProto& node, std::uint64_t device) {
+/// NodeDeviceConfigurationProto: each output whole on the device, and the stage if there are stages.
+std::string device_configuration(const onnx::NodeProto& node, DeviceId device, const std::optional<std::vector<DeviceId>>& stages) {
     UnknownFieldSet fields;
     fields.AddLengthDelimited(1, kConfiguration);
     for (const std::string& output : node.output()) {
@@ -40,7 +41,10 @@ std::string device_configuration(const onnx::NodeProto& node, std::uint64_t devi
         sharding.AddVarint(2, device);
         fields.AddLengthDelimited(2, text_of(sharding));
     }
-    fields.AddVarint(3, device);
+    if (stages) {
+        const auto stage = std::ranges::find(*stages, device);
+        if (stage != stages->end()) fields.AddVarint(3, static_cast<std::uint64_t>(stage - stages->begin()));
+    }
     return text_of(fields);
 }
 
@@ -94,6 +98,7 @@ OnnxPlacement onnx_placement(const Path& model_file, const Placement& placement,
     std::unordered_map<std::string, std::string> device_of;
     for (auto& [op, device] : placement_by_name(placement, problem)) device_of.emplace(op, device);
     const std::vector<std::string> names = onnx_op_names(model.graph());
+    const auto stages = chain_of_stages(problem, placement);
     std::size_t placed = 0;
     for (int i = 0; i < model.graph().node_size(); ++i) {
         onnx::NodeProto& node = *model.mutable_graph()->mutable_node(i);
@@ -107,8 +112,10 @@ OnnxPlacement onnx_placement(const Path& model_file, const Placement& placement,
         entry.AddLengthDelimited(1, kDeviceKey);
         entry.AddLengthDelimited(2, device->second);
         fields.AddLengthDelimited(kNodeMetadata, text_of(entry));
-        if (multi_device)
-            fields.AddLengthDelimited(kNodeDeviceConfigurations, device_configuration(node, *problem.machine->find(device->second)));
+        if (multi_device) {
+            fields.AddLengthDelimited(kNodeDeviceConfigurations,
+                                      device_configuration(node, *problem.machine->find(device->second), stages));
+        }
     }
     if (placed == 0) throw InputError(printable(model_file.string(), 4096), "", "has no node that is an op of the network that was placed");
     UnknownFieldSet& fields = *onnx::ModelProto::GetReflection()->MutableUnknownFields(&model);

@@ -84,17 +84,34 @@ private:
     std::set<std::string> asked_;
 };
 
-}  // namespace
-
-WrittenPlacement split_points(const PlacedNetwork& placed) {
-    const Graph& graph = *placed.problem->graph;
-    const Machine& machine = *placed.problem->machine;
-    const auto device_of = [&](OpId op) { return placed.placement[placed.problem->grouping.group_of[op]]; };
+/// Those that run, in the order of the forward pass.
+std::vector<OpId> forward_ops(const Graph& graph) {
     std::vector<OpId> ops;
     for (OpId id = 0; id < graph.size(); ++id) {
         const std::string& kind = graph.op(id).kind;
         if (graph.op(id).phase == Phase::forward && kind != "input" && kind != "parameter" && kind != "constant") ops.push_back(id);
     }
+    return ops;
+}
+
+}  // namespace
+
+std::optional<std::vector<DeviceId>> chain_of_stages(const Problem& problem, const Placement& placement) {
+    std::vector<DeviceId> stages;
+    for (const OpId op : forward_ops(*problem.graph)) {
+        const DeviceId device = placement[problem.grouping.group_of[op]];
+        if (!stages.empty() && device == stages.back()) continue;
+        if (std::ranges::find(stages, device) != stages.end()) return {};
+        stages.push_back(device);
+    }
+    return stages;
+}
+
+WrittenPlacement split_points(const PlacedNetwork& placed) {
+    const Graph& graph = *placed.problem->graph;
+    const Machine& machine = *placed.problem->machine;
+    const auto device_of = [&](OpId op) { return placed.placement[placed.problem->grouping.group_of[op]]; };
+    const std::vector<OpId> ops = forward_ops(graph);
     const auto ranges = scope_ranges(graph, ops);
 
     std::vector<DeviceId> stages;
