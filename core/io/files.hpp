@@ -108,8 +108,8 @@ std::string placement_json(const Placement& placement, const Problem& problem, c
 
 /// The ONNX model that the problem's network was read from with the placement in it: as placewright.placement in the metadata of the
 /// model, and the name of its device in the metadata of each node ("placewright.device"). `multi_device` adds the hints for several devices
-/// of IR version 11: the devices as a configuration, and for each node its device as pipeline stage and where its outputs are whole. That
-/// raises the IR version, which older programs refuse. Weights in external files stay there.
+/// of IR version 11: the devices as a configuration, and for each node where its outputs are whole and, if the placement is a chain of
+/// stages, which one it is in. That raises the IR version, which older programs refuse. Weights in external files stay there.
 struct OnnxPlacement {
     std::string content;
     std::string
