@@ -182,6 +182,20 @@ private Q_SLOTS:
         QVERIFY(device_map(whole, DeviceMapForm::compact).warnings.empty());
     }
 
+    void namesThatAnOnnxExporterMadeUpAreNoKeys() {
+        Program program = blocks();
+        for (auto& parameter : program.parameters) {
+            if (parameter.path == "stem.weight") parameter.path = "onnx::MatMul_7";
+        }
+        auto placed = placed_as(program, {{"x", 1}, {"layers/1/fc1", 2}});
+        QVERIFY(!warnings_of(device_map(placed, DeviceMapForm::full)).contains("ONNX"));
+        placed.network_file = "net.onnx";
+        const WrittenPlacement map = device_map(placed, DeviceMapForm::full);
+        QCOMPARE(object_of(map)["stem"], QJsonValue(0));
+        QVERIFY(!QString::fromStdString(map.content).contains("::"));
+        QCOMPARE(warnings_of(map).count("an ONNX file does not tell of parameters and buffers that no op reads"), 1);
+    }
+
     /// check_device_map of Accelerate: every entry of the state_dict lies under a key.
     void everyParameterIsCovered_data() {
         QTest::addColumn<int>("seed");
