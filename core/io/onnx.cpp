@@ -58,11 +58,6 @@ std::optional<Tensor> make_onnx_tensor(std::int32_t element, std::vector<std::in
     return {};
 }
 
-bool is_real(std::int32_t element) {
-    return element == TensorProto::FLOAT || element == TensorProto::DOUBLE || element == TensorProto::FLOAT16 ||
-           element == TensorProto::BFLOAT16;
-}
-
 std::optional<Tensor> tensor_of(const OnnxScope& scope, const std::string& value) {
     auto extents = scope.shape(value);
     if (!extents) return {};

@@ -26,10 +26,6 @@ constexpr int kMostExtents = 64;
 /// The newest operator set of the ONNX library: of later ones it knows what has not changed.
 constexpr int kLibraryOpset = 17;
 
-bool is_real(std::int32_t type) {
-    return type == TensorProto::FLOAT || type == TensorProto::DOUBLE || type == TensorProto::FLOAT16 || type == TensorProto::BFLOAT16;
-}
-
 std::int64_t saturated(double value) {
     constexpr double kLimit = 9223372036854775808.0;
     if (std::isnan(value)) return 0;
@@ -522,6 +518,10 @@ std::optional<std::vector<std::int64_t>> einsum_shape(const onnx::NodeProto& nod
 }
 
 }  // namespace
+
+bool is_real(std::int32_t type) {
+    return type == TensorProto::FLOAT || type == TensorProto::DOUBLE || type == TensorProto::FLOAT16 || type == TensorProto::BFLOAT16;
+}
 
 std::vector<std::int64_t> Numbers::whole() const {
     std::vector<std::int64_t> result;

@@ -25,6 +25,8 @@ struct Numbers {
     std::vector<std::int64_t> whole() const;
 };
 
+/// Whether an element type of ONNX is one of floating-point numbers.
+bool is_real(std::int32_t type);
 /// A named attribute; nullptr where the node has none.
 const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name);
 std::int64_t integer_attribute(const onnx::NodeProto& node, std::string_view name, std::int64_t other);
