@@ -62,18 +62,19 @@ int export_placement(const ExportArguments& arguments) {
                 written.warnings.push_back("repaired, the placement is slower than everything on one device, which takes " +
                                            format_seconds(single.step_time_s));
         }
+        const double step_time_s = written.step_time_s.value_or(after.step_time_s);
         write_file(arguments.out, written.content);
         for (const std::string& warning : written.warnings) warn(warning);
         if (arguments.job.json) {
             print({{"format", format.id},
                    {"file", arguments.out},
-                   {"step_time_s", after.step_time_s},
+                   {"step_time_s", step_time_s},
                    {"step_time_before_s", before.step_time_s},
                    {"fits", after.fits},
                    {"warnings", written.warnings}});
             return kDone;
         }
-        std::cout << format.title << " written to " << arguments.out << "; a step takes " << format_seconds(after.step_time_s);
+        std::cout << format.title << " written to " << arguments.out << "; a step takes " << format_seconds(step_time_s);
         if (placed.placement != asked) {
             std::cout << ", before the repair " << format_seconds(before.step_time_s);
         } else if (arguments.repair) {

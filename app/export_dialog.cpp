@@ -355,7 +355,7 @@ void ExportDialog::showChosen() {
     m_content->setCurrentIndex(fine ? 0 : 1);
     QStringList lines;
     for (const std::string& warning : made.written.warnings) lines << QStringLiteral("• ") + QString::fromStdString(warning);
-    m_warnings->setText(!fine ? QString() : lines.isEmpty() ? tr("Nothing is lost in this format.") : lines.join(QLatin1Char('\n')));
+    m_warnings->setText(!fine ? QString() : lines.isEmpty() ? tr("Nothing to warn of.") : lines.join(QLatin1Char('\n')));
     m_warningsArea->setVisible(fine);
     m_loading->setVisible(fine);
     showFile();

@@ -2,6 +2,7 @@
 #include "app/supplements.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "core/base/units.hpp"
@@ -36,12 +37,11 @@ std::string cpu_times_text(const OpTimes& times, const Machine& machine, const s
 /// "3 parameters have another size in it than in the network, ...": of other weights, or with numbers of another type.
 std::string resized_text(const std::vector<SizedGraph::Resized>& resized) {
     const SizedGraph::Resized& first = resized.front();
-    const bool same_ratio = std::ranges::all_of(resized, [&](const SizedGraph::Resized& other) {
-        return static_cast<double>(other.to) * static_cast<double>(first.from) ==
-               static_cast<double>(first.to) * static_cast<double>(other.from);
+    // Types of numbers have one to eight bytes; not all that is in a file need be of the same.
+    const bool of_a_type = std::ranges::all_of(resized, [](const SizedGraph::Resized& each) {
+        return std::ranges::any_of(std::array{2, 4, 8},
+                                   [&](std::int64_t ratio) { return each.to == ratio * each.from || ratio * each.to == each.from; });
     });
-    const bool of_a_type = same_ratio && (first.to == 2 * first.from || 2 * first.to == first.from || first.to == 4 * first.from ||
-                                          4 * first.to == first.from);
     const auto bytes = [](std::int64_t count) { return format_bytes(static_cast<double>(count)); };
     return std::to_string(resized.size()) + (resized.size() == 1 ? " parameter has" : " parameters have") +
            " another size in it than in the network, such as " + printable(first.name, 200) + " (" + bytes(first.to) + ", not " +

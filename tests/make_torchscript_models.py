@@ -269,6 +269,9 @@ MODELS = {
     "traced_lstm": lambda: traced(Cells(), torch.zeros(5, 2, 4)),
     "contraction": lambda: torch.jit.script(Contraction()),
     "doubling": lambda: torch.jit.script(twice_in_each_other(40)),
+    "in_training": lambda: torch.jit.trace(
+        nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(16, 2)), torch.zeros(1, 3, 4, 4), check_trace=False
+    ),
     "half": lambda: torch.jit.script(nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU()).half()),
     "encoder_layer": lambda: traced(nn.TransformerEncoderLayer(16, 2, 32), torch.zeros(5, 2, 16)),
 }

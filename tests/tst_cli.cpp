@@ -2563,6 +2563,14 @@ void TestCli::parametersFromSafetensors() {
                                  "are of another type; what is in the file counts"),
              result.err);
 
+    for (const QString& network : {weights, write("packed.json", QByteArray("\x1f\x8b\x08\0\0", 5)), path("apart.json"), path("apart-flat.json")}) {
+        const Result none = run({"simulate", network, "--machine", path("pair.json")});
+        QCOMPARE(none.status, 3);
+        QVERIFY2(none.err.contains("holds weights, not a network: --parameters") || none.err.contains("is packed (gzip): unpack it first") ||
+                     none.err.contains("is a placement, not a network: "),
+                 none.err);
+    }
+
     // Weights of another network are refused, rather than left out without a word.
     const QByteArray other = R"({"stem.weight": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}})";
     const qint64 size = other.size();

@@ -413,7 +413,7 @@ void TestIo::badNetworks_data() {
     add("deep list", repeated("[", 200'000), "it begins with \"[\"");
     add("deep list inside", "{\"a\":" + repeated("[", 200'000), "nested more than 64 levels deep");
     add("deep object", repeated("{\"a\":", 200'000), "nested more than 64 levels deep");
-    add("flat placement", R"({"a": 1})", "has no \"format\"");
+    add("flat placement", R"({"a": 1})", "is a placement, not a network");
 }
 
 void TestIo::badNetworks() {

@@ -376,6 +376,20 @@ private Q_SLOTS:
         QCOMPARE(object_of(split_points(one))["stage_to_rank"].toArray(), QJsonArray{0});
     }
 
+    void stagesThatShareAParameterAreTold() {
+        Program program;
+        program.batch = 4;
+        program.inputs = {value("x")};
+        program.parameters = {weight("embed.weight")};
+        program.nodes = {
+            Node{.name = "embed/linear", .kind = "linear", .scope = "embed", .inputs = {"x", "embed.weight"}, .outputs = {value("e")}},
+            Node{.name = "head/linear", .kind = "linear", .scope = "head", .inputs = {"e", "embed.weight"}, .outputs = {value("y")}}};
+        QVERIFY(split_points(placed_as(program, {{"x", 1}})).warnings.empty());
+        const auto warnings = split_points(placed_as(program, {{"x", 1}, {"head/linear", 2}})).warnings;
+        QCOMPARE(warnings.size(), 1U);
+        QVERIFY2(warnings[0].starts_with("several stages read \"embed/weight\""), warnings[0].c_str());
+    }
+
     void modulesAreCutOnOneSide() {
         Program program;
         program.batch = 4;

@@ -198,6 +198,24 @@ private Q_SLOTS:
         QCOMPARE(sized.graph.op(1).resident_bytes, 50);
     }
 
+    void tiedParametersHaveTheirBytesOnce() {
+        Op table;
+        table.name = "table";
+        table.kind = "parameter";
+        table.parameter_bytes = 16;
+        table.attributes = {{"parameters", R"(["embed.weight","head.weight"])"}, {"parameter_bytes", "[16,0]"}};
+        table.outputs = {make_tensor({4})};
+        GraphBuilder builder("net");
+        builder.add(table);
+        const Graph graph = builder.build();
+        for (const std::map<std::string, std::int64_t>& sizes :
+             {std::map<std::string, std::int64_t>{{"embed.weight", 16}}, {{"embed.weight", 16}, {"head.weight", 16}}}) {
+            const SizedGraph sized = with_parameter_sizes(graph, sizes);
+            QCOMPARE(sized.graph.op(0).parameter_bytes, 16);
+            QVERIFY(sized.resized.empty() && sized.missing.empty() && sized.unmatched.empty());
+        }
+    }
+
     void severalOpsOfOneModuleAreNotGuessed() {
         GraphBuilder builder("net");
         for (const char* name : {"a", "b"}) {

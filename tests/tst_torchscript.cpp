@@ -276,6 +276,16 @@ private Q_SLOTS:
                  2 * 4 * (3 * 16 * 16 + 3 * 16 + 16 * 16 + 16 + 2 * 16 * 32 + 32 + 16 + 4 * 16));
     }
 
+    void whatACallChangesStaysWithItsModule() {
+        const Graph graph = read_network(model("in_training"), example({"2x3x4x4"})).graph;
+        for (const Op& op : graph.ops()) {
+            const auto held = op.attributes.find("parameters");
+            if (held != op.attributes.end())
+                QCOMPARE(held->second.find("num_batches_tracked") != std::string::npos, op.kind == "batch_norm");
+        }
+        QCOMPARE(graph.ops().back().attributes.at("parameters"), std::string(R"(["3.weight","3.bias"])"));
+    }
+
     void recurrentLayersHaveTheirWeights() {
         const Graph scripted = read_network(model("scripted_lstm"), example({"5x2x4"})).graph;
         const Graph traced = read_network(model("traced_lstm"), example({"5x2x4"})).graph;

@@ -221,6 +221,15 @@ private Q_SLOTS:
         QVERIFY(trace.report()[1].find(trace.broken) != std::string::npos);
     }
 
+    void aListMayEndAfterAnyEventButNotInOne() {
+        for (const char* end : {"", ",", ",\n", "]"}) QCOMPARE(read_trace(written("[" + span("a", 0, 5) + end)).broken, std::string());
+        for (const char* end : {",{", ",{\"ph\": \"X\", \"na", ",{\"ph\": \"X\", \"args\": {\"x\": 1", ",{\"ph\": \"X\", \"ts\": 1"}) {
+            const TraceFile trace = read_trace(written("[" + span("a", 0, 5) + end));
+            QCOMPARE(trace.events.size(), 1U);
+            QVERIFY2(trace.broken.starts_with("line 1, column "), trace.broken.c_str());
+        }
+    }
+
     void damagedPackageIsReadUpToTheBreak() {
         std::string text = "[";
         for (int i = 0; i < 20'000; ++i) text += span("op" + std::to_string(i * 7919 % 100'000), i, 1) + ",\n";

@@ -104,7 +104,7 @@ private Q_SLOTS:
         Dialog dialog(shown);
         QVERIFY(dialog.dialog && dialog.ready());
         QVERIFY(dialog.preview().contains("\"first/small\": \"gpu:1\""));
-        QCOMPARE(dialog.warnings(), QString("Nothing is lost in this format."));
+        QCOMPARE(dialog.warnings(), QString("Nothing to warn of."));
 
         // What cannot be written says why where the preview would be, with nothing to copy.
         dialog.clickFormat("Hugging Face device map");

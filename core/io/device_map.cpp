@@ -397,21 +397,6 @@ std::vector<Block> residual_blocks(const Graph& graph) {
     return blocks;
 }
 
-std::string cut_blocks(const Problem& problem, const Placement& placement) {
-    NameList cut;
-    std::set<std::string> seen;
-    for (const Block& block : residual_blocks(*problem.graph)) {
-        const std::string& add = problem.graph->op(block.add).name;
-        std::set<DeviceId> devices;
-        for (const OpId op : block.ops) devices.insert(placement[problem.grouping.group_of[op]]);
-        if (devices.size() < 2 || !seen.insert(block.scope.empty() ? add : block.scope).second) continue;
-        cut.add((block.scope.empty() ? "joined by " + add : dotted(block.scope)) + " (" + devices_text(problem, devices) + ')');
-    }
-    if (cut.empty()) return {};
-    return "blocks with a residual connection are cut: " + cut.text() +
-           "; where they join, PyTorch may stop with \"Expected all tensors to be on the same device\"";
-}
-
 /// Depth of groups by module that cut neither a module nor a residual connection: that of `module` ("layer1.0.conv1"), or of the outermost
 /// block.
 std::ptrdiff_t depth_for_modules(const Graph& graph, const std::string& module) {
@@ -422,6 +407,30 @@ std::ptrdiff_t depth_for_modules(const Graph& graph, const std::string& module) 
     return depth;
 }
 
+std::string search_by_modules(const Graph& graph, const std::string& module) {
+    const std::string depth = std::to_string(depth_for_modules(graph, module));
+    return "A search that moves modules as a whole needs no repair: Run > Simulation > Move together, by module, with depth " + depth +
+           " (--group scope:" + depth + ")";
+}
+
+std::string cut_blocks(const Problem& problem, const Placement& placement) {
+    NameList cut;
+    std::string first;
+    std::set<std::string> seen;
+    for (const Block& block : residual_blocks(*problem.graph)) {
+        const std::string& add = problem.graph->op(block.add).name;
+        std::set<DeviceId> devices;
+        for (const OpId op : block.ops) devices.insert(placement[problem.grouping.group_of[op]]);
+        if (devices.size() < 2 || !seen.insert(block.scope.empty() ? add : block.scope).second) continue;
+        if (first.empty()) first = dotted(block.scope);
+        cut.add((block.scope.empty() ? "joined by " + add : dotted(block.scope)) + " (" + devices_text(problem, devices) + ')');
+    }
+    if (cut.empty()) return {};
+    return "blocks with a residual connection are cut: " + cut.text() +
+           "; where they join, PyTorch may stop with \"Expected all tensors to be on the same device\"" +
+           (first.empty() ? std::string() : ". " + search_by_modules(*problem.graph, first));
+}
+
 double step_time_s(const PlacedNetwork& placed, const Placement& placement) {
     return Simulator(placed.problem, placed.simulation).run(placement).step_time_s;
 }
@@ -429,12 +438,6 @@ double step_time_s(const PlacedNetwork& placed, const Placement& placement) {
 Entries entries_of(const PlacedNetwork& placed, const Modules& modules, DeviceMapForm form) {
     const Entries full = full_entries(placed, modules);
     return form == DeviceMapForm::compact ? compacted(full) : full;
-}
-
-std::string search_by_modules(const Graph& graph, const std::string& module) {
-    const std::string depth = std::to_string(depth_for_modules(graph, module));
-    return "A search that moves modules as a whole needs no repair: Run > Simulation > Move together, by module, with depth " + depth +
-           " (--group scope:" + depth + ")";
 }
 
 }  // namespace
@@ -482,9 +485,10 @@ WrittenPlacement device_map(const PlacedNetwork& placed, DeviceMapForm form) {
         elsewhere.add(problem.graph->op(id).name + " on " + problem.machine->device(loaded.placement[group]).name);
     }
     if (!elsewhere.empty()) {
+        written.step_time_s = step_time_s(placed, loaded.placement);
         written.warnings.push_back(std::to_string(elsewhere.size()) +
                                    " ops that no module holds alone run where their module or their input is: " + elsewhere.text() +
-                                   "; a step takes " + format_seconds(step_time_s(placed, loaded.placement)) + " instead of " +
+                                   "; a step takes " + format_seconds(*written.step_time_s) + " instead of " +
                                    format_seconds(step_time_s(placed, placed.placement)));
     }
     if (std::string cut = cut_blocks(problem, loaded.placement); !cut.empty()) written.warnings.push_back(std::move(cut));
@@ -500,8 +504,7 @@ WrittenPlacement device_map(const PlacedNetwork& placed, DeviceMapForm form) {
     if (is_onnx(placed.network_file)) {
         written.warnings.emplace_back(
             "an ONNX file does not tell of parameters and buffers that no op reads, nor of other names of tied ones, and Accelerate "
-            "refuses a "
-            "map that lacks some: look through it, or search with the network that placewright.export writes, which names all");
+            "refuses a map that lacks some: look through it, or search with the network that placewright.export writes, which names all");
     }
     return written;
 }

@@ -300,6 +300,7 @@ JsonFile::JsonFile(const Path& file) : path_(file) {
         const auto byte = static_cast<unsigned char>(*begin);
         const std::string found = byte > 0x20 && byte < 0x7f ? '"' + std::string(1, *begin) + '"' : "byte 0x" + hex(byte);
         const std::string what = file.extension() == ".csv" ? "is a table (CSV), not a JSON object" : "is not a JSON object";
+        if (byte == 0x1f) fail("", "is packed (gzip): unpack it first");
         fail("", what + ": it begins with " + found + ", expected \"{\"");
     }
 

@@ -6,6 +6,7 @@
 #include "core/io/files.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
+#include "core/io/policy_file.hpp"
 #include "core/io/readers.hpp"
 #include "core/io/torchscript.hpp"
 #include "core/io/trace_file.hpp"
@@ -244,8 +245,14 @@ NetworkFile read_network(const Path& path, const ReadOptions& options) {
     if (is_dot(path)) return read_dot(path, options.batch);
     if (is_trace(path))
         throw InputError(printable(path.string(), 4096), "", "is a trace of a run, not a network: --times takes op times from it");
+    if (holds_weights(path))
+        throw InputError(
+            printable(path.string(), 4096), "",
+            "holds weights, not a network: --parameters, or Run > Simulation in the window, takes the sizes of parameters from it");
     const JsonFile file(path);
     const JsonFile::Outline& outline = file.outline();
+    if (outline.format == "placewright.placement" || (!outline.has_format && outline.only_devices))
+        file.fail("", "is a placement, not a network: open the network that it is for first, or give it by --placement");
     if (!outline.has_format && outline.has_layers) return read_exprimo_network(file, options.batch);
     if (!outline.has_format && outline.has_max_fpgas) return read_workload(file, options.batch);
     return {read_own(file, options.batch), {}, {}};

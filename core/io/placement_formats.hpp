@@ -28,6 +28,7 @@ struct PlacedNetwork {
 struct WrittenPlacement {
     std::string content;
     std::vector<std::string> warnings;
+    std::optional<double> step_time_s{};  ///< of the run that loads it, where the format says something else than the placement
 };
 
 struct PlacementFormat {

@@ -219,8 +219,13 @@ SizedGraph with_parameter_sizes(const Graph& graph, const std::map<std::string, 
     GraphBuilder builder(graph.name(), graph.batch(), graph.training());
     for (Op op : graph.ops()) {
         auto held = held_by(op);
+        const bool has_bytes = std::ranges::any_of(held, [](const Held& each) { return each.bytes > 0; });
         for (auto& [name, bytes, buffer] : held) {
             const auto found = sizes.find(name);
+            if (bytes == 0 && has_bytes) {  // another name of a tied parameter
+                if (found != sizes.end()) used.insert(name);
+                continue;
+            }
             if (found == sizes.end()) {
                 result.missing.push_back(name);
                 continue;

@@ -79,7 +79,8 @@ struct SizedGraph {
 /// Replaces the bytes of parameters and buffers, and those of the tensor that an op of kind "parameter" or "constant" gives. What an op
 /// holds is named by its attributes["parameters"] and ["buffers"] (see network_of); an op without that, but with parameters, has those of
 /// the module that it is called like, or in whose scope it is the only such op ("layer1/0/conv1" and "layer1.0.conv1.weight"), where
-/// running_mean, running_var and num_batches_tracked are buffers.
+/// running_mean, running_var and num_batches_tracked are buffers. Names without bytes beside others with some are those of tied parameters,
+/// which have their bytes once.
 SizedGraph with_parameter_sizes(const Graph& graph, const std::map<std::string, std::int64_t>& sizes);
 
 }  // namespace placewright

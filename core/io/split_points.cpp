@@ -156,7 +156,20 @@ WrittenPlacement split_points(const PlacedNetwork& placed) {
         devices.push_back(is_cpu ? "cpu" : "cuda:" + std::to_string(gpu_number(machine, stages[rank])));
     }
     const Json root{{"split_spec", std::move(split_spec)}, {"stage_to_rank", std::move(stage_to_rank)}, {"devices", std::move(devices)}};
-    return {root.dump(2, ' ', false, Json::error_handler_t::replace) + '\n', {}};
+    WrittenPlacement written{root.dump(2, ' ', false, Json::error_handler_t::replace) + '\n', {}};
+    NameList shared;
+    for (OpId id = 0; id < graph.size(); ++id) {
+        if (graph.op(id).kind != "parameter") continue;
+        std::set<DeviceId> readers;
+        for (const OpId reader : graph.consumers(id)) {
+            if (graph.op(reader).phase == Phase::forward) readers.insert(device_of(reader));
+        }
+        if (readers.size() > 1) shared.add(graph.op(id).name);
+    }
+    if (!shared.empty())
+        written.warnings.push_back("several stages read " + shared.text() +
+                                   "; a pipeline of PyTorch has a copy in each of them, which training does not keep alike");
+    return written;
 }
 
 void refuse_split_points(const JsonFile& file, const JsonValue& root) {

@@ -200,8 +200,9 @@ public:
         // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while parsing value - ..."
         std::string_view what = error.what();
         if (const std::size_t at = what.find("line "); at != std::string_view::npos) what.remove_prefix(at);
-        // A list need not end: whoever writes it may be cut off at any time.
-        if (!is_list_ || what.find("unexpected end of input") == std::string_view::npos) trace.broken = printable(what, 240);
+        // A list need not end, but its last event has to.
+        const bool open_list = is_list_ && depth_ == 1 && what.find("unexpected end of input") != std::string_view::npos;
+        if (!open_list) trace.broken = printable(what, 240);
         return false;
     }
 

@@ -633,9 +633,12 @@ private:
             if (value.isModule()) {
                 list_parameters(value.toObject(), inner, depth + 1);
             } else if ((type.is_parameter(slot) || type.is_buffer(slot)) && value.isTensor() && value.toTensor().defined()) {
+                const std::size_t before = program_.parameters.size();
                 const std::string known = name_of(parameter(value.toTensor(), inner, type, name));
-                const std::size_t index = parameter_index_.try_emplace(known, program_.parameters.size() - 1).first->second;
-                ScriptedProgram::Parameter& found = program_.parameters[index];
+                if (program_.parameters.size() > before) parameter_index_.emplace(known, before);
+                const auto index = parameter_index_.find(known);
+                if (index == parameter_index_.end()) continue;  // a result that the call has put there (num_batches_tracked)
+                ScriptedProgram::Parameter& found = program_.parameters[index->second];
                 if (!found.path.empty() && found.path != inner) found.other_paths.push_back(inner);
             }
         }

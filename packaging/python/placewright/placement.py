@@ -208,7 +208,7 @@ class _Reader:
         if silent:
             warnings.warn(
                 f"{self._file}: says nothing of modules that have parameters: {_list(silent)}; they go where the module around them is."
-                " Is the placement of this model?",
+                " If it is of this model, graph= (the network that placewright.export wrote) says where they belong.",
                 stacklevel=6,
             )
         result: Dict[str, torch.device] = {}
