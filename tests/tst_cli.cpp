@@ -2364,7 +2364,7 @@ void TestCli::convertFailures() {
 
     const Result placement = run({"convert", path("apart.json"), path("x.json")});
     QCOMPARE(placement.status, 3);
-    QVERIFY2(placement.err.contains("apart.json: the format is \"placewright.placement\", expected "), placement.err);
+    QVERIFY2(placement.err.contains("apart.json: is a placement, not a network: "), placement.err);
     QVERIFY(!QFile::exists(path("x.json")));
 }
 
@@ -2489,7 +2489,7 @@ void TestCli::badFiles_data() {
     row("list", "[]", "is not a JSON object");
     QTest::newRow("other format") << QByteArray(R"({"format": "x", "version": 1})") << QByteArray("expected \"placewright.graph\"")
                                   << QByteArray("expected \"placewright.machine\"") << QByteArray("expected \"placewright.placement\"");
-    QTest::newRow("object without format") << QByteArray("{\"e\": 0}") << QByteArray("expected \"placewright.graph\"")
+    QTest::newRow("object without format") << QByteArray("{\"e\": 0}") << QByteArray("is a placement, not a network")
                                            << QByteArray("expected \"placewright.machine\"")
                                            << QByteArray("placement: ops that are not in the network: \"e\"; ops without a device: \"a\"");
 }
