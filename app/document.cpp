@@ -1125,7 +1125,7 @@ PlacedNetwork Document::placed() const {
     if (const Run* run = shownRun()) {
         about.produced_by = {run->request().algorithm, run->request().seed, run->progress().evaluations, run->request().options};
     }
-    return {problem(), m_placement, job().simulation, std::move(about), find_network_file(networkFile().toStdString())};
+    return {problem(), m_placement, job().simulation, std::move(about), find_network_file(networkFile().toStdString()), options().reading};
 }
 
 void Document::exportPlacement(const QString& file) {

@@ -42,7 +42,12 @@ int export_placement(const ExportArguments& arguments) {
     keep_apart(std::array{OutputFile{"--out", arguments.out}}, inputs);
     const Job job = arguments.job.load(arguments.placement);
     std::vector<std::string> notes;
-    PlacedNetwork placed{job.problem, job.single_device, job.simulation, {}, find_network_file(arguments.job.network)};
+    PlacedNetwork placed{job.problem,
+                         job.single_device,
+                         job.simulation,
+                         {},
+                         find_network_file(arguments.job.network),
+                         arguments.job.reading.options(arguments.job.batch)};
     if (!arguments.placement.empty()) placed.placement = read_placement(arguments.placement, *job.problem, &notes);
     for (const std::string& note : notes) std::cerr << printable(arguments.placement + ": " + note, 8192) << '\n';
     try {
@@ -80,7 +85,8 @@ int export_placement(const ExportArguments& arguments) {
         } else if (arguments.repair) {
             std::cout << ", nothing had to be repaired";
         }
-        std::cout << (after.fits ? "" : " and does not fit the memory") << "\n\n" << format.snippet(arguments.out, placed.network_file);
+        std::cout << (after.fits ? "" : " and does not fit the memory") << "\n\n"
+                  << format.snippet(arguments.out, placed.network_file, placed.reading);
     } catch (const PlacementError& error) {
         throw InputError(arguments.placement.empty() ? arguments.job.network : arguments.placement, "", error.what());
     }

@@ -197,7 +197,7 @@ ExportDialog::ExportDialog(Document* document, QWidget* parent) : QDialog(parent
 
     // Beside the network, and called as it; one that ships has no place of its own.
     const QFileInfo network(m_document->networkFile());
-    const bool isOwn = network.isAbsolute() && network.isFile();
+    const bool isOwn = network.isFile();
     const QString folder = QSettings().value(QStringLiteral("exportFolder"), isOwn ? network.absolutePath() : QDir::homePath()).toString();
     m_suffix = placement_formats().front().suffix;
     QString stem = isOwn ? network.completeBaseName() : QString::fromStdString(m_document->problem()->forward->name());
@@ -269,7 +269,7 @@ ExportDialog::Result ExportDialog::work(const PlacementFormat& format, const Pla
     if (format.repair == nullptr) return result;
     try {
         // What is known of the placement on screen is not true of another.
-        const PlacedNetwork repaired{placed.problem, format.repair(placed), placed.simulation, {}, placed.network_file};
+        const PlacedNetwork repaired{placed.problem, format.repair(placed), placed.simulation, {}, placed.network_file, placed.reading};
         if (repaired.placement == placed.placement) return result;
         result.ofRepaired = make(format, repaired, simulator);
         result.repaired = repaired.placement;
@@ -367,7 +367,8 @@ void ExportDialog::showFile() {
     const bool fine = m_result && chosen().error.isEmpty();
     if (m_result) {
         const Path network = find_network_file(m_document->networkFile().toStdString());
-        m_snippet->setPlainText(fine ? QString::fromStdString(format().snippet(file.toStdString(), network)) : QString());
+        const std::string lines = fine ? format().snippet(file.toStdString(), network, m_document->options().reading) : std::string();
+        m_snippet->setPlainText(QString::fromStdString(lines));
     }
     const bool noFolder = !info.absoluteDir().exists();
     m_fileNote->setText(noFolder        ? tr("There is no such folder.")

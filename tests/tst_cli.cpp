@@ -1237,7 +1237,7 @@ void TestCli::nothingFits() {
     QVERIFY2(elsewhere.err.contains("; the network has times for GPU of elsewhere, which no device here is called"), elsewhere.err);
     const Result trace = run({"simulate", write("run.trace.json", R"({"traceEvents": []})"), "--machine", machine});
     QCOMPARE(trace.status, 3);
-    QVERIFY2(trace.err.contains("is a trace of a run, not a network: --times takes op times from it"), trace.err);
+    QVERIFY2(trace.err.contains("is a trace of a run, not a network: --times, or Run > Simulation in the window, takes op times from it"), trace.err);
 
     // For another goal the bytes are told that count there, and nothing claims that the placement fits.
     const QString host = write("small-host.json", R"({

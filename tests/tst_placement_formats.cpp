@@ -531,7 +531,7 @@ private Q_SLOTS:
             QVERIFY(!format.title.empty() && !format.help.empty() && format.suffix.starts_with('.'));
             // Beside "net.json", "net.onnx" and "net.dot", called as they are, nothing of theirs is replaced.
             QVERIFY(format.suffix.find('.', 1) != std::string_view::npos || format.suffix == ".csv");
-            QVERIFY(format.snippet("a \"b\".json", "net.json").find("b") != std::string::npos);
+            QVERIFY(format.snippet("a \"b\".json", "net.json", {}).find("b") != std::string::npos);
             if (format.is_text) QVERIFY(!format.write(placed).content.empty());  // others need the model that was opened
             QCOMPARE(find_placement_format(format.id), &format);
         }
@@ -539,14 +539,21 @@ private Q_SLOTS:
         QCOMPARE(suffixes.removeDuplicates(), 0);  // none takes the place of another
         QCOMPARE(find_placement_format("nothing"), nullptr);
         // The Python package knows the ops of its own networks by name, others it has to read.
-        const auto apply = [](const char* network) {
-            return QString::fromStdString(find_placement_format("placement")->snippet("p.json", network));
+        const auto apply = [](const char* network, const ReadOptions& reading = {}) {
+            return QString::fromStdString(find_placement_format("placement")->snippet("p.json", network, reading));
         };
         QVERIFY(apply("net.json").endsWith("placewright.apply(model, \"p.json\")\n"));
         QVERIFY(apply("net.onnx").contains("# placewright-cli convert 'net.onnx' network.json\n"));
         QVERIFY(apply("net.onnx").endsWith("placewright.apply(model, \"p.json\", graph=\"network.json\")\n"));
+        // It is read with what it was opened with.
+        ReadOptions reading(8);
+        reading.dims = {{"it's long", 128}};
+        reading.inputs = {{{1, 128}, DType::int64}};
+        QVERIFY2(
+            apply("net.pt", reading).contains("convert --batch 8 --dim 'it'\\''s long=128' --input 1x128:int64 'net.pt' network.json\n"),
+            qPrintable(apply("net.pt", reading)));
         // A path with quotes stays one Python string.
-        QVERIFY(find_placement_format("device-map")->snippet("a \"b\".json", "net.json").find("open(\"a \\\"b\\\".json\")") !=
+        QVERIFY(find_placement_format("device-map")->snippet("a \"b\".json", "net.json", {}).find("open(\"a \\\"b\\\".json\")") !=
                 std::string::npos);
     }
 };

@@ -184,6 +184,18 @@ private Q_SLOTS:
         QVERIFY(!dialog.child<QLabel>("repairNote")->text().contains("slower"));
     }
 
+    void filesGoBesideTheNetwork() {
+        m_place->write("modules.json", modules());
+        const QString before = QDir::currentPath();
+        const auto back = qScopeGuard([&] { QDir::setCurrent(before); });
+        QVERIFY(QDir::setCurrent(m_place->file("")));
+        test::Shown shown;
+        QVERIFY(shown.open("modules.json", m_machine));  // as an argument names it
+        Dialog dialog(shown);
+        QVERIFY(dialog.ready());
+        QCOMPARE(dialog.child<QLineEdit>("file")->text(), QDir::current().filePath("modules.placement.json"));
+    }
+
     void aLowScreenHoldsTheDialog() {
         test::Shown shown;
         QVERIFY(shown.open(m_place->write("modules.json", modules()), m_machine));

@@ -18,7 +18,6 @@ constexpr double kLeastFrame = 8;
 /// Nodes are this much of the distance of rows high, but at most this often their height.
 constexpr double kRowFilled = 0.8, kStretched = 2;
 constexpr std::size_t kMostEdges = 20'000;  ///< more would be a grey area
-constexpr double kFullOfEdges = 0.5;        // pixels of edges for each pixel of the map
 
 }  // namespace
 
@@ -107,7 +106,7 @@ void GraphMinimap::drawBackdrop() {
             }
         }
         // As in the view: where they would fill the map they make way for the nodes.
-        const auto full = static_cast<float>(std::clamp(length / (width() * height()) / kFullOfEdges, 0.0, 1.0));
+        const float full = lineDensity(length, size());
         painter.setPen(QPen(mixedColor(base, text, 0.35F - 0.2F * full), 0));
         painter.drawLines(lines);
     }

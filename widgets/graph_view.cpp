@@ -34,7 +34,6 @@ constexpr int kMostScopes = 3;          ///< modules before a label
 constexpr int kMeasuredAt = 64;         ///< font size for measuring labels, pixels
 /// Edges drawn at most when single ones cannot be told apart.
 constexpr std::size_t kEdgesFromAfar = 30'000;
-constexpr double kFullOfEdges = 0.5;  // pixels of edges for each pixel of the view
 
 constexpr std::array kEdgeWidths{1.0, 1.6, 2.4, 3.4};
 
@@ -797,7 +796,7 @@ void GraphView::paintEdges(QPainter& painter, const QTransform& view, const QRec
         for (const auto& some : lines) {
             for (const QLineF& line : some) length += line.length();
         }
-        const auto full = static_cast<float>(std::clamp(length / (area.width() * area.height()) / kFullOfEdges, 0.0, 1.0));
+        const float full = lineDensity(length, area.size());
         colors = {mixedColor(colors[0], base, 0.65F * full), mixedColor(colors[1], base, 0.5F * full)};
         painter.setRenderHint(QPainter::Antialiasing, false);
         for (std::size_t style = 0; style < lines.size(); ++style) {

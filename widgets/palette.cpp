@@ -114,6 +114,11 @@ QColor seriesColor(int index) {
     return QColor(kSeries[static_cast<std::size_t>(std::max(index, 0)) % kSeries.size()]);
 }
 
+float lineDensity(double length, const QSizeF& area) {
+    constexpr double kFull = 0.5;  // pixels of lines for each of the area
+    return static_cast<float>(std::clamp(length / (area.width() * area.height()) / kFull, 0.0, 1.0));
+}
+
 QColor mixedColor(const QColor& a, const QColor& b, float share) {
     const auto channel = [&](float from, float to) { return from + (to - from) * share; };
     return QColor::fromRgbF(channel(a.redF(), b.redF()), channel(a.greenF(), b.greenF()), channel(a.blueF(), b.blueF()));

@@ -22,6 +22,8 @@ QVector<QLineF> deviceHatch(const Machine& machine, DeviceId device, const QRect
 QColor hatchColor(const QColor& color);
 /// `share` (0 to 1) of the way from `a` to `b`.
 QColor mixedColor(const QColor& a, const QColor& b, float share);
+/// From 0 to 1: how near lines of `length` pixels together come to filling `area`, where they have to make way for what they connect.
+float lineDensity(double length, const QSizeF& area);
 /// Black or white, whichever reads better on `background`.
 QColor readableOn(const QColor& background);
 /// WCAG 2.1, contrast ratio: 1 to 21.

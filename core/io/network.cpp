@@ -244,7 +244,8 @@ NetworkFile read_network(const Path& path, const ReadOptions& options) {
     refuse_examples(path, options);
     if (is_dot(path)) return read_dot(path, options.batch);
     if (is_trace(path))
-        throw InputError(printable(path.string(), 4096), "", "is a trace of a run, not a network: --times takes op times from it");
+        throw InputError(printable(path.string(), 4096), "",
+                         "is a trace of a run, not a network: --times, or Run > Simulation in the window, takes op times from it");
     if (holds_weights(path))
         throw InputError(
             printable(path.string(), 4096), "",

@@ -12,6 +12,7 @@
 #include "core/io/json.hpp"
 #include "core/io/readers.hpp"
 #include "core/io/split_points.hpp"
+#include "core/io/torchscript.hpp"
 
 namespace placewright {
 namespace {
@@ -84,14 +85,20 @@ WrittenPlacement graphviz(const PlacedNetwork& placed) {
 }
 
 /// The Python package knows the ops of what it has exported by their names. Of others it is told, in the format that it reads.
-std::string apply_snippet(const std::string& path, const Path& network_file) {
+std::string apply_snippet(const std::string& path, const Path& network_file, const ReadOptions& reading) {
     const std::string import = "import placewright\n\n", call = "model = placewright.apply(model, " + in_python(path);
     if (network_file.empty() || network_file.extension() == ".json") return import + call + ")\n";
-    return import + "# network.json comes from (with --batch, --dim or --input as it was opened):\n# placewright-cli convert " +
+    std::string options;
+    if (reading.batch) options += " --batch " + std::to_string(*reading.batch);
+    for (const auto& [name, extent] : reading.dims)
+        options += " --dim " + in_shell(printable(name, std::string::npos) + '=' + std::to_string(extent));
+    for (const ExampleInput& input : reading.inputs) options += " --input " + to_text(input);
+    if (reading.run) options += " --run";
+    return import + "# network.json comes from:\n# placewright-cli convert" + options + ' ' +
            in_shell(printable(network_file.string(), std::string::npos)) + " network.json\n" + call + ", graph=\"network.json\")\n";
 }
 
-std::string dispatch_snippet(const std::string& path, const Path&) {
+std::string dispatch_snippet(const std::string& path, const Path&, const ReadOptions&) {
     return "import json\nfrom accelerate import dispatch_model\n\n" + loading("device_map", path) +
            "model = dispatch_model(model, device_map=device_map)\n"
            "# or, for a model of the hub:\n"
@@ -122,7 +129,7 @@ WrittenPlacement onnx_model(const PlacedNetwork& placed) {
     return result;
 }
 
-std::string onnx_snippet(const std::string& path, const Path&) {
+std::string onnx_snippet(const std::string& path, const Path&, const ReadOptions&) {
     return "import json\nimport onnx\n\nmodel = onnx.load(" + in_python(path) +
            ")\nproperties = {entry.key: entry.value for entry in model.metadata_props}\n"
            "placement = json.loads(properties[\"placewright.placement\"])[\"placement\"]  # device of each node\n";
@@ -154,7 +161,7 @@ const std::array kFormats{
                     .help = "Where torch.distributed.pipelining cuts a chain of stages",
                     .suffix = ".pipeline.json",
                     .snippet =
-                        [](const std::string& path, const Path&) {
+                        [](const std::string& path, const Path&, const ReadOptions&) {
                             return "import json\nfrom torch.distributed.pipelining import SplitPoint, pipeline\n\n" +
                                    loading("split", path) +
                                    "points = {name: SplitPoint[where] for name, where in split[\"split_spec\"].items()}\n"
@@ -167,7 +174,7 @@ const std::array kFormats{
                     .help = "The device string of each op by name, for a device function",
                     .suffix = ".tensorflow.json",
                     .snippet =
-                        [](const std::string& path, const Path&) {
+                        [](const std::string& path, const Path&, const ReadOptions&) {
                             return "import json\nimport tensorflow as tf\n\n" + loading("devices", path) +
                                    "with tf.Graph().as_default(), tf.compat.v1.device(lambda op: devices.get(op.name, \"\")):\n"
                                    "    build_model()\n";
@@ -187,26 +194,27 @@ const std::array kFormats{
                     .snippet = onnx_snippet,
                     .write = onnx_model<true>,
                     .is_text = false},
+    PlacementFormat{.id = "chrome-trace",
+                    .title = "Chrome trace",
+                    .help = "The simulated step as a timeline for Perfetto and chrome://tracing",
+                    .suffix = ".trace.json",
+                    .snippet = [](const std::string& path, const Path&,
+                                  const ReadOptions&) { return "# open https://ui.perfetto.dev and choose\n" + path + '\n'; },
+                    .write = trace_of_simulation},
     PlacementFormat{
-        .id = "chrome-trace",
-        .title = "Chrome trace",
-        .help = "The simulated step as a timeline for Perfetto and chrome://tracing",
-        .suffix = ".trace.json",
-        .snippet = [](const std::string& path, const Path&) { return "# open https://ui.perfetto.dev and choose\n" + path + '\n'; },
-        .write = trace_of_simulation},
-    PlacementFormat{.id = "dot",
-                    .title = "Graphviz DOT",
-                    .help = "The graph with the ops in the colours of their devices; it opens again as a network, without them",
-                    .suffix = ".placed.dot",
-                    .snippet = [](const std::string& path, const Path&) { return "dot -Tsvg -O " + in_shell(path) + '\n'; },
-                    .write = graphviz},
-    PlacementFormat{
-        .id = "csv",
-        .title = "CSV table",
-        .help = "A line for each op of the step: kind, scope, device, FLOPs, bytes, start and end",
-        .suffix = ".csv",
-        .snippet = [](const std::string& path, const Path&) { return "import pandas\n\nops = pandas.read_csv(" + in_python(path) + ")\n"; },
-        .write = op_table},
+        .id = "dot",
+        .title = "Graphviz DOT",
+        .help = "The graph with the ops in the colours of their devices; it opens again as a network, without them",
+        .suffix = ".placed.dot",
+        .snippet = [](const std::string& path, const Path&, const ReadOptions&) { return "dot -Tsvg -O " + in_shell(path) + '\n'; },
+        .write = graphviz},
+    PlacementFormat{.id = "csv",
+                    .title = "CSV table",
+                    .help = "A line for each op of the step: kind, scope, device, FLOPs, bytes, start and end",
+                    .suffix = ".csv",
+                    .snippet = [](const std::string& path, const Path&,
+                                  const ReadOptions&) { return "import pandas\n\nops = pandas.read_csv(" + in_python(path) + ")\n"; },
+                    .write = op_table},
 };
 
 }  // namespace

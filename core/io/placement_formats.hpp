@@ -21,7 +21,8 @@ struct PlacedNetwork {
     Placement placement;
     SimulationOptions simulation;
     PlacementFile about;
-    Path network_file;  ///< that the network was read from
+    Path network_file;      ///< that the network was read from
+    ReadOptions reading{};  ///< and how
 };
 
 /// A file to be, and what its user should know: what it cannot say, and what will go wrong.
@@ -36,8 +37,8 @@ struct PlacementFormat {
     std::string_view title;   ///< in the window
     std::string_view help;    ///< one line
     std::string_view suffix;  ///< of its files: ".device_map.json"; never that of a network, which may lie beside them
-    /// What a user writes to train with the file, which is at `path`. `network_file` is the one that was placed.
-    std::string (*snippet)(const std::string& path, const Path& network_file);
+    /// What a user writes to train with the file, which is at `path`, where the network that was placed is `network_file`, read so.
+    std::string (*snippet)(const std::string& path, const Path& network_file, const ReadOptions& reading);
     /// Throws PlacementError for a placement that the format cannot express, with the modules or ops at fault and the remedy, and
     /// InputError for a network file that cannot be read again.
     WrittenPlacement (*write)(const PlacedNetwork& placed);
