@@ -40,6 +40,9 @@ _DTYPES = {
     torch.int8: "int8",
     torch.uint8: "uint8",
     torch.bool: "bool",
+    torch.qint8: "int8",
+    torch.quint8: "uint8",
+    torch.qint32: "int32",
 }
 
 Inputs = Union[torch.Tensor, Sequence[Any], Mapping[str, Any]]
@@ -83,6 +86,7 @@ class _Node:
     flops: Optional[float]  # None: not known
     least_flops: float  # those that are known
     times: Dict[str, Dict[str, float]]
+    packed_bytes: int = 0  # of weights that no parameter or buffer is
 
 
 def _state(model: torch.nn.Module) -> List[_Parameter]:
@@ -110,6 +114,12 @@ def _size_of(tensor: torch.Tensor) -> Dict[str, Any]:
     return {"bytes": _bytes_of(tensor)} if dtype is None else {"shape": list(tensor.shape), "dtype": dtype}
 
 
+def _packed_in(args: Tuple[Any, ...]) -> List[Tuple[Any, List[torch.Tensor]]]:
+    """Objects that hold weights in the form of a library, as those of torch.quantization do, with these weights."""
+    packed = [item for item in args if isinstance(item, torch.ScriptObject) and hasattr(item, "unpack")]
+    return [(item, tensors_in(item.unpack())) for item in packed]
+
+
 def _operands(kind: str, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> List[List[int]]:
     """Shapes of the tensors of a call in the order that forward_flops wants."""
     if kind in ("lstm", "gru", "rnn"):
@@ -117,7 +127,8 @@ def _operands(kind: str, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> List[
         args = (args[0], *(item for item in args[1:] if isinstance(item, list)))
     elif kind in ("lstm_cell", "gru_cell", "rnn_cell"):
         args = (args[0], *args[2:])
-    return [list(tensor.shape) for tensor in tensors_in((args, kwargs))]
+    packed = [tensor for _, tensors in _packed_in(args) for tensor in tensors]
+    return [list(tensor.shape) for tensor in tensors_in((args, kwargs)) + packed]
 
 
 def _window(kind: str, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> int:
@@ -250,7 +261,8 @@ class _Recorder(Calls):
         # By identity. The tensors are kept, so that no other gets the identity of one that is gone.
         self._values: Dict[int, _Value] = {}
         self._differentiable: Set[int] = set()
-        self._kept: List[torch.Tensor] = []
+        self._kept: List[Any] = []
+        self._packed: Set[int] = set()
         for index, tensor in enumerate(inputs):
             self._set(tensor, _Value("input", index), False)
         for index, parameter in enumerate(state):
@@ -265,6 +277,16 @@ class _Recorder(Calls):
         self._kept.append(tensor)
         if differentiable and tensor.is_floating_point():
             self._differentiable.add(id(tensor))
+
+    def _packed_bytes(self, args: Tuple[Any, ...]) -> int:
+        """Bytes of packed weights that no call before has read."""
+        size = 0
+        for item, tensors in _packed_in(args):
+            if id(item) not in self._packed:
+                self._packed.add(id(item))
+                self._kept.append(item)
+                size += sum(map(_bytes_of, tensors))
+        return size
 
     def run(self, call: Call, function: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
         tensors = tensors_in((args, kwargs))
@@ -294,7 +316,7 @@ class _Recorder(Calls):
         if call.changes_input and args[0]._is_view() and self.value_of(args[0]._base) is not None:
             # What it is a view of has changed too.
             outputs.append(args[0]._base)
-        node = _Node(call, values, [_size_of(output) for output in outputs], flops, counter.flops, times)
+        node = _Node(call, values, [_size_of(output) for output in outputs], flops, counter.flops, times, self._packed_bytes(args))
         for index, output in enumerate(outputs):
             self._set(output, _Value("node", len(self.nodes), index), differentiable)
         self.nodes.append(node)
@@ -393,8 +415,8 @@ class _Network:
         # "norm:1" could be output 1 of "norm".
         return f"{name}:{value.output}" if value.output or re.search(r":\d+$", name) else name
 
-    def _add(self, op: Dict[str, Any], held: List[int], outputs: List[Dict[str, Any]]) -> None:
-        parameter_bytes = resident_bytes = 0
+    def _add(self, op: Dict[str, Any], held: List[int], outputs: List[Dict[str, Any]], packed_bytes: int = 0) -> None:
+        parameter_bytes, resident_bytes = 0, packed_bytes
         names: List[str] = []
         sizes: List[int] = []
         buffers: List[str] = []
@@ -434,7 +456,7 @@ class _Network:
             op["in_place"] = True
         if node.times:
             op["time_s"] = node.times
-        self._add(op, self._holders.get(index, []), node.outputs)
+        self._add(op, self._holders.get(index, []), node.outputs, node.packed_bytes)
 
 
 @contextlib.contextmanager

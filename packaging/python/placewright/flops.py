@@ -92,7 +92,9 @@ SHAPED = frozenset(
 _FORMULAS: Dict[str, Formula] = {
     **dict.fromkeys(("conv1d", "conv2d", "conv3d"), _convolution),
     **dict.fromkeys(("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"), _transposed_convolution),
+    **dict.fromkeys(("conv1d_relu", "conv2d_relu", "conv3d_relu"), _convolution),
     **dict.fromkeys(("linear", "matmul", "bmm", "mm"), _product(0)),
+    **dict.fromkeys(("linear_dynamic", "linear_relu", "linear_relu_dynamic"), _product(0)),
     **dict.fromkeys(("addmm", "baddbmm"), _product(1)),
     "bilinear": _bilinear,
     "scaled_dot_product_attention": _attention,

@@ -293,6 +293,24 @@ class Structure(TestCase):
         self.assertEqual(len(self.summary.estimated), 1)
         self.assertIn("of 1 of 2 ops", str(caught[0].message))
 
+    def test_quantised_weights(self) -> None:
+        # They are in objects of the library, which no parameter or buffer is; a second call holds none.
+        linear = nn.Linear(16, 4)
+        model = torch.quantization.quantize_dynamic(nn.Sequential(linear), {nn.Linear}, dtype=torch.qint8)
+        ops = self.export(nn.Sequential(model[0], nn.Linear(4, 16), model[0]), torch.zeros(2, 16))
+        self.assertEqual(ops["0/linear_dynamic"]["flops"], 2 * 2 * 16 * 4)
+        self.assertEqual(ops["0/linear_dynamic"]["resident_bytes"], 16 * 4 + 4 * 4)
+        self.assertNotIn("resident_bytes", ops["0/linear_dynamic_1"])
+
+        model = nn.Sequential(torch.quantization.QuantStub(), nn.Conv2d(3, 8, 3)).eval()
+        model.qconfig = torch.quantization.QConfig(torch.quantization.default_observer, torch.quantization.default_weight_observer)
+        prepared = torch.quantization.prepare(model)
+        prepared(torch.randn(2, 3, 8, 8))
+        ops = self.export(torch.quantization.convert(prepared), torch.zeros(2, 3, 8, 8), training=False)
+        self.assertEqual(ops["1/conv2d"]["flops"], 2 * 2 * 8 * 6 * 6 * 3 * 3 * 3)
+        self.assertEqual(ops["1/conv2d"]["resident_bytes"], 8 * 3 * 3 * 3 + 8 * 4)
+        self.assertEqual(ops["1/conv2d"]["outputs"], [{"shape": [2, 8, 6, 6], "dtype": "uint8"}])
+
     def test_control_flow_that_needs_numbers(self) -> None:
         class Deep(nn.Module):
             def __init__(self) -> None:
