@@ -169,6 +169,47 @@ private Q_SLOTS:
         QVERIFY(map.content.starts_with("{\n  \"stem\": 0,\n"));  // in the order of the network, GPUs as numbers
     }
 
+    /// As attention of PyTorch: weights of its own, and a module in it.
+    void modulesWithParametersOfTheirOwnAreKeysWhereAllOfThemIsTogether() {
+        Program program;
+        program.name = "attention";
+        program.batch = 4;
+        program.inputs = {value("x"), value("mask", {64, 64})};
+        program.parameters = {weight("attn.in_proj_weight"), weight("attn.out_proj.weight"), weight("head.weight")};
+        const auto node = [&](const char* name, const char* kind, const char* scope, std::vector<std::string> inputs) {
+            program.nodes.push_back(Node{
+                .name = name, .kind = kind, .scope = scope, .inputs = std::move(inputs), .outputs = {value(std::string(name) + ":out")}});
+        };
+        node("in", "linear", "attn", {"x", "attn.in_proj_weight"});
+        node("softmax", "softmax", "attn", {"in:out", "mask"});
+        node("out", "linear", "attn/out_proj", {"softmax:out", "attn.out_proj.weight"});
+        node("head", "linear", "head", {"out:out", "head.weight"});
+        program.outputs = {"head:out"};
+
+        // The softmax runs where its module is, not where the larger mask is.
+        const auto together = placed_as(program, {{"x", 2}, {"in", 1}, {"head", 2}});
+        const WrittenPlacement full = device_map(together, DeviceMapForm::full);
+        QCOMPARE(object_of(full), (QJsonObject{{"attn", 0}, {"attn.out_proj", 0}, {"head", 1}}));
+        QCOMPARE(full.step_time_s, device_map(together, DeviceMapForm::compact).step_time_s);
+        QVERIFY2(!warnings_of(full).contains("softmax"), qPrintable(warnings_of(full)));
+
+        const auto apart = placed_as(program, {{"x", 1}, {"out", 2}});
+        QCOMPARE(object_of(device_map(apart, DeviceMapForm::full)),
+                 (QJsonObject{{"attn.in_proj_weight", 0}, {"attn.out_proj", 1}, {"head", 1}}));
+    }
+
+    void opsOutsideOfModulesAreKeysByTheirName() {
+        Program program = blocks();
+        for (auto& node : program.nodes) {
+            if (node.name == "stem") node.name = "/Gemm", node.scope.clear();
+        }
+        for (auto& parameter : program.parameters) {
+            if (parameter.path.starts_with("stem.")) parameter.path = "onnx::" + parameter.path;
+        }
+        const WrittenPlacement map = device_map(placed_as(program, {{"x", 1}, {"layers/1/fc1", 2}}), DeviceMapForm::full);
+        QCOMPARE(object_of(map)["Gemm"], QJsonValue(0));
+    }
+
     void compactMapMergesWhatIsTogether() {
         const auto placed = placed_as(blocks(), {{"x", 1}, {"layers/10/fc1", 2}, {"head", 3}});
         QCOMPARE(object_of(device_map(placed, DeviceMapForm::compact)),

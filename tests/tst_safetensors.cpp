@@ -130,7 +130,7 @@ private Q_SLOTS:
             return {{"dtype", dtype}, {"shape", shape}, {"data_offsets", offsets}};
         };
         const auto file = [&](const Json& value, std::uint64_t bytes) { return safetensors(Json{{"w", value}}, bytes); };
-        row("empty", "", "is not a file of weights, or is cut off");
+        row("empty", "", "the file is empty");
         row("no header", std::string("\xff\xff\xff\xff\xff\xff\xff\x7f{", 9), "is not a file of weights, or is cut off");
         row("cut off", file(entry("F32", {4}, {0, 16}), 12), "is cut off: its tensors take 16 B, there are 12 B");
         row("too long", file(entry("F32", {4}, {0, 16}), 20), "is longer than its tensors");

@@ -258,7 +258,8 @@ private Q_SLOTS:
         QVERIFY(refusal(written("[{\"ph\":\"X\",\"name\":\"a\"}]")).contains("1 are bad"));
         QVERIFY(refusal(written("nonsense")).contains("line 1, column 2"));
         QVERIFY(refusal("/nowhere/x.json").contains("no such file"));
-        QVERIFY(refusal(folder_.path().toStdString()).contains("not a regular file"));
+        QVERIFY(refusal(folder_.path().toStdString()).contains("is a folder"));
+        QVERIFY(refusal(written("")).contains("the file is empty"));
     }
 
     void readingStopsWhenAsked() {

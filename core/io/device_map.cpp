@@ -68,6 +68,16 @@ public:
         return device;
     }
 
+    /// Whether all names from `name` on, which is one of them or a prefix, are on one device.
+    bool is_whole(const std::string& name) const {
+        std::size_t node = 0;
+        for_each_end(name, [&](std::size_t begin, std::size_t end) {
+            node = children_.at({node, name.substr(begin, end - begin)});
+            return true;
+        });
+        return nodes_[node].below != kMixed;
+    }
+
     /// The shortest prefix of `name` whose names are several and all on one device; else `name`.
     std::string merged(const std::string& name) const {
         const auto whole = [&](std::size_t node) { return nodes_[node].count > 1 && nodes_[node].below != kMixed; };
@@ -129,7 +139,7 @@ public:
             item.holds = op.parameter_bytes > 0 || !item.parameters.empty();
             if (op.parameter_bytes > 0 && item.parameters.empty()) {
                 unnamed = true;
-                if (item.scope.empty()) item.scope = dotted(op.name);
+                if (item.scope.empty()) item.scope = dotted(op.name.substr(std::min(op.name.find_first_not_of('/'), op.name.size())));
             }
             for (const std::string& name : item.parameters) {
                 names.insert(name);
@@ -327,6 +337,14 @@ Entries full_entries(const PlacedNetwork& placed, const Modules& modules) {
             if (seen.insert(key).second) entries.emplace_back(std::move(key), placed.placement[placed.problem->grouping.group_of[item.op]]);
         }
     }
+    // A module says more than its parameters, namely where its other ops run, but must not speak for modules that are elsewhere.
+    NameTree tree;
+    for (const auto& [key, device] : entries) tree.add(key, device);
+    for (auto& [key, device] : entries) {
+        std::string module = module_of(key);
+        if (modules.names.contains(key) && !module.empty() && tree.is_whole(module)) key = std::move(module);
+    }
+    std::erase_if(entries, [seen = std::set<std::string>()](const auto& entry) mutable { return !seen.insert(entry.first).second; });
     return entries;
 }
 

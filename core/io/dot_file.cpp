@@ -17,6 +17,7 @@
 #include "core/graph/kinds.hpp"
 #include "core/io/framework_devices.hpp"
 #include "core/io/input_error.hpp"
+#include "core/io/readers.hpp"
 
 namespace placewright {
 namespace {
@@ -80,9 +81,7 @@ std::string device_fill(const Machine& machine, DeviceId device) {
 
 std::string read_text(const Path& file) {
     const std::string name = printable(file.string(), 4096);
-    std::error_code error;
-    const std::uintmax_t bytes = std::filesystem::file_size(file, error);
-    if (error) throw InputError(name, "", "cannot be read: " + error.message());
+    const std::uintmax_t bytes = regular_file_size(file);
     if (bytes > kMaxBytes)
         throw InputError(
             name, "",

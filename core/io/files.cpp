@@ -93,6 +93,7 @@ std::uintmax_t regular_file_size(const Path& file) {
     if (!std::filesystem::is_regular_file(status)) refuse("is not a regular file");
     const std::uintmax_t bytes = std::filesystem::file_size(file, error);
     if (error) refuse("cannot be read: " + error.message());
+    if (bytes == 0) refuse("the file is empty");
     return bytes;
 }
 

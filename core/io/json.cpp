@@ -272,7 +272,6 @@ std::string without_prefix(std::string_view text, std::string_view prefix) {
 
 JsonFile::JsonFile(const Path& file) : path_(file) {
     const std::uintmax_t bytes = regular_file_size(file);
-    if (bytes == 0) fail("", "the file is empty");
     if (bytes > kMaxFileBytes) {
         fail("",
              "has " + format_bytes(static_cast<double>(bytes)) + ", expected at most " + format_bytes(static_cast<double>(kMaxFileBytes)));

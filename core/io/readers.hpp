@@ -60,7 +60,7 @@ bool is_onnx(const Path& file);
 /// The placement file in the metadata of an ONNX model; nothing if it has none.
 std::optional<std::string> onnx_placement_text(const Path& file);
 
-/// Bytes of a file that can be read. Throws InputError where there is none, or a folder or device.
+/// Bytes of a file that can be read. Throws InputError where there is none, or an empty one, a folder or a device.
 std::uintmax_t regular_file_size(const Path& file);
 
 /// An op as placewright.graph writes it, inputs left aside. `value` is an object with at least name, kind, flops, parameter_bytes, outputs.

@@ -12,6 +12,7 @@
 #include "core/base/units.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/module_names.hpp"
+#include "core/io/readers.hpp"
 
 namespace placewright {
 namespace {
@@ -38,14 +39,10 @@ bool is_buffer(const std::string& parameter) {
 }  // namespace
 
 SafetensorsFile::SafetensorsFile(const Path& file, const std::string& what) : path_(file) {
-    std::error_code error;
-    const auto status = std::filesystem::status(file, error);
-    if (status.type() == std::filesystem::file_type::not_found) fail("", "there is no such file");
-    if (!error && !std::filesystem::is_regular_file(status)) fail("", "is not a file");
-    const std::uintmax_t size = error ? 0 : std::filesystem::file_size(file, error);
+    const std::uintmax_t size = regular_file_size(file);
     errno = 0;
     stream_.open(file, std::ios::binary);
-    if (error || !stream_) fail("", "cannot be read: " + (error ? error.message() : std::string(std::strerror(errno))));
+    if (!stream_) fail("", std::string("cannot be read: ") + std::strerror(errno));
 
     std::uint64_t length = 0;
     const bool long_enough = size > sizeof length;

@@ -18,6 +18,7 @@
 #include "core/base/units.hpp"
 #include "core/io/input_error.hpp"
 #include "core/io/json.hpp"
+#include "core/io/readers.hpp"
 
 namespace placewright {
 namespace {
@@ -500,9 +501,7 @@ bool is_trace(const Path& file) {
 
 TraceFile read_trace(const Path& path, std::stop_token stop) {
     const std::string file = printable(path.string(), 4096);
-    std::error_code error;
-    if (!std::filesystem::exists(path, error)) throw InputError(file, "", "there is no such file");
-    if (!std::filesystem::is_regular_file(path, error)) throw InputError(file, "", "is not a regular file");
+    regular_file_size(path);  // a pipe would be waited for
     Unpacked packed(path, stop);
     if (!packed.is_open()) throw InputError(file, "", std::string("cannot be read: ") + std::strerror(errno));
     std::istream stream(&packed);
