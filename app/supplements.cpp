@@ -13,12 +13,13 @@
 namespace placewright {
 namespace {
 
-/// The model of the machine's GPUs, or of its CPUs where it has no others; empty if they differ.
-std::string only_model(const Machine& machine) {
-    const bool has_gpus = std::ranges::any_of(machine.devices(), [](const Device& device) { return device.kind != DeviceKind::cpu; });
+/// The model of the machine's GPUs, or `of_cpu` of its CPUs, or of what it has where it lacks these; empty if they differ.
+std::string only_model(const Machine& machine, bool of_cpu) {
+    const auto is_wanted = [&](const Device& device) { return (device.kind == DeviceKind::cpu) == of_cpu; };
+    const bool has_some = std::ranges::any_of(machine.devices(), is_wanted);
     std::string model;
     for (const Device& device : machine.devices()) {
-        if (has_gpus && device.kind == DeviceKind::cpu) continue;
+        if (has_some && !is_wanted(device)) continue;
         if (!model.empty() && device.model != model) return {};
         model = device.model;
     }
@@ -78,7 +79,7 @@ Supplied timed(const Graph& graph, Supplements::Times& times, const Machine* mac
     const TraceFile trace = read_trace(times.trace, std::move(stop));
     OpTimes found = op_times(trace, graph, times.model);
     if (found.by_op.empty() && found.without_model > 0) {
-        std::string model = machine != nullptr ? only_model(*machine) : std::string();
+        std::string model = machine != nullptr ? only_model(*machine, found.only_cpu) : std::string();
         if (model.empty()) throw ModelNeeded(times.trace);
         found = op_times(trace, graph, model);
         times.model = std::move(model);

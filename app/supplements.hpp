@@ -43,8 +43,8 @@ struct Supplied {
 Supplied sized(const Graph& graph, const Path& file);
 
 /// The graph with the times of a trace. What the trace and `times` leave open is the model of the machine's GPUs (of its CPUs where it has
-/// no others), and noted in `times`; without a machine, or where it has several, ModelNeeded is thrown. Throws InputError, also if the
-/// trace has no op of the graph or `stop` was requested.
+/// no others, or PyTorch's profiler saw no GPU), and noted in `times`; without a machine, or where it has several, ModelNeeded is thrown.
+/// Throws InputError, also if the trace has no op of the graph or `stop` was requested.
 Supplied timed(const Graph& graph, Supplements::Times& times, const Machine* machine, std::stop_token stop = {});
 
 /// "no device of NAME is called "X"; there are A, B", as times of such a model have no effect; empty if there is one.

@@ -242,11 +242,14 @@ private Q_SLOTS:
         QVERIFY(shown.open(m_network, m_place->write("host.json", machine_of("A", "Host", DeviceKind::cpu))));
         SimulationDialog* dialog = openSimulation(shown);
         giveFile(dialog, "addTrace", m_place->write("cpu.trace.json", trace()));
+        QTRY_VERIFY2(notes(dialog).contains("on Host") && !notes(dialog).contains("warning"), qPrintable(notes(dialog)));
+        auto* models = control<QComboBox>(dialog, "traceModel");
+        models->setCurrentIndex(0);
+        models->setFocus();
+        QTest::keyClick(models, Qt::Key_Down);
         QTRY_VERIFY2(
             notes(dialog).contains("warning: the trace has no kernels of GPUs") && notes(dialog).contains("give the times to a CPU (Host)"),
             qPrintable(notes(dialog)));
-        auto* models = control<QComboBox>(dialog, "traceModel");
-        models->setFocus();
         QTest::keyClick(models, Qt::Key_End);
         QTRY_VERIFY2(!notes(dialog).contains("warning"), qPrintable(notes(dialog)));
         leave(shown, dialog, false);

@@ -362,7 +362,7 @@ Entries compacted(const Entries& entries) {
 
 /// The ops between the fork of a residual connection and the add that joins it; empty if it joins none.
 std::vector<OpId> residual_ops(const Graph& graph, OpId add) {
-    constexpr std::size_t kFar = 10'000;  // ops; a fork further back is not that of a block
+    constexpr std::size_t kFar = 2'000;  // ops; a fork further back is not that of a block
     const Op& op = graph.op(add);
     if (op.kind != "add" || op.phase != Phase::forward || op.inputs.size() != 2 || op.inputs[0].op == op.inputs[1].op) return {};
     for (const TensorRef& input : op.inputs) {
