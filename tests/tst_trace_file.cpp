@@ -316,6 +316,18 @@ private Q_SLOTS:
         QCOMPARE(times.steps, 3U);
     }
 
+    void whatIsComputedAgainForTheBackwardIsNoSecondForward() {
+        const std::string numbered = ", \"args\": {\"Sequence number\": 9}";
+        // As torch.utils.checkpoint does.
+        const TraceFile trace = read_trace(
+            written("[" + span("ProfilerStep#0", 0, 300) + ',' + span("fc", 10, 10) + ',' + span("act", 30, 5) + ',' +
+                    span("autograd::engine::evaluate_function: CheckpointFunctionBackward", 100, 150) + ',' + span("fc", 120, 17) + ',' +
+                    span("aten::addmm", 125, 8, numbered) + ',' + span("AddmmBackward0", 150, 40, numbered) + ']'));
+        const MeasuredTime time = op_times(trace, two_ops(), "CPU").by_op.at("fc").at("CPU");
+        QCOMPARE(*time.forward_s, 10e-6);
+        QCOMPARE(*time.backward_s, 40e-6);
+    }
+
     void timesOfACpuAreKnown() {
         const auto event = [](const char* category, const char* name, int start_us, int correlation, int duration_us = 5) {
             return "{\"ph\": \"X\", \"cat\": \"" + std::string(category) + "\", \"name\": \"" + name +

@@ -95,17 +95,24 @@ public:
         std::vector<std::optional<Measured>> measured_by(trace_.names.size());
         for (std::size_t i = 0; i < trace_.names.size(); ++i) measured_by[i] = names.find(trace_.names[i]);
         std::map<std::pair<std::uint32_t, Measured>, std::int64_t> until;  // by lane: an event within one for the same is part of it
+        std::unordered_map<std::uint32_t, std::int64_t> backward_until;    // by lane
         for (std::size_t i = 0; i < trace_.events.size(); ++i) {
             const TraceEvent& event = trace_.events[i];
             const auto& measured = measured_by[event.name];
+            if (trace_.names[event.name].starts_with("autograd::engine::evaluate_function")) {
+                std::int64_t& end = backward_until[event.lane];
+                end = std::max(end, event.end_ns());
+            }
             if (!measured || is_left_out(event)) continue;
+            // A forward that the backward calls is one again (torch.utils.checkpoint), which recomputation in the simulation adds itself.
+            const bool is_again = measured->part.empty() && event.start_ns < backward_until[event.lane];
             const auto [end, is_first] = until.try_emplace({event.lane, *measured}, event.end_ns());
             if (!is_first && event.start_ns < end->second) continue;
             end->second = event.end_ns();
-            if (measured->call) {
+            if (!measured->call) {
+                add(*measured, i, is_again);
+            } else if (!is_again) {
                 calls_[*measured].push_back(i);
-            } else {
-                add(*measured, i);
             }
         }
         add_calls(names.calls());
@@ -201,8 +208,9 @@ private:
         return result;
     }
 
-    void add(const Measured& measured, std::size_t index) {
-        samples_[measured].push_back(sample(index));
+    /// Of an op that `is_again` computed, only what its backward takes is new.
+    void add(const Measured& measured, std::size_t index, bool is_again = false) {
+        if (!is_again) samples_[measured].push_back(sample(index));
         if (!measured.part.empty()) return;
         std::set<std::size_t> backward;
         within(index, [&](const TraceEvent& inner) {

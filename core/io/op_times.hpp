@@ -27,8 +27,9 @@ struct OpTimes {
 ///
 /// The time of an event that launched kernels (those with the correlation of a launch within it, or else with the "External id" of an event
 /// within it) is theirs, otherwise its own. The backward of an op is also what has the "Sequence number" of an event within it and
-/// "Backward" in its name. What lies within one "ProfilerStep#..." is added up; where there are none each time that an op runs counts as a
-/// step. The first step is left out where there are several, and the others are averaged, as in Exprimo's benchmarks.
+/// "Backward" in its name. An op that the backward calls again (torch.utils.checkpoint) has only that of it. What lies within one
+/// "ProfilerStep#..." is added up; where there are none each time that an op runs counts as a step. The first step is left out where there
+/// are several, and the others are averaged, as in Exprimo's benchmarks.
 /// `model` is the device model that all was measured on; empty for what the trace says. Throws InputError if going through all that lies
 /// within each event would visit a hundred times as many events as there are.
 OpTimes op_times(const TraceFile& trace, const Graph& graph, const std::string& model = "");
