@@ -54,6 +54,8 @@ std::string option_for(const ScriptError& error, const ReadOptions& options) {
                             : ": give each its shape, as in" + proposal;
 }
 
+}  // namespace
+
 Program program_of(ScriptedProgram script, const std::string& name) {
     Program program;
     program.name = name;
@@ -79,8 +81,6 @@ Program program_of(ScriptedProgram script, const std::string& name) {
     program.outputs = std::move(script.outputs);
     return program;
 }
-
-}  // namespace
 
 ScriptInputError::ScriptInputError(const ScriptError& error, const std::string& file, const std::string& option)
     : InputError(file, printable(error.place(), 400), printable(error.what(), 600) + option),

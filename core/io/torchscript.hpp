@@ -4,6 +4,7 @@
 #include "core/io/archive.hpp"
 #include "core/io/files.hpp"
 #include "core/io/input_error.hpp"
+#include "core/io/program.hpp"
 
 namespace placewright {
 
@@ -30,6 +31,9 @@ private:
 /// run unless options.run allows it: see walk_script(). Throws InputError, also for a model that torch.save pickled, and
 /// ScriptInputError.
 NetworkFile read_torchscript(const Archive& archive, const ReadOptions& options);
+
+/// The program as other exchange formats have it. The process that reads files cannot be trusted either: what it answers may be anything.
+Program program_of(ScriptedProgram script, const std::string& name);
 
 /// Throws InputError, which says how to export the model, if the file begins like Python's pickles.
 void refuse_pickle(const Path& file);
