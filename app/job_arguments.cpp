@@ -180,7 +180,7 @@ void JobArguments::add_to(CLI::App& command, std::span<const Goal> objectives) {
         ->type_name("E");
     reading.add_to(command);
     command.add_option("--parameters", parameters, "Sizes of parameters by name (safetensors, or an index)")->type_name("FILE");
-    usage::add_repeated(command, "--times", times, "Op times of a trace, for --cost measured", "TRACE[=MODEL]");
+    usage::add_repeated(command, "--times", times, "Op times of a trace (--cost measured)", "TRACE[=MODEL]");
     shards.add_to(command);
     grouping.add_to(command);
     command.add_flag("--json", json, "Print one JSON object");
@@ -315,7 +315,7 @@ Job JobArguments::load(const std::string& placement_file) const {
         throw UsageError("--cost " + cost + ": " + network + " is a workload, whose times are measured");
     read.graph = split_as_placed(std::move(read.graph), placement_file);
     Job job = load_job(file, std::move(read), machine, options);
-    if (cost == "measured" && !job.own_machine) {
+    if ((cost == "measured" || !times.empty()) && !job.own_machine) {
         const std::string unmeasured = unmeasured_text(*job.problem->forward, *job.machine);
         if (!unmeasured.empty()) std::cerr << "placewright-cli: " << network << ": " << unmeasured << '\n';
     }

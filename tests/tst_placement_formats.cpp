@@ -286,15 +286,21 @@ private Q_SLOTS:
         QVERIFY2(error.contains("layers.1.fc1 on gpu:0, gpu:1"), qPrintable(error));
         QVERIFY2(error.contains("--group scope:2"), qPrintable(error));  // as deep as its residual blocks
         QCOMPARE(device_of(placed, placed_by_modules(placed, DeviceMapForm::full), "layers/1/act"), DeviceId{1});
+    }
 
-        // Without parameters in the way, what computes most decides.
+    /// As the activation of torchvision's residual blocks.
+    void aModuleWithoutParametersMayBeCalledOnSeveralDevices() {
+        Program program = blocks();
         for (Node& node : program.nodes) {
-            if (node.kind == "linear" && node.scope.starts_with("layers/1/")) node.flops = 10;
-            if (node.name == "layers/1/act" || node.name == "layers/1/add")
-                node.scope = "free", node.flops = node.name.ends_with("act") ? 5 : 50;
+            if (node.name.ends_with("/act")) node.scope = "relu";
         }
-        placed = placed_as(program, {{"x", 1}, {"layers/1/add", 2}});
-        QCOMPARE(device_of(placed, placed_by_modules(placed, DeviceMapForm::full), "layers/1/act"), DeviceId{2});
+        const auto apart = placed_as(program, {{"x", 1}, {"layers/10/fc1", 2}});
+        const WrittenPlacement map = device_map(apart, DeviceMapForm::compact);
+        QVERIFY(!QString::fromStdString(map.content).contains("relu"));
+        QVERIFY2(map.warnings.empty(), qPrintable(warnings_of(map)));
+        QVERIFY(read_placement(written(QByteArray::fromStdString(map.content)), *apart.problem) == apart.placement);
+        const auto together = placed_as(program, {{"x", 1}, {"layers/10/fc2", 2}});
+        QCOMPARE(object_of(device_map(together, DeviceMapForm::full))["relu"], QJsonValue(0));
     }
 
     void repairKeepsToAllowedDevices() {
@@ -325,7 +331,8 @@ private Q_SLOTS:
         const WrittenPlacement map = device_map(placed, DeviceMapForm::compact);
         QCOMPARE(object_of(map), (QJsonObject{{"", 0}}));
         const QString warnings = warnings_of(map);
-        QVERIFY2(warnings.contains("1 ops") && warnings.contains("\"layers/10/add on gpu:0\"") && warnings.contains("instead of"),
+        QVERIFY2(warnings.contains("1 op that no module holds alone runs") && warnings.contains("\"layers/10/add on gpu:0\"") &&
+                     warnings.contains("instead of"),
                  qPrintable(warnings));
     }
 
@@ -579,11 +586,11 @@ private Q_SLOTS:
         QCOMPARE(ids.removeDuplicates(), 0);
         QCOMPARE(suffixes.removeDuplicates(), 0);  // none takes the place of another
         QCOMPARE(find_placement_format("nothing"), nullptr);
-        // The Python package knows the ops of its own networks by name, others it has to read.
+        // The Python package reads its own networks, others have to be written for it.
         const auto apply = [](const char* network, const ReadOptions& reading = {}) {
             return QString::fromStdString(find_placement_format("placement")->snippet("p.json", network, reading));
         };
-        QVERIFY(apply("net.json").endsWith("placewright.apply(model, \"p.json\")\n"));
+        QVERIFY(apply("net.json").endsWith("placewright.apply(model, \"p.json\", graph=\"net.json\")\n"));
         QVERIFY(apply("net.onnx").contains("# placewright-cli convert 'net.onnx' network.json\n"));
         QVERIFY(apply("net.onnx").endsWith("placewright.apply(model, \"p.json\", graph=\"network.json\")\n"));
         // It is read with what it was opened with.

@@ -4,6 +4,7 @@
 #include <QCheckBox>
 #include <QClipboard>
 #include <QFile>
+#include <QHelpEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
@@ -13,6 +14,7 @@
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QTest>
+#include <QToolTip>
 
 #include "app/export_dialog.hpp"
 #include "app/trace_window.hpp"
@@ -291,6 +293,17 @@ private Q_SLOTS:
         timeline->disconnect(this);
         QCOMPARE(shown.document.networkFile(), m_place->file("wide.json"));  // what is open stays
         window->close();
+
+        // What lies below in a trace is called by what is above, not on another stream.
+        QVERIFY(shown.dropFile(m_place->write("nested.json", R"([{"ph":"X","name":"outer","pid":1,"tid":1,"ts":0,"dur":100},
+            {"ph":"X","name":"inner","pid":1,"tid":1,"ts":10,"dur":50}])")));
+        auto* nested = shown.window.findChildren<TraceWindow*>().last();
+        QVERIFY(QTest::qWaitFor([&] { return !nested->isReading(); }));
+        const QPoint inner = nested->timelineView()->spanRect(1).center().toPoint();
+        QHelpEvent ask(QEvent::ToolTip, inner, nested->timelineView()->mapToGlobal(inner));
+        QCoreApplication::sendEvent(nested->timelineView(), &ask);
+        QVERIFY2(QToolTip::text().contains("inner") && !QToolTip::text().contains("Stream"), qPrintable(QToolTip::text()));
+        nested->close();
 
         std::stop_source stopped;
         stopped.request_stop();

@@ -449,7 +449,7 @@ QString TimelineView::toolTipAt(QPoint position) const {
             if (!isMeasured()) line(tr("This block"), QString::fromUtf8(phase.data(), static_cast<int>(phase.size())));
         }
         line(tr("Time"), when);
-        if (const Row* row = rowOf(span); row && row->lanes > 1) line(tr("Stream"), QString::number(span.stream + 1));
+        if (const Row* row = rowOf(span); row && row->lanes > 1 && !isMeasured()) line(tr("Stream"), QString::number(span.stream + 1));
         if (!isMeasured()) line(tr("Waited in the queue"), secondsText(std::max(0.0, queue_s)));
         if (m_data->outcome.ops_run > m_data->problem->ops) line(tr("Batch"), QString::number(span.batch + 1));
         if (const auto count = spansInColumn(position); count > 1) {

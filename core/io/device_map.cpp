@@ -143,9 +143,13 @@ public:
             }
             for (const std::string& name : item.parameters) {
                 names.insert(name);
-                if (const std::string module = module_of(name); !module.empty()) modules.insert(module);
+                if (const std::string module = module_of(name); !module.empty()) modules.insert(module), holding.insert(module);
             }
             if (!item.scope.empty()) modules.insert(item.scope);
+            if (item.holds && item.parameters.empty()) holding.insert(item.scope);
+            if (item.holds && kind_info(op.kind).parameter) {
+                for (const OpId reader : problem.graph->consumers(id)) holding.insert(dotted(problem.graph->op(reader).scope));
+            }
             items.push_back(std::move(item));
         }
     }
@@ -163,8 +167,8 @@ public:
         return !innermost(key);
     }
 
-    /// The modules that an op has to stay with: those of its parameters, and its own if no other is inside of that. A parameter of the
-    /// whole model is one.
+    /// The modules that an op has to stay with: those of its parameters, and its own if that has parameters and no other is inside of it.
+    /// A parameter of the whole model is one.
     std::vector<std::string> owners(const Item& item) const {
         std::vector<std::string> found;
         const auto add = [&](std::string owner) {
@@ -172,7 +176,7 @@ public:
         };
         for (const std::string& name : item.parameters) add(module_of(name).empty() ? name : module_of(name));
         const bool unnamed_parameters = item.holds && item.parameters.empty();
-        if (!item.scope.empty() && (unnamed_parameters || innermost(item.scope))) add(item.scope);
+        if (!item.scope.empty() && (unnamed_parameters || (holding.contains(item.scope) && innermost(item.scope)))) add(item.scope);
         return found;
     }
 
@@ -191,6 +195,7 @@ public:
     std::vector<Item> items;
     std::set<std::string> names;    ///< of parameters
     std::set<std::string> modules;  ///< those that hold parameters or ops
+    std::set<std::string> holding;  ///< those that hold or share parameters
     bool unnamed = false;           ///< some op has parameters without names
 };
 
@@ -331,12 +336,15 @@ Loaded load(const Problem& problem, const Modules& modules, const Entries& entri
 
 Entries full_entries(const PlacedNetwork& placed, const Modules& modules) {
     Entries entries;
-    std::set<std::string> seen;
+    std::map<std::string, std::set<DeviceId>> devices;
     for (const auto& item : modules.items) {
+        const DeviceId device = placed.placement[placed.problem->grouping.group_of[item.op]];
         for (std::string& key : modules.keys(item)) {
-            if (seen.insert(key).second) entries.emplace_back(std::move(key), placed.placement[placed.problem->grouping.group_of[item.op]]);
+            if (devices[key].insert(device).second && devices[key].size() == 1) entries.emplace_back(std::move(key), device);
         }
     }
+    // A module without parameters that is called on several devices is none that a run has to place.
+    std::erase_if(entries, [&](const auto& entry) { return devices[entry.first].size() > 1; });
     // A module says more than its parameters, namely where its other ops run, but must not speak for modules that are elsewhere.
     NameTree tree;
     for (const auto& [key, device] : entries) tree.add(key, device);
@@ -427,7 +435,7 @@ std::ptrdiff_t depth_for_modules(const Graph& graph, const std::string& module) 
 
 std::string search_by_modules(const Graph& graph, const std::string& module) {
     const std::string depth = std::to_string(depth_for_modules(graph, module));
-    return "A search that moves modules as a whole needs no repair: Run > Simulation > Move together, by module, with depth " + depth +
+    return "A search that moves modules as a whole avoids that: Run > Simulation > Move together, by module, with depth " + depth +
            " (--group scope:" + depth + ")";
 }
 
@@ -504,10 +512,13 @@ WrittenPlacement device_map(const PlacedNetwork& placed, DeviceMapForm form) {
     }
     if (!elsewhere.empty()) {
         written.step_time_s = step_time_s(placed, loaded.placement);
-        written.warnings.push_back(std::to_string(elsewhere.size()) +
-                                   " ops that no module holds alone run where their module or their input is: " + elsewhere.text() +
-                                   "; a step takes " + format_seconds(*written.step_time_s) + " instead of " +
-                                   format_seconds(step_time_s(placed, placed.placement)));
+        const std::string loaded_time = format_seconds(*written.step_time_s),
+                          placed_time = format_seconds(step_time_s(placed, placed.placement));
+        written.warnings.push_back(
+            std::to_string(elsewhere.size()) +
+            (elsewhere.size() == 1 ? " op that no module holds alone runs where its" : " ops that no module holds alone run where their") +
+            " module or input is: " + elsewhere.text() + "; a step takes " +
+            (loaded_time == placed_time ? "as long, " + loaded_time : loaded_time + " instead of " + placed_time));
     }
     if (std::string cut = cut_blocks(problem, loaded.placement); !cut.empty()) written.warnings.push_back(std::move(cut));
     if (on_cpu && on_gpu)

@@ -345,7 +345,8 @@ std::string OpTimes::report(const Graph& graph) const {
     std::string on;
     for (const std::string& model : models) on += (on.empty() ? " on " : ", ") + printable(model, 80);
     text += on;
-    if (steps > 1) text += "; mean over up to " + std::to_string(steps - 1) + " steps, the first is left out";
+    if (steps == 2) text += "; of the second of two steps";
+    if (steps > 2) text += "; mean over up to " + std::to_string(steps - 1) + " steps, the first is left out";
     if (steps == 1) text += "; one step";
     if (without_model > 0) text += "; " + std::to_string(without_model) + " ops ran on devices of unknown model and are left out";
     if (matched > 0 && !missing.empty()) text += "; none of " + missing.text() + ", which take the roofline";

@@ -217,6 +217,8 @@ Placement read_placement(const Path& path, const Problem& problem, std::vector<s
     const JsonFile file = placement_file(path);
     const Json json = file.parse();
     const JsonValue root(file, json);
+    if (file.outline().format == "placewright.graph")
+        file.fail("", "is a network, not a placement: export one, or let optimize --out write one");
     if (!is_flat(root)) return read_own(file, root, problem);
     refuse_split_points(file, root);
     if (is_tensorflow(root)) return read_tensorflow(file, root, problem, notes);

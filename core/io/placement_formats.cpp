@@ -84,10 +84,13 @@ WrittenPlacement graphviz(const PlacedNetwork& placed) {
     return {dot_text(placed), {}};
 }
 
-/// The Python package knows the ops of what it has exported by their names. Of others it is told, in the format that it reads.
+/// The Python package is told of the network, in the format that it reads: by the names of ops alone it does not know which of them has the
+/// parameters that a module has beside other modules, nor the ops of what something else has exported.
 std::string apply_snippet(const std::string& path, const Path& network_file, const ReadOptions& reading) {
     const std::string import = "import placewright\n\n", call = "model = placewright.apply(model, " + in_python(path);
-    if (network_file.empty() || network_file.extension() == ".json") return import + call + ")\n";
+    if (network_file.empty()) return import + call + ")\n";
+    if (network_file.extension() == ".json")
+        return import + call + ", graph=" + in_python(printable(network_file.string(), std::string::npos)) + ")\n";
     std::string options;
     if (reading.batch) options += " --batch " + std::to_string(*reading.batch);
     for (const auto& [name, extent] : reading.dims)
