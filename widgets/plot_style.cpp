@@ -7,6 +7,7 @@
 
 #include <QFontMetricsF>
 #include <QLabel>
+#include <QPainter>
 #include <QPicture>
 
 #include "widgets/palette.hpp"
@@ -202,15 +203,33 @@ void renderPlot(QCustomPlot& plot, QPainter& painter, const QRect& target, bool 
     if (legend) hideLegend(plot);
 }
 
+void drawEmptyText(QPainter& painter, const QRect& area, const QString& text) {
+    constexpr int kMargin = 12, kLeastMargin = 2;
+    QRect inner = area.adjusted(kMargin, kLeastMargin, -kMargin, -kLeastMargin);
+    const bool fits = painter.boundingRect(inner, Qt::AlignCenter | Qt::TextWordWrap, text).height() <= inner.height();
+    const int line = painter.fontMetrics().lineSpacing();
+    if (!fits) inner.setHeight(std::max(1, inner.height() / line) * line);
+    painter.drawText(inner, (fits ? Qt::AlignCenter : Qt::AlignHCenter | Qt::AlignTop) | Qt::TextWordWrap, text);
+}
+
 QLabel* makeEmptyLabel(const QString& text, QWidget* parent) {
-    auto* label = new QLabel(text, parent);
+    class EmptyLabel : public QLabel {
+    public:
+        using QLabel::QLabel;
+
+    protected:
+        void paintEvent(QPaintEvent*) override {
+            QPainter painter(this);
+            painter.setPen(palette().color(foregroundRole()));
+            drawEmptyText(painter, rect(), text());
+        }
+    };
+    auto* label = new EmptyLabel(text, parent);
     label->setObjectName("empty");
-    label->setAlignment(Qt::AlignCenter);
     label->setWordWrap(true);
     label->setForegroundRole(QPalette::PlaceholderText);
     label->setBackgroundRole(QPalette::Base);
     label->setAutoFillBackground(true);
-    label->setMargin(12);
     return label;
 }
 

@@ -56,7 +56,9 @@ void hideLegend(QCustomPlot& plot);
 /// Draws the plot as vectors, fitted to `target` as to the screen. `legend`: with one for this picture alone.
 void renderPlot(QCustomPlot& plot, QPainter& painter, const QRect& target, bool legend = false);
 
-/// What an empty panel shows instead of a plot.
+/// What an empty panel shows instead of what will be there, in the middle; the first lines where there is no room for more.
+void drawEmptyText(QPainter& painter, const QRect& area, const QString& text);
+/// A label with drawEmptyText() for where a plot will be.
 QLabel* makeEmptyLabel(const QString& text, QWidget* parent);
 
 }  // namespace placewright

@@ -307,8 +307,8 @@ void RunsView::paintEvent(QPaintEvent* event) {
     if (m_sorted->rowCount() > 0) return;
     QPainter painter(viewport());
     painter.setPen(mutedColor(palette()));
-    painter.drawText(viewport()->rect().adjusted(12, 12, -12, -12), Qt::AlignCenter | Qt::TextWordWrap,
-                     tr("No runs yet. Open a model and press Optimize; every search is listed here with its best placement."));
+    drawEmptyText(painter, viewport()->rect(),
+                  tr("No runs yet. Open a model and press Optimize; every search is listed here with its best placement."));
 }
 
 const RunRow& RunsView::rowAt(const QModelIndex& index) const {
