@@ -22,6 +22,7 @@
 #include <QVBoxLayout>
 
 #include "core/io/input_error.hpp"
+#include "widgets/palette.hpp"
 #include "widgets/quantities.hpp"
 
 namespace placewright {
@@ -86,10 +87,8 @@ ExportDialog::ExportDialog(Document* document, QWidget* parent) : QDialog(parent
     m_formats->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_formats->setSpacing(2);
     m_formats->setResizeMode(QListView::Adjust);  // narrower items have more lines
-    for (const PlacementFormat& format : placement_formats()) {
-        auto* item = new QListWidgetItem(text(format.title) + QLatin1Char('\n') + text(format.help), m_formats);
-        item->setToolTip(text(format.help));
-    }
+    for (std::size_t i = 0; i < placement_formats().size(); ++i) m_formats->addItem(QString());
+    showFormats();
 
     m_file = new QLineEdit;
     m_file->setObjectName(QStringLiteral("file"));
@@ -247,6 +246,19 @@ const PlacementFormat& ExportDialog::format() const {
     return placement_formats()[static_cast<std::size_t>(std::max(0, m_formats->currentRow()))];
 }
 
+void ExportDialog::showFormats() {
+    const Path network = find_network_file(m_document->networkFile().toStdString());
+    for (std::size_t i = 0; i < placement_formats().size(); ++i) {
+        const PlacementFormat& format = placement_formats()[i];
+        const std::string refusal = format.refusal != nullptr ? format.refusal(network) : std::string();
+        const QString help = text(refusal.empty() ? format.help : std::string_view(refusal));
+        QListWidgetItem* item = m_formats->item(static_cast<int>(i));
+        item->setText(text(format.title) + QLatin1Char('\n') + help);
+        item->setToolTip(help);
+        item->setForeground(refusal.empty() ? QBrush() : QBrush(mutedColor(palette())));
+    }
+}
+
 ExportDialog::Made ExportDialog::make(const PlacementFormat& format, const PlacedNetwork& placed, Simulator& simulator) {
     Made made;
     const Outcome outcome = simulator.run(placed.placement);
@@ -312,6 +324,7 @@ void ExportDialog::invalidate() {
 
 void ExportDialog::refresh() {
     if (!m_document->isOpen()) return;
+    showFormats();
     invalidate();
     m_background.run(
         m_lane,

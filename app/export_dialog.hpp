@@ -54,6 +54,7 @@ private:
     const PlacementFormat& format() const;
     void changeFormat();
     void invalidate();
+    void showFormats();
     void refresh();
     void showResult(Result result);
     void showChosen();

@@ -106,6 +106,12 @@ private Q_SLOTS:
         Dialog dialog(shown);
         QVERIFY(dialog.dialog && dialog.ready());
         QVERIFY(dialog.preview().contains("\"first/small\": \"gpu:1\""));
+        // What no placement of this network can be written as says so in the list.
+        const auto* formats = dialog.child<QListWidget>("formats");
+        for (int row = 0; row < formats->count(); ++row) {
+            const QString shownText = formats->item(row)->text();
+            QCOMPARE(shownText.contains("Only for a network that is opened from an ONNX model"), shownText.startsWith("ONNX"));
+        }
         QCOMPARE(dialog.warnings(), QString("Nothing to warn of."));
 
         // What cannot be written says why where the preview would be, with nothing to copy.

@@ -117,6 +117,10 @@ Placement repair_device_map(const PlacedNetwork& placed) {
     return placed_by_modules(placed, form);
 }
 
+std::string refusal_but_of_onnx(const Path& network_file) {
+    return is_onnx(network_file) ? "" : "Only for a network that is opened from an ONNX model";
+}
+
 template <bool multi_device>
 WrittenPlacement onnx_model(const PlacedNetwork& placed) {
     if (!is_onnx(placed.network_file))
@@ -189,14 +193,16 @@ const std::array kFormats{
                     .suffix = ".placed.onnx",
                     .snippet = onnx_snippet,
                     .write = onnx_model<false>,
-                    .is_text = false},
+                    .is_text = false,
+                    .refusal = refusal_but_of_onnx},
     PlacementFormat{.id = "onnx-multi-device",
                     .title = "ONNX model for several devices",
                     .help = "The same with the hints of IR version 11 (ONNX 1.18) beside it, which older programs refuse",
                     .suffix = ".multi_device.onnx",
                     .snippet = onnx_snippet,
                     .write = onnx_model<true>,
-                    .is_text = false},
+                    .is_text = false,
+                    .refusal = refusal_but_of_onnx},
     PlacementFormat{.id = "chrome-trace",
                     .title = "Chrome trace",
                     .help = "The simulated step as a timeline for Perfetto and chrome://tracing",

@@ -46,6 +46,9 @@ struct PlacementFormat {
     /// nullptr: the format expresses every placement, or has no remedy.
     Placement (*repair)(const PlacedNetwork& placed) = nullptr;
     bool is_text = true;
+    /// Why no placement of a network that was read from this file can be written, a line; empty: that depends on the placement. nullptr:
+    /// never.
+    std::string (*refusal)(const Path& network_file) = nullptr;
 };
 
 /// All of them, the usual ones first.
