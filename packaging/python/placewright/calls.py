@@ -298,6 +298,9 @@ class Calls(TorchFunctionMode):
         """From now on sees the calls of `model`. A module that runs by itself (again, for the backward pass of a checkpoint) is a pass
         too."""
         for path, module in list(model.named_modules()):
+            # A ModuleList has none.
+            if getattr(module.forward, "__func__", None) is torch.nn.Module.forward:
+                continue
             module.forward = Watched(self, path.replace(".", "/"), module.forward)  # type: ignore[method-assign,assignment]
 
     @contextlib.contextmanager

@@ -40,6 +40,10 @@ class _Op:
     holds: List[str]  # parameters and buffers
 
 
+def _dotted(name: str) -> str:
+    return name.replace("/", ".")
+
+
 def _list(names: Iterable[str]) -> str:
     """`"a", "b", "c" and 4 more`."""
     names = list(dict.fromkeys(names))
@@ -56,7 +60,8 @@ class _Reader:
         self._majority = on_conflict == "majority"
         self._devices = devices
         self._resolved: Dict[Any, torch.device] = {}
-        self._modules = [path for path, _ in model.named_modules(remove_duplicate=False)]
+        # By their spelling in names of ops, where the "/" of a ModuleDict's key is the same as a ".".
+        self._modules = {_dotted(path): path for path, _ in model.named_modules(remove_duplicate=False)}
         # All names of each tensor, tied ones together.
         self._tensors: Dict[int, List[str]] = {}
         self._is_parameter: Dict[str, bool] = {}
@@ -67,6 +72,7 @@ class _Reader:
                         name = f"{prefix}.{key}" if prefix else key
                         self._tensors.setdefault(id(tensor), []).append(name)
                         self._is_parameter[name] = table is module._parameters
+        self._spelled = {_dotted(name): name for name in self._is_parameter}
 
     def fail(self, problem: str) -> NoReturn:
         raise PlacementError(f"{self._file}: {problem}")
@@ -134,7 +140,8 @@ class _Reader:
         except RuntimeError:
             device = torch.device("meta")
         if device.type == "meta":
-            self.fail(f"device {json.dumps(name)} has no counterpart in PyTorch; name one as in {example}")
+            given = f" is {json.dumps(str(wanted))} in devices, which" if self._devices is not None else ""
+            self.fail(f"device {json.dumps(name)}{given} has no counterpart in PyTorch; name one as in {example}")
         if device.type == "cuda" and device.index is None:
             device = torch.device("cuda", 0)
         if device.type == "cuda" and device.index >= torch.cuda.device_count():
@@ -147,7 +154,7 @@ class _Reader:
         for op in ops:
             by_module.setdefault(op.module, []).append(op)
         modules: Dict[str, torch.device] = {}
-        for path in self._modules:
+        for path in self._modules.values():
             # Of what is said nothing is with the module around it.
             own = by_module.get(path)
             if own:
@@ -162,14 +169,14 @@ class _Reader:
 
     def _ops_by_name(self, placement: List[Any]) -> List[_Op]:
         """Names as `export` gives them: the path of the module and what it calls, or that of a parameter which several ops read."""
-        known = set(self._modules)
         ops, unknown = [], []
         for name, device in placement:
-            dotted = name.replace("/", ".")
-            module = dotted.rpartition(".")[0]
-            if module not in known:
+            dotted = _dotted(name)
+            module = self._modules.get(dotted.rpartition(".")[0])
+            if module is None:
                 unknown.append(name)
-            ops.append(_Op(name, device, module, [dotted] if dotted in self._is_parameter else []))
+                continue
+            ops.append(_Op(name, device, module, [self._spelled[dotted]] if dotted in self._spelled else []))
         if unknown:
             self.fail(
                 f"ops of modules that the model does not have: {_list(unknown)}; if the network was not written by placewright.export,"
@@ -183,17 +190,16 @@ class _Reader:
         by_name = {}
         try:
             for op in document["ops"]:
-                by_name[op["name"]] = (op.get("scope", "").replace("/", "."), list(op.get("attributes", {}).get("parameters", [])))
+                by_name[op["name"]] = (_dotted(op.get("scope", "")), list(op.get("attributes", {}).get("parameters", [])))
         except (KeyError, TypeError, AttributeError) as error:
             raise PlacementError(f"{self._graph}: is no network, expected a file of placewright.export or convert") from error
         missing = [name for name, _ in placement if name not in by_name]
         if missing:
             self.fail(f"ops that are not in {self._graph}: {_list(missing)}")
-        known = set(self._modules)
-        unknown = [name for name, _ in placement if by_name[name][0] not in known]
+        unknown = [name for name, _ in placement if by_name[name][0] not in self._modules]
         if unknown:
             raise PlacementError(f"{self._graph}: ops of modules that the model does not have: {_list(unknown)}")
-        return [_Op(name, device, *by_name[name]) for name, device in placement]
+        return [_Op(name, device, self._modules[scope], held) for name, device in placement for scope, held in [by_name[name]]]
 
     def _place_tensors(
         self, ops: List[_Op], by_module: Dict[str, List[_Op]], modules: Dict[str, torch.device]
@@ -247,7 +253,8 @@ class _Reader:
                 name = name.rpartition(".")[0]
             return devices.get(name)
 
-        unknown = [key for key in devices if key and key not in self._is_parameter and key not in self._modules]
+        paths = set(self._modules.values())
+        unknown = [key for key in devices if key and key not in self._is_parameter and key not in paths]
         if unknown:
             self.fail(f"neither modules nor parameters of the model: {_list(unknown)}")
         result: Dict[str, torch.device] = {}
@@ -261,7 +268,7 @@ class _Reader:
             result.update((name, device) for name, device in places.items() if device is not None)
         if missing:
             self.fail(f"no device for {_list(missing)}")
-        modules = {path.replace(".", "/"): device for path in self._modules for device in [device_of(path)] if device is not None}
+        modules = {path.replace(".", "/"): device for path in paths for device in [device_of(path)] if device is not None}
         return Plan(calls={}, modules=modules, tensors=result)
 
 

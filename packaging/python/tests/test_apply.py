@@ -282,6 +282,44 @@ class Placed(TestCase):
         self.assertIs(twin[0].forward.calls, twin.forward.calls)
         self.assertIsNot(twin.forward.calls, model.forward.calls)
 
+    def test_saved_and_loaded(self) -> None:
+        class Containers(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.list = nn.ModuleList([nn.Linear(4, 4)])
+                self.dict = nn.ModuleDict({"a": nn.Linear(4, 4)})
+                self.scales = nn.ParameterList([nn.Parameter(torch.ones(4))])
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return self.dict["a"](self.list[0](x)) * self.scales[0]
+
+        # Pickle looks for the class in its module.
+        globals()["Containers"] = Containers
+        Containers.__qualname__ = "Containers"
+        self.addCleanup(globals().pop, "Containers")
+        model = Containers()
+        x = torch.randn(2, 4)
+        expected = model(x)
+        placewright.export(model, x, self.folder / "model.json")
+        file = self.write_placement(dict.fromkeys(self.ops(), "gpu:0"))
+        placewright.apply(model, file, devices={"gpu:0": "cpu"})
+        torch.save(model, self.folder / "model.pth")
+        self.assertTrue(torch.equal(torch.load(self.folder / "model.pth")(x), expected))
+
+    def test_slash_in_the_name_of_a_module(self) -> None:
+        model = nn.ModuleDict({"a/b": nn.Linear(4, 4), "c": nn.Linear(4, 4)})
+        model.forward = lambda x: model["c"](model["a/b"](x)) * model["a/b"].bias
+        placewright.export(model, torch.zeros(2, 4), self.folder / "model.json")
+        self.assertIn("a/b/bias", self.ops())
+        file = self.write_placement({name: "gpu:1" if name.startswith("a/b/") else "gpu:2" for name in self.ops()})
+        for options in ({}, {"graph": self.folder / "model.json"}):
+            machine = self.apply(model, file, **options)
+            places = {"a/b.weight": "cuda:1", "a/b.bias": "cuda:1", "c.weight": "cuda:2", "c.bias": "cuda:2"}
+            self.assertEqual(self.places(model), places)
+            with machine:
+                model(torch.zeros(2, 4))
+            self.assertEqual(machine.ran, [("linear", "cuda:1"), ("linear", "cuda:2"), ("mul", "cuda:2")])
+
     def test_unplaced_calls_stay_with_their_tensors(self) -> None:
         """Control flow that the export did not see."""
 
@@ -401,6 +439,8 @@ class Placed(TestCase):
                 self.assertNotIn("forward", vars(model))
         with self.assertRaisesRegex(placewright.PlacementError, '"gpu:0" is not in devices, which has "gpu:1"'):
             self.apply(Chain(), self.write(whole), devices={"gpu:1": "cpu"})
+        with self.assertRaisesRegex(placewright.PlacementError, 'device "gpu:0" is "banana" in devices, which has no counterpart'):
+            self.apply(Chain(), self.write(whole), devices={"gpu:0": "banana"})
         with self.assertRaisesRegex(placewright.PlacementError, "ops that are not in"):
             self.apply(Chain(), self.write(whole), graph=self.write({"ops": []}, "graph.json"))
         for op in (3, {}, {"name": []}, {"name": "a", "scope": 1}, {"name": "a", "attributes": {"parameters": 1}}):
