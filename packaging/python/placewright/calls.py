@@ -150,6 +150,15 @@ def _collect(value: Any, found: List[torch.Tensor]) -> None:
             _collect(item, found)
 
 
+def storage_of(tensor: torch.Tensor) -> int:
+    """What identifies the memory of a tensor, which its views share, while one of them lives."""
+    try:
+        # PyTorch 1 has the other.
+        return int((tensor.untyped_storage if hasattr(tensor, "untyped_storage") else tensor._storage)()._cdata)
+    except RuntimeError:  # a sparse one, which has no single memory
+        return id(tensor)
+
+
 class Call(NamedTuple):
     """A call of a function in a forward pass."""
 
@@ -160,49 +169,61 @@ class Call(NamedTuple):
     replaces_input: bool  #: its result stands for the input that it changes: not so for x[0] = y
 
 
+def changed_by(call: Call, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> List[torch.Tensor]:
+    """The tensors that a call changes in place."""
+    first = (args[0] if args else kwargs.get("input")) if call.changes_input else None
+    return tensors_in((first, kwargs.get("out")))
+
+
 # Changes that are written "x += y" as well; all others are made for their effect on the tensor.
 _OPERATORS = frozenset(("add_", "sub_", "mul_", "div_", "pow_"))
 
 
 class _Indexing:
-    """Makes modes see x[0], which PyTorch 1.13 hides from them (x[0,] it shows), while at least one mode is active."""
+    """Makes modes see x[0] and x[0] = y, which PyTorch 1.13 hides from them (x[0,] it shows), while at least one mode is active."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._active = 0
-        self._hidden = self._is_hidden()
+        self._hidden = self._find_hidden()
 
     @staticmethod
-    def _is_hidden() -> bool:
-        class Probe(TorchFunctionMode):
-            seen = False
+    def _find_hidden() -> List[str]:
+        shown = []
 
+        class Probe(TorchFunctionMode):
             def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-                self.seen |= getattr(func, "__name__", "") == "__getitem__"
+                shown.append(getattr(func, "__name__", ""))
                 return func(*args, **(kwargs or {}))
 
         tensor = torch.zeros(1)
-        with Probe() as probe:
-            tensor[0]
-        return not probe.seen
+        with Probe():
+            tensor[0] = tensor[0]
+        return [name for name in ("__getitem__", "__setitem__") if name not in shown]
+
+    @staticmethod
+    def _show(name: str) -> None:
+        inherited = getattr(torch.Tensor, name)
+
+        @functools.wraps(inherited)
+        def indexed(tensor: torch.Tensor, index: Any, *value: Any) -> Any:
+            return inherited(tensor, index if isinstance(index, (tuple, list)) else (index,), *value)
+
+        setattr(torch.Tensor, name, indexed)
 
     def begin(self) -> None:
         with self._lock:
             self._active += 1
-            if self._hidden and self._active == 1:
-                inherited = torch.Tensor.__getitem__
-
-                @functools.wraps(inherited)
-                def getitem(tensor: torch.Tensor, index: Any) -> Any:
-                    return inherited(tensor, index if isinstance(index, (tuple, list)) else (index,))
-
-                torch.Tensor.__getitem__ = getitem  # type: ignore[method-assign,assignment]
+            if self._active == 1:
+                for name in self._hidden:
+                    self._show(name)
 
     def end(self) -> None:
         with self._lock:
             self._active -= 1
-            if self._hidden and self._active == 0:
-                del torch.Tensor.__getitem__
+            if self._active == 0:
+                for name in self._hidden:
+                    delattr(torch.Tensor, name)
 
 
 _INDEXING = _Indexing()

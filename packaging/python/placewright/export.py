@@ -21,7 +21,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
-from .calls import Call, Calls, kind_named, refuse_script, tensors_in
+from .calls import Call, Calls, changed_by, kind_named, refuse_script, storage_of, tensors_in
 from .flops import RANGES, SHAPED, VIEWS, forward_flops, has_formula
 
 #: Constants up to this size are held by every op that reads them.
@@ -87,6 +87,13 @@ class _Node:
     least_flops: float  # those that are known
     times: Dict[str, Dict[str, float]]
     packed_bytes: int = 0  # of weights that no parameter or buffer is
+
+
+class _Change(NamedTuple):
+    """A change in place."""
+
+    node: int
+    differentiable: bool
 
 
 def _state(model: torch.nn.Module) -> List[_Parameter]:
@@ -263,6 +270,7 @@ class _Recorder(Calls):
         self._differentiable: Set[int] = set()
         self._kept: List[Any] = []
         self._packed: Set[int] = set()
+        self._changes: Dict[int, _Change] = {}  # the last of each storage
         for index, tensor in enumerate(inputs):
             self._set(tensor, _Value("input", index), False)
         for index, parameter in enumerate(state):
@@ -270,7 +278,15 @@ class _Recorder(Calls):
 
     def value_of(self, tensor: torch.Tensor) -> Optional[_Value]:
         """Where a tensor comes from; None for a number of the program, which depends on no input or parameter."""
-        return self._values.get(id(tensor))
+        value = self._values.get(id(tensor))
+        change = self._changes.get(storage_of(tensor))
+        if change is None or (value is not None and value.source == "node" and value.index >= change.node):
+            return value
+        # Changed since, through a view of it or as a view of what was changed: the change gives this tensor too, now that it is read.
+        outputs = self.nodes[change.node].outputs
+        self._set(tensor, _Value("node", change.node, len(outputs)), change.differentiable)
+        outputs.append(_size_of(tensor))
+        return self._values[id(tensor)]
 
     def _set(self, tensor: torch.Tensor, value: _Value, differentiable: bool) -> None:
         self._values[id(tensor)] = value
@@ -290,16 +306,19 @@ class _Recorder(Calls):
 
     def run(self, call: Call, function: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
         tensors = tensors_in((args, kwargs))
-        values = [value for value in map(self.value_of, tensors) if value is not None]
+        changed = changed_by(call, args, kwargs)
         counter = _Counter()
         with contextlib.nullcontext() if has_formula(call.kind) else counter:
             result = function(*args, **kwargs)
         outputs = tensors_in(result)
-        if result is None and call.changes_input:
-            outputs = [args[0]]
+        if result is None:
+            outputs = changed
         # What gives no tensor is no op, nor is what gives back what it got (dropout when not training).
-        unchanged = not call.changes_input and all(any(output is tensor for tensor in tensors) for output in outputs)
-        if not values or not outputs or unchanged or call.kind in SHAPED:
+        unchanged = not changed and all(any(output is tensor for tensor in tensors) for output in outputs)
+        if not outputs or unchanged or call.kind in SHAPED:
+            return result
+        values = [value for value in map(self.value_of, tensors) if value is not None]
+        if not values:
             return result
         differentiable = call.kind != "detach" and any(id(tensor) in self._differentiable for tensor in tensors)
         if call.kind in VIEWS and call.kind not in RANGES and len(outputs) == 1 and values[0].source == "parameter":
@@ -313,12 +332,11 @@ class _Recorder(Calls):
         times = {}
         if self._stopwatch is not None and call.kind not in VIEWS:
             times = self._stopwatch.times(function, args, kwargs, lambda tensor: id(tensor) in self._differentiable)
-        if call.changes_input and args[0]._is_view() and self.value_of(args[0]._base) is not None:
-            # What it is a view of has changed too.
-            outputs.append(args[0]._base)
         node = _Node(call, values, [_size_of(output) for output in outputs], flops, counter.flops, times, self._packed_bytes(args))
         for index, output in enumerate(outputs):
             self._set(output, _Value("node", len(self.nodes), index), differentiable)
+        for tensor in changed:
+            self._changes[storage_of(tensor)] = _Change(len(self.nodes), differentiable)
         self.nodes.append(node)
         return result
 

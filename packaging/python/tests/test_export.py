@@ -363,6 +363,60 @@ class Structure(TestCase):
         self.assertEqual(ops["index_put"]["inputs"], ["mul:1"])
         self.assertEqual(ops["sum"]["inputs"], ["index_put"])
 
+    def test_views_see_changes(self) -> None:
+        """Of what they are a view of, and of other views of it; a tensor is a further output of the change if it is read."""
+
+        class Base(nn.Module):
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                y = x.exp()
+                view = y.view(-1)
+                y.mul_(2)
+                return view
+
+        ops = self.export(Base(), torch.zeros(3, 4))
+        self.assertEqual(list(ops), "x exp mul".split())
+        self.assertEqual([output["shape"] for output in ops["mul"]["outputs"]], [[3, 4], [12]])
+
+        class Siblings(nn.Module):
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                y = x.exp()
+                left, right = y.chunk(2)
+                other = y[0]
+                unread = y.view(-1)  # noqa: F841
+                right.zero_()
+                y.data.add_(1)
+                return other + left
+
+        ops = self.export(Siblings(), torch.zeros(4, 4))
+        self.assertEqual(list(ops), "x exp chunk zero detach add add_1".split())
+        self.assertEqual(ops["detach"]["inputs"], ["zero:1"])
+        self.assertEqual([output["shape"] for output in ops["zero"]["outputs"]], [[2, 4], [4, 4]])
+        self.assertEqual(ops["add_1"]["inputs"], ["add:1", "add:2"])
+
+        class Row(nn.Module):
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                y = x.exp()
+                y[0] += 1
+                return y
+
+        ops = self.export(Row(), torch.zeros(4, 4))
+        self.assertEqual(list(ops), "x exp select add index_put".split())
+        self.assertEqual(ops["index_put"]["inputs"], ["add:1", "add"])
+
+    def test_changed_numbers_of_the_program(self) -> None:
+        class Filled(nn.Module):
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                y = torch.zeros(2, 4)
+                y[0].copy_(x)
+                rows = y.sum(1)
+                z = torch.zeros(4)
+                torch.add(x, 1, out=z)
+                return rows, z
+
+        ops = self.export(Filled(), torch.zeros(4))
+        self.assertEqual(list(ops), "x copy sum add".split())
+        self.assertEqual(ops["sum"]["inputs"], ["copy:1"])
+
     def test_model_stays_as_it_was(self) -> None:
         model = Branches().eval()
         parameters = list(model.parameters())
