@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, TypeVar
 
 import torch
 from torch.utils._pytree import tree_map
 
-from .calls import Call, Calls, Pass, tensors_in, unwatch
+from .calls import Call, Calls, Pass, changed_by, storage_of, tensors_in, unwatch
 from .flops import VIEWS, has_formula
 from .placement import Devices, File, Plan, read_placement
 
@@ -17,6 +18,14 @@ Model = TypeVar("Model", bound=torch.nn.Module)
 
 # They change buffers beside computing, and run where these are.
 _STATEFUL = ("batch_norm", "instance_norm")
+
+# What they give is a view where the strides of their tensor allow it, else a copy.
+_VIEWS_IF_POSSIBLE = ("reshape", "flatten", "contiguous")
+
+
+def _keeps_strides(tensor: torch.Tensor) -> bool:
+    """Whether a copy on another device has the strides of the tensor."""
+    return tensor.layout == torch.strided and torch.empty_like(tensor, device="meta").stride() == tensor.stride()
 
 
 def _version(tensor: torch.Tensor) -> Optional[int]:
@@ -30,14 +39,24 @@ class _Copy(NamedTuple):
     source_version: int
 
 
+class _Twin(NamedTuple):
+    """A copy that the model sees, itself or through views, where on one device it would see the source."""
+
+    source: torch.Tensor
+    copy: torch.Tensor
+
+
 class _Copies:
-    """Copies of tensors on other devices, so that each is sent to a device once. They live as long as the tensor."""
+    """Copies of tensors on other devices, so that each is sent to a device once. They live as long as the tensor; twins as long as the
+    model holds a view of the copy."""
 
     def __init__(self) -> None:
         self._copies: Dict[int, Dict[torch.device, _Copy]] = {}  # by identity of the source
-        self._sources: Dict[int, "weakref.ref[torch.Tensor]"] = {}  # by identity of the copy
         self._replacements: Dict[int, torch.Tensor] = {}  # what a tensor became by a change in place on another device
         self._watched: Dict[int, "weakref.ref[torch.Tensor]"] = {}
+        # What calls gave, by storage and identity: who sees a change of it.
+        self._given: Dict[int, Dict[int, "weakref.ref[torch.Tensor]"]] = {}
+        self._twins: Dict[int, _Twin] = {}  # by storage of the copy
 
     @property
     def any_replaced(self) -> bool:
@@ -53,38 +72,82 @@ class _Copies:
         """The tensor on a device; gradients flow back."""
         if tensor.device == device:
             return tensor
-        version = _version(tensor)
         known = self._copies.get(id(tensor), {}).get(device)
-        if known is not None and known.source_version == version and known.version == _version(known.tensor):
+        if known is not None and known.source_version == _version(tensor) and known.version == _version(known.tensor):
             # A copy that was made without gradients is of no use where there are some.
             if known.tensor.requires_grad or not (tensor.requires_grad and torch.is_grad_enabled()):
                 return known.tensor
         moved = tensor.to(device)
-        moved_version = _version(moved)
-        self._watch(tensor)
-        self._watch(moved)
-        self._sources[id(moved)] = weakref.ref(tensor)
-        if version is not None and moved_version is not None:
-            self._copies.setdefault(id(tensor), {})[device] = _Copy(moved, moved_version, version)
+        self._keep(tensor, moved)
         return moved
 
-    def changed(self, tensor: torch.Tensor, replaces: bool) -> None:
-        """After a change in place: if it hit a copy, it is made where the source is too, or stands for the source from now on."""
-        base = tensor._base if tensor._is_view() else tensor
-        source = self._sources.get(id(base), lambda: None)()
-        if base is None or source is None:
-            return
-        # What is changed through a view has to be where the view is from.
-        if replaces and base is tensor and not source._is_view():
+    def _keep(self, tensor: torch.Tensor, copy: torch.Tensor) -> None:
+        """Knows from now on that a copy is the same as the tensor."""
+        source_version, version = _version(tensor), _version(copy)
+        if source_version is not None and version is not None:
+            self._watch(tensor)
+            self._copies.setdefault(id(tensor), {})[copy.device] = _Copy(copy, version, source_version)
+
+    def give(self, results: List[torch.Tensor], moved: List[_Twin]) -> None:
+        """After a call, with the copies that it took."""
+        twins = {storage_of(twin.copy): twin for twin in moved}
+        for result in results:
+            storage = storage_of(result)
+            if storage in twins:
+                self._twins.setdefault(storage, twins[storage])
+            given = self._given.setdefault(storage, {})
+            if id(result) not in given:
+                given[id(result)] = weakref.ref(result, functools.partial(_forget_given, weakref.ref(self), storage, id(result)))
+
+    def forget_given(self, storage: int, key: int) -> None:
+        given = self._given.get(storage, {})
+        given.pop(key, None)
+        if not given:
+            self._given.pop(storage, None)
+            self._twins.pop(storage, None)
+
+    def changed(self, source: torch.Tensor, tensor: torch.Tensor, replaces: bool) -> None:
+        """After a change in place of a tensor, or of a copy of it: all see it that would see it on one device."""
+        if tensor is source:
+            self._spread(tensor)
+        elif replaces and source.stride() == tensor.stride() and self._is_seen_alone(source, tensor):
+            self._watch(source)
             self._replacements[id(source)] = tensor
             self._copies.pop(id(source), None)
-            del self._sources[id(base)]
+            self._twins.pop(storage_of(tensor), None)
         else:
-            source.copy_(base)
-            self.changed(source, False)
+            self._write(tensor, source, source)
+            self._spread(source, self._twins.get(storage_of(tensor)))
+
+    def _is_seen_alone(self, source: torch.Tensor, copy: torch.Tensor) -> bool:
+        """Whether nothing else, made before the pass or in it, shows what is in a tensor."""
+        storage = storage_of(source)
+        return (
+            list(self._given.get(storage, ())) == [id(source)]
+            and storage not in self._twins
+            and all(twin.copy is copy or storage_of(twin.source) != storage for twin in self._twins.values())
+        )
+
+    def _spread(self, tensor: torch.Tensor, known: Optional[_Twin] = None) -> None:
+        """Brings a change of a tensor to all twins of its storage, and theirs, but that from where it is known."""
+        storage = storage_of(tensor)
+        for twin in list(self._twins.values()):
+            if twin is known:
+                continue
+            if storage_of(twin.copy) == storage:
+                self._write(twin.copy, twin.source, twin.source)
+                self._spread(twin.source, twin)
+            elif storage_of(twin.source) == storage:
+                self._write(twin.source, twin.copy, twin.source)
+                self._spread(twin.copy, twin)
+
+    def _write(self, changed: torch.Tensor, other: torch.Tensor, source: torch.Tensor) -> None:
+        """Makes the other of a tensor and its copy the same as the changed one; gradients flow back."""
+        other.copy_(changed)
+        self._keep(source, changed if other is source else other)
 
     def settle(self) -> None:
-        """Makes changes where the source is that had only a replacement so far: of buffers, of what the caller gave."""
+        """Makes changes where the source is that had only a replacement so far, if the model has kept the source."""
         for key, replacement in self._replacements.items():
             source = self._watched[key]()
             if source is not None:
@@ -94,13 +157,24 @@ class _Copies:
         """Forgets a tensor when it is gone: another may get its identity."""
         key = id(tensor)
         if key not in self._watched:
+            self._watched[key] = weakref.ref(tensor, functools.partial(_forget, weakref.ref(self), key))
 
-            def forget(gone: "weakref.ref[torch.Tensor]") -> None:
-                if self._watched.get(key) is gone:
-                    for table in (self._watched, self._copies, self._sources, self._replacements):
-                        table.pop(key, None)  # type: ignore[attr-defined]
+    def forget(self, key: int) -> None:
+        for table in (self._watched, self._copies, self._replacements):
+            table.pop(key, None)  # type: ignore[attr-defined]
 
-            self._watched[key] = weakref.ref(tensor, forget)
+
+# They don't hold the copies: what is in these is freed with the pass, not when Python looks for cycles.
+def _forget(copies: "weakref.ref[_Copies]", key: int, _gone: Any) -> None:
+    owner = copies()
+    if owner is not None:
+        owner.forget(key)
+
+
+def _forget_given(copies: "weakref.ref[_Copies]", storage: int, key: int, _gone: Any) -> None:
+    owner = copies()
+    if owner is not None:
+        owner.forget_given(storage, key)
 
 
 class _PlacedPass(Pass):
@@ -124,11 +198,27 @@ class _Placed(Calls):
         args, kwargs = self._newest((args, kwargs))
         tensors = tensors_in((args, kwargs))
         device = self._device_of(call, args, tensors)
-        if device is not None and any(tensor.device != device for tensor in tensors):
-            args, kwargs = tree_map(lambda item: copies.on(item, device) if isinstance(item, torch.Tensor) else item, (args, kwargs))
-        result = function(*args, **kwargs)
-        if call.changes_input and args:
-            copies.changed(args[0], call.replaces_input)
+        sources = changed_by(call, args, kwargs)
+        moved: List[_Twin] = []
+
+        def move(item: Any) -> Any:
+            if not isinstance(item, torch.Tensor) or item.device == device:
+                return item
+            moved.append(_Twin(item, copies.on(item, device)))
+            return moved[-1].copy
+
+        if device is None or all(tensor.device == device for tensor in tensors):
+            result = function(*args, **kwargs)
+        elif call.kind in _VIEWS_IF_POSSIBLE and not _keeps_strides(tensors[0]):
+            here = function(*args, **kwargs)
+            copies.give([here], [])
+            result = move(here)
+        else:
+            args, kwargs = tree_map(move, (args, kwargs))
+            result = function(*args, **kwargs)
+        copies.give(tensors_in(result), moved)
+        for source, tensor in zip(sources, changed_by(call, args, kwargs)):
+            copies.changed(source, tensor, call.replaces_input)
         return result
 
     def _newest(self, value: Any) -> Any:
@@ -183,8 +273,7 @@ def apply(
     Parameters and buffers go where the op is that holds them. Each call of the forward pass runs on its device, with its tensors moved
     there; a tensor is sent to a device once, and gradients take the same way back. Calls of which the file says nothing run where their
     module is: where most of its ops are. The results are those of the model on one device, and stay on the devices of the ops that give
-    them. One thing is different: after `x += y` or relu(x, inplace=True) on another device than x, what is a view of x
-    still has its old numbers.
+    them. A change in place is seen by all views of what is changed, whatever devices they are on.
 
     Applied again, the new placement counts. An optimizer that has state is to be made anew.
 

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import unittest
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 import torch
 from support import Machine, TestCase
@@ -67,6 +68,73 @@ class Changes(nn.Module):
         return z * y
 
 
+class BaseAfterView(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = x * x
+        view = y.view(-1)
+        y.mul_(2)
+        return view
+
+
+class ViewAfterBase(nn.Module):
+    def forward(self, x: torch.Tensor) -> Any:
+        y = x * x
+        y *= 2
+        view = y[:, :2]
+        view += 1
+        return y, view
+
+
+class Siblings(nn.Module):
+    def forward(self, x: torch.Tensor) -> Any:
+        y = x * x
+        rows, flat = y.t(), y.view(-1)
+        rows[0].mul_(3)
+        return flat * 3, y
+
+
+class Row(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = x * x
+        y[0] += 1
+        return y
+
+
+class Chunks(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = x * x
+        with torch.no_grad():
+            left, right = y.detach().chunk(2, 1)
+            right.zero_()
+        return y + torch.cat([right, left], 1)
+
+
+class ViewOfView(nn.Module):
+    def forward(self, x: torch.Tensor) -> Any:
+        flat = (x * 2).view(-1)
+        first = flat[:2]
+        flat.view(-1)[1:3] = x[0, :2]
+        return first.view(1, 2)
+
+
+class SometimesView(nn.Module):
+    """Copies of what can't be looked at in another shape, not views."""
+
+    def forward(self, x: torch.Tensor) -> Any:
+        part = (x * 2)[:, :2]
+        flat = part.reshape(-1)
+        part.add_(1)
+        return flat, part.contiguous().mul_(3), part
+
+
+class InPlaceChain(nn.Module):
+    def forward(self, x: torch.Tensor) -> Any:
+        y = x * x
+        z = torch.neg_(y)
+        z += x[0, 0]
+        return y, z
+
+
 class Equal(TestCase):
     """Outputs, gradients, the parameters after a step, and buffers are the same, but for the order in which gradients are summed."""
 
@@ -115,6 +183,32 @@ class Equal(TestCase):
     def test_changes_in_place(self) -> None:
         for seed in range(20):
             self.check(Changes(), torch.randn(3, 4), seed=seed)
+
+    def test_views_see_changes_under_all_placements(self) -> None:
+        for kind in (BaseAfterView, ViewAfterBase, Siblings, Row, Chunks, ViewOfView, SometimesView, InPlaceChain):
+            model = kind()
+            x = torch.randn(2, 4, dtype=torch.float64)
+
+            def run(model: nn.Module, x: torch.Tensor = x) -> List[torch.Tensor]:
+                own = x.clone().requires_grad_()
+                result = model(own)
+                results = list(result) if isinstance(result, tuple) else [result]
+                torch.autograd.backward([item.square().sum() for item in results])
+                return [item.detach() for item in results] + [own.grad]
+
+            expected = run(model)
+            placewright.export(model, x, self.folder / "model.json")
+            names = list(self.ops())
+            for places in itertools.product(("gpu:0", "gpu:1"), repeat=len(names)):
+                with self.subTest(kind.__name__, placement=dict(zip(names, places))):
+                    with Machine():
+                        placed = placewright.apply(copy.deepcopy(model), self.write_placement(dict(zip(names, places))))
+                        found = run(placed)
+                        with torch.inference_mode():
+                            result = placed(x.clone())
+                    found += result if isinstance(result, tuple) else [result]
+                    for one, other in zip(found, expected + expected[:-1]):
+                        torch.testing.assert_close(one, other)
 
     def test_tied_parameters(self) -> None:
         model = Gpt2(2, 8, 2, 30, 16)
