@@ -250,6 +250,73 @@ private Q_SLOTS:
         QCOMPARE(op_of(graph, "y").resident_bytes, 0);
     }
 
+    void padsAreTurnedAround() {
+        // pad(x, (0, 0, 0, -x.size(2) % 4, 0, 7 - x.size(1) % 7)) as PyTorch exports it: pairs from the last extent to the first.
+        OnnxModel model(14);
+        model.input("x", {2, 10, 6}).numbers("seven", {7}).numbers("four", {4}).numbers("rows", {1}).numbers("columns", {2});
+        model.node("Shape", {"x"}, {"s"}).node("Gather", {"s", "rows"}, {"r"}).node("Gather", {"s", "columns"}, {"c"});
+        model.node("Mod", {"r", "seven"}, {"rest"}).node("Sub", {"seven", "rest"}, {"below"});
+        model.node("Neg", {"c"}, {"minus_c"}).node("Mod", {"minus_c", "four"}, {"right"});
+        model.numbers("zero", {0}).node("Concat", {"zero", "right", "zero", "below"}, {"given"}, {{"axis", 0}});
+        model.numbers("two", {2}).numbers("rank", {3}).node("Mul", {"rank", "two"}, {"all"});
+        model.node("Shape", {"given"}, {"length"}).node("Sub", {"all", "length"}, {"missing"});
+        model.node("ConstantOfShape", {"missing"}, {"others"});
+        model.node("Cast", {"others"}, {"none"}, {{"to", kInt64}}).node("Concat", {"given", "none"}, {"list"}, {{"axis", 0}});
+        model.numbers("to_pairs", {-1, 2}).node("Reshape", {"list", "to_pairs"}, {"pairs"});
+        model.numbers("last", {-1}).numbers("before_first", {std::numeric_limits<std::int64_t>::min() + 1});
+        model.node("Slice", {"pairs", "last", "before_first", "zero", "last"}, {"reversed"});
+        model.node("Transpose", {"reversed"}, {"turned"}, {{"perm", Extents{1, 0}}}).node("Reshape", {"turned", "last"}, {"flat"});
+        model.node("Cast", {"flat"}, {"pads"}, {{"to", kInt64}}).node("Pad", {"x", "pads"}, {"y"}).output("y");
+        const Graph graph = read(model).graph;
+        QCOMPARE(graph.size(), 2u);
+        QCOMPARE(*op_of(graph, "y").outputs[0].shape, (Extents{2, 14, 8}));
+    }
+
+    void matricesOfNumbersAreRearranged_data() {
+        QTest::addColumn<std::string>("op");
+        QTest::addColumn<std::vector<std::int64_t>>("numbers");
+        QTest::addColumn<std::vector<std::int64_t>>("shape");
+        // Of [[2, 3, 4], [5, 6, 7]]; x is expanded to what comes out.
+        const auto row = [](const char* name, const char* op, const Extents& numbers, const Extents& shape) {
+            QTest::newRow(name) << std::string(op) << numbers << shape;
+        };
+        row("all", "Reshape", {6}, {2, 3, 4, 5, 6, 7});
+        row("an extent as it is", "Reshape", {0, -1}, {2, 3, 4, 5, 6, 7});
+        row("the second row", "Slice", {1, 2, 0, 1}, {5, 6, 7});
+        row("the last column", "Slice", {-1, 9, 1, 1}, {4, 7});
+        row("columns backwards", "Slice", {2, -9, -1, -2}, {4, 2, 7, 5});
+        row("transposed", "Transpose", {}, {2, 5, 3, 6, 4, 7});
+    }
+    void matricesOfNumbersAreRearranged() {
+        QFETCH(std::string, op);
+        QFETCH(std::vector<std::int64_t>, numbers);
+        QFETCH(std::vector<std::int64_t>, shape);
+        OnnxModel model(14);
+        model.input("x", {1}).numbers("list", {2, 3, 4, 5, 6, 7}).numbers("extents", {2, 3}).numbers("all", {-1});
+        model.node("Reshape", {"list", "extents"}, {"matrix"});
+        std::vector<std::string> inputs{"matrix"};
+        if (op == "Reshape") inputs.push_back("numbers");
+        if (op == "Slice") {
+            for (std::size_t i = 0; i < numbers.size(); ++i) {
+                inputs.push_back("numbers" + std::to_string(i));
+                model.numbers(inputs.back(), {numbers[i]});
+            }
+        }
+        model.numbers("numbers", numbers).node(op, inputs, {"other"}).node("Reshape", {"other", "all"}, {"shape"});
+        model.node("Expand", {"x", "shape"}, {"y"}).output("y");
+        QCOMPARE(*op_of(read(model).graph, "y").outputs[0].shape, shape);
+    }
+
+    void remaindersHaveTheSignOfTheDivisorOrOfTheDividend() {
+        for (const auto& [fmod, extent] : {std::pair{0, std::int64_t{2}}, {1, std::int64_t{4}}}) {
+            OnnxModel model(14);
+            model.input("x", {1}).numbers("a", {-7}).numbers("b", {3}).node("Mod", {"a", "b"}, {"rest"}, {{"fmod", fmod}});
+            model.numbers("five", {fmod == 0 ? 0 : 5}).node("Add", {"rest", "five"}, {"shape"});
+            model.node("Expand", {"x", "shape"}, {"y"}).output("y");
+            QCOMPARE(*op_of(read(model).graph, "y").outputs[0].shape, Extents{extent});
+        }
+    }
+
     void parametersAreInitializers() {
         OnnxModel model;
         model.input("x", {1, 8, 6, 6});

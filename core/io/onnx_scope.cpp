@@ -23,6 +23,8 @@ constexpr std::size_t kMostNumbers = 8192;
 /// Kept of all that are computed in a file: 32 MB.
 constexpr std::size_t kMostNumbersInAll = std::size_t{4} << 20;
 constexpr int kMostExtents = 64;
+/// Of numbers that are computed with: a matrix.
+constexpr std::size_t kMostRank = 2;
 /// The newest operator set of the ONNX library: of later ones it knows what has not changed.
 constexpr int kLibraryOpset = 17;
 
@@ -124,16 +126,15 @@ bool is_complete(const onnx::TypeProto& type) {
 template <class Function>
 std::optional<Numbers> by_element(std::initializer_list<const Numbers*> operands, std::int32_t type, Function function) {
     std::size_t count = 1;
-    bool scalar = true;
+    std::vector<std::int64_t> shape;
     for (const Numbers* operand : operands) {
         if (operand->values.size() != 1) count = operand->values.size();
-        scalar &= operand->shape.empty();
+        if (operand->values.size() != 1 || shape.empty()) shape = operand->shape;
     }
     for (const Numbers* operand : operands) {
         if (operand->values.size() != 1 && operand->values.size() != count) return {};
     }
-    Numbers result{{}, type, std::vector<double>(count)};
-    if (!scalar) result.shape = {static_cast<std::int64_t>(count)};
+    Numbers result{std::move(shape), type, std::vector<double>(count)};
     std::vector<double> at(operands.size());
     for (std::size_t i = 0; i < count; ++i) {
         std::size_t slot = 0;
@@ -192,32 +193,65 @@ std::optional<Numbers> concat(const onnx::NodeProto&, const Operands& in) {
     return result;
 }
 
-/// Slice, whose bounds are inputs from operator set 10 on.
+/// An axis of numbers, of which a negative one counts from the last; nothing where there is none.
+std::optional<std::size_t> axis_of(const Numbers& numbers, std::int64_t axis) {
+    const auto rank = static_cast<std::int64_t>(numbers.shape.size());
+    if (axis < 0) axis += rank;
+    if (axis < 0 || axis >= rank) return {};
+    return static_cast<std::size_t>(axis);
+}
+
+/// Slice of one axis, whose bounds are inputs from operator set 10 on.
 std::optional<Numbers> slice(const onnx::NodeProto& node, const Operands& in) {
-    if (in[0]->shape.empty()) return {};
     const bool given = in.size() > 2;
     const auto starts = given ? in[1]->whole() : integers_attribute(node, "starts");
     const auto ends = given ? in[2]->whole() : integers_attribute(node, "ends");
+    const auto axes = in.size() > 3 ? in[3]->whole() : integers_attribute(node, "axes");
     const auto steps = in.size() > 4 ? in[4]->whole() : std::vector<std::int64_t>{1};
-    if (starts.size() != 1 || ends.size() != 1 || steps.size() != 1 || steps[0] == 0) return {};
-    const auto count = static_cast<std::int64_t>(in[0]->values.size());
-    const std::int64_t step = steps[0];
+    if (starts.size() != 1 || ends.size() != 1 || axes.size() > 1 || steps.size() != 1 || steps[0] == 0) return {};
+    const auto axis = axis_of(*in[0], axes.empty() ? 0 : axes[0]);
+    if (!axis) return {};
+    const std::int64_t count = in[0]->shape[*axis], step = steps[0];
     const auto bound = [&](std::int64_t at) {
         if (at < 0) at = at < -count ? -1 : at + count;
         return step > 0 ? std::clamp<std::int64_t>(at, 0, count) : std::clamp<std::int64_t>(at, -1, count - 1);
     };
-    Numbers result{{0}, in[0]->type, {}};
     const std::int64_t end = bound(ends[0]);
     if (std::abs(static_cast<double>(step)) > static_cast<double>(kMostNumbers)) return {};
+    std::vector<std::size_t> kept;
     for (std::int64_t i = bound(starts[0]); step > 0 ? i < end : i > end; i += step) {
         if (i < 0 || i >= count) return {};
-        result.values.push_back(in[0]->values[static_cast<std::size_t>(i)]);
+        kept.push_back(static_cast<std::size_t>(i));
     }
-    result.shape[0] = static_cast<std::int64_t>(result.values.size());
+    Numbers result{in[0]->shape, in[0]->type, {}};
+    result.shape[*axis] = static_cast<std::int64_t>(kept.size());
+    const auto columns = static_cast<std::size_t>(in[0]->shape.back());
+    if (*axis + 1 == in[0]->shape.size()) {
+        for (std::size_t row = 0; row < in[0]->values.size(); row += columns) {
+            for (const std::size_t column : kept) result.values.push_back(in[0]->values[row + column]);
+        }
+    } else {
+        for (const std::size_t row : kept) {
+            const auto from = in[0]->values.begin() + static_cast<std::ptrdiff_t>(row * columns);
+            result.values.insert(result.values.end(), from, from + static_cast<std::ptrdiff_t>(columns));
+        }
+    }
     return result;
 }
 
-/// Squeeze, Unsqueeze and Reshape between a number and a list of one.
+std::optional<Numbers> transpose(const onnx::NodeProto& node, const Operands& in) {
+    const auto order = integers_attribute(node, "perm");
+    if (in[0]->shape.size() != 2 || order == std::vector<std::int64_t>{0, 1}) return *in[0];
+    if (!order.empty() && order != std::vector<std::int64_t>{1, 0}) return {};
+    Numbers result{{in[0]->shape[1], in[0]->shape[0]}, in[0]->type, {}};
+    const auto columns = static_cast<std::size_t>(in[0]->shape[1]);
+    for (std::size_t column = 0; column < columns; ++column) {
+        for (std::size_t at = column; at < in[0]->values.size(); at += columns) result.values.push_back(in[0]->values[at]);
+    }
+    return result;
+}
+
+/// Squeeze and Unsqueeze between a number and a list of one.
 std::optional<Numbers> squeeze(const onnx::NodeProto&, const Operands& in) {
     if (in[0]->values.size() != 1) return {};
     return Numbers{{}, in[0]->type, in[0]->values};
@@ -227,16 +261,30 @@ std::optional<Numbers> unsqueeze(const onnx::NodeProto& node, const Operands& in
     if (!in[0]->shape.empty() || axes != 1) return {};
     return Numbers{{1}, in[0]->type, in[0]->values};
 }
-std::optional<Numbers> reshape(const onnx::NodeProto&, const Operands& in) {
-    if (in.size() != 2 || in[1]->values.size() > 1) return {};
-    Numbers result{{}, in[0]->type, in[0]->values};
-    if (in[1]->values.size() == 1) {
-        const std::int64_t extent = in[1]->whole()[0];
-        if (extent != -1 && extent != static_cast<std::int64_t>(result.values.size())) return {};
-        result.shape = {static_cast<std::int64_t>(result.values.size())};
-    } else if (result.values.size() != 1) {
-        return {};
+std::optional<Numbers> reshape(const onnx::NodeProto& node, const Operands& in) {
+    if (in.size() != 2 || in[1]->values.size() > kMostRank) return {};
+    Numbers result{in[1]->whole(), in[0]->type, in[0]->values};
+    std::int64_t known = 1, *open = nullptr;
+    for (std::size_t i = 0; i < result.shape.size(); ++i) {
+        std::int64_t& extent = result.shape[i];
+        if (extent == 0 && integer_attribute(node, "allowzero", 0) == 0) {
+            if (i >= in[0]->shape.size()) return {};
+            extent = in[0]->shape[i];
+        }
+        if (extent == -1 && open == nullptr)
+            open = &extent;
+        else if (extent < 0 || extent > std::int64_t{kMostNumbers})
+            return {};
+        else
+            known *= extent;
     }
+    const auto count = static_cast<std::int64_t>(result.values.size());
+    if (open != nullptr) {
+        if (known == 0) return {};
+        *open = count / known;
+        known *= *open;
+    }
+    if (known != count) return {};
     return result;
 }
 
@@ -298,6 +346,18 @@ constexpr auto kMultiply = [](double a, double b) { return a * b; };
 constexpr auto kLarger = [](double a, double b) { return std::max(a, b); };
 constexpr auto kSmaller = [](double a, double b) { return std::min(a, b); };
 
+/// Of the sign of the divisor, or of the dividend as C has it.
+std::optional<Numbers> remainder(const onnx::NodeProto& node, const Operands& in) {
+    if (integer_attribute(node, "fmod", 0) != 0) return binary<[](double a, double b) { return std::fmod(a, b); }>(node, in);
+    return binary<[](double a, double b) { return a - b * std::floor(a / b); }>(node, in);
+}
+
+/// Ops that leave numbers as they are, or in another order: those take matrices as well, which pads of PyTorch are turned around in.
+bool takes_matrices(const std::string& op) {
+    static const std::set<std::string> ops{"Cast", "Identity", "Reshape", "Slice", "Transpose"};
+    return ops.contains(op);
+}
+
 /// Ops that shapes are computed with.
 Evaluation evaluation(const std::string& op) {
     static const std::unordered_map<std::string, Evaluation> by_op{
@@ -309,6 +369,7 @@ Evaluation evaluation(const std::string& op) {
         {"Squeeze", squeeze},
         {"Unsqueeze", unsqueeze},
         {"Reshape", reshape},
+        {"Transpose", transpose},
         {"ConstantOfShape", constant_of_shape},
         {"Expand", expand},
         {"Range", range},
@@ -321,7 +382,7 @@ Evaluation evaluation(const std::string& op) {
         {"Sub", binary<[](double a, double b) { return a - b; }>},
         {"Mul", binary<kMultiply>},
         {"Div", binary<[](double a, double b) { return a / b; }>},
-        {"Mod", binary<[](double a, double b) { return a - b * std::floor(a / b); }>},
+        {"Mod", remainder},
         {"Pow", binary<[](double a, double b) { return std::pow(a, b); }>},
         {"Max", binary<kLarger>},
         {"Min", binary<kSmaller>},
@@ -683,6 +744,7 @@ std::optional<Numbers> OnnxScope::evaluate(const onnx::NodeProto& node) const {
     for (const std::string& input : node.input()) {
         const Numbers* known = numbers(input);
         if (known == nullptr) return {};
+        if (known->shape.size() > (operands.empty() && takes_matrices(node.op_type()) ? kMostRank : 1)) return {};
         operands.push_back(known);
     }
     if (operands.empty()) return {};
@@ -810,7 +872,7 @@ std::string OnnxScope::infer_types(onnx::NodeProto node) {
         type_pointers[input] = &(types[input] = *type(input));
         // Extents, pads (two for each) and sizes of outputs are few; more are copied for nothing.
         const auto most = static_cast<std::size_t>(std::max(2 * kMostExtents, node.output_size()));
-        if (const Numbers* known = numbers(input); known != nullptr && known->values.size() <= most)
+        if (const Numbers* known = numbers(input); known != nullptr && known->values.size() <= most && known->shape.size() < kMostRank)
             tensor_pointers[input] = &(tensors[input] = tensor_of(*known));
     }
     onnx::shape_inference::InferenceContextImpl context(node, type_pointers, tensor_pointers, {});

@@ -18,7 +18,7 @@ namespace placewright {
 
 /// A small tensor whose values are known. Integers up to 2^53 are exact, larger ones mean "to the end".
 struct Numbers {
-    std::vector<std::int64_t> shape;  ///< of rank 0 or 1
+    std::vector<std::int64_t> shape;  ///< of rank 0, 1 or 2
     std::int32_t type = onnx::TensorProto::INT64;
     std::vector<double> values;
 
