@@ -183,6 +183,15 @@ class Contraction(nn.Module):
         return torch.einsum("bti,oi->bto", x, self.weight)
 
 
+class Moved(nn.Module):
+    """To be scripted: LibTorch has sizes of none of these without numbers."""
+
+    def forward(self, x, grid):
+        shifted = torch.roll(x, (1, 1), (2, 3))
+        sampled = nn.functional.grid_sample(shifted, grid, align_corners=True)
+        return sampled.repeat_interleave(3, dim=-1).repeat_interleave(2, 0)
+
+
 class Twice(nn.Module):
     """Calls another module two times: in each other, they make as many calls as 2 to their number."""
 
@@ -253,6 +262,7 @@ tokens = torch.zeros(1, 8, dtype=torch.int64)
 MODELS = {
     **{name: vision(name) for name in ("alexnet", "resnet18", "resnet50", "resnet101", "resnet152", "vgg16", "densenet121", "mobilenet_v2")},
     "inception_v3": vision("inception_v3", 96, init_weights=False),
+    "swin_t": vision("swin_t", 224),  # its trace keeps the sizes of windows
     "googlenet": vision("googlenet", init_weights=False, aux_logits=False),
     "bert": lambda: traced(light(Bert()), tokens, tokens),
     "gpt2": lambda: traced(light(Gpt2()), tokens),
@@ -268,6 +278,7 @@ MODELS = {
     "scripted_lstm": lambda: torch.jit.script(Cells()),
     "traced_lstm": lambda: traced(Cells(), torch.zeros(5, 2, 4)),
     "contraction": lambda: torch.jit.script(Contraction()),
+    "moved": lambda: torch.jit.script(Moved()),
     "doubling": lambda: torch.jit.script(twice_in_each_other(40)),
     "in_training": lambda: torch.jit.trace(
         nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(16, 2)), torch.zeros(1, 3, 4, 4), check_trace=False

@@ -109,6 +109,7 @@ private Q_SLOTS:
         QTest::newRow("densenet121") << image << qint64{7'978'856} << 2.834;
         QTest::newRow("scripted_densenet121") << image << qint64{7'978'856} << 2.834;
         QTest::newRow("scripted_vit") << image << qint64{86'567'656} << 17.56;
+        QTest::newRow("swin_t") << image << qint64{28'288'354} << 4.491;
         QTest::newRow("mobilenet_v2") << image << qint64{3'504'872} << 0.301;
         QTest::newRow("bert") << QStringList{"1x128:int64", "1x128:int64"} << qint64{109'482'240} << 11.17;
         QTest::newRow("gpt2") << QStringList{"1x1024:int64"} << qint64{124'439'808} << 145.8;
@@ -295,6 +296,17 @@ private Q_SLOTS:
         QVERIFY(lstm != scripted.ops().end() && lstm->flops > 0);
         const QString names = QString::fromStdString(lstm->attributes.at("parameters"));
         QVERIFY2(names.contains("lstm.weight_ih_l0") && names.contains("lstm.bias_hh_l1") && !names.contains("_flat"), qPrintable(names));
+    }
+
+    void whatMovesNumbersTellsItsSizes() {
+        const Graph graph = read_network(model("moved"), example({"2x3x8x8", "2x5x7x2"})).graph;
+        std::vector<std::vector<std::int64_t>> shapes;
+        for (const Op& op : graph.ops()) {
+            if (op.kind != "input") shapes.push_back(op.outputs[0].shape.value());
+        }
+        QCOMPARE(shapes, (std::vector<std::vector<std::int64_t>>{{2, 3, 8, 8}, {2, 3, 5, 7}, {2, 3, 5, 21}, {4, 3, 5, 21}}));
+        const std::string error = error_of(model("moved"), example({"2x3x8x8", "2x5x7"}));
+        QVERIFY2(error.find("aten::grid_sampler") != std::string::npos, error.c_str());
     }
 
     void transposedTensorsAreMadeContiguous() {

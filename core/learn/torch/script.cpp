@@ -210,9 +210,9 @@ bool computes_sizes(std::string_view op) {
 /// Operators whose result is as their first tensor.
 bool is_like_first(std::string_view op) {
     static const std::unordered_set<std::string_view> ops{
-        "batch_norm", "layer_norm", "group_norm",    "instance_norm", "dropout", "feature_dropout",
-        "dropout_",   "relu",       "alpha_dropout", "bernoulli",     "prelu",   "feature_alpha_dropout",
-        "relu_",      "cumsum",     "tril",          "triu",          "clone",   "contiguous"};
+        "batch_norm",    "layer_norm", "group_norm", "instance_norm",         "dropout", "feature_dropout", "dropout_", "relu",
+        "alpha_dropout", "bernoulli",  "prelu",      "feature_alpha_dropout", "relu_",   "cumsum",          "tril",     "triu",
+        "clone",         "contiguous", "roll"};
     return ops.contains(op);
 }
 
@@ -844,6 +844,22 @@ private:
             const bool same = op.ends_with('_') || (train != nullptr && train->isBool() && !train->toBool() && op.ends_with("dropout")) ||
                               (op == "contiguous" && first.is_contiguous());
             return one(same ? first : at::empty_like(first));
+        }
+        if (op.starts_with("grid_sampler")) {
+            // Each channel of an image at the points of its grid.
+            auto shape = given("grid")->toTensor().sizes().vec();
+            if (shape.size() != static_cast<std::size_t>(first.dim()) || shape.size() < 3) return {};
+            shape.pop_back();
+            shape.insert(shape.begin() + 1, first.size(1));
+            return one(at::empty(shape, first.options()));
+        }
+        if (op == "repeat_interleave" && given("repeats") != nullptr && given("repeats")->isInt() && given("dim")->isInt()) {
+            const std::int64_t repeats = given("repeats")->toInt();
+            auto shape = first.sizes().vec();
+            std::int64_t& extent = shape[static_cast<std::size_t>(at::maybe_wrap_dim(given("dim")->toInt(), first.dim()))];
+            if (repeats < 0 || __builtin_mul_overflow(extent, repeats, &extent))
+                throw std::invalid_argument("it repeats " + std::to_string(repeats) + " times");
+            return one(at::empty(shape, first.options()));
         }
         if (op.starts_with("adaptive_")) {
             const auto target = given("output_size")->toIntVector();
