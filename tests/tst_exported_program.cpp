@@ -204,6 +204,48 @@ private Q_SLOTS:
         QCOMPARE(linear.attributes.at("parameters"), std::string(R"(["fc.bias","fc.weight"])"));
     }
 
+    void interpolationsCountTheirPoints_data() {
+        QTest::addColumn<QString>("op");
+        QTest::addColumn<QString>("kind");
+        QTest::addColumn<double>("each");  // FLOPs of an element; negative: not known
+        QTest::newRow("nearest") << "upsample_nearest2d.vec"
+                                 << "interpolate" << 0.0;
+        QTest::newRow("nearest, exact") << "_upsample_nearest_exact2d.default"
+                                        << "interpolate" << 0.0;
+        QTest::newRow("bilinear") << "upsample_bilinear2d.vec"
+                                  << "interpolate" << 8.0;
+        QTest::newRow("bicubic") << "upsample_bicubic2d.vec"
+                                 << "interpolate" << 32.0;
+        QTest::newRow("antialiased") << "_upsample_bilinear2d_aa.default"
+                                     << "interpolate" << -1.0;
+        QTest::newRow("grid, bilinear") << "grid_sampler.default"
+                                        << "grid_sample" << 8.0;
+        QTest::newRow("grid, nearest") << "grid_sampler_2d.default"
+                                       << "grid_sample" << 0.0;
+    }
+    void interpolationsCountTheirPoints() {
+        QFETCH(QString, op);
+        QFETCH(QString, kind);
+        QFETCH(double, each);
+        Program program;
+        program.input("x", {2, 3, 4, 4});
+        program.input("grid", {2, 8, 6, 2});
+        std::vector<std::pair<std::string, Json>> arguments{{"input", tensor("x")}};
+        if (kind == "grid_sample") {
+            arguments.emplace_back("grid", tensor("grid"));
+            arguments.emplace_back("interpolation_mode", Json{{"as_int", op.startsWith("grid_sampler_2d") ? 1 : 0}});
+        } else {
+            arguments.emplace_back("output_size", integers({8, 6}));
+        }
+        program.call("torch.ops.aten." + op.toStdString(), arguments, "y", {2, 3, 8, 6});
+        program.result("y");
+        const NetworkFile file = read_network(file_of(program.json()));
+        const Op& y = file.graph.ops().back();
+        QCOMPARE(QString::fromStdString(y.kind), kind);
+        QCOMPARE(file.estimated.size(), each < 0 ? 1u : 0u);
+        if (each >= 0) QCOMPARE(y.flops, each * 2 * 3 * 8 * 6);
+    }
+
     void nothingIsEstimated() { QVERIFY(read_network(file_of(network().json())).estimated.empty()); }
 
     void olderArchivesAreRead() {

@@ -167,6 +167,11 @@ private Q_SLOTS:
         resize.numbers("sizes", {1, 2, 8, 8});
         for (const char* input : {"", "", "sizes"}) resize.graph().mutable_node(0)->add_input(input);
         row("Resize", resize, "interpolate", 2.0 * 4 * 128, 4 * 128);
+        resize.graph().mutable_node(0)->mutable_attribute(0)->set_s("nearest");
+        row("Resize to the nearest", resize, "interpolate", 0, 4 * 128);
+        row("GridSample", single("GridSample", {{1, 5, 7, 2}}, {}, {1, 8, 6, 6}, 16), "grid_sample", 2.0 * 4 * 8 * 35, 4 * 8 * 35);
+        row("GridSample of the nearest", single("GridSample", {{1, 5, 7, 2}}, {{"mode", std::string("nearest")}}, {1, 8, 6, 6}, 16),
+            "grid_sample", 0, 4 * 8 * 35);
         OnnxModel quantized;
         quantized.input("x", {1, 8, 6, 6}, onnx::TensorProto::UINT8);
         for (const char* scale : {"xs", "ws", "ys"}) quantized.weight(scale, {});

@@ -233,9 +233,26 @@ private Q_SLOTS:
         for (const char* wrong : {"", "ij", "ijk,jk->ik", "ij,jk,kl->il", "i.j,jk->ik"}) QVERIFY2(!flops(wrong, {{4, 5}, {5, 6}}), wrong);
     }
 
+    void flopsOfInterpolations() {
+        const auto flops = [](std::string_view kind, Shape from, Shape to, std::int64_t window) {
+            const std::vector<Shape> inputs{std::move(from)};
+            return forward_flops({.kind = kind, .inputs = inputs, .outputs = std::span(&to, 1), .window = window});
+        };
+        QCOMPARE(flops("interpolate", {1, 2, 4, 4}, {1, 2, 8, 8}, 1).value(), 0.0);
+        QCOMPARE(flops("interpolate", {1, 2, 4, 4}, {1, 2, 8, 8}, 2).value(), 2.0 * 4 * 128);
+        QCOMPARE(flops("interpolate", {1, 2, 4, 4}, {1, 2, 8, 8}, 4).value(), 2.0 * 16 * 128);
+        // An extent that stays is not interpolated.
+        QCOMPARE(flops("interpolate", {1, 2, 4, 4, 4}, {1, 2, 8, 4, 8}, 2).value(), 2.0 * 4 * 512);
+        QVERIFY(!flops("interpolate", {1, 2, 4, 4}, {1, 2, 8, 8}, 0));
+        QCOMPARE(flops("grid_sample", {1, 2, 4, 4}, {1, 2, 4, 3}, 1).value(), 0.0);
+        QCOMPARE(flops("grid_sample", {1, 2, 4, 4}, {1, 2, 4, 3}, 2).value(), 2.0 * 4 * 24);
+        QCOMPARE(flops("grid_sample", {1, 2, 4, 4, 4}, {1, 2, 4, 3, 2}, 2).value(), 2.0 * 8 * 48);
+        QVERIFY(!flops("grid_sample", {1, 2, 4, 4}, {1, 2, 4, 3}, 0));
+    }
+
     void flopsOfTooFewOperandsAreUnknown() {
-        for (const char* kind :
-             {"conv2d", "conv_transpose2d", "linear", "addmm", "bilinear", "scaled_dot_product_attention", "lstm", "relu", "mean"})
+        for (const char* kind : {"conv2d", "conv_transpose2d", "linear", "addmm", "bilinear", "scaled_dot_product_attention", "lstm",
+                                 "relu", "mean", "interpolate", "grid_sample"})
             QVERIFY2(!forward_flops({kind, {}, {}}), kind);
         QVERIFY(!forward_flops({"com.acme.Mystery", {}, {}}));
     }

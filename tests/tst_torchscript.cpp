@@ -299,7 +299,9 @@ private Q_SLOTS:
     }
 
     void whatMovesNumbersTellsItsSizes() {
-        const Graph graph = read_network(model("moved"), example({"2x3x8x8", "2x5x7x2"})).graph;
+        const NetworkFile file = read_network(model("moved"), example({"2x3x8x8", "2x5x7x2"}));
+        const Graph& graph = file.graph;
+        QVERIFY(file.estimated.empty());
         std::vector<std::vector<std::int64_t>> shapes;
         for (const Op& op : graph.ops()) {
             if (op.kind != "input") shapes.push_back(op.outputs[0].shape.value());

@@ -107,6 +107,26 @@ std::optional<double> pool(const OpShapes& op) {
     return elements(op.outputs[0]) * static_cast<double>(op.window);
 }
 
+/// A product and a sum for each of the points that an element is made of; the nearest one is but copied.
+std::optional<double> of_points(const OpShapes& op, std::size_t extents) {
+    if (op.window < 1) return {};
+    double points = op.window > 1 ? 2 : 0;
+    for (; extents > 0; --extents) points *= static_cast<double>(op.window);
+    return points * elements(op.outputs[0]);
+}
+
+std::optional<double> interpolation(const OpShapes& op) {
+    if (op.inputs.empty() || op.outputs.empty() || op.inputs[0].size() != op.outputs[0].size()) return {};
+    std::size_t changed = 0;
+    for (std::size_t i = 0; i < op.outputs[0].size(); ++i) changed += op.inputs[0][i] != op.outputs[0][i] ? 1 : 0;
+    return of_points(op, changed);
+}
+
+std::optional<double> grid_sample(const OpShapes& op) {
+    if (op.inputs.empty() || op.inputs[0].size() < 3 || op.outputs.empty()) return {};
+    return of_points(op, op.inputs[0].size() - 2);
+}
+
 /// Both statistics over `window` channels, square, scale, power, divide.
 std::optional<double> local_response_norm(const OpShapes& op) {
     if (op.outputs.empty()) return {};
@@ -190,6 +210,8 @@ Formula formula(std::string_view kind) {
         {"adaptive_avg_pool1d", each_input<1>},
         {"adaptive_avg_pool2d", each_input<1>},
         {"adaptive_avg_pool3d", each_input<1>},
+        {"interpolate", interpolation},
+        {"grid_sample", grid_sample},
         {"mean", each_input<1>},
         {"sum", each_input<1>},
         {"max", each_input<1>},

@@ -19,7 +19,9 @@ struct OpShapes {
     std::string_view kind;
     std::span<const Shape> inputs;
     std::span<const Shape> outputs;
-    std::int64_t window = 1;      ///< elements of the window of a pool or of a normalisation across channels
+    /// Elements of the window of a pool or of a normalisation across channels; of an interpolation the points in a row that an element is
+    /// made of: 1 the nearest, 2 linear, 4 cubic, 0 not known.
+    std::int64_t window = 1;
     std::string_view equation{};  ///< of an Einstein sum: "bij,jk->bik"
 };
 
@@ -30,11 +32,12 @@ struct OpShapes {
 /// an element (subtract the mean, divide by the deviation, scale, shift); relu, dropout, add and other functions of an element one,
 /// composed ones as many as they are composed of (silu: a sigmoid and a product; quantize_per_tensor: divide, round, clamp), gelu eight
 /// (the approximation by tanh, Hendrycks, Gimpel, 2016); pools one for each element in each window; sums and means one an element of the
-/// input, norms two, variances four; einsum of two operands two for each combination of its indices; softmax five an element (largest,
-/// subtract, exponential, sum, divide), cross_entropy four; lstm_cell its product and 13 an element of its state (four biases, three
-/// sigmoids, two tanh, three products, a sum), gru_cell 12 (three biases, two sigmoids, a tanh, three products, three sums); layers of them
-/// (lstm, gru) the same a step; scaled_dot_product_attention its two products and a softmax over the scores. What only moves data counts
-/// none: views, cat, embedding, pad, comparisons.
+/// input, norms two, variances four; interpolate and grid_sample two for each point that an element is interpolated from (those of a row to
+/// the number of extents that change, or of the grid), none to the nearest; einsum of two operands two for each combination of its indices;
+/// softmax five an element (largest, subtract, exponential, sum, divide), cross_entropy four; lstm_cell its product and 13 an element of
+/// its state (four biases, three sigmoids, two tanh, three products, a sum), gru_cell 12 (three biases, two sigmoids, a tanh, three
+/// products, three sums); layers of them (lstm, gru) the same a step; scaled_dot_product_attention its two products and a softmax over the
+/// scores. What only moves data counts none: views, cat, embedding, pad, comparisons.
 std::optional<double> forward_flops(const OpShapes& op);
 
 }  // namespace placewright

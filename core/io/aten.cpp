@@ -74,6 +74,10 @@ const std::unordered_map<std::string_view, std::string_view>& kinds_by_operator(
         {"_adaptive_avg_pool2d", "adaptive_avg_pool2d"},
         {"_adaptive_avg_pool3d", "adaptive_avg_pool3d"},
         {"constant_pad_nd", "pad"},
+        {"grid_sampler", "grid_sample"},
+        {"grid_sampler_2d", "grid_sample"},
+        {"grid_sampler_3d", "grid_sample"},
+        {"cudnn_grid_sampler", "grid_sample"},
 
         {"rsub", "sub"},
         {"subtract", "sub"},
@@ -193,6 +197,20 @@ std::string kind_of(const AtenCall& call, std::string_view op, const Tensor* fir
     return call.op;
 }
 
+/// OpShapes::window of interpolate and grid_sample.
+std::int64_t points_in_a_row(const AtenCall& call, std::string_view op) {
+    if (op.starts_with("_")) op.remove_prefix(1);
+    if (op.starts_with("grid_sampler")) {
+        const auto mode = integers(call, "interpolation_mode");
+        constexpr std::array<std::int64_t, 3> kPoints{2, 1, 4};  // bilinear, nearest, bicubic
+        return mode.size() == 1 && mode[0] >= 0 && mode[0] < 3 ? kPoints[static_cast<std::size_t>(mode[0])] : 0;
+    }
+    if (op == "cudnn_grid_sampler") return 2;
+    if (op.ends_with("_aa")) return 0;  // as many as it makes an image smaller
+    if (op.starts_with("upsample_nearest")) return 1;
+    return op.starts_with("upsample_bicubic") ? 4 : 2;
+}
+
 bool is_recurrent_layer(std::string_view kind) {
     return kind == "lstm" || kind == "gru" || kind == "rnn";
 }
@@ -227,6 +245,7 @@ Program::Node aten_node(const AtenCall& call, const std::function<const Tensor*(
         }
     }
 
+    if (node.kind == "interpolate" || node.kind == "grid_sample") node.window = points_in_a_row(call, op);
     const std::size_t rank = dimensions(node.kind);
     const bool convolves = node.kind.starts_with("conv");
     std::vector<std::int64_t> kernel = repeated(integers(call, "kernel_size"), rank);

@@ -245,6 +245,7 @@ const Mapping* find_mapping(const std::string& op) {
         {"Pad", {"pad", kNumbers}},
         {"Resize", {"interpolate", kNumbers}},
         {"Upsample", {"interpolate", kNumbers}},
+        {"GridSample", {"grid_sample"}},
         {"DepthToSpace", {"pixel_shuffle"}},
         {"SpaceToDepth", {"pixel_unshuffle"}},
         {"OneHot", {"one_hot", kNumbers}},
@@ -292,17 +293,13 @@ double attention_flops(const AttentionExtents& extents) {
     return scores * (2 * static_cast<double>(extents.key_size) + 2 * static_cast<double>(extents.value_size) + 5);
 }
 
-/// Products and sums of the points that an element is interpolated from.
-std::optional<double> interpolation_flops(const NodeProto& node, const std::vector<std::int64_t>& from,
-                                          const std::vector<std::int64_t>& to) {
-    const onnx::AttributeProto* mode = find_attribute(node, "mode");
-    double points = 0;
-    if (mode != nullptr && mode->s() != "nearest") {
-        const double each = mode->s() == "cubic" ? 4 : 2;
-        points = 1;
-        for (std::size_t i = 0; i < std::min(from.size(), to.size()); ++i) points *= from[i] != to[i] ? each : 1;
-    }
-    return 2 * points * product(to);
+/// OpShapes::window of interpolate and grid_sample.
+std::int64_t points_in_a_row(const NodeProto& node) {
+    if (integer_attribute(node, "antialias", 0) != 0) return 0;  // as many as it makes an image smaller
+    const onnx::AttributeProto* const given = find_attribute(node, "mode");
+    const std::string mode = given != nullptr ? given->s() : node.op_type() == "GridSample" ? "linear" : "nearest";
+    if (mode == "nearest") return 1;
+    return mode == "cubic" || mode == "bicubic" ? 4 : 2;
 }
 
 std::string json_text(const std::vector<std::int64_t>& items) {
@@ -921,9 +918,8 @@ private:
         } else if (type == "Einsum") {
             const onnx::AttributeProto* equation = find_attribute(node, "equation");
             if (equation != nullptr) op.equation = equation->s();
-        } else if (type == "Resize" || type == "Upsample") {
-            const auto from = shape_of(0), to = output_shape();
-            if (from && to) op.flops = interpolation_flops(node, *from, *to);
+        } else if (op.kind == "interpolate" || op.kind == "grid_sample") {
+            op.window = points_in_a_row(node);
         } else if (type == "Gather" && node.input_size() == 2) {
             translate_gather(node, scope, op);
         }

@@ -73,6 +73,7 @@ _KINDS = {
     "reshape_alias": "view",
     "unsafe_view": "view",
     "alias": "identity",
+    "grid_sampler": "grid_sample",
     # Of another type or on another device it is a copy.
     "float": "clone",
     "half": "clone",

@@ -138,8 +138,21 @@ def _operands(kind: str, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> List[
     return [list(tensor.shape) for tensor in tensors_in((args, kwargs)) + packed]
 
 
+#: Points in a row that an element is made of, by the mode of an interpolation (torch.grid_sampler has numbers for them).
+_POINTS = {
+    **dict.fromkeys(("nearest", "nearest-exact", 1), 1),
+    **dict.fromkeys(("linear", "bilinear", "trilinear", 0), 2),
+    **dict.fromkeys(("bicubic", 2), 4),
+}
+
+
 def _window(kind: str, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> int:
-    """Elements of the window of a pool, or channels of a normalisation across them."""
+    """What forward_flops calls so."""
+    if kind == "interpolate":
+        mode = kwargs.get("mode", args[3] if len(args) > 3 else "nearest")
+        return 0 if kwargs.get("antialias") else _POINTS.get(mode, 0)
+    if kind == "grid_sample":
+        return _POINTS.get(kwargs.get("mode", args[2] if len(args) > 2 else "bilinear"), 0)
     second = args[1] if len(args) > 1 else None
     if kind == "local_response_norm":
         return int(kwargs.get("size", second))
@@ -308,7 +321,9 @@ class _Recorder(Calls):
         tensors = tensors_in((args, kwargs))
         changed = changed_by(call, args, kwargs)
         counter = _Counter()
-        with contextlib.nullcontext() if has_formula(call.kind) else counter:
+        window = _window(call.kind, args, kwargs)
+        by_formula = has_formula(call.kind) and window > 0
+        with contextlib.nullcontext() if by_formula else counter:
             result = function(*args, **kwargs)
         outputs = tensors_in(result)
         if result is None:
@@ -324,9 +339,8 @@ class _Recorder(Calls):
         if call.kind in VIEWS and call.kind not in RANGES and len(outputs) == 1 and values[0].source == "parameter":
             self._set(outputs[0], values[0], differentiable)
             return result
-        if has_formula(call.kind):
-            shapes = [tensor.shape for tensor in outputs]
-            flops = forward_flops(call.kind, _operands(call.kind, args, kwargs), shapes, _window(call.kind, args, kwargs))
+        if by_formula:
+            flops = forward_flops(call.kind, _operands(call.kind, args, kwargs), [tensor.shape for tensor in outputs], window)
         else:
             flops = counter.flops if counter.known else None
         times = {}

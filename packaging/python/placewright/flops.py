@@ -3,7 +3,7 @@
 
 A multiply-add is two. Convolutions, products and linear layers count nothing for a bias; normalisations four an element; functions of an
 element one, composed ones as many as they are composed of; pools one for each element in each window; sums and means one an element of the
-input; softmax five an element; recurrent layers their products and what each step does to an element of the state; attention its two
+input; interpolations two for each point that an element is made of; softmax five an element; recurrent layers their products and what each step does to an element of the state; attention its two
 products and a softmax over the scores. What only moves data counts none.
 """
 
@@ -53,6 +53,19 @@ def _attention(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -
 
 def _pool(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -> float:
     return prod(outputs[0]) * window
+
+
+def _of_points(extents: int, outputs: Sequence[Shape], window: int) -> float:
+    """A product and a sum for each of the points that an element is made of; the nearest one is but copied."""
+    return 2 * window**extents * prod(outputs[0]) if window > 1 else 0
+
+
+def _interpolation(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -> float:
+    return _of_points(sum(before != after for before, after in zip(inputs[0], outputs[0])), outputs, window)
+
+
+def _grid_sample(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -> float:
+    return _of_points(len(inputs[0]) - 2, outputs, window)
 
 
 def _local_response_norm(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -> float:
@@ -110,6 +123,8 @@ _FORMULAS: Dict[str, Formula] = {
     **dict.fromkeys(("softmax", "log_softmax"), _each(5)),
     **dict.fromkeys((f"{pool}_pool{rank}d" for pool in ("max", "avg") for rank in (1, 2, 3)), _pool),
     **dict.fromkeys((f"adaptive_{pool}_pool{rank}d" for pool in ("max", "avg") for rank in (1, 2, 3)), _each_input(1)),
+    "interpolate": _interpolation,
+    "grid_sample": _grid_sample,
     **dict.fromkeys(("mean", "sum", "prod", "max", "min", "cumsum", "argmax", "argmin", "nll_loss"), _each_input(1)),
     "norm": _each_input(2),
     "logsumexp": _each_input(3),
@@ -157,10 +172,11 @@ def forward_flops(kind: str, inputs: Sequence[Shape], outputs: Sequence[Shape], 
         inputs: shapes of its tensors, parameters among them, in the order of the functional form: conv2d(input, weight, bias). States of
             recurrent layers are left out.
         outputs: shapes of its results.
-        window: elements of the window of a pool, or channels of a normalisation across them.
+        window: elements of the window of a pool, or channels of a normalisation across them; of an interpolation the points in a row that
+            an element is made of: 1 the nearest, 2 linear, 4 cubic, 0 not known.
     """
     formula = _FORMULAS.get(kind)
-    if formula is None:
+    if formula is None or window < 1:
         return None
     try:
         return float(formula(inputs, outputs, window))

@@ -139,6 +139,11 @@ class Formulas(unittest.TestCase):
         ):
             self.assertEqual(forward_flops(kind, inputs, [output]), flops, kind)
         self.assertEqual(forward_flops("max_pool2d", [[1, 2, 8, 8]], [[1, 2, 4, 4]], 4), 128)
+        for window, each in ((1, 0), (2, 8), (4, 32), (0, None)):
+            flops = each if each is None else each * 96
+            self.assertEqual(forward_flops("interpolate", [[1, 2, 4, 4]], [[1, 2, 8, 6]], window), flops)
+            self.assertEqual(forward_flops("grid_sample", [[1, 2, 4, 4], [1, 8, 6, 2]], [[1, 2, 8, 6]], window), flops)
+        self.assertEqual(forward_flops("interpolate", [[1, 2, 4, 4]], [[1, 2, 8, 4]], 2), 4 * 64)
         self.assertIsNone(forward_flops("conv2d", [], []))
         self.assertIsNone(forward_flops("mystery", [[1]], [[1]]))
 
@@ -273,6 +278,22 @@ class Structure(TestCase):
 
         ops = self.export(Packed(), torch.zeros(2, 5, 3))
         self.assertEqual(ops["lstm/lstm"]["flops"], 7 * (2 * 16 * 7 + 13 * 4))
+
+    def test_interpolation(self) -> None:
+        class Sampled(nn.Module):
+            def forward(self, x: torch.Tensor, grid: torch.Tensor) -> torch.Tensor:
+                y = nn.functional.grid_sample(x, grid, align_corners=False)
+                return nn.functional.grid_sample(y, grid, "nearest", align_corners=False)
+
+        for mode, each in (("nearest", 0), ("bilinear", 8), ("bicubic", 32)):
+            ops = self.export(nn.Upsample(scale_factor=2, mode=mode), torch.zeros(1, 3, 4, 4))
+            self.assertEqual(ops["interpolate"]["flops"], each * 3 * 64)
+            self.assertEqual(self.summary.estimated, ())
+        # It is made of a pool.
+        ops = self.export(nn.Upsample((2, 2), mode="area"), torch.zeros(1, 3, 4, 4))
+        self.assertEqual((ops["interpolate"]["flops"], self.summary.estimated), (3 * 16, ()))
+        ops = self.export(Sampled(), (torch.zeros(1, 3, 4, 4), torch.zeros(1, 5, 6, 2)))
+        self.assertEqual([ops[name]["flops"] for name in ("grid_sample", "grid_sample_1")], [8 * 3 * 30, 0])
 
     def test_attention_of_pytorch_counts_what_it_is_made_of(self) -> None:
         ops = self.export(nn.MultiheadAttention(16, 2), (torch.zeros(5, 3, 16),) * 3)
