@@ -180,8 +180,17 @@ def changed_by(call: Call, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Lis
 _OPERATORS = frozenset(("add_", "sub_", "mul_", "div_", "pow_"))
 
 
+def _shown(index: Any) -> Any:
+    """The index with an ellipsis, where it has none: the same elements."""
+    if isinstance(index, list) and not all(isinstance(item, int) for item in index):
+        return index  # as a tuple, or nested
+    items = index if isinstance(index, tuple) else (index,)
+    return items if any(item is Ellipsis for item in items) and len(items) > 1 else (*items, Ellipsis)
+
+
 class _Indexing:
-    """Makes modes see x[0] and x[0] = y, which PyTorch 1.13 hides from them (x[0,] it shows), while at least one mode is active."""
+    """Makes modes see x[0], x[indices] and x[0] = y, which PyTorch 1.13 hides from them (x[0, ...] it shows), while at least one mode is
+    active."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -208,7 +217,7 @@ class _Indexing:
 
         @functools.wraps(inherited)
         def indexed(tensor: torch.Tensor, index: Any, *value: Any) -> Any:
-            return inherited(tensor, index if isinstance(index, (tuple, list)) else (index,), *value)
+            return inherited(tensor, _shown(index), *value)
 
         setattr(torch.Tensor, name, indexed)
 

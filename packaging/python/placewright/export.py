@@ -371,6 +371,7 @@ class _Network:
                     readers[value.index].add(index)
                 elif value.source == "input":
                     read.add(value.index)
+        self.unread = [parameter.path for nodes, parameter in zip(readers, state) if parameter.trained and not nodes]
         # What no op reads has no gradient.
         self._state = [
             parameter if nodes else dataclasses.replace(parameter, trained=False) for nodes, parameter in zip(readers, state)
@@ -659,6 +660,13 @@ def export(
     if network.estimated:
         shown = ", ".join(network.estimated[:5]) + (" ..." if len(network.estimated) > 5 else "")
         warnings.warn(f"not all FLOPs are known of {len(network.estimated)} of {len(network.ops)} ops: {shown}", stacklevel=2)
+    if network.unread:
+        shown = ", ".join(network.unread[:5]) + (" ..." if len(network.unread) > 5 else "")
+        warnings.warn(
+            f"nothing that the results depend on reads {len(network.unread)} of the parameters: {shown}. They are unused, or what reads them"
+            " is missing here: calls of functions that are TorchScript (torch.jit.script) are not seen",
+            stacklevel=2,
+        )
     return Summary(
         ops=len(network.ops),
         parameters=sum(item.tensor.numel() for item in state if item.trained),

@@ -332,6 +332,39 @@ class Structure(TestCase):
         self.assertEqual(ops["1/conv2d"]["resident_bytes"], 8 * 3 * 3 * 3 + 8 * 4)
         self.assertEqual(ops["1/conv2d"]["outputs"], [{"shape": [2, 8, 6, 6], "dtype": "uint8"}])
 
+    def test_indices_of_all_sorts(self) -> None:
+        class Picks(nn.Module):
+            def __init__(self, index: Any) -> None:
+                super().__init__()
+                self.before, self.after, self.index = nn.Linear(4, 6), nn.Linear(6, 2), index
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return self.after(self.before(x)[self.index])
+
+        rows = torch.tensor([1, 0])
+        every = torch.ones(3, dtype=torch.bool)
+        for index in (0, slice(1), None, Ellipsis, rows, (rows,), (rows, slice(None)), every, [0, 2], (Ellipsis, slice(None)), torch.tensor(1)):
+            with self.subTest(index=index), warnings.catch_warnings():
+                warnings.simplefilter("error")
+                ops = self.export(Picks(index), torch.zeros(3, 4))
+                self.assertEqual(list(ops)[1], "before/linear")
+
+    def test_what_is_not_seen_is_told(self) -> None:
+        @torch.jit.script
+        def twice(x: torch.Tensor) -> torch.Tensor:
+            return x * 2
+
+        class Fused(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.before, self.after = nn.Linear(4, 4), nn.Linear(4, 4)
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return self.after(twice(self.before(x)))
+
+        with self.assertWarnsRegex(UserWarning, r"reads 2 of the parameters: before\.weight, before\.bias\. .*torch\.jit\.script"):
+            self.export(Fused(), torch.zeros(3, 4))
+
     def test_control_flow_that_needs_numbers(self) -> None:
         class Deep(nn.Module):
             def __init__(self) -> None:
