@@ -189,7 +189,15 @@ class Moved(nn.Module):
     def forward(self, x, grid):
         shifted = torch.roll(x, (1, 1), (2, 3))
         sampled = nn.functional.grid_sample(shifted, grid, align_corners=True)
-        return sampled.repeat_interleave(3, dim=-1).repeat_interleave(2, 0)
+        repeated = sampled.repeat_interleave(3, dim=-1).repeat_interleave(2, 0)
+        return nn.functional.max_pool3d(repeated, (1, 2, 4), padding=(0, 1, 0), ceil_mode=True)
+
+
+class Repeated(nn.Module):
+    """To be traced: how often is a tensor of one number."""
+
+    def forward(self, x):
+        return torch.repeat_interleave(x, x.shape[1], dim=0), torch.repeat_interleave(x, x.shape[0])
 
 
 class Twice(nn.Module):
@@ -279,6 +287,7 @@ MODELS = {
     "traced_lstm": lambda: traced(Cells(), torch.zeros(5, 2, 4)),
     "contraction": lambda: torch.jit.script(Contraction()),
     "moved": lambda: torch.jit.script(Moved()),
+    "repeated": lambda: traced(Repeated(), torch.zeros(2, 3)),
     "doubling": lambda: torch.jit.script(twice_in_each_other(40)),
     "in_training": lambda: torch.jit.trace(
         nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(16, 2)), torch.zeros(1, 3, 4, 4), check_trace=False

@@ -306,9 +306,18 @@ private Q_SLOTS:
         for (const Op& op : graph.ops()) {
             if (op.kind != "input") shapes.push_back(op.outputs[0].shape.value());
         }
-        QCOMPARE(shapes, (std::vector<std::vector<std::int64_t>>{{2, 3, 8, 8}, {2, 3, 5, 7}, {2, 3, 5, 21}, {4, 3, 5, 21}}));
+        QCOMPARE(shapes, (std::vector<std::vector<std::int64_t>>{{2, 3, 8, 8}, {2, 3, 5, 7}, {2, 3, 5, 21}, {4, 3, 5, 21}, {4, 3, 3, 6}}));
         const std::string error = error_of(model("moved"), example({"2x3x8x8", "2x5x7"}));
         QVERIFY2(error.find("aten::grid_sampler") != std::string::npos, error.c_str());
+    }
+
+    void repeatsOfTracesAreSizes() {
+        std::set<std::vector<std::int64_t>> shapes;
+        const Graph graph = read_network(model("repeated"), example({"4x5"})).graph;
+        for (const Op& op : graph.ops()) {
+            if (op.kind == "repeat") shapes.insert(op.outputs[0].shape.value());
+        }
+        QCOMPARE(shapes, (std::set<std::vector<std::int64_t>>{{20, 5}, {80}}));
     }
 
     void transposedTensorsAreMadeContiguous() {

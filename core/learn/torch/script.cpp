@@ -15,6 +15,7 @@
 #include <utility>
 
 #include <ATen/Parallel.h>
+#include <ATen/native/Pool.h>
 #include <caffe2/serialize/file_adapter.h>
 #include <caffe2/serialize/inline_container.h>
 #include <torch/csrc/jit/api/function_impl.h>
@@ -769,7 +770,8 @@ private:
         for (std::size_t i = 0; i < stack.size(); ++i) {
             IValue& value = stack[i];
             if (value.isTensor()) {
-                value = without_numbers(value.toTensor());
+                const bool repeats = op == "repeat_interleave" && i == 1 && value.toTensor().dim() == 0;
+                if (!repeats) value = without_numbers(value.toTensor());
             } else if (value.isTensorList()) {
                 c10::List<at::Tensor> items;
                 for (const at::Tensor& tensor : value.toTensorVector()) items.push_back(without_numbers(tensor));
@@ -853,14 +855,20 @@ private:
             shape.insert(shape.begin() + 1, first.size(1));
             return one(at::empty(shape, first.options()));
         }
-        if (op == "repeat_interleave" && given("repeats") != nullptr && given("repeats")->isInt() && given("dim")->isInt()) {
-            const std::int64_t repeats = given("repeats")->toInt();
-            auto shape = first.sizes().vec();
-            std::int64_t& extent = shape[static_cast<std::size_t>(at::maybe_wrap_dim(given("dim")->toInt(), first.dim()))];
+        if (op == "repeat_interleave" && given("repeats") != nullptr) {
+            const IValue& count = *given("repeats");
+            if (!count.isInt() && (!count.isTensor() || is_meta(count.toTensor()))) return {};
+            const std::int64_t repeats = count.isInt() ? count.toInt() : count.toTensor().item<std::int64_t>();
+            // Without a dimension all elements are a list.
+            const bool flat = given("dim")->isNone();
+            auto shape = flat ? std::vector{first.numel()} : first.sizes().vec();
+            std::int64_t& extent =
+                flat ? shape[0] : shape.at(static_cast<std::size_t>(at::maybe_wrap_dim(given("dim")->toInt(), first.dim())));
             if (repeats < 0 || __builtin_mul_overflow(extent, repeats, &extent))
                 throw std::invalid_argument("it repeats " + std::to_string(repeats) + " times");
             return one(at::empty(shape, first.options()));
         }
+        if (op == "max_pool3d" || op == "max_pool3d_with_indices") return pooled(node, first, given);
         if (op.starts_with("adaptive_")) {
             const auto target = given("output_size")->toIntVector();
             auto shape = first.sizes().vec();
@@ -889,6 +897,31 @@ private:
     static std::vector<IValue> one(at::Tensor tensor) {
         std::vector<IValue> results;
         results.emplace_back(std::move(tensor));
+        return results;
+    }
+
+    static std::optional<std::vector<IValue>> pooled(const jit::Node& node, const at::Tensor& image, const auto& given) {
+        constexpr std::size_t kRank = 3;
+        const auto numbers = [&](const char* name) {
+            auto list = given(name)->toIntVector();
+            if (list.size() == 1) list.resize(kRank, list[0]);
+            return list;
+        };
+        const auto kernel = numbers("kernel_size"), padding = numbers("padding"), dilation = numbers("dilation");
+        auto stride = numbers("stride");
+        if (stride.empty()) stride = kernel;
+        auto shape = image.sizes().vec();
+        if (shape.size() <= kRank || kernel.size() != kRank || stride.size() != kRank || padding.size() != kRank ||
+            dilation.size() != kRank)
+            return {};
+        const bool up = given("ceil_mode")->toBool();
+        for (std::size_t i = 0; i < kRank; ++i) {
+            std::int64_t& extent = shape[shape.size() - kRank + i];
+            extent = at::native::pooling_output_shape(extent, kernel[i], padding[i], stride[i], dilation[i], up);
+            if (extent < 1) throw std::invalid_argument("its window is larger than the image");
+        }
+        std::vector<IValue> results{at::empty(shape, image.options())};
+        if (node.outputs().size() == 2) results.emplace_back(at::empty(shape, image.options().dtype(at::kLong)));
         return results;
     }
 

@@ -27,6 +27,8 @@ _KINDS = {
     "t": "transpose",
     "swapaxes": "transpose",
     "swapdims": "transpose",
+    "tile": "repeat",
+    "repeat_interleave": "repeat",
     "movedim": "permute",
     "moveaxis": "permute",
     "data": "detach",

@@ -295,6 +295,15 @@ class Structure(TestCase):
         ops = self.export(Sampled(), (torch.zeros(1, 3, 4, 4), torch.zeros(1, 5, 6, 2)))
         self.assertEqual([ops[name]["flops"] for name in ("grid_sample", "grid_sample_1")], [8 * 3 * 30, 0])
 
+    def test_repeats_compute_nothing(self) -> None:
+        class Repeated(nn.Module):
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return torch.tile(x.repeat_interleave(2, 0), (2, 1))
+
+        ops = self.export(Repeated(), torch.zeros(2, 3))
+        self.assertEqual([ops[name]["kind"] for name in ("repeat", "repeat_1")], ["repeat"] * 2)
+        self.assertEqual(self.summary.estimated, ())
+
     def test_attention_of_pytorch_counts_what_it_is_made_of(self) -> None:
         ops = self.export(nn.MultiheadAttention(16, 2), (torch.zeros(5, 3, 16),) * 3)
         flops = ops["multi_head_attention_forward"]["flops"]
