@@ -200,6 +200,21 @@ class Repeated(nn.Module):
         return torch.repeat_interleave(x, x.shape[1], dim=0), torch.repeat_interleave(x, x.shape[0])
 
 
+class WrittenThroughViews(nn.Module):
+    """Of both linear maps only what they write into other tensors is read; what is written later than a view is in it, too."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(8, 8), nn.Linear(8, 4)
+
+    def forward(self, x):
+        y = torch.zeros(2, 8)
+        y[:, :4] = self.second(self.first(x))
+        seen = y.view(16)
+        y.mul_(2)
+        return seen
+
+
 class Twice(nn.Module):
     """Calls another module two times: in each other, they make as many calls as 2 to their number."""
 
@@ -287,6 +302,8 @@ MODELS = {
     "traced_lstm": lambda: traced(Cells(), torch.zeros(5, 2, 4)),
     "contraction": lambda: torch.jit.script(Contraction()),
     "moved": lambda: torch.jit.script(Moved()),
+    "written_through_views": lambda: torch.jit.script(WrittenThroughViews()),
+    "traced_through_views": lambda: traced(WrittenThroughViews(), torch.zeros(2, 8)),
     "repeated": lambda: traced(Repeated(), torch.zeros(2, 3)),
     "doubling": lambda: torch.jit.script(twice_in_each_other(40)),
     "in_training": lambda: torch.jit.trace(

@@ -171,6 +171,18 @@ private Q_SLOTS:
         QVERIFY(kinds[0] == kinds[1]);
     }
 
+    void allViewsSeeWhatIsWrittenThroughOne() {
+        for (const char* name : {"written_through_views", "traced_through_views"}) {
+            const Graph graph = read_network(model(name), example({"2x8"})).graph;
+            QCOMPARE(placewright::totals(graph).parameter_bytes, 4 * (8 * 8 + 8 + 8 * 4 + 4));
+            // The result, which was made as a view before, is that of the last change, after both maps.
+            QStringList kinds;
+            for (const Op& op : graph.ops()) kinds << QString::fromStdString(op.kind);
+            QCOMPARE(kinds.join(' '), QStringLiteral("input linear linear clone mul"));
+            for (OpId id = 1; id < graph.size(); ++id) QCOMPARE(graph.op(id).inputs[0].op, id - 1);
+        }
+    }
+
     void branchesAndLoopsAreThoseTaken() {
         // Five rows are cut to three, which a loop goes through.
         const Graph graph = read_network(model("by_sizes"), example({"5x2x4"})).graph;

@@ -369,6 +369,16 @@ public:
 private:
     using Frame = std::unordered_map<const jit::Value*, IValue>;
     using WeakTensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>;
+    using WeakStorage = c10::weak_intrusive_ptr<c10::StorageImpl>;
+    struct Named {
+        WeakTensor tensor;
+        std::string name;
+        std::size_t calls;  ///< before it got its name
+    };
+    struct Change {
+        WeakStorage storage;
+        std::size_t call;
+    };
 
     [[noreturn]] void fail(const jit::Node& node, const std::string& problem, Remedy remedy = Remedy::none) const {
         std::string place = node.kind().toQualString();
@@ -384,12 +394,21 @@ private:
 
     // What tensors are called. A tensor may be gone, but its address is not given to another one.
 
-    std::string name_of(const at::Tensor& tensor) const {
+    /// A call that has written into the memory of a tensor since it got its name, through a view or as what this is a view of, gives it
+    /// anew.
+    std::string name_of(const at::Tensor& tensor) {
         const auto found = names_.find(tensor.unsafeGetTensorImpl());
-        return found == names_.end() ? "" : found->second.second;
+        const auto change = tensor.has_storage() ? changes_.find(tensor.storage().unsafeGetStorageImpl()) : changes_.end();
+        if (change == changes_.end() || (found != names_.end() && found->second.calls > change->second.call))
+            return found == names_.end() ? "" : found->second.name;
+        AtenCall& call = program_.calls[change->second.call];
+        const std::string name = unused(call.outputs.front().name);
+        call.outputs.push_back({name, described(tensor)});
+        give_name(tensor, name);
+        return name;
     }
     void give_name(const at::Tensor& tensor, const std::string& name) {
-        names_.insert_or_assign(tensor.unsafeGetTensorImpl(), std::pair(WeakTensor(tensor.getIntrusivePtr()), name));
+        names_.insert_or_assign(tensor.unsafeGetTensorImpl(), Named{WeakTensor(tensor.getIntrusivePtr()), name, program_.calls.size()});
     }
     std::string unused(const std::string& wanted) {
         std::string name = wanted;
@@ -1007,12 +1026,15 @@ private:
             if (value.isString()) argument.text = value.toStringRef();
             call.arguments.push_back(std::move(argument));
         }
-        for (const at::Tensor& tensor : fresh) {
-            const std::string name = unused(node.output(0)->debugName());
-            call.outputs.push_back({name, described(tensor)});
-            give_name(tensor, name);
-        }
+        for (const at::Tensor& tensor : fresh) call.outputs.push_back({unused(node.output(0)->debugName()), described(tensor)});
         program_.calls.push_back(std::move(call));
+        for (std::size_t i = 0; i < fresh.size(); ++i) {
+            const at::Tensor& tensor = fresh[i];
+            give_name(tensor, program_.calls.back().outputs[i].name);
+            if (!written.contains(tensor.unsafeGetTensorImpl()) || !tensor.has_storage()) continue;
+            changes_.insert_or_assign(tensor.storage().unsafeGetStorageImpl(),
+                                      Change{WeakStorage(tensor.storage().getWeakStorageImpl()), program_.calls.size() - 1});
+        }
     }
 
     /// A tensor without its numbers is called as the tensor is.
@@ -1035,7 +1057,8 @@ private:
     std::string wanted_;  ///< arguments of forward
     ScriptedProgram program_;
     std::unordered_map<const c10::ivalue::Object*, std::string> paths_;  ///< of modules
-    std::unordered_map<const c10::TensorImpl*, std::pair<WeakTensor, std::string>> names_;
+    std::unordered_map<const c10::TensorImpl*, Named> names_;
+    std::unordered_map<const c10::StorageImpl*, Change> changes_;                             ///< the last of each memory
     std::unordered_map<const c10::TensorImpl*, std::pair<at::Tensor, at::Tensor>> stand_in_;  ///< a parameter, and what stands for it
     std::map<std::tuple<const void*, std::int64_t, std::vector<std::int64_t>>, std::string> parameter_at_;
     std::unordered_map<std::string, std::size_t> parameter_index_;  ///< by name, once all calls are there
