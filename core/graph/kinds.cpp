@@ -154,7 +154,6 @@ constexpr std::array kKinds{
     keeps_nothing("adaptive_avg_pool3d"),
     keeps_nothing("interpolate"),
     keeps_nothing("upsample"),
-    keeps_inputs("grid_sample"),
     keeps_nothing("pixel_shuffle"),
     keeps_nothing("pixel_unshuffle"),
     keeps_nothing("pad"),
