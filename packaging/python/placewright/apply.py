@@ -115,6 +115,7 @@ class _Copies:
             self._replacements[id(source)] = tensor
             self._copies.pop(id(source), None)
             self._twins.pop(storage_of(tensor), None)
+            self._spread(tensor)
         else:
             self._write(tensor, source, source)
             self._spread(source, self._twins.get(storage_of(tensor)))

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import copy
+import gc
 import itertools
 import unittest
 import warnings
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Dict, List, Optional
 
@@ -135,6 +137,19 @@ class InPlaceChain(nn.Module):
         return y, z
 
 
+class ViewOfCopy(nn.Module):
+    """Adds to what has a copy, of which a view has a copy."""
+
+    def forward(self, x: torch.Tensor) -> Any:
+        y = x * x
+        same = y.contiguous()
+        flat = same.view(-1)
+        total = flat.sum()
+        alias = y
+        alias += 1
+        return flat, y, total
+
+
 class Equal(TestCase):
     """Outputs, gradients, the parameters after a step, and buffers are the same, but for the order in which gradients are summed."""
 
@@ -185,7 +200,7 @@ class Equal(TestCase):
             self.check(Changes(), torch.randn(3, 4), seed=seed)
 
     def test_views_see_changes_under_all_placements(self) -> None:
-        for kind in (BaseAfterView, ViewAfterBase, Siblings, Row, Chunks, ViewOfView, SometimesView, InPlaceChain):
+        for kind in (BaseAfterView, ViewAfterBase, Siblings, Row, Chunks, ViewOfView, SometimesView, InPlaceChain, ViewOfCopy):
             model = kind()
             x = torch.randn(2, 4, dtype=torch.float64)
 
@@ -345,6 +360,23 @@ class Placed(TestCase):
             model(torch.zeros(2))
             model(torch.zeros(2))
         self.assertEqual([move.target for move in machine.moves], ["cuda:0", "cuda:1"] * 2)
+
+    def test_nothing_stays_after_a_pass(self) -> None:
+        class Watched(nn.Module):
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                y = x * 2
+                flat = y.view(-1)
+                y += 1
+                self.seen = [weakref.ref(tensor) for tensor in (y, flat)]
+                return flat * 3
+
+        model = Watched()
+        placement = {"x": "gpu:0", "mul": "gpu:0", "view": "gpu:1", "add": "gpu:2", "mul_1": "gpu:1"}
+        gc.disable()
+        self.addCleanup(gc.enable)
+        with self.apply(model, self.write_placement(placement)):
+            model(torch.zeros(2))
+            self.assertEqual([ref() for ref in model.seen], [None, None])
 
     def test_devices(self) -> None:
         model = Chain()
