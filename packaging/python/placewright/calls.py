@@ -366,12 +366,15 @@ class Watched:
         return self.calls.run_module(self._scope, self._forward, args, kwargs)
 
 
-def unwatch(model: torch.nn.Module) -> None:
-    """Undoes `watch`."""
+def unwatch(model: torch.nn.Module) -> bool:
+    """Undoes `watch`; whether there was one."""
+    found = False
     for module in model.modules():
         watched = module.__dict__.get("forward")
         if isinstance(watched, Watched):
+            found = True
             del module.forward
             # A forward that is the object's own, not its class's.
             if watched._forward != module.forward:
                 module.forward = watched._forward  # type: ignore[method-assign,assignment]
+    return found

@@ -21,7 +21,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
-from .calls import Call, Calls, changed_by, kind_named, refuse_script, storage_of, tensors_in
+from .calls import Call, Calls, changed_by, kind_named, refuse_script, storage_of, tensors_in, unwatch
 from .flops import RANGES, SHAPED, VIEWS, forward_flops, has_formula
 
 #: Constants up to this size are held by every op that reads them.
@@ -509,20 +509,26 @@ def _unchanged(model: torch.nn.Module) -> Iterator[None]:
                 table.update(saved)
 
 
-def _to_meta(model: torch.nn.Module, state: List[_Parameter]) -> List[_Parameter]:
-    """Replaces the tensors of a model by such that have shapes only."""
+def _without_data(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.empty_like(tensor, device="meta")
 
-    def without_data(tensor: torch.Tensor) -> torch.Tensor:
-        empty = torch.empty_like(tensor, device="meta")
-        return torch.nn.Parameter(empty, tensor.requires_grad) if isinstance(tensor, torch.nn.Parameter) else empty
 
-    empty = {id(parameter.tensor): without_data(parameter.tensor) for parameter in state}
+def _replace_state(
+    model: torch.nn.Module, state: List[_Parameter], replace: Callable[[torch.Tensor], torch.Tensor]
+) -> List[_Parameter]:
+    """Replaces the tensors of a model, by such that have shapes only or are elsewhere."""
+
+    def replaced(tensor: torch.Tensor) -> torch.Tensor:
+        new = replace(tensor.detach())
+        return torch.nn.Parameter(new, tensor.requires_grad) if isinstance(tensor, torch.nn.Parameter) else new
+
+    tensors = {id(parameter.tensor): replaced(parameter.tensor) for parameter in state}
     for module in model.modules():
         for table in (module._parameters, module._buffers):
             for key, tensor in table.items():
                 if tensor is not None:
-                    table[key] = empty[id(tensor)]
-    return [dataclasses.replace(parameter, tensor=empty[id(parameter.tensor)]) for parameter in state]
+                    table[key] = tensors[id(tensor)]
+    return [dataclasses.replace(parameter, tensor=tensors[id(parameter.tensor)]) for parameter in state]
 
 
 class _Run(NamedTuple):
@@ -542,9 +548,9 @@ def _record(
 def _record_shapes(model: torch.nn.Module, state: List[_Parameter], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Optional[_Run]:
     """Records a forward pass that computes nothing; None if the model needs numbers, not only shapes."""
     with _unchanged(model):
-        empty = tree_map(lambda item: torch.empty_like(item, device="meta") if isinstance(item, torch.Tensor) else item, (args, kwargs))
+        empty = tree_map(lambda item: _without_data(item) if isinstance(item, torch.Tensor) else item, (args, kwargs))
         try:
-            return _record(model, _to_meta(model, state), *empty, None)
+            return _record(model, _replace_state(model, state, _without_data), *empty, None)
         except Exception:  # pylint: disable=broad-except
             # Whatever it is: either a real forward pass raises it too, or it has to do with the missing numbers.
             return None
@@ -609,7 +615,9 @@ def export(
     """Writes a model as a network file (placewright.graph) that the window and placewright-cli open.
 
     Every function of PyTorch that the forward pass calls is an op, named after the module that calls it, with the control flow that the
-    example inputs lead to. The forward pass runs on shapes alone if it can, else for real once. The model stays as it is.
+    example inputs lead to. The forward pass runs on shapes alone if it can, else for real once. The model stays as it is. A model that
+    `apply` has placed gives the file that it would give without: no copies between devices. So does one with torch.utils.checkpoint:
+    what is computed again in the backward pass is chosen where the file is used (`--recompute`).
 
     Args:
         model: any module; where its parameters are does not matter.
@@ -635,12 +643,16 @@ def export(
         devices = measure if measure is not True else ["cpu", *(f"cuda:{index}" for index in range(torch.cuda.device_count()))]
         stopwatch = _Stopwatch(devices)
     with _unchanged(model):
+        placed = unwatch(model)
         model.train(training)
         state = _state(model)
         if not training:
             state = [dataclasses.replace(item, trained=isinstance(item.tensor, torch.nn.Parameter)) for item in state]
         run = None if stopwatch else _record_shapes(model, state, args, kwargs)
         if run is None:
+            if placed:
+                device = state[0].tensor.device if state else torch.device("cpu")
+                state = _replace_state(model, state, lambda tensor: tensor.to(device))
             run = _record_numbers(model, state, args, kwargs, stopwatch)
     results = [value for value in map(run.recorder.value_of, run.results) if value is not None]
     inputs = [(name, _size_of(tensor)) for name, tensor in zip(_input_names(model, args, kwargs), tensors)]

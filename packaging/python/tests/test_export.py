@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, Dict
 
 import torch
-from support import TestCase, uninitialised
+from support import Machine, TestCase, uninitialised
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 from transformers_like import Bert, Gpt2
 
 import placewright
@@ -488,6 +489,43 @@ class Structure(TestCase):
         self.assertFalse(any(module.training for module in model.modules()))
         self.assertNotIn("forward", vars(model.conv))
         self.assertEqual(model(torch.zeros(2, 3, 8, 8))[0].device.type, "cpu")
+
+    def test_placed_model(self) -> None:
+        """Is exported as it was before, and stays placed."""
+
+        class Counted(Branches):
+            def forward(self, image: torch.Tensor, unused: Any = None) -> Any:
+                if self.counted and float(image.sum()) > 1e9:
+                    return image
+                return super().forward(image)
+
+        for counted in (False, True):
+            model = Counted()
+            model.counted = counted
+            before = self.export(model, torch.zeros(2, 3, 8, 8))
+            file = self.write_placement({name: "gpu:0" if name == "mul" else "gpu:1" for name in before})
+            with Machine(gpus=0):
+                placewright.apply(model, file, {"gpu:0": "cpu", "gpu:1": "cpu:1"}, graph=self.folder / "model.json")
+                tensors = list(model.parameters()) + list(model.buffers())
+                self.assertGreater(len({tensor.device for tensor in tensors}), 1)
+                self.assertEqual(self.export(model, torch.zeros(2, 3, 8, 8)), before)
+                self.assertTrue(all(a is b for a, b in zip(tensors, list(model.parameters()) + list(model.buffers()))))
+                self.assertIn("forward", vars(model))
+                model(torch.zeros(2, 3, 8, 8))
+
+    def test_recomputation_is_left_to_the_simulation(self) -> None:
+        class Block(nn.Module):
+            def __init__(self, recomputed: bool) -> None:
+                super().__init__()
+                self.linear = nn.Linear(4, 4)
+                self.recomputed = recomputed
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                work = lambda x: self.linear(x).tanh()  # noqa: E731
+                return checkpoint(work, x) if self.recomputed else work(x)
+
+        x = torch.zeros(2, 4)
+        self.assertEqual(self.export(Block(True), x), self.export(Block(False), x))
 
     def test_inference(self) -> None:
         model = nn.Sequential(nn.Linear(2, 2), nn.Dropout())
