@@ -184,6 +184,16 @@ class _PlacedPass(Pass):
         self.copies = _Copies()
 
 
+def _lengths_in(call: Call, args: Tuple[Any, ...]) -> Optional[torch.Tensor]:
+    """The lengths of packed sequences, which PyTorch wants on the CPU wherever the sequences are."""
+    packs = call.kind in ("pack_padded_sequence", "pad_packed_sequence")
+    if not packs and call.kind not in ("lstm", "gru", "rnn"):
+        return None
+    second = args[1] if len(args) > 1 else None
+    # A recurrent layer whose sequences are not packed has its state there.
+    return second if isinstance(second, torch.Tensor) and second.dtype == torch.int64 and second.dim() == 1 else None
+
+
 class _Placed(Calls):
     """Runs each call on its device."""
 
@@ -197,13 +207,17 @@ class _Placed(Calls):
     def run(self, call: Call, function: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
         copies = self.current.copies
         args, kwargs = self._newest((args, kwargs))
-        tensors = tensors_in((args, kwargs))
+        lengths = _lengths_in(call, args)
+        if lengths is not None:
+            lengths = copies.on(lengths, torch.device("cpu"))
+            args = (args[0], lengths, *args[2:])
+        tensors = [tensor for tensor in tensors_in((args, kwargs)) if tensor is not lengths]
         device = self._device_of(call, args, tensors)
         sources = changed_by(call, args, kwargs)
         moved: List[_Twin] = []
 
         def move(item: Any) -> Any:
-            if not isinstance(item, torch.Tensor) or item.device == device:
+            if not isinstance(item, torch.Tensor) or item is lengths or item.device == device:
                 return item
             moved.append(_Twin(item, copies.on(item, device)))
             return moved[-1].copy

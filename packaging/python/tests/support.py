@@ -75,6 +75,11 @@ class Machine(TorchFunctionMode):
             result.place = target
             return result
         tensors = [item for item in tree_flatten((args, kwargs))[0] if isinstance(item, torch.Tensor)]
+        packed = name in ("_pack_padded_sequence", "_pad_packed_sequence", "lstm", "gru") and args[1] is tensors[1]
+        if packed and args[1].dtype == torch.int64:
+            lengths = tensors.pop(1)
+            if self.place(lengths) != "cpu":
+                raise RuntimeError(f"'lengths' argument should be a 1D CPU int64 tensor, but {name} got one on {self.place(lengths)}")
         places = {self.place(tensor) for tensor in tensors if tensor.dim() > 0}
         # Gradients come from the engine, which knows no places.
         if len(places) > 1 and name not in ("copy_", "is_same_size"):
@@ -87,6 +92,8 @@ class Machine(TorchFunctionMode):
         results = [item for item in tree_flatten(result)[0] if isinstance(item, torch.Tensor)]
         if tensors and results and name != "__get__":
             self.ran.append((name, place))
+        if name == "_pack_padded_sequence":
+            results[1].place = "cpu"
         for item in results:
             item.__dict__.setdefault("place", place)
         return result

@@ -46,6 +46,20 @@ class Residual(nn.Module):
         return self.drop(self.relu(y))
 
 
+class Packed(nn.Module):
+    """Sequences of several lengths."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lstm, self.gru = nn.LSTM(4, 5, 2, bidirectional=True, batch_first=True), nn.GRU(10, 3)
+        self.head = nn.Linear(3, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        packed = nn.utils.rnn.pack_padded_sequence(x, torch.tensor([2, 4, 1]), batch_first=True, enforce_sorted=False)
+        states, _ = self.gru(self.lstm(packed)[0])
+        return self.head(nn.utils.rnn.pad_packed_sequence(states)[0])
+
+
 class Changes(nn.Module):
     """Changes in place that are read through the tensor itself, not through what the call gives back."""
 
@@ -253,6 +267,10 @@ class Equal(TestCase):
         self.check(Mixed(), torch.randn(5, 2, 4))
 
     @unittest.skipIf(torchvision is None, "torchvision is missing")
+    def test_packed_sequences(self) -> None:
+        for seed in range(4):
+            self.check(Packed(), torch.randn(3, 4, 4), seed=seed)
+
     def test_torchvision(self) -> None:
         self.check(torchvision.models.resnet18(num_classes=10), torch.randn(2, 3, 33, 33))
         self.check(torchvision.models.mobilenet_v2(num_classes=10), torch.randn(2, 3, 33, 33))
