@@ -424,6 +424,16 @@ private Q_SLOTS:
         QCOMPARE(object_of(split_points(one))["stage_to_rank"].toArray(), QJsonArray{0});
     }
 
+    void modulesThatAreCalledSeveralTimesAreNotCutAt() {
+        Program program = blocks();
+        for (Node& node : program.nodes) {
+            if (node.name.ends_with("/act")) node.scope = "relu";
+        }
+        // Before the first call of the activation the map before it ends.
+        const auto placed = placed_as(program, {{"x", 1}, {"layers/1/act", 2}});
+        QCOMPARE(object_of(split_points(placed))["split_spec"].toObject(), (QJsonObject{{"layers.1.fc1", "END"}}));
+    }
+
     void stagesThatShareAParameterAreTold() {
         Program program;
         program.batch = 4;

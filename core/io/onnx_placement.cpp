@@ -36,6 +36,7 @@ std::string device_configuration(const onnx::NodeProto& node, DeviceId device, c
     UnknownFieldSet fields;
     fields.AddLengthDelimited(1, kConfiguration);
     for (const std::string& output : node.output()) {
+        if (output.empty()) continue;  // one that is left out
         UnknownFieldSet sharding;
         sharding.AddLengthDelimited(1, output);
         sharding.AddVarint(2, device);

@@ -17,7 +17,10 @@ namespace {
 
 /// Where the ops of each scope begin and end among those that run.
 struct Range {
-    std::size_t first = 0, last = 0;
+    std::size_t first = 0, last = 0, count = 0;
+
+    /// A pipeline cuts at each call of a module, so that one with ops of others between its own is none to cut at.
+    bool is_one_call() const { return count == last - first + 1; }
 };
 
 std::unordered_map<std::string, Range> scope_ranges(const Graph& graph, const std::vector<OpId>& ops) {
@@ -25,8 +28,9 @@ std::unordered_map<std::string, Range> scope_ranges(const Graph& graph, const st
     for (std::size_t i = 0; i < ops.size(); ++i) {
         const std::string& scope = graph.op(ops[i]).scope;
         for (std::size_t end = scope.find('/'); !scope.empty(); end = scope.find('/', end + 1)) {
-            Range& range = ranges.try_emplace(scope.substr(0, end), Range{i, i}).first->second;
+            Range& range = ranges.try_emplace(scope.substr(0, end), Range{i, i, 0}).first->second;
             range.last = i;
+            ++range.count;
             if (end == std::string::npos) break;
         }
     }
@@ -43,7 +47,7 @@ std::vector<Side> sides_of_cut(const Graph& graph, const std::vector<OpId>& ops,
     const auto add = [&](const std::string& scope, const char* where, auto fits) {
         for (std::size_t end = scope.find('/'); !scope.empty(); end = scope.find('/', end + 1)) {
             std::string prefix = scope.substr(0, end);
-            if (fits(ranges.at(prefix))) sides.emplace_back(std::move(prefix), where);
+            if (const Range& range = ranges.at(prefix); range.is_one_call() && fits(range)) sides.emplace_back(std::move(prefix), where);
             if (end == std::string::npos) break;
         }
     };

@@ -71,8 +71,11 @@ def _wait(model: torch.nn.Module) -> None:
 
 
 def _batches(data: Any) -> Iterator[Tuple[Any, Any]]:
-    """Pairs of inputs and targets. A tensor, a pair or a mapping is one batch, taken again and again."""
+    """Pairs of inputs and targets. A tensor, a pair or a mapping is one batch, taken again and again, as is a list of two tensors that
+    are no batches of one kind: a DataLoader gives such."""
     repeated = isinstance(data, (torch.Tensor, tuple, Mapping))
+    if isinstance(data, list) and len(data) == 2 and all(isinstance(item, torch.Tensor) for item in data):
+        repeated = (data[0].dtype, data[0].shape[1:]) != (data[1].dtype, data[1].shape[1:])
     for batch in itertools.repeat(data) if repeated else data:
         yield tuple(batch) if isinstance(batch, (tuple, list)) and len(batch) == 2 else (batch, None)  # type: ignore[misc]
 

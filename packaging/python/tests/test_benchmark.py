@@ -57,6 +57,11 @@ class Benchmark(TestCase):
         self.assertFalse(torch.equal(before, model[0].weight))
         self.assertTrue(all(time > 0 for time in times.times_s))
 
+    def test_batch_of_a_loader(self) -> None:
+        loader = torch.utils.data.DataLoader([(torch.ones(3), index % 2) for index in range(4)], batch_size=2)
+        times = placewright.benchmark(Counting(), None, next(iter(loader)), steps=3)
+        self.assertEqual((len(times.times_s), times.batch), (3, 2))
+
     def test_statistics(self) -> None:
         times = placewright.StepTimes((1.0, 2.0, 6.0), 4)
         self.assertEqual((times.mean_s, times.median_s), (3.0, 2.0))
