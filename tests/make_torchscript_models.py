@@ -200,6 +200,20 @@ class Repeated(nn.Module):
         return torch.repeat_interleave(x, x.shape[1], dim=0), torch.repeat_interleave(x, x.shape[0])
 
 
+class WithoutNumbers(nn.Module):
+    """What LibTorch has no meta kernels for."""
+
+    def __init__(self):
+        super().__init__()
+        self.steps = nn.Sequential(nn.Hardtanh(), nn.ReLU6(), nn.Hardswish(), nn.LogSigmoid(), nn.Softsign(), nn.ReflectionPad2d(1))
+
+    def forward(self, x):
+        x = torch.flip(self.steps(x), [1])
+        deviation, mean = torch.std_mean(x, 1, keepdim=True)
+        x = (x - mean) / deviation * torch.var(x)
+        return torch.logsumexp(torch.nn.functional.pad(x, [1, 2, 0, 0], mode="replicate"), [2, 3])
+
+
 class WrittenThroughViews(nn.Module):
     """Of both linear maps only what they write into other tensors is read; what is written later than a view is in it, too."""
 
@@ -302,6 +316,7 @@ MODELS = {
     "traced_lstm": lambda: traced(Cells(), torch.zeros(5, 2, 4)),
     "contraction": lambda: torch.jit.script(Contraction()),
     "moved": lambda: torch.jit.script(Moved()),
+    "without_numbers": lambda: traced(WithoutNumbers(), image(8)),
     "written_through_views": lambda: torch.jit.script(WrittenThroughViews()),
     "traced_through_views": lambda: traced(WrittenThroughViews(), torch.zeros(2, 8)),
     "repeated": lambda: traced(Repeated(), torch.zeros(2, 3)),

@@ -210,10 +210,14 @@ bool computes_sizes(std::string_view op) {
 
 /// Operators whose result is as their first tensor.
 bool is_like_first(std::string_view op) {
-    static const std::unordered_set<std::string_view> ops{
-        "batch_norm",    "layer_norm", "group_norm", "instance_norm",         "dropout", "feature_dropout", "dropout_", "relu",
-        "alpha_dropout", "bernoulli",  "prelu",      "feature_alpha_dropout", "relu_",   "cumsum",          "tril",     "triu",
-        "clone",         "contiguous", "roll"};
+    static const std::unordered_set<std::string_view> ops{"batch_norm",    "layer_norm",      "group_norm",     "instance_norm",
+                                                          "dropout",       "feature_dropout", "dropout_",       "relu",
+                                                          "alpha_dropout", "bernoulli",       "prelu",          "feature_alpha_dropout",
+                                                          "relu_",         "cumsum",          "tril",           "triu",
+                                                          "clone",         "contiguous",      "roll",           "relu6",
+                                                          "hardtanh",      "hardswish",       "log_sigmoid",    "rrelu",
+                                                          "abs",           "logit",           "nan_to_num",     "flip",
+                                                          "fliplr",        "flipud",          "channel_shuffle"};
     return ops.contains(op);
 }
 
@@ -865,6 +869,30 @@ private:
             const bool same = op.ends_with('_') || (train != nullptr && train->isBool() && !train->toBool() && op.ends_with("dropout")) ||
                               (op == "contiguous" && first.is_contiguous());
             return one(same ? first : at::empty_like(first));
+        }
+        if (op == "logsumexp" || op == "var" || op == "std" || op == "var_mean" || op == "std_mean") {
+            const IValue* const over = given("dim");
+            const IValue* const keeps = given("keepdim");
+            const auto dims = over != nullptr && over->isIntList() ? over->toIntVector() : std::vector<std::int64_t>();
+            const at::Tensor result = at::sum(first, dims, keeps != nullptr && keeps->toBool());
+            std::vector<IValue> results = one(result);
+            if (op.ends_with("_mean")) results.emplace_back(at::empty_like(result));
+            return results;
+        }
+        const IValue* const pads = given(op == "pad" ? "pad" : "padding");
+        if ((op == "pad" || op.starts_with("reflection_pad") || op.starts_with("replication_pad")) && pads != nullptr &&
+            pads->isIntList()) {
+            // Pairs from the last axis on.
+            const auto sides = pads->toIntVector();
+            auto shape = first.sizes().vec();
+            if (sides.size() > 2 * shape.size()) return {};
+            for (std::size_t i = 0; i + 1 < sides.size(); i += 2) {
+                std::int64_t& extent = shape[shape.size() - 1 - i / 2];
+                if (__builtin_add_overflow(extent, sides[i], &extent) || __builtin_add_overflow(extent, sides[i + 1], &extent) ||
+                    extent < 0)
+                    throw std::invalid_argument("its padding is larger than a tensor can be");
+            }
+            return one(at::empty(shape, first.options()));
         }
         if (op.starts_with("grid_sampler")) {
             // Each channel of an image at the points of its grid.
