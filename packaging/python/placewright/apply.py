@@ -288,7 +288,9 @@ def apply(
     Parameters and buffers go where the op is that holds them. Each call of the forward pass runs on its device, with its tensors moved
     there; a tensor is sent to a device once, and gradients take the same way back. Calls of which the file says nothing run where their
     module is: where most of its ops are. The results are those of the model on one device, and stay on the devices of the ops that give
-    them. A change in place is seen by all views of what is changed, whatever devices they are on.
+    them. A change in place is seen by all views of what is changed, whatever devices they are on. What PyTorch does not show is not moved:
+    calls in TorchScript, in the backward of an autograd.Function, and in a function that is checkpointed and is no module, when it runs
+    again.
 
     Applied again, the new placement counts. An optimizer that has state is to be made anew.
 
