@@ -223,14 +223,14 @@ class _Placed(Calls):
             return moved[-1].copy
 
         if device is None or all(tensor.device == device for tensor in tensors):
-            result = function(*args, **kwargs)
+            result = self.execute(call, function, args, kwargs)
         elif call.kind in _VIEWS_IF_POSSIBLE and not _keeps_strides(tensors[0]):
-            here = function(*args, **kwargs)
+            here = self.execute(call, function, args, kwargs)
             copies.give([here], [])
             result = move(here)
         else:
             args, kwargs = tree_map(move, (args, kwargs))
-            result = function(*args, **kwargs)
+            result = self.execute(call, function, args, kwargs)
         copies.give(tensors_in(result), moved)
         for source, tensor in zip(sources, changed_by(call, args, kwargs)):
             copies.changed(source, tensor, call.replaces_input)

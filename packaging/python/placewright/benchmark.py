@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import dataclasses
 import itertools
 import statistics
 import time
-from typing import Any, Callable, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Set, Tuple
 
 import torch
 from torch.utils._pytree import tree_map
 
 from .apply import apply
-from .calls import Watched, tensors_in
+from .calls import Calls, Watched, recorded, tensors_in
 from .placement import Devices, File
 
 Loss = Callable[[Any, Any], torch.Tensor]
@@ -80,12 +82,38 @@ def _batches(data: Any) -> Iterator[Tuple[Any, Any]]:
         yield tuple(batch) if isinstance(batch, (tuple, list)) and len(batch) == 2 else (batch, None)  # type: ignore[misc]
 
 
-class _Named:
-    """While it is entered, calls of modules are recorded under their paths, as which op times are looked for."""
+@contextlib.contextmanager
+def _counted(model: torch.nn.Module) -> Iterator[Dict[str, int]]:
+    """How often modules are called in this context, by path."""
+    counts: Dict[str, int] = collections.Counter()
+    with contextlib.ExitStack() as stack:
+        for path, module in model.named_modules():
 
-    def __init__(self, model: torch.nn.Module) -> None:
+            def count(_module: Any, _inputs: Any, path: str = path) -> None:
+                counts[path] += 1
+
+            stack.callback(module.register_forward_pre_hook(count).remove)
+        yield counts
+
+
+def _traced_scopes(model: torch.nn.Module, counts: Mapping[str, int]) -> Set[str]:
+    """Modules whose calls are to be in a trace one by one. A module that is called several times and calls no other has its own
+    events, of which each would be counted as an op beside that of the op."""
+    return {
+        path.replace(".", "/")
+        for path, module in model.named_modules()
+        if counts.get(path, 0) <= 1 or any(counts.get(f"{path}.{name}" if path else name) for name, _ in module.named_modules() if name)
+    }
+
+
+class _Named:
+    """While it is entered, calls of modules are recorded under their paths, as which op times are looked for, and those of functions
+    under the names of their ops."""
+
+    def __init__(self, model: torch.nn.Module, scopes: Set[str]) -> None:
         self._model = model
-        self._handles: List[Any] = []
+        self._scopes = scopes
+        self._undo = contextlib.ExitStack()
 
     def __enter__(self) -> None:
         for name, module in self._model.named_modules():
@@ -94,20 +122,35 @@ class _Named:
             open_records: List[Any] = []
 
             def begin(_module: Any, _inputs: Any, name: str = name, records: List[Any] = open_records) -> None:
-                records.append(torch.profiler.record_function(name))
+                records.append(recorded(name))
                 records[-1].__enter__()
 
             def end(_module: Any, _inputs: Any, _output: Any, records: List[Any] = open_records) -> None:
                 records.pop().__exit__(None, None, None)
 
-            self._handles += [module.register_forward_pre_hook(begin), module.register_forward_hook(end)]
+            self._undo.callback(module.register_forward_pre_hook(begin).remove)
+            self._undo.callback(module.register_forward_hook(end).remove)
+        calls = _calls_of(self._model)
+        if calls is None:
+            # Nobody sees the calls of TorchScript.
+            if any(isinstance(module, torch.jit.ScriptModule) for module in self._model.modules()):
+                return
+            calls = Calls()
+            self._undo.enter_context(calls.watching(self._model))
+        calls.traced = self._scopes
+        self._undo.callback(setattr, calls, "traced", ())
 
     def __exit__(self, *_: Any) -> None:
-        for handle in self._handles:
-            handle.remove()
+        self._undo.close()
 
 
-def _write_trace(file: File, model: torch.nn.Module, step: Callable[[], None]) -> None:
+def _calls_of(model: torch.nn.Module) -> Optional[Calls]:
+    """Who runs the calls of a placed model."""
+    forward = vars(model).get("forward")
+    return forward.calls if isinstance(forward, Watched) else None
+
+
+def _write_trace(file: File, model: torch.nn.Module, scopes: Set[str], step: Callable[[], None]) -> None:
     profiler: Any
     if torch.profiler.kineto_available():
         activities = [torch.profiler.ProfilerActivity.CPU]
@@ -116,7 +159,7 @@ def _write_trace(file: File, model: torch.nn.Module, step: Callable[[], None]) -
         profiler = torch.profiler.profile(activities=activities)
     else:
         profiler = torch.autograd.profiler.profile(use_kineto=False)
-    with profiler, _Named(model), torch.profiler.record_function("ProfilerStep#0"):
+    with profiler, _Named(model, scopes), torch.profiler.record_function("ProfilerStep#0"):
         step()
     profiler.export_chrome_trace(str(file))
 
@@ -145,7 +188,8 @@ def benchmark(
         optimizer: of the model's parameters; SGD if not given.
         loss: of outputs and targets (None if the batch has none), on the device of the first output. Cross entropy of the first output if
             not given, its mean without targets.
-        trace: a file for a Chrome trace of one more step, with modules under their paths (for `--times`).
+        trace: a file for a Chrome trace of one more step, with modules under their paths and calls under the names that `export` gives
+            them (for `--times`).
 
     Raises:
         ValueError: the data are too few to measure a step.
@@ -155,8 +199,7 @@ def benchmark(
     optimizer = optimizer or torch.optim.SGD(model.parameters(), lr=1e-3)
     loss = loss or _default_loss
     # A placed model takes its inputs from where they are.
-    placed = isinstance(vars(model).get("forward"), Watched)
-    start = None if placed else next((parameter.device for parameter in model.parameters()), None)
+    start = None if _calls_of(model) is not None else next((parameter.device for parameter in model.parameters()), None)
 
     def step(inputs: Any, targets: Any) -> None:
         optimizer.zero_grad()
@@ -178,17 +221,19 @@ def benchmark(
                 continue
             _wait(model)
             began = time.perf_counter()
-            step(inputs, targets)
             if batch_size is None:
+                with _counted(model) as counts:
+                    step(inputs, targets)
                 batch_size, first = size, (inputs, targets)
             else:
+                step(inputs, targets)
                 times.append(time.perf_counter() - began)
             if len(times) >= steps:
                 break
         if not times:
             raise ValueError("no step to measure: the data hold fewer than two whole batches, or steps is less than 1")
         if trace is not None:
-            _write_trace(trace, model, lambda: step(*first))
+            _write_trace(trace, model, _traced_scopes(model, counts), lambda: step(*first))
     finally:
         model.train(was_training)
     return StepTimes(tuple(times), batch_size or 0)

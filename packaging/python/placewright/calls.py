@@ -13,10 +13,12 @@ import contextlib
 import dataclasses
 import functools
 import threading
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Tuple
+from typing import Any, Callable, Container, Dict, Iterator, List, NamedTuple, Tuple
 
 import torch
 from torch.overrides import TorchFunctionMode
+
+from .flops import VIEWS
 
 # Other names of PyTorch for a kind of core/graph/kinds.cpp.
 _KINDS = {
@@ -241,6 +243,32 @@ class _Indexing:
 _INDEXING = _Indexing()
 
 
+_UNSEEN = threading.local()
+
+
+@contextlib.contextmanager
+def _unseen() -> Iterator[None]:
+    """What this thread calls in this context is of no model."""
+    _UNSEEN.now = True
+    try:
+        yield
+    finally:
+        _UNSEEN.now = False
+
+
+@contextlib.contextmanager
+def recorded(name: str) -> Iterator[None]:
+    """Has what runs in this context under a name in a profiler's trace."""
+    with _unseen():
+        record = torch.profiler.record_function(name)
+        record.__enter__()
+    try:
+        yield
+    finally:
+        with _unseen():
+            record.__exit__(None, None, None)
+
+
 class Pass:
     """What is known during a forward pass."""
 
@@ -255,6 +283,7 @@ class Calls(TorchFunctionMode):
     def __init__(self) -> None:
         super().__init__()
         self._passes: Dict[int, Any] = {}  # by thread
+        self.traced: Container[str] = ()  #: scopes whose calls are in a profiler's trace under their names
 
     def __enter__(self) -> Any:
         _INDEXING.begin()
@@ -275,12 +304,18 @@ class Calls(TorchFunctionMode):
 
     def run(self, call: Call, function: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
         """Runs a call and gives its result."""
-        raise NotImplementedError
+        return self.execute(call, function, args, kwargs)
+
+    def execute(self, call: Call, function: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
+        """Runs the function of a call itself."""
+        # A view computes nothing: its event would have the time of Python.
+        with recorded(call.name) if call.scope in self.traced and call.kind not in VIEWS else contextlib.nullcontext():
+            return function(*args, **kwargs)
 
     def __torch_function__(self, func: Callable[..., Any], types: Any, args: Tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         name, counts = _describe(func)
-        if not counts:
+        if not counts or getattr(_UNSEEN, "now", False):
             return func(*args, **kwargs)
         current = self.current
         scope = current.scopes[-1]

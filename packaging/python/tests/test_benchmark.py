@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -107,6 +108,12 @@ class ThereAndBack(TestCase):
         subprocess.run([*command, "--evaluations", "3", "--out", placement], check=True, capture_output=True)
         return placement
 
+    def cpu(self, model: str = "here") -> Path:
+        """A machine of one CPU."""
+        device = {"name": "cpu:0", "kind": "cpu", "model": model, "peak_flops": 1e9, "memory_bandwidth": 1e9, "memory_bytes": 1e10}
+        machine = {"format": "placewright.machine", "version": 1, "name": "here", "devices": [device], "channels": [], "routes": []}
+        return self.write(machine, "machine.json")
+
     def test_optimized_placement_runs(self) -> None:
         model = Gpt2(2, 8, 2, 30, 16)
         tokens = torch.randint(30, (2, 9))
@@ -126,15 +133,49 @@ class ThereAndBack(TestCase):
         products = [torch_device[by_op[name]] for name, op in self.ops().items() if op["kind"] in ("linear", "embedding", "layer_norm")]
         self.assertEqual([place for name, place in machine.ran if name in ("linear", "embedding", "layer_norm")], products)
 
+    def test_times_of_a_trace(self) -> None:
+        """Ops that no module is have times; no op is counted twice, of a module that is called again either."""
+
+        class Square(nn.Module):
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return x.square()
+
+        class Attention(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.query, self.square, self.once = nn.Linear(64, 64), Square(), Square()
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                scores = (self.query(x) @ x.transpose(-1, -2)).softmax(-1)
+                return x + self.once(self.square(self.square(scores @ x)))
+
+        data = torch.randn(8, 32, 64)
+        for placed in (False, True):
+            model = nn.Sequential(Attention(), nn.Tanh())
+            placewright.export(model, data, self.folder / "model.json", training=False)
+            file = self.write_placement(dict.fromkeys(self.ops(), "gpu:0")) if placed else None
+            placewright.benchmark(model, file, data, steps=1, trace=self.folder / "trace.json", devices={"gpu:0": "cpu"})
+            self.assertEqual("forward" in vars(model), placed)
+            trace = json.loads((self.folder / "trace.json").read_text())
+            events = [event for event in (trace if isinstance(trace, list) else trace["traceEvents"]) if event.get("ph") == "X"]
+            names = [event["name"] for event in events]
+            self.assertEqual(names.count("0/softmax"), 1)
+            self.assertFalse([name for name in names if re.fullmatch(r"0/(zeros|record|square/).*", name)])
+            # What is within a module is part of it.
+            counted = "0.query 0/matmul 0/softmax 0/matmul_1 0.square 0.once 0/add 1".split()
+            taken = sum(event["dur"] for event in events if event["name"] in counted) * 1e-6
+            command = [CLI, "simulate", self.folder / "model.json", "--machine", self.cpu(), "--cost", "measured", "--json"]
+            command += ["--times", f"{self.folder}/trace.json=here"]
+            result = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            self.assertAlmostEqual(result["step_time_s"], taken, places=9)
+
     def test_measured_times_are_simulated(self) -> None:
         model = nn.Sequential(nn.Linear(64, 64), nn.ReLU())
         placewright.export(model, torch.zeros(8, 64), self.folder / "model.json", measure=["cpu"], training=False)
         times = [op["time_s"] for op in self.ops().values() if "time_s" in op]
         self.assertEqual(len(times), 2)
         (name,) = times[0]
-        device = {"name": "cpu:0", "kind": "cpu", "model": name, "peak_flops": 1e9, "memory_bandwidth": 1e9, "memory_bytes": 1e10}
-        machine = {"format": "placewright.machine", "version": 1, "name": "here", "devices": [device], "channels": [], "routes": []}
-        command = [CLI, "simulate", self.folder / "model.json", "--machine", self.write(machine, "machine.json"), "--cost", "measured"]
+        command = [CLI, "simulate", self.folder / "model.json", "--machine", self.cpu(name), "--cost", "measured"]
         result = json.loads(subprocess.run([*command, "--json"], check=True, capture_output=True, text=True).stdout)
         self.assertAlmostEqual(result["step_time_s"], sum(time[name]["forward"] for time in times), places=12)
 
