@@ -720,7 +720,7 @@ void TestIo::badPlacements_data() {
     add("empty", "", "the file is empty");
     add("empty object", "{}", "ops without a device: \"data\", \"fc\", \"act\"");
     add("truncated", kPlacement.substr(0, 150), "line 3, column ");
-    add("network", kNetwork, "the format is \"placewright.graph\", expected \"placewright.placement\"");
+    add("network", kNetwork, "is a network, not a placement");
     add("no format", with(R"("format": "placewright.placement", )", ""), "has no \"format\", expected \"placewright.placement\"");
     add("future version", with("\"version\": 1", "\"version\": 3"), "version 3 is newer than this program reads (1)");
     add("no placement", with("\"placement\":", "\"replacement\":"), "\"placement\" is missing");

@@ -230,7 +230,7 @@ void TestPolicyFile::refuses_data() {
     };
     const std::string weight = find_policy("placeto")->make({}, {2, 4}).policy->parameters().front().name;
 
-    row("empty", "", "is not a policy, or is cut off");
+    row("empty", "", "the file is empty");
     row("text", R"({"format": "placewright.graph", "version": 1, "ops": []})", "is not a policy");
     row("cut in the header", m_content.left(100), "is not a policy, or is cut off");
     row("cut in the tensors", m_content.left(m_content.size() - 1), "is cut off: its tensors take");
