@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, TypeVar
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple, TypeVar
 
 import torch
 from torch.utils._pytree import tree_map
@@ -57,6 +57,7 @@ class _Copies:
         # What calls gave, by storage and identity: who sees a change of it.
         self._given: Dict[int, Dict[int, "weakref.ref[torch.Tensor]"]] = {}
         self._twins: Dict[int, _Twin] = {}  # by storage of the copy
+        self._before: Set[int] = set()  # storages of what was there before the pass and has views from it
 
     @property
     def any_replaced(self) -> bool:
@@ -88,9 +89,11 @@ class _Copies:
             self._watch(tensor)
             self._copies.setdefault(id(tensor), {})[copy.device] = _Copy(copy, version, source_version)
 
-    def give(self, results: List[torch.Tensor], moved: List[_Twin]) -> None:
-        """After a call, with the copies that it took."""
+    def give(self, results: List[torch.Tensor], moved: List[_Twin], taken: List[torch.Tensor]) -> None:
+        """After a call, with the copies that it took and all tensors, these among them."""
         twins = {storage_of(twin.copy): twin for twin in moved}
+        older = {storage_of(tensor) for tensor in taken} - twins.keys() - self._given.keys()
+        self._before.update(older.intersection(map(storage_of, results)))
         for result in results:
             storage = storage_of(result)
             if storage in twins:
@@ -125,6 +128,7 @@ class _Copies:
         storage = storage_of(source)
         return (
             list(self._given.get(storage, ())) == [id(source)]
+            and storage not in self._before
             and storage not in self._twins
             and all(twin.copy is copy or storage_of(twin.source) != storage for twin in self._twins.values())
         )
@@ -226,12 +230,12 @@ class _Placed(Calls):
             result = self.execute(call, function, args, kwargs)
         elif call.kind in _VIEWS_IF_POSSIBLE and not _keeps_strides(tensors[0]):
             here = self.execute(call, function, args, kwargs)
-            copies.give([here], [])
+            copies.give([here], [], tensors)
             result = move(here)
         else:
             args, kwargs = tree_map(move, (args, kwargs))
             result = self.execute(call, function, args, kwargs)
-        copies.give(tensors_in(result), moved)
+        copies.give(tensors_in(result), moved, tensors_in((args, kwargs)))
         for source, tensor in zip(sources, changed_by(call, args, kwargs)):
             copies.changed(source, tensor, call.replaces_input)
         return result
@@ -244,7 +248,8 @@ class _Placed(Calls):
         return tree_map(lambda item: copies.newest(item) if isinstance(item, torch.Tensor) else item, value)
 
     def _device_of(self, call: Call, args: Tuple[Any, ...], tensors: List[torch.Tensor]) -> Optional[torch.device]:
-        if not tensors:
+        # x.data is taken for x itself to change, which a copy of it elsewhere would keep from x.
+        if not tensors or call.kind == "detach":
             return None
         if call.kind in _STATEFUL and len(args) > 1 and isinstance(args[1], torch.Tensor):
             return args[1].device

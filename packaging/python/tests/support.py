@@ -87,7 +87,9 @@ class Machine(TorchFunctionMode):
         place = self.place(args[0]) if name == "copy_" else next(iter(places), "cpu")
         if kwargs.get("device") is not None:
             place = str(torch.device(kwargs["device"]))
-            kwargs["device"] = "cpu"
+            # Shapes alone have no numbers here either.
+            if place != "meta":
+                kwargs["device"] = "cpu"
         result = func(*args, **kwargs)
         results = [item for item in tree_flatten(result)[0] if isinstance(item, torch.Tensor)]
         if tensors and results and name != "__get__":

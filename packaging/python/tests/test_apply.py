@@ -46,6 +46,21 @@ class Residual(nn.Module):
         return self.drop(self.relu(y))
 
 
+class Average(nn.Module):
+    """A buffer that is changed through what shares its memory."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+        self.register_buffer("mean", torch.zeros(4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.linear(x)
+        self.mean.data.mul_(0.9).add_(0.1 * y.detach().mean(0))
+        self.mean.detach().add_(1)
+        return y - self.mean
+
+
 class Packed(nn.Module):
     """Sequences of several lengths."""
 
@@ -267,6 +282,10 @@ class Equal(TestCase):
         self.check(Mixed(), torch.randn(5, 2, 4))
 
     @unittest.skipIf(torchvision is None, "torchvision is missing")
+    def test_buffers_change_through_what_shares_them(self) -> None:
+        for seed in range(6):
+            self.check(Average(), torch.randn(3, 4), seed=seed)
+
     def test_packed_sequences(self) -> None:
         for seed in range(4):
             self.check(Packed(), torch.randn(3, 4, 4), seed=seed)
