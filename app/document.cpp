@@ -262,7 +262,7 @@ Scenario Document::changed(const Request& request, const Scenario& open, const s
     std::vector<NetworkFile::Estimated> estimated = open.job.estimated;
     // Times stay those of the models that they were taken on when the machine changes.
     if (next.options.reading != open.options.reading || next.options.supplements != open.options.supplements) {
-        NetworkFile network = readNetwork(find_network_file(open.networkFile.toStdString()), next.options.reading);
+        NetworkFile network = readNetwork(open.networkPath, next.options.reading);
         try {
             next.notes = supplement(network, next.options.supplements, *machine, stop);
         } catch (const ModelNeeded& error) {
@@ -333,10 +333,10 @@ Document::Reading Document::read(const Request& request, const Scenario& open, c
         read_machine(find_machine_file(next.machineFile.toStdString()));
         return {std::make_shared<const Scenario>(std::move(next)), false, {}};
     }
-    const Path file = find_network_file(wanted.file.toStdString());
+    next.networkPath = find_network_file(wanted.file.toStdString());
     NetworkFile network;
     try {
-        network = readNetwork(file, next.options.reading);
+        network = readNetwork(next.networkPath, next.options.reading);
     } catch (const ScriptInputError& error) {
         if (error.remedy() == ScriptError::Remedy::none) throw;
         using enum OpenQuestion::Kind;
@@ -357,7 +357,7 @@ Document::Reading Document::read(const Request& request, const Scenario& open, c
     next.groupingAsked = open.groupingAsked || (wanted.options && grouping != open.options.problem.grouping);
     if (!next.groupingAsked) grouping = default_grouping(network.graph);
     try {
-        next.job = load_job(file, std::move(network), next.machineFile.toStdString(), next.options);
+        next.job = load_job(next.networkPath, std::move(network), next.machineFile.toStdString(), next.options);
     } catch (const std::exception& error) {
         const QStringList options = changedOptions(next.options);
         if (options.isEmpty()) throw;
@@ -1125,7 +1125,7 @@ PlacedNetwork Document::placed() const {
     if (const Run* run = shownRun()) {
         about.produced_by = {run->request().algorithm, run->request().seed, run->progress().evaluations, run->request().options};
     }
-    return {problem(), m_placement, job().simulation, std::move(about), find_network_file(networkFile().toStdString()), options().reading};
+    return {problem(), m_placement, job().simulation, std::move(about), networkPath(), options().reading};
 }
 
 void Document::exportPlacement(const QString& file) {

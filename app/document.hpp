@@ -27,7 +27,8 @@ namespace placewright {
 /// What placements and runs belong to: a network on a machine, simulated with some options.
 struct Scenario {
     Job job;
-    QString networkFile, machineFile;
+    QString networkFile, machineFile;  ///< as they were asked for: names of shipped files, or paths
+    Path networkPath;                  ///< that networkFile was read from, which may be gone since
     JobOptions options;
     std::vector<std::string> notes{};  ///< on what the supplements in `options` gave, a line each
     bool groupingAsked = false;        ///< the grouping in `options` was chosen; else it is default_grouping() of the network
@@ -75,6 +76,7 @@ public:
     const Job& job() const { return m_scenario->job; }
     const std::shared_ptr<const Problem>& problem() const { return job().problem; }
     const QString& networkFile() const { return m_scenario->networkFile; }
+    const Path& networkPath() const { return m_scenario->networkPath; }
     const QString& machineFile() const { return m_scenario->machineFile; }
     const JobOptions& options() const { return m_scenario->options; }
     /// problem_fingerprint() of the problem.

@@ -247,7 +247,7 @@ const PlacementFormat& ExportDialog::format() const {
 }
 
 void ExportDialog::showFormats() {
-    const Path network = find_network_file(m_document->networkFile().toStdString());
+    const Path& network = m_document->networkPath();
     for (std::size_t i = 0; i < placement_formats().size(); ++i) {
         const PlacementFormat& format = placement_formats()[i];
         const std::string refusal = format.refusal != nullptr ? format.refusal(network) : std::string();
@@ -379,8 +379,8 @@ void ExportDialog::showFile() {
     const QFileInfo info(file);
     const bool fine = m_result && chosen().error.isEmpty();
     if (m_result) {
-        const Path network = find_network_file(m_document->networkFile().toStdString());
-        const std::string lines = fine ? format().snippet(file.toStdString(), network, m_document->options().reading) : std::string();
+        const std::string lines =
+            fine ? format().snippet(file.toStdString(), m_document->networkPath(), m_document->options().reading) : std::string();
         m_snippet->setPlainText(QString::fromStdString(lines));
     }
     const bool noFolder = !info.absoluteDir().exists();

@@ -204,6 +204,22 @@ private Q_SLOTS:
         QCOMPARE(dialog.child<QLineEdit>("file")->text(), QDir::current().filePath("modules.placement.json"));
     }
 
+    void aNetworkWhoseFileIsGoneIsExported() {
+        const QString network = m_place->write("modules.json", modules());
+        test::Shown shown;
+        QVERIFY(shown.open(network, m_machine));
+        shown.document.moveOps({shown.op("first/small")}, 1);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(QFile::remove(network));
+        Dialog dialog(shown);
+        QVERIFY(dialog.dialog && dialog.ready());
+        QVERIFY(dialog.preview().contains("\"first/small\": \"gpu:1\""));
+        QVERIFY2(dialog.snippet().contains(network), qPrintable(dialog.snippet()));
+        const QString file = m_place->file("kept.json");
+        shown.document.exportPlacement(file);
+        QVERIFY(QFile::exists(file));
+    }
+
     void aLowScreenHoldsTheDialog() {
         test::Shown shown;
         QVERIFY(shown.open(m_place->write("modules.json", modules()), m_machine));
