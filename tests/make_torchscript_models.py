@@ -214,6 +214,23 @@ class WithoutNumbers(nn.Module):
         return torch.logsumexp(torch.nn.functional.pad(x, [1, 2, 0, 0], mode="replicate"), [2, 3])
 
 
+class Distances(nn.Module):
+    """To be traced: LibTorch has sizes of none of these without numbers."""
+
+    def __init__(self):
+        super().__init__()
+        self.bag = nn.EmbeddingBag(10, 6)
+
+    def forward(self, x, words):
+        f = nn.functional
+        image = f.fold(f.unfold(x, 3, padding=1, stride=2), (8, 8), 3, padding=1, stride=2)
+        pairs = torch.cdist(image.flatten(2), x.flatten(2))
+        one = torch.dot(pairs[0, 0], pairs[0, 1])
+        places = torch.bucketize(pairs, torch.linspace(0, 1, 5))
+        classes = f.one_hot(places, 6)
+        return classes * one, torch.isnan(x) | torch.isinf(x) | torch.logical_not(torch.isfinite(x)), self.bag(words)
+
+
 class WrittenThroughViews(nn.Module):
     """Of both linear maps only what they write into other tensors is read; what is written later than a view is in it, too."""
 
@@ -316,6 +333,7 @@ MODELS = {
     "traced_lstm": lambda: traced(Cells(), torch.zeros(5, 2, 4)),
     "contraction": lambda: torch.jit.script(Contraction()),
     "moved": lambda: torch.jit.script(Moved()),
+    "distances": lambda: traced(Distances(), image(8), torch.zeros(4, 5, dtype=torch.int64)),
     "without_numbers": lambda: traced(WithoutNumbers(), image(8)),
     "written_through_views": lambda: torch.jit.script(WrittenThroughViews()),
     "traced_through_views": lambda: traced(WrittenThroughViews(), torch.zeros(2, 8)),

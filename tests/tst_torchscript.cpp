@@ -177,6 +177,25 @@ private Q_SLOTS:
         QVERIFY(graph.op(static_cast<OpId>(graph.size() - 1)).outputs[0].shape == (std::vector<std::int64_t>{4, 3}));
     }
 
+    void distancesWindowsAndBagsNeedNoNumbers() {
+        const Graph graph = read_network(model("distances"), example({"2x3x8x8", "4x5:int64"})).graph;
+        const auto check = [&](std::string_view kind, const std::vector<std::int64_t>& shape, double flops) {
+            const auto op = std::ranges::find_if(graph.ops(), [&](const Op& each) { return each.kind == kind; });
+            QVERIFY2(op != graph.ops().end(), std::string(kind).c_str());
+            QCOMPARE(op->outputs[0].shape.value(), shape);
+            QCOMPARE(op->flops, flops);
+        };
+        check("im2col", {2, 27, 16}, 0);
+        check("col2im", {2, 3, 8, 8}, 2 * 27 * 16);
+        check("cdist", {2, 3, 3}, 3 * 18 * 64);
+        check("matmul", {}, 2 * 3);
+        check("bucketize", {2, 3, 3}, 0);
+        check("one_hot", {2, 3, 3, 6}, 0);
+        check("isnan", {2, 3, 8, 8}, 0);
+        check("logical_not", {2, 3, 8, 8}, 0);
+        check("embedding_bag", {4, 6}, 20 * 6);  // a sum of five rows of six, four times
+    }
+
     void allViewsSeeWhatIsWrittenThroughOne() {
         for (const char* name : {"written_through_views", "traced_through_views"}) {
             const Graph graph = read_network(model(name), example({"2x8"})).graph;

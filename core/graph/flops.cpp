@@ -127,6 +127,18 @@ std::optional<double> grid_sample(const OpShapes& op) {
     return of_points(op, op.inputs[0].size() - 2);
 }
 
+/// A difference, its square and a sum for each coordinate of each pair of points.
+std::optional<double> distances(const OpShapes& op) {
+    if (op.inputs.empty() || op.inputs[0].empty() || op.outputs.empty()) return {};
+    return 3 * elements(op.outputs[0]) * static_cast<double>(op.inputs[0].back());
+}
+
+/// A sum of the rows of the table that the first input names.
+std::optional<double> embedding_bag(const OpShapes& op) {
+    if (op.inputs.empty() || op.outputs.empty() || op.outputs[0].empty()) return {};
+    return elements(op.inputs[0]) * static_cast<double>(op.outputs[0].back());
+}
+
 /// Both statistics over `window` channels, square, scale, power, divide.
 std::optional<double> local_response_norm(const OpShapes& op) {
     if (op.outputs.empty()) return {};
@@ -169,7 +181,8 @@ Formula formula(std::string_view kind) {
         {"einsum", einsum},
         {"scaled_dot_product_attention", attention},
         {"embedding", none},
-        {"embedding_bag", each_input<1>},
+        {"embedding_bag", embedding_bag},
+        {"cdist", distances},
 
         {"batch_norm", each<4>},
         {"group_norm", each<4>},
@@ -241,6 +254,8 @@ Formula formula(std::string_view kind) {
         {"rnn", cells<1, 3>},
 
         {"cat", none},
+        {"im2col", none},
+        {"col2im", each_input<1>},
         {"stack", none},
         {"clone", none},
         {"contiguous", none},
@@ -255,6 +270,8 @@ Formula formula(std::string_view kind) {
         {"full", none},
         {"isinf", none},
         {"isnan", none},
+        {"isfinite", none},
+        {"bucketize", none},
         {"logical_and", none},
         {"logical_not", none},
         {"logical_or", none},

@@ -18,6 +18,7 @@ const std::unordered_map<std::string_view, std::string_view>& kinds_by_operator(
     static const std::unordered_map<std::string_view, std::string_view> kinds{
         {"mv", "matmul"},
         {"dot", "matmul"},
+        {"vdot", "matmul"},
         {"linalg_matmul", "matmul"},
         {"_scaled_dot_product_attention", "scaled_dot_product_attention"},
         {"_scaled_dot_product_attention_math", "scaled_dot_product_attention"},
@@ -28,6 +29,7 @@ const std::unordered_map<std::string_view, std::string_view>& kinds_by_operator(
         {"_scaled_dot_product_fused_attention_overrideable", "scaled_dot_product_attention"},
         {"_embedding_bag", "embedding_bag"},
         {"_embedding_bag_forward_only", "embedding_bag"},
+        {"_cdist_forward", "cdist"},
         {"rnn_tanh", "rnn"},
         {"rnn_relu", "rnn"},
         {"rnn_tanh_cell", "rnn_cell"},
@@ -245,6 +247,8 @@ Program::Node aten_node(const AtenCall& call, const std::function<const Tensor*(
         }
     }
 
+    // The table is the first of the operator's arguments, the second of the function's.
+    if (node.kind == "embedding_bag" && node.inputs.size() > 1) std::swap(node.inputs[0], node.inputs[1]);
     if (node.kind == "interpolate" || node.kind == "grid_sample") node.window = points_in_a_row(call, op);
     const std::size_t rank = dimensions(node.kind);
     const bool convolves = node.kind.starts_with("conv");

@@ -246,6 +246,7 @@ const Mapping* find_mapping(const std::string& op) {
         {"Resize", {"interpolate", kNumbers}},
         {"Upsample", {"interpolate", kNumbers}},
         {"GridSample", {"grid_sample"}},
+        {"Col2Im", {"col2im", kNumbers}},
         {"DepthToSpace", {"pixel_shuffle"}},
         {"SpaceToDepth", {"pixel_unshuffle"}},
         {"OneHot", {"one_hot", kNumbers}},

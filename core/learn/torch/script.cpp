@@ -221,6 +221,12 @@ bool is_like_first(std::string_view op) {
     return ops.contains(op);
 }
 
+/// Operators that tell something of each element of their first argument.
+bool tells_of_first(std::string_view op) {
+    static const std::unordered_set<std::string_view> ops{"isnan", "isinf", "isfinite", "logical_not"};
+    return ops.contains(op);
+}
+
 /// Operators on the elements of tensors that are brought to one shape.
 bool is_broadcast(std::string_view op) {
     static const std::unordered_set<std::string_view> ops{"masked_fill", "masked_fill_", "where",        "rsub",     "clamp",
@@ -841,6 +847,16 @@ private:
             const auto index = schema->argumentIndexWithName(name);
             return index && static_cast<std::size_t>(*index) < inputs.size() ? &inputs[static_cast<std::size_t>(*index)] : nullptr;
         };
+        if (op == "embedding_bag" && is_meta(inputs[1].toTensor())) {
+            // Indices in rows are flattened before; the table is a parameter, the other results are for its gradient.
+            const at::Tensor table = inputs[0].toTensor(), indices = inputs[1].toTensor(), offsets = inputs[2].toTensor();
+            const IValue* const last = given("include_last_offset");
+            const std::int64_t bags = offsets.numel() - (last != nullptr && last->isBool() && last->toBool() ? 1 : 0);
+            if (table.dim() != 2 || bags < 0) return {};
+            const auto lists = indices.options();
+            return std::vector<IValue>{at::empty({bags, table.size(1)}, table.options().device(at::kMeta)),
+                                       at::empty(indices.sizes(), lists), at::empty({bags}, lists), at::empty({bags}, lists)};
+        }
         const bool first_is_meta = inputs[0].isTensor() && is_meta(inputs[0].toTensor());
         if (op == "embedding" && is_meta(inputs[1].toTensor())) {
             auto shape = inputs[1].toTensor().sizes().vec();
@@ -879,6 +895,34 @@ private:
             if (op.ends_with("_mean")) results.emplace_back(at::empty_like(result));
             return results;
         }
+        if (tells_of_first(op)) return one(at::empty_like(first, first.options().dtype(at::kBool)));
+        if (op == "bucketize") {
+            const IValue* const narrow = given("out_int32");
+            return one(at::empty_like(first, first.options().dtype(narrow != nullptr && narrow->toBool() ? at::kInt : at::kLong)));
+        }
+        if (op == "one_hot") {
+            const std::int64_t classes = given("num_classes")->toInt();
+            if (classes < 1) return {};
+            auto shape = first.sizes().vec();
+            shape.push_back(classes);
+            return one(at::empty(shape, first.options()));
+        }
+        if (op == "dot" || op == "vdot") {
+            if (first.dim() != 1 || first.sizes() != inputs[1].toTensor().sizes())
+                throw std::invalid_argument("its factors are no lists of one length");
+            return one(at::empty({}, first.options()));
+        }
+        if (op == "cdist") {
+            const at::Tensor second = inputs[1].toTensor();
+            if (first.dim() < 2 || second.dim() < 2 || first.size(-1) != second.size(-1))
+                throw std::invalid_argument("its points have not the same number of coordinates");
+            auto shape = at::infer_size(first.sizes().slice(0, static_cast<std::size_t>(first.dim()) - 2),
+                                        second.sizes().slice(0, static_cast<std::size_t>(second.dim()) - 2));
+            shape.push_back(first.size(-2));
+            shape.push_back(second.size(-2));
+            return one(at::empty(shape, first.options()));
+        }
+        if (op == "im2col" || op == "col2im") return unfolded(op == "col2im", first, given);
         const IValue* const pads = given(op == "pad" ? "pad" : "padding");
         if ((op == "pad" || op.starts_with("reflection_pad") || op.starts_with("replication_pad")) && pads != nullptr &&
             pads->isIntList()) {
@@ -970,6 +1014,39 @@ private:
         std::vector<IValue> results{at::empty(shape, image.options())};
         if (node.outputs().size() == 2) results.emplace_back(at::empty(shape, image.options().dtype(at::kLong)));
         return results;
+    }
+
+    /// https://pytorch.org/docs/stable/generated/torch.nn.Unfold.html, Fold.html: an image as (channels x kernel) x positions, and back.
+    static std::optional<std::vector<IValue>> unfolded(bool back, const at::Tensor& tensor, const auto& given) {
+        const auto kernel = given("kernel_size")->toIntVector(), padding = given("padding")->toIntVector(),
+                   dilation = given("dilation")->toIntVector(), stride = given("stride")->toIntVector();
+        auto shape = tensor.sizes().vec();
+        const std::size_t rank = back ? 2 : 3;  // without a batch
+        if (kernel.size() != 2 || padding.size() != 2 || dilation.size() != 2 || stride.size() != 2 || shape.size() < rank ||
+            shape.size() > rank + 1 || std::ranges::any_of(kernel, [](std::int64_t extent) { return extent < 1; }) ||
+            std::ranges::any_of(stride, [](std::int64_t step) { return step < 1; }))
+            return {};
+        const auto channels = shape.end() - static_cast<std::ptrdiff_t>(rank);
+        std::vector<std::int64_t> image = back ? given("output_size")->toIntVector() : std::vector(channels + 1, shape.end());
+        if (image.size() != 2) return {};
+        std::int64_t positions = 1;
+        for (std::size_t i = 0; i < 2; ++i) {
+            const std::int64_t extent = (image[i] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1) / stride[i] + 1;
+            if (extent < 1) throw std::invalid_argument("its window is larger than the image");
+            positions *= extent;
+        }
+        const std::int64_t window = kernel[0] * kernel[1];
+        if (!back) {
+            *channels *= window;
+            image = {positions};
+        } else {
+            if (*channels % window != 0 || channels[1] != positions)
+                throw std::invalid_argument("its input is no image of such windows, which has " + std::to_string(positions) + " positions");
+            *channels /= window;
+        }
+        shape.erase(channels + 1, shape.end());
+        shape.insert(shape.end(), image.begin(), image.end());
+        return one(at::empty(shape, tensor.options()));
     }
 
     /// https://pytorch.org/docs/stable/generated/torch.nn.Conv2d.html, ConvTranspose2d.html.

@@ -44,6 +44,12 @@ _KINDS = {
     "split_with_sizes": "split",
     "concat": "cat",
     "concatenate": "cat",
+    "dot": "matmul",
+    "vdot": "matmul",
+    "mv": "matmul",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "invert": "bitwise_not",
     "rsub": "sub",
     "subtract": "sub",
     "multiply": "mul",
@@ -104,6 +110,9 @@ def kind_named(name: str) -> str:
     return _KINDS.get(name, name)
 
 
+# Functions with the names of others: x.unfold() is a view.
+_CALLED_OTHERWISE = {torch.nn.functional.unfold: "im2col", torch.nn.functional.fold: "col2im"}
+
 # Attributes that are tensors, and methods that need no numbers of their tensor and give none.
 _TENSOR_ATTRIBUTES = frozenset(("H", "T", "_base", "data", "grad", "imag", "mH", "mT", "real"))
 _QUESTIONS = frozenset(
@@ -117,6 +126,8 @@ _QUESTIONS = frozenset(
 @functools.lru_cache(maxsize=None)
 def _describe(function: Callable[..., Any]) -> Tuple[str, bool]:
     """The name of a function, and whether it is a call that counts: not one that only asks (x.shape), or sets an attribute."""
+    if function in _CALLED_OTHERWISE:
+        return _CALLED_OTHERWISE[function], True
     name = getattr(function, "__name__", type(function).__name__)
     if name not in ("__get__", "__set__"):
         return name, name not in _QUESTIONS

@@ -68,6 +68,16 @@ def _grid_sample(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int)
     return _of_points(len(inputs[0]) - 2, outputs, window)
 
 
+def _distances(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -> float:
+    """A difference, its square and a sum for each coordinate of each pair of points."""
+    return 3 * prod(outputs[0]) * inputs[0][-1]
+
+
+def _embedding_bag(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -> float:
+    """A sum of the rows of the table that the first input names."""
+    return prod(inputs[0]) * outputs[0][-1]
+
+
 def _local_response_norm(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -> float:
     return prod(outputs[0]) * (window + 5)
 
@@ -91,7 +101,7 @@ def _none(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -> flo
 #: Kinds whose outputs are the memory of their first input.
 VIEWS = frozenset(
     (
-        "chunk detach expand flatten identity narrow permute reshape select slice split squeeze transpose unbind unflatten unsqueeze"
+        "chunk detach expand flatten identity narrow permute reshape select slice split squeeze transpose unbind unflatten unfold unsqueeze"
         " view"
     ).split()
 )
@@ -111,7 +121,8 @@ _FORMULAS: Dict[str, Formula] = {
     **dict.fromkeys(("addmm", "baddbmm"), _product(1)),
     "bilinear": _bilinear,
     "scaled_dot_product_attention": _attention,
-    "embedding_bag": _each_input(1),
+    "embedding_bag": _embedding_bag,
+    "cdist": _distances,
     **dict.fromkeys(("batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"), _each(4)),
     "normalize": _each(3),
     "local_response_norm": _local_response_norm,
@@ -125,7 +136,7 @@ _FORMULAS: Dict[str, Formula] = {
     **dict.fromkeys((f"adaptive_{pool}_pool{rank}d" for pool in ("max", "avg") for rank in (1, 2, 3)), _each_input(1)),
     "interpolate": _interpolation,
     "grid_sample": _grid_sample,
-    **dict.fromkeys(("mean", "sum", "prod", "max", "min", "cumsum", "argmax", "argmin", "nll_loss"), _each_input(1)),
+    **dict.fromkeys(("mean", "sum", "prod", "max", "min", "cumsum", "argmax", "argmin", "nll_loss", "col2im"), _each_input(1)),
     "norm": _each_input(2),
     "logsumexp": _each_input(3),
     "var": _each_input(4),
@@ -149,7 +160,7 @@ _FORMULAS: Dict[str, Formula] = {
     **dict.fromkeys(
         (
             "embedding cat stack clone contiguous pad pixel_shuffle gather index_select masked_fill where one_hot eq ge gt le lt ne"
-            " index_put copy roll flip bernoulli fill zero pixel_unshuffle repeat to tril triu arange full isinf isnan"
+            " index_put copy roll flip bernoulli fill zero pixel_unshuffle repeat to tril triu arange full isinf isnan isfinite bucketize im2col"
             " logical_and logical_not logical_or logical_xor bitwise_and bitwise_not bitwise_or scatter"
         ).split(),
         _none,

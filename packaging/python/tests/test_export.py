@@ -305,6 +305,39 @@ class Structure(TestCase):
         self.assertEqual([ops[name]["kind"] for name in ("repeat", "repeat_1")], ["repeat"] * 2)
         self.assertEqual(self.summary.estimated, ())
 
+    def test_distances_windows_and_bags(self) -> None:
+        class Distances(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.bag = nn.EmbeddingBag(10, 6)
+
+            def forward(self, x: torch.Tensor, words: torch.Tensor) -> Any:
+                f = nn.functional
+                windows = f.unfold(x, 3, padding=1, stride=2)
+                pairs = torch.cdist(f.fold(windows, (8, 8), 3, padding=1, stride=2).flatten(2), x.unfold(2, 4, 4).flatten(2))
+                strange = torch.isnan(x) | ~torch.isfinite(x)
+                return torch.dot(pairs[0, 0], pairs[0, 1]), torch.bucketize(x, pairs[0, 0]), strange, self.bag(words)
+
+        ops = self.export(Distances(), (torch.zeros(2, 3, 8, 8), torch.zeros(4, 5, dtype=torch.int64)))
+        kinds = {op["kind"]: op["flops"] for op in ops.values() if not op["kind"] in ("input", "flatten", "select")}
+        self.assertEqual(
+            kinds,
+            {
+                "im2col": 0,
+                "col2im": 2 * 27 * 16,
+                "unfold": 0,
+                "cdist": 3 * 18 * 64,
+                "matmul": 2 * 3,
+                "bucketize": 0,
+                "isnan": 0,
+                "isfinite": 0,
+                "bitwise_not": 0,
+                "bitwise_or": 0,
+                "embedding_bag": 20 * 6,
+            },
+        )
+        self.assertEqual(self.summary.estimated, ())
+
     def test_attention_of_pytorch_counts_what_it_is_made_of(self) -> None:
         ops = self.export(nn.MultiheadAttention(16, 2), (torch.zeros(5, 3, 16),) * 3)
         flops = ops["multi_head_attention_forward"]["flops"]
