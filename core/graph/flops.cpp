@@ -255,6 +255,8 @@ Formula formula(std::string_view kind) {
 
         {"cat", none},
         {"im2col", none},
+        {"pack_padded_sequence", none},
+        {"pad_packed_sequence", none},
         {"col2im", each_input<1>},
         {"stack", none},
         {"clone", none},

@@ -159,6 +159,8 @@ constexpr std::array kKinds{
     keeps_nothing("pixel_unshuffle"),
     keeps_nothing("pad"),
     keeps_nothing("im2col"),
+    keeps_nothing("pack_padded_sequence"),
+    keeps_nothing("pad_packed_sequence"),
     keeps_nothing("col2im"),
 
     elementwise(keeps_nothing("add")),

@@ -30,6 +30,8 @@ const std::unordered_map<std::string_view, std::string_view>& kinds_by_operator(
         {"_embedding_bag", "embedding_bag"},
         {"_embedding_bag_forward_only", "embedding_bag"},
         {"_cdist_forward", "cdist"},
+        {"_pack_padded_sequence", "pack_padded_sequence"},
+        {"_pad_packed_sequence", "pad_packed_sequence"},
         {"rnn_tanh", "rnn"},
         {"rnn_relu", "rnn"},
         {"rnn_tanh_cell", "rnn_cell"},

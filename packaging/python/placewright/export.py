@@ -528,6 +528,11 @@ def _replace_state(
             for key, tensor in table.items():
                 if tensor is not None:
                     table[key] = tensors[id(tensor)]
+        # Recurrent layers, for one, have a list of them beside.
+        for key, value in list(module.__dict__.items()):
+            if isinstance(value, (list, tuple, dict)) and key not in ("_parameters", "_buffers", "_modules"):
+                if any(id(tensor) in tensors for tensor in tensors_in(value)):
+                    module.__dict__[key] = tree_map(lambda item: tensors.get(id(item), item), value)
     return [dataclasses.replace(parameter, tensor=tensors[id(parameter.tensor)]) for parameter in state]
 
 

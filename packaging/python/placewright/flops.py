@@ -161,6 +161,7 @@ _FORMULAS: Dict[str, Formula] = {
         (
             "embedding cat stack clone contiguous pad pixel_shuffle gather index_select masked_fill where one_hot eq ge gt le lt ne"
             " index_put copy roll flip bernoulli fill zero pixel_unshuffle repeat to tril triu arange full isinf isnan isfinite bucketize im2col"
+            " pack_padded_sequence pad_packed_sequence"
             " logical_and logical_not logical_or logical_xor bitwise_and bitwise_not bitwise_or scatter"
         ).split(),
         _none,

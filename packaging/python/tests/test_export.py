@@ -279,6 +279,8 @@ class Structure(TestCase):
 
         ops = self.export(Packed(), torch.zeros(2, 5, 3))
         self.assertEqual(ops["lstm/lstm"]["flops"], 7 * (2 * 16 * 7 + 13 * 4))
+        self.assertEqual(ops["lstm/lstm"]["parameter_bytes"], 4 * 16 * (3 + 4 + 2))
+        self.assertEqual(self.summary.estimated, ())
 
     def test_interpolation(self) -> None:
         class Sampled(nn.Module):
