@@ -523,7 +523,8 @@ constexpr std::array kFamilies{
         "mul "
         "div masked_fill where eq ge gt le lt ne mse_loss l1_loss smooth_l1_loss kl_div binary_cross_entropy "
         "binary_cross_entropy_with_logits erf sin cos reciprocal softsign threshold remainder maximum minimum ceil floor to "
-        "quantize_per_tensor dequantize isinf isnan logical_and logical_not logical_or logical_xor bitwise_and bitwise_not bitwise_or",
+        "quantize_per_tensor dequantize isinf isnan isfinite logical_and logical_not logical_or logical_xor bitwise_and bitwise_not "
+        "bitwise_or",
         kept, each_aligned},
     Family{"expand", aligned, each_aligned},
     Family{"glu", kept, gated},
@@ -535,9 +536,11 @@ constexpr std::array kFamilies{
     Family{"flatten unflatten reshape view squeeze unsqueeze", or_customary<reshaped>, carries<reshaped>, shared_ends},
     Family{"permute transpose", or_customary<permuted>, carries<permuted>},
 
-    Family{.kinds = "repeat roll flip tril triu scatter", .never = "where its elements come from depends on their places"},
+    Family{.kinds = "repeat roll flip tril triu scatter unfold im2col col2im pack_padded_sequence pad_packed_sequence",
+           .never = "where its elements come from depends on their places"},
     Family{.kinds = "input constant arange full", .never = "its values come from outside"},
     Family{.kinds = "lstm gru rnn", .never = "each step reads all hidden units of the step before; split a network of cells"},
+    Family{.kinds = "cdist bucketize", .never = "each element takes all of an input"},
     Family{.kinds = "cross_entropy nll_loss", .never = "a loss over classes needs all of them"},
 };
 
