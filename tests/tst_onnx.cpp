@@ -705,6 +705,28 @@ private Q_SLOTS:
         QCOMPARE(onnx::ModelProto::GetReflection()->GetUnknownFields(written).field_count(), 0);
     }
 
+    void outputsThatAreLeftOutGetNoDevice() {
+        OnnxModel model;
+        model.input("x", {2, 5, 8}).weight("scale", {8});
+        model.node("SkipLayerNormalization", {"x", "x", "scale"}, {"normal", "", "", "sum"});
+        model.graph().mutable_node(0)->set_domain("com.microsoft");
+        model.node("Add", {"normal", "sum"}, {"y"}).output("y");
+        const Path file = write("model.onnx", model.bytes());
+        const auto problem = test::problem(read_network(file).graph, test::uniform_machine(2));
+        const Path out = write("placed.onnx", onnx_placement(file, Placement(problem->groups, 1), *problem, true).content);
+        const onnx::ModelProto written = read_whole_onnx_model(out);
+        google::protobuf::UnknownFieldSet fields;
+        fields.ParseFromString(onnx::NodeProto::GetReflection()->GetUnknownFields(written.graph().node(0)).field(1).length_delimited());
+        QStringList sharded;
+        for (int i = 0; i < fields.field_count(); ++i) {
+            if (fields.field(i).number() != 2) continue;
+            google::protobuf::UnknownFieldSet sharding;
+            sharding.ParseFromString(fields.field(i).length_delimited());
+            sharded << QString::fromStdString(sharding.field(0).length_delimited());
+        }
+        QCOMPARE(sharded, (QStringList{"normal", "sum"}));
+    }
+
     void stagesAreNumberedWhereThePlacementIsAChain() {
         OnnxModel model;
         model.input("x", {1, 8}).node("Relu", {"x"}, {"a"}).node("Tanh", {"a"}, {"b"}).node("Sigmoid", {"b"}, {"y"}).output("y");
