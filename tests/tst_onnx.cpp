@@ -409,6 +409,23 @@ private Q_SLOTS:
         QCOMPARE(op_of(graph, "/lm_head/MatMul").scope, std::string("lm_head"));
     }
 
+    void parametersThatAreStoredOnceAreTwo() {
+        OnnxModel model;
+        model.input("x", {2, 4}).weight("first.weight", {4}).weight("table.weight", {4, 4});
+        model.node("Identity", {"first.weight"}, {"second.weight"}, {}, "Identity_0");
+        model.node("Identity", {"table.weight"}, {"head.weight"}, {}, "Identity_1");  // tied
+        model.node("Mul", {"x", "first.weight"}, {"a"}, {}, "/first/Mul").node("Mul", {"a", "second.weight"}, {"b"}, {}, "/second/Mul");
+        model.node("MatMul", {"b", "table.weight"}, {"c"}, {}, "/table/MatMul");
+        model.node("MatMul", {"c", "head.weight"}, {"y"}, {}, "/head/MatMul").output("y");
+        const Graph graph = read(model).graph;
+        QCOMPARE(totals(graph).parameter_bytes, 4 * (4 + 4 + 16));
+        for (const std::string module : {"first", "second"}) {
+            const Op& op = op_of(graph, "/" + module + "/Mul");
+            QCOMPARE(op.parameter_bytes, 16);
+            QCOMPARE(op.attributes.at("parameters"), "[\"" + module + ".weight\"]");
+        }
+    }
+
     void littleOfWhatNodesGiveIsKept_data() {
         QTest::addColumn<std::string>("bytes");
         // Kept for each, all of it would be 262 MB at least.

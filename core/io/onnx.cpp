@@ -354,7 +354,10 @@ public:
         read_opsets();
         for (const onnx::FunctionProto& function : model_.functions())
             functions_.emplace(std::pair(function.domain(), function.name()), &function);
-        for (const auto& initializer : graph().initializer()) initializers_.insert(initializer.name());
+        for (const auto& initializer : graph().initializer()) {
+            initializers_.insert(initializer.name());
+            if (initializer.dims_size() == 1) vectors_.insert(initializer.name());
+        }
         for (const auto& initializer : graph().sparse_initializer()) initializers_.insert(initializer.values().name());
         find_roles();
         read_inputs();
@@ -398,6 +401,7 @@ private:
     /// Who reads parameters, and as what.
     void find_roles() {
         for (const NodeProto& node : graph().node()) {
+            if (gives_parameter(node)) continue;
             for (int i = 0; i < node.input_size(); ++i) {
                 ++reads_[node.input(i)];
                 if (node.op_type() == "BatchNormalization" && i > 2) buffers_.insert(node.input(i));
@@ -405,6 +409,13 @@ private:
                 if (weighs && (i == 1 || i == 2)) weighed_by_.emplace(node.input(i), std::pair(&node, i));
             }
         }
+    }
+
+    /// The exporter of PyTorch stores equal parameters once, and gives the others their names by such nodes: scales and biases of models
+    /// that are not trained yet, which are parameters of their own. Equal matrices are tied.
+    bool gives_parameter(const NodeProto& node) const {
+        return node.op_type() == "Identity" && node.domain().empty() && node.input_size() == 1 && node.output_size() == 1 &&
+               vectors_.contains(node.input(0)) && is_state_dict_path(node.output(0));
     }
 
     /// An exporter that leaves parameters out lists them among the inputs.
@@ -571,6 +582,10 @@ private:
             body_flops = run_body(node, scope_, 0);
         } else {
             problem = scope_.infer(node);
+        }
+        if (gives_parameter(node)) {
+            if (const auto extents = scope_.shape(node.output(0)))
+                return add_parameter(node.output(0), scope_.type(node.output(0))->tensor_type().elem_type(), *extents);
         }
         for (const std::string& output : node.output()) {
             if (!output.empty() && !scope_.knows(output)) unknown_.insert(output);
@@ -994,7 +1009,7 @@ private:
     OnnxScope::Opsets opsets_;
     OnnxScope scope_;
     std::map<std::pair<std::string, std::string>, const onnx::FunctionProto*> functions_;
-    std::unordered_set<std::string> initializers_;
+    std::unordered_set<std::string> initializers_, vectors_;                        ///< vectors_ are those of one dimension
     std::unordered_set<std::string> buffers_;                                       ///< parameters that are not trained
     std::unordered_map<std::string, std::size_t> reads_;                            ///< of a value, by nodes
     std::unordered_map<std::string, std::string> paths_;                            ///< of parameters, and of their transposes
