@@ -231,6 +231,17 @@ class Distances(nn.Module):
         return classes * one, torch.isnan(x) | torch.isinf(x) | torch.logical_not(torch.isfinite(x)), self.bag(words)
 
 
+class Frequencies(nn.Module):
+    """To be traced: a number of Python is a tensor of 64 bits in the file."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.utils.weight_norm(nn.Linear(8, 4))
+
+    def forward(self, x):
+        return self.linear(x * torch.exp(torch.arange(8) * -0.5))
+
+
 class WrittenThroughViews(nn.Module):
     """Of both linear maps only what they write into other tensors is read; what is written later than a view is in it, too."""
 
@@ -334,6 +345,7 @@ MODELS = {
     "contraction": lambda: torch.jit.script(Contraction()),
     "moved": lambda: torch.jit.script(Moved()),
     "distances": lambda: traced(Distances(), image(8), torch.zeros(4, 5, dtype=torch.int64)),
+    "frequencies": lambda: traced(Frequencies(), torch.zeros(2, 8)),
     "without_numbers": lambda: traced(WithoutNumbers(), image(8)),
     "written_through_views": lambda: torch.jit.script(WrittenThroughViews()),
     "traced_through_views": lambda: traced(WrittenThroughViews(), torch.zeros(2, 8)),

@@ -426,6 +426,19 @@ private Q_SLOTS:
         }
     }
 
+    void whatIsMadeOfParametersIsNoConstant() {
+        OnnxModel model;  // as the biases of recurrent layers are put together
+        model.input("x", {2, 4}).weight("rnn.bias", {4}).numbers("begin", {2}).numbers("end", {4}).numbers("axes", {0});
+        onnx::TensorProto& bias = *model.graph().mutable_initializer(0);
+        for (int i = 0; i < 4; ++i) bias.add_float_data(0.5F);
+        model.node("Slice", {"rnn.bias", "begin", "end", "axes"}, {"half"});
+        model.node("Concat", {"half", "half"}, {"both"}, {{"axis", std::int64_t{0}}});
+        model.node("Add", {"x", "both"}, {"y"}).output("y");
+        const Graph graph = read(model).graph;
+        QCOMPARE(totals(graph).parameter_bytes, 16);
+        QCOMPARE(op_of(graph, "half").kind, std::string("slice"));
+    }
+
     void littleOfWhatNodesGiveIsKept_data() {
         QTest::addColumn<std::string>("bytes");
         // Kept for each, all of it would be 262 MB at least.

@@ -196,6 +196,15 @@ private Q_SLOTS:
         check("embedding_bag", {4, 6}, 20 * 6);  // a sum of five rows of six, four times
     }
 
+    void numbersOfPythonStayNumbers() {
+        for (const bool run : {false, true}) {
+            const Graph graph = read_network(model("frequencies"), example({"2x8"}, {}, run)).graph;
+            const auto product = std::ranges::find(graph.ops(), "linear", &Op::kind);
+            QVERIFY(product != graph.ops().end());
+            QCOMPARE(product->outputs[0].bytes, 4 * 2 * 4);
+        }
+    }
+
     void allViewsSeeWhatIsWrittenThroughOne() {
         for (const char* name : {"written_through_views", "traced_through_views"}) {
             const Graph graph = read_network(model(name), example({"2x8"})).graph;

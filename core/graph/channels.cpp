@@ -517,30 +517,31 @@ constexpr std::array kFamilies{
     Family{"index_select topk", kept, selected},
     Family{.kinds = "local_response_norm", .never = "it normalizes over neighbouring channels"},
 
-    Family{
-        "relu relu6 leaky_relu elu selu celu gelu silu mish softplus hardtanh hardswish hardsigmoid logsigmoid sigmoid tanh clamp abs exp "
-        "log pow sqrt rsqrt neg round sign dropout dropout1d dropout2d dropout3d alpha_dropout clone contiguous identity detach add sub "
-        "mul "
-        "div masked_fill where eq ge gt le lt ne mse_loss l1_loss smooth_l1_loss kl_div binary_cross_entropy "
-        "binary_cross_entropy_with_logits erf sin cos reciprocal softsign threshold remainder maximum minimum ceil floor to "
-        "quantize_per_tensor dequantize isinf isnan isfinite logical_and logical_not logical_or logical_xor bitwise_and bitwise_not "
-        "bitwise_or",
-        kept, each_aligned},
+    Family{"relu relu6 leaky_relu elu selu celu gelu silu mish softplus hardtanh hardswish hardsigmoid logsigmoid sigmoid tanh clamp abs "
+           "exp log1p expm1 addcmul addcdiv lerp "
+           "log pow sqrt rsqrt neg round sign dropout dropout1d dropout2d dropout3d alpha_dropout clone contiguous identity detach add sub "
+           "mul "
+           "div masked_fill where eq ge gt le lt ne mse_loss l1_loss smooth_l1_loss kl_div binary_cross_entropy "
+           "binary_cross_entropy_with_logits erf sin cos reciprocal softsign threshold remainder maximum minimum ceil floor to "
+           "quantize_per_tensor dequantize isinf isnan isfinite logical_and logical_not logical_or logical_xor bitwise_and bitwise_not "
+           "bitwise_or",
+           kept, each_aligned},
     Family{"expand", aligned, each_aligned},
     Family{"glu", kept, gated},
     Family{"cat", kept, joined},
     Family{"stack", or_customary<stacked>, carries<stacked>},
     Family{"pad narrow slice split chunk", kept, leaves},
-    Family{"select unbind mean sum prod var norm logsumexp argmax argmin", or_customary<reduced>, carries<reduced>},
+    Family{"select unbind mean sum prod var norm logsumexp all any argmax argmin", or_customary<reduced>, carries<reduced>},
     Family{"max min", or_customary<reduced>, extreme},
     Family{"flatten unflatten reshape view squeeze unsqueeze", or_customary<reshaped>, carries<reshaped>, shared_ends},
     Family{"permute transpose", or_customary<permuted>, carries<permuted>},
 
-    Family{.kinds = "repeat roll flip tril triu scatter unfold im2col col2im pack_padded_sequence pad_packed_sequence",
+    Family{.kinds = "repeat roll flip tril triu diagonal scatter unfold im2col col2im index_add scatter_add pack_padded_sequence "
+                    "pad_packed_sequence",
            .never = "where its elements come from depends on their places"},
     Family{.kinds = "input constant arange full", .never = "its values come from outside"},
     Family{.kinds = "lstm gru rnn", .never = "each step reads all hidden units of the step before; split a network of cells"},
-    Family{.kinds = "cdist bucketize", .never = "each element takes all of an input"},
+    Family{.kinds = "cdist bucketize pairwise_distance cosine_similarity weight_norm", .never = "each element takes all of an input"},
     Family{.kinds = "cross_entropy nll_loss", .never = "a loss over classes needs all of them"},
 };
 

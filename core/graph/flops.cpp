@@ -33,6 +33,12 @@ std::optional<double> each_input(const OpShapes& op) {
     return kEach * elements(op.inputs[0]);
 }
 
+/// A sum for each element of what is added at its places, the last input.
+std::optional<double> added(const OpShapes& op) {
+    if (op.inputs.empty()) return {};
+    return elements(op.inputs.back());
+}
+
 std::optional<double> none(const OpShapes&) {
     return 0;
 }
@@ -183,6 +189,10 @@ Formula formula(std::string_view kind) {
         {"embedding", none},
         {"embedding_bag", embedding_bag},
         {"cdist", distances},
+        {"pairwise_distance", each_input<4>},
+        {"cosine_similarity", each_input<6>},
+        {"index_add", added},
+        {"scatter_add", added},
 
         {"batch_norm", each<4>},
         {"group_norm", each<4>},
@@ -190,6 +200,7 @@ Formula formula(std::string_view kind) {
         {"layer_norm", each<4>},
         {"rms_norm", each<4>},
         {"normalize", each<3>},
+        {"weight_norm", each<3>},
         {"local_response_norm", local_response_norm},
 
         {"gelu", each<8>},
@@ -234,6 +245,8 @@ Formula formula(std::string_view kind) {
         {"var", each_input<4>},
         {"norm", each_input<2>},
         {"logsumexp", each_input<3>},
+        {"all", each_input<1>},
+        {"any", each_input<1>},
         {"argmax", each_input<1>},
         {"argmin", each_input<1>},
 
@@ -301,6 +314,11 @@ Formula formula(std::string_view kind) {
         {"tanh", each<1>},
         {"exp", each<1>},
         {"log", each<1>},
+        {"log1p", each<1>},
+        {"expm1", each<1>},
+        {"addcmul", each<3>},
+        {"addcdiv", each<3>},
+        {"lerp", each<3>},
         {"sqrt", each<1>},
         {"rsqrt", each<2>},
         {"pow", each<1>},

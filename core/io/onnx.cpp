@@ -590,8 +590,14 @@ private:
         for (const std::string& output : node.output()) {
             if (!output.empty() && !scope_.knows(output)) unknown_.insert(output);
         }
-        const bool constant =
-            !body && (node.op_type() == "Constant" || (node.output_size() == 1 && scope_.numbers(node.output(0)) != nullptr));
+        // What is made of parameters changes as they are trained.
+        const bool trained = std::ranges::any_of(node.input(), [&](const std::string& input) {
+            const auto path = paths_.find(input);
+            return (path != paths_.end() && !path->second.empty()) || of_parameters_.contains(input);
+        });
+        const bool known = node.output_size() == 1 && scope_.numbers(node.output(0)) != nullptr;
+        if (known && trained) of_parameters_.insert(node.output(0));
+        const bool constant = !body && (node.op_type() == "Constant" || (known && !trained));
         if (constant && node.output_size() == 1) {
             if (auto tensor = tensor_of(scope_, node.output(0))) {
                 program_.parameters.push_back({node.output(0), "", *std::move(tensor), false});
@@ -1015,6 +1021,7 @@ private:
     std::unordered_map<std::string, std::string> paths_;                            ///< of parameters, and of their transposes
     std::unordered_map<std::string, std::string> originals_;                        ///< what transposes are of
     std::unordered_map<std::string, std::pair<const NodeProto*, int>> weighed_by_;  ///< a product that a parameter is operand of
+    std::unordered_set<std::string> of_parameters_;                                 ///< known numbers that are made of them
     std::unordered_set<std::string> unknown_;                                       ///< values without type
     Program program_;
     std::string where_;  ///< the node that is read

@@ -695,6 +695,7 @@ private:
                 results = std::move(stack);
             } else {
                 if (!run_) prepare(node, stack);
+                take_as_number(node, stack);
                 results = execute(node, stack);
                 emit(node, stack, names, results, scope);
             }
@@ -708,6 +709,18 @@ private:
             refuse(node, error.what());
         }
         for (std::size_t i = 0; i < node.outputs().size(); ++i) frame[node.output(i)] = std::move(results.at(i));
+    }
+
+    /// Where the second operand is a tensor of one number that the model has as a constant, the interpreter of TorchScript takes the number
+    /// (runRequiredPasses, CanonicalizeOps): its type counts for less.
+    static void take_as_number(const jit::Node& node, std::vector<IValue>& stack) {
+        static const std::unordered_set<std::string_view> ops{"add", "sub", "mul", "div"};
+        if (stack.size() < 2 || !ops.contains(operator_name(node)) || node.input(1)->node()->kind() != c10::prim::Constant) return;
+        if (!stack[1].isTensor() || !stack[1].toTensor().defined() || stack[1].toTensor().dim() != 0) return;
+        at::Tensor number = at::empty_like(stack[1].toTensor());
+        if (!is_meta(number)) number.copy_(stack[1].toTensor());
+        number.unsafeGetTensorImpl()->set_wrapped_number(true);
+        stack[1] = std::move(number);
     }
 
     [[noreturn]] void refuse(const jit::Node& node, std::string_view problem) const {
@@ -907,6 +920,7 @@ private:
             shape.push_back(classes);
             return one(at::empty(shape, first.options()));
         }
+        if (op == "_weight_norm") return one(at::empty_like(first));
         if (op == "dot" || op == "vdot") {
             if (first.dim() != 1 || first.sizes() != inputs[1].toTensor().sizes())
                 throw std::invalid_argument("its factors are no lists of one length");

@@ -68,6 +68,11 @@ def _grid_sample(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int)
     return _of_points(len(inputs[0]) - 2, outputs, window)
 
 
+def _added(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -> float:
+    """A sum for each element of what is added at its places, the last input."""
+    return prod(inputs[-1])
+
+
 def _distances(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -> float:
     """A difference, its square and a sum for each coordinate of each pair of points."""
     return 3 * prod(outputs[0]) * inputs[0][-1]
@@ -101,8 +106,8 @@ def _none(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -> flo
 #: Kinds whose outputs are the memory of their first input.
 VIEWS = frozenset(
     (
-        "chunk detach expand flatten identity narrow permute reshape select slice split squeeze transpose unbind unflatten unfold unsqueeze"
-        " view"
+        "chunk detach diagonal expand flatten identity narrow permute reshape select slice split squeeze transpose unbind unflatten unfold"
+        " unsqueeze view"
     ).split()
 )
 #: Views of a range of their input.
@@ -123,8 +128,13 @@ _FORMULAS: Dict[str, Formula] = {
     "scaled_dot_product_attention": _attention,
     "embedding_bag": _embedding_bag,
     "cdist": _distances,
+    "pairwise_distance": _each_input(4),
+    "cosine_similarity": _each_input(6),
+    "index_add": _added,
+    "scatter_add": _added,
     **dict.fromkeys(("batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"), _each(4)),
     "normalize": _each(3),
+    "weight_norm": _each(3),
     "local_response_norm": _local_response_norm,
     "gelu": _each(8),
     "hardswish": _each(5),
@@ -142,6 +152,8 @@ _FORMULAS: Dict[str, Formula] = {
     "var": _each_input(4),
     **dict.fromkeys(("cross_entropy", "kl_div"), _each_input(4)),
     **dict.fromkeys(("mse_loss", "l1_loss"), _each_input(3)),
+    **dict.fromkeys(("all", "any"), _each_input(1)),
+    **dict.fromkeys(("addcmul", "addcdiv", "lerp"), _each(3)),
     "smooth_l1_loss": _each_input(5),
     "binary_cross_entropy": _each_input(6),
     "binary_cross_entropy_with_logits": _each_input(7),
@@ -151,7 +163,7 @@ _FORMULAS: Dict[str, Formula] = {
     **dict.fromkeys(
         (
             "relu sigmoid tanh exp log sqrt pow abs neg round sign add sub mul div dropout dropout1d dropout2d dropout3d"
-            " erf sin cos ceil floor reciprocal remainder maximum minimum"
+            " erf sin cos ceil floor log1p expm1 reciprocal remainder maximum minimum"
         ).split(),
         _each(1),
     ),
@@ -160,8 +172,8 @@ _FORMULAS: Dict[str, Formula] = {
     **dict.fromkeys(
         (
             "embedding cat stack clone contiguous pad pixel_shuffle gather index_select masked_fill where one_hot eq ge gt le lt ne"
-            " index_put copy roll flip bernoulli fill zero pixel_unshuffle repeat to tril triu arange full isinf isnan isfinite bucketize im2col"
-            " pack_padded_sequence pad_packed_sequence"
+            " index_put copy roll flip bernoulli fill zero pixel_unshuffle repeat to tril triu arange full isinf isnan isfinite bucketize"
+            " im2col pack_padded_sequence pad_packed_sequence"
             " logical_and logical_not logical_or logical_xor bitwise_and bitwise_not bitwise_or scatter"
         ).split(),
         _none,
