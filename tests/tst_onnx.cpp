@@ -580,6 +580,25 @@ private Q_SLOTS:
         QVERIFY2(given.contains("node \"v1\" (Turn): ") && given.contains("counted each time"), qPrintable(given));
     }
 
+    void bagsAreLoopsOverSlices() {
+        OnnxModel model;  // as the exporter of PyTorch writes EmbeddingBag: which rows a bag has is known only when it runs
+        model.input("words", {20}, kInt64).weight("table", {100, 8}).numbers("begins", {0, 5, 10, 15}).numbers("zero", {0});
+        onnx::TensorProto trips = test::onnx_tensor("trips", {}, kInt64);
+        trips.add_int64_data(4);
+        *model.graph().add_initializer() = trips;
+        model.node("Loop", {"trips", ""}, {"y"},
+                   {{"body",
+                     body({onnx_node("Identity", {"go"}, {"on"}), onnx_node("Gather", {"begins", "n"}, {"number"}),
+                           onnx_node("Unsqueeze", {"number", "zero"}, {"begin"}),
+                           onnx_node("Slice", {"words", "zero", "begin", "zero"}, {"bag"}), onnx_node("Gather", {"table", "bag"}, {"rows"}),
+                           onnx_node("ReduceSum", {"rows", "zero"}, {"sum"}, {{"keepdims", std::int64_t{0}}})},
+                          {test::onnx_value("n", {}, kInt64), test::onnx_value("go", {}, onnx::TensorProto::BOOL)}, {"on", "sum"})}});
+        model.output("y");
+        const Op loop = op_of(read(model).graph, "y");
+        QCOMPARE(loop.outputs[0].shape.value(), (Extents{4, 8}));
+        QCOMPARE(loop.parameter_bytes, 4 * 800);
+    }
+
     void branchesAndLoopsAreSingleOps() {
         OnnxModel model;
         model.input("x", {4, 6}).input("c", {}, onnx::TensorProto::BOOL).weight("w", {6, 6});

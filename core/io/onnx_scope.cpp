@@ -578,6 +578,22 @@ std::optional<std::vector<std::int64_t>> einsum_shape(const onnx::NodeProto& nod
     return shape;
 }
 
+/// What a Slice gives whose bounds are known only when it runs, of an input with extents.
+onnx::TypeProto loosely_sliced(const onnx::NodeProto& node, const OnnxScope& scope) {
+    onnx::TypeProto result = *scope.type(node.input(0));
+    auto& dims = *result.mutable_tensor_type()->mutable_shape()->mutable_dim();
+    const Numbers* const axes = node.input_size() > 3 ? scope.numbers(node.input(3)) : nullptr;
+    if (axes == nullptr) {
+        for (auto& dim : dims) dim.Clear();
+        return result;
+    }
+    for (const std::int64_t axis : axes->whole()) {
+        const std::int64_t from_the_front = axis < 0 ? axis + dims.size() : axis;
+        if (from_the_front >= 0 && from_the_front < dims.size()) dims[static_cast<int>(from_the_front)].Clear();
+    }
+    return result;
+}
+
 }  // namespace
 
 bool is_real(std::int32_t type) {
@@ -881,6 +897,7 @@ std::string OnnxScope::infer_types(onnx::NodeProto node) {
     for (int i = 0; i < node.output_size(); ++i) {
         onnx::TypeProto& found = *context.getOutputType(static_cast<std::size_t>(i));
         if (node.output(i).empty() || found.value_case() == onnx::TypeProto::VALUE_NOT_SET) continue;
+        if (op == "Slice" && !found.tensor_type().has_shape() && given(0)->tensor_type().has_shape()) found = loosely_sliced(node, *this);
         if (found.tensor_type().shape().dim_size() > kMostExtents)
             problem = "it has more than " + std::to_string(kMostExtents) + " extents";
         set_type(node.output(i), std::move(found));

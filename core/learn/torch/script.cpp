@@ -870,6 +870,15 @@ private:
             return std::vector<IValue>{at::empty({bags, table.size(1)}, table.options().device(at::kMeta)),
                                        at::empty(indices.sizes(), lists), at::empty({bags}, lists), at::empty({bags}, lists)};
         }
+        if (op == "tril_indices" || op == "triu_indices") {
+            const std::int64_t rows = inputs[0].toInt(), columns = inputs[1].toInt(), offset = inputs[2].toInt();
+            if (rows < 0 || columns < 0 || rows > kMostElements || columns > kMostElements || std::abs(offset) > kMostElements) return {};
+            std::int64_t below = 0;  // the diagonal, with it
+            for (std::int64_t row = 0; row < rows; ++row)
+                below += std::clamp<std::int64_t>(row + offset + (op == "tril_indices" ? 1 : 0), 0, columns);
+            const std::int64_t count = op == "tril_indices" ? below : rows * columns - below;
+            return one(at::empty({2, count}, at::TensorOptions(at::kLong).device(at::kMeta)));
+        }
         const bool first_is_meta = inputs[0].isTensor() && is_meta(inputs[0].toTensor());
         if (op == "embedding" && is_meta(inputs[1].toTensor())) {
             auto shape = inputs[1].toTensor().sizes().vec();
