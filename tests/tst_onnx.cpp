@@ -650,7 +650,9 @@ private Q_SLOTS:
         row("huge", single("Gemm", {{std::int64_t{1} << 40, std::int64_t{1} << 40}}, {}, {3, 7}).bytes(),
             "initializer \"w0\": its size is unknown, or too large");
         row("no shape", OnnxModel().input("x", {4}).node("NonZero", {"x"}, {"n"}).node("Relu", {"n"}, {"y"}).output("y").bytes(),
-            "node \"n\" (NonZero): the shape of its output \"n\" is unknown");
+            "node \"n\" (NonZero): the shape of its output \"n\" is unknown: it depends on numbers that are known only when the model "
+            "runs; "
+            "from PyTorch, export such a model with placewright.export");
         row("unknown op", OnnxModel().input("x", {4}).node("Mystery", {"x"}, {"n"}).node("Relu", {"n"}, {"y"}).output("y").bytes(),
             "node \"n\" (Mystery): the shape of its output \"n\" is unknown: this op is not known");
         row("stride", single("Conv", {{16, 8, 3, 3}}, {{"strides", Extents{0, 0}}}).node("Relu", {"y"}, {"z"}).output("z").bytes(),

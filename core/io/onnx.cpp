@@ -27,6 +27,9 @@ constexpr int kOldestOpset = 7;
 /// Nodes of the bodies of functions, branches and loops, counted at each place that runs them.
 constexpr std::size_t kMaxBodyNodes = 100'000;
 constexpr int kMaxBodyDepth = 32;
+/// What is wrong with a size that nothing stands against but that it is not known.
+constexpr const char* kNeedsNumbers =
+    "it depends on numbers that are known only when the model runs; from PyTorch, export such a model with placewright.export";
 /// Bytes of these nodes, counted likewise.
 constexpr std::size_t kMaxBodyBytes = std::size_t{512} << 20;
 
@@ -614,7 +617,7 @@ private:
         for (int i = 0; i < node.output_size(); ++i) {
             const std::string& output = node.output(i);
             if (output.empty() || (only_first && i > 0 && !reads_.contains(output))) continue;
-            op.outputs.push_back({output, tensor_of(scope_, output), printable(problem, 300)});
+            op.outputs.push_back({output, tensor_of(scope_, output), problem.empty() ? kNeedsNumbers : printable(problem, 300)});
         }
         if (op.kind == "permute" && op.inputs.size() == 1 && paths_.contains(op.inputs[0]) && node.output_size() == 1)
             transposed_from(node.output(0), op.inputs[0]);

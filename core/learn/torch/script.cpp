@@ -1237,6 +1237,13 @@ jit::Module load(const std::string& file, bool run) {
     return jit::load(bytes, at::kCPU);
 }
 
+ScriptError unreadable(std::string_view problem) {
+    problem.remove_prefix(std::min(problem.find_first_not_of(" \n"), problem.size()));
+    std::string text(problem.substr(0, std::min<std::size_t>(problem.find('\n'), 300)));
+    if (text.starts_with("Unknown builtin op")) text += " It is of another library; export the model from Python with placewright.export";
+    return {Remedy::none, "", "LibTorch cannot read it: " + text};
+}
+
 }  // namespace
 
 ScriptedProgram walk_script(const std::string& file, const std::vector<ExampleInput>& inputs, bool run) {
@@ -1245,15 +1252,13 @@ ScriptedProgram walk_script(const std::string& file, const std::vector<ExampleIn
     try {
         return Walk(load(file, run), inputs, run).read();
     } catch (const c10::Error& error) {
-        const std::string text = error.what_without_backtrace();
-        throw ScriptError(Remedy::none, "", "LibTorch cannot read it: " + text.substr(0, std::min<std::size_t>(text.find('\n'), 300)));
+        throw unreadable(error.what_without_backtrace());
     } catch (const ScriptError&) {
         throw;
     } catch (const std::bad_alloc&) {
         throw;
     } catch (const std::exception& error) {
-        const std::string text = error.what();
-        throw ScriptError(Remedy::none, "", "LibTorch cannot read it: " + text.substr(0, std::min<std::size_t>(text.find('\n'), 300)));
+        throw unreadable(error.what());
     }
 }
 
