@@ -233,6 +233,13 @@ class Distances(nn.Module):
         return classes * one, torch.isnan(x) | torch.isinf(x) | torch.logical_not(torch.isfinite(x)), self.bag(words)
 
 
+class Boxes(nn.Module):
+    """To be scripted: calls an operator that LibTorch alone has not."""
+
+    def forward(self, boxes, scores):
+        return torchvision.ops.nms(boxes, scores, 0.5)
+
+
 class Frequencies(nn.Module):
     """To be traced: a number of Python is a tensor of 64 bits in the file."""
 
@@ -347,6 +354,7 @@ MODELS = {
     "contraction": lambda: torch.jit.script(Contraction()),
     "moved": lambda: torch.jit.script(Moved()),
     "distances": lambda: traced(Distances(), image(8), torch.zeros(4, 5, dtype=torch.int64)),
+    "boxes": lambda: torch.jit.script(Boxes()),
     "frequencies": lambda: traced(Frequencies(), torch.zeros(2, 8)),
     "without_numbers": lambda: traced(WithoutNumbers(), image(8)),
     "written_through_views": lambda: torch.jit.script(WrittenThroughViews()),

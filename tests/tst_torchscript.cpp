@@ -258,6 +258,12 @@ private Q_SLOTS:
         QVERIFY(QDir(folder.path()).isEmpty());
     }
 
+    void operatorsOfOtherLibrariesAreNamed() {
+        const auto error = error_of(model("boxes"), example({"5x4", "5"}));
+        QVERIFY2(error.find("Unknown builtin op: torchvision::nms. It is of another library; export the model") != std::string::npos,
+                 error.c_str());
+    }
+
     void loadingWritesNothing_data() {
         QTest::addColumn<QString>("file");
         QTest::addColumn<QString>("refusal");
