@@ -433,9 +433,11 @@ private Q_SLOTS:
         for (int i = 0; i < 4; ++i) bias.add_float_data(0.5F);
         model.node("Slice", {"rnn.bias", "begin", "end", "axes"}, {"half"});
         model.node("Concat", {"half", "half"}, {"both"}, {{"axis", std::int64_t{0}}});
-        model.node("Add", {"x", "both"}, {"y"}).output("y");
+        model.node("Shape", {"rnn.bias"}, {"shape"}).node("Expand", {"both", "shape"}, {"wide"});
+        model.node("Add", {"x", "wide"}, {"y"}).output("y");
         const Graph graph = read(model).graph;
         QCOMPARE(totals(graph).parameter_bytes, 16);
+        QVERIFY(std::ranges::none_of(graph.ops(), [](const Op& op) { return op.kind == "Shape"; }));
         QCOMPARE(op_of(graph, "half").kind, std::string("slice"));
     }
 

@@ -593,11 +593,12 @@ private:
         for (const std::string& output : node.output()) {
             if (!output.empty() && !scope_.knows(output)) unknown_.insert(output);
         }
-        // What is made of parameters changes as they are trained.
-        const bool trained = std::ranges::any_of(node.input(), [&](const std::string& input) {
-            const auto path = paths_.find(input);
-            return (path != paths_.end() && !path->second.empty()) || of_parameters_.contains(input);
-        });
+        // What is made of parameters, not of their extents, changes as they are trained.
+        const bool of_numbers = node.op_type() != "Shape" && node.op_type() != "Size";
+        const bool trained = of_numbers && std::ranges::any_of(node.input(), [&](const std::string& input) {
+                                 const auto path = paths_.find(input);
+                                 return (path != paths_.end() && !path->second.empty()) || of_parameters_.contains(input);
+                             });
         const bool known = node.output_size() == 1 && scope_.numbers(node.output(0)) != nullptr;
         if (known && trained) of_parameters_.insert(node.output(0));
         const bool constant = !body && (node.op_type() == "Constant" || (known && !trained));
