@@ -409,9 +409,21 @@ private Q_SLOTS:
         QCOMPARE(op_of(graph, "/lm_head/MatMul").scope, std::string("lm_head"));
     }
 
+    void parametersThatAreStoredOnceAreTwo_data() {
+        QTest::addColumn<bool>("stored");
+        QTest::newRow("stored") << true;
+        QTest::newRow("left out") << false;
+    }
     void parametersThatAreStoredOnceAreTwo() {
+        QFETCH(bool, stored);
         OnnxModel model;
-        model.input("x", {2, 4}).weight("first.weight", {4}).weight("table.weight", {4, 4});
+        model.input("x", {2, 4});
+        for (const auto& [name, shape] : {std::pair("first.weight", Extents{4}), std::pair("table.weight", Extents{4, 4})}) {
+            if (stored)
+                model.weight(name, shape);
+            else
+                model.input(name, shape);
+        }
         model.node("Identity", {"first.weight"}, {"second.weight"}, {}, "Identity_0");
         model.node("Identity", {"table.weight"}, {"head.weight"}, {}, "Identity_1");  // tied
         model.node("Mul", {"x", "first.weight"}, {"a"}, {}, "/first/Mul").node("Mul", {"a", "second.weight"}, {"b"}, {}, "/second/Mul");

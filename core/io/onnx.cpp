@@ -359,9 +359,14 @@ public:
             functions_.emplace(std::pair(function.domain(), function.name()), &function);
         for (const auto& initializer : graph().initializer()) {
             initializers_.insert(initializer.name());
-            if (initializer.dims_size() == 1) vectors_.insert(initializer.name());
+            if (is_vector(initializer.dims(), [](std::int64_t extent) { return extent; })) vectors_.insert(initializer.name());
         }
         for (const auto& initializer : graph().sparse_initializer()) initializers_.insert(initializer.values().name());
+        for (const auto& input : graph().input()) {
+            const auto& dims = input.type().tensor_type().shape().dim();
+            const bool vector = is_vector(dims, [](const auto& dim) { return dim.dim_value(); });
+            if (vector && is_state_dict_path(input.name()) && is_parameter_input(input)) vectors_.insert(input.name());
+        }
         find_roles();
         read_inputs();
         for (const auto& initializer : graph().initializer()) {
@@ -399,6 +404,11 @@ private:
             fail("opset_import", "the operator set is " + std::to_string(opset) + ", expected " + std::to_string(kOldestOpset) +
                                      " or later; onnx.version_converter.convert_version makes a newer model of it");
         }
+    }
+
+    /// Whether all extents but one are 1.
+    static bool is_vector(const auto& dims, auto extent_of) {
+        return std::ranges::count_if(dims, [&](const auto& dim) { return extent_of(dim) != 1; }) <= 1;
     }
 
     /// Who reads parameters, and as what.
@@ -1019,7 +1029,7 @@ private:
     OnnxScope::Opsets opsets_;
     OnnxScope scope_;
     std::map<std::pair<std::string, std::string>, const onnx::FunctionProto*> functions_;
-    std::unordered_set<std::string> initializers_, vectors_;                        ///< vectors_ are those of one dimension
+    std::unordered_set<std::string> initializers_, vectors_;                        ///< vectors_ are the parameters that is_vector()
     std::unordered_set<std::string> buffers_;                                       ///< parameters that are not trained
     std::unordered_map<std::string, std::size_t> reads_;                            ///< of a value, by nodes
     std::unordered_map<std::string, std::string> paths_;                            ///< of parameters, and of their transposes
