@@ -294,8 +294,7 @@ def apply(
     there; a tensor is sent to a device once, and gradients take the same way back. Calls of which the file says nothing run where their
     module is: where most of its ops are. The results are those of the model on one device, and stay on the devices of the ops that give
     them. A change in place is seen by all views of what is changed, whatever devices they are on. What PyTorch does not show is not moved:
-    calls in TorchScript, in the backward of an autograd.Function, and in a function that is checkpointed and is no module, when it runs
-    again.
+    calls in TorchScript and in the backward of an autograd.Function.
 
     Applied again, the new placement counts. An optimizer that has state is to be made anew.
 

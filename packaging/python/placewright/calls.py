@@ -13,10 +13,12 @@ import contextlib
 import dataclasses
 import functools
 import threading
-from typing import Any, Callable, Container, Dict, Iterator, List, NamedTuple, Tuple
+import types
+from typing import Any, Callable, Container, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 import torch
 from torch.overrides import TorchFunctionMode
+from torch.utils import checkpoint
 
 from .flops import VIEWS
 
@@ -211,13 +213,37 @@ def _shown(index: Any) -> Any:
     return items if any(item is Ellipsis for item in items) and len(items) > 1 else (*items, Ellipsis)
 
 
-class _Indexing:
-    """Makes modes see x[0], x[indices] and x[0] = y, which PyTorch 1.13 hides from them (x[0, ...] it shows), while at least one mode is
-    active."""
+class _Patch:
+    """Changes PyTorch while at least one mode is active."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._active = 0
+
+    def begin(self) -> None:
+        with self._lock:
+            self._active += 1
+            if self._active == 1:
+                self._set()
+
+    def end(self) -> None:
+        with self._lock:
+            self._active -= 1
+            if self._active == 0:
+                self._unset()
+
+    def _set(self) -> None:
+        raise NotImplementedError
+
+    def _unset(self) -> None:
+        raise NotImplementedError
+
+
+class _Indexing(_Patch):
+    """Makes modes see x[0], x[indices] and x[0] = y, which PyTorch 1.13 hides from them (x[0, ...] it shows)."""
+
+    def __init__(self) -> None:
+        super().__init__()
         self._hidden = self._find_hidden()
 
     @staticmethod
@@ -244,22 +270,48 @@ class _Indexing:
 
         setattr(torch.Tensor, name, indexed)
 
-    def begin(self) -> None:
-        with self._lock:
-            self._active += 1
-            if self._active == 1:
-                for name in self._hidden:
-                    self._show(name)
+    def _set(self) -> None:
+        for name in self._hidden:
+            self._show(name)
 
-    def end(self) -> None:
-        with self._lock:
-            self._active -= 1
-            if self._active == 0:
-                for name in self._hidden:
-                    delattr(torch.Tensor, name)
+    def _unset(self) -> None:
+        for name in self._hidden:
+            delattr(torch.Tensor, name)
 
 
-_INDEXING = _Indexing()
+class _Checkpoints(_Patch):
+    """Makes modes see functions that are checkpointed when they run again, in the backward pass, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._originals: Dict[str, Any] = {}
+
+    def _set(self) -> None:
+        # What checkpoint() hands its function to, by whatever name it is imported; later versions of PyTorch have the last.
+        names = ("CheckpointFunction", "_checkpoint_without_reentrant", "_checkpoint_without_reentrant_generator")
+        self._originals = {name: getattr(checkpoint, name) for name in names if hasattr(checkpoint, name)}
+        for name, original in self._originals.items():
+            if isinstance(original, type):
+                setattr(checkpoint, name, types.SimpleNamespace(apply=self._watched(original.apply)))
+            else:
+                setattr(checkpoint, name, self._watched(original))
+
+    def _unset(self) -> None:
+        for name, original in self._originals.items():
+            setattr(checkpoint, name, original)
+
+    @staticmethod
+    def _watched(original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def run(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+            calls = getattr(_RUNNING, "calls", None)
+            return original(function if calls is None else calls.again(function), *args, **kwargs)
+
+        return run
+
+
+_PATCHES = (_Indexing(), _Checkpoints())
+_RUNNING = threading.local()  # the calls of the pass that this thread is in
 
 
 _UNSEEN = threading.local()
@@ -305,12 +357,14 @@ class Calls(TorchFunctionMode):
         self.traced: Container[str] = ()  #: scopes whose calls are in a profiler's trace under their names
 
     def __enter__(self) -> Any:
-        _INDEXING.begin()
+        for patch in _PATCHES:
+            patch.begin()
         return super().__enter__()
 
     def __exit__(self, *error: Any) -> None:
         super().__exit__(*error)
-        _INDEXING.end()
+        for patch in _PATCHES:
+            patch.end()
 
     def begin(self) -> Pass:
         """What a new pass starts with."""
@@ -369,16 +423,39 @@ class Calls(TorchFunctionMode):
         finally:
             current.scopes.pop()
 
-    def _run_pass(self, scope: str, forward: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
+    def again(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of this pass that is a pass by itself when it runs after it, with the names that its calls have in this one."""
+        scope, counts = self.current.scopes[-1], dict(self.current.counts)
+
+        @functools.wraps(function, updated=())
+        def run(*args: Any, **kwargs: Any) -> Any:
+            if threading.get_ident() in self._passes:
+                return function(*args, **kwargs)
+            return self._run_pass(scope, function, args, kwargs, counts)
+
+        return run
+
+    def _run_pass(
+        self,
+        scope: str,
+        forward: Callable[..., Any],
+        args: Tuple[Any, ...],
+        kwargs: Dict[str, Any],
+        counts: Optional[Dict[Tuple[str, str], int]] = None,
+    ) -> Any:
         thread = threading.get_ident()
         self._passes[thread] = self.begin()
         self.current.scopes.append(scope)
+        self.current.counts.update(counts or {})
+        before = getattr(_RUNNING, "calls", None)
+        _RUNNING.calls = self
         try:
             with self:
                 result = self.result(forward(*args, **kwargs))
             self.settle()
             return result
         finally:
+            _RUNNING.calls = before
             del self._passes[thread]
 
     def watch(self, model: torch.nn.Module) -> None:

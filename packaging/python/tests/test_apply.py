@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, List, Optional
 import torch
 from support import Machine, TestCase
 from torch import nn
-from torch.utils.checkpoint import checkpoint
+from torch.utils.checkpoint import CheckpointFunction, checkpoint
 from transformers_like import Bert, Gpt2
 
 import placewright
@@ -339,6 +339,27 @@ class Equal(TestCase):
 
         for seed in range(4):
             self.check(Checkpointed(), torch.randn(3, 4), seed=seed)
+
+    def test_checkpointed_function(self) -> None:
+        """One that is no module, as DenseNet has it to save memory."""
+
+        class Checkpointed(nn.Module):
+            def __init__(self, reentrant: bool) -> None:
+                super().__init__()
+                self.first, self.second, self.last = nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(8, 2)
+                self.reentrant = reentrant
+
+            def joined(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+                return self.last(torch.cat([a.tanh(), b.tanh()], 1)).tanh()
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                a, b = self.first(x), self.second(x.tanh())
+                return checkpoint(self.joined, a, b, use_reentrant=self.reentrant).exp()
+
+        for reentrant in (True, False):
+            for seed in range(6):
+                self.check(Checkpointed(reentrant), torch.randn(3, 4), seed=seed)
+        self.assertIs(torch.utils.checkpoint.CheckpointFunction, CheckpointFunction)
 
     def test_inference_mode(self) -> None:
         model = Residual().eval()
