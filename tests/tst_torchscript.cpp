@@ -185,6 +185,7 @@ private Q_SLOTS:
             QCOMPARE(op->outputs[0].shape.value(), shape);
             QCOMPARE(op->flops, flops);
         };
+        check("conv2d", {2, 3, 8, 8}, 2.0 * 2 * 3 * 64 * 27);
         check("im2col", {2, 27, 16}, 0);
         check("col2im", {2, 3, 8, 8}, 2 * 27 * 16);
         check("cdist", {2, 3, 3}, 3 * 18 * 64);

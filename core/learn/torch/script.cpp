@@ -1002,8 +1002,8 @@ private:
             for (const at::Tensor& state : states) results.emplace_back(at::empty_like(state));
             return results;
         }
-        if (op == "_convolution" || op == "convolution" || op.starts_with("conv1d") || op.starts_with("conv2d") ||
-            op.starts_with("conv3d") || op.starts_with("conv_transpose"))
+        if (op == "_convolution" || op == "_convolution_mode" || op == "convolution" || op.starts_with("conv1d") ||
+            op.starts_with("conv2d") || op.starts_with("conv3d") || op.starts_with("conv_transpose"))
             return convolved(op, first, given);
         return {};
     }
