@@ -194,6 +194,7 @@ private Q_SLOTS:
         check("one_hot", {2, 3, 3, 6}, 0);
         check("isnan", {2, 3, 8, 8}, 0);
         check("logical_not", {2, 3, 8, 8}, 0);
+        check("bitwise_or", {2, 3, 8, 8}, 0);
         check("index_select", {2, 3}, 0);        // below the diagonal
         check("embedding_bag", {4, 6}, 20 * 6);  // a sum of five rows of six, four times
     }

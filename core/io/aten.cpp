@@ -105,6 +105,8 @@ const std::unordered_map<std::string_view, std::string_view>& kinds_by_operator(
         {"std_mean", "var"},
         {"linalg_vector_norm", "norm"},
         {"frobenius_norm", "norm"},
+        {"__and__", "bitwise_and"},
+        {"__or__", "bitwise_or"},
         {"fliplr", "flip"},
         {"flipud", "flip"},
         {"tile", "repeat"},
