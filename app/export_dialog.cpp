@@ -196,8 +196,9 @@ ExportDialog::ExportDialog(Document* document, QWidget* parent) : QDialog(parent
 
     // Beside the network, and called as it; one that ships has no place of its own.
     const QFileInfo network(m_document->networkFile());
-    const bool isOwn = network.isFile();
-    const QString folder = QSettings().value(QStringLiteral("exportFolder"), isOwn ? network.absolutePath() : QDir::homePath()).toString();
+    const bool isOwn = m_document->networkPath() == Path(m_document->networkFile().toStdString());
+    const QString beside = isOwn && network.absoluteDir().exists() ? network.absolutePath() : QDir::homePath();
+    const QString folder = QSettings().value(QStringLiteral("exportFolder"), beside).toString();
     m_suffix = placement_formats().front().suffix;
     QString stem = isOwn ? network.completeBaseName() : QString::fromStdString(m_document->problem()->forward->name());
     stem.replace(QLatin1Char('/'), QLatin1Char('_'));

@@ -215,6 +215,7 @@ private Q_SLOTS:
         QVERIFY(dialog.dialog && dialog.ready());
         QVERIFY(dialog.preview().contains("\"first/small\": \"gpu:1\""));
         QVERIFY2(dialog.snippet().contains(network), qPrintable(dialog.snippet()));
+        QCOMPARE(dialog.child<QLineEdit>("file")->text(), m_place->file("modules.placement.json"));
         const QString file = m_place->file("kept.json");
         shown.document.exportPlacement(file);
         QVERIFY(QFile::exists(file));
