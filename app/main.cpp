@@ -6,7 +6,6 @@
 #include <memory>
 #include <string_view>
 
-#include <QApplication>
 #include <QCommandLineParser>
 #include <QPainter>
 #include <QProxyStyle>
@@ -14,6 +13,7 @@
 #include <QTextStream>
 #include <QTimer>
 
+#include "app/application.hpp"
 #include "app/export.hpp"
 #include "app/main_window.hpp"
 #include "core/algorithms.hpp"
@@ -153,6 +153,8 @@ int run(QCoreApplication& app) {
 
     if (parser.positionalArguments().size() > 1) return complain(QStringLiteral("expected one FILE"));
     MainWindow window;
+    QObject::connect(qobject_cast<Application*>(&app), &Application::failed, window.document(),
+                     [&window](const QString& problem) { Q_EMIT window.document()->message(true, problem); });
     if (parser.isSet(machine)) window.document()->setMachine(parser.value(machine));
     if (parser.isSet(optimize)) {
         const QString id = parser.value(optimize);
@@ -198,7 +200,7 @@ int main(int argc, char** argv) {
         app = std::make_unique<QCoreApplication>(argc, argv);
     } else {
         const QtMessageHandler usual = qInstallMessageHandler(placewright::withoutDisplay);
-        app = std::make_unique<QApplication>(argc, argv);
+        app = std::make_unique<placewright::Application>(argc, argv);
         qInstallMessageHandler(usual);
         QApplication::setStyle(new placewright::Style(QStringLiteral("Fusion")));
         QApplication::setWindowIcon(QIcon(QStringLiteral(":/placewright.svg")));
