@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -573,6 +574,14 @@ void TestGraph::kinds() {
         QVERIFY(unknown.computes && unknown.differentiable && unknown.keeps_inputs && unknown.keeps_output && !unknown.recurrent);
     }
     QVERIFY(kind_info("conv2d").name == "conv2d");
+
+    // A saved policy has weights for so many, in their order.
+    const auto told_apart = policy_kinds();
+    QCOMPARE(told_apart.size(), 172u);
+    QVERIFY(told_apart.front().name == "input" && told_apart[20].name == "conv1d" && told_apart[100].name == "pixel_unshuffle" &&
+            told_apart.back().name == "sign");
+    std::set<std::string_view> names;
+    for (const KindInfo& kind : known_kinds()) QVERIFY2(names.insert(kind.name).second, kind.name.data());
 }
 
 QTEST_GUILESS_MAIN(TestGraph)

@@ -173,6 +173,7 @@ const std::vector<KindCase>& kind_cases() {
         {{"batch_norm", "instance_norm"}, {image}, {{image}, weights({6})}, {}, 2, "a_narrow_3_6 b_narrow_3_6"},
         {{"prelu"}, {image}, {{image}, weights({1})}, {}, 2, "a_narrow_3_6 b"},
         {{"interpolate", "upsample"}, {{2, 6, 8, 8}}, {{image}}, {}, 2, "a_narrow_3_6"},
+        {{"grid_sample"}, {{2, 6, 8, 8}}, {{image}, {{2, 8, 8, 2}}}, {}, 2, "a_narrow_3_6 b"},
         {{"group_norm"},
          {image},
          {{image}, weights({6}), weights({6})},

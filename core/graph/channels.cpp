@@ -325,6 +325,11 @@ Pieces same_channels(const Request& request) {
         [&](std::size_t i) { return i == 0 ? request.share(0, request.channels.dimension) : request.share_of_parameters(i, 0); });
 }
 
+/// The same channels of the first input, all of the grid.
+Pieces sampled(const Request& request) {
+    return request.each_input([&](std::size_t i) { return i == 0 ? request.share(0, request.channels.dimension) : Piece{i, {}}; });
+}
+
 /// Of parameters the rows; those of a transposed convolution, and the groups of one, are in columns: inputs x outputs / groups.
 template <bool transposed>
 Pieces convolution(const Request& request) {
@@ -506,6 +511,7 @@ constexpr std::array kFamilies{
     Family{"parameter", at<0>, all},
 
     Family{"batch_norm instance_norm prelu interpolate upsample", at<1>, same_channels},
+    Family{"grid_sample", at<1>, sampled},
     Family{"group_norm", at<1>, same_channels, norm_groups},
     Family{"max_pool1d avg_pool1d adaptive_max_pool1d adaptive_avg_pool1d", at<-2>, same_channels},
     Family{"max_pool2d avg_pool2d adaptive_max_pool2d adaptive_avg_pool2d", at<-3>, same_channels},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/graph/kinds.hpp"
 
+#include <algorithm>
 #include <array>
 #include <unordered_map>
 
@@ -48,13 +49,13 @@ constexpr KindInfo recurrent(std::string_view name) {
     return {.name = name, .keeps_output = true, .recurrent = true};
 }
 
-constexpr std::array kKinds{
+/// Those that learned policies tell apart. A saved policy has weights for each, in this order: there will be no others.
+constexpr std::array kToldApart{
     source("input"),
     source("constant"),
     KindInfo{.name = "parameter", .computes = false, .keeps_inputs = false, .parameter = true},
 
     view("chunk"),
-    view("diagonal"),
     view("expand"),
     view("flatten"),
     view("identity"),
@@ -68,7 +69,6 @@ constexpr std::array kKinds{
     view("transpose"),
     view("unbind"),
     view("unflatten"),
-    view("unfold"),
     view("unsqueeze"),
     view("view"),
     KindInfo{.name = "detach", .computes = false, .keeps_inputs = false, .differentiable = false, .view = true},
@@ -125,11 +125,6 @@ constexpr std::array kKinds{
     elementwise(keeps_inputs("clamp")),
     elementwise(keeps_inputs("abs")),
     elementwise(keeps_inputs("log")),
-    elementwise(keeps_inputs("log1p")),
-    elementwise(keeps_output("expm1")),
-    elementwise(keeps_inputs("addcmul")),
-    elementwise(keeps_inputs("addcdiv")),
-    elementwise(keeps_inputs("lerp")),
     elementwise(keeps_inputs("pow")),
     elementwise(keeps_inputs("erf")),
     elementwise(keeps_inputs("sin")),
@@ -164,10 +159,6 @@ constexpr std::array kKinds{
     keeps_nothing("pixel_shuffle"),
     keeps_nothing("pixel_unshuffle"),
     keeps_nothing("pad"),
-    keeps_nothing("im2col"),
-    keeps_nothing("pack_padded_sequence"),
-    keeps_nothing("pad_packed_sequence"),
-    keeps_nothing("col2im"),
 
     elementwise(keeps_nothing("add")),
     elementwise(keeps_nothing("sub")),
@@ -190,12 +181,6 @@ constexpr std::array kKinds{
     keeps_nothing("dequantize"),
     keeps_both("prod"),
     keeps_both("norm"),
-    keeps_both("cdist"),
-    keeps_both("pairwise_distance"),
-    keeps_both("cosine_similarity"),
-    keeps_inputs("weight_norm"),
-    keeps_inputs("index_add"),
-    keeps_inputs("scatter_add"),
     keeps_both("logsumexp"),
     keeps_output("topk"),
     keeps_inputs("scatter"),
@@ -224,8 +209,6 @@ constexpr std::array kKinds{
     recurrent("gru"),
     recurrent("rnn"),
 
-    no_gradient("all"),
-    no_gradient("any"),
     no_gradient("argmax"),
     no_gradient("argmin"),
     no_gradient("eq"),
@@ -239,8 +222,6 @@ constexpr std::array kKinds{
     no_gradient("full"),
     no_gradient("isinf"),
     no_gradient("isnan"),
-    no_gradient("isfinite"),
-    no_gradient("bucketize"),
     no_gradient("logical_and"),
     no_gradient("logical_not"),
     no_gradient("logical_or"),
@@ -254,10 +235,45 @@ constexpr std::array kKinds{
     elementwise(no_gradient("sign")),
 };
 
+constexpr std::array kOthers{
+    view("diagonal"),
+    view("unfold"),
+    elementwise(keeps_inputs("log1p")),
+    elementwise(keeps_output("expm1")),
+    elementwise(keeps_inputs("addcmul")),
+    elementwise(keeps_inputs("addcdiv")),
+    elementwise(keeps_inputs("lerp")),
+    keeps_inputs("grid_sample"),
+    keeps_nothing("im2col"),
+    keeps_nothing("pack_padded_sequence"),
+    keeps_nothing("pad_packed_sequence"),
+    keeps_nothing("col2im"),
+    keeps_both("cdist"),
+    keeps_both("pairwise_distance"),
+    keeps_both("cosine_similarity"),
+    keeps_inputs("weight_norm"),
+    keeps_inputs("index_add"),
+    keeps_inputs("scatter_add"),
+    no_gradient("all"),
+    no_gradient("any"),
+    no_gradient("isfinite"),
+    no_gradient("bucketize"),
+};
+
+constexpr auto kKinds = [] {
+    std::array<KindInfo, kToldApart.size() + kOthers.size()> all;
+    std::ranges::copy(kToldApart, all.begin());
+    std::ranges::copy(kOthers, all.begin() + kToldApart.size());
+    return all;
+}();
+
 }  // namespace
 
 std::span<const KindInfo> known_kinds() {
     return kKinds;
+}
+std::span<const KindInfo> policy_kinds() {
+    return kToldApart;
 }
 
 const KindInfo& kind_info(std::string_view kind) {

@@ -25,6 +25,8 @@ struct KindInfo {
 
 /// All kinds that are known.
 std::span<const KindInfo> known_kinds();
+/// Those that learned policies tell apart, in the order in which saved ones have weights for them.
+std::span<const KindInfo> policy_kinds();
 
 /// The entry for `kind`, or the entry for unknown kinds.
 const KindInfo& kind_info(std::string_view kind);

@@ -91,7 +91,7 @@ double mean(std::span<const double> values) {
 }  // namespace
 
 std::uint32_t policy_kind_count() {
-    return static_cast<std::uint32_t>(known_kinds().size()) + 1;
+    return static_cast<std::uint32_t>(policy_kinds().size()) + 1;
 }
 
 PolicyGraph::PolicyGraph(std::shared_ptr<const Problem> shared, bool allow_cpu) : choices(std::move(shared), allow_cpu) {
@@ -130,7 +130,7 @@ PolicyGraph::PolicyGraph(std::shared_ptr<const Problem> shared, bool allow_cpu) 
     kinds.resize(std::size_t{nodes} * kind_count);
     shape.resize(std::size_t{nodes} * 4);
     std::map<std::string_view, std::size_t> kind_index;
-    for (const KindInfo& kind : known_kinds()) kind_index.emplace(kind.name, kind_index.size());
+    for (const KindInfo& kind : policy_kinds()) kind_index.emplace(kind.name, kind_index.size());
     std::vector<double> times_s(nodes), output_bytes(nodes), held_bytes(nodes);
     std::vector<double> times_on_s(std::size_t{nodes} * devices);
     for (GroupId node = 0; node < nodes; ++node) {

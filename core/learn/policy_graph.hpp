@@ -35,7 +35,7 @@ private:
     std::vector<std::uint64_t> words_;
 };
 
-/// Kinds that policies tell apart: those of known_kinds(), and all others together.
+/// Kinds that policies tell apart: those of policy_kinds(), and all others together.
 std::uint32_t policy_kind_count();
 
 /// Immutable, and all in plain tables, so that what is built on LibTorch needs nothing else of a problem. Neighbours are groups that read
@@ -83,7 +83,7 @@ struct PolicyGraph {
 
     // What a network is written with, for policies that read it op by op.
     std::uint32_t kind_count = 0;  ///< policy_kind_count()
-    std::vector<float> kinds;      ///< [node * kind_count]: share of its ops of each kind of known_kinds(), unknown ones last
+    std::vector<float> kinds;      ///< [node * kind_count]: share of its ops of each kind of policy_kinds(), all others last
     std::vector<float> shape;      ///< [node * 4]: log(1 + extent) of the first four extents of its largest output; 0 where there are none
 
     std::span<const GroupId> parents(GroupId node) const {
