@@ -438,6 +438,18 @@ private Q_SLOTS:
         }
     }
 
+    void biasesThatAreStoredOnceAreTwo() {
+        OnnxModel model;
+        model.input("x", {1, 4, 8}).weight("a.weight", {4, 4, 1}).weight("a.bias", {4}).weight("b.weight", {4, 4, 1});
+        model.node("Identity", {"a.bias"}, {"onnx::Conv_9"}, {}, "Identity_0");
+        model.node("Conv", {"x", "a.weight", "a.bias"}, {"h"}, {}, "/a/Conv");
+        model.node("Conv", {"h", "b.weight", "onnx::Conv_9"}, {"y"}, {}, "/b/Conv").output("y");
+        const Graph graph = read(model).graph;
+        QCOMPARE(graph.size(), 3u);
+        QCOMPARE(op_of(graph, "/a/Conv").attributes.at("parameters"), std::string(R"(["a.weight","a.bias"])"));
+        QCOMPARE(op_of(graph, "/b/Conv").attributes.at("parameters"), std::string(R"(["b.weight","b.bias"])"));
+    }
+
     void whatIsMadeOfParametersIsNoConstant() {
         OnnxModel model;  // as the biases of recurrent layers are put together
         model.input("x", {2, 4}).weight("rnn.bias", {4}).numbers("begin", {2}).numbers("end", {4}).numbers("axes", {0});

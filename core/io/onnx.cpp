@@ -27,11 +27,11 @@ constexpr int kOldestOpset = 7;
 /// Nodes of the bodies of functions, branches and loops, counted at each place that runs them.
 constexpr std::size_t kMaxBodyNodes = 100'000;
 constexpr int kMaxBodyDepth = 32;
-/// What is wrong with a size that nothing stands against but that it is not known.
-constexpr const char* kNeedsNumbers =
-    "it depends on numbers that are known only when the model runs; from PyTorch, export such a model with placewright.export";
 /// Bytes of these nodes, counted likewise.
 constexpr std::size_t kMaxBodyBytes = std::size_t{512} << 20;
+/// Why the size of what an op gives is not known where nothing is wrong with the op.
+constexpr const char* kNeedsNumbers =
+    "it depends on numbers that are known only when the model runs; from PyTorch, export such a model with placewright.export";
 
 /// The tensor of an ONNX element type; nothing if that has no size of its own (strings), or the size is none.
 std::optional<Tensor> make_onnx_tensor(std::int32_t element, std::vector<std::int64_t> extents) {
@@ -425,10 +425,11 @@ private:
     }
 
     /// The exporter of PyTorch stores equal parameters once, and gives the others their names by such nodes: scales and biases of models
-    /// that are not trained yet, which are parameters of their own. Equal matrices are tied.
+    /// that are not trained yet, which are parameters of their own, as are the biases that it folds batch norms into. Equal matrices are
+    /// tied.
     bool gives_parameter(const NodeProto& node) const {
         return node.op_type() == "Identity" && node.domain().empty() && node.input_size() == 1 && node.output_size() == 1 &&
-               vectors_.contains(node.input(0)) && is_state_dict_path(node.output(0));
+               vectors_.contains(node.input(0)) && (is_state_dict_path(node.output(0)) || node.output(0).starts_with("onnx::"));
     }
 
     /// An exporter that leaves parameters out lists them among the inputs.
@@ -628,7 +629,8 @@ private:
         for (int i = 0; i < node.output_size(); ++i) {
             const std::string& output = node.output(i);
             if (output.empty() || (only_first && i > 0 && !reads_.contains(output))) continue;
-            op.outputs.push_back({output, tensor_of(scope_, output), problem.empty() ? kNeedsNumbers : printable(problem, 300)});
+            op.outputs.push_back({output, tensor_of(scope_, output)});
+            if (!op.outputs.back().tensor) op.outputs.back().why = problem.empty() ? kNeedsNumbers : printable(problem, 300);
         }
         if (op.kind == "permute" && op.inputs.size() == 1 && paths_.contains(op.inputs[0]) && node.output_size() == 1)
             transposed_from(node.output(0), op.inputs[0]);
