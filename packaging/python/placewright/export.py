@@ -571,6 +571,13 @@ def _record_numbers(
     with _unchanged(model), torch.random.fork_rng(range(torch.cuda.device_count())):
         try:
             return _record(model, state, args, kwargs, stopwatch)
+        except RuntimeError as error:
+            if "does not require grad" not in str(error):
+                raise
+            raise ValueError(
+                f"{type(model).__name__} computes gradients in its forward pass (torch.autograd.grad), which are not recorded: export the"
+                " part of it that they are of"
+            ) from error
         finally:
             with torch.no_grad():
                 for buffer, before in buffers:
@@ -636,7 +643,7 @@ def export(
         training: as model.train() or model.eval(), and whether the network stands for a training step.
 
     Raises:
-        ValueError: the inputs hold no tensor, the model calls no function of PyTorch, or it holds TorchScript.
+        ValueError: the inputs hold no tensor, the model calls no function of PyTorch or computes gradients, or it holds TorchScript.
     """
     refuse_script(model)
     args, kwargs = _inputs_of(model, example_inputs)

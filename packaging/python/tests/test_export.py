@@ -348,6 +348,19 @@ class Structure(TestCase):
         self.assertLess(flops, 1.1 * products)
         self.assertEqual(self.summary.estimated, ())
 
+    def test_gradients_in_the_forward_pass_are_refused(self) -> None:
+        class Force(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.energy = nn.Linear(4, 1)
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                x = x.requires_grad_()
+                return torch.autograd.grad(self.energy(x).sum(), x)[0]
+
+        with self.assertRaisesRegex(ValueError, "Force computes gradients in its forward pass"):
+            self.export(Force(), torch.zeros(3, 4))
+
     def test_unknown_kind_is_estimated(self) -> None:
         class Mystery(nn.Module):
             def forward(self, x: torch.Tensor) -> torch.Tensor:
