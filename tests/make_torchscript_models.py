@@ -234,6 +234,17 @@ class Distances(nn.Module):
         return classes * one, torch.isnan(x) | torch.isinf(x) | torch.logical_not(torch.isfinite(x)), self.bag(words)
 
 
+class Started(nn.Module):
+    """To be traced: a convolution of what no input gives."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(2, 4, 3, padding=1)
+
+    def forward(self, x):
+        return x + self.conv(torch.zeros(1, 2, 8, 8))
+
+
 class Boxes(nn.Module):
     """To be scripted: calls an operator that LibTorch alone has not."""
 
@@ -355,6 +366,7 @@ MODELS = {
     "contraction": lambda: torch.jit.script(Contraction()),
     "moved": lambda: torch.jit.script(Moved()),
     "distances": lambda: traced(Distances(), image(8), torch.zeros(4, 5, dtype=torch.int64)),
+    "started": lambda: traced(Started(), torch.zeros(1, 4, 8, 8)),
     "boxes": lambda: torch.jit.script(Boxes()),
     "frequencies": lambda: traced(Frequencies(), torch.zeros(2, 8)),
     "without_numbers": lambda: traced(WithoutNumbers(), image(8)),

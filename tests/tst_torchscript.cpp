@@ -199,6 +199,13 @@ private Q_SLOTS:
         check("embedding_bag", {4, 6}, 20 * 6);  // a sum of five rows of six, four times
     }
 
+    void convolutionsOfConstantsCount() {
+        const Graph graph = read_network(model("started"), example({"1x4x8x8"})).graph;
+        const auto op = std::ranges::find(graph.ops(), "conv2d", &Op::kind);
+        QVERIFY(op != graph.ops().end());
+        QCOMPARE(op->flops, 2.0 * 4 * 64 * 2 * 9);
+    }
+
     void numbersOfPythonStayNumbers() {
         for (const bool run : {false, true}) {
             const Graph graph = read_network(model("frequencies"), example({"2x8"}, {}, run)).graph;

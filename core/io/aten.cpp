@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/graph/flops.hpp"
 #include "core/graph/kinds.hpp"
 #include "core/io/json.hpp"
 
@@ -263,8 +264,14 @@ Program::Node aten_node(const AtenCall& call, const std::function<const Tensor*(
     std::vector<std::int64_t> kernel = repeated(integers(call, "kernel_size"), rank);
     if (const auto* weight = argument(call, "weight"); convolves && weight != nullptr && weight->values.size() == 1) {
         const Tensor* const tensor = tensor_of(weight->values[0]);
-        if (tensor != nullptr && tensor->shape && tensor->shape->size() == rank + 2)
+        if (tensor != nullptr && tensor->shape && tensor->shape->size() == rank + 2) {
             kernel.assign(tensor->shape->begin() + 2, tensor->shape->end());
+            // The formula takes the second input for the weight; a constant image is none.
+            const auto* const image = argument(call, "input");
+            const auto& shape = call.outputs.empty() || !call.outputs[0].tensor ? std::nullopt : call.outputs[0].tensor->shape;
+            if (image != nullptr && image->values.empty() && shape && !node.kind.starts_with("conv_transpose"))
+                node.flops = forward_flops({node.kind, std::array{*shape, *tensor->shape}, std::array{*shape}});
+        }
     }
     if (!kernel.empty()) {
         std::vector<std::int64_t> stride = repeated(integers(call, "stride"), kernel.size());
