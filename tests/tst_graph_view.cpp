@@ -612,6 +612,8 @@ private Q_SLOTS:
         QVERIFY(GraphMinimap::sizeFor({220, 20'000}, {800, 600}).width() >= 60);
         const QSize wide = GraphMinimap::sizeFor({20'000, 220}, {800, 600});
         QVERIFY(wide.height() < 100 && wide.width() < 120);
+        // The graph itself is to be seen.
+        QVERIFY(GraphMinimap::sizeFor({9000, 9000}, {200, 600}).isEmpty());
         const QSize square = GraphMinimap::sizeFor({9000, 9000}, {800, 600});
         QVERIFY(std::abs(square.height() - square.width()) <= 1);
     }

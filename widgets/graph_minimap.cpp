@@ -33,7 +33,7 @@ QSize GraphMinimap::sizeFor(QSizeF graph, QSize view) {
     const double aspect = std::max(graph.width(), 1.0) / std::max(graph.height(), 1.0);
     const double height = std::clamp((kWidest - 2 * kInset) / aspect + 2 * kInset, kNarrowest, std::max<double>(view.height(), kNarrowest));
     const double width = std::clamp((height - 2 * kInset) * aspect + 2 * kInset, kNarrowest, kWidest);
-    return QSizeF(width, height).toSize();
+    return 2 * width > view.width() ? QSize(0, 0) : QSizeF(width, height).toSize();
 }
 
 void GraphMinimap::setScene(std::shared_ptr<const GraphScene> scene) {

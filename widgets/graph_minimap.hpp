@@ -25,7 +25,7 @@ public:
     void setShownArea(const QRectF& area);
 
     /// The size for a graph of size `graph` in a view of size `view`: a column of the view's height, or a lower box for a graph that is not
-    /// that long.
+    /// that long. Nothing where that would be more than half of the view.
     static QSize sizeFor(QSizeF graph, QSize view);
 
     /// Where a point of the scene is drawn, and back.

@@ -209,10 +209,9 @@ QRectF GraphView::room(double scale) const {
 }
 
 void GraphView::updateMinimap() {
-    const bool shown = overflows(m_view.m11());
-    m_minimap->setVisible(shown);
-    if (!shown) return;
-    const QSize box = GraphMinimap::sizeFor(m_scene->bounds.size(), size());
+    const QSize box = overflows(m_view.m11()) ? GraphMinimap::sizeFor(m_scene->bounds.size(), size()) : QSize();
+    m_minimap->setVisible(!box.isEmpty());
+    if (box.isEmpty()) return;
     m_minimap->setGeometry(QRect(QPoint(width() - box.width(), 0), box));
     m_minimap->setShownArea(m_view.inverted().mapRect(room(m_view.m11())));
 }

@@ -65,7 +65,7 @@ public:
 
 private:
     [[noreturn]] void cut() const {
-        fail(file_, "is no ONNX model, or is cut off or damaged at byte " + std::to_string(input_.CurrentPosition()));
+        fail(file_, "is no ONNX model, or is cut off or damaged at byte " + std::to_string(input_.CurrentPosition()) + "; export it again");
     }
 
     void field(const Descriptor& type, int depth, std::uint32_t tag, std::string& text) {
