@@ -643,7 +643,7 @@ def export(
         training: as model.train() or model.eval(), and whether the network stands for a training step.
 
     Raises:
-        ValueError: the inputs hold no tensor, the model calls no function of PyTorch or computes gradients, or it holds TorchScript.
+        ValueError: the inputs hold no tensor, the model calls no function of PyTorch, or it computes gradients or holds TorchScript.
     """
     refuse_script(model)
     args, kwargs = _inputs_of(model, example_inputs)
@@ -687,8 +687,8 @@ def export(
     if network.unread:
         shown = ", ".join(network.unread[:5]) + (" ..." if len(network.unread) > 5 else "")
         warnings.warn(
-            f"nothing that the results depend on reads {len(network.unread)} of the parameters: {shown}. They are unused, or what reads them"
-            " is missing here: calls of functions that are TorchScript (torch.jit.script) are not seen",
+            f"nothing that the results depend on reads {len(network.unread)} of the parameters: {shown}. They are unused, or what reads"
+            " them is missing here: calls of functions that are TorchScript (torch.jit.script) are not seen",
             stacklevel=2,
         )
     return Summary(
