@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/learn/policies.hpp"
-#include "core/search/algorithm_infos.hpp"
+#include "core/search/algorithms/algorithm_infos.hpp"
 
 namespace placewright {
 
@@ -47,7 +47,8 @@ std::span<const AlgorithmInfo> algorithms() {
 
 const AlgorithmInfo* find_algorithm(std::string_view id) {
     const auto list = algorithms();
-    const auto found = std::find_if(list.begin(), list.end(), [&](const AlgorithmInfo& info) { return info.id == id; });
+    const auto found =
+        std::find_if(list.begin(), list.end(), [&](const AlgorithmInfo& info) { return info.id == id; });
     return found == list.end() ? nullptr : &*found;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The one list of all algorithms.
+// List of all algorithms.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@ namespace placewright {
 
 std::span<const AlgorithmInfo> algorithms();
 
-/// nullptr if there is none of that id.
+/// Returns nullptr if there is no algorithm of that id.
 const AlgorithmInfo* find_algorithm(std::string_view id);
 
 }  // namespace placewright

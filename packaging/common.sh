@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-# Sourced by run.sh and test.sh: installs what is missing and builds.
+# Sourced by run.sh and test.sh: functions that install missing packages and build.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 say() { printf '== %s\n' "$*" >&2; }
 
-# install_packages: Debian packages of packages.txt that are not there yet.
+# install_packages: installs the Debian packages of packages.txt that are missing.
 install_packages() {
     local missing=() package sudo=()
     while read -r package; do
@@ -18,10 +18,13 @@ install_packages() {
         sudo=(sudo)
     fi
     say "installing ${#missing[@]} packages"
-    # An earlier installation that was cut off leaves packages unpacked but not set up, and apt refuses to work until they are.
-    "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive dpkg --configure -a --force-confdef --force-confold >/dev/null
+    # An interrupted installation leaves packages unpacked but not configured; apt refuses to work until
+    # they are.
+    "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
+        dpkg --configure -a --force-confdef --force-confold >/dev/null
     "${sudo[@]}" apt-get -o DPkg::Lock::Timeout=900 update -qq
-    "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=900 install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+    "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get -o DPkg::Lock::Timeout=900 install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
 # build PRESET [cmake option...]: configures and builds into build/PRESET.
@@ -32,7 +35,7 @@ build() {
     (cd "$root" && cmake --preset "$preset" "$@" >/dev/null && cmake --build --preset "$preset")
 }
 
-# Threads that wait must not spin (other processes use the cores too), and Qt wants a private folder for its sockets.
+# Waiting threads must not spin, as other processes use the cores too. Qt needs a private folder for sockets.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} OMP_WAIT_POLICY=passive
 if [ -z "${XDG_RUNTIME_DIR:-}" ]; then
     export XDG_RUNTIME_DIR=/tmp/placewright-$(id -u)

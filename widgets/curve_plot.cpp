@@ -8,12 +8,6 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QFontMetricsF>
-#include <QHBoxLayout>
-#include <QLabel>
-#include <QStackedWidget>
-#include <QToolButton>
-#include <QToolTip>
-#include <QVBoxLayout>
 
 #include "core/base/units.hpp"
 #include "widgets/palette.hpp"
@@ -24,96 +18,66 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// The part of a search in which it falls from anything to something, as a share of the longest one: what comes later shall be seen.
+/// Share of the longest search in which values still fall steeply from arbitrary starts; the vertical range
+/// is fitted to the values after it.
 constexpr double kEarly = 0.03;
 
-/// The lower bound is in the range unless the curves would have less than a third of it.
+/// The range includes the lower bound unless the curves would then get less than a third of it.
 constexpr double kMostOfBound = 2;
 
-/// Share of the height that the label of the bound may take.
+/// Largest share of the height that is reserved for the bound's label.
 constexpr double kMostForLabel = 0.25;
 
 QString emptyText(bool searched) {
-    return searched ? CurvePlot::tr("No placement has been found yet that fits the memory. The best that do are drawn here.")
-                    : CurvePlot::tr("No curves yet. Press Optimize: the best of each search is drawn here while it runs.");
+    return searched
+               ? CurvePlot::tr(
+                     "No placement that fits the memory has been found yet. Only those that fit are drawn.")
+               : CurvePlot::tr(
+                     "No curves yet. Press Optimize to plot the best result of each search while it runs.");
 }
 
-/// Infinite ones come from outside.
+/// Curves from outside may contain infinite values.
 bool isDrawn(const CurvePoint& point) {
     return point.fits && std::isfinite(point.best_s);
 }
 
 }  // namespace
 
-CurvePlot::CurvePlot(QWidget* parent) : QWidget(parent), m_unit(timeUnitFor(1e-3)) {
-    m_against = new QComboBox(this);
-    m_against->setObjectName("against");
-    m_against->addItems({tr("Evaluations"), tr("Seconds")});
-    m_against->setAccessibleName(tr("Horizontal axis"));
-    m_against->setToolTip(tr("What the curves are drawn against"));
-    const auto makeCheck = [this](const QString& name, const QString& text, const QString& toolTip) {
-        auto* check = new QCheckBox(text, this);
-        check->setObjectName(name);
-        check->setToolTip(toolTip);
-        return check;
-    };
-    m_logX = makeCheck("logX", tr("Log x"), tr("Logarithmic horizontal axis"));
-    m_logY = makeCheck("logY", tr("Log y"), tr("Logarithmic vertical axis"));
-    m_means = makeCheck("means", tr("Mean"), tr("Also the mean of the placements that each search has scored, against evaluations"));
-    auto* fitButton = new QToolButton(this);
-    fitButton->setObjectName("fit");
-    fitButton->setText(tr("Fit"));
-    fitButton->setToolTip(tr("Shows the curves from beginning to end, as a double click in the plot does"));
-    fitButton->setFocusPolicy(Qt::StrongFocus);
+CurvePlot::CurvePlot(QWidget* parent)
+    : PlotFrame(Legend::on_screen, tr("Learning curves"),
+                tr("Fits the axes to all curves (or double-click the plot)"), parent),
+      m_unit(timeUnitFor(1e-3)) {
+    setEmptyText(emptyText(false));
+    m_against = addChoice("against", {tr("Evaluations"), tr("Seconds")}, tr("Horizontal axis"),
+                          tr("Quantity on the horizontal axis"));
+    m_logX = addCheck("logX", tr("Log x"), tr("Logarithmic horizontal axis"));
+    m_logY = addCheck("logY", tr("Log y"), tr("Logarithmic vertical axis"));
+    m_means = addCheck(
+        "means", tr("Mean"),
+        tr("Also draws the mean of the placements that each search has scored, against evaluations"));
 
-    m_plot = new QCustomPlot(this);
-    m_plot->setAccessibleName(tr("Learning curves"));
-    m_plot->setInteractions(QCP::iRangeDrag | QCP::iRangeZoom);
-    m_plot->setNoAntialiasingOnDrag(true);
-    m_plot->setPlottingHint(QCP::phFastPolylines);
-    fitAround(*m_plot, true);
-    m_plot->installEventFilter(this);
-    for (QCPAxis* axis : {m_plot->xAxis, m_plot->yAxis}) {
+    plot()->setPlottingHint(QCP::phFastPolylines);
+    for (QCPAxis* axis : {plot()->xAxis, plot()->yAxis}) {
         axis->setNumberFormat("gb");
         axis->setNumberPrecision(5);
-        connect(axis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, [axis] { updateLogTicker(*axis); });
+        connect(axis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this,
+                [axis] { updateLogTicker(*axis); });
     }
-    connect(m_plot, &QCustomPlot::afterLayout, this, [this] {
-        if (m_following && m_plot->axisRect()->height() != m_fittedHeight) updateAxes();
+    connect(plot(), &QCustomPlot::afterLayout, this, [this] {
+        if (isFollowing() && plot()->axisRect()->height() != m_fittedHeight) updateAxes();
     });
-    connect(m_plot->yAxis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, &CurvePlot::updateBound);
+    connect(plot()->yAxis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, &CurvePlot::updateBound);
 
-    m_bound = new QCPItemStraightLine(m_plot);
-    m_boundLabel = new QCPItemText(m_plot);
+    m_bound = new QCPItemStraightLine(plot());
+    m_boundLabel = new QCPItemText(plot());
     m_boundLabel->position->setTypeX(QCPItemPosition::ptAxisRectRatio);
     m_boundLabel->position->setTypeY(QCPItemPosition::ptPlotCoords);
     m_boundLabel->setPositionAlignment(Qt::AlignTop | Qt::AlignLeft);
     m_boundLabel->setPadding(QMargins(4, 1, 4, 1));
-    m_tracer = new QCPItemTracer(m_plot);
-    m_tracer->setStyle(QCPItemTracer::tsCircle);
-    m_tracer->setSize(8);
-    m_tracer->setVisible(false);
-
-    m_empty = makeEmptyLabel(emptyText(false), this);
-    m_pages = new QStackedWidget(this);
-    m_pages->addWidget(m_empty);
-    m_pages->addWidget(m_plot);
-
-    auto* controls = new QHBoxLayout;
-    controls->setContentsMargins(4, 4, 4, 4);
-    for (QWidget* widget :
-         {static_cast<QWidget*>(m_against), static_cast<QWidget*>(m_logX), static_cast<QWidget*>(m_logY), static_cast<QWidget*>(m_means)})
-        controls->addWidget(widget);
-    controls->addStretch(1);
-    controls->addWidget(fitButton);
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
-    layout->addLayout(controls);
-    layout->addWidget(m_pages, 1);
+    addTracer();
 
     const auto fitAgain = [this] {
-        m_following = true;
+        follow();
         updateAxes();
     };
     connect(m_against, &QComboBox::currentIndexChanged, this, [this, fitAgain] {
@@ -127,13 +91,6 @@ CurvePlot::CurvePlot(QWidget* parent) : QWidget(parent), m_unit(timeUnitFor(1e-3
     });
     connect(m_logX, &QCheckBox::toggled, this, fitAgain);
     connect(m_logY, &QCheckBox::toggled, this, fitAgain);
-    connect(fitButton, &QToolButton::clicked, this, fitAgain);
-    connect(m_plot, &QCustomPlot::mouseDoubleClick, this, fitAgain);
-    connect(m_plot, &QCustomPlot::mouseWheel, this, [this] { m_following = false; });
-    connect(m_plot, &QCustomPlot::mouseMove, this, [this](QMouseEvent* event) {
-        if (event->buttons() & Qt::LeftButton) m_following = false;
-        showValueAt(event->pos());
-    });
     updateStyle();
     updateBound();
     updateAxes();
@@ -142,16 +99,17 @@ CurvePlot::CurvePlot(QWidget* parent) : QWidget(parent), m_unit(timeUnitFor(1e-3
 void CurvePlot::setSeries(std::vector<CurveSeries> series) {
     m_series = std::move(series);
     const bool empty = !std::isfinite(bestTime());
-    const bool any = std::ranges::any_of(m_series, [](const CurveSeries& one) { return one.points && !one.points->empty(); });
-    m_empty->setText(emptyText(any));
-    m_pages->setCurrentWidget(empty ? static_cast<QWidget*>(m_empty) : m_plot);
+    const bool any = std::ranges::any_of(
+        m_series, [](const CurveSeries& one) { return one.points && !one.points->empty(); });
+    setEmptyText(emptyText(any));
+    setEmpty(empty);
     updateGraphs();
     updateBound();
     updateAxes();
 }
 
-void CurvePlot::setGoal(const QString& title) {
-    m_goal = title;
+void CurvePlot::setObjective(const QString& title) {
+    m_objective = title;
     updateAxes();
 }
 
@@ -160,18 +118,6 @@ void CurvePlot::setLowerBound(double seconds) {
     m_lowerBound_s = seconds;
     updateBound();
     updateAxes();
-}
-
-void CurvePlot::renderWhole(QPainter& painter, const QRect& target) const {
-    renderPlot(*m_plot, painter, target);
-}
-
-bool CurvePlot::eventFilter(QObject* watched, QEvent* event) {
-    if (watched == m_plot) {
-        if (event->type() == QEvent::Leave) hideValue();
-        if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) updateStyle();
-    }
-    return QWidget::eventFilter(watched, event);
 }
 
 bool CurvePlot::againstSeconds() const {
@@ -195,28 +141,32 @@ void CurvePlot::updateGraphs() {
     const bool seconds = againstSeconds();
     const auto runs = static_cast<int>(m_series.size());
     const int graphs = m_means->isChecked() && !seconds ? 2 * runs : runs;
-    while (m_plot->graphCount() > graphs) m_plot->removeGraph(m_plot->graphCount() - 1);
-    while (m_plot->graphCount() < graphs) m_plot->addGraph()->setLineStyle(QCPGraph::lsStepLeft);
+    while (plot()->graphCount() > graphs) plot()->removeGraph(plot()->graphCount() - 1);
+    while (plot()->graphCount() < graphs) plot()->addGraph()->setLineStyle(QCPGraph::lsStepLeft);
 
-    const QColor base = m_plot->palette().color(QPalette::Base);
-    const auto endOf = [seconds](const CurveSeries& series) { return seconds ? series.seconds : series.evaluations; };
+    const QColor base = plot()->palette().color(QPalette::Base);
+    const auto endOf = [seconds](const CurveSeries& series) {
+        return seconds ? series.seconds : series.evaluations;
+    };
     double right = 0;
     for (const CurveSeries& series : m_series) right = std::max(right, endOf(series));
     for (int i = 0; i < runs; ++i) {
         const CurveSeries& series = m_series[i];
-        QCPGraph& graph = *m_plot->graph(i);
+        QCPGraph& graph = *plot()->graph(i);
         QVector<QCPGraphData> points;
         if (series.points) {
             points.reserve(static_cast<qsizetype>(series.points->size()) + 1);
             for (const CurvePoint& point : *series.points) {
                 if (!isDrawn(point)) continue;
-                points.append({seconds ? point.seconds : static_cast<double>(point.evaluations), point.best_s * m_unit.per_second});
+                points.append({seconds ? point.seconds : static_cast<double>(point.evaluations),
+                               point.best_s * m_unit.per_second});
             }
         }
         const double end = series.ended ? right : endOf(series);
         if (series.ended && points.size() == 1) points.prepend({0, points.first().value});
         if (!points.isEmpty() && end > points.last().key) points.append({end, points.last().value});
-        const bool above = !points.isEmpty() && points.last().value > kRelevantFactor * best * m_unit.per_second;
+        const bool above =
+            !points.isEmpty() && points.last().value > kRelevantFactor * best * m_unit.per_second;
         graph.data()->set(points, true);
         graph.setPen(seriesPen(series.run, base));
         graph.setName(above              ? tr("%1 (above)").arg(series.title)
@@ -232,14 +182,14 @@ void CurvePlot::updateGraphs() {
             from = static_cast<double>(mean.evaluations);
         }
         if (!points.isEmpty()) points.append({from, points.last().value});
-        QCPGraph& graph = *m_plot->graph(i);
+        QCPGraph& graph = *plot()->graph(i);
         QPen pen = seriesPen(series.run, base);
         pen.setColor(mixedColor(base, pen.color(), 0.55F));
         pen.setWidthF(1.2);
         graph.data()->set(points, true);
         graph.setPen(pen);
         graph.setName(tr("%1, mean").arg(series.title));
-        // The lines of the best stand for their runs.
+        // The legend shows each run once, by its best line.
         graph.removeFromLegend();
     }
 }
@@ -252,11 +202,13 @@ void CurvePlot::updateBound() {
     const double y = m_lowerBound_s * m_unit.per_second;
     m_bound->point1->setCoords(0, y);
     m_bound->point2->setCoords(1, y);
-    const bool below = y < m_plot->yAxis->range().lower;
-    m_boundLabel->position->setTypeY(below ? QCPItemPosition::ptAxisRectRatio : QCPItemPosition::ptPlotCoords);
-    // Under the line unless the axis ends there.
-    const int height = m_plot->axisRect()->height();
-    const bool over = below || m_plot->axisRect()->bottom() - m_plot->yAxis->coordToPixel(y) < labelShare() * height;
+    const bool below = y < plot()->yAxis->range().lower;
+    m_boundLabel->position->setTypeY(below ? QCPItemPosition::ptAxisRectRatio
+                                           : QCPItemPosition::ptPlotCoords);
+    // The label is below the line unless the axis ends there.
+    const int height = plot()->axisRect()->height();
+    const bool over =
+        below || plot()->axisRect()->bottom() - plot()->yAxis->coordToPixel(y) < labelShare() * height;
     m_boundLabel->setPositionAlignment((over ? Qt::AlignBottom : Qt::AlignTop) | Qt::AlignLeft);
     m_boundLabel->position->setCoords(0, below ? 1 : y);
     const QString text = tr("lower bound %1").arg(QString::fromStdString(format_seconds(m_lowerBound_s)));
@@ -266,37 +218,39 @@ void CurvePlot::updateBound() {
 double CurvePlot::labelShare() const {
     const QMargins padding = m_boundLabel->padding();
     const double height = QFontMetricsF(m_boundLabel->font()).height() + padding.top() + padding.bottom();
-    return height / std::max(1, m_plot->axisRect()->height());
+    return height / std::max(1, plot()->axisRect()->height());
 }
 
 void CurvePlot::updateAxes() {
-    m_plot->xAxis->setScaleType(m_logX->isChecked() ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
-    m_plot->yAxis->setScaleType(m_logY->isChecked() ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
-    for (QCPAxis* axis : {m_plot->xAxis, m_plot->yAxis}) updateLogTicker(*axis);
-    setAxisTitle(*m_plot->xAxis, againstSeconds() ? tr("Time") : tr("Evaluations"), againstSeconds() ? tr("s") : QString());
-    setAxisTitle(*m_plot->yAxis, tr("Best %1").arg(m_goal.toLower()), m_unit.name);
-    if (m_following) fit();
-    m_plot->replot(QCustomPlot::rpQueuedReplot);
+    plot()->xAxis->setScaleType(m_logX->isChecked() ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
+    plot()->yAxis->setScaleType(m_logY->isChecked() ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
+    for (QCPAxis* axis : {plot()->xAxis, plot()->yAxis}) updateLogTicker(*axis);
+    setAxisTitle(*plot()->xAxis, againstSeconds() ? tr("Time") : tr("Evaluations"),
+                 againstSeconds() ? tr("s") : QString());
+    setAxisTitle(*plot()->yAxis, tr("Best %1").arg(m_objective.toLower()), m_unit.name);
+    if (isFollowing()) fit();
+    plot()->replot(QCustomPlot::rpQueuedReplot);
 }
 
 void CurvePlot::fit() {
-    m_fittedHeight = m_plot->axisRect()->height();
+    m_fittedHeight = plot()->axisRect()->height();
     const double relevant = kRelevantFactor * bestTime() * m_unit.per_second;
     double left = kInfinity, right = 0, low = kInfinity, high = 0;
-    for (int i = 0; i < m_plot->graphCount(); ++i) {
-        for (const QCPGraphData& point : *m_plot->graph(i)->data()) {
+    for (int i = 0; i < plot()->graphCount(); ++i) {
+        for (const QCPGraphData& point : *plot()->graph(i)->data()) {
             if (point.key > 0) left = std::min(left, point.key);
             right = std::max(right, point.key);
         }
     }
-    // A logarithmic axis has as much room for what comes first.
+    // A logarithmic axis has room for the early part of the search as well.
     const double from = m_logX->isChecked() ? 0 : kEarly * right;
-    double mean = kInfinity;  // least mean of all, which is in the range however much the best is below
-    for (int i = 0; i < m_plot->graphCount(); ++i) {
-        const auto& points = *m_plot->graph(i)->data();
+    double mean = kInfinity;  // smallest mean; always in the range, however far below it the best is
+    for (int i = 0; i < plot()->graphCount(); ++i) {
+        const auto& points = *plot()->graph(i)->data();
         const bool isMean = i >= static_cast<int>(m_series.size());
         for (auto at = points.constBegin(); at != points.constEnd(); ++at) {
-            const bool over = at + 1 != points.constEnd() && (at + 1)->key <= from;  // before the range begins
+            const bool over =
+                at + 1 != points.constEnd() && (at + 1)->key <= from;  // ends before the fitted part begins
             if (isMean && !over) mean = std::min(mean, at->value);
             if (over || at->value > relevant) continue;
             low = std::min(low, at->value);
@@ -310,68 +264,55 @@ void CurvePlot::fit() {
         if (low - bound <= kMostOfBound * std::max(high - low, 0.05 * high)) low = std::min(low, bound);
     }
 
-    // Room below for the label of the bound, where the plot is high enough for one; above for the curve not to run along the border.
+    // Leave room below for the bound's label if the plot is high enough, and above so that no curve runs
+    // along the border.
     constexpr double kAbove = 0.06;
     const double share = labelShare();
     const double below = m_bound->visible() && share <= kMostForLabel ? share / (1 - share) : kAbove;
     const bool logX = m_logX->isChecked() && left < right;
-    m_plot->xAxis->setRange(logX ? left : 0, right > 0 ? right : 1);
+    plot()->xAxis->setRange(logX ? left : 0, right > 0 ? right : 1);
     if (m_logY->isChecked() && low > 0) {
         const double decades = std::max(std::log10(high / low), 0.02);
-        m_plot->yAxis->setRange(low * std::pow(10, -below * decades), high * std::pow(10, kAbove * decades));
+        plot()->yAxis->setRange(low * std::pow(10, -below * decades), high * std::pow(10, kAbove * decades));
     } else {
         const double span = std::max(high - low, 0.05 * high);
-        m_plot->yAxis->setRange(std::max(0.0, low - below * span), high + kAbove * span);
+        plot()->yAxis->setRange(std::max(0.0, low - below * span), high + kAbove * span);
     }
 }
 
 void CurvePlot::updateStyle() {
-    const QColor text = m_plot->palette().color(QPalette::Text);
-    stylePlot(*m_plot);
+    const QColor text = plot()->palette().color(QPalette::Text);
+    PlotFrame::updateStyle();
     m_bound->setPen(QPen(text, 1, Qt::DashLine));
     m_boundLabel->setColor(text);
-    m_boundLabel->setFont(m_plot->font());
-    m_tracer->setPen(QPen(text, 1.5));
+    m_boundLabel->setFont(plot()->font());
     updateGraphs();
-    m_plot->replot(QCustomPlot::rpQueuedReplot);
+    plot()->replot(QCustomPlot::rpQueuedReplot);
 }
 
 void CurvePlot::showValueAt(QPoint position) {
     constexpr double kReach = 16;  // pixels
-    const double x = m_plot->xAxis->pixelToCoord(position.x());
+    const double x = plot()->xAxis->pixelToCoord(position.x());
     double nearest = kReach;
     int found = -1;
     double value = 0;
-    for (int i = 0; i < m_plot->graphCount() && m_plot->axisRect()->rect().contains(position); ++i) {
-        const auto& points = *m_plot->graph(i)->data();
+    for (int i = 0; i < plot()->graphCount() && plot()->axisRect()->rect().contains(position); ++i) {
+        const auto& points = *plot()->graph(i)->data();
         const auto at = points.findBegin(x, true);
         if (at == points.constEnd() || at->key > x || x > (points.constEnd() - 1)->key) continue;
-        const double distance = std::abs(m_plot->yAxis->coordToPixel(at->value) - position.y());
+        const double distance = std::abs(plot()->yAxis->coordToPixel(at->value) - position.y());
         if (distance >= nearest) continue;
         nearest = distance;
         found = i;
         value = at->value;
     }
-    if (found < 0) {
-        hideValue();
-        return;
-    }
-    m_tracer->position->setCoords(x, value);
-    m_tracer->setVisible(true);
-    const QString where =
-        againstSeconds() ? tr("after %1 s").arg(x, 0, 'f', x < 10 ? 2 : 0) : tr("after %L1 evaluations").arg(std::floor(x), 0, 'f', 0);
+    if (found < 0) return hideValue();
+    const QString where = againstSeconds() ? tr("after %1 s").arg(x, 0, 'f', x < 10 ? 2 : 0)
+                                           : tr("after %L1 evaluations").arg(std::floor(x), 0, 'f', 0);
     const QString time = QString::fromStdString(format_seconds(value / m_unit.per_second));
     const auto runs = static_cast<int>(m_series.size());
-    const QString title = found < runs ? m_series[found].title : m_plot->graph(found)->name();
-    QToolTip::showText(m_plot->mapToGlobal(position), tr("%1\n%2 %3").arg(title, time, where), m_plot);
-    m_plot->replot(QCustomPlot::rpQueuedReplot);
-}
-
-void CurvePlot::hideValue() {
-    if (!m_tracer->visible()) return;
-    m_tracer->setVisible(false);
-    QToolTip::hideText();
-    m_plot->replot(QCustomPlot::rpQueuedReplot);
+    const QString title = found < runs ? m_series[found].title : plot()->graph(found)->name();
+    showValue({x, value}, position, tr("%1\n%2 %3").arg(title, time, where));
 }
 
 }  // namespace placewright

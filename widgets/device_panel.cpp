@@ -17,20 +17,21 @@
 namespace placewright {
 namespace {
 
-constexpr std::size_t kHeldThings = 5;  // of a memory peak in a tooltip
+constexpr std::size_t kHeldThings = 5;  // entries of a memory peak in a tooltip
 constexpr int kMargin = 8;
-constexpr int kMeter = 5;  // height of a meter
+constexpr int kMeter = 5;  // height of a meter, pixels
 
 QColor faded(QColor color, double alpha) {
     color.setAlphaF(static_cast<float>(alpha));
     return color;
 }
 
-/// A bar for a share; what is over 1 shows as full.
-void drawMeter(QPainter& painter, const QRect& area, double share, const QBrush& brush, const QPalette& palette) {
+/// Draws a bar for a share; a share above 1 is drawn as full.
+void drawMeter(QPainter& painter, const QRect& area, double share, const QBrush& brush,
+               const QPalette& palette) {
     painter.fillRect(area, faded(palette.color(QPalette::WindowText), 0.14));
     const int width = static_cast<int>(std::lround(area.width() * std::clamp(share, 0.0, 1.0)));
-    // A share that rounds to nothing still is something.
+    // A positive share is at least one pixel wide.
     painter.fillRect(QRect(area.topLeft(), QSize(share > 0 ? std::max(width, 1) : 0, area.height())), brush);
 }
 
@@ -39,7 +40,7 @@ void drawMeter(QPainter& painter, const QRect& area, double share, const QBrush&
 DevicePanel::DevicePanel(QWidget* parent) : OpView(parent) {
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);
-    // No shrinking: a scroll area around it scrolls instead.
+    // The panel does not shrink: the scroll area around it scrolls instead.
     setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Minimum);
     setAccessibleName(tr("Devices"));
 }
@@ -58,8 +59,8 @@ void DevicePanel::setMachine(std::shared_ptr<const Machine> machine, std::vector
     update();
 }
 
-void DevicePanel::setOutcome(const Outcome& outcome, std::vector<double> active_s, std::vector<double> held_bytes,
-                             std::vector<OpList> opsOf) {
+void DevicePanel::setOutcome(const Outcome& outcome, std::vector<double> active_s,
+                             std::vector<double> held_bytes, std::vector<OpList> opsOf) {
     m_outcome = outcome;
     m_active_s = std::move(active_s);
     m_held_bytes = std::move(held_bytes);
@@ -98,13 +99,15 @@ int DevicePanel::contentHeight() const {
     return channelsTop() + (rows > 0 ? static_cast<int>(rows + 1) * channelRowHeight() : 0) + 4;
 }
 
-/// Busy ones keep their order, so that rows do not change places while a search runs. Before the first outcome none is known to be idle.
+/// Busy channels keep their order, so that rows do not swap while a search runs. Before the first outcome all
+/// channels count as busy.
 void DevicePanel::listChannels() {
     m_channels.resize(m_machine ? m_machine->channels().size() : 0);
     std::iota(m_channels.begin(), m_channels.end(), ChannelId{0});
-    // A channel can carry messages of no bytes whose times are given.
-    const auto idle = std::ranges::stable_partition(
-        m_channels, [this](ChannelId channel) { return !m_outcome || m_outcome->channel_transfers[channel] > 0; });
+    // Transfers are counted, not bytes: messages of zero bytes with given times also use a channel.
+    const auto idle = std::ranges::stable_partition(m_channels, [this](ChannelId channel) {
+        return !m_outcome || m_outcome->channel_transfers[channel] > 0;
+    });
     m_busyChannels = m_channels.size() - idle.size();
     updateGeometry();
     update();
@@ -122,7 +125,8 @@ QString DevicePanel::idleText() const {
 }
 
 QRectF DevicePanel::channelRow(std::size_t row) const {
-    return QRectF(0, channelsTop() + static_cast<int>(row + 1) * channelRowHeight(), width(), channelRowHeight());
+    return QRectF(0, channelsTop() + static_cast<int>(row + 1) * channelRowHeight(), width(),
+                  channelRowHeight());
 }
 
 QRectF DevicePanel::channelRect(ChannelId channel) const {
@@ -155,12 +159,13 @@ std::optional<DeviceId> DevicePanel::deviceIn(QPoint position) const {
 
 std::optional<ChannelId> DevicePanel::channelIn(QPoint position) const {
     if (!m_machine || !rect().contains(position)) return std::nullopt;
-    const auto at = std::ranges::find_if(m_channels, [&](ChannelId channel) { return channelRect(channel).contains(position); });
+    const auto at = std::ranges::find_if(
+        m_channels, [&](ChannelId channel) { return channelRect(channel).contains(position); });
     return at == m_channels.end() ? std::nullopt : std::optional(*at);
 }
 
 std::optional<DeviceId> DevicePanel::deviceAt(QPoint global) const {
-    // What a scroll area hides is no target.
+    // A row that the scroll area hides is no drop target.
     const QPoint position = mapFromGlobal(global);
     return visibleRegion().contains(position) ? deviceIn(position) : std::nullopt;
 }
@@ -172,7 +177,8 @@ OpList DevicePanel::opsOn(DeviceId device) const {
 void DevicePanel::setCurrent(DeviceId device) {
     m_current = device;
     if (m_machine && device < m_machine->devices().size()) {
-        setAccessibleDescription(tr("%1, %2").arg(QString::fromStdString(m_machine->device(device).name), opsText(opsOn(device).size())));
+        setAccessibleDescription(tr("%1, %2").arg(QString::fromStdString(m_machine->device(device).name),
+                                                  opsText(opsOn(device).size())));
     }
     update();
 }
@@ -185,7 +191,7 @@ void DevicePanel::paintEvent(QPaintEvent* event) {
     if (!m_machine) {
         painter.setPen(mutedColor(palette()));
         painter.drawText(rect().adjusted(kMargin, 4, -kMargin, -4), Qt::AlignCenter | Qt::TextWordWrap,
-                         tr("Open a network and choose a machine: its devices are listed here."));
+                         tr("Open a network and choose a machine to list its devices."));
         return;
     }
     const QRect dirty = event->rect();
@@ -198,7 +204,8 @@ void DevicePanel::paintEvent(QPaintEvent* event) {
     const QRect heading(kMargin, channelsTop(), width() - 2 * kMargin, channelRowHeight());
     painter.setPen(mutedColor(palette()));
     painter.drawText(heading, Qt::AlignVCenter | Qt::AlignLeft, tr("Channels"));
-    for (ChannelId channel = 0; channel < m_machine->channels().size(); ++channel) paintChannel(painter, channel);
+    for (ChannelId channel = 0; channel < m_machine->channels().size(); ++channel)
+        paintChannel(painter, channel);
     paintIdleLine(painter);
 }
 
@@ -214,14 +221,14 @@ void DevicePanel::paintDevice(QPainter& painter, DeviceId device) const {
     if (m_hovered == device && m_previews.empty()) painter.fillRect(row, faded(text, 0.06));
     painter.fillRect(QRect(row.left(), row.bottom(), row.width(), 1), faded(text, 0.12));
 
-    // First line: number key, colour, name, model, and how many ops are there.
+    // First line: number key, colour, name, model and number of ops.
     int left = kMargin;
     const int top = row.top() + 6;
     const int right = row.right() - kMargin;
     if (device < 9) {
         painter.setPen(muted);
-        painter.drawText(QRect(left, top, metrics.horizontalAdvance(QLatin1Char('0')) + 2, line), Qt::AlignVCenter,
-                         QString::number(device + 1));
+        painter.drawText(QRect(left, top, metrics.horizontalAdvance(QLatin1Char('0')) + 2, line),
+                         Qt::AlignVCenter, QString::number(device + 1));
     }
     left += metrics.horizontalAdvance(QLatin1Char('0')) + 7;
     const int side = line - 4;
@@ -243,7 +250,8 @@ void DevicePanel::paintDevice(QPainter& painter, DeviceId device) const {
     QFont bold = font();
     bold.setBold(true);
     const QFontMetrics boldMetrics(bold);
-    const QString name = boldMetrics.elidedText(QString::fromStdString(of.name), Qt::ElideMiddle, std::max(0, nameRight - left));
+    const QString name = boldMetrics.elidedText(QString::fromStdString(of.name), Qt::ElideMiddle,
+                                                std::max(0, nameRight - left));
     painter.setPen(text);
     painter.setFont(bold);
     painter.drawText(QRect(left, top, std::max(0, nameRight - left), line), Qt::AlignVCenter, name);
@@ -251,26 +259,33 @@ void DevicePanel::paintDevice(QPainter& painter, DeviceId device) const {
     left += boldMetrics.horizontalAdvance(name) + 8;
     if (nameRight - left > 4 * metrics.averageCharWidth()) {
         painter.setPen(muted);
-        painter.drawText(QRect(left, top, nameRight - left, line), Qt::AlignVCenter,
-                         metrics.elidedText(QString::fromStdString(of.model), Qt::ElideRight, nameRight - left));
+        painter.drawText(
+            QRect(left, top, nameRight - left, line), Qt::AlignVCenter,
+            metrics.elidedText(QString::fromStdString(of.model), Qt::ElideRight, nameRight - left));
     }
 
-    // Second line: two meters under their figures, busy share and memory.
-    const double busy = m_outcome && m_outcome->total_time_s > 0 ? m_active_s[device] / m_outcome->total_time_s : 0;
+    // Second line: busy share and memory, each with a meter below its figure.
+    const double busy =
+        m_outcome && m_outcome->total_time_s > 0 ? m_active_s[device] / m_outcome->total_time_s : 0;
     const double limit_bytes = m_limits_bytes[device];
     const double held_bytes = m_outcome ? m_held_bytes[device] : 0;
     const bool over = held_bytes > limit_bytes;
     const int first = swatch.left();
     const int split = first + (right - first) * 2 / 5;
     const int second = top + line + 3;
-    const auto meter = [&](const QRect& figures, const QString& figure, double share, const QBrush& brush, const QColor& color) {
+    const auto meter = [&](const QRect& figures, const QString& figure, double share, const QBrush& brush,
+                           const QColor& color) {
         painter.setPen(color);
-        painter.drawText(figures, Qt::AlignVCenter | Qt::AlignLeft, metrics.elidedText(figure, Qt::ElideRight, figures.width()));
-        drawMeter(painter, QRect(figures.left(), figures.bottom() + 2, figures.width(), kMeter), share, brush, palette());
+        painter.drawText(figures, Qt::AlignVCenter | Qt::AlignLeft,
+                         metrics.elidedText(figure, Qt::ElideRight, figures.width()));
+        drawMeter(painter, QRect(figures.left(), figures.bottom() + 2, figures.width(), kMeter), share, brush,
+                  palette());
     };
     const QColor color = deviceColor(*m_machine, device);
-    meter(QRect(first, second, split - first - 10, line), tr("%1 busy").arg(percentText(busy)), busy, color, m_outcome ? text : muted);
-    meter(QRect(split, second, right - split, line), m_outcome ? shareOfBytesText(held_bytes, limit_bytes) : bytesText(limit_bytes),
+    meter(QRect(first, second, split - first - 10, line), tr("%1 busy").arg(percentText(busy)), busy, color,
+          m_outcome ? text : muted);
+    meter(QRect(split, second, right - split, line),
+          m_outcome ? shareOfBytesText(held_bytes, limit_bytes) : bytesText(limit_bytes),
           held_bytes / limit_bytes, over ? QBrush(warningColor(palette())) : QBrush(color),
           over        ? warningColor(palette())
           : m_outcome ? text
@@ -291,12 +306,14 @@ void DevicePanel::paintDropPreview(QPainter& painter, DeviceId device) const {
     const QFontMetrics metrics(font());
     painter.save();
     painter.setClipRect(row, Qt::IntersectClip);
-    // The meters give way to what they would become; the name above stays readable.
-    const QRect below(row.left(), row.top() + 6 + metrics.height(), row.width(), row.height() - 7 - metrics.height());
+    // The preview replaces the meters; the name above stays readable.
+    const QRect below(row.left(), row.top() + 6 + metrics.height(), row.width(),
+                      row.height() - 7 - metrics.height());
     painter.fillRect(below, palette().color(QPalette::Base));
     const QColor color = preview.possible ? palette().color(QPalette::Highlight) : mutedColor(palette());
     painter.fillRect(row, faded(color, isTarget ? 0.35 : 0.12));
-    if (!preview.possible) painter.fillRect(row, QBrush(faded(color, isTarget ? 0.6 : 0.35), Qt::DiagCrossPattern));
+    if (!preview.possible)
+        painter.fillRect(row, QBrush(faded(color, isTarget ? 0.6 : 0.35), Qt::DiagCrossPattern));
     if (isTarget) {
         painter.setPen(QPen(color, 2));
         painter.setBrush(Qt::NoBrush);
@@ -310,10 +327,12 @@ void DevicePanel::paintDropPreview(QPainter& painter, DeviceId device) const {
     if (overflows) words += tr(" · does not fit");
     const QRect place = below.adjusted(2 * kMargin, 2, -kMargin, -2);
     const QRect behind(place.left() - 4, place.center().y() - metrics.height() / 2 - 1,
-                       std::min(place.width(), QFontMetrics(font).horizontalAdvance(words)) + 8, metrics.height() + 3);
+                       std::min(place.width(), QFontMetrics(font).horizontalAdvance(words)) + 8,
+                       metrics.height() + 3);
     painter.fillRect(behind, faded(palette().color(QPalette::Base), 0.85));
     painter.setPen(overflows ? warningColor(palette()) : palette().color(QPalette::Text));
-    painter.drawText(place, Qt::AlignVCenter | Qt::AlignLeft, QFontMetrics(font).elidedText(words, Qt::ElideRight, place.width()));
+    painter.drawText(place, Qt::AlignVCenter | Qt::AlignLeft,
+                     QFontMetrics(font).elidedText(words, Qt::ElideRight, place.width()));
     painter.restore();
 }
 
@@ -322,18 +341,23 @@ void DevicePanel::paintChannel(QPainter& painter, ChannelId channel) const {
     const QRect row = channelRect(channel).toRect();
     if (row.isEmpty()) return;
     const double bytes = m_outcome ? m_outcome->channel_bytes[channel] : 0;
-    const double busy = m_outcome && m_outcome->total_time_s > 0 ? m_outcome->channel_busy_s[channel] / m_outcome->total_time_s : 0;
+    const double busy = m_outcome && m_outcome->total_time_s > 0
+                            ? m_outcome->channel_busy_s[channel] / m_outcome->total_time_s
+                            : 0;
     const QColor muted = mutedColor(palette());
     const bool idle = !m_outcome || m_outcome->channel_transfers[channel] == 0;
     const QColor text = !idle ? palette().color(QPalette::Text) : muted;
-    const QString figures = !m_outcome ? QString() : !idle ? tr("%1 · %2 busy").arg(bytesText(bytes), percentText(busy)) : tr("idle");
+    const QString figures = !m_outcome ? QString()
+                            : !idle    ? tr("%1 · %2 busy").arg(bytesText(bytes), percentText(busy))
+                                       : tr("idle");
     const int figuresWidth = metrics.horizontalAdvance(figures);
     const QRect line(kMargin, row.top() + 2, row.width() - 2 * kMargin, metrics.height());
     painter.setPen(text);
     painter.drawText(line, Qt::AlignVCenter | Qt::AlignRight, figures);
     const int nameWidth = std::max(0, line.width() - figuresWidth - 8);
     painter.drawText(QRect(line.topLeft(), QSize(nameWidth, line.height())), Qt::AlignVCenter | Qt::AlignLeft,
-                     metrics.elidedText(QString::fromStdString(m_machine->channels()[channel].name), Qt::ElideMiddle, nameWidth));
+                     metrics.elidedText(QString::fromStdString(m_machine->channels()[channel].name),
+                                        Qt::ElideMiddle, nameWidth));
     drawMeter(painter, QRect(line.left(), line.bottom() + 2, line.width(), 3), busy, muted, palette());
 }
 
@@ -342,7 +366,8 @@ void DevicePanel::paintIdleLine(QPainter& painter) const {
     if (row.isNull()) return;
     const QColor muted = mutedColor(palette());
     const double x = kMargin + 3, y = row.center().y();
-    const QPolygonF closed{{{x - 2, y - 4}, {x + 3, y}, {x - 2, y + 4}}}, open{{{x - 4, y - 2}, {x + 4, y - 2}, {x, y + 3}}};
+    const QPolygonF closed{{{x - 2, y - 4}, {x + 3, y}, {x - 2, y + 4}}},
+        open{{{x - 4, y - 2}, {x + 4, y - 2}, {x, y + 3}}};
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(Qt::NoPen);
@@ -350,7 +375,8 @@ void DevicePanel::paintIdleLine(QPainter& painter) const {
     painter.drawPolygon(m_idleShown ? open : closed);
     painter.restore();
     painter.setPen(muted);
-    painter.drawText(row.adjusted(kMargin + 12, 0, -kMargin, 0), Qt::AlignVCenter | Qt::AlignLeft, idleText());
+    painter.drawText(row.adjusted(kMargin + 12, 0, -kMargin, 0), Qt::AlignVCenter | Qt::AlignLeft,
+                     idleText());
 }
 
 // Events
@@ -360,22 +386,32 @@ QString DevicePanel::toolTipAt(QPoint position) const {
         const Device& of = m_machine->device(*device);
         QStringList lines{
             QStringLiteral("<b>%1</b> %2")
-                .arg(QString::fromStdString(of.name).toHtmlEscaped(), QString::fromStdString(of.model).toHtmlEscaped()),
-            tr("%1/s, memory %2 at %3/s").arg(flopsText(of.peak_flops), bytesText(of.memory_bytes), bytesText(of.memory_bandwidth))};
-        if (m_limits_bytes[*device] != of.memory_bytes) lines << tr("Placements may use %1 of it").arg(bytesText(m_limits_bytes[*device]));
+                .arg(QString::fromStdString(of.name).toHtmlEscaped(),
+                     QString::fromStdString(of.model).toHtmlEscaped()),
+            tr("%1/s, memory %2 at %3/s")
+                .arg(flopsText(of.peak_flops), bytesText(of.memory_bytes), bytesText(of.memory_bandwidth))};
+        if (m_limits_bytes[*device] != of.memory_bytes)
+            lines << tr("Memory limit: %1").arg(bytesText(m_limits_bytes[*device]));
         if (m_outcome) {
-            lines << tr("Busy for %1 of %2").arg(secondsText(m_active_s[*device]), secondsText(m_outcome->total_time_s));
+            lines << tr("Busy for %1 of %2")
+                         .arg(secondsText(m_active_s[*device]), secondsText(m_outcome->total_time_s));
             if (of.streams > 1)
-                lines << tr("Its %1 streams: %2 together").arg(of.streams).arg(secondsText(m_outcome->device_busy_s[*device]));
+                lines << tr("%1 streams: busy for %2 in total")
+                             .arg(of.streams)
+                             .arg(secondsText(m_outcome->device_busy_s[*device]));
             if (m_held_bytes[*device] != m_outcome->peak_bytes[*device])
-                lines << tr("Whether it fits is told by %1; in the simulated step:").arg(bytesText(m_held_bytes[*device]));
-            lines << tr("At most %1 in use, %2 of it for the whole step")
-                         .arg(bytesText(m_outcome->peak_bytes[*device]), bytesText(m_outcome->resident_bytes[*device]));
+                lines << tr("Memory checked against the limit: %1; in the simulated step:")
+                             .arg(bytesText(m_held_bytes[*device]));
+            lines << tr("Peak memory %1, of which %2 during the whole step")
+                         .arg(bytesText(m_outcome->peak_bytes[*device]),
+                              bytesText(m_outcome->resident_bytes[*device]));
             if (m_why) lines << peakText(*m_why, *device, kHeldThings, false);
         }
         lines << (*device < 9
-                      ? tr("Drop ops here, or press %1 to move the selected ones here. Click selects what is here.").arg(*device + 1)
-                      : tr("Drop ops here. Click selects what is here."));
+                      ? tr("Drop ops here, or press %1 to move the selected ops here. Click to select "
+                           "the ops of this device.")
+                            .arg(*device + 1)
+                      : tr("Drop ops here. Click to select the ops of this device."));
         return lines.join(QStringLiteral("<br>"));
     }
     if (const auto channel = channelIn(position)) {
@@ -383,14 +419,18 @@ QString DevicePanel::toolTipAt(QPoint position) const {
         QStringList lines{QStringLiteral("<b>%1</b>").arg(QString::fromStdString(of.name).toHtmlEscaped()),
                           tr("%1/s, latency %2").arg(bytesText(of.bandwidth), secondsText(of.latency_s))};
         if (m_outcome) {
-            lines
-                << tr("%1 in %2").arg(bytesText(m_outcome->channel_bytes[*channel]), transfersText(m_outcome->channel_transfers[*channel]))
-                << tr("Busy for %1 of %2").arg(secondsText(m_outcome->channel_busy_s[*channel]), secondsText(m_outcome->total_time_s));
+            lines << tr("%1 in %2")
+                         .arg(bytesText(m_outcome->channel_bytes[*channel]),
+                              transfersText(m_outcome->channel_transfers[*channel]))
+                  << tr("Busy for %1 of %2")
+                         .arg(secondsText(m_outcome->channel_busy_s[*channel]),
+                              secondsText(m_outcome->total_time_s));
         }
         return lines.join(QStringLiteral("<br>"));
     }
     if (idleLineRect().contains(position)) {
-        return m_idleShown ? tr("Click to hide them (Left)") : tr("These channels carry nothing. Click to show them (Right).");
+        return m_idleShown ? tr("Click to hide the idle channels (Left)")
+                           : tr("No data crosses these channels. Click to show them (Right).");
     }
     return {};
 }
@@ -478,6 +518,11 @@ void DevicePanel::hideEvent(QHideEvent* event) {
     OpView::hideEvent(event);
     m_pressed.reset();
     cancelOpDrag();
+}
+
+void DevicePanel::moveEvent(QMoveEvent* event) {
+    OpView::moveEvent(event);
+    Q_EMIT dropTargetsMoved();  // the scroll area scrolls by moving the panel
 }
 
 bool DevicePanel::event(QEvent* event) {

@@ -16,27 +16,31 @@ class QPainter;
 
 namespace placewright {
 
-/// One row a device (number key, colour, name and model, busy share, memory against its limit) and one a channel (bytes and busy share);
-/// channels that carry nothing share a line that opens and closes (click, or the keys Right and Left).
-/// Device rows are where dragged ops are dropped. A row is also draggable: it stands for all ops of the device. Derives from OpView for the
-/// drag signals.
+/// Shows one row per device (number key, colour, name and model, busy share, memory against its limit) and
+/// one per channel (bytes and busy share). Idle channels share a line that opens and closes (click, or the
+/// keys Right and Left). Dragged ops are dropped onto device rows. A device row can itself be dragged: it
+/// stands for all ops of the device. Derives from OpView for the drag signals.
 class DevicePanel : public OpView {
     Q_OBJECT
 public:
     explicit DevicePanel(QWidget* parent = nullptr);
 
-    /// `limits_bytes[device]`: what may be used of its memory.
+    /// `limits_bytes[device]`: memory that placements may use there.
     void setMachine(std::shared_ptr<const Machine> machine, std::vector<double> limits_bytes);
-    /// `active_s[device]`: seconds in which something runs there (TimelineData). `held_bytes[device]`: what tells whether it fits, which
-    /// need not be the peak of the outcome. `opsOf[device]`: forward ops there.
-    void setOutcome(const Outcome& outcome, std::vector<double> active_s, std::vector<double> held_bytes, std::vector<OpList> opsOf);
-    /// What the tooltips of devices tell of their memory peaks; null if that is not known.
+    /// `active_s[device]`: seconds in which at least one op runs there (TimelineData). `held_bytes[device]`:
+    /// bytes that are checked against the limit, which need not be the peak of the outcome. `opsOf[device]`:
+    /// forward ops there.
+    void setOutcome(const Outcome& outcome, std::vector<double> active_s, std::vector<double> held_bytes,
+                    std::vector<OpList> opsOf);
+    /// Explains the memory peaks in the tooltips of devices; null if not known.
     void setWhy(std::shared_ptr<const TimelineWhy> why) { m_why = std::move(why); }
+    /// Shows what a drop on each device would give and marks the device under the pointer, `target`.
     void setDropPreview(const DropPreviews& previews, std::optional<DeviceId> target);
+    /// The device whose row is visible at a global position.
     std::optional<DeviceId> deviceAt(QPoint global) const;
     QRectF deviceRect(DeviceId device) const;
     QRectF channelRect(ChannelId channel) const;
-    /// The line that stands for the idle channels; null if there are none.
+    /// The line that stands for the idle channels; a null rectangle if there are none.
     QRectF idleLineRect() const;
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
@@ -49,12 +53,13 @@ protected:
     void keyPressEvent(QKeyEvent*) override;
     void leaveEvent(QEvent*) override;
     void hideEvent(QHideEvent*) override;
+    void moveEvent(QMoveEvent*) override;
     bool event(QEvent*) override;
 
 private:
     int deviceRowHeight() const;
     int channelRowHeight() const;
-    /// Where the heading of the channels begins; the height of the whole is below the last of them.
+    /// Top of the heading of the channels, in pixels.
     int channelsTop() const;
     int contentHeight() const;
     void listChannels();
@@ -78,7 +83,7 @@ private:
     std::vector<double> m_active_s, m_held_bytes;  ///< of m_outcome
     std::vector<OpList> m_opsOf;
     std::shared_ptr<const TimelineWhy> m_why;  ///< of m_outcome
-    std::vector<ChannelId> m_channels;         ///< in the order of the rows: the busy ones, then the idle ones
+    std::vector<ChannelId> m_channels;         ///< in order of the rows: busy channels, then idle ones
     std::size_t m_busyChannels = 0;
     bool m_idleShown = false;
     bool m_idlePressed = false;

@@ -11,13 +11,13 @@
 
 namespace placewright {
 
-/// What a drop on one device would give.
+/// Result of a drop on one device.
 struct DropPreview {
-    bool possible = false;  ///< some of the dragged ops may not be there
+    bool possible = false;  ///< all dragged ops are allowed there
     bool fits = true;
-    double step_time_s = 0;  ///< or what else the objective makes small
-    double change_s = 0;     ///< against the present one; infinite where the objective is not defined at present
-    bool defined = true;     ///< the objective is, for what the drop gives
+    double step_time_s = 0;  ///< or the value of another objective
+    double change_s = 0;  ///< against the present value; infinite if the objective is not defined at present
+    bool defined = true;  ///< the objective is defined for the resulting placement
 
     bool operator==(const DropPreview&) const = default;
 };
@@ -25,18 +25,19 @@ struct DropPreview {
 /// By device; empty while nothing is dragged.
 using DropPreviews = std::vector<DropPreview>;
 
-/// "41.2 ms (−1.4 ms)", "41.2 ms (no change)", or that the ops may not be there or make the objective undefined. Whether they fit is told
-/// apart, for it is coloured.
+/// "41.2 ms (−1.4 ms)", "41.2 ms (no change)", "not allowed", or "not defined" (the objective). Does not say
+/// whether the ops fit: views add that in colour.
 inline QString dropPreviewText(const DropPreview& preview) {
     if (!preview.possible) return QCoreApplication::translate("DropPreview", "not allowed");
     if (!preview.defined) return QCoreApplication::translate("DropPreview", "not defined");
     const QString time = QString::fromStdString(format_seconds(preview.step_time_s));
     if (!std::isfinite(preview.change_s)) return time;
-    // A change in the last digits of a double is the order of summation, not a change.
+    // Differences in the last digits of a double come from the order of summation.
     if (std::abs(preview.change_s) <= 1e-9 * preview.step_time_s)
         return QCoreApplication::translate("DropPreview", "%1 (no change)").arg(time);
     const QString change = QString::fromStdString(format_seconds(std::abs(preview.change_s)));
-    return QStringLiteral("%1 (%2%3)").arg(time, preview.change_s < 0 ? QStringLiteral("−") : QStringLiteral("+"), change);
+    return QStringLiteral("%1 (%2%3)")
+        .arg(time, preview.change_s < 0 ? QStringLiteral("−") : QStringLiteral("+"), change);
 }
 
 }  // namespace placewright

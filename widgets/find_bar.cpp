@@ -16,16 +16,18 @@ constexpr int kPauseMs = 120;
 
 }  // namespace
 
-FindBar::FindBar(QWidget* parent) : QWidget(parent), m_edit(new QLineEdit(this)), m_count(new QLabel(this)), m_pause(new QTimer(this)) {
+FindBar::FindBar(QWidget* parent)
+    : QWidget(parent), m_edit(new QLineEdit(this)), m_count(new QLabel(this)), m_pause(new QTimer(this)) {
     setAccessibleName(tr("Find ops"));
     m_edit->setPlaceholderText(tr("Find by name, kind or scope"));
     m_edit->setAccessibleName(tr("Text to find"));
-    m_edit->setToolTip(tr("Enter goes to the next match, Shift+Enter to the one before, Escape closes"));
+    m_edit->setToolTip(tr("Enter: next match, Shift+Enter: previous match, Escape: close"));
     m_edit->setClearButtonEnabled(true);
     m_count->setAccessibleName(tr("Matches"));
     m_count->setMinimumWidth(m_count->fontMetrics().horizontalAdvance(tr("%1 of %2").arg(8888).arg(8888)));
 
-    const auto button = [&](QStyle::StandardPixmap icon, const QString& name, const QString& toolTip, auto action) {
+    const auto button = [&](QStyle::StandardPixmap icon, const QString& name, const QString& toolTip,
+                            auto action) {
         auto* added = new QToolButton(this);
         added->setIcon(style()->standardIcon(icon));
         added->setAutoRaise(true);
@@ -34,9 +36,11 @@ FindBar::FindBar(QWidget* parent) : QWidget(parent), m_edit(new QLineEdit(this))
         connect(added, &QToolButton::clicked, this, action);
         return added;
     };
-    m_previous = button(QStyle::SP_ArrowUp, tr("Previous match"), tr("Previous match (Shift+Enter)"), [this] { step(-1); });
+    m_previous = button(QStyle::SP_ArrowUp, tr("Previous match"), tr("Previous match (Shift+Enter)"),
+                        [this] { step(-1); });
     m_next = button(QStyle::SP_ArrowDown, tr("Next match"), tr("Next match (Enter)"), [this] { step(1); });
-    auto* close = button(QStyle::SP_DockWidgetCloseButton, tr("Close"), tr("Close (Escape)"), [this] { dismiss(); });
+    auto* close =
+        button(QStyle::SP_DockWidgetCloseButton, tr("Close"), tr("Close (Escape)"), [this] { dismiss(); });
 
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(6, 3, 6, 3);
@@ -57,7 +61,7 @@ void FindBar::open() {
     show();
     m_edit->setFocus(Qt::ShortcutFocusReason);
     m_edit->selectAll();
-    if (!m_edit->text().isEmpty()) m_pause->start();  // the matches of the text that is still there
+    if (!m_edit->text().isEmpty()) m_pause->start();  // search again for the text of last time
 }
 
 void FindBar::setMatchCount(int current, int count) {
@@ -76,7 +80,7 @@ void FindBar::setMatchCount(int current, int count) {
 }
 
 void FindBar::step(int direction) {
-    // Enter right after typing means the matches of what was typed, not of what was there before.
+    // Enter right after typing steps through the matches of the new text, so search for it first.
     if (m_pause->isActive()) {
         m_pause->stop();
         Q_EMIT textChanged(m_edit->text());

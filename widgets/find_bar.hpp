@@ -10,17 +10,18 @@ class QToolButton;
 
 namespace placewright {
 
-/// A line to find ops by name, kind or scope. Typing emits textChanged after a short pause; Enter and Shift+Enter step through the matches,
-/// Escape closes.
+/// A bar to find ops by name, kind or scope. Enter and Shift+Enter step through the matches, Escape closes.
 class FindBar : public QWidget {
     Q_OBJECT
 public:
     explicit FindBar(QWidget* parent = nullptr);
     void open();
-    void setMatchCount(int current, int count);  ///< current from 1; 0: none chosen
+    void setMatchCount(int current, int count);  ///< `current` counts from 1; 0: none is selected
 
 Q_SIGNALS:
+    /// Emitted a short pause after typing.
     void textChanged(const QString& text);
+    /// 1: next match, -1: previous match.
     void stepRequested(int direction);
     void closed();
 

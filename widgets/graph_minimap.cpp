@@ -12,12 +12,12 @@
 namespace placewright {
 namespace {
 
-constexpr double kInset = 5;  ///< between border and graph
+constexpr double kInset = 5;  ///< between border and graph, pixels
 constexpr double kNarrowest = 64, kWidest = 112;
 constexpr double kLeastFrame = 8;
-/// Nodes are this much of the distance of rows high, but at most this often their height.
+/// Height of a node as a share of the row distance, and its limit as a multiple of the node's own height.
 constexpr double kRowFilled = 0.8, kStretched = 2;
-constexpr std::size_t kMostEdges = 20'000;  ///< more would be a grey area
+constexpr std::size_t kMostEdges = 20'000;  ///< more edges would merge into a grey area
 
 }  // namespace
 
@@ -25,13 +25,14 @@ GraphMinimap::GraphMinimap(QWidget* parent) : QWidget(parent) {
     setAttribute(Qt::WA_OpaquePaintEvent);
     setCursor(Qt::PointingHandCursor);
     setAccessibleName(tr("Overview of the graph"));
-    setAccessibleDescription(tr("The whole graph in the colours of its devices; the frame is what the view shows."));
+    setAccessibleDescription(tr("The whole graph coloured by device; the frame marks the visible part."));
     setToolTip(tr("The whole graph. Click or drag to move the view (Page Up and Page Down)"));
 }
 
 QSize GraphMinimap::sizeFor(QSizeF graph, QSize view) {
     const double aspect = std::max(graph.width(), 1.0) / std::max(graph.height(), 1.0);
-    const double height = std::clamp((kWidest - 2 * kInset) / aspect + 2 * kInset, kNarrowest, std::max<double>(view.height(), kNarrowest));
+    const double height = std::clamp((kWidest - 2 * kInset) / aspect + 2 * kInset, kNarrowest,
+                                     std::max<double>(view.height(), kNarrowest));
     const double width = std::clamp((height - 2 * kInset) * aspect + 2 * kInset, kNarrowest, kWidest);
     return 2 * width > view.width() ? QSize(0, 0) : QSizeF(width, height).toSize();
 }
@@ -105,7 +106,7 @@ void GraphMinimap::drawBackdrop() {
                 length += lines.back().length();
             }
         }
-        // As in the view: where they would fill the map they make way for the nodes.
+        // As in the view, edges fade where they would fill the map, so that the nodes stay visible.
         const float full = lineDensity(length, size());
         painter.setPen(QPen(mixedColor(base, text, 0.35F - 0.2F * full), 0));
         painter.drawLines(lines);
@@ -123,7 +124,9 @@ void GraphMinimap::drawBackdrop() {
             const QRectF& rect = m_scene->nodes[node].rect;
             const QPoint from = (toMap(rect.topLeft()) * ratio).toPoint(),
                          to = (toMap(QPointF(rect.right(), rect.top() + height)) * ratio).toPoint();
-            m_cells[node] = QRect(from, QSize(std::max(to.x() - from.x(), 1), std::max(to.y() - from.y(), 1))) & m_backdrop.rect();
+            m_cells[node] =
+                QRect(from, QSize(std::max(to.x() - from.x(), 1), std::max(to.y() - from.y(), 1))) &
+                m_backdrop.rect();
         }
     }
 }
@@ -131,7 +134,7 @@ void GraphMinimap::drawBackdrop() {
 void GraphMinimap::drawPicture() {
     if (m_backdrop.isNull() || m_backdrop.devicePixelRatio() != devicePixelRatioF()) drawBackdrop();
     m_picture = m_backdrop;
-    // By hand: a painter takes several times as long for thousands of small rectangles.
+    // Pixels are set directly: QPainter takes several times as long for thousands of small rectangles.
     auto* const pixels = reinterpret_cast<QRgb*>(m_picture.bits());
     for (std::size_t node = 0; node < std::min(m_cells.size(), m_colors.size()); ++node) {
         const QRect& cell = m_cells[node];
@@ -170,7 +173,7 @@ void GraphMinimap::changeEvent(QEvent* event) {
     QWidget::changeEvent(event);
 }
 
-// --- what the person does ---
+// --- user input ---
 
 void GraphMinimap::enterEvent(QEnterEvent*) {
     Q_EMIT entered();
@@ -185,7 +188,8 @@ void GraphMinimap::mousePressEvent(QMouseEvent* event) {
 }
 
 void GraphMinimap::mouseMoveEvent(QMouseEvent* event) {
-    if (m_dragging && event->buttons() & Qt::LeftButton) Q_EMIT centreRequested(toScene(event->position() + m_grabbed));
+    if (m_dragging && event->buttons() & Qt::LeftButton)
+        Q_EMIT centreRequested(toScene(event->position() + m_grabbed));
 }
 
 void GraphMinimap::mouseReleaseEvent(QMouseEvent*) {
@@ -199,7 +203,8 @@ void GraphMinimap::mouseDoubleClickEvent(QMouseEvent* event) {
 void GraphMinimap::wheelEvent(QWheelEvent* event) {
     if (!m_scene) return event->ignore();
     const QPointF turned = QPointF(event->angleDelta()) / 120 / 4;
-    Q_EMIT centreRequested(m_shown.center() - QPointF(turned.x() * m_shown.width(), turned.y() * m_shown.height()));
+    Q_EMIT centreRequested(m_shown.center() -
+                           QPointF(turned.x() * m_shown.width(), turned.y() * m_shown.height()));
     event->accept();
 }
 

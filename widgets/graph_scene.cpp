@@ -10,9 +10,9 @@
 namespace placewright {
 namespace {
 
-constexpr std::size_t kOverview = 400;  ///< nodes of a large network
+constexpr std::size_t kOverview = 400;  ///< most nodes in the overview of a large network
 constexpr double kNodeHeight = 26, kNarrowest = 60, kWidest = 220;
-// Widths are estimated: fonts belong to the window's thread. Labels that do not fit are elided.
+// Widths are estimated, since fonts belong to the GUI thread. Labels that do not fit are elided.
 constexpr double kCharacterWidth = 7.2, kLabelMargin = 14;
 
 QString label(const Op& op) {
@@ -21,13 +21,13 @@ QString label(const Op& op) {
     return QString::fromStdString(usable ? op.name.substr(slash + 1) : op.name);
 }
 
-/// The name without its last part, or where the op came from if its name does not say.
+/// The op's name without its last part, or the op's scope if the name has only one part.
 QString scope(const Op& op) {
     const std::size_t slash = op.name.find_last_of('/');
     return QString::fromStdString(slash == std::string::npos ? op.scope : op.name.substr(0, slash));
 }
 
-/// Op whose node stands for `op`; itself if it has a node of its own.
+/// Returns the op whose node stands for `op`: `op` itself if it has its own node.
 OpId representative(const Problem& problem, OpId op) {
     const auto isForward = [&](OpId other) { return problem.graph->op(other).phase == Phase::forward; };
     const OpId forward = problem.graph->op(op).forward_op;
@@ -38,7 +38,7 @@ OpId representative(const Problem& problem, OpId op) {
     return first == members.end() ? op : *first;
 }
 
-/// Of a module: the last parts of its path that are no numbers alone.
+/// Label of a module: the last parts of its path, from the last one that is not just a number.
 QString moduleLabel(const QString& path) {
     for (int parts = 1;; ++parts) {
         const QString tail = path.section(QLatin1Char('/'), -parts);
@@ -57,7 +57,8 @@ void addNodes(const Problem& problem, GraphScene& scene) {
         if (node < 0) {
             node = static_cast<std::int32_t>(scene.nodes.size());
             const Op& described = problem.graph->op(op);
-            scene.nodes.push_back({op, {}, label(described), QString::fromStdString(described.kind), scope(described), {}, {}});
+            scene.nodes.push_back(
+                {op, {}, label(described), QString::fromStdString(described.kind), scope(described), {}, {}});
         }
         scene.node_of[op] = node;
         if (module != ScopeTree::kRoot) scene.nodes[static_cast<std::size_t>(node)].members.push_back(op);
@@ -77,27 +78,34 @@ void addNodes(const Problem& problem, GraphScene& scene) {
         const OpId shown = representative(problem, op);
         scene.node_of[op] = scene.node_of[shown];
         double fastest = std::numeric_limits<double>::infinity();
-        for (DeviceId device = 0; device < problem.devices; ++device) fastest = std::min(fastest, problem.time_s(op, device));
+        for (DeviceId device = 0; device < problem.devices; ++device)
+            fastest = std::min(fastest, problem.time_s(op, device));
         seconds[static_cast<std::size_t>(scene.node_of[op])] += fastest;
         scene.seconds[shown] += static_cast<float>(fastest);
     }
-    const double longest = std::max(*std::max_element(seconds.begin(), seconds.end()), std::numeric_limits<double>::min());
+    const double longest =
+        std::max(*std::max_element(seconds.begin(), seconds.end()), std::numeric_limits<double>::min());
     for (std::size_t i = 0; i < scene.nodes.size(); ++i) {
-        // The root keeps small differences visible beside one op that takes most of the step.
+        // The square root keeps small differences visible beside an op that takes most of the step.
         const double byTime = kNarrowest + (kWidest - kNarrowest) * std::sqrt(seconds[i] / longest);
-        const double byText = kLabelMargin + kCharacterWidth * static_cast<double>(scene.nodes[i].label.size());
-        scene.nodes[i].rect = QRectF(0, 0, std::clamp(std::max(byTime, byText), kNarrowest, kWidest), kNodeHeight);
+        const double byText =
+            kLabelMargin + kCharacterWidth * static_cast<double>(scene.nodes[i].label.size());
+        scene.nodes[i].rect =
+            QRectF(0, 0, std::clamp(std::max(byTime, byText), kNarrowest, kWidest), kNodeHeight);
     }
 }
 
-/// Edges between what has nodes of its own; an edge carries all tensors that are read along it.
+/// Adds the edges between nodes; one edge stands for all tensors between the same two nodes.
 void addEdges(const Problem& problem, GraphScene& scene) {
-    std::vector<std::int64_t> edgeTo(scene.nodes.size(), -1);  // the edge of the present node, if it is not older than `first`
+    // [node]: edge from the current node to it, if at least `first`; smaller values are of earlier nodes.
+    std::vector<std::int64_t> edgeTo(scene.nodes.size(), -1);
     for (std::uint32_t from = 0; from < scene.nodes.size(); ++from) {
         const auto first = static_cast<std::int64_t>(scene.edges.size());
         for (const OpId op : scene.nodes[from].ops()) {
-            for (TensorId tensor = problem.output_begin[op]; tensor < problem.output_begin[op + 1]; ++tensor) {
-                for (std::uint32_t k = problem.consumer_begin[tensor]; k < problem.consumer_begin[tensor + 1]; ++k) {
+            for (TensorId tensor = problem.output_begin[op]; tensor < problem.output_begin[op + 1];
+                 ++tensor) {
+                for (std::uint32_t k = problem.consumer_begin[tensor]; k < problem.consumer_begin[tensor + 1];
+                     ++k) {
                     const OpId reader = problem.consumer[k];
                     const auto to = static_cast<std::uint32_t>(scene.node_of[reader]);
                     if (to == from || representative(problem, reader) != reader) continue;
@@ -109,14 +117,15 @@ void addEdges(const Problem& problem, GraphScene& scene) {
                     edge.bytes += problem.tensor_bytes[tensor];
                     const std::pair link(op, reader);
                     const bool joins = scene.nodes[from].isModule() || scene.nodes[to].isModule();
-                    if (joins && (edge.links.empty() || edge.links.back() != link)) edge.links.push_back(link);
+                    if (joins && (edge.links.empty() || edge.links.back() != link))
+                        edge.links.push_back(link);
                 }
             }
         }
     }
 }
 
-/// Where an edge begins or ends at a node.
+/// Point at which an edge begins or ends at a node.
 QPointF port(const QRectF& node, bool lower) {
     return {node.center().x(), lower ? node.bottom() : node.top()};
 }
@@ -150,7 +159,8 @@ std::vector<std::uint32_t> GraphScene::nodesIn(const QRectF& area) const {
     return found;
 }
 
-std::shared_ptr<const GraphScene> buildGraphScene(const Problem& problem, const ClosedScopes* closed, std::stop_token stop) {
+std::shared_ptr<const GraphScene> buildGraphScene(const Problem& problem, const ClosedScopes* closed,
+                                                  std::stop_token stop) {
     auto scene = std::make_shared<GraphScene>();
     if (problem.ops == 0) return scene;
     scene->modules = scope_tree(*problem.graph);
@@ -162,7 +172,8 @@ std::shared_ptr<const GraphScene> buildGraphScene(const Problem& problem, const 
     addNodes(problem, *scene);
     addEdges(problem, *scene);
 
-    // Modules may read from each other both ways; for the layout all edges go from the node whose first op comes first.
+    // Two modules may read from each other; in the layout every edge starts at the node whose first op comes
+    // first.
     LayoutInput input;
     input.nodes.reserve(scene->nodes.size());
     input.edges.reserve(scene->edges.size());
@@ -171,7 +182,8 @@ std::shared_ptr<const GraphScene> buildGraphScene(const Problem& problem, const 
     const LayoutResult places = layout(input, stop);
     if (stop.stop_requested() || places.centre.size() != scene->nodes.size()) return nullptr;
 
-    for (std::size_t i = 0; i < scene->nodes.size(); ++i) scene->nodes[i].rect.moveCenter({places.centre[i].x, places.centre[i].y});
+    for (std::size_t i = 0; i < scene->nodes.size(); ++i)
+        scene->nodes[i].rect.moveCenter({places.centre[i].x, places.centre[i].y});
     for (std::size_t i = 0; i < scene->edges.size(); ++i) {
         auto& edge = scene->edges[i];
         const auto& [upper, lower] = input.edges[i];

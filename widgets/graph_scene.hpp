@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The drawn graph as a value: nodes and edges with their places. Built off the window's thread, then shared read-only.
+// The drawn graph as a value: nodes and edges with their positions. Built outside the GUI thread, then shared
+// read-only.
 #pragma once
 
 #include <algorithm>
@@ -18,18 +19,18 @@
 
 namespace placewright {
 
-/// Nodes are the forward ops; a backward or update op shares the node of its forward op, or of the first forward op that it is colocated
-/// with. One without any (in a training graph that lists its own) is a node itself, since it is placed by itself. The ops of a module that
-/// is closed are one node together.
+/// Nodes are the forward ops. A backward or update op shares the node of its forward op, or of the first
+/// forward op that it is colocated with. One without either (in a training graph that lists its own backward
+/// ops) has its own node, since it is placed by itself. The ops of a closed module are one node.
 struct GraphScene {
     struct Node {
-        OpId op = kInvalidOp;  ///< of a module its first
+        OpId op = kInvalidOp;  ///< the op, or the first op of a module
         QRectF rect;
         QString label;              ///< last part of the name
-        QString detail;             ///< kind; how many ops a module has
-        QString scope;              ///< the modules that the label leaves out, '/' separated
-        std::vector<OpId> members;  ///< of a module, ascending
-        QString module;             ///< its path; empty for an op
+        QString detail;             ///< kind of the op, or number of ops of a module
+        QString scope;              ///< the modules that the label leaves out, separated by '/'
+        std::vector<OpId> members;  ///< the ops of a module, ascending; empty for an op
+        QString module;             ///< path of the module; empty for an op
 
         std::span<const OpId> ops() const { return members.empty() ? std::span(&op, 1) : std::span(members); }
         bool isModule() const { return !members.empty(); }
@@ -37,14 +38,15 @@ struct GraphScene {
     struct Edge {
         std::uint32_t from = 0, to = 0;  ///< nodes
         double bytes = 0;
-        QPolygonF line;  ///< from the source's lower border over the bends to the target's upper border; upwards the other way round
-        QRectF box;      ///< of the line
-        std::vector<std::pair<OpId, OpId>> links{};  ///< producers and readers, where an end is a module
+        QPolygonF line;  ///< from the source's lower border over the bends to the target's upper border;
+                         ///< an upward edge goes from upper to lower border
+        QRectF box;      ///< bounds of the line
+        std::vector<std::pair<OpId, OpId>> links{};  ///< (producer, reader) if an end is a module
     };
     std::vector<Node> nodes;
     std::vector<Edge> edges;
     std::vector<std::int32_t> node_of;  ///< by op of the simulated graph
-    std::vector<float> seconds;         ///< by op, derived ones with their forward op: on the fastest device
+    std::vector<float> seconds;         ///< by op, with its derived ops: time on the fastest device
     ScopeTree modules;                  ///< of the simulated graph
     ClosedScopes closed;
     QRectF bounds;
@@ -58,7 +60,7 @@ struct GraphScene {
     template <class Visit>
     void forNodesIn(const QRectF& area, Visit visit) const;
 
-    /// Nodes at one height, for finding by place. All nodes are equally high, so rows do not overlap.
+    /// Nodes at one height, to find nodes by position. All nodes are equally high, so rows do not overlap.
     struct Row {
         double top = 0, bottom = 0;
         std::vector<std::uint32_t> nodes;  ///< by x
@@ -68,7 +70,8 @@ struct GraphScene {
 
 template <class Visit>
 void GraphScene::forNodesIn(const QRectF& area, Visit visit) const {
-    auto row = std::partition_point(rows.begin(), rows.end(), [&](const Row& r) { return r.bottom < area.top(); });
+    auto row =
+        std::partition_point(rows.begin(), rows.end(), [&](const Row& r) { return r.bottom < area.top(); });
     for (; row != rows.end() && row->top <= area.bottom(); ++row) {
         const auto leftOf = [&](std::uint32_t node) { return nodes[node].rect.right() < area.left(); };
         auto node = std::partition_point(row->nodes.begin(), row->nodes.end(), leftOf);
@@ -76,8 +79,11 @@ void GraphScene::forNodesIn(const QRectF& area, Visit visit) const {
     }
 }
 
-/// Lays the forward ops of the problem out. Node width grows with the op's time (on its fastest device). Without `closed`, a large
-/// network (kLargeNetwork) shows an overview of its modules, and others show their ops. Returns null if `stop` was requested.
-std::shared_ptr<const GraphScene> buildGraphScene(const Problem& problem, const ClosedScopes* closed = nullptr, std::stop_token stop = {});
+/// Lays out the forward ops of the problem. Node width grows with the op's time (on its fastest device).
+/// `closed`: modules to draw as one node; null: an overview of the modules for a large network
+/// (kLargeNetwork), all ops for others. Returns null if `stop` was requested.
+std::shared_ptr<const GraphScene> buildGraphScene(const Problem& problem,
+                                                  const ClosedScopes* closed = nullptr,
+                                                  std::stop_token stop = {});
 
 }  // namespace placewright

@@ -14,26 +14,29 @@ namespace placewright {
 
 class GraphMinimap;
 
-/// Draws a graph coloured by device, with pan, zoom, hover and selection, in one batch-painting canvas, and with a minimap as long as
-/// it does not fit. Shows values that it is given; changes nothing by itself but view and selection.
+/// Draws a graph coloured by device on one batch-painting canvas, with pan, zoom, hover and selection, and
+/// with a minimap while the graph does not fit into the view. By itself it changes nothing but the view and
+/// the selection.
 class GraphView : public OpView {
     Q_OBJECT
 public:
     explicit GraphView(QWidget* parent = nullptr);
 
-    /// A null scene shows `emptyText`. The view is fitted to a new scene, but for one that was asked for by modulesRequested: there the op
-    /// that it was about stays in its place.
+    /// A null scene shows the empty text. The view is fitted to a new scene, except for one that answers
+    /// modulesRequested: then the op that the request was about stays in its place.
     void setScene(std::shared_ptr<const GraphScene> scene, std::shared_ptr<const Machine> machine);
     void setEmptyText(const QString& text);
-    /// Device of each op, by op id (at least all forward ops); edges between devices are drawn dashed. Cheap: called while a search runs.
+    /// `devices[op]`: device of each op (at least all forward ops). Edges between devices are drawn dashed.
+    /// Cheap: called while a search runs.
     void setDevices(std::vector<DeviceId> devices);
     void setSelection(const OpList& ops);
     const OpList& selection() const { return m_selection; }
     void setHovered(OpId op);
-    /// Ops that a search found; others are dimmed while there are any.
+    /// Ops that match the search text; other ops are dimmed while there are matches.
     void setMatches(const OpList& ops);
 
-    /// Ops that keep their full colour while others are dimmed, as long as there are no matches; nothing: all.
+    /// Ops that keep their full colour while others are dimmed, as long as there are no matches; none: no op
+    /// is dimmed.
     void setHighlighted(const std::optional<OpList>& ops);
 
     void fit();
@@ -46,20 +49,26 @@ public:
     /// Centre of an op's node in view coordinates.
     QPointF positionOf(OpId op) const;
 
-    /// Ask for a scene in which the selected modules are open, or those round what is selected are closed.
+    // These emit modulesRequested; the view changes when setScene() delivers the new scene.
+
+    /// Requests a scene in which the selected modules are open.
     void openSelectedModules();
-    /// The same with all modules round an op open; it is zoomed to then. False if its node is its own.
+    /// Requests a scene in which all modules around `op` are open, and zooms to the op then. Returns false,
+    /// without a request, if the op already has a node of its own.
     bool openRound(OpId op);
+    /// Requests a scene in which the innermost modules around the selected nodes are closed.
     void closeSelectedModules();
     bool canOpenModules() const;
     bool canCloseModules() const;
 
-    /// The whole graph, not only what is in view, into `target`.
+    /// Draws the whole graph, not only the visible part, into `target`.
     void renderWhole(QPainter& painter, const QRectF& target) const;
+    /// Size of the whole graph, for `target`.
     QSizeF wholeSize() const;
 
 Q_SIGNALS:
-    /// The person wants to see what is in these modules, from the outermost inwards, or each of them as one node.
+    /// The user wants these modules opened (`open`; `paths` from the outermost inwards), or each drawn as one
+    /// closed node.
     void modulesRequested(const QStringList& paths, bool open);
 
 protected:
@@ -86,14 +95,14 @@ private:
         band,
         spent  ///< cancelled; the button is still down
     };
-    /// What a change of size does to the view.
+    /// Effect of a resize on the view.
     enum class Fit { kept, initial, whole };
 
     struct DeviceStyle {
         QBrush fill;
         QColor color, border, text;
     };
-    /// How much is drawn.
+    /// Level of detail of the drawing.
     struct Detail {
         double scale = 1;
         bool rounded = false;  ///< nodes with border and round corners, smooth
@@ -109,7 +118,7 @@ private:
     int nodeOf(OpId op) const;
     QRectF rectInView(std::uint32_t node, const QTransform& view) const;
     DeviceStyle deviceStyle(DeviceId device) const;
-    /// The one that most of a module is on.
+    /// The device that holds most of a module, by time.
     DeviceId deviceOf(std::uint32_t node) const;
     DeviceId deviceOfOp(OpId op) const { return op < m_devices.size() ? m_devices[op] : kInvalidDevice; }
     bool crosses(const GraphScene::Edge& edge) const;
@@ -121,7 +130,7 @@ private:
     }
     std::vector<bool> nodesOf(const OpList& ops) const;
 
-    /// What is left for the graph beside the minimap, which is there if the graph does not fit at this scale.
+    /// Area for the graph beside the minimap, which is shown if the graph does not fit at this scale.
     QRectF room(double scale) const;
     QRectF roomBesideMinimap() const;
     bool overflows(double scale) const;
@@ -138,7 +147,7 @@ private:
     void editSelection(OpList ops);
     bool isSelected(std::uint32_t node) const;
     bool holdsSelected(std::uint32_t node) const;
-    /// The modules round the selected nodes that can be closed.
+    /// Indices in scene.modules of the innermost closable modules around the selected nodes.
     std::vector<std::uint32_t> openRoundSelection() const;
     std::vector<std::uint32_t> selectedNodes() const;
     void openModules(const std::vector<std::uint32_t>& nodes);
@@ -153,12 +162,17 @@ private:
     void redraw();
     void updateLayer();
     Detail detailAt(const QTransform& view, const QRectF& area) const;
-    void paintLayer(QPainter& painter, const QTransform& view, const QRectF& area, const Detail& detail) const;
-    void paintEdges(QPainter& painter, const QTransform& view, const QRectF& area, const Detail& detail) const;
-    void paintNodes(QPainter& painter, const QTransform& view, const std::vector<std::uint32_t>& nodes, const Detail& detail) const;
-    void paintStacks(QPainter& painter, const QTransform& view, const std::vector<std::uint32_t>& nodes, const Detail& detail) const;
+    void paintLayer(QPainter& painter, const QTransform& view, const QRectF& area,
+                    const Detail& detail) const;
+    void paintEdges(QPainter& painter, const QTransform& view, const QRectF& area,
+                    const Detail& detail) const;
+    void paintNodes(QPainter& painter, const QTransform& view, const std::vector<std::uint32_t>& nodes,
+                    const Detail& detail) const;
+    void paintStacks(QPainter& painter, const QTransform& view, const std::vector<std::uint32_t>& nodes,
+                     const Detail& detail) const;
     void paintShares(QPainter& painter, const QRectF& shown, std::uint32_t node, const Detail& detail) const;
-    void paintLabels(QPainter& painter, const QTransform& view, const std::vector<std::uint32_t>& nodes, const Detail& detail) const;
+    void paintLabels(QPainter& painter, const QTransform& view, const std::vector<std::uint32_t>& nodes,
+                     const Detail& detail) const;
     void paintMarks(QPainter& painter) const;
     double labelWidth(std::uint32_t node) const;
     QString scopedLabel(std::uint32_t node, const QFontMetricsF& metrics, double width) const;
@@ -170,16 +184,16 @@ private:
         DeviceId device;
         double part;  ///< of the module's time
     };
-    std::vector<std::vector<Share>> m_shares;  ///< by node, the largest first; only of modules
+    std::vector<std::vector<Share>> m_shares;  ///< by node, largest first; empty for ops
     struct Anchor {
         OpId op;
         QPointF position;    ///< in the view
-        bool zooms = false;  ///< to the op, once it is drawn
+        bool zooms = false;  ///< zooms to the op once it is drawn
     };
-    std::optional<Anchor> m_anchor;  ///< until the scene comes that was asked for
+    std::optional<Anchor> m_anchor;  ///< until the requested scene arrives
     OpList m_selection;
-    std::vector<bool> m_matched;      ///< by node; empty if nothing is searched for
-    std::vector<bool> m_highlighted;  ///< by node; empty if all are alike
+    std::vector<bool> m_matched;      ///< by node; empty without a search text
+    std::vector<bool> m_highlighted;  ///< by node; empty: nothing is dimmed
     QTransform m_view;
     Fit m_fit = Fit::initial;
     QString m_emptyText;
@@ -190,7 +204,8 @@ private:
     QPointF m_pressed, m_last;
     int m_pressedNode = -1;
 
-    /// Everything but marks (selection, hover, focus), as painted for m_layerView: marks change often, the rest is costly.
+    /// Everything but the marks (selection, hover, focus), painted for m_layerView: marks change often, the
+    /// rest is costly to paint.
     QPixmap m_layer;
     QTransform m_layerView;
     Detail m_layerDetail;

@@ -13,7 +13,8 @@ namespace {
 
 class Overlay : public QCPAbstractItem {
 public:
-    Overlay(QCustomPlot* plot, std::function<void(QCPPainter&)> paint) : QCPAbstractItem(plot), m_paint(std::move(paint)) {
+    Overlay(QCustomPlot* plot, std::function<void(QCPPainter&)> paint)
+        : QCPAbstractItem(plot), m_paint(std::move(paint)) {
         setLayer(QStringLiteral("overlay"));
     }
     double selectTest(const QPointF&, bool, QVariant*) const override { return -1; }
@@ -42,11 +43,13 @@ CellTicker::CellTicker(const QCPAxis& axis, QStringList labels) : m_axis(axis), 
     const QFontMetrics metrics(axis.tickLabelFont());
     m_extent = metrics.height();
     if (axis.orientation() == Qt::Vertical) return;
-    for (const QString& label : m_labels) m_extent = std::max(m_extent, metrics.horizontalAdvance(label) + metrics.averageCharWidth());
+    for (const QString& label : m_labels)
+        m_extent = std::max(m_extent, metrics.horizontalAdvance(label) + metrics.averageCharWidth());
 }
 
 double CellTicker::getTickStep(const QCPRange& range) {
-    // Of the plot, not of the axis: ticks are made before the axes are laid out. The constants are about what stands beside the axis.
+    // Uses the size of the plot, not of the axis: ticks are made before the axes are laid out. The constants
+    // estimate the space beside the axis.
     const QRect area = m_axis.parentPlot()->viewport();
     const double length = m_axis.orientation() == Qt::Horizontal ? area.width() - 150 : area.height() - 50;
     return std::max(1.0, std::ceil(range.size() * m_extent / std::max(1.0, length)));

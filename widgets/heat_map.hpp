@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What heat maps have in common. For .cpp files only, as qcustomplot_header.hpp is.
+// Shared parts of the heat maps. For .cpp files only, like qcustomplot_header.hpp.
 #pragma once
 
 #include <functional>
@@ -10,11 +10,12 @@
 
 namespace placewright {
 
-/// From dark to bright, even in lightness and the same to colour-blind readers; cells without a number are transparent. Nuñez, Anderton,
-/// Renslow: Optimizing colormaps with consideration for color vision deficiency (2018).
+/// Colour gradient from dark to bright, uniform in lightness and safe for colour-blind readers; NaN cells are
+/// transparent. Nuñez, Anderton, Renslow: Optimizing colormaps with consideration for color vision deficiency
+/// (2018).
 QCPColorGradient cividis();
 
-/// Labels the whole numbers from 0 on, as many as there is room for.
+/// Labels the integers from 0 with `labels`, as many as fit along the axis.
 class CellTicker : public QCPAxisTicker {
 public:
     CellTicker(const QCPAxis& axis, QStringList labels);
@@ -30,7 +31,7 @@ private:
     int m_extent = 1;
 };
 
-/// Adds to the plot's overlay what a colour map cannot show; the plot owns it.
+/// Adds `paint` to the plot's overlay, for marks that a colour map cannot show; the plot owns it.
 void addOverlay(QCustomPlot* plot, std::function<void(QCPPainter&)> paint);
 
 }  // namespace placewright

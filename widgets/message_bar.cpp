@@ -18,12 +18,12 @@
 namespace placewright {
 namespace {
 
-/// What only informs goes by itself after this time; errors stay.
+/// Information hides after this time; errors stay.
 constexpr std::chrono::seconds kInformationTime(10);
 
 constexpr int kStripe = 4;
 
-/// The beginning of a text that has several lines or is long; the whole text otherwise.
+/// Returns the beginning of a text that is long or has several lines, otherwise the whole text.
 QString summaryOf(const QString& text) {
     constexpr qsizetype kLongest = 300;
     const QString firstLine = text.section(u'\n', 0, 0);
@@ -111,12 +111,14 @@ void MessageBar::showText() {
 void MessageBar::showIcon() {
     const auto icon = m_kind == Kind::error ? QStyle::SP_MessageBoxWarning : QStyle::SP_MessageBoxInformation;
     const int size = style()->pixelMetric(QStyle::PM_SmallIconSize, nullptr, this);
-    m_icon->setPixmap(style()->standardIcon(icon, nullptr, this).pixmap(QSize(size, size), devicePixelRatioF()));
+    m_icon->setPixmap(
+        style()->standardIcon(icon, nullptr, this).pixmap(QSize(size, size), devicePixelRatioF()));
 }
 
 bool MessageBar::event(QEvent* event) {
-    // Escape closes the bar that has the focus, whatever else the window uses it for.
-    if (event->type() == QEvent::ShortcutOverride && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
+    // Escape closes the focused bar, even if the window has a shortcut for it.
+    if (event->type() == QEvent::ShortcutOverride &&
+        static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
         event->accept();
         return true;
     }

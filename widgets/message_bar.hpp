@@ -9,8 +9,8 @@ class QToolButton;
 
 namespace placewright {
 
-/// One message over the window's content: what happened, where and what to do. An error stays until closed or replaced, information for ten
-/// seconds.
+/// Shows one message above the window's content: what happened, where and what to do. An error stays until it
+/// is closed or replaced, information for ten seconds.
 class MessageBar : public QWidget {
     Q_OBJECT
 public:
@@ -18,7 +18,7 @@ public:
     explicit MessageBar(QWidget* parent = nullptr);
     /// A long text shows its beginning; "Details" shows the rest.
     void showMessage(Kind kind, const QString& text);
-    /// Errors stay.
+    /// Hides the message if it is information; an error stays.
     void dropInformation();
     /// The whole text.
     QString text() const { return m_message; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What there is to say about an op, as rich text.
+// Descriptions of ops as rich text.
 #pragma once
 
 #include <vector>
@@ -11,15 +11,16 @@
 
 namespace placewright {
 
-/// Rich text about one forward op: name, kind, shape, device, time on each device, bytes out, when it ran and what it waited for.
-/// Times are of the op with its derived backward and update ops. `device` may be kInvalidDevice, `timeline` null. The neighbours are links
-/// whose address is the op's id.
+/// Describes one forward op: name, kind, shape, device, time on each device, output bytes, when it ran and
+/// what it waited for. Times include the derived backward and update ops. `device` may be kInvalidDevice,
+/// `timeline` null. Neighbours are links whose address is the op's id.
 QString describeOp(const Problem& problem, OpId op, DeviceId device, const TimelineData* timeline);
 
-/// The same in a few lines, for tooltips.
+/// Describes one forward op in a few lines, for tooltips.
 QString summarizeOp(const Problem& problem, OpId op, DeviceId device, const TimelineData* timeline);
 
-/// Several ops: how many, their sums, how they spread over the devices, and links to the first of them. `devices`: by op id.
+/// Describes several ops: their number, their sums, their distribution over the devices, and links to the
+/// first of them. `devices`: by op id.
 QString describeOps(const Problem& problem, const OpList& ops, const std::vector<DeviceId>& devices);
 
 }  // namespace placewright

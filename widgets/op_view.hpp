@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the graph and the timeline have in common: they show ops, let them be selected and dragged, and say so in the same way.
+// Base of the views that show ops and let the user select and drag them (graph, timeline, devices), with the
+// same signals for all.
 #pragma once
 
 #include <functional>
@@ -22,28 +23,32 @@ class OpView : public QWidget {
 public:
     using QWidget::QWidget;
 
-    /// Text of the tooltip of an op; set by whoever knows more than the view.
+    /// Sets the function that returns the tooltip of an op.
     void setToolTipSource(std::function<QString(OpId)> source) { m_toolTipSource = std::move(source); }
 
 Q_SIGNALS:
-    /// The person chose these ops here (click, Ctrl+click, rubber band, Ctrl+A; empty: cleared).
+    /// The user selected these ops in this view (click, Ctrl+click, rubber band, Ctrl+A); empty: cleared.
     void selectionEdited(const placewright::OpList& ops);
-    /// The pointer is over this op; kInvalidOp when over none.
+    /// The pointer moved over this op; kInvalidOp: over none.
     void opHovered(placewright::OpId op);
-    /// A drag of ops began (the pressed op is selected first if it was not); positions are global. A drag ends with exactly one of
-    /// dropped and cancelled (Escape, or the view hidden).
+    /// A drag of ops began (the pressed op is selected first if it was not); positions are global. A drag
+    /// ends with exactly one of dropped and cancelled (Escape, or the view hidden).
     void opDragStarted(const placewright::OpList& ops, QPoint global);
     void opDragMoved(QPoint global);
     void opDropped(QPoint global);
     void opDragCancelled();
+    /// The rows that ops are dropped on have moved, for example because the wheel scrolled them under the
+    /// pointer.
+    void dropTargetsMoved();
     /// A key 1 to 9 was pressed while ops are selected.
     void deviceKeyPressed(int number);
 
 protected:
     QString toolTipFor(OpId op) const { return m_toolTipSource ? m_toolTipSource(op) : QString(); }
 
-    /// A drag of ops runs while a mouse button is held, so that this view gets every event of it, wherever the pointer is. That keeps the
-    /// drag free of QDrag's own event loop, and lets every other view show what a drop would give.
+    /// A drag of ops lasts while a mouse button is held, so that this view receives every event of it,
+    /// wherever the pointer is. This avoids QDrag's own event loop and lets every other view preview the
+    /// drop.
     bool isDraggingOps() const { return m_draggingOps; }
     void beginOpDrag(const OpList& ops, QPoint global) {
         m_draggingOps = true;

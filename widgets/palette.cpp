@@ -11,20 +11,22 @@
 namespace placewright {
 namespace {
 
-// Okabe and Ito (2008), with the black of their set, which is lost on a dark window, replaced by Paul Tol's wine.
-constexpr std::array<QRgb, 8> kSeries{0xff0072b2, 0xffe69f00, 0xff009e73, 0xffcc79a7, 0xff56b4e9, 0xffd55e00, 0xfff0e442, 0xff882255};
+// Okabe and Ito (2008); Paul Tol's wine replaces the black of their set, which is invisible on a dark window.
+constexpr std::array<QRgb, 8> kSeries{0xff0072b2, 0xffe69f00, 0xff009e73, 0xffcc79a7,
+                                      0xff56b4e9, 0xffd55e00, 0xfff0e442, 0xff882255};
 constexpr std::array<QRgb, 4> kGreys{0xff8c8c8c, 0xffb4b4b4, 0xff666666, 0xffa0a0a0};
-constexpr int kHatchPeriod = 8;  // that of Qt's patterns
+constexpr int kHatchPeriod = 8;  // period of Qt's patterns, pixels
 
 struct Hatch {
     Qt::BrushStyle pattern;
     bool rising, falling, vertical, horizontal;
 };
-constexpr std::array kHatches{Hatch{Qt::BDiagPattern, true, false, false, false},    Hatch{Qt::FDiagPattern, false, true, false, false},
-                              Hatch{Qt::DiagCrossPattern, true, true, false, false}, Hatch{Qt::VerPattern, false, false, true, false},
-                              Hatch{Qt::HorPattern, false, false, false, true},      Hatch{Qt::CrossPattern, false, false, true, true}};
+constexpr std::array kHatches{
+    Hatch{Qt::BDiagPattern, true, false, false, false},    Hatch{Qt::FDiagPattern, false, true, false, false},
+    Hatch{Qt::DiagCrossPattern, true, true, false, false}, Hatch{Qt::VerPattern, false, false, true, false},
+    Hatch{Qt::HorPattern, false, false, false, true},      Hatch{Qt::CrossPattern, false, false, true, true}};
 
-/// Position of the device among those that are coloured in the same way: the CPUs, or all others.
+/// Index of the device among those that share its colour scheme: the CPUs, or all other devices.
 std::size_t rankAmongAlike(const Machine& machine, DeviceId device) {
     const auto isCpu = [&](DeviceId id) { return machine.device(id).kind == DeviceKind::cpu; };
     std::size_t rank = 0;
@@ -32,17 +34,20 @@ std::size_t rankAmongAlike(const Machine& machine, DeviceId device) {
     return rank;
 }
 
-/// Null for a plain colour.
+/// Hatch of the device; null for a plain colour.
 const Hatch* hatchOf(const Machine& machine, DeviceId device) {
     if (device >= machine.devices().size()) return nullptr;
-    const std::size_t colors = machine.device(device).kind == DeviceKind::cpu ? kGreys.size() : kSeries.size();
+    const std::size_t colors =
+        machine.device(device).kind == DeviceKind::cpu ? kGreys.size() : kSeries.size();
     const std::size_t round = rankAmongAlike(machine, device) / colors;
     return round == 0 ? nullptr : &kHatches[(round - 1) % kHatches.size()];
 }
 
-/// WCAG 2.1, relative luminance.
+/// Relative luminance after WCAG 2.1.
 double luminance(const QColor& color) {
-    const auto linear = [](double value) { return value <= 0.04045 ? value / 12.92 : std::pow((value + 0.055) / 1.055, 2.4); };
+    const auto linear = [](double value) {
+        return value <= 0.04045 ? value / 12.92 : std::pow((value + 0.055) / 1.055, 2.4);
+    };
     return 0.2126 * linear(color.redF()) + 0.7152 * linear(color.greenF()) + 0.0722 * linear(color.blueF());
 }
 
@@ -51,7 +56,8 @@ double luminance(const QColor& color) {
 QColor deviceColor(const Machine& machine, DeviceId device) {
     if (device >= machine.devices().size()) return QColor(kGreys.front());
     const std::size_t rank = rankAmongAlike(machine, device);
-    return machine.device(device).kind == DeviceKind::cpu ? QColor(kGreys[rank % kGreys.size()]) : QColor(kSeries[rank % kSeries.size()]);
+    return machine.device(device).kind == DeviceKind::cpu ? QColor(kGreys[rank % kGreys.size()])
+                                                          : QColor(kSeries[rank % kSeries.size()]);
 }
 
 QBrush deviceBrush(const Machine& machine, DeviceId device) {
@@ -59,7 +65,7 @@ QBrush deviceBrush(const Machine& machine, DeviceId device) {
     QBrush brush(color);
     const Hatch* const hatch = hatchOf(machine, device);
     if (!hatch) return brush;
-    // Qt's pattern brushes leave the background open, so the hatch is painted over the colour once.
+    // Qt's pattern brushes are transparent between the lines, so the hatch is painted over the colour here.
     QImage tile(kHatchPeriod, kHatchPeriod, QImage::Format_RGB32);
     tile.fill(color);
     QPainter painter(&tile);
@@ -74,10 +80,11 @@ QVector<QLineF> deviceHatch(const Machine& machine, DeviceId device, const QRect
     const Hatch* const hatch = hatchOf(machine, device);
     if (!hatch) return lines;
     const auto forSteps = [](double low, double high, auto draw) {
-        for (double at = std::ceil(low / kHatchPeriod) * kHatchPeriod; at < high; at += kHatchPeriod) draw(at);
+        for (double at = std::ceil(low / kHatchPeriod) * kHatchPeriod; at < high; at += kHatchPeriod)
+            draw(at);
     };
     const double left = area.left(), right = area.right(), top = area.top(), bottom = area.bottom();
-    // A diagonal is where x + y is constant, or y - x.
+    // Along a diagonal either x + y or y - x is constant.
     const auto diagonals = [&](double from, double to, double sign) {
         forSteps(from + top, to + bottom, [&](double sum) {
             const double start = std::max(from, sum - bottom), end = std::min(to, sum - top);
@@ -115,13 +122,14 @@ QColor seriesColor(int index) {
 }
 
 float lineDensity(double length, const QSizeF& area) {
-    constexpr double kFull = 0.5;  // pixels of lines for each of the area
+    constexpr double kFull = 0.5;  // pixels of lines per pixel of the area
     return static_cast<float>(std::clamp(length / (area.width() * area.height()) / kFull, 0.0, 1.0));
 }
 
 QColor mixedColor(const QColor& a, const QColor& b, float share) {
     const auto channel = [&](float from, float to) { return from + (to - from) * share; };
-    return QColor::fromRgbF(channel(a.redF(), b.redF()), channel(a.greenF(), b.greenF()), channel(a.blueF(), b.blueF()));
+    return QColor::fromRgbF(channel(a.redF(), b.redF()), channel(a.greenF(), b.greenF()),
+                            channel(a.blueF(), b.blueF()));
 }
 
 QColor mutedColor(const QPalette& palette) {

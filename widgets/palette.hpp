@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Colours, one way everywhere: by device index, stable across views and runs, safe for colour-blind readers (Okabe and Ito's set for the
-// first eight devices, then the same colours hatched).
+// The colours of all views: by device index, stable across views and runs, safe for colour-blind readers
+// (Okabe and Ito's set for the first eight devices, then the same colours hatched).
 #pragma once
 
 #include <QBrush>
@@ -15,28 +15,30 @@ namespace placewright {
 
 /// CPUs are grey; GPUs and accelerators count through the palette in machine order.
 QColor deviceColor(const Machine& machine, DeviceId device);
-/// The colour, hatched from the ninth device on.
+/// Brush in the device's colour, hatched from the ninth device on.
 QBrush deviceBrush(const Machine& machine, DeviceId device);
-/// The hatch of that brush over `area` as lines, for paint engines that have no textures, such as that of SVG; none for a plain colour.
+/// Lines of deviceBrush()'s hatch over `area`, for paint engines without textures, such as SVG; none for a
+/// plain colour.
 QVector<QLineF> deviceHatch(const Machine& machine, DeviceId device, const QRectF& area);
 QColor hatchColor(const QColor& color);
-/// `share` (0 to 1) of the way from `a` to `b`.
+/// Mixes two colours: `a` at `share` 0, `b` at 1.
 QColor mixedColor(const QColor& a, const QColor& b, float share);
-/// From 0 to 1: how near lines of `length` pixels together come to filling `area`, where they have to make way for what they connect.
+/// Returns from 0 to 1 how close lines of `length` pixels in total come to filling `area`; views fade such
+/// lines so that the nodes stay visible.
 float lineDensity(double length, const QSizeF& area);
 /// Black or white, whichever reads better on `background`.
 QColor readableOn(const QColor& background);
 /// WCAG 2.1, contrast ratio: 1 to 21.
 double contrast(const QColor& a, const QColor& b);
-/// Whether the palette is a dark one.
+/// Returns whether the palette is dark.
 bool isDark(const QPalette& palette);
-/// Colours of series in plots, by index.
+/// Colour of a series in plots, by index.
 QColor seriesColor(int index);
 /// A muted text or line colour between text and window.
 QColor mutedColor(const QPalette& palette);
-/// The critical path.
+/// Colour of the critical path.
 QColor pathColor(const QPalette& palette);
-/// What does not fit, errors.
+/// Colour of errors and of placements that do not fit.
 QColor warningColor(const QPalette& palette);
 
 }  // namespace placewright

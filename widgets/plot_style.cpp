@@ -34,17 +34,19 @@ bool fitTitle(QCPAxis& axis) {
     if (title.isEmpty()) return false;
     const QString shortest = unit.isEmpty() ? QString() : QStringLiteral("[%1]").arg(unit);
     const QString whole = unit.isEmpty() ? title : QStringLiteral("%1 %2").arg(title, shortest);
-    // It may reach as far beyond its axis as the plot does below the legend.
+    // The title may extend beyond its axis to the border of the plot, below the legend.
     const QRect along = axis.axisRect()->rect();
     QRect area = axis.parentPlot()->viewport();
-    if (const QCPLegend& legend = *axis.parentPlot()->legend; legend.visible()) area.setTop(legend.outerRect().bottom());
+    if (const QCPLegend& legend = *axis.parentPlot()->legend; legend.visible())
+        area.setTop(legend.outerRect().bottom());
     const int room = axis.orientation() == Qt::Horizontal
                          ? 2 * std::min(along.center().x() - area.left(), area.right() - along.center().x())
                          : 2 * std::min(along.center().y() - area.top(), area.bottom() - along.center().y());
     const QFontMetricsF metrics(axis.labelFont());
     QString fitting;
     for (const QString& text : {whole, shortest}) {
-        if (!along.isEmpty() && metrics.horizontalAdvance(text) > room) continue;  // empty before the plot is seen first
+        if (!along.isEmpty() && metrics.horizontalAdvance(text) > room)
+            continue;  // the axis is empty before the plot is first shown
         fitting = text;
         break;
     }
@@ -68,7 +70,8 @@ bool fitTicks(QCPAxis& axis) {
 }  // namespace
 
 TimeUnit timeUnitFor(double seconds) {
-    static constexpr std::array<std::pair<double, const char*>, 4> kUnits{{{1, "s"}, {1e3, "ms"}, {1e6, "µs"}, {1e9, "ns"}}};
+    static constexpr std::array<std::pair<double, const char*>, 4> kUnits{
+        {{1, "s"}, {1e3, "ms"}, {1e6, "µs"}, {1e9, "ns"}}};
     for (const auto& [perSecond, name] : kUnits) {
         if (seconds * perSecond >= 1) return {perSecond, QString::fromUtf8(name)};
     }
@@ -76,12 +79,12 @@ TimeUnit timeUnitFor(double seconds) {
 }
 
 QColor runColor(int run, const QColor& background) {
-    constexpr int kNear = 60;     // of 255 steps of grey
-    constexpr double kLeast = 3;  // WCAG 2.1 for what is no text
+    constexpr int kNear = 60;     // of 255 grey levels
+    constexpr double kLeast = 3;  // WCAG 2.1, minimum for graphics
     constexpr float kStep = 0.02F;
     const QColor color = seriesColor(run);
     if (std::abs(qGray(color.rgb()) - qGray(background.rgb())) >= kNear) return color;
-    // No further than needed: lighter, a blue is like the light blue of another run.
+    // Move no further than needed: a lighter blue would resemble the light blue of another run.
     QColor moved = color;
     for (float share = kStep; share < 1 && contrast(moved, background) < kLeast; share += kStep)
         moved = mixedColor(color, readableOn(background), share);
@@ -90,20 +93,24 @@ QColor runColor(int run, const QColor& background) {
 
 QPen seriesPen(int run, const QColor& background) {
     static constexpr std::array kPatterns{Qt::SolidLine, Qt::DashLine, Qt::DotLine, Qt::DashDotLine};
-    return {runColor(run, background), 2, kPatterns[static_cast<std::size_t>(std::max(run, 0)) / 8 % kPatterns.size()]};
+    return {runColor(run, background), 2,
+            kPatterns[static_cast<std::size_t>(std::max(run, 0)) / 8 % kPatterns.size()]};
 }
 
 void updateLogTicker(QCPAxis& axis) {
     constexpr double kNarrow = 30;
-    const bool decades = axis.scaleType() == QCPAxis::stLogarithmic && axis.range().upper > kNarrow * axis.range().lower;
+    const bool decades =
+        axis.scaleType() == QCPAxis::stLogarithmic && axis.range().upper > kNarrow * axis.range().lower;
     if (decades == !axis.ticker().dynamicCast<QCPAxisTickerLog>().isNull()) return;
-    axis.setTicker(decades ? QSharedPointer<QCPAxisTicker>(new QCPAxisTickerLog) : QSharedPointer<QCPAxisTicker>::create());
+    axis.setTicker(decades ? QSharedPointer<QCPAxisTicker>(new QCPAxisTickerLog)
+                           : QSharedPointer<QCPAxisTicker>::create());
 }
 
 void stylePlot(QCustomPlot& plot) {
     const QPalette palette = plot.palette();
     const QColor base = palette.color(QPalette::Base), text = palette.color(QPalette::Text);
-    const QPen line(mixedColor(base, text, 0.45F)), grid(mixedColor(base, text, 0.12F)), subGrid(mixedColor(base, text, 0.06F));
+    const QPen line(mixedColor(base, text, 0.45F)), grid(mixedColor(base, text, 0.12F)),
+        subGrid(mixedColor(base, text, 0.06F));
     const QFont font = plot.font();
 
     plot.setBackground(base);
@@ -148,17 +155,19 @@ bool fitLegend(QCustomPlot& plot) {
     constexpr double kMostOfHeight = 0.25;
     QCPLegend& legend = *plot.legend;
     QSize item;
-    int items = 0;  // itemCount() counts cells, of which some may be empty
+    int items = 0;  // itemCount() also counts empty cells
     for (const QCPLayoutElement* element : legend.elements(false)) {
         if (element == nullptr) continue;
         item = item.expandedTo(element->minimumOuterSizeHint());
         ++items;
     }
     const QSize room = plot.viewport().size() - QSize(legend.margins().left() + legend.margins().right(), 0);
-    const int columns = (room.width() + legend.columnSpacing()) / std::max(1, item.width() + legend.columnSpacing());
+    const int columns =
+        (room.width() + legend.columnSpacing()) / std::max(1, item.width() + legend.columnSpacing());
     const int wrap = std::clamp(columns, 1, std::max(1, items));
     const int rows = (items + wrap - 1) / wrap;
-    const bool fits = rows > 0 && columns > 0 && rows * (item.height() + legend.rowSpacing()) <= kMostOfHeight * room.height();
+    const bool fits = rows > 0 && columns > 0 &&
+                      rows * (item.height() + legend.rowSpacing()) <= kMostOfHeight * room.height();
     const bool shown = legend.layout() != nullptr;
     if (!fits) {
         hideLegend(plot);
@@ -191,7 +200,8 @@ void renderPlot(QCustomPlot& plot, QPainter& painter, const QRect& target, bool 
         fitLegend(plot);
         plot.setViewport(seen);
     }
-    // What stands round the axes is fitted when they have been laid out, so that only the second picture has it for this size.
+    // Titles and ticks are fitted after the axes have been laid out, so only the second picture has them
+    // fitted to this size.
     for (const bool last : {false, true}) {
         QPicture picture;
         QCPPainter recorder(&picture);
@@ -206,10 +216,12 @@ void renderPlot(QCustomPlot& plot, QPainter& painter, const QRect& target, bool 
 void drawEmptyText(QPainter& painter, const QRect& area, const QString& text) {
     constexpr int kMargin = 12, kLeastMargin = 2;
     QRect inner = area.adjusted(kMargin, kLeastMargin, -kMargin, -kLeastMargin);
-    const bool fits = painter.boundingRect(inner, Qt::AlignCenter | Qt::TextWordWrap, text).height() <= inner.height();
+    const bool fits =
+        painter.boundingRect(inner, Qt::AlignCenter | Qt::TextWordWrap, text).height() <= inner.height();
     const int line = painter.fontMetrics().lineSpacing();
     if (!fits) inner.setHeight(std::max(1, inner.height() / line) * line);
-    painter.drawText(inner, (fits ? Qt::AlignCenter : Qt::AlignHCenter | Qt::AlignTop) | Qt::TextWordWrap, text);
+    painter.drawText(inner, (fits ? Qt::AlignCenter : Qt::AlignHCenter | Qt::AlignTop) | Qt::TextWordWrap,
+                     text);
 }
 
 QLabel* makeEmptyLabel(const QString& text, QWidget* parent) {

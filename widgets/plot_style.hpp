@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the plots have in common.
+// Shared style and layout of the plots.
 #pragma once
 
 #include <QColor>
@@ -15,8 +15,8 @@ class QWidget;
 
 namespace placewright {
 
-/// Times that are more than this many times the best are left out of ranges and colour scales; penalties for overflowing memory would
-/// otherwise squash all that matters.
+/// Times above this multiple of the best are left out of axis ranges and colour scales: penalties for
+/// overflowing memory would otherwise compress the relevant range.
 inline constexpr double kRelevantFactor = 5;
 
 struct TimeUnit {
@@ -25,40 +25,44 @@ struct TimeUnit {
 
     bool operator==(const TimeUnit&) const = default;
 };
-/// The unit in which `seconds` has one to three digits before the point; for axes, where all numbers share one.
+/// Returns the unit in which `seconds` has one to three digits before the point; for axes, whose numbers all
+/// share one unit.
 TimeUnit timeUnitFor(double seconds);
 
-/// The colour of a run's series, moved away from `background` where it would be lost on it.
+/// Colour of a run's series, moved away from `background` if its contrast would be too low.
 QColor runColor(int run, const QColor& background);
 
-/// The line of a run's series. Colours repeat after eight; then the pattern tells the runs apart.
+/// Pen of a run's series. Colours repeat after eight runs; then the dash pattern distinguishes them.
 QPen seriesPen(int run, const QColor& background);
 
-/// A log axis labels whole decades, which leaves a narrow range without any; that gets the ticks of a linear one. To be called whenever
-/// the range or the scale has changed.
+/// Gives a log axis with a narrow range the ticks of a linear axis, since its own label whole decades only.
+/// Call it whenever the range or the scale has changed.
 void updateLogTicker(QCPAxis& axis);
 
 /// Gives axes, grid, legend and background the colours of the plot's palette and its font.
 void stylePlot(QCustomPlot& plot);
 
-/// What an axis is about, and its unit or nothing: for fitAround().
+/// Sets the title of an axis and its unit (may be empty) for fitAround().
 void setAxisTitle(QCPAxis& axis, const QString& title, const QString& unit = {});
 
-/// From now on what stands round the axes is whole at any size of the plot, or left out: a title that is longer than its axis says the unit
-/// alone, there are as many ticks as have room, and a legend that is wanted follows fitLegend().
+/// From now on fits titles, ticks and legend to the size of the plot: a title that is longer than its axis is
+/// replaced by the unit, ticks are as many as there is room for, and the legend, if `legend`, follows
+/// fitLegend().
 void fitAround(QCustomPlot& plot, bool legend);
 
-/// The legend in rows above the axes, where it covers nothing; none where it would not leave them most of the height. Returns whether that
-/// has changed anything.
+/// Puts the legend in rows above the axes, where it covers nothing, or hides it if it would not leave most of
+/// the height to the axes. Returns whether anything changed.
 bool fitLegend(QCustomPlot& plot);
 void hideLegend(QCustomPlot& plot);
 
-/// Draws the plot as vectors, fitted to `target` as to the screen. `legend`: with one for this picture alone.
+/// Draws the plot as vector graphics, fitted to `target` as on screen. `legend`: adds a legend to this
+/// picture only.
 void renderPlot(QCustomPlot& plot, QPainter& painter, const QRect& target, bool legend = false);
 
-/// What an empty panel shows instead of what will be there, in the middle; the first lines where there is no room for more.
+/// Draws the text of an empty panel in the middle of `area`; only its first lines if there is no room for
+/// all.
 void drawEmptyText(QPainter& painter, const QRect& area, const QString& text);
-/// A label with drawEmptyText() for where a plot will be.
+/// Returns a label that uses drawEmptyText(), in place of an empty plot.
 QLabel* makeEmptyLabel(const QString& text, QWidget* parent);
 
 }  // namespace placewright

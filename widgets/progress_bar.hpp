@@ -5,7 +5,8 @@
 
 namespace placewright {
 
-/// A thin bar without text. Hidden it keeps its place, else all below it would jump.
+/// Returns a thin progress bar without text that keeps its space while hidden, so that nothing below it
+/// jumps.
 inline QProgressBar* makeProgressBar(const QString& accessible_name) {
     auto* bar = new QProgressBar;
     bar->setTextVisible(false);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// qcustomplot.h uses Qt's keywords, which we switch off; this is the one way to include it. For .cpp files only.
+// Includes qcustomplot.h, which uses the Qt keywords that this project switches off. Include it only through
+// this header, and only in .cpp files.
 #pragma once
 
 #define signals Q_SIGNALS

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Quantities in the words and units of the window: those of core/base/units.hpp as QString, and counts with their noun.
+// Quantities as text for the window: those of core/base/units.hpp as QString, and counts with their noun.
 #pragma once
 
 #include <cmath>
@@ -27,16 +27,17 @@ inline QString percentText(double share) {
     return QStringLiteral("%1 %").arg(std::lround(share * 100));
 }
 
-// Spelled out for one and many, for English has no translation file in which Qt would look plurals up.
+// Singular and plural are spelled out, since English has no translation file in which Qt could look them up.
 inline QString opsText(std::size_t count) {
-    return count == 1 ? QCoreApplication::translate("Quantities", "1 op") : QCoreApplication::translate("Quantities", "%1 ops").arg(count);
+    return count == 1 ? QCoreApplication::translate("Quantities", "1 op")
+                      : QCoreApplication::translate("Quantities", "%1 ops").arg(count);
 }
 inline QString transfersText(std::size_t count) {
     return count == 1 ? QCoreApplication::translate("Quantities", "1 transfer")
                       : QCoreApplication::translate("Quantities", "%1 transfers").arg(count);
 }
 
-/// "8.10 / 32.0 GB"; each with its unit where they differ.
+/// "8.10 / 32.0 GB"; both have a unit if the units differ.
 inline QString shareOfBytesText(double used_bytes, double limit_bytes) {
     QString used = bytesText(used_bytes);
     const QString limit = bytesText(limit_bytes);

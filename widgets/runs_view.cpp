@@ -16,6 +16,7 @@
 
 #include "core/bounds/bounds.hpp"
 #include "widgets/palette.hpp"
+#include "widgets/plain_text.hpp"
 #include "widgets/plot_style.hpp"
 #include "widgets/quantities.hpp"
 
@@ -27,23 +28,31 @@ constexpr double kLast = std::numeric_limits<double>::infinity();
 QString stepTimeText(const RunRow& row) {
     if (row.step_time_s <= 0) return {};
     if (!row.defined) return RunsModel::tr("not defined");
-    if (!row.fits) return row.over_bytes > 0 ? RunsModel::tr("%1 over").arg(bytesText(row.over_bytes)) : RunsModel::tr("does not fit");
-    return row.goal.isEmpty() ? secondsText(row.step_time_s) : RunsModel::tr("%1 %2").arg(row.goal, secondsText(row.step_time_s));
+    if (!row.fits)
+        return row.over_bytes > 0 ? RunsModel::tr("%1 over").arg(bytesText(row.over_bytes))
+                                  : RunsModel::tr("does not fit");
+    return row.objective.isEmpty() ? secondsText(row.step_time_s)
+                                   : RunsModel::tr("%1 %2").arg(row.objective, secondsText(row.step_time_s));
 }
 
-/// A run of another machine or other options says so, as far as that leaves room for the figures.
+/// The title; of a run with another machine or other options these too, shortened to leave room for the
+/// figures.
 QString titleText(const RunRow& row) {
     constexpr int kMost = 22;
     if (row.elsewhere.isEmpty()) return row.title;
-    const QString what = row.elsewhere.size() > kMost ? row.elsewhere.left(kMost - 1).trimmed() + QChar(0x2026) : row.elsewhere;
+    const QString what = row.elsewhere.size() > kMost
+                             ? row.elsewhere.left(kMost - 1).trimmed() + QChar(0x2026)
+                             : row.elsewhere;
     return RunsModel::tr("%1 (%2)").arg(row.title, what);
 }
 
 QString speedupText(const RunRow& row) {
-    return row.speedup > 0 && row.fits ? RunsModel::tr("%1×").arg(row.speedup, 0, 'f', row.speedup < 10 ? 1 : 0) : QString();
+    return row.speedup > 0 && row.fits
+               ? RunsModel::tr("%1×").arg(row.speedup, 0, 'f', row.speedup < 10 ? 1 : 0)
+               : QString();
 }
 
-/// Rounded up, so that what it says is true. A placement that does not fit says nothing about the optimum.
+/// The gap, rounded up so that the bound stays true. A placement that does not fit has no gap.
 QString gapText(const RunRow& row) {
     if (row.gap < 0 || !row.fits) return {};
     const double percent = whole_percent(row.gap);
@@ -51,13 +60,17 @@ QString gapText(const RunRow& row) {
 }
 
 QString evaluationsText(const RunRow& row) {
-    const auto count = [](quint64 number) { return QString::fromStdString(format_count(static_cast<double>(number))); };
-    if (row.isUnderWay() && row.budget > 0) return RunsModel::tr("%1 / %2").arg(count(row.evaluations), count(row.budget));
+    const auto count = [](quint64 number) {
+        return QString::fromStdString(format_count(static_cast<double>(number)));
+    };
+    if (row.isUnderWay() && row.budget > 0)
+        return RunsModel::tr("%1 / %2").arg(count(row.evaluations), count(row.budget));
     return row.evaluations > 0 ? count(row.evaluations) : QString();
 }
 
 QString clockText(const RunRow& row) {
-    return row.evaluations > 0 || row.seconds > 0 ? QString::fromStdString(format_clock(row.seconds)) : QString();
+    return row.evaluations > 0 || row.seconds > 0 ? QString::fromStdString(format_clock(row.seconds))
+                                                  : QString();
 }
 
 struct ColumnInfo {
@@ -69,26 +82,34 @@ struct ColumnInfo {
 
 constexpr double kMisfit = 1e10, kOther = 1e12;
 
-// What does not fit comes after all that fits, by how much it is over, what another goal says after both, what is not known yet last.
+// Sort order: placements that fit, then those that do not fit (by excess memory), then those of another
+// objective, then runs without a value.
 const std::array<ColumnInfo, RunsModel::ColumnCount> kColumns{{
     {QT_TRANSLATE_NOOP("placewright::RunsModel", "Run"),
-     QT_TRANSLATE_NOOP("placewright::RunsModel", "Algorithm and number of the run, sorted by when it started. The one on screen is bold."),
+     QT_TRANSLATE_NOOP("placewright::RunsModel",
+                       "Algorithm and number of the run, in order of start. The run on screen is bold."),
      titleText, [](const RunRow& row) { return static_cast<double>(row.id); }},
-    {"", QT_TRANSLATE_NOOP("placewright::RunsModel", "What searches make small, under the best placement of the run. %1"), stepTimeText,
+    {"", QT_TRANSLATE_NOOP("placewright::RunsModel", "Objective value of the run's best placement. %1"),
+     stepTimeText,
      [](const RunRow& row) {
-         const double figure = row.fits ? row.step_time_s : !row.defined ? 2 * kMisfit : kMisfit + 1e-6 * row.over_bytes;
-         return row.step_time_s <= 0 ? kLast : figure + (row.goal.isEmpty() ? 0 : kOther);
+         const double figure = row.fits       ? row.step_time_s
+                               : !row.defined ? 2 * kMisfit
+                                              : kMisfit + 1e-6 * row.over_bytes;
+         return row.step_time_s <= 0 ? kLast : figure + (row.objective.isEmpty() ? 0 : kOther);
      }},
     {QT_TRANSLATE_NOOP("placewright::RunsModel", "Speed-up"),
-     QT_TRANSLATE_NOOP("placewright::RunsModel", "How many times faster than all on the fastest single device"), speedupText,
+     QT_TRANSLATE_NOOP("placewright::RunsModel", "Speed-up over the fastest single device"), speedupText,
      [](const RunRow& row) { return row.fits ? row.speedup : 0; }},
     {QT_TRANSLATE_NOOP("placewright::RunsModel", "Gap"),
-     QT_TRANSLATE_NOOP("placewright::RunsModel", "At most so much above the optimum: the distance to the lower bound"), gapText,
-     [](const RunRow& row) { return row.gap < 0 || !row.fits ? kLast : row.gap; }},
+     QT_TRANSLATE_NOOP("placewright::RunsModel",
+                       "Distance to the lower bound: the placement is at most this much above the optimum"),
+     gapText, [](const RunRow& row) { return row.gap < 0 || !row.fits ? kLast : row.gap; }},
     {QT_TRANSLATE_NOOP("placewright::RunsModel", "Evaluations"),
-     QT_TRANSLATE_NOOP("placewright::RunsModel", "Placements scored so far; of how many while the run goes on"), evaluationsText,
-     [](const RunRow& row) { return static_cast<double>(row.evaluations); }},
-    {QT_TRANSLATE_NOOP("placewright::RunsModel", "Time"), QT_TRANSLATE_NOOP("placewright::RunsModel", "Wall time of the search"), clockText,
+     QT_TRANSLATE_NOOP("placewright::RunsModel",
+                       "Placements scored so far, and the budget while the search is active"),
+     evaluationsText, [](const RunRow& row) { return static_cast<double>(row.evaluations); }},
+    {QT_TRANSLATE_NOOP("placewright::RunsModel", "Time"),
+     QT_TRANSLATE_NOOP("placewright::RunsModel", "Wall time of the search"), clockText,
      [](const RunRow& row) { return row.seconds; }},
 }};
 
@@ -108,8 +129,8 @@ QString stateText(RunRow::State state) {
     return {};
 }
 
-/// In the colour of the run's curve: a disc within a ring while running, two bars while paused, a disc when finished, an open ring when
-/// stopped, a cross when failed.
+/// Icon in the colour of the run's curve: a disc within a ring while running, two bars while paused, a disc
+/// when finished, an open ring when stopped, a cross when failed.
 QIcon stateIcon(const RunRow& row, const QPalette& palette) {
     constexpr int kSize = 16;
     const qreal ratio = qGuiApp->devicePixelRatio();
@@ -145,7 +166,7 @@ QIcon stateIcon(const RunRow& row, const QPalette& palette) {
             break;
     }
     QIcon icon(pixmap);
-    icon.addPixmap(pixmap, QIcon::Selected);  // else tinted, and the colour is what it says
+    icon.addPixmap(pixmap, QIcon::Selected);  // keeps Qt from tinting the colour, which has a meaning
     return icon;
 }
 
@@ -155,10 +176,11 @@ QString toolTipText(const RunRow& row) {
     if (!row.options.isEmpty()) lines << row.options;
     if (!row.elsewhere.isEmpty()) {
         lines << RunsModel::tr("Belongs to: %1").arg(row.elsewhere)
-              << RunsModel::tr("Showing its placement goes back to that machine and these options; undo returns.");
+              << RunsModel::tr(
+                     "Showing its placement switches to that machine and these options; Ctrl+Z undoes this.");
     }
     if (!row.fits && row.defined) lines << row.misfit;
-    return lines.join(u'\n');
+    return plainToolTip(lines.join(u'\n'));
 }
 
 }  // namespace
@@ -176,7 +198,8 @@ void RunsModel::setRows(std::vector<RunRow> rows) {
         last = first;
     }
     for (int at = 0; at < static_cast<int>(rows.size()); ++at) {
-        const auto found = std::find_if(m_rows.begin() + at, m_rows.end(), [&](const RunRow& row) { return row.id == rows[at].id; });
+        const auto found = std::find_if(m_rows.begin() + at, m_rows.end(),
+                                        [&](const RunRow& row) { return row.id == rows[at].id; });
         if (found == m_rows.end()) {
             beginInsertRows({}, at, at);
             m_rows.insert(m_rows.begin() + at, std::move(rows[at]));
@@ -196,9 +219,9 @@ void RunsModel::setRows(std::vector<RunRow> rows) {
     }
 }
 
-void RunsModel::setGoal(const QString& title, const QString& help) {
-    m_goalTitle = title;
-    m_goalHelp = help;
+void RunsModel::setObjective(const QString& title, const QString& help) {
+    m_objectiveTitle = title;
+    m_objectiveHelp = help;
     Q_EMIT headerDataChanged(Qt::Horizontal, StepTime, StepTime);
 }
 
@@ -252,18 +275,23 @@ QVariant RunsModel::headerData(int section, Qt::Orientation orientation, int rol
     if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount) return {};
     switch (role) {
         case Qt::DisplayRole:
-            return section == StepTime ? m_goalTitle : tr(kColumns[section].title);
+            return section == StepTime ? m_objectiveTitle : tr(kColumns[section].title);
         case Qt::ToolTipRole:
-            return section == StepTime ? tr(kColumns[section].help).arg(m_goalHelp) : tr(kColumns[section].help);
+            return section == StepTime ? tr(kColumns[section].help).arg(m_objectiveHelp)
+                                       : tr(kColumns[section].help);
         case Qt::TextAlignmentRole:
-            return QVariant::fromValue(Qt::AlignVCenter | (section == Title ? Qt::AlignLeft : Qt::AlignRight));
+            return QVariant::fromValue(Qt::AlignVCenter |
+                                       (section == Title ? Qt::AlignLeft : Qt::AlignRight));
         default:
             return {};
     }
 }
 
 RunsView::RunsView(QWidget* parent)
-    : QTableView(parent), m_model(new RunsModel(this)), m_sorted(new QSortFilterProxyModel(this)), m_fit(new QTimer(this)) {
+    : QTableView(parent),
+      m_model(new RunsModel(this)),
+      m_sorted(new QSortFilterProxyModel(this)),
+      m_fit(new QTimer(this)) {
     setAccessibleName(tr("Runs"));
     m_sorted->setSourceModel(m_model);
     m_sorted->setSortRole(RunsModel::SortRole);
@@ -278,7 +306,7 @@ RunsView::RunsView(QWidget* parent)
     setAlternatingRowColors(true);
     setShowGrid(false);
     setWordWrap(false);
-    setTextElideMode(Qt::ElideMiddle);  // names end in the number of the run
+    setTextElideMode(Qt::ElideMiddle);  // titles end with the run number
     setHorizontalScrollMode(ScrollPerPixel);
     horizontalHeader()->setHighlightSections(false);
     verticalHeader()->hide();
@@ -286,7 +314,7 @@ RunsView::RunsView(QWidget* parent)
 
     connect(this, &QAbstractItemView::doubleClicked, this,
             [this](const QModelIndex& index) { Q_EMIT runActivated(index.data(RunsModel::IdRole).toInt()); });
-    // Once for all the rows that change together.
+    // Fits the columns once for all rows that change together.
     m_fit->setSingleShot(true);
     connect(m_fit, &QTimer::timeout, this, &RunsView::fitColumns);
     connect(m_model, &QAbstractItemModel::dataChanged, m_fit, qOverload<>(&QTimer::start));
@@ -308,7 +336,8 @@ void RunsView::paintEvent(QPaintEvent* event) {
     QPainter painter(viewport());
     painter.setPen(mutedColor(palette()));
     drawEmptyText(painter, viewport()->rect(),
-                  tr("No runs yet. Open a model and press Optimize; every search is listed here with its best placement."));
+                  tr("No runs yet. Open a model and press Optimize: each search is listed here with its "
+                     "best placement."));
 }
 
 const RunRow& RunsView::rowAt(const QModelIndex& index) const {
@@ -341,13 +370,15 @@ void RunsView::contextMenuEvent(QContextMenuEvent* event) {
     show->setShortcut(Qt::Key_Return);
     show->setEnabled(row.step_time_s > 0);
     const bool paused = row.state == RunRow::State::paused;
-    QAction* pause = menu->addAction(paused ? tr("Resume") : tr("Pause"), this, [this, id, paused] { Q_EMIT pauseRequested(id, !paused); });
+    QAction* pause = menu->addAction(paused ? tr("Resume") : tr("Pause"), this,
+                                     [this, id, paused] { Q_EMIT pauseRequested(id, !paused); });
     pause->setShortcut(Qt::Key_Space);
     pause->setEnabled(row.isUnderWay());
     QAction* stop = menu->addAction(tr("Stop"), this, [this, id] { Q_EMIT cancelRequested(id); });
     stop->setEnabled(row.isUnderWay());
     menu->addSeparator();
-    menu->addAction(tr("Remove"), this, [this, id] { Q_EMIT removeRequested(id); })->setShortcut(QKeySequence::Delete);
+    menu->addAction(tr("Remove"), this, [this, id] { Q_EMIT removeRequested(id); })
+        ->setShortcut(QKeySequence::Delete);
     menu->popup(byKeyboard ? viewport()->mapToGlobal(visualRect(index).bottomLeft()) : event->globalPos());
 }
 
@@ -371,13 +402,16 @@ void RunsView::fitColumns() {
         if (wanted > m_widths[column]) setColumnWidth(column, m_widths[column] = wanted);
         others += columnWidth(column);
     }
-    // The title takes what the others leave; where that is little, what the first of them leave, for they say how good the run is.
+    // The title takes the width that the other columns leave; if that is too little, the width that the first
+    // of them leave, since these say how good the run is.
     const int character = fontMetrics().averageCharWidth();
     const int title = std::clamp(sizeHintForColumn(RunsModel::Title), character * 12, character * 38);
     int first = 0;
-    for (const int column : {RunsModel::StepTime, RunsModel::Speedup, RunsModel::Gap}) first += columnWidth(column);
+    for (const int column : {RunsModel::StepTime, RunsModel::Speedup, RunsModel::Gap})
+        first += columnWidth(column);
     const int room = viewport()->width();
-    setColumnWidth(RunsModel::Title, others + title <= room ? room - others : std::clamp(room - first, character * 12, title));
+    setColumnWidth(RunsModel::Title,
+                   others + title <= room ? room - others : std::clamp(room - first, character * 12, title));
 }
 
 }  // namespace placewright

@@ -13,27 +13,27 @@ class QTimer;
 
 namespace placewright {
 
-/// A search, or a placement made by hand, as the table shows it.
+/// One row of the runs table: a search, or a placement made by hand.
 struct RunRow {
     enum class State { running, finished, cancelled, failed, paused };
     int id = 0;
     QString title;      ///< "MAP-Elites #3"
     QString options;    ///< tooltip: algorithm, seed, options
-    QString elsewhere;  ///< what tells the machine and options that it belongs to from those in use; empty if nothing does
+    QString elsewhere;  ///< the run's machine and options where they differ from the current ones; else empty
     State state = State::running;
     QString failure;
-    double step_time_s = 0;  ///< or what else the run makes small; 0: none yet
-    QString goal;            ///< what that is, where it is not what the column is about
-    bool defined = true;     ///< otherwise no such figure is known of its best placement
+    double step_time_s = 0;  ///< or the value of another objective; 0: none yet
+    QString objective;       ///< its name, if it is not the objective of the column
+    bool defined = true;     ///< the objective is defined for the best placement
     bool fits = true;
-    double over_bytes = 0;  ///< what the device lacks that lacks most memory; 0: none lacks any by itself
-    QString misfit{};       ///< which devices lack how much, where it does not fit
-    double speedup = 0;  ///< over the fastest single device; 0: unknown
-    double gap = -1;     ///< (figure - lower bound) / lower bound; negative: unknown
+    double over_bytes = 0;  ///< memory missing on the device that lacks most; 0: no single device lacks any
+    QString misfit{};       ///< which devices lack how much memory, if it does not fit
+    double speedup = 0;     ///< over the fastest single device; 0: unknown
+    double gap = -1;        ///< (figure - lower bound) / lower bound; negative: unknown
     quint64 evaluations = 0;
     quint64 budget = 0;
     double seconds = 0;
-    bool shown = false;  ///< its placement is the one on screen
+    bool shown = false;  ///< its placement is on screen
 
     bool isUnderWay() const { return state == State::running || state == State::paused; }
     bool operator==(const RunRow&) const = default;
@@ -47,11 +47,11 @@ public:
     static constexpr int IdRole = Qt::UserRole + 1;
 
     using QAbstractTableModel::QAbstractTableModel;
-    /// Replaces all rows; emits only the changes (rows keep their selection).
+    /// Replaces all rows and signals only the changes, so that rows keep their selection.
     void setRows(std::vector<RunRow> rows);
     const std::vector<RunRow>& rows() const { return m_rows; }
-    /// What the runs make small: the title of its column, and what it is.
-    void setGoal(const QString& title, const QString& help);
+    /// Sets the title and the help of the objective's column.
+    void setObjective(const QString& title, const QString& help);
 
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;
@@ -60,11 +60,11 @@ public:
 
 private:
     std::vector<RunRow> m_rows;
-    QString m_goalTitle = tr("Step time"), m_goalHelp;
+    QString m_objectiveTitle = tr("Step time"), m_objectiveHelp;
 };
 
-/// The runs, sortable, newest first; double-click or Enter shows a run's placement, Space pauses a search and lets it go on. An empty table
-/// says what would fill it.
+/// Sortable table of the runs, newest first. Double-click or Enter shows a run's placement, Space pauses or
+/// resumes a search. An empty table says how to fill it.
 class RunsView : public QTableView {
     Q_OBJECT
 public:
@@ -73,8 +73,10 @@ public:
     std::optional<int> currentRun() const;
 
 Q_SIGNALS:
+    /// The user wants the run's placement shown.
     void runActivated(int id);
     void cancelRequested(int id);
+    /// The user wants the search paused (`paused`) or resumed.
     void pauseRequested(int id, bool paused);
     void removeRequested(int id);
 
@@ -87,7 +89,8 @@ protected:
 
 private:
     const RunRow& rowAt(const QModelIndex& index) const;
-    /// Columns grow with what they hold and never shrink, so that they keep still while a search runs; the title takes what remains.
+    /// Columns grow with their content and never shrink, so that they do not move while a search runs; the
+    /// title takes the remaining width.
     void fitColumns();
 
     RunsModel* m_model = nullptr;

@@ -17,8 +17,9 @@ SelectionPanel::SelectionPanel(QWidget* parent) : QWidget(parent), m_text(new QT
     m_text->setOpenLinks(false);
     m_text->setFrameShape(QFrame::NoFrame);
     m_text->setPlaceholderText(
-        tr("Select an op in the graph or the timeline: what it computes, how long it takes and what it waits for is told here."));
-    // Op names break at their slashes; breaking anywhere would squeeze the columns of tables to a few letters.
+        tr("Select an op in the graph or the timeline to see what it computes, how long it takes and what it "
+           "waits for."));
+    // Op names wrap at their slashes; wrapping anywhere would narrow table columns to a few letters.
     m_text->setWordWrapMode(QTextOption::WordWrap);
     connect(m_text, &QTextBrowser::anchorClicked, this, [this](const QUrl& url) {
         bool isOp = false;
@@ -27,8 +28,8 @@ SelectionPanel::SelectionPanel(QWidget* parent) : QWidget(parent), m_text(new QT
     });
 }
 
-void SelectionPanel::show(const std::shared_ptr<const Problem>& problem, const std::vector<DeviceId>& devices, const OpList& ops,
-                          const std::shared_ptr<const TimelineData>& timeline) {
+void SelectionPanel::show(const std::shared_ptr<const Problem>& problem, const std::vector<DeviceId>& devices,
+                          const OpList& ops, const std::shared_ptr<const TimelineData>& timeline) {
     if (!problem || ops.empty()) return clear();
     if (ops != m_ops) m_text->verticalScrollBar()->setValue(0);
     m_ops = ops;
@@ -43,7 +44,8 @@ void SelectionPanel::clear() {
 }
 
 void SelectionPanel::setText(const QString& html) {
-    // While a search runs the same text comes again and again; setting it would drop what is marked in it and jump to its top.
+    // While a search runs the same text is set repeatedly; setting it again would lose the text selection and
+    // scroll to the top.
     if (html == m_html) return;
     m_html = html;
     const int scrolled = m_text->verticalScrollBar()->value();

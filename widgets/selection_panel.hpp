@@ -13,7 +13,7 @@ class QTextBrowser;
 
 namespace placewright {
 
-/// Details of the selected ops; of several ops their sums and devices. Links lead to neighbours.
+/// Shows the details of the selected op, or the sums and devices of several ops, with links to neighbours.
 class SelectionPanel : public QWidget {
     Q_OBJECT
 public:
@@ -21,11 +21,12 @@ public:
 
     using QWidget::show;
     /// `devices`: by op id, at least all forward ops; `timeline` may be null.
-    void show(const std::shared_ptr<const Problem>& problem, const std::vector<DeviceId>& devices, const OpList& ops,
-              const std::shared_ptr<const TimelineData>& timeline);
+    void show(const std::shared_ptr<const Problem>& problem, const std::vector<DeviceId>& devices,
+              const OpList& ops, const std::shared_ptr<const TimelineData>& timeline);
     void clear();
 
 Q_SIGNALS:
+    /// A link to this op was clicked.
     void opActivated(placewright::OpId op);
 
 private:

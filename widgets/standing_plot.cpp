@@ -17,11 +17,13 @@
 
 namespace placewright {
 
-StandingPlot::StandingPlot(QWidget* parent) : QWidget(parent), m_pages(new QStackedWidget), m_plot(new QCustomPlot) {
+StandingPlot::StandingPlot(QWidget* parent)
+    : QWidget(parent), m_pages(new QStackedWidget), m_plot(new QCustomPlot) {
     m_plot->setAccessibleName(tr("Means"));
     m_plot->installEventFilter(this);
     fitAround(*m_plot, false);
-    m_pages->addWidget(makeEmptyLabel(tr("What each algorithm reaches is drawn here, with 95 % intervals of the means."), this));
+    m_pages->addWidget(makeEmptyLabel(
+        tr("Start the comparison to plot the mean of each algorithm with its 95 % interval."), this));
     m_pages->addWidget(m_plot);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
@@ -29,16 +31,18 @@ StandingPlot::StandingPlot(QWidget* parent) : QWidget(parent), m_pages(new QStac
     setMinimumHeight(140);
 }
 
-void StandingPlot::setBars(std::vector<StandingBar> bars, std::optional<double> one_device_s, const QString& goal) {
+void StandingPlot::setBars(std::vector<StandingBar> bars, std::optional<double> one_device_s,
+                           const QString& objective) {
     m_bars = std::move(bars);
-    m_goal = goal;
+    m_objective = objective;
     m_oneDevice_s = one_device_s;
     m_pages->setCurrentIndex(m_bars.empty() ? 0 : 1);
     draw();
 }
 
 bool StandingPlot::eventFilter(QObject* watched, QEvent* event) {
-    if (watched == m_plot && (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange)) draw();
+    if (watched == m_plot && (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange))
+        draw();
     return QWidget::eventFilter(watched, event);
 }
 
@@ -57,7 +61,8 @@ void StandingPlot::draw() {
     const double most_s = least_s * kRelevantFactor;
     double end_s = m_oneDevice_s && *m_oneDevice_s < most_s ? *m_oneDevice_s : least_s;
     for (const StandingBar& bar : m_bars) {
-        if (bar.fits()) end_s = std::max(end_s, std::min(most_s, bar.mean_s + bar.half_width_95_s.value_or(0)));
+        if (bar.fits())
+            end_s = std::max(end_s, std::min(most_s, bar.mean_s + bar.half_width_95_s.value_or(0)));
         for (const double score_s : bar.scores_s) end_s = std::max(end_s, std::min(most_s, score_s));
     }
     const TimeUnit unit = timeUnitFor(end_s);
@@ -68,7 +73,7 @@ void StandingPlot::draw() {
     auto* bars = new QCPBars(names, times);
     auto* intervals = new QCPErrorBars(names, times);
     auto* dots = new QCPGraph(names, times);
-    // By ascending place: the intervals go by the order of the bars in their sorted data.
+    // In ascending order of place: QCPErrorBars matches intervals to bars by their sorted order.
     for (std::size_t i = m_bars.size(); i-- > 0;) {
         const StandingBar& bar = m_bars[i];
         const double place = count - static_cast<double>(i);
@@ -92,16 +97,17 @@ void StandingPlot::draw() {
     names->setSubTicks(false);
     names->grid()->setVisible(false);
     names->setRange(0.4, count + 0.6);
-    setAxisTitle(*times, m_goal, unit.name);
+    setAxisTitle(*times, m_objective, unit.name);
     times->setRange(0, end_s * unit.per_second * 1.04);
-    // What goes on beyond the axis says how far, what has no bar why.
+    // A bar that is cut off is labelled with its value, a missing bar with the reason.
     for (std::size_t i = 0; i < m_bars.size(); ++i) {
         const StandingBar& bar = m_bars[i];
         if (bar.fits() && bar.mean_s <= times->range().upper / unit.per_second) continue;
         auto* label = new QCPItemText(m_plot);
-        label->setText(bar.fits()             ? tr("%1 →").arg(secondsText(bar.mean_s))
-                       : bar.scores_s.empty() ? tr("does not fit")
-                                              : tr("%1 of %2 fit").arg(bar.scores_s.size()).arg(bar.searches));
+        label->setText(bar.fits() ? tr("%1 →").arg(secondsText(bar.mean_s))
+                       : bar.scores_s.empty()
+                           ? tr("does not fit")
+                           : tr("%1 of %2 fit").arg(bar.scores_s.size()).arg(bar.searches));
         label->setColor(bar.fits() ? text : warningColor(palette()));
         label->setFont(m_plot->font());
         label->setPositionAlignment(Qt::AlignVCenter | (bar.fits() ? Qt::AlignRight : Qt::AlignLeft));

@@ -11,25 +11,26 @@ class QStackedWidget;
 
 namespace placewright {
 
-/// How one algorithm has done.
+/// The results of one algorithm.
 struct StandingBar {
     QString title;
     double mean_s = 0;
-    std::optional<double> half_width_95_s;  ///< of the interval of the mean; nothing for a single search
-    std::vector<double> scores_s;           ///< of each search whose placement fits the memory
-    std::size_t searches = 1;               ///< with those whose does not: the mean then holds penalties and is not drawn
+    std::optional<double> half_width_95_s;  ///< of the mean's 95 % interval; none for a single search
+    std::vector<double> scores_s;           ///< one per search whose placement fits the memory
+    std::size_t searches = 1;  ///< all; if some do not fit, the mean contains penalties and is not drawn
 
     bool fits() const { return scores_s.size() == searches; }
 };
 
-/// Mean step times, or of what else is made small, as bars from zero with their 95 % intervals, every search a dot. Bars far above the best
-/// are cut off and say how far they go.
+/// Mean objective values as bars from zero with their 95 % intervals, each search as a dot. Bars far above
+/// the best are cut off and labelled with their value.
 class StandingPlot : public QWidget {
     Q_OBJECT
 public:
     explicit StandingPlot(QWidget* parent = nullptr);
-    /// The first is drawn on top. `one_device_s`: a line to compare with. `goal`: "Step time".
-    void setBars(std::vector<StandingBar> bars, std::optional<double> one_device_s, const QString& goal);
+    /// The first bar is the topmost. `one_device_s`: value of a reference line. `objective`: title of the
+    /// axis, "Step time".
+    void setBars(std::vector<StandingBar> bars, std::optional<double> one_device_s, const QString& objective);
     QCustomPlot* plot() const { return m_plot; }
 
 protected:
@@ -40,7 +41,7 @@ private:
 
     std::vector<StandingBar> m_bars;
     std::optional<double> m_oneDevice_s;
-    QString m_goal;
+    QString m_objective;
     QStackedWidget* m_pages = nullptr;
     QCustomPlot* m_plot = nullptr;
 };

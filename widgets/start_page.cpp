@@ -15,14 +15,15 @@
 #include <QVBoxLayout>
 
 #include "widgets/palette.hpp"
+#include "widgets/plain_text.hpp"
 
 namespace placewright {
 namespace {
 
-constexpr int kWidest = 960;  // lines and cards beyond this are hard to follow
+constexpr int kWidest = 960;  // pixels; wider lines are hard to read
 constexpr int kGap = 12;
 
-/// A framed button that Enter presses too and that shows hover, press and focus.
+/// A framed button that shows hover, press and focus, and that Enter presses too.
 class EntryButton : public QAbstractButton {
 public:
     EntryButton(const StartEntry& entry, QWidget* parent) : QAbstractButton(parent), m_entry(entry) {
@@ -33,14 +34,17 @@ public:
         setAttribute(Qt::WA_Hover);
         setEnabled(entry.available);
         if (entry.available) setCursor(Qt::PointingHandCursor);
-        setToolTip(entry.available ? entry.path : StartPage::tr("%1 is no longer there").arg(entry.path));
+        setToolTip(plainToolTip(entry.available ? entry.path
+                                                : StartPage::tr("%1 no longer exists").arg(entry.path)));
     }
 
 protected:
     virtual void paintEntry(QPainter& painter, const QRect& area) = 0;
 
     const StartEntry& entry() const { return m_entry; }
-    QColor textColor() const { return palette().color(isEnabled() ? QPalette::Active : QPalette::Disabled, QPalette::Text); }
+    QColor textColor() const {
+        return palette().color(isEnabled() ? QPalette::Active : QPalette::Disabled, QPalette::Text);
+    }
     QColor detailColor() const { return isEnabled() ? mutedColor(palette()) : textColor(); }
     QFont titleFont() const {
         QFont bold = font();
@@ -62,7 +66,8 @@ protected:
         const qreal frame = hasFocus() ? 2 : 1;
         QPainter painter(this);
         painter.setRenderHint(QPainter::Antialiasing);
-        painter.setPen(QPen(hasFocus() ? highlight : mixedColor(base, palette().color(QPalette::Text), 0.2F), frame));
+        painter.setPen(
+            QPen(hasFocus() ? highlight : mixedColor(base, palette().color(QPalette::Text), 0.2F), frame));
         painter.setBrush(mixedColor(base, highlight, tint));
         painter.drawRoundedRect(QRectF(rect()).adjusted(frame / 2, frame / 2, -frame / 2, -frame / 2), 6, 6);
         paintEntry(painter, rect().adjusted(kGap, 8, -kGap, -8));
@@ -72,7 +77,7 @@ private:
     StartEntry m_entry;
 };
 
-/// One line: title, then where it is.
+/// One line: title and folder of a recent file.
 class RecentButton : public EntryButton {
 public:
     using EntryButton::EntryButton;
@@ -93,7 +98,7 @@ protected:
     }
 };
 
-/// A picture, the title, and what is to be known about the network.
+/// Picture, title and key figures of a network.
 class NetworkCard : public EntryButton {
 public:
     static constexpr int kNarrowest = 220;
@@ -106,8 +111,9 @@ public:
 protected:
     void paintEntry(QPainter& painter, const QRect& area) override {
         painter.setOpacity(isEnabled() ? 1 : 0.4);
-        paintStartPicture(painter, QRectF(area).adjusted(0, 0, 0, kPicture - area.height()), entry().picture,
-                          mixedColor(palette().color(QPalette::Base), palette().color(QPalette::Text), 0.35F));
+        paintStartPicture(
+            painter, QRectF(area).adjusted(0, 0, 0, kPicture - area.height()), entry().picture,
+            mixedColor(palette().color(QPalette::Base), palette().color(QPalette::Text), 0.35F));
         painter.setOpacity(1);
 
         const int line = fontMetrics().lineSpacing();
@@ -136,7 +142,7 @@ QLabel* makeLabel(const QString& text, double scale, bool bold, QWidget* parent)
     return label;
 }
 
-/// Not at once: the entries may change because one of them was clicked.
+/// Deletes the buttons later, since the entries may change because one of them was clicked.
 void deleteAll(std::vector<QAbstractButton*>& buttons) {
     for (QAbstractButton* button : buttons) {
         button->hide();
@@ -153,17 +159,20 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
     m_content->setMaximumWidth(kWidest);
 
     auto* title = makeLabel(tr("Placewright"), 2.2, true, m_content);
-    auto* purpose = makeLabel(tr("Decides on which device each operation of a neural network runs."), 1.1, false, m_content);
+    auto* purpose = makeLabel(tr("Decides on which device each operation of a neural network runs."), 1.1,
+                              false, m_content);
 
     auto* steps = new QVBoxLayout;
     steps->setSpacing(4);
-    const std::array texts{tr("1.  Open a model: a network below, or a file of yours."),
-                           tr("2.  Press Optimize and watch the placement improve."),
-                           tr("3.  Drag operations onto other devices where you know better, then export the placement.")};
+    const std::array texts{
+        tr("1.  Open a model: a network below or your own file."),
+        tr("2.  Press Optimize and watch the placement improve."),
+        tr("3.  Drag operations to other devices if you wish, then export the placement.")};
     for (const QString& text : texts) steps->addWidget(makeLabel(text, 1, false, m_content));
 
     const QString shortcut = QKeySequence(QKeySequence::Open).toString(QKeySequence::NativeText);
-    auto* open = new QPushButton(shortcut.isEmpty() ? tr("Open model…") : tr("Open model…  (%1)").arg(shortcut), m_content);
+    auto* open = new QPushButton(
+        shortcut.isEmpty() ? tr("Open model…") : tr("Open model…  (%1)").arg(shortcut), m_content);
     open->setObjectName("open");
     open->setToolTip(tr("Opens a network, a machine or a placement from a file"));
     open->setMinimumSize(open->sizeHint() + QSize(32, 8));
@@ -176,12 +185,12 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
 
     m_recent = new QVBoxLayout;
     m_recent->setSpacing(6);
-    m_noRecent = makeLabel(tr("Files that you open are listed here."), 1, false, m_content);
+    m_noRecent = makeLabel(tr("Files that you open appear here."), 1, false, m_content);
     m_noRecent->setObjectName("noRecent");
     m_noRecent->setForegroundRole(QPalette::PlaceholderText);
     m_recent->addWidget(m_noRecent);
 
-    m_galleryTitle = makeLabel(tr("Networks to begin with"), 1.2, true, m_content);
+    m_galleryTitle = makeLabel(tr("Example networks"), 1.2, true, m_content);
     m_gallery = new QGridLayout;
     m_gallery->setSpacing(kGap);
 
@@ -202,7 +211,7 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
     column->addLayout(m_recent);
     column->addStretch(1);
 
-    // The scroll area gives its widget the whole width; the content keeps to the middle of it.
+    // The scroll area gives its widget the whole width; the content is centred in it.
     auto* centred = new QWidget;
     auto* centring = new QHBoxLayout(centred);
     centring->setContentsMargins(0, 0, 0, 0);
@@ -256,9 +265,11 @@ void StartPage::arrangeGallery() {
     const int columns = std::max(1, (room + kGap) / (NetworkCard::kNarrowest + kGap));
     if (columns == m_columns) return;
     for (QAbstractButton* card : m_cards) m_gallery->removeWidget(card);
-    for (int column = 0; column < std::max(columns, m_columns); ++column) m_gallery->setColumnStretch(column, column < columns ? 1 : 0);
+    for (int column = 0; column < std::max(columns, m_columns); ++column)
+        m_gallery->setColumnStretch(column, column < columns ? 1 : 0);
     m_columns = columns;
-    for (int i = 0; i < static_cast<int>(m_cards.size()); ++i) m_gallery->addWidget(m_cards[i], i / columns, i % columns);
+    for (int i = 0; i < static_cast<int>(m_cards.size()); ++i)
+        m_gallery->addWidget(m_cards[i], i / columns, i % columns);
 }
 
 void StartPage::choose(QAbstractButton* button, const StartEntry& entry) {

@@ -14,17 +14,17 @@ class QVBoxLayout;
 
 namespace placewright {
 
-/// A network of the gallery or a recent file.
+/// A network of the gallery, or a recent file.
 struct StartEntry {
     QString title;
     QString detail;  ///< "316 ops · 11.4 GFLOP · 27.2 M parameters", or the folder of a recent file
     QString path;
-    bool available = true;      ///< false: greyed, the file is gone
-    StartPicture picture = {};  ///< of a network of the gallery
+    bool available = true;      ///< false: the file no longer exists; shown in grey
+    StartPicture picture = {};  ///< only of networks of the gallery
 };
 
-/// What a window without a network shows: recent files, a gallery of the networks that ship, "Open model…", and three steps to a first
-/// result.
+/// The page of a window without a network: recent files, a gallery of the bundled networks, "Open model…",
+/// and three steps to a first result.
 class StartPage : public QWidget {
     Q_OBJECT
 public:
@@ -33,14 +33,16 @@ public:
     void setGallery(const std::vector<StartEntry>& entries);
 
 Q_SIGNALS:
+    /// "Open model…" was pressed.
     void openRequested();
+    /// The user chose a recent file or a network of the gallery.
     void fileChosen(const QString& path);
 
 protected:
     void resizeEvent(QResizeEvent*) override;
 
 private:
-    /// As many cards side by side as there is room for.
+    /// Puts as many cards side by side as fit.
     void arrangeGallery();
     void choose(QAbstractButton* button, const StartEntry& entry);
 

@@ -14,26 +14,29 @@
 namespace placewright {
 namespace {
 
-/// Distances of neighbours in a layered layout of nodes of size 1.
+/// Distances between neighbours in a layered layout of nodes of size 1.
 constexpr double kAlong = 2.2, kAcross = 1.6;
-constexpr double kLongestStep = 40, kWidestStep = 16;  ///< pixels between neighbours at most
+constexpr double kLongestStep = 40, kWidestStep = 16;  ///< most pixels between neighbours
 
-/// Parts of kinds and their groups; the first that is found counts.
+/// Substrings of op kinds and their groups; the first match counts.
 struct KindPart {
     std::string_view part;
     int group;
 };
-constexpr std::array kKindParts{KindPart{"norm", 1}, KindPart{"conv", 0},      KindPart{"linear", 0}, KindPart{"mm", 0},
-                                KindPart{"mat", 0},  KindPart{"attention", 0}, KindPart{"embed", 0},  KindPart{"cell", 0},
-                                KindPart{"lstm", 0}, KindPart{"gru", 0},       KindPart{"pool", 2},   KindPart{"cat", 2},
-                                KindPart{"add", 2},  KindPart{"stack", 2}};
+constexpr std::array kKindParts{KindPart{"norm", 1},  KindPart{"conv", 0}, KindPart{"linear", 0},
+                                KindPart{"mm", 0},    KindPart{"mat", 0},  KindPart{"attention", 0},
+                                KindPart{"embed", 0}, KindPart{"cell", 0}, KindPart{"lstm", 0},
+                                KindPart{"gru", 0},   KindPart{"pool", 2}, KindPart{"cat", 2},
+                                KindPart{"add", 2},   KindPart{"stack", 2}};
 constexpr int kOtherKinds = 3;
-/// Where ops lie closer than this, those that normalise and the small ones between are left out, or the picture would be a blur.
+/// If ops are closer than this (pixels), normalising and other small ops are left out; otherwise the picture
+/// would be a blur.
 constexpr double kDense = 5;
 constexpr std::array kShownWhenDense{true, false, true, false};
 
 int groupOf(std::string_view kind) {
-    const auto found = std::ranges::find_if(kKindParts, [&](const KindPart& known) { return kind.find(known.part) != kind.npos; });
+    const auto found = std::ranges::find_if(
+        kKindParts, [&](const KindPart& known) { return kind.find(known.part) != kind.npos; });
     return found == kKindParts.end() ? kOtherKinds : found->group;
 }
 
@@ -64,12 +67,14 @@ StartPicture makeStartPicture(const Graph& graph) {
     return picture;
 }
 
-void paintStartPicture(QPainter& painter, const QRectF& area, const StartPicture& picture, const QColor& line) {
+void paintStartPicture(QPainter& painter, const QRectF& area, const StartPicture& picture,
+                       const QColor& line) {
     if (picture.nodes.empty()) return;
     const double along = std::min(area.width() / picture.size.width(), kLongestStep),
                  across = std::min(area.height() / picture.size.height(), kWidestStep);
     const auto place = [&](QPointF point) {
-        return area.center() + QPointF((point.x() - picture.size.width() / 2) * along, (point.y() - picture.size.height() / 2) * across);
+        return area.center() + QPointF((point.x() - picture.size.width() / 2) * along,
+                                       (point.y() - picture.size.height() / 2) * across);
     };
     QPainterPath lines;
     for (const QPolygonF& edge : picture.edges) {
@@ -83,7 +88,8 @@ void paintStartPicture(QPainter& painter, const QRectF& area, const StartPicture
     for (const auto& node : picture.nodes) {
         if (along < kDense && !kShownWhenDense[static_cast<std::size_t>(node.group)]) continue;
         painter.setBrush(seriesColor(node.group));
-        painter.drawRoundedRect(QRectF(place(node.centre) - QPointF(size.width(), size.height()) / 2, size), radius, radius);
+        painter.drawRoundedRect(QRectF(place(node.centre) - QPointF(size.width(), size.height()) / 2, size),
+                                radius, radius);
     }
 }
 

@@ -15,21 +15,22 @@ class QColor;
 
 namespace placewright {
 
-/// A thumbnail of a network, from left to right. One unit is about the distance of neighbouring ops.
+/// Thumbnail of a network, drawn from left to right. One unit is about the distance of neighbouring ops.
 struct StartPicture {
     struct Node {
         QPointF centre;
-        int group = 0;  ///< of kinds: 0 weighs inputs, 1 normalises, 2 joins or pools, 3 all else
+        int group = 0;  ///< by kind: 0 weighted sums, 1 normalises, 2 joins or pools, 3 others
     };
     std::vector<Node> nodes;
     std::vector<QPolygonF> edges;  ///< from centre to centre
-    QSizeF size;                   ///< everything lies between (0, 0) and here
+    QSizeF size;                   ///< bounds: everything lies between (0, 0) and here
 };
 
-/// The forward ops in a layered layout: milliseconds for some hundred ops.
+/// Lays out the forward ops in layers; takes milliseconds for a few hundred ops.
 StartPicture makeStartPicture(const Graph& graph);
 
-/// As large as `area` allows, without stretching short networks; edges in `line`.
-void paintStartPicture(QPainter& painter, const QRectF& area, const StartPicture& picture, const QColor& line);
+/// Draws the picture as large as `area` allows, without stretching short networks; edges have colour `line`.
+void paintStartPicture(QPainter& painter, const QRectF& area, const StartPicture& picture,
+                       const QColor& line);
 
 }  // namespace placewright

@@ -5,7 +5,8 @@
 
 #include <QWidget>
 
-#include "core/search/single_moves.hpp"
+#include "core/cost/problem.hpp"
+#include "core/search/progress.hpp"
 #include "widgets/op_view.hpp"
 
 class QLabel;
@@ -16,23 +17,27 @@ class QTreeWidgetItem;
 
 namespace placewright {
 
-/// The single moves that would help most, best first; a double-click, Enter or the button asks for one. Says so if none helps.
+/// Lists the single moves that improve the placement most, best first; a double-click, Enter or the button
+/// requests one. Says so if no move improves it.
 class SuggestionsPanel : public QWidget {
     Q_OBJECT
 public:
     explicit SuggestionsPanel(QWidget* parent = nullptr);
 
-    /// `moves` of `placement`. `goal`: what they make small, "Step time".
-    void showMoves(const Problem& problem, const Placement& placement, const SingleMoves& moves, const QString& goal);
+    /// Shows `moves` of `placement`. `objective`: title of the objective, "Step time".
+    void showMoves(const Problem& problem, const Placement& placement, const SingleMoves& moves,
+                   const QString& objective);
+    /// Shows that `done` of `total` moves have been simulated; `total` 0: not known yet.
     void showProgress(std::size_t done, std::size_t total);
     /// Shows why there are no suggestions.
     void showText(const QString& text);
 
 Q_SIGNALS:
+    /// The user wants these ops moved to `device`.
     void moveRequested(const placewright::OpList& ops, placewright::DeviceId device);
-    /// The person clicked a move of these ops.
+    /// The user clicked a move of these ops.
     void selectionEdited(const placewright::OpList& ops);
-    /// The pointer or the keyboard is at a move of this op; kInvalidOp at none.
+    /// The pointer or the keyboard is on a move of this op; kInvalidOp: on none.
     void opHovered(placewright::OpId op);
 
 protected:

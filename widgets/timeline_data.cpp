@@ -13,7 +13,7 @@
 namespace placewright {
 namespace {
 
-/// The first position in [from, size) that is not `before`; fast where that is near.
+/// Returns the first index in [from, size) that is not `before`, else `size`; fast if it is near `from`.
 template <class Before>
 std::size_t gallop(std::size_t from, std::size_t size, Before before) {
     std::size_t low = from, step = 1;
@@ -33,18 +33,19 @@ std::size_t gallop(std::size_t from, std::size_t size, Before before) {
     return low;
 }
 
-/// [devices + channels + 1]: where the lanes of each begin, as many for a device as it used streams.
+/// [devices + channels + 1]: index of the first lane of each; a device has a lane per used stream.
 std::vector<std::size_t> firstLanes(const Problem& problem, const Trace& trace) {
     std::vector<std::size_t> first(problem.devices + problem.channels + 1);
     std::fill(first.begin() + 1, first.end(), 1);
     for (const Span& span : trace.spans) {
-        if (span.kind == Span::Kind::op) first[span.resource + 1] = std::max<std::size_t>(first[span.resource + 1], span.stream + 1);
+        if (span.kind == Span::Kind::op)
+            first[span.resource + 1] = std::max<std::size_t>(first[span.resource + 1], span.stream + 1);
     }
     std::partial_sum(first.begin(), first.end(), first.begin());
     return first;
 }
 
-/// Sorts the spans of a lane and adds them up.
+/// Sorts the spans of a lane and sums their times.
 void finish(TimelineData::Lane& lane, const std::vector<Span>& spans) {
     const auto earlier = [&](std::uint32_t a, std::uint32_t b) {
         return std::pair(spans[a].start_s, spans[a].end_s) < std::pair(spans[b].start_s, spans[b].end_s);
@@ -52,10 +53,11 @@ void finish(TimelineData::Lane& lane, const std::vector<Span>& spans) {
     if (!std::ranges::is_sorted(lane.spans, earlier)) std::ranges::stable_sort(lane.spans, earlier);
     lane.busy_s.reserve(lane.spans.size() + 1);
     lane.busy_s.push_back(0);
-    for (const std::uint32_t span : lane.spans) lane.busy_s.push_back(lane.busy_s.back() + spans[span].end_s - spans[span].start_s);
+    for (const std::uint32_t span : lane.spans)
+        lane.busy_s.push_back(lane.busy_s.back() + spans[span].end_s - spans[span].start_s);
 }
 
-/// Seconds in which any of the lanes has a span.
+/// Seconds in which at least one lane has a span.
 double activeSeconds(std::span<const TimelineData::Lane> lanes, const std::vector<Span>& spans) {
     if (lanes.size() == 1) return lanes.front().busy_s.back();
     std::vector<std::uint32_t> all;
@@ -71,8 +73,8 @@ double activeSeconds(std::span<const TimelineData::Lane> lanes, const std::vecto
 
 }  // namespace
 
-std::shared_ptr<const TimelineData> TimelineData::build(std::shared_ptr<const Problem> problem, Trace trace, Outcome outcome,
-                                                        Source source) {
+std::shared_ptr<const TimelineData> TimelineData::build(std::shared_ptr<const Problem> problem, Trace trace,
+                                                        Outcome outcome, Source source) {
     auto data = std::make_shared<TimelineData>();
     data->source = source;
     data->problem = std::move(problem);
@@ -91,7 +93,8 @@ std::shared_ptr<const TimelineData> TimelineData::build(std::shared_ptr<const Pr
         data->op_spans[data->forwardOf(spans[i])].push_back(i);
     }
     for (Lane& lane : data->lanes) finish(lane, spans);
-    for (DeviceId device = 0; device < of.devices; ++device) data->active_s.push_back(activeSeconds(data->lanesOf(device), spans));
+    for (DeviceId device = 0; device < of.devices; ++device)
+        data->active_s.push_back(activeSeconds(data->lanesOf(device), spans));
     for (const MemorySample& sample : data->trace.memory) {
         auto& samples = data->memory[sample.device];
         auto& peaks = data->memory_peaks[sample.device];
@@ -142,7 +145,7 @@ void TimeAxis::clamp(double total_s) {
 double tickStep(double least_s) {
     const double power = std::pow(10.0, std::floor(std::log10(least_s)));
     for (const double factor : {1.0, 2.0, 5.0}) {
-        // A step that misses by rounding alone is large enough.
+        // A step that is too small only by rounding is accepted.
         if (factor * power >= least_s * (1 - 1e-9)) return factor * power;
     }
     return 10 * power;
@@ -154,10 +157,13 @@ QString tickText(double time_s, double step_s, double axis_end_s) {
         const char* name;
     };
     static constexpr std::array<Unit, 4> units{{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}}};
-    const auto* unit = std::ranges::find_if(units, [&](const Unit& each) { return axis_end_s >= each.seconds; });
+    const auto* unit =
+        std::ranges::find_if(units, [&](const Unit& each) { return axis_end_s >= each.seconds; });
     if (unit == units.end()) --unit;
-    const int decimals = std::clamp(static_cast<int>(std::ceil(std::log10(unit->seconds / step_s) - 1e-9)), 0, 12);
-    return QStringLiteral("%1 %2").arg(QString::number(time_s / unit->seconds, 'f', decimals), QString::fromUtf8(unit->name));
+    const int decimals =
+        std::clamp(static_cast<int>(std::ceil(std::log10(unit->seconds / step_s) - 1e-9)), 0, 12);
+    return QStringLiteral("%1 %2").arg(QString::number(time_s / unit->seconds, 'f', decimals),
+                                       QString::fromUtf8(unit->name));
 }
 
 QString momentText(double time_s, double duration_s) {
@@ -168,21 +174,29 @@ QString momentText(double time_s, double duration_s) {
 QString intervalText(double start_s, double end_s) {
     const bool isMoment = end_s <= start_s;
     const auto text = [&](double time_s) {
-        return isMoment ? QString::fromStdString(format_seconds(time_s)) : tickText(time_s, (end_s - start_s) / 20, end_s);
+        return isMoment ? QString::fromStdString(format_seconds(time_s))
+                        : tickText(time_s, (end_s - start_s) / 20, end_s);
     };
     return QCoreApplication::translate("Timeline", "%1 to %2").arg(text(start_s), text(end_s));
 }
 
-std::vector<SpanMark> visibleMarks(const Trace& trace, std::span<const std::uint32_t> row, const TimeAxis& axis) {
+std::vector<SpanMark> visibleMarks(const Trace& trace, std::span<const std::uint32_t> row,
+                                   const TimeAxis& axis) {
     const auto spanAt = [&](std::size_t i) -> const Span& { return trace.spans[row[i]]; };
     const double right = axis.left + axis.width;
-    // Beyond the sides coordinates are cut, for they may not fit an int.
-    const auto pixel = [&](double x) { return static_cast<int>(std::floor(std::clamp(x, axis.left - 8, right + 8) + 0.5)); };
-    const auto isWide = [&](const Span& span) { return (span.end_s - span.start_s) / axis.secondsPerPixel() >= 1; };
+    // Coordinates outside the axis are cut, since they may not fit an int.
+    const auto pixel = [&](double x) {
+        return static_cast<int>(std::floor(std::clamp(x, axis.left - 8, right + 8) + 0.5));
+    };
+    const auto isWide = [&](const Span& span) {
+        return (span.end_s - span.start_s) / axis.secondsPerPixel() >= 1;
+    };
 
     std::vector<SpanMark> marks;
     std::size_t i = static_cast<std::size_t>(
-        std::ranges::partition_point(row, [&](std::uint32_t span) { return trace.spans[span].end_s < axis.start_s; }) - row.begin());
+        std::ranges::partition_point(
+            row, [&](std::uint32_t span) { return trace.spans[span].end_s < axis.start_s; }) -
+        row.begin());
     while (i < row.size() && spanAt(i).start_s <= axis.end_s) {
         const Span& span = spanAt(i);
         const double x = axis.toX(span.start_s);
@@ -194,7 +208,8 @@ std::vector<SpanMark> visibleMarks(const Trace& trace, std::span<const std::uint
         }
         const double column = std::floor(std::max(x, axis.left - 8));
         const double column_end_s = axis.toTime(column + 1);
-        std::size_t last = std::max(i + 1, gallop(i, row.size(), [&](std::size_t k) { return spanAt(k).start_s < column_end_s; }));
+        std::size_t last = std::max(
+            i + 1, gallop(i, row.size(), [&](std::size_t k) { return spanAt(k).start_s < column_end_s; }));
         // Only the last span that begins in a column can be wide: it hides the rest of the column.
         if (last > i + 1 && isWide(spanAt(last - 1))) --last;
         marks.push_back({i, last, static_cast<int>(column), 1});
@@ -207,11 +222,12 @@ std::vector<MemoryMark> visibleMemory(const TimelineData& data, DeviceId device,
     const auto& samples = data.memory[device];
     std::vector<MemoryMark> marks;
     const int right = static_cast<int>(std::ceil(axis.left + axis.width));
-    std::size_t next = 0;  // the first sample after what is drawn
+    std::size_t next = 0;  // first sample after the drawn part
     for (int x = static_cast<int>(std::floor(axis.left)); x < right; ++x) {
         const double begin_s = axis.toTime(x), end_s = axis.toTime(x + 1);
         if (begin_s >= data.outcome.total_time_s) break;
-        const std::size_t first = gallop(next, samples.size(), [&](std::size_t k) { return samples[k].time_s <= begin_s; });
+        const std::size_t first =
+            gallop(next, samples.size(), [&](std::size_t k) { return samples[k].time_s <= begin_s; });
         next = gallop(first, samples.size(), [&](std::size_t k) { return samples[k].time_s < end_s; });
         const double before = first > 0 ? samples[first - 1].bytes : data.outcome.resident_bytes[device];
         const double bytes = std::max(before, data.peakBytes(device, first, next));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a TimelineView looks like.
+// Painting of a TimelineView.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMostArrows = 200;
 
-/// The brush with `veil` over it.
+/// The brush covered by `veil`, with opacity `share`.
 QBrush veiled(QBrush brush, const QColor& veil, double share) {
     if (brush.style() != Qt::TexturePattern) return QBrush(mixedColor(brush.color(), veil, share));
     QImage tile = brush.textureImage();
@@ -36,8 +36,8 @@ QColor withAlpha(QColor color, double alpha) {
     return color;
 }
 
-/// The longest form of an op's name that fits: the whole of it, or without its leading scopes. A derived op ("conv1/backward") keeps the
-/// name of what it belongs to.
+/// The longest form of an op's name that fits: the whole name, or without its leading scopes. A derived op
+/// ("conv1/backward") keeps the name of its forward op.
 QString fittingName(const Graph& graph, OpId op, const QFontMetrics& metrics, int width) {
     if (width < 3 * metrics.averageCharWidth()) return {};
     const auto fits = [&](const QString& text) { return metrics.horizontalAdvance(text) <= width; };
@@ -47,18 +47,20 @@ QString fittingName(const Graph& graph, OpId op, const QFontMetrics& metrics, in
         const QString text = name.section(QLatin1Char('/'), -parts);
         if (fits(text)) return text;
     }
-    const QString forward = QString::fromStdString(graph.op(forwardOf(graph, op)).name).section(QLatin1Char('/'), -1);
+    const QString forward =
+        QString::fromStdString(graph.op(forwardOf(graph, op)).name).section(QLatin1Char('/'), -1);
     return fits(forward) ? forward : QString();
 }
 
-/// Text on a background of its own, so that it reads over anything.
-void drawChip(QPainter& painter, const QRect& area, const QString& text, const QColor& color, const QColor& background, bool strong) {
+/// Draws text on its own background, so that it is readable on top of anything.
+void drawChip(QPainter& painter, const QRect& area, const QString& text, const QColor& color,
+              const QColor& background, bool strong) {
     QFont font = painter.font();
     font.setBold(strong);
     painter.save();
     painter.setFont(font);
     const QFontMetrics metrics(font);
-    // Advances are rounded; a spare pixel keeps what fits from being elided.
+    // Advances are rounded; a spare pixel avoids eliding text that fits.
     const int width = std::min(area.width(), metrics.horizontalAdvance(text) + 14);
     const int height = std::min(area.height(), metrics.height() + 4);
     const QRect chip(area.left(), area.top() + (area.height() - height) / 2, width, height);
@@ -67,7 +69,8 @@ void drawChip(QPainter& painter, const QRect& area, const QString& text, const Q
     painter.setBrush(withAlpha(background, 0.92));
     painter.drawRoundedRect(QRectF(chip).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
     painter.setPen(color);
-    painter.drawText(chip.adjusted(6, 0, -6, 0), Qt::AlignVCenter | Qt::AlignLeft, metrics.elidedText(text, Qt::ElideRight, width - 12));
+    painter.drawText(chip.adjusted(6, 0, -6, 0), Qt::AlignVCenter | Qt::AlignLeft,
+                     metrics.elidedText(text, Qt::ElideRight, width - 12));
     painter.restore();
 }
 
@@ -78,7 +81,8 @@ const std::array<QBrush, 3>& TimelineView::brushesOf(DeviceId device) const {
         const Machine& machine = *m_data->problem->machine;
         for (DeviceId id = 0; id < machine.devices().size(); ++id) {
             const QBrush forward = deviceBrush(machine, id);
-            m_brushes.push_back({forward, veiled(forward, Qt::black, 0.35), veiled(forward, palette().color(QPalette::Base), 0.55)});
+            m_brushes.push_back({forward, veiled(forward, Qt::black, 0.35),
+                                 veiled(forward, palette().color(QPalette::Base), 0.55)});
         }
     }
     return m_brushes[device];
@@ -91,7 +95,8 @@ void TimelineView::paintEvent(QPaintEvent*) {
         painter.setPen(mutedColor(palette()));
         painter.drawText(
             rect().adjusted(16, 8, -16, -8), Qt::AlignCenter | Qt::TextWordWrap,
-            tr("Open a network: here is shown when each device computes, when each channel transfers, and the memory in use."));
+            tr("Open a network to see when each device computes, when each channel transfers, and "
+               "how much memory is in use."));
     } else {
         const QSize pixels = size() * devicePixelRatioF();
         if (m_chart.size() != pixels) {
@@ -122,7 +127,8 @@ void TimelineView::paintChart(QPainter& painter) const {
     painter.fillRect(QRect(0, 0, m_headerWidth, height()), palette().color(QPalette::Window));
     const QColor line = mixedColor(palette().color(QPalette::Base), palette().color(QPalette::Text), 0.14);
 
-    painter.setClipRect(QRect(0, m_rulerHeight, m_headerWidth + plotRect().width(), height() - m_rulerHeight));
+    painter.setClipRect(
+        QRect(0, m_rulerHeight, m_headerWidth + plotRect().width(), height() - m_rulerHeight));
     for (const Row& row : m_rows) {
         const int top = rowTop(row);
         if (top + row.height < m_rulerHeight || top > height()) continue;
@@ -130,7 +136,8 @@ void TimelineView::paintChart(QPainter& painter) const {
     }
     painter.setClipping(false);
     paintRuler(painter);
-    painter.setClipRect(QRect(0, m_rulerHeight, m_headerWidth + plotRect().width(), height() - m_rulerHeight));
+    painter.setClipRect(
+        QRect(0, m_rulerHeight, m_headerWidth + plotRect().width(), height() - m_rulerHeight));
     for (const Row& row : m_rows) {
         const int top = rowTop(row);
         if (top + row.height < m_rulerHeight || top > height()) continue;
@@ -154,10 +161,11 @@ void TimelineView::paintChart(QPainter& painter) const {
 void TimelineView::paintRuler(QPainter& painter) const {
     const QFontMetrics metrics(painter.font());
     painter.fillRect(QRect(0, 0, width(), m_rulerHeight), palette().color(QPalette::Window));
-    // The width of a label depends on the step and the step on the width: twice is enough.
+    // The label width depends on the step and the step on the label width: two rounds are enough.
     double step_s = tickStep(m_axis.secondsPerPixel() * 60);
     for (int i = 0; i < 2; ++i) {
-        step_s = tickStep(m_axis.secondsPerPixel() * (metrics.horizontalAdvance(tickText(m_axis.end_s, step_s, m_axis.end_s)) + 28));
+        step_s = tickStep(m_axis.secondsPerPixel() *
+                          (metrics.horizontalAdvance(tickText(m_axis.end_s, step_s, m_axis.end_s)) + 28));
     }
     const QColor grid = withAlpha(palette().color(QPalette::Text), 0.07);
     const QColor muted = mutedColor(palette());
@@ -171,7 +179,8 @@ void TimelineView::paintRuler(QPainter& painter) const {
         const int textWidth = metrics.horizontalAdvance(text);
         if (x + 4 + textWidth > m_headerWidth + static_cast<int>(m_axis.width)) continue;
         painter.setPen(muted);
-        painter.drawText(QRect(x + 4, 0, textWidth + 2, m_rulerHeight - 4), Qt::AlignLeft | Qt::AlignVCenter, text);
+        painter.drawText(QRect(x + 4, 0, textWidth + 2, m_rulerHeight - 4), Qt::AlignLeft | Qt::AlignVCenter,
+                         text);
     }
 }
 
@@ -191,9 +200,10 @@ void TimelineView::paintHeader(QPainter& painter, const Row& row) const {
         left = swatch.right() + 7;
     }
     if (row.kind == Row::Kind::idle_channels) {
-        // The line opens and closes, so it gets the sign of a tree.
+        // The row opens and closes, so it has the arrow of a tree item.
         const double x = left + 2, y = top + row.height / 2.0;
-        const QPolygonF closed{{{x, y - 4}, {x + 5, y}, {x, y + 4}}}, open{{{x - 2, y - 2}, {x + 6, y - 2}, {x + 2, y + 3}}};
+        const QPolygonF closed{{{x, y - 4}, {x + 5, y}, {x, y + 4}}},
+            open{{{x - 2, y - 2}, {x + 6, y - 2}, {x + 2, y + 3}}};
         painter.save();
         painter.setRenderHint(QPainter::Antialiasing);
         painter.setPen(Qt::NoPen);
@@ -202,23 +212,28 @@ void TimelineView::paintHeader(QPainter& painter, const Row& row) const {
         painter.restore();
         left += 14;
     }
-    const QRect first(left, top + (isDevice ? kBarTop + 2 : 0), m_headerWidth - left - 6, isDevice ? line : row.height);
+    const QRect first(left, top + (isDevice ? kBarTop + 2 : 0), m_headerWidth - left - 6,
+                      isDevice ? line : row.height);
     painter.setPen(isDevice ? palette().color(QPalette::WindowText) : mutedColor(palette()));
-    painter.drawText(first, Qt::AlignVCenter | Qt::AlignLeft, metrics.elidedText(row.name, Qt::ElideMiddle, first.width()));
+    painter.drawText(first, Qt::AlignVCenter | Qt::AlignLeft,
+                     metrics.elidedText(row.name, Qt::ElideMiddle, first.width()));
     if (row.detail.isEmpty()) return;
     const QRect second(8, top + row.bar + 7, m_headerWidth - 14, line);
     painter.setPen(row.warn ? warningColor(palette()) : mutedColor(palette()));
-    painter.drawText(second, Qt::AlignVCenter | Qt::AlignLeft, metrics.elidedText(row.detail, Qt::ElideRight, second.width()));
+    painter.drawText(second, Qt::AlignVCenter | Qt::AlignLeft,
+                     metrics.elidedText(row.detail, Qt::ElideRight, second.width()));
 }
 
 void TimelineView::paintSpans(QPainter& painter, const Row& row) const {
     for (int lane = 0; lane < row.lanes; ++lane) {
         const auto [top, height] = laneSpace(row, lane);
-        paintLane(painter, row, m_data->lanes[firstLane(row) + static_cast<std::size_t>(lane)], rowTop(row) + top, height);
+        paintLane(painter, row, m_data->lanes[firstLane(row) + static_cast<std::size_t>(lane)],
+                  rowTop(row) + top, height);
     }
 }
 
-void TimelineView::paintLane(QPainter& painter, const Row& row, const TimelineData::Lane& lane, int top, int height) const {
+void TimelineView::paintLane(QPainter& painter, const Row& row, const TimelineData::Lane& lane, int top,
+                             int height) const {
     const auto& [spans, busy_s] = lane;
     if (spans.empty()) return;
     const Graph& graph = *m_data->problem->graph;
@@ -235,14 +250,16 @@ void TimelineView::paintLane(QPainter& painter, const Row& row, const TimelineDa
     for (const SpanMark& mark : visibleMarks(m_data->trace, spans, m_axis)) {
         const Span& span = m_data->trace.spans[spans[mark.first + (mark.last - mark.first) / 2]];
         if (mark.merged() || mark.width == 1) {
-            // One column stands for what began in it: the fuller, the stronger, and never invisible.
-            const double share = std::min(1.0, (busy_s[mark.last] - busy_s[mark.first]) / m_axis.secondsPerPixel());
+            // A pixel column stands for the spans that begin in it: the busier, the more opaque, never
+            // invisible.
+            const double share =
+                std::min(1.0, (busy_s[mark.last] - busy_s[mark.first]) / m_axis.secondsPerPixel());
             painter.setOpacity(0.25 + 0.75 * share);
             painter.fillRect(QRect(mark.x, top, 1, height), brushOf(span));
             painter.setOpacity(1);
             continue;
         }
-        // A gap keeps neighbours apart where there is room for it.
+        // A gap separates neighbours if there is room.
         const QRect block(mark.x, top, mark.width >= 4 ? mark.width - 1 : mark.width, height);
         const QBrush brush = brushOf(span);
         painter.fillRect(block, brush);
@@ -272,7 +289,7 @@ void TimelineView::paintMemory(QPainter& painter, const Row& row) const {
         painter.fillRect(QRect(mark.x, over, mark.width, bottom - over), area);
         if (over > y) painter.fillRect(QRect(mark.x, y, mark.width, over - y), warning);
         if (mark.bytes > 0 || y != before) {
-            // The edge of a step function: along the value, and down or up to the one before.
+            // Edge of the step function: along the value, and vertically to the value before.
             painter.fillRect(QRect(mark.x, y, mark.width, 1), over > y ? warning : edge);
             painter.fillRect(QRect(mark.x, std::min(y, before), 1, std::abs(y - before) + 1), edge);
         }
@@ -284,7 +301,7 @@ void TimelineView::paintMemory(QPainter& painter, const Row& row) const {
     }
 }
 
-/// A dot on the highest point of each device's memory.
+/// Draws a dot on each device's memory peak.
 void TimelineView::paintPeaks(QPainter& painter) const {
     if (!why()) return;
     painter.save();
@@ -298,13 +315,15 @@ void TimelineView::paintPeaks(QPainter& painter) const {
     painter.restore();
 }
 
-/// Its segments outlined, those of waiting hatched, and joined where the path goes on in another row. Of segments that share a pixel column
-/// the first is drawn.
+/// Draws the critical path: outlined segments, waiting ones hatched, joined where the path continues in
+/// another row. Of segments in the same pixel column only the first is drawn.
 void TimelineView::paintPath(QPainter& painter) const {
     if (!m_pathShown || !why()) return;
     const std::vector<PathSegment>& segments = why()->path.segments;
     const QColor line = pathColor(palette()), halo = palette().color(QPalette::Base);
-    const auto endsBefore = [&](double time_s) { return [time_s](const PathSegment& segment) { return segment.end_s <= time_s; }; };
+    const auto endsBefore = [&](double time_s) {
+        return [time_s](const PathSegment& segment) { return segment.end_s <= time_s; };
+    };
     auto next = std::partition_point(segments.begin(), segments.end(), endsBefore(m_axis.start_s));
     std::optional<QRectF> before;
     while (next != segments.end() && next->start_s <= m_axis.end_s) {
@@ -315,7 +334,8 @@ void TimelineView::paintPath(QPainter& painter) const {
         const double right = std::floor(std::min(m_axis.toX(next->end_s), m_axis.left + m_axis.width + 8));
         const QRectF block(left, rowTop(row) + top, std::max(right - left, 1.0), height);
         if (before && (before->top() >= block.bottom() || before->bottom() <= block.top())) {
-            const double from = std::min(before->bottom(), block.bottom()), to = std::max(before->top(), block.top());
+            const double from = std::min(before->bottom(), block.bottom()),
+                         to = std::max(before->top(), block.top());
             painter.fillRect(QRectF(left, from, 1, to - from), withAlpha(line, 0.5));
         }
         before = block;
@@ -325,7 +345,7 @@ void TimelineView::paintPath(QPainter& painter) const {
             painter.fillRect(block, QBrush(line, Qt::BDiagPattern));
         }
         if (block.width() < 12) {
-            // Sides would hide what is between them.
+            // Vertical sides would hide so narrow a block.
             painter.fillRect(QRectF(left, block.top() - 1, block.width(), 2), line);
             painter.fillRect(QRectF(left, block.bottom() - 1, block.width(), 2), line);
         } else {
@@ -337,9 +357,10 @@ void TimelineView::paintPath(QPainter& painter) const {
                 painter.drawRect(block.adjusted(2.5, 1.5, -2.5, -1.5));
             }
         }
-        // What ends within this column is seen no more.
+        // Skip segments that end within this column.
         ++next;
-        if (right - left < 1) next = std::partition_point(next, segments.end(), endsBefore(m_axis.toTime(left + 1)));
+        if (right - left < 1)
+            next = std::partition_point(next, segments.end(), endsBefore(m_axis.toTime(left + 1)));
     }
 }
 
@@ -361,7 +382,8 @@ void TimelineView::paintOutlines(QPainter& painter) const {
     };
     for (const Row& row : m_rows) {
         if (row.lanes == 0) continue;
-        for (std::size_t lane = firstLane(row); lane < firstLane(row) + static_cast<std::size_t>(row.lanes); ++lane) {
+        for (std::size_t lane = firstLane(row); lane < firstLane(row) + static_cast<std::size_t>(row.lanes);
+             ++lane) {
             for (const SpanMark& mark : visibleMarks(m_data->trace, m_selectedSpans[lane], m_axis))
                 outline(row, lane, mark.x, mark.width, true);
         }
@@ -382,13 +404,13 @@ void TimelineView::paintArrows(QPainter& painter) const {
         DeviceId from = kInvalidDevice, to = kInvalidDevice;
         double start_s = 0, end_s = 0;
     };
-    // By tensor, destination and batch: the hops of one transfer. They are met in the order in which they ended.
+    // By tensor, destination and batch: the hops of one transfer, in the order in which they end.
     std::map<std::tuple<TensorId, DeviceId, std::uint32_t>, Journey> journeys;
     const std::vector<Span>& spans = m_data->trace.spans;
     const Problem& problem = *m_data->problem;
     const auto take = [&](const Span& span) {
-        const auto [at, isNew] =
-            journeys.try_emplace({span.tensor, span.to, span.batch}, Journey{span.from, span.to, span.queued_s, span.end_s});
+        const auto [at, isNew] = journeys.try_emplace({span.tensor, span.to, span.batch},
+                                                      Journey{span.from, span.to, span.queued_s, span.end_s});
         if (!isNew) at->second.end_s = std::max(at->second.end_s, span.end_s);
     };
     for (const OpId op : m_selection) {
@@ -405,9 +427,11 @@ void TimelineView::paintArrows(QPainter& painter) const {
             if (forwardOf(*problem.graph, member) != op) continue;
             for (std::uint32_t i = problem.input_begin[member]; i < problem.input_begin[member + 1]; ++i) {
                 const TensorId tensor = problem.input[i];
-                for (const std::uint32_t index : m_data->op_spans[forwardOf(*problem.graph, problem.producer[tensor])]) {
+                for (const std::uint32_t index :
+                     m_data->op_spans[forwardOf(*problem.graph, problem.producer[tensor])]) {
                     const Span& span = spans[index];
-                    if (span.kind == Span::Kind::transfer && span.tensor == tensor && span.to == device) take(span);
+                    if (span.kind == Span::Kind::transfer && span.tensor == tensor && span.to == device)
+                        take(span);
                 }
             }
         }
@@ -416,14 +440,17 @@ void TimelineView::paintArrows(QPainter& painter) const {
     painter.setRenderHint(QPainter::Antialiasing);
     std::size_t drawn = 0;
     for (const auto& [key, journey] : journeys) {
-        if (journey.end_s < m_axis.start_s || journey.start_s > m_axis.end_s || ++drawn > kMostArrows) continue;
+        if (journey.end_s < m_axis.start_s || journey.start_s > m_axis.end_s || ++drawn > kMostArrows)
+            continue;
         const Row &from = m_rows[journey.from], &to = m_rows[journey.to];
         const bool down = to.top > from.top;
         const double reach = m_axis.width + 100;
-        const QPointF tail(std::clamp(m_axis.toX(journey.start_s), m_axis.left - reach, m_axis.left + 2 * reach),
-                           rowTop(from) + kBarTop + (down ? from.bar : 0));
-        const QPointF head(std::clamp(m_axis.toX(journey.end_s), m_axis.left - reach, m_axis.left + 2 * reach),
-                           rowTop(to) + kBarTop + (down ? 0 : to.bar));
+        const QPointF tail(
+            std::clamp(m_axis.toX(journey.start_s), m_axis.left - reach, m_axis.left + 2 * reach),
+            rowTop(from) + kBarTop + (down ? from.bar : 0));
+        const QPointF head(
+            std::clamp(m_axis.toX(journey.end_s), m_axis.left - reach, m_axis.left + 2 * reach),
+            rowTop(to) + kBarTop + (down ? 0 : to.bar));
         const double bend = (head.y() - tail.y()) * 0.5;
         const double size = 6, back = down ? -size : size;
         QPainterPath path(tail);
@@ -456,8 +483,8 @@ void TimelineView::paintMeasure(QPainter& painter) const {
     const int width = metrics.horizontalAdvance(text) + 24, height = metrics.height() + 8;
     const int x = std::clamp(static_cast<int>((from + to) / 2) - width / 2, m_headerWidth + 2,
                              std::max(m_headerWidth + 2, static_cast<int>(plot.right()) - width));
-    drawChip(painter, QRect(x, m_rulerHeight + 2, width, height), text, palette().color(QPalette::Text), palette().color(QPalette::Base),
-             true);
+    drawChip(painter, QRect(x, m_rulerHeight + 2, width, height), text, palette().color(QPalette::Text),
+             palette().color(QPalette::Base), true);
 }
 
 void TimelineView::paintDropPreview(QPainter& painter) const {
@@ -469,7 +496,8 @@ void TimelineView::paintDropPreview(QPainter& painter) const {
         const QColor base = palette().color(QPalette::Base), text = palette().color(QPalette::Text);
         const QColor color = preview.possible ? palette().color(QPalette::Highlight) : mutedColor(palette());
         painter.fillRect(lane, withAlpha(color, isTarget ? 0.45 : 0.18));
-        if (!preview.possible) painter.fillRect(lane, QBrush(withAlpha(color, isTarget ? 0.8 : 0.5), Qt::DiagCrossPattern));
+        if (!preview.possible)
+            painter.fillRect(lane, QBrush(withAlpha(color, isTarget ? 0.8 : 0.5), Qt::DiagCrossPattern));
         if (isTarget) {
             painter.setBrush(Qt::NoBrush);
             painter.setPen(QPen(color, 2));
@@ -478,7 +506,8 @@ void TimelineView::paintDropPreview(QPainter& painter) const {
         QString words = dropPreviewText(preview);
         const bool overflows = preview.possible && !preview.fits;
         if (overflows) words += tr(" · does not fit");
-        drawChip(painter, lane.adjusted(10, 2, -10, -2), words, overflows ? warningColor(palette()) : text, base, isTarget);
+        drawChip(painter, lane.adjusted(10, 2, -10, -2), words, overflows ? warningColor(palette()) : text,
+                 base, isTarget);
     }
 }
 

@@ -18,32 +18,35 @@ class QScrollBar;
 
 namespace placewright {
 
-/// The Gantt chart of one step: a row a device with its memory below, a row a channel. Device rows are also lanes onto which ops can be
-/// dropped.
+/// Gantt chart of one step: one row per device with its memory below, and one row per channel. Ops can be
+/// dropped onto device rows.
 class TimelineView : public OpView {
     Q_OBJECT
 public:
     explicit TimelineView(QWidget* parent = nullptr);
 
-    /// Keeps the zoom if the data is of the same problem. Null shows what would fill the panel.
+    /// Keeps the zoom if the data belongs to the same problem. Null shows a text that says how to fill the
+    /// panel.
     void setData(std::shared_ptr<const TimelineData> timeline);
     void setSelection(const OpList& ops);
     void setHovered(OpId op);
-    /// A target that is out of view is scrolled into it.
-    void setDropPreview(const DropPreviews& previews, std::optional<DeviceId> target);
-    /// What explains the data: marks the memory peaks, and is what the critical path is drawn from. That of other data is left aside.
+    /// Shows what a drop on each device would give and marks `target`. `reveals`: scrolls `target` into view;
+    /// false while the pointer is on this view, whose rows must not move away from it.
+    void setDropPreview(const DropPreviews& previews, std::optional<DeviceId> target, bool reveals = true);
+    /// Sets the explanation of the data, from which the memory peaks and the critical path are drawn. One
+    /// that belongs to other data is ignored.
     void setWhy(std::shared_ptr<const TimelineWhy> why);
     void setPathShown(bool shown);
-    /// Zooms to a segment of the critical path with what is around it, and selects its op.
+    /// Zooms to a segment of the critical path and its surroundings, and selects its op.
     void zoomToSegment(std::size_t segment);
-    /// Where the highest point of a device's memory is marked; null if it is not known or out of view.
+    /// Rectangle of the mark on a device's memory peak; null if the peak is not known or out of view.
     QRectF peakRect(DeviceId device) const;
-    /// Device whose lane is at a global position.
+    /// Device whose row is at a global position.
     std::optional<DeviceId> deviceAt(QPoint global) const;
 
     void fit();
     const TimeAxis& axis() const { return m_axis; }
-    /// Where a span is drawn now, for tests and for pointing at it.
+    /// Rectangle in which a span is drawn now.
     QRectF spanRect(std::uint32_t span) const;
     QRectF laneRect(DeviceId device) const;
     QSize sizeHint() const override;
@@ -66,28 +69,28 @@ protected:
     bool event(QEvent*) override;
 
 private:
-    static constexpr int kBarTop = 3;  ///< from a row's top to its spans
+    static constexpr int kBarTop = 3;  ///< pixels from a row's top to its spans
 
     struct Row {
         enum class Kind { device, channel, idle_channels };
         Kind kind = Kind::device;
         std::uint16_t resource = 0;  ///< device or channel
-        int top = 0;                 ///< below the ruler, not scrolled
+        int top = 0;                 ///< in pixels below the ruler, before scrolling
         int height = 0;
-        int bar = 0;    ///< height of the spans; the memory of a device is below
-        int lanes = 1;  ///< streams of a device, one below the other within the bar
+        int bar = 0;    ///< height of the spans; a device's memory is below
+        int lanes = 1;  ///< streams of a device, stacked within the bar
 
         QString name;
         QString detail;
         bool warn = false;
     };
-    /// What the pressed mouse button does.
+    /// Action of the pressed mouse button.
     enum class Gesture { none, press, pan, measure, drag, spent };
     struct Measure {
         double from_s = 0, to_s = 0;
     };
 
-    /// How bytes are drawn in the row of a device.
+    /// Maps bytes to y in the row of a device.
     struct MemoryScale {
         int top = 0, bottom = 0;
         double top_bytes = 1;
@@ -100,14 +103,18 @@ private:
 
     // Layout
     void layOut();
+    void listRows();
+    /// Width of the names beside the chart, in pixels.
+    int headerWidth() const;
+    void stackRows();
     void setAxis(const TimeAxis& axis, bool fitted);
     int rowTop(const Row& row) const;
     const Row* rowAt(QPoint position) const;
     const Row* rowOf(const Span& span) const;
     QRect plotRect() const;
-    /// Position in the data's lanes of the first of a row.
+    /// Index in TimelineData::lanes of the first lane of a row.
     std::size_t firstLane(const Row& row) const;
-    /// Where a lane's spans are drawn: below the row's top, and how high.
+    /// Offset of a lane's spans below the row's top, and their height.
     static std::pair<int, int> laneSpace(const Row& row, int lane);
     std::span<const std::uint32_t> spansAt(const Row& row, int y) const;
     std::optional<std::uint32_t> spanAt(QPoint position) const;
@@ -115,7 +122,7 @@ private:
     MemoryScale memoryScale(const Row& row) const;
     void scrollTo(const Row& row);
     void repaintAll();
-    /// Null unless it explains what is shown.
+    /// The explanation of the shown data; null if there is none.
     const TimelineWhy* why() const { return m_why && m_why->timeline == m_data ? m_why.get() : nullptr; }
     std::optional<DeviceId> peakAt(QPoint position) const;
 
@@ -124,7 +131,8 @@ private:
     void paintRuler(QPainter& painter) const;
     void paintHeader(QPainter& painter, const Row& row) const;
     void paintSpans(QPainter& painter, const Row& row) const;
-    void paintLane(QPainter& painter, const Row& row, const TimelineData::Lane& lane, int top, int height) const;
+    void paintLane(QPainter& painter, const Row& row, const TimelineData::Lane& lane, int top,
+                   int height) const;
     void paintMemory(QPainter& painter, const Row& row) const;
     void paintPeaks(QPainter& painter) const;
     void paintPath(QPainter& painter) const;
@@ -140,24 +148,25 @@ private:
     void stepSpan(int direction);
     void indexSelection();
     QString toolTipAt(QPoint position) const;
+    QString toolTipOf(std::uint32_t span, QPoint position) const;
 
     std::shared_ptr<const TimelineData> m_data;
     std::shared_ptr<const TimelineWhy> m_why;
     bool m_pathShown = false;
     TimeAxis m_axis;
     bool m_fitted = true;
-    bool m_idleShown = false;  ///< channels that carried nothing have rows
+    bool m_idleShown = false;  ///< idle channels have rows
 
     std::vector<Row> m_rows;  ///< devices first, in order
     int m_rulerHeight = 0;
     int m_headerWidth = 0;
-    int m_naturalHeight = 0;  ///< of the rows, before they share what is left over
+    int m_naturalHeight = 0;  ///< of the rows, before they share the spare height
     int m_contentHeight = 0;
     QScrollBar* m_scroll = nullptr;
 
     OpList m_selection;
     std::vector<std::vector<std::uint32_t>> m_selectedSpans;  ///< by lane of the data; ascending in start
-    std::optional<std::uint32_t> m_current;                   ///< the span that the keyboard steps from
+    std::optional<std::uint32_t> m_current;                   ///< the span from which the keyboard steps
     OpId m_hovered = kInvalidOp;
     std::optional<std::uint32_t> m_hoveredSpan;
     DropPreviews m_previews;
@@ -167,7 +176,7 @@ private:
     Gesture m_gesture = Gesture::none;
     QPoint m_pressed, m_last;
 
-    mutable QPixmap m_chart;                               ///< all but what follows the pointer; null when it must be painted anew
+    mutable QPixmap m_chart;  ///< everything but the marks that follow the pointer; null: must be repainted
     mutable std::vector<std::array<QBrush, 3>> m_brushes;  ///< by device and phase
 };
 

@@ -20,7 +20,7 @@ QString escaped(const std::string& name) {
     return QString::fromStdString(name).toHtmlEscaped();
 }
 
-/// The longest segments that `wanted` accepts.
+/// Indices of the longest segments that `wanted` accepts, at most kTold.
 template <class Wanted>
 std::vector<std::size_t> longest(const std::vector<PathSegment>& segments, Wanted wanted) {
     std::vector<std::size_t> chosen;
@@ -41,9 +41,11 @@ std::vector<TimelineWhy::Share> sharesOf(const CriticalPath& path, const Trace& 
     std::vector<TimelineWhy::Share> shares;
     const std::size_t devices = path.device_compute_s.size();
     for (std::size_t i = 0; i < devices; ++i)
-        shares.push_back({true, static_cast<std::uint16_t>(i), path.device_compute_s[i], path.device_queue_s[i]});
+        shares.push_back(
+            {true, static_cast<std::uint16_t>(i), path.device_compute_s[i], path.device_queue_s[i]});
     for (std::size_t i = 0; i < path.channel_transfer_s.size(); ++i)
-        shares.push_back({false, static_cast<std::uint16_t>(i), path.channel_transfer_s[i], path.channel_queue_s[i]});
+        shares.push_back(
+            {false, static_cast<std::uint16_t>(i), path.channel_transfer_s[i], path.channel_queue_s[i]});
     std::vector<double> longest_s(shares.size(), -1);
     for (std::size_t i = 0; i < path.segments.size(); ++i) {
         const PathSegment& segment = path.segments[i];
@@ -89,7 +91,8 @@ std::shared_ptr<const TimelineWhy> TimelineWhy::build(std::shared_ptr<const Time
 
 std::vector<OpId> TimelineWhy::ops() const {
     std::vector<OpId> ops;
-    for (const PathSegment& segment : path.segments) ops.push_back(timeline->forwardOf(timeline->trace.spans[segment.span]));
+    for (const PathSegment& segment : path.segments)
+        ops.push_back(timeline->forwardOf(timeline->trace.spans[segment.span]));
     std::ranges::sort(ops);
     ops.erase(std::unique(ops.begin(), ops.end()), ops.end());
     return ops;
@@ -111,14 +114,17 @@ QString segmentText(const TimelineWhy& why, std::size_t index) {
     const Machine& machine = *problem.machine;
     const auto op = [&](const Span& of) { return escaped(problem.graph->op(of.op).name); };
     const bool isOp = span.kind == Span::Kind::op;
-    const QString resource = escaped(isOp ? machine.device(segment.resource).name : machine.channels()[segment.resource].name);
+    const QString resource =
+        escaped(isOp ? machine.device(segment.resource).name : machine.channels()[segment.resource].name);
     if (segment.kind == PathKind::queue) {
         if (segment.blocker == kNoSpan) return translated("%1 waits for %2").arg(op(span), resource);
-        return translated("%1 waits for %2 until %3 is done").arg(op(span), resource, op(spans[segment.blocker]));
+        return translated("%1 waits for %2 until %3 is done")
+            .arg(op(span), resource, op(spans[segment.blocker]));
     }
     if (isOp) return translated("%1 on %2").arg(op(span), resource);
     return translated("%1 over %2, %3 → %4")
-        .arg(op(span), resource, escaped(machine.device(span.from).name), escaped(machine.device(span.to).name));
+        .arg(op(span), resource, escaped(machine.device(span.from).name),
+             escaped(machine.device(span.to).name));
 }
 
 QString peakText(const TimelineWhy& why, DeviceId device, std::size_t most, bool linked) {
@@ -128,17 +134,20 @@ QString peakText(const TimelineWhy& why, DeviceId device, std::size_t most, bool
     QStringList rows;
     const auto row = [&](double bytes, const QString& what) {
         if (bytes > 0)
-            rows << QStringLiteral("<tr><td align='right' style='white-space:nowrap'>%1</td><td style='padding-left:6px'>%2</td></tr>")
+            rows << QStringLiteral(
+                        "<tr><td align='right' style='white-space:nowrap'>%1</td><td "
+                        "style='padding-left:6px'>%2</td></tr>")
                         .arg(bytesText(bytes), what);
     };
     row(peak.parameter_bytes, translated("parameters"));
     row(peak.optimizer_bytes, translated("optimizer state"));
     row(peak.accumulated_gradient_bytes, translated("accumulated gradients"));
-    row(peak.other_resident_bytes, translated("held throughout"));
+    row(peak.other_resident_bytes, translated("other, held throughout"));
     const std::size_t told = std::min(most, peak.held.size());
     for (const Held& held : std::span(peak.held).first(told)) {
         QString name = escaped(problem.graph->op(held.op).name);
-        if (linked) name = QStringLiteral("<a href='op:%1'>%2</a>").arg(forwardOf(*problem.graph, held.op)).arg(name);
+        if (linked)
+            name = QStringLiteral("<a href='op:%1'>%2</a>").arg(forwardOf(*problem.graph, held.op)).arg(name);
         QString what = heldName(held.kind).arg(name);
         if (why.timeline->outcome.ops_run > problem.ops) what += translated(", batch %1").arg(held.batch + 1);
         row(held.bytes, what);
@@ -146,7 +155,8 @@ QString peakText(const TimelineWhy& why, DeviceId device, std::size_t most, bool
     double rest_bytes = 0;
     for (const Held& held : std::span(peak.held).subspan(told)) rest_bytes += held.bytes;
     row(rest_bytes, translated("%1 more").arg(peak.held.size() - told));
-    return text + QStringLiteral("<table cellspacing='0'>") + rows.join(QString()) + QStringLiteral("</table>");
+    return text + QStringLiteral("<table cellspacing='0'>") + rows.join(QString()) +
+           QStringLiteral("</table>");
 }
 
 }  // namespace placewright

@@ -15,8 +15,8 @@
 namespace placewright {
 namespace {
 
-constexpr std::size_t kShares = 8;      // devices and channels
-constexpr std::size_t kHeldThings = 5;  // of a memory peak
+constexpr std::size_t kShares = 8;      // rows of devices and channels
+constexpr std::size_t kHeldThings = 5;  // entries of a memory peak
 
 QString heading(const QString& text) {
     return QStringLiteral("<p style='margin-top:8px; margin-bottom:2px'><b>%1</b></p>").arg(text);
@@ -24,7 +24,8 @@ QString heading(const QString& text) {
 
 QString cell(const QString& text, bool number) {
     return QStringLiteral("<td align='%1' style='padding-right:8px%2'>%3</td>")
-        .arg(number ? QStringLiteral("right") : QStringLiteral("left"), number ? QStringLiteral("; white-space:nowrap") : QString(), text);
+        .arg(number ? QStringLiteral("right") : QStringLiteral("left"),
+             number ? QStringLiteral("; white-space:nowrap") : QString(), text);
 }
 
 QString segmentLink(std::size_t segment, const QString& text) {
@@ -32,7 +33,8 @@ QString segmentLink(std::size_t segment, const QString& text) {
 }
 
 QString table(const QStringList& rows) {
-    return QStringLiteral("<table cellspacing='0'><tr>%1</tr></table>").arg(rows.join(QStringLiteral("</tr><tr>")));
+    return QStringLiteral("<table cellspacing='0'><tr>%1</tr></table>")
+        .arg(rows.join(QStringLiteral("</tr><tr>")));
 }
 
 QString swatch(const Machine& machine, DeviceId device) {
@@ -49,8 +51,7 @@ WhyPanel::WhyPanel(QWidget* parent) : QWidget(parent), m_text(new QTextBrowser(t
     m_text->setAccessibleName(tr("Why the step takes as long as it does"));
     m_text->setOpenLinks(false);
     m_text->setFrameShape(QFrame::NoFrame);
-    m_text->setPlaceholderText(
-        tr("Open a network: what its step spends its time on, what waits for what, and what fills the memory is told here."));
+    m_text->setPlaceholderText(tr("Open a network to see where the step time and memory go."));
     m_text->setWordWrapMode(QTextOption::WordWrap);
     connect(m_text, &QTextBrowser::anchorClicked, this, [this](const QUrl& url) {
         bool isNumber = false;
@@ -70,9 +71,9 @@ void WhyPanel::setWhy(std::shared_ptr<const TimelineWhy> why) {
     fill();
 }
 
-void WhyPanel::setGoal(const QString& paragraph, const std::vector<double>& device_s) {
-    if (paragraph == m_goal && device_s == m_deviceLoads_s) return;
-    m_goal = paragraph;
+void WhyPanel::setObjective(const QString& paragraph, const std::vector<double>& device_s) {
+    if (paragraph == m_objective && device_s == m_deviceLoads_s) return;
+    m_objective = paragraph;
     m_deviceLoads_s = device_s;
     fill();
 }
@@ -99,31 +100,36 @@ QString WhyPanel::html() const {
     const double total_s = path.compute_s + path.transfer_s + path.queue_s;
     QStringList rows;
     QString html;
-    if (!m_goal.isEmpty()) {
-        html = QStringLiteral("<p style='margin-top:8px'>%1</p>").arg(m_goal.toHtmlEscaped());
+    if (!m_objective.isEmpty()) {
+        html = QStringLiteral("<p style='margin-top:8px'>%1</p>").arg(m_objective.toHtmlEscaped());
         const double most_s = m_deviceLoads_s.empty() ? 0 : std::ranges::max(m_deviceLoads_s);
         for (DeviceId device = 0; device < m_deviceLoads_s.size(); ++device) {
             if (m_deviceLoads_s[device] <= 0) continue;
-            const QString name = swatch(machine, device) + QString::fromStdString(machine.device(device).name).toHtmlEscaped();
+            const QString name =
+                swatch(machine, device) + QString::fromStdString(machine.device(device).name).toHtmlEscaped();
             const bool busiest = m_deviceLoads_s[device] == most_s;
-            rows << cell(busiest ? QStringLiteral("<b>%1</b>").arg(name) : name, false) + cell(secondsText(m_deviceLoads_s[device]), true);
+            rows << cell(busiest ? QStringLiteral("<b>%1</b>").arg(name) : name, false) +
+                        cell(secondsText(m_deviceLoads_s[device]), true);
         }
         html += table(rows);
     }
     html += heading(tr("Critical path of the simulated step")) + pathSummary(*m_why);
 
-    rows = {cell({}, false) + cell(tr("at work"), true) + cell(tr("waited for"), true) + cell(tr("share"), true)};
+    rows = {cell({}, false) + cell(tr("working"), true) + cell(tr("waiting"), true) +
+            cell(tr("share"), true)};
     const auto add = [&](const QString& name, double work_s, double queue_s) {
-        rows << cell(name, false) + cell(secondsText(work_s), true) + cell(queue_s > 0 ? secondsText(queue_s) : QString(), true) +
+        rows << cell(name, false) + cell(secondsText(work_s), true) +
+                    cell(queue_s > 0 ? secondsText(queue_s) : QString(), true) +
                     cell(percentText((work_s + queue_s) / total_s), true);
     };
-    // One more would take as much room as its own row.
+    // A summary of a single row would take as much room as the row itself.
     const std::size_t told = m_why->shares.size() > kShares + 1 ? kShares : m_why->shares.size();
     for (const TimelineWhy::Share& share : std::span(m_why->shares).first(told)) {
-        const QString name =
-            QString::fromStdString(share.isDevice ? machine.device(share.resource).name : machine.channels()[share.resource].name);
-        add((share.isDevice ? swatch(machine, share.resource) : QString()) + segmentLink(share.longest, name.toHtmlEscaped()), share.work_s,
-            share.queue_s);
+        const QString name = QString::fromStdString(share.isDevice ? machine.device(share.resource).name
+                                                                   : machine.channels()[share.resource].name);
+        add((share.isDevice ? swatch(machine, share.resource) : QString()) +
+                segmentLink(share.longest, name.toHtmlEscaped()),
+            share.work_s, share.queue_s);
     }
     double work_s = 0, queue_s = 0;
     for (const TimelineWhy::Share& share : std::span(m_why->shares).subspan(told)) {
@@ -142,14 +148,15 @@ QString WhyPanel::html() const {
         html += heading(title) + table(rows);
     };
     list(tr("Longest waits"), m_why->longest_waits);
-    list(tr("Longest at work"), m_why->longest_work);
+    list(tr("Longest work"), m_why->longest_work);
 
     html += heading(tr("Memory"));
     for (const MemoryPeak& peak : m_why->peaks) {
         if (peak.bytes <= 0) continue;
         html += QStringLiteral("<p style='margin-top:4px; margin-bottom:0'><a name='peak%1'></a>%2<b>%3</b> ")
                     .arg(peak.device)
-                    .arg(swatch(machine, peak.device), QString::fromStdString(machine.device(peak.device).name).toHtmlEscaped()) +
+                    .arg(swatch(machine, peak.device),
+                         QString::fromStdString(machine.device(peak.device).name).toHtmlEscaped()) +
                 peakText(*m_why, peak.device, kHeldThings, true) + QStringLiteral("</p>");
     }
     return html;

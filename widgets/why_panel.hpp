@@ -12,22 +12,24 @@ class QTextBrowser;
 
 namespace placewright {
 
-/// Tells what a timeline's critical path and memory peaks are made of. Links lead to segments and ops.
+/// Shows the composition of a timeline's critical path and memory peaks, with links to segments and ops.
 class WhyPanel : public QWidget {
     Q_OBJECT
 public:
     explicit WhyPanel(QWidget* parent = nullptr);
 
-    /// Null says what would fill the panel.
+    /// Null shows a text that says how to fill the panel.
     void setWhy(std::shared_ptr<const TimelineWhy> why);
-    /// What is made small where that is not the step time: a paragraph about it, and what it makes of each device. Empty: the step time.
-    void setGoal(const QString& paragraph, const std::vector<double>& device_s);
-    /// Scrolls to what a device holds at its peak.
+    /// If the objective is not the step time: a paragraph about it, and its value on each device,
+    /// `device_s[device]`. Empty: the objective is the step time.
+    void setObjective(const QString& paragraph, const std::vector<double>& device_s);
+    /// Scrolls to the memory peak of a device.
     void showPeak(DeviceId device);
 
 Q_SIGNALS:
-    /// Of the critical path of what is shown.
+    /// A link to a segment of the shown critical path was clicked.
     void segmentActivated(std::size_t segment);
+    /// A link to this op was clicked.
     void opActivated(placewright::OpId op);
 
 protected:
@@ -39,7 +41,7 @@ private:
 
     QTextBrowser* m_text = nullptr;
     std::shared_ptr<const TimelineWhy> m_why;
-    QString m_goal;
+    QString m_objective;
     std::vector<double> m_deviceLoads_s;
 };
 

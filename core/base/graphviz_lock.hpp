@@ -5,7 +5,7 @@
 
 namespace placewright {
 
-/// Graphviz keeps its state in global variables: one call at a time.
+/// Lock for calls to Graphviz, which keeps its state in global variables: one call at a time.
 inline std::mutex& graphviz_lock() {
     static std::mutex one_at_a_time;
     return one_at_a_time;

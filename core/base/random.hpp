@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Random numbers that are the same on every machine. The distributions of <random> are not specified to the bit, so the few that searches
-// need are written out here; its engines are, but they take several times as long as the one here, which searches that draw a number for
-// every op feel.
+// Random numbers that are the same on every machine. The distributions of <random> are not specified to the
+// bit, so the few that searches need are implemented here. The engines of <random> are specified, but several
+// times slower than this one, which matters to searches that draw a number for every op.
 #pragma once
 
 #include <array>
@@ -16,15 +16,17 @@
 
 namespace placewright {
 
-/// xoshiro256++ 1.0 (Blackman and Vigna, Scrambled linear pseudorandom number generators, 2021), period 2^256 - 1.
+/// xoshiro256++ 1.0 (Blackman and Vigna, Scrambled linear pseudorandom number generators, 2021), period 2^256
+/// - 1.
 class Xoshiro256 {
 public:
-    /// Not all zero.
+    /// Must not be all zero.
     using State = std::array<std::uint64_t, 4>;
 
     explicit Xoshiro256(const State& state) : state_(state) {}
 
-    /// From splitmix64, as its authors recommend, so that seeds that differ in one bit have nothing in common.
+    /// Seeds the state with splitmix64, as the authors recommend, so that seeds that differ in one bit have
+    /// unrelated sequences.
     explicit Xoshiro256(std::uint64_t seed) {
         for (std::uint64_t& word : state_) {
             seed += 0x9e3779b97f4a7c15ULL;
@@ -57,7 +59,9 @@ public:
     std::uint64_t bits() { return engine_(); }
 
     /// Uniform in [0, count). `count` must be positive. Multiply-shift: the bias is below count / 2^64.
-    std::size_t index(std::size_t count) { return static_cast<std::size_t>((static_cast<uint128>(engine_()) * count) >> 64); }
+    std::size_t index(std::size_t count) {
+        return static_cast<std::size_t>((static_cast<uint128>(engine_()) * count) >> 64);
+    }
 
     /// Uniform in [0, 1), with 53 random bits.
     double uniform() { return static_cast<double>(engine_() >> 11) * 0x1.0p-53; }
@@ -66,15 +70,15 @@ public:
 
     bool chance(double probability) { return uniform() < probability; }
 
-    /// Normal by Box and Muller's transform; the second value of each pair is not kept, so that a copy of the
-    /// generator's state is the whole state.
+    /// Normal, by the Box-Muller transform. The second value of each pair is discarded, so that the state of
+    /// the generator is the whole state.
     double normal(double mean, double deviation) {
         const double radius = std::sqrt(-2.0 * std::log1p(-uniform()));
         return mean + deviation * radius * std::cos(2.0 * std::numbers::pi * uniform());
     }
 
-    /// Geometric: the number of trials up to and including the first success, at least 1; mean 1 / probability.
-    /// `probability` must be positive.
+    /// Geometric: the number of trials up to and including the first success, at least 1; mean 1 /
+    /// probability. `probability` must be positive.
     std::size_t geometric(double probability) {
         if (probability >= 1.0) return 1;
         return 1 + static_cast<std::size_t>(std::log1p(-uniform()) / std::log1p(-probability));

@@ -14,7 +14,7 @@ SampleStatistics sample_statistics(std::span<const double> values) {
     SampleStatistics result;
     result.count = values.size();
     const auto count = static_cast<double>(values.size());
-    // Relative to the first: equal values have exactly their mean and no deviation.
+    // Relative to the first value, so that equal values have exactly their mean and no deviation.
     double sum = 0;
     for (const double value : values) sum += value - values.front();
     result.mean = values.front() + sum / count;
@@ -43,10 +43,10 @@ std::optional<WelchTest> welch_test(const SampleStatistics& first, const SampleS
     if (!(a + b > 0)) return {};
     WelchTest test;
     test.t = (first.mean - second.mean) / std::sqrt(a + b);
-    // As shares, whose squares do not get too small for a double.
+    // As shares, whose squares do not underflow.
     const double share_a = a / (a + b), share_b = b / (a + b);
-    test.degrees_of_freedom =
-        1 / (share_a * share_a / static_cast<double>(first.count - 1) + share_b * share_b / static_cast<double>(second.count - 1));
+    test.degrees_of_freedom = 1 / (share_a * share_a / static_cast<double>(first.count - 1) +
+                                   share_b * share_b / static_cast<double>(second.count - 1));
     const boost::math::students_t distribution(test.degrees_of_freedom);
     test.p = 2 * boost::math::cdf(boost::math::complement(distribution, std::abs(test.t)));
     return test;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Small pieces of messages.
+// Helpers for the text of messages.
 #pragma once
 
 #include <array>
@@ -9,23 +9,28 @@
 
 namespace placewright {
 
-inline std::string quoted(std::string_view text) {
-    return '"' + std::string(text) + '"';
-}
-
-/// A number as a person would write it in a file: "0.5", "1e+12", "nan".
+/// A number in the form used in files: "0.5", "1e+12", "nan".
 inline std::string short_number(double value) {
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), "%g", value);
     return text.data();
 }
 
-/// A field of a CSV table as in RFC 4180.
+/// A field of a CSV table, quoted as in RFC 4180.
 inline std::string csv_field(std::string_view text) {
     if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
     std::string quoted = "\"";
     for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
     return quoted + '"';
 }
+
+/// `text` on one line and safe to print: control characters and bytes that are not UTF-8 are written as \xNN,
+/// characters that cannot be seen or that turn the direction of writing as \u{NNNN}, and what exceeds `limit`
+/// bytes is cut.
+std::string printable(std::string_view text, std::size_t limit = 1000);
+/// A name from a file in double quotes, printable and cut after 80 bytes.
+std::string in_quotes(std::string_view name);
+/// The text of an error without the location at its beginning, if it starts with `prefix`.
+std::string without_prefix(std::string_view text, std::string_view prefix);
 
 }  // namespace placewright

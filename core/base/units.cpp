@@ -22,7 +22,7 @@ struct Unit {
     const char* name;
 };
 
-/// The largest unit in which `value` reads as at least 1; `units` go from large to small.
+/// `value` in the largest unit in which it is at least 1; `units` must be in descending order.
 std::string scaled(double value, std::span<const Unit> units) {
     for (const Unit& unit : units) {
         // 0.9995 keeps 999.96 ms from reading "1000 ms".
@@ -42,7 +42,8 @@ std::string format_seconds(double seconds) {
 }
 
 std::string format_bytes(double bytes) {
-    static constexpr std::array<Unit, 5> units{{{1e12, " TB"}, {1e9, " GB"}, {1e6, " MB"}, {1e3, " kB"}, {1, " B"}}};
+    static constexpr std::array<Unit, 5> units{
+        {{1e12, " TB"}, {1e9, " GB"}, {1e6, " MB"}, {1e3, " kB"}, {1, " B"}}};
     if (std::abs(bytes) < 1000) return std::to_string(static_cast<std::int64_t>(bytes)) + " B";
     return scaled(bytes, units);
 }
@@ -54,7 +55,8 @@ std::string format_count(double count) {
 }
 
 std::string format_flops(double flops) {
-    static constexpr std::array<Unit, 5> units{{{1e12, " TFLOP"}, {1e9, " GFLOP"}, {1e6, " MFLOP"}, {1e3, " kFLOP"}, {1, " FLOP"}}};
+    static constexpr std::array<Unit, 5> units{
+        {{1e12, " TFLOP"}, {1e9, " GFLOP"}, {1e6, " MFLOP"}, {1e3, " kFLOP"}, {1, " FLOP"}}};
     if (std::abs(flops) < 1000) return std::to_string(static_cast<std::int64_t>(flops)) + " FLOP";
     return scaled(flops, units);
 }
@@ -64,7 +66,8 @@ std::string format_clock(double seconds) {
     const auto whole = static_cast<long long>(seconds);
     std::array<char, 48> text{};
     if (whole >= 3600) {
-        std::snprintf(text.data(), text.size(), "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60, whole % 60);
+        std::snprintf(text.data(), text.size(), "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60,
+                      whole % 60);
     } else {
         std::snprintf(text.data(), text.size(), "%lld:%02lld", whole / 60, whole % 60);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Quantities as people read them, in one way everywhere: window, command line and messages.
+// Quantities as text for people, in one format everywhere: window, command line and messages.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,11 @@
 
 namespace placewright {
 
-/// Seconds with a fitting unit and three significant digits: "41.2 ms", "1.30 s", "870 ns". Infinity is "∞".
+/// Seconds with three significant digits in a suitable unit: "41.2 ms", "1.30 s", "870 ns". Infinity is "∞".
 std::string format_seconds(double seconds);
 
-/// Bytes in powers of 1000, three significant digits: "8.10 GB". The machine files count memory in powers of 1000 too.
+/// Bytes in powers of 1000, three significant digits: "8.10 GB". The machine files count memory in powers of
+/// 1000 too.
 std::string format_bytes(double bytes);
 
 /// A count with an SI suffix from 10 000 on: "512", "12.4 k", "61.1 M".

@@ -8,12 +8,14 @@ namespace {
 
 template <class Visit>
 void for_each_producer(const Problem& problem, OpId op, const Visit& visit) {
-    for (auto i = problem.input_begin[op]; i < problem.input_begin[op + 1]; ++i) visit(problem.producer[problem.input[i]]);
+    for (auto i = problem.input_begin[op]; i < problem.input_begin[op + 1]; ++i)
+        visit(problem.producer[problem.input[i]]);
 }
 
 template <class Visit>
 void for_each_reader(const Problem& problem, OpId op, const Visit& visit) {
-    for (auto i = problem.consumer_begin[problem.output_begin[op]]; i < problem.consumer_begin[problem.output_begin[op + 1]]; ++i)
+    for (auto i = problem.consumer_begin[problem.output_begin[op]];
+         i < problem.consumer_begin[problem.output_begin[op + 1]]; ++i)
         visit(problem.consumer[i]);
 }
 
@@ -31,20 +33,21 @@ std::pair<OpId, OpId> ends_of_longest_path(const Problem& problem, std::span<con
             first[op] = first[before];
         });
         end_s[op] = std::max(start_s, 0.0) + seconds[op];
-        // Of equals the later one: there is more between the ends.
+        // Of equal ends takes the later one, so that more ops lie between the ends.
         if (end_s[op] >= end_s[last]) last = op;
     }
     return {first[last], last};
 }
 
-/// [op]: whether it is between the ends.
+/// [op]: whether it lies between the ends.
 std::vector<bool> between(const Problem& problem, OpId first, OpId last) {
     std::vector<bool> behind(problem.ops, false), before(problem.ops, false);
     behind[first] = true;
     for (OpId op = first + 1; op < problem.ops; ++op)
         for_each_producer(problem, op, [&](OpId producer) { behind[op] = behind[op] || behind[producer]; });
     before[last] = true;
-    for (OpId op = last; op-- > 0;) for_each_reader(problem, op, [&](OpId reader) { before[op] = before[op] || before[reader]; });
+    for (OpId op = last; op-- > 0;)
+        for_each_reader(problem, op, [&](OpId reader) { before[op] = before[op] || before[reader]; });
     for (OpId op = 0; op < problem.ops; ++op) behind[op] = behind[op] && before[op];
     return behind;
 }
@@ -69,8 +72,8 @@ Backbone::Backbone(const Problem& problem, std::span<const double> seconds) : pl
     std::vector<std::size_t> index(problem.ops, kNowhere);
     for (std::size_t i = 0; i < ops.size(); ++i) index[ops[i]] = i;
 
-    // All behind op i come after it unless the last that one of them reads is before i; all before it come before unless the first reader
-    // of one of them is behind i. [i]: how many such pairs reach over i, as differences.
+    // Op i belongs to the backbone unless an op behind it reads only from before i, or an op before it has
+    // all of its readers behind i. [i]: number of such pairs that reach over i, as differences.
     std::vector<int> over(ops.size() + 1, 0);
     const auto reaches_over = [&](std::size_t from, std::size_t to) {
         ++over[from + 1];
@@ -79,9 +82,11 @@ Backbone::Backbone(const Problem& problem, std::span<const double> seconds) : pl
     for (std::size_t i = 0; i < ops.size(); ++i) {
         std::size_t last_read = kNowhere, first_reader = kNowhere;
         for_each_producer(problem, ops[i], [&](OpId producer) {
-            if (index[producer] != kNowhere && (last_read == kNowhere || index[producer] > last_read)) last_read = index[producer];
+            if (index[producer] != kNowhere && (last_read == kNowhere || index[producer] > last_read))
+                last_read = index[producer];
         });
-        for_each_reader(problem, ops[i], [&](OpId reader) { first_reader = std::min(first_reader, index[reader]); });
+        for_each_reader(problem, ops[i],
+                        [&](OpId reader) { first_reader = std::min(first_reader, index[reader]); });
         if (last_read != kNowhere) reaches_over(last_read, i);
         if (first_reader != kNowhere) reaches_over(i, first_reader);
     }
@@ -100,7 +105,8 @@ Backbone::Backbone(const Problem& problem, std::span<const double> seconds) : pl
     begin.push_back(ops.size());
 }
 
-Backbone::Path Backbone::segment_path(const Problem& problem, std::size_t segment, std::span<const double> seconds) const {
+Backbone::Path Backbone::segment_path(const Problem& problem, std::size_t segment,
+                                      std::span<const double> seconds) const {
     const std::size_t own = 2 * segment + 1;
     std::vector<double> end_s;
     std::vector<std::size_t> before;
@@ -112,7 +118,8 @@ Backbone::Path Backbone::segment_path(const Problem& problem, std::size_t segmen
         std::size_t from = kNowhere;
         for_each_producer(problem, op, [&](OpId producer) {
             if (place[producer] != own) return;
-            const auto i = static_cast<std::size_t>(std::ranges::lower_bound(members, producer) - members.begin());
+            const auto i =
+                static_cast<std::size_t>(std::ranges::lower_bound(members, producer) - members.begin());
             if (from != kNowhere && end_s[i] <= start_s) return;
             start_s = end_s[i];
             from = i;

@@ -10,7 +10,7 @@
 
 #include "core/bounds/backbone.hpp"
 #include "core/bounds/min_cut.hpp"
-#include "core/sim/bounds.hpp"
+#include "core/bounds/simple_bounds.hpp"
 #include "core/sim/host_memory.hpp"
 
 namespace placewright {
@@ -21,7 +21,10 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 class BackboneProgram {
 public:
     explicit BackboneProgram(const Problem& problem)
-        : problem_(problem), host_(problem), fastest_s_(fastest_times_s(problem)), spine_(problem, fastest_s_) {
+        : problem_(problem),
+          host_(problem),
+          fastest_s_(fastest_times_s(problem)),
+          spine_(problem, fastest_s_) {
         const std::size_t length = spine_.backbone.size();
         group_bytes_.assign(problem.groups, 0);
         for (OpId op = 0; op < problem.ops; ++op) {
@@ -30,13 +33,14 @@ public:
             for (TensorId tensor = problem.output_begin[op]; tensor < problem.output_begin[op + 1]; ++tensor)
                 bytes += problem.output_bytes[tensor];
         }
-        for (std::size_t k = 0; k + 1 < length; ++k) paths_.push_back(spine_.segment_path(problem, k, fastest_s_));
+        for (std::size_t k = 0; k + 1 < length; ++k)
+            paths_.push_back(spine_.segment_path(problem, k, fastest_s_));
         best_s_.assign(length, kNever);
         find_last_readers();
     }
 
     double latency_s() {
-        // Blocks that begin at i need all that ends before it.
+        // Blocks that begin at i need everything that ends before it.
         const std::vector<DeviceId> accelerators = distinct_accelerators();
         std::vector<std::vector<double>> in_s, out_s;
         for (const DeviceId device : accelerators) {
@@ -51,7 +55,8 @@ public:
         for (std::size_t i = 0; i < spine_.backbone.size(); ++i) {
             const double start_s = i == 0 ? 0 : best_s_[i - 1] + paths_[i - 1].seconds;
             best_s_[i] = std::min(best_s_[i], start_s + cpu_s(spine_.backbone[i]));
-            for (std::size_t a = 0; a < accelerators.size(); ++a) add_blocks(i, accelerators[a], start_s + in_s[a][i], out_s[a]);
+            for (std::size_t a = 0; a < accelerators.size(); ++a)
+                add_blocks(i, accelerators[a], start_s + in_s[a][i], out_s[a]);
         }
         return best_s_.back();
     }
@@ -70,7 +75,7 @@ private:
         return least_s;
     }
 
-    /// One of each kind of accelerators that are alike.
+    /// One accelerator of each class of equal ones.
     std::vector<DeviceId> distinct_accelerators() const {
         std::vector<DeviceId> distinct;
         const auto alike = [&](DeviceId a, DeviceId b) {
@@ -79,13 +84,15 @@ private:
                 if (time_s(op, a) != time_s(op, b)) return false;
             }
             for (TensorId tensor = 0; tensor < problem_.tensors; ++tensor) {
-                if (host_.read_s(tensor, a) != host_.read_s(tensor, b) || host_.write_s(tensor, a) != host_.write_s(tensor, b))
+                if (host_.read_s(tensor, a) != host_.read_s(tensor, b) ||
+                    host_.write_s(tensor, a) != host_.write_s(tensor, b))
                     return false;
             }
             return true;
         };
         for (DeviceId device = 0; device < problem_.devices; ++device) {
-            if (!host_.is_cpu(device) && std::ranges::none_of(distinct, [&](DeviceId other) { return alike(other, device); }))
+            if (!host_.is_cpu(device) &&
+                std::ranges::none_of(distinct, [&](DeviceId other) { return alike(other, device); }))
                 distinct.push_back(device);
         }
         return distinct;
@@ -98,7 +105,8 @@ private:
             for (auto i = problem_.consumer_begin[tensor]; i < problem_.consumer_begin[tensor + 1]; ++i) {
                 const std::size_t reader = place(problem_.consumer[i]);
                 if (reader == kNowhere) continue;
-                last_reader_[tensor] = last_reader_[tensor] == kNowhere ? reader : std::max(last_reader_[tensor], reader);
+                last_reader_[tensor] =
+                    last_reader_[tensor] == kNowhere ? reader : std::max(last_reader_[tensor], reader);
             }
         }
     }
@@ -106,7 +114,7 @@ private:
     static constexpr std::size_t kNowhere = Backbone::kNowhere;
     std::size_t place(OpId op) const { return spine_.place[op]; }
 
-    /// Calls `visit` with every tensor that the op reads of another between the ends.
+    /// Calls `visit` with every input of the op whose producer lies between the ends.
     template <class Visit>
     void for_each_input(OpId op, const Visit& visit) const {
         for (auto i = problem_.input_begin[op]; i < problem_.input_begin[op + 1]; ++i) {
@@ -114,11 +122,12 @@ private:
         }
     }
 
-    /// Blocks on the device from op `first` of the backbone on, which start at `start_s` at the earliest.
+    /// Adds the blocks on the device that begin at op `first` of the backbone, at `start_s` at the earliest.
     void add_blocks(std::size_t first, DeviceId device, double start_s, const std::vector<double>& out_s) {
         if (!std::isfinite(start_s)) return;
         std::vector<bool> held(problem_.groups, false), was_read(problem_.tensors, false);
-        std::vector<double> read_last(2 * spine_.backbone.size() + 1, 0);  // [place]: of tensors whose last reader is there
+        std::vector<double> read_last(2 * spine_.backbone.size() + 1,
+                                      0);  // [place]: sum over the tensors with their last reader there
         double seconds = 0, unread_s = 0, bytes = 0;
         for (std::size_t last = first; last < spine_.backbone.size(); ++last) {
             const std::size_t begin = last == first ? 2 * last : 2 * last - 1;
@@ -129,11 +138,14 @@ private:
                     if (!held[group]) bytes += group_bytes_[group];
                     held[group] = true;
                     for_each_input(op, [&](TensorId tensor) {
-                        if (was_read[tensor] || first == 0 || place(problem_.producer[tensor]) > 2 * (first - 1)) return;
+                        if (was_read[tensor] || first == 0 ||
+                            place(problem_.producer[tensor]) > 2 * (first - 1))
+                            return;
                         was_read[tensor] = true;
                         seconds += host_.read_s(tensor, device);
                     });
-                    for (TensorId tensor = problem_.output_begin[op]; tensor < problem_.output_begin[op + 1]; ++tensor) {
+                    for (TensorId tensor = problem_.output_begin[op]; tensor < problem_.output_begin[op + 1];
+                         ++tensor) {
                         if (last_reader_[tensor] == kNowhere) continue;
                         const double write_s = host_.write_s(tensor, device);
                         unread_s += write_s;
@@ -141,7 +153,8 @@ private:
                     }
                 }
             }
-            // What has its last reader in the segment behind may be read within the block: that is for its cut to say.
+            // Tensors whose last reader is in the next segment may be read within the block; the cut decides
+            // that.
             for (std::size_t at = begin; at <= 2 * last; ++at) unread_s -= std::exchange(read_last[at], 0);
             unread_s -= std::exchange(read_last[2 * last + 1], 0);
             if (!std::isfinite(seconds) || bytes > problem_.memory_limit_bytes[device]) return;
@@ -149,9 +162,11 @@ private:
         }
     }
 
-    Ticks ticks(double seconds) const { return std::isfinite(seconds) ? to_ticks(seconds, problem_.tick_s) : kForbidden; }
+    Ticks ticks(double seconds) const {
+        return std::isfinite(seconds) ? to_ticks(seconds, problem_.tick_s) : kForbidden;
+    }
 
-    /// Ends of the network for a segment: its ops have vertices of their own.
+    /// Source and sink of the network of a segment; each of its ops has a vertex.
     struct SegmentNetwork {
         CutNetwork network;
         std::map<OpId, CutNetwork::Vertex> vertex;
@@ -171,22 +186,25 @@ private:
         return result;
     }
 
-    /// The least that a block with op k of the backbone takes to end in the segment behind it.
+    /// The least time that a block with op k of the backbone takes to end in the segment behind it.
     double least_end_s(std::size_t k, DeviceId device) const {
         SegmentNetwork segment = segment_network(k, device);
         CutNetwork& network = segment.network;
         const auto add_outputs = [&](OpId op, CutNetwork::Vertex vertex) {
-            for (TensorId tensor = problem_.output_begin[op]; tensor < problem_.output_begin[op + 1]; ++tensor) {
+            for (TensorId tensor = problem_.output_begin[op]; tensor < problem_.output_begin[op + 1];
+                 ++tensor) {
                 if (last_reader_[tensor] == kNowhere) continue;
                 const Ticks write = ticks(host_.write_s(tensor, device));
                 if (last_reader_[tensor] > 2 * k + 1) {
-                    if (vertex != segment.block) network.connect(vertex, segment.other, write);  // else counted with the block
+                    if (vertex != segment.block)
+                        network.connect(vertex, segment.other, write);  // otherwise it counts with the block
                     continue;
                 }
                 const auto all_read = network.add_vertex();
                 network.connect(vertex, all_read, write);
                 for (auto i = problem_.consumer_begin[tensor]; i < problem_.consumer_begin[tensor + 1]; ++i) {
-                    if (const auto reader = segment.vertex.find(problem_.consumer[i]); reader != segment.vertex.end())
+                    if (const auto reader = segment.vertex.find(problem_.consumer[i]);
+                        reader != segment.vertex.end())
                         network.connect(all_read, reader->second, kForbidden);
                 }
             }
@@ -195,14 +213,15 @@ private:
         for (const auto& [op, vertex] : segment.vertex) {
             add_outputs(op, vertex);
             for_each_input(op, [&](TensorId tensor) {
-                if (const auto before = segment.vertex.find(problem_.producer[tensor]); before != segment.vertex.end())
+                if (const auto before = segment.vertex.find(problem_.producer[tensor]);
+                    before != segment.vertex.end())
                     network.connect(vertex, before->second, kForbidden);
             });
         }
         return static_cast<double>(network.solve(segment.block, segment.other)) * problem_.tick_s;
     }
 
-    /// The least that a block with op k + 1 of the backbone takes to begin in the segment before it.
+    /// The least time that a block with op k + 1 of the backbone takes to begin in the segment before it.
     double least_begin_s(std::size_t k, DeviceId device) const {
         SegmentNetwork segment = segment_network(k, device);
         CutNetwork& network = segment.network;
@@ -210,7 +229,8 @@ private:
         const auto add_inputs = [&](OpId op, CutNetwork::Vertex vertex) {
             for_each_input(op, [&](TensorId tensor) {
                 const auto producer = segment.vertex.find(problem_.producer[tensor]);
-                if (producer == segment.vertex.end() && last_reader_[tensor] > 2 * k + 1) return;  // counted with the block, if at all
+                if (producer == segment.vertex.end() && last_reader_[tensor] > 2 * k + 1)
+                    return;  // counts with the block, if at all
                 const auto [found, is_new] = any_reads.try_emplace(tensor, 0);
                 if (is_new) {
                     found->second = network.add_vertex();
@@ -218,7 +238,8 @@ private:
                     network.connect(found->second, from, ticks(host_.read_s(tensor, device)));
                 }
                 network.connect(vertex, found->second, kForbidden);
-                if (producer != segment.vertex.end() && vertex != segment.block) network.connect(producer->second, vertex, kForbidden);
+                if (producer != segment.vertex.end() && vertex != segment.block)
+                    network.connect(producer->second, vertex, kForbidden);
             });
         };
         add_inputs(spine_.backbone[k + 1], segment.block);
@@ -234,8 +255,9 @@ private:
     Backbone spine_;
     std::vector<Backbone::Path> paths_;  ///< [segment]
     std::vector<double> group_bytes_;
-    std::vector<std::size_t> last_reader_;  ///< [tensor]: the place of the last, of what is made and read between the ends
-    std::vector<double> best_s_;            ///< [op of the backbone]: when it can be there
+    std::vector<std::size_t>
+        last_reader_;  ///< [tensor]: place of its last reader, if it is produced and read between the ends
+    std::vector<double> best_s_;  ///< [op of the backbone]: earliest time at which it can be reached
 };
 
 }  // namespace

@@ -22,35 +22,39 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Flows that quick_bounds may spend, in arcs.
+/// Work on flows in quick_bounds, in arcs.
 constexpr std::size_t kQuickArcs = 50'000'000;
-/// Steps of packed_load_s, about ten nanoseconds each.
+/// Steps of packed_load_s, which take about ten nanoseconds each.
 constexpr std::size_t kQuickPacking = 2'000'000, kPacking = 50'000'000;
 
 Bound average_bound(double value_s) {
     return {"average", value_s,
-            "work shared between the devices at best, within their memory, when no device has a part of what it could not do alone in "
-            "this time (linear programme)"};
+            "the best sharing of the work between the devices, within their memory; no device takes part of "
+            "a group that it could not run alone in this time (linear program)"};
 }
 
 Bound cut_bound(double value_s) {
     return {"min-cut", value_s,
-            "work shared between the devices at best when no accelerator has a group whose best neighbourhood, with the transfers across "
-            "its border, takes longer (linear programme, a minimum cut for each group)"};
+            "the best sharing of the work between the devices; no accelerator takes part of a group whose "
+            "cheapest neighbourhood, with the transfers across its border, takes longer (linear program, one "
+            "minimum cut per group)"};
 }
 
 Bound packing_bound(double value_s) {
-    return {"packing", value_s, "whole groups on devices by their work alone, transfers free (all ways to pack them, depth-first)"};
+    return {"packing", value_s,
+            "the best packing of whole groups onto devices by their work alone, transfers free (depth-first "
+            "search of all packings)"};
 }
 
-/// That not even parts of groups fit.
+/// The bound if the groups do not fit even in fractions.
 Bound misfit_bound(const LoadModel& model) {
     const double held_bytes = std::accumulate(model.group_bytes.begin(), model.group_bytes.end(), 0.0);
     double offered_bytes = 0;
     for (const LoadClass& one : model.classes) offered_bytes += one.count() * one.limit_bytes;
     return {"average", kNoLimit,
-            "the ops hold " + format_bytes(held_bytes) + ", which can in no way be shared out between the " + format_bytes(offered_bytes) +
-                " of memory of the devices that they may be on (linear programme)"};
+            "the ops hold " + format_bytes(held_bytes) + ", which cannot be distributed over the " +
+                format_bytes(offered_bytes) +
+                " of memory of the devices that they may be placed on (linear program)"};
 }
 
 std::vector<Bound> max_load_bounds(const Problem& problem) {
@@ -62,20 +66,23 @@ std::vector<Bound> max_load_bounds(const Problem& problem) {
     for (const TensorBundle& bundle : model.bundles) arcs += 2 * bundle.readers.size() + 2;
     const LeastLoads cut = cut_loads(model, average_s, std::max<std::size_t>(kQuickArcs / arcs, 16));
     const double cut_s = std::max(average_s, balanced_load_s(model, cut).value_or(0));
-    return {average_bound(average_s), cut_bound(cut_s), packing_bound(packed_load_s(model, cut, cut_s, kNoLimit, kQuickPacking))};
+    return {average_bound(average_s), cut_bound(cut_s),
+            packing_bound(packed_load_s(model, cut, cut_s, kNoLimit, kQuickPacking))};
 }
 
 std::vector<Bound> block_latency_bounds(const Problem& problem) {
     const double backbone_s = backbone_latency_s(problem);
-    return {
-        {"backbone", backbone_s,
-         std::isfinite(backbone_s)
-             ? "the cheapest way to cut the ops that all others come before or after into blocks that fit an accelerator, and ops on CPUs"
-             : "no device can hold some op"},
-        {"critical-path", critical_path_s(problem), "the longest chain of ops, each on its fastest device, transfers free"}};
+    return {{"backbone", backbone_s,
+             std::isfinite(backbone_s)
+                 ? "the cheapest way to cut the backbone (the ops that come before or after "
+                   "every other op) into blocks that fit an accelerator, and ops on CPUs"
+                 : "some op fits on no device"},
+            {"critical-path", critical_path_s(problem),
+             "the longest chain of ops, each on its fastest device, transfers free"}};
 }
 
-void prove_max_load(const Problem& problem, const BoundEffort& effort, const std::function<void(Bound)>& found) {
+void prove_max_load(const Problem& problem, const BoundEffort& effort,
+                    const std::function<void(Bound)>& found) {
     const auto end = Clock::now() + std::chrono::duration<double>(effort.seconds);
     std::stop_source stop;
     const std::stop_callback forward(effort.stop, [&] { stop.request_stop(); });
@@ -84,7 +91,8 @@ void prove_max_load(const Problem& problem, const BoundEffort& effort, const std
     const auto tell = [&](Bound bound) {
         const std::scoped_lock lock(one_at_a_time);
         if (is_optimal) return;
-        is_optimal = bound.value_s >= within_tolerance(within_tolerance(effort.incumbent_s));  // whatever the rounding
+        is_optimal = bound.value_s >=
+                     within_tolerance(within_tolerance(effort.incumbent_s));  // twice, to allow for rounding
         if (is_optimal) stop.request_stop();
         found(std::move(bound));
     };
@@ -92,13 +100,15 @@ void prove_max_load(const Problem& problem, const BoundEffort& effort, const std
     const LoadModel model = load_model(problem);
     const auto average_s = balanced_load_s(model, own_loads(model), stop.get_token());
     if (!average_s) return;
-    const LeastLoads least = cut_loads(model, *average_s, std::numeric_limits<std::size_t>::max(), stop.get_token());
+    const LeastLoads least =
+        cut_loads(model, *average_s, std::numeric_limits<std::size_t>::max(), stop.get_token());
     const auto cut_s = balanced_load_s(model, least, stop.get_token());
     if (!cut_s) return;
     tell(cut_bound(std::max(*average_s, *cut_s)));
 
     const double cutoff_s = effort.incumbent_s;
-    const double packed_s = packed_load_s(model, least, std::max(*average_s, *cut_s), cutoff_s, kPacking, stop.get_token());
+    const double packed_s =
+        packed_load_s(model, least, std::max(*average_s, *cut_s), cutoff_s, kPacking, stop.get_token());
     tell(packing_bound(packed_s));
     if (is_optimal) return;
     const auto limits = [&] {
@@ -112,40 +122,47 @@ void prove_max_load(const Problem& problem, const BoundEffort& effort, const std
         if (!std::isfinite(cutoff_s)) return;
         double best_s = 0;
         for (std::size_t c = 0; c < model.classes.size(); ++c) {
-            if (!model.classes[c].is_cpu) best_s = std::max(best_s, pigeonhole_load_s(model, c, least, limits()));
+            if (!model.classes[c].is_cpu)
+                best_s = std::max(best_s, pigeonhole_load_s(model, c, least, limits()));
         }
-        tell({"pigeonhole", best_s,
-              "one accelerator does at least the average of what CPUs leave: the least load of such a set of groups, transfers included "
-              "(integer programme)"});
+        tell(
+            {"pigeonhole", best_s,
+             "one accelerator does at least the average of the work that CPUs leave: the least load of a set "
+             "of groups with that much work, transfers included (integer program)"});
     });
     const LoadProgramme programme(model, least, cutoff_s);
     IntegerLimits exact = limits();
     exact.cutoff = cutoff_s / programme.unit_s();
     const IntegerResult result = solve_integer(programme.programme(), exact);
     if (result.bound > -kNoLimit) {
-        // The optimum is the incumbent, as exactly as the solver tells solutions apart.
+        // The incumbent is optimal, within the tolerance of the solver.
         const bool optimal = result.finished && result.x.empty();
-        tell({"branch-and-bound", optimal ? cutoff_s : std::max(0.0, within_tolerance(result.bound) * programme.unit_s()),
-              result.finished ? "all placements were searched, by branch and cut on an integer programme"
-                              : "what branch and cut on an integer programme of all placements has left open"});
+        tell({"branch-and-bound",
+              optimal ? cutoff_s : std::max(0.0, within_tolerance(result.bound) * programme.unit_s()),
+              result.finished
+                  ? "all placements were searched, by branch and cut on an integer program"
+                  : "the least value that branch and cut on an integer program of all placements has not yet "
+                    "excluded"});
     }
 }
 
 void prove_step_time(const Problem& problem, const SimulationOptions& options, const BoundEffort& effort,
                      const std::function<void(Bound)>& found) {
     const auto end = Clock::now() + std::chrono::duration<double>(effort.seconds);
-    const auto left_s = [&] { return std::max(0.0, std::chrono::duration<double>(end - Clock::now()).count()); };
+    const auto left_s = [&] {
+        return std::max(0.0, std::chrono::duration<double>(end - Clock::now()).count());
+    };
     const StepProgramme programme(problem, options);
     const auto relaxation = solve_relaxation(programme.programme(), left_s(), effort.stop);
     if (!relaxation) return;
-    found(
-        {"linear-programme", within_tolerance(relaxation->value) * programme.unit_s(),
-         "ops shared between the devices in fractions: the work of each device, the longest path on this mix of devices and the parameters "
-         "in their memory at once"});
+    found({"linear-programme", within_tolerance(relaxation->value) * programme.unit_s(),
+           "ops shared between the devices in fractions: the work of each device, the longest path on this "
+           "mix of devices and the parameters in their memory, all at once (linear program)"});
     if (!std::isfinite(relaxation->value)) return;
     const auto tell = [&](double value_s, const char* how_far) {
         found({"branch-and-bound", value_s,
-               std::string("whole ops, with a transfer wherever a path changes devices, by branch and cut on an integer programme") +
+               std::string("whole ops, with a transfer wherever a path changes devices, by branch and cut on "
+                           "an integer program") +
                    how_far});
     };
     constexpr auto kUnfinished = " (not finished)";
@@ -165,40 +182,43 @@ void prove_step_time(const Problem& problem, const SimulationOptions& options, c
     };
     const IntegerResult result = solve_integer(programme.programme(), limits);
     if (result.bound == -kNoLimit) return;
-    // The optimum is the incumbent, as exactly as the solver tells solutions apart.
+    // The incumbent is optimal, within the tolerance of the solver.
     const bool optimal = result.finished && result.x.empty();
-    tell(optimal ? effort.incumbent_s : within_tolerance(result.bound) * programme.unit_s(), result.finished ? "" : kUnfinished);
+    tell(optimal ? effort.incumbent_s : within_tolerance(result.bound) * programme.unit_s(),
+         result.finished ? "" : kUnfinished);
 }
 
 }  // namespace
 
-std::vector<Bound> quick_bounds(const Problem& problem, const Goal& goal, const SimulationOptions& options) {
+std::vector<Bound> quick_bounds(const Problem& problem, const Objective& objective,
+                                const SimulationOptions& options) {
     std::vector<Bound> bounds;
-    if (goal.evaluate == max_load) {
+    if (objective.evaluate == max_load) {
         bounds = max_load_bounds(problem);
-    } else if (goal.evaluate == block_latency) {
+    } else if (objective.evaluate == block_latency) {
         bounds = block_latency_bounds(problem);
     } else {
         bounds = lower_bounds(problem, options);
         if (const auto split_s = split_path_s(problem, options))
             bounds.push_back({"split-path", *split_s,
                               std::isfinite(*split_s)
-                                  ? "the critical path, cut into runs on one device whose parameters fit it, with the cheapest "
-                                    "transfers where they end and around what must be elsewhere"
-                                  : "no device can hold some op"});
+                                  ? "the critical path, cut into runs on one device whose parameters fit it, "
+                                    "with the cheapest transfers between runs and to ops that must be on "
+                                    "another device"
+                                  : "some op fits on no device"});
     }
     std::ranges::stable_sort(bounds, std::ranges::greater{}, &Bound::value_s);
-    if (!goal.is_step_time() && !std::isfinite(bounds.front().value_s)) {
-        // A formula's bounds tell that nothing fits, but not why.
+    if (!objective.is_step_time() && !std::isfinite(bounds.front().value_s)) {
+        // The bounds for formulas show that nothing fits, but not why.
         if (auto reason = memory_shortage(problem)) bounds.front().proof = *std::move(reason);
     }
     return bounds;
 }
 
-void prove_bounds(const Problem& problem, const Goal& goal, const SimulationOptions& options, const BoundEffort& effort,
-                  const std::function<void(Bound)>& found) {
-    if (goal.evaluate == max_load) prove_max_load(problem, effort, found);
-    if (goal.is_step_time()) prove_step_time(problem, options, effort, found);
+void prove_bounds(const Problem& problem, const Objective& objective, const SimulationOptions& options,
+                  const BoundEffort& effort, const std::function<void(Bound)>& found) {
+    if (objective.evaluate == max_load) prove_max_load(problem, effort, found);
+    if (objective.is_step_time()) prove_step_time(problem, options, effort, found);
 }
 
 double whole_percent(double gap) {

@@ -53,7 +53,8 @@ LoadModel load_model(const Problem& problem, std::span<const double> transfer_s)
         one.group_s.assign(problem.groups, std::numeric_limits<double>::infinity());
         for (GroupId group = 0; group < problem.groups; ++group) {
             const auto allowed = problem.allowed_devices(group);
-            if (std::ranges::binary_search(allowed, device)) one.group_s[group] = problem.group_time_s(group, device);
+            if (std::ranges::binary_search(allowed, device))
+                one.group_s[group] = problem.group_time_s(group, device);
         }
         for (const TensorBundle& bundle : model.bundles) {
             double read_s = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Max load (core/sim/max_load.hpp) by groups: what bounds and exact programmes need of a problem.
+// Max load (core/sim/max_load.hpp) by groups: the tables that bounds and exact programs need of a problem.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace placewright {
 
-/// Tensors of one group that the same other groups read: they cross the border of a device together.
+/// Tensors of one group that are read by the same other groups: they cross the border of a device together.
 struct TensorBundle {
     GroupId producer = 0;
     std::vector<GroupId> readers;  ///< ascending, without the producer, not empty
     std::vector<TensorId> tensors;
 };
 
-/// Devices that are alike in all that matters to the load.
+/// Devices with equal properties as far as the load is concerned.
 struct LoadClass {
     std::vector<DeviceId> devices;
     bool is_cpu = false;
-    std::vector<double> group_s;  ///< [group]; infinite where it may not be
+    std::vector<double> group_s;  ///< [group]; infinity where the group is not allowed
     std::vector<double> read_s;   ///< [bundle]; 0 for CPUs
     std::vector<double> write_s;  ///< [bundle]; 0 for CPUs
     double limit_bytes = 0;
@@ -38,8 +38,9 @@ struct LoadModel {
     std::size_t groups() const { return group_bytes.size(); }
 };
 
-/// `transfer_s`: seconds to write or read each tensor on any device, for machines without a CPU; empty: through the memory of the CPU.
-/// Throws MachineError if the machine has none then. O((ops + edges) * devices).
+/// `transfer_s`: seconds to write or read each tensor on any device, for machines without a CPU; if empty,
+/// transfers go through the memory of the CPU, and MachineError is thrown if there is none. O((ops + edges) *
+/// devices).
 LoadModel load_model(const Problem& problem, std::span<const double> transfer_s = {});
 
 }  // namespace placewright

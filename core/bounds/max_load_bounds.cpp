@@ -21,7 +21,7 @@ double least_s(const LoadModel& model, GroupId group) {
     return least;
 }
 
-/// Of the order of the max load.
+/// A unit of the order of the max load.
 double unit_of(const LoadModel& model) {
     double sum_s = 0;
     for (GroupId group = 0; group < model.groups(); ++group) {
@@ -37,9 +37,10 @@ double total_bytes(const LoadModel& model) {
     return std::accumulate(model.group_bytes.begin(), model.group_bytes.end(), 0.0);
 }
 
-/// Fractional sharing when no device may have a group that `least` says to cost more than `threshold_s`: the least T; infinity if there is
-/// no way.
-std::optional<double> shared_load_s(const LoadModel& model, const LeastLoads& least, double threshold_s, std::stop_token stop) {
+/// Fractional sharing in which no device may have a group whose least load there exceeds `threshold_s`: the
+/// least T; infinity if there is none.
+std::optional<double> shared_load_s(const LoadModel& model, const LeastLoads& least, double threshold_s,
+                                    std::stop_token stop) {
     const double unit_s = unit_of(model);
     const double bytes = std::max(total_bytes(model), 1.0);
     Programme lp;
@@ -72,20 +73,24 @@ std::optional<double> shared_load_s(const LoadModel& model, const LeastLoads& le
     return std::isfinite(solution->value) ? within_tolerance(solution->value) * unit_s : kNoLimit;
 }
 
-/// The groups of a problem around one device of a class, as a network whose cuts cost what the load of the device costs that has the groups
-/// on the side of the source.
+/// The groups of a problem as a network for one device of a class. The cost of a cut is the load of the
+/// device if it has the groups on the source's side.
 class LoadNetwork {
 public:
-    LoadNetwork(const LoadModel& model, const LoadClass& one) : groups_(model.groups()), tick_s_(model.tick_s) {
+    LoadNetwork(const LoadModel& model, const LoadClass& one)
+        : groups_(model.groups()), tick_s_(model.tick_s) {
         const auto ticks = [&](double seconds) { return to_ticks(seconds, tick_s_); };
         never_ = 1;
         for (const double group_s : one.group_s) never_ += std::isfinite(group_s) ? ticks(group_s) : 0;
-        for (std::size_t b = 0; b < model.bundles.size(); ++b) never_ += ticks(one.read_s[b]) + ticks(one.write_s[b]);
+        for (std::size_t b = 0; b < model.bundles.size(); ++b)
+            never_ += ticks(one.read_s[b]) + ticks(one.write_s[b]);
 
-        for (GroupId group = 0; group < groups_; ++group) network_.add_vertex();  // with the numbers of the groups
+        for (GroupId group = 0; group < groups_; ++group)
+            network_.add_vertex();  // vertices have the numbers of the groups
         sink_ = network_.add_vertex();
         for (GroupId group = 0; group < groups_; ++group)
-            network_.connect(group, sink_, std::isfinite(one.group_s[group]) ? ticks(one.group_s[group]) : never_);
+            network_.connect(group, sink_,
+                             std::isfinite(one.group_s[group]) ? ticks(one.group_s[group]) : never_);
         for (std::size_t b = 0; b < model.bundles.size(); ++b) {
             const auto& [producer, readers, tensors] = model.bundles[b];
             const Ticks read = ticks(one.read_s[b]), write = ticks(one.write_s[b]);
@@ -93,7 +98,7 @@ public:
                 network_.connect(producer, readers[0], write, read);
                 continue;
             }
-            // On the device's side if all readers are, and if any of them is.
+            // One vertex is on the device's side if all readers are, the other one if any of them is.
             const auto all_read = network_.add_vertex(), any_reads = network_.add_vertex();
             network_.connect(producer, all_read, write);
             network_.connect(any_reads, producer, read);
@@ -126,7 +131,7 @@ private:
     CutNetwork::Vertex sink_ = 0;
 };
 
-/// The load of a device with this group alone.
+/// [group]: load of a device with this group alone.
 std::vector<double> lone_loads(const LoadModel& model, const LoadClass& one) {
     std::vector<double> load_s = one.group_s;
     for (std::size_t b = 0; b < model.bundles.size(); ++b) {
@@ -136,9 +141,10 @@ std::vector<double> lone_loads(const LoadModel& model, const LoadClass& one) {
     return load_s;
 }
 
-/// Columns and rows for the transfers of a device that has the groups of `x` (by group; -1 where it never has one). `add_paid` makes a
-/// column for what takes so many seconds if it is 1.
-void add_borders(Programme& programme, const LoadModel& model, const LoadClass& one, const std::vector<Programme::Column>& x,
+/// Adds columns and rows for the transfers of a device. `x` [group]: column that is 1 if the device has the
+/// group, or -1 if it never has. `add_paid` makes a column that costs the given seconds if it is 1.
+void add_borders(Programme& programme, const LoadModel& model, const LoadClass& one,
+                 const std::vector<Programme::Column>& x,
                  const std::function<Programme::Column(double seconds)>& add_paid) {
     if (one.is_cpu) return;
     // paid >= inside - outside
@@ -153,9 +159,10 @@ void add_borders(Programme& programme, const LoadModel& model, const LoadClass& 
         const Programme::Column producer = x[bundle.producer];
         Programme::Column written = -1, read = -1;
         if (one.write_s[b] > 0 && producer >= 0) written = add_paid(one.write_s[b]);
-        // A device writes a tensor or reads it, never both: one column will do if both take as long.
+        // A device writes a tensor or reads it, never both: one column suffices if both take equally long.
         if (one.read_s[b] == one.write_s[b]) read = written;
-        if (one.read_s[b] > 0 && read < 0 && std::ranges::any_of(bundle.readers, [&](GroupId reader) { return x[reader] >= 0; }))
+        if (one.read_s[b] > 0 && read < 0 &&
+            std::ranges::any_of(bundle.readers, [&](GroupId reader) { return x[reader] >= 0; }))
             read = add_paid(one.read_s[b]);
         for (const GroupId reader : bundle.readers) {
             if (written >= 0) exceed(written, producer, x[reader]);
@@ -164,35 +171,41 @@ void add_borders(Programme& programme, const LoadModel& model, const LoadClass& 
     }
 }
 
-void add_memory(Programme& programme, const LoadModel& model, const LoadClass& one, const std::vector<Programme::Column>& x) {
+void add_memory(Programme& programme, const LoadModel& model, const LoadClass& one,
+                const std::vector<Programme::Column>& x) {
     const double bytes = total_bytes(model);
     if (bytes <= one.limit_bytes) return;
     programme.begin_row(-kNoLimit, one.limit_bytes / bytes);
     for (GroupId group = 0; group < model.groups(); ++group) {
-        if (x[group] >= 0 && model.group_bytes[group] > 0) programme.add(x[group], model.group_bytes[group] / bytes);
+        if (x[group] >= 0 && model.group_bytes[group] > 0)
+            programme.add(x[group], model.group_bytes[group] / bytes);
     }
 }
 
-/// Of the groups that take a device of a class the longest, so many of which are on one device of it, whatever the others take over.
+/// The longest groups of a class, of which at least `on_one` share one of its devices, whichever groups other
+/// classes take over.
 struct Crowd {
     std::vector<GroupId> groups;
     std::size_t on_one = 0;
-    double work_s = 0;  ///< of any so many of them, at least
+    double work_s = 0;  ///< least work of any `on_one` of them
 };
 
-/// That with the most work. `least` below `cutoff_s`: a device may have the group; none works for longer than `cutoff_s`.
-Crowd busiest_crowd(const LoadModel& model, std::size_t device_class, const LeastLoads& least, double cutoff_s) {
+/// The crowd with the most work. A device may have the groups with `least` below `cutoff_s`; no device works
+/// for longer than `cutoff_s`.
+Crowd busiest_crowd(const LoadModel& model, std::size_t device_class, const LeastLoads& least,
+                    double cutoff_s) {
     const LoadClass& one = model.classes[device_class];
     std::vector<GroupId> order;
     for (GroupId group = 0; group < model.groups(); ++group) {
         if (least[device_class][group] < cutoff_s) order.push_back(group);
     }
-    std::ranges::stable_sort(order, std::ranges::greater{}, [&](GroupId group) { return one.group_s[group]; });
+    std::ranges::stable_sort(order, std::ranges::greater{},
+                             [&](GroupId group) { return one.group_s[group]; });
     double room_s = 0;
     for (std::size_t c = 0; c < model.classes.size(); ++c) {
         if (c != device_class) room_s += model.classes[c].count() * cutoff_s * (1 + 1e-9);
     }
-    std::priority_queue<double> elsewhere;  // those that are shortest there: as many as have room
+    std::priority_queue<double> elsewhere;  // the groups that are shortest there, as many as fit
     std::vector<double> work_s{0};
     double taken_s = 0, best_s = 0;
     std::size_t best = 0, on_one = 0;
@@ -200,7 +213,8 @@ Crowd busiest_crowd(const LoadModel& model, std::size_t device_class, const Leas
         const GroupId group = order[n - 1];
         double there_s = kNoLimit;
         for (std::size_t c = 0; c < model.classes.size(); ++c) {
-            if (c != device_class && least[c][group] < cutoff_s) there_s = std::min(there_s, model.classes[c].group_s[group]);
+            if (c != device_class && least[c][group] < cutoff_s)
+                there_s = std::min(there_s, model.classes[c].group_s[group]);
         }
         if (std::isfinite(there_s)) {
             elsewhere.push(there_s);
@@ -236,7 +250,8 @@ LeastLoads own_loads(const LoadModel& model) {
 }
 
 std::optional<double> balanced_load_s(const LoadModel& model, const LeastLoads& least, std::stop_token stop) {
-    // Between two thresholds the groups that a device may have are the same: T is consistent where the load is not above the next.
+    // Between two thresholds the groups that a device may have are the same. T is consistent if the load does
+    // not exceed the next threshold.
     std::vector<double> thresholds{0};
     for (const std::vector<double>& loads : least) {
         for (const double load_s : loads) {
@@ -263,12 +278,13 @@ std::optional<double> balanced_load_s(const LoadModel& model, const LeastLoads& 
 }
 
 LeastLoads cut_loads(const LoadModel& model, double floor_s, std::size_t flows, std::stop_token stop) {
-    constexpr std::size_t kRound = 16;  // cuts between looking at what they have told
+    constexpr std::size_t kRound = 16;  // cuts between two evaluations of their results
     LeastLoads least = own_loads(model);
     for (std::size_t c = 0; c < model.classes.size(); ++c) {
         const LoadClass& one = model.classes[c];
         if (one.is_cpu) continue;
-        // Not above this; a group that a cut has told of needs no flow if it can stay below the floor.
+        // Upper limit of each group's bound; a group that a cut has shown to stay below the floor needs no
+        // flow.
         std::vector<double> most_s = lone_loads(model, one);
         std::vector<GroupId> order(model.groups());
         std::iota(order.begin(), order.end(), GroupId{0});
@@ -288,20 +304,24 @@ LeastLoads cut_loads(const LoadModel& model, double floor_s, std::size_t flows, 
             for (std::size_t i = 0; i < round.size(); ++i) {
                 if (!cuts[i]) return least;
                 least[c][round[i]] = std::max(least[c][round[i]], cuts[i]->load_s);
-                for (const GroupId group : cuts[i]->groups) most_s[group] = std::min(most_s[group], cuts[i]->load_s);
+                for (const GroupId group : cuts[i]->groups)
+                    most_s[group] = std::min(most_s[group], cuts[i]->load_s);
             }
         }
     }
     return least;
 }
 
-double pigeonhole_load_s(const LoadModel& model, std::size_t device_class, const LeastLoads& least, IntegerLimits limits) {
+double pigeonhole_load_s(const LoadModel& model, std::size_t device_class, const LeastLoads& least,
+                         IntegerLimits limits) {
     const LoadClass& one = model.classes[device_class];
     const double unit_s = unit_of(model), cutoff_s = limits.cutoff;
-    const auto may_have = [&](std::size_t c, GroupId group) { return std::isfinite(least[c][group]) && least[c][group] < cutoff_s; };
+    const auto may_have = [&](std::size_t c, GroupId group) {
+        return std::isfinite(least[c][group]) && least[c][group] < cutoff_s;
+    };
     const double bytes = std::max(total_bytes(model), 1.0);
 
-    // The most that the other classes take over, in fractions of groups, of what the devices of this one could do.
+    // The most work of this class that other classes can take over, in fractions of groups.
     Programme others;
     std::vector<std::vector<std::pair<GroupId, Programme::Column>>> elsewhere(model.classes.size());
     double all_s = 0;
@@ -342,7 +362,8 @@ double pigeonhole_load_s(const LoadModel& model, std::size_t device_class, const
     for (GroupId group = 0; group < model.groups(); ++group) {
         if (may_have(device_class, group)) x[group] = programme.add_binary(one.group_s[group] / unit_s);
     }
-    add_borders(programme, model, one, x, [&](double seconds) { return programme.add_column(0, 1, seconds / unit_s); });
+    add_borders(programme, model, one, x,
+                [&](double seconds) { return programme.add_column(0, 1, seconds / unit_s); });
     const double average_s = (all_s - taken_s) / one.count();
     const Crowd crowd = busiest_crowd(model, device_class, least, cutoff_s);
     if (crowd.work_s > average_s) {
@@ -357,7 +378,7 @@ double pigeonhole_load_s(const LoadModel& model, std::size_t device_class, const
     add_memory(programme, model, one, x);
     limits.cutoff = cutoff_s / unit_s;
     const IntegerResult result = solve_integer(programme, limits);
-    // As exactly as the solver tells solutions apart.
+    // Optimal within the tolerance of the solver.
     if (result.finished && result.x.empty()) return cutoff_s;
     return std::max(0.0, within_tolerance(result.bound) * unit_s);
 }
@@ -365,7 +386,8 @@ double pigeonhole_load_s(const LoadModel& model, std::size_t device_class, const
 LoadProgramme::LoadProgramme(const LoadModel& model, const LeastLoads& least, double cutoff_s)
     : unit_s_(unit_of(model)), choices_(model.groups()) {
     const Programme::Column most = programme_.add_column(0, cutoff_s / unit_s_, 1);
-    std::vector<std::vector<std::vector<Programme::Column>>> x(model.classes.size());  // [class][device of it][group]
+    std::vector<std::vector<std::vector<Programme::Column>>> x(
+        model.classes.size());  // [class][device of the class][group]
     for (std::size_t c = 0; c < model.classes.size(); ++c) {
         const LoadClass& one = model.classes[c];
         x[c].assign(one.devices.size(), std::vector<Programme::Column>(model.groups(), -1));
@@ -373,8 +395,10 @@ LoadProgramme::LoadProgramme(const LoadModel& model, const LeastLoads& least, do
         for (GroupId group = 0; group < model.groups(); ++group) {
             if (std::isfinite(least[c][group]) && least[c][group] < cutoff_s) order.push_back(group);
         }
-        std::ranges::stable_sort(order, std::ranges::greater{}, [&](GroupId group) { return one.group_s[group]; });
-        // The devices of a class are alike: let them be numbered by the longest group that each has.
+        std::ranges::stable_sort(order, std::ranges::greater{},
+                                 [&](GroupId group) { return one.group_s[group]; });
+        // The devices of a class are equal: breaks the symmetry by ordering them by the longest group of
+        // each.
         for (std::size_t rank = 0; rank < order.size(); ++rank) {
             for (std::size_t i = 0; i < std::min(one.devices.size(), rank + 1); ++i) {
                 x[c][i][order[rank]] = programme_.add_binary();
@@ -392,7 +416,8 @@ LoadProgramme::LoadProgramme(const LoadModel& model, const LeastLoads& least, do
             const std::vector<Programme::Column>& here = x[c][i];
             std::vector<std::pair<Programme::Column, double>> load;
             for (GroupId group = 0; group < model.groups(); ++group) {
-                if (here[group] >= 0 && one.group_s[group] > 0) load.emplace_back(here[group], one.group_s[group] / unit_s_);
+                if (here[group] >= 0 && one.group_s[group] > 0)
+                    load.emplace_back(here[group], one.group_s[group] / unit_s_);
             }
             add_borders(programme_, model, one, here, [&](double seconds) {
                 load.emplace_back(programme_.add_column(0, 1), seconds / unit_s_);
@@ -402,10 +427,11 @@ LoadProgramme::LoadProgramme(const LoadModel& model, const LeastLoads& least, do
             programme_.add(most, 1);
             for (const auto& [column, seconds] : load) programme_.add(column, -seconds);
             if (std::isfinite(cutoff_s)) {
-                // Implied, but only a row of whole columns makes cover cuts.
+                // Redundant, but only a row of integer columns yields cover cuts.
                 programme_.begin_row(-kNoLimit, cutoff_s / unit_s_);
                 for (GroupId group = 0; group < model.groups(); ++group) {
-                    if (here[group] >= 0 && one.group_s[group] > 0) programme_.add(here[group], one.group_s[group] / unit_s_);
+                    if (here[group] >= 0 && one.group_s[group] > 0)
+                        programme_.add(here[group], one.group_s[group] / unit_s_);
                 }
             }
             add_memory(programme_, model, one, here);
@@ -416,8 +442,9 @@ LoadProgramme::LoadProgramme(const LoadModel& model, const LeastLoads& least, do
 Placement LoadProgramme::placement(std::span<const double> x) const {
     Placement placement;
     for (const auto& choices : choices_) {
-        placement.push_back(
-            std::ranges::max(choices, {}, [&](const auto& choice) { return x[static_cast<std::size_t>(choice.second)]; }).first);
+        placement.push_back(std::ranges::max(choices, {}, [&](const auto& choice) {
+                                return x[static_cast<std::size_t>(choice.second)];
+                            }).first);
     }
     return placement;
 }

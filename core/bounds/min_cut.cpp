@@ -13,12 +13,14 @@ namespace {
 
 using Traits = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
 using Arc = Traits::edge_descriptor;
-using Graph = boost::adjacency_list<
-    boost::vecS, boost::vecS, boost::directedS,
-    boost::property<boost::vertex_color_t, boost::default_color_type,
-                    boost::property<boost::vertex_distance_t, long, boost::property<boost::vertex_predecessor_t, Arc>>>,
-    boost::property<boost::edge_capacity_t, Ticks,
-                    boost::property<boost::edge_residual_capacity_t, Ticks, boost::property<boost::edge_reverse_t, Arc>>>>;
+using Graph =
+    boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS,
+                          boost::property<boost::vertex_color_t, boost::default_color_type,
+                                          boost::property<boost::vertex_distance_t, long,
+                                                          boost::property<boost::vertex_predecessor_t, Arc>>>,
+                          boost::property<boost::edge_capacity_t, Ticks,
+                                          boost::property<boost::edge_residual_capacity_t, Ticks,
+                                                          boost::property<boost::edge_reverse_t, Arc>>>>;
 
 }  // namespace
 

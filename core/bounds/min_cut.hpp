@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Minimum cuts in networks of whole capacities.
+// Minimum cuts in networks with integer capacities.
 #pragma once
 
 #include <cmath>
@@ -11,13 +11,13 @@ namespace placewright {
 
 /// Times are whole ticks here, so that flows are exact.
 using Ticks = std::int64_t;
-/// `tick_s` 0 (Problem::tick_s): there are no times but 0.
+/// With `tick_s` 0 (Problem::tick_s) all times are 0.
 inline Ticks to_ticks(double seconds, double tick_s) {
     return tick_s > 0 ? std::llround(seconds / tick_s) : 0;
 }
 
-/// Vertices are on the side of the source or of the sink; an arc is paid if it goes from the former to the latter. Solved by augmenting
-/// paths (Boykov and Kolmogorov, 2004).
+/// Vertices are on the side of the source or of the sink; an arc is paid if it goes from the source's side to
+/// the sink's. Solved by augmenting paths (Boykov and Kolmogorov, 2004).
 class CutNetwork {
 public:
     using Vertex = std::size_t;
@@ -28,12 +28,13 @@ public:
     CutNetwork& operator=(CutNetwork&&) noexcept;
 
     Vertex add_vertex();
-    /// Arcs in both directions.
+    /// Adds arcs in both directions.
     void connect(Vertex from, Vertex to, Ticks there, Ticks back = 0);
 
-    /// The least that a cut costs; more calls may follow, with other ends.
+    /// Returns the cost of the least cut. May be called again with other ends.
     Ticks solve(Vertex source, Vertex sink);
-    /// Of the cut that solve found: the one with the fewest vertices on this side.
+    /// The side of a vertex in the cut that solve() found; of equal cuts, the one with the fewest vertices
+    /// here.
     bool on_source_side(Vertex vertex) const;
 
 private:

@@ -24,7 +24,7 @@ public:
             return shortest;
         };
         for (GroupId group = 0; group < model.groups(); ++group) {
-            if (shortest_s(group) > 0) groups.push_back(group);  // the others take up no room
+            if (shortest_s(group) > 0) groups.push_back(group);  // the others take no time
         }
         std::ranges::stable_sort(groups, std::ranges::greater{}, shortest_s);
         count_ = groups.size();
@@ -32,7 +32,9 @@ public:
             const LoadClass& one = model.classes[c];
             std::vector<Item> items;
             for (std::size_t i = 0; i < count_; ++i) {
-                const auto ticks = [&](double seconds) { return std::isfinite(seconds) ? to_ticks(seconds, model.tick_s) : kNever; };
+                const auto ticks = [&](double seconds) {
+                    return std::isfinite(seconds) ? to_ticks(seconds, model.tick_s) : kNever;
+                };
                 items.push_back({i, ticks(one.group_s[groups[i]]), ticks(least[c][groups[i]])});
             }
             times_.push_back(items);
@@ -49,7 +51,8 @@ public:
             Ticks longest = 0;
             for (const auto& items : times_) {
                 const Item& item = items[rank];
-                if (item.time < kNever && item.least < kNever) longest = std::max({longest, item.time, item.least});
+                if (item.time < kNever && item.least < kNever)
+                    longest = std::max({longest, item.time, item.least});
             }
             sum += longest;
         }
@@ -58,11 +61,11 @@ public:
 
     struct Answer {
         bool known = false;
-        std::optional<Ticks> load;  ///< of a packing
-        std::size_t used = 0;       ///< steps
+        std::optional<Ticks> load;  ///< of the packing that was found
+        std::size_t used = 0;       ///< number of steps
     };
 
-    /// Whether all groups can be packed with no load above `limit`, if that takes no more than so many steps.
+    /// Whether all groups can be packed with no load above `limit`, if that takes at most `steps`.
     Answer within(Ticks limit, std::size_t steps) {
         limit_ = limit;
         left_ = steps;
@@ -76,24 +79,27 @@ public:
 
 private:
     struct Item {
-        std::size_t rank = 0;  ///< in the order in which they are packed
-        Ticks time = 0;        ///< kNever where it may not be
-        Ticks least = 0;       ///< of a device that has it, as far as is known
+        std::size_t rank = 0;  ///< position in the order of packing
+        Ticks time = 0;        ///< kNever where the group is not allowed
+        Ticks least = 0;       ///< lower bound on the load of a device that has it
     };
     struct Room {
         std::size_t device_class = 0;
         Ticks left = 0;
     };
 
-    bool fits(const Item& item, const Room& device) const { return item.least <= limit_ && item.time <= device.left; }
+    bool fits(const Item& item, const Room& device) const {
+        return item.least <= limit_ && item.time <= device.left;
+    }
 
-    /// False: the groups from `rank` on cannot all be packed. Of those that take a device of a class the longest, each number of them must
-    /// go where one of them fits: their sum, and their number, against the room there and what the other classes can take over.
+    /// False: the groups from `rank` on cannot all be packed. Compares, for each number of the longest groups
+    /// of a class, their sum and their number with the room on its devices and the groups that other classes
+    /// can take over.
     bool may_fit(std::size_t rank, std::size_t c) const {
         std::vector<Ticks> rooms;
         struct Other {
             const Room* device = nullptr;
-            double share = 0;  ///< time here for a unit of time there, at best
+            double share = 0;  ///< best ratio of time here to time there
             Ticks shortest = kNever;
         };
         std::vector<Other> others;
@@ -111,18 +117,21 @@ private:
         for (const Item& item : by_time_[c]) {
             if (item.rank < rank || item.time == kNever) continue;
             sums.push_back(sums.back() + item.time);
-            for (; open < rooms.size() && rooms[open] >= item.time && item.least <= limit_; ++open) room += rooms[open];
+            for (; open < rooms.size() && rooms[open] >= item.time && item.least <= limit_; ++open)
+                room += rooms[open];
             const std::size_t count = sums.size() - 1;
             double taken = static_cast<double>(room);
             std::size_t number = 0;
             for (Other& other : others) {
                 const Item& there = times_[other.device->device_class][item.rank];
                 if (fits(there, *other.device)) {
-                    other.share = std::max(other.share, static_cast<double>(item.time) / static_cast<double>(there.time));
+                    other.share = std::max(other.share,
+                                           static_cast<double>(item.time) / static_cast<double>(there.time));
                     other.shortest = std::min(other.shortest, there.time);
                 }
                 taken += other.share * static_cast<double>(other.device->left);
-                if (other.shortest < kNever) number += static_cast<std::size_t>(other.device->left / other.shortest);
+                if (other.shortest < kNever)
+                    number += static_cast<std::size_t>(other.device->left / other.shortest);
             }
             if (static_cast<double>(sums.back()) > taken * (1 + 1e-12)) return false;
             for (std::size_t i = 0; i < open && number < count; ++i) {
@@ -134,7 +143,7 @@ private:
         return true;
     }
 
-    /// The groups from `rank` on.
+    /// Packs the groups from `rank` on.
     bool pack(std::size_t rank) {
         if (rank == count_) return true;
         const std::size_t cost = (count_ - rank) * devices_.size();
@@ -154,7 +163,8 @@ private:
             const Item& item = times_[device.device_class][rank];
             if (!fits(item, device)) continue;
             const auto same = [&](const Choice& choice) {
-                return devices_[choice.device].device_class == device.device_class && devices_[choice.device].left == device.left;
+                return devices_[choice.device].device_class == device.device_class &&
+                       devices_[choice.device].left == device.left;
             };
             if (std::ranges::none_of(choices, same)) choices.push_back({d, device.left - item.time});
         }
@@ -173,23 +183,23 @@ private:
     std::vector<std::vector<Item>> by_time_;  ///< [class], longest first
     std::vector<Room> devices_;
     Ticks limit_ = 0;
-    std::size_t left_ = 0;  ///< steps
+    std::size_t left_ = 0;  ///< remaining steps
     std::stop_token stop_;
     bool gave_up_ = false;
 };
 
 }  // namespace
 
-double packed_load_s(const LoadModel& model, const LeastLoads& least, double floor_s, double cutoff_s, std::size_t steps,
-                     std::stop_token stop) {
-    constexpr Ticks kTolerance = 1'000'000;  // what is open at the end, of the whole
-    constexpr std::size_t kTries = 8;        // may use up all their steps
+double packed_load_s(const LoadModel& model, const LeastLoads& least, double floor_s, double cutoff_s,
+                     std::size_t steps, std::stop_token stop) {
+    constexpr Ticks kTolerance = 1'000'000;  // 1 / the relative gap that remains
+    constexpr std::size_t kTries = 8;        // number of tries that may use up all their steps
     if (!std::isfinite(floor_s)) return floor_s;
     Packing packing(model, least, std::move(stop));
     Ticks low = to_ticks(floor_s, model.tick_s);
     Ticks high = std::isfinite(cutoff_s) ? to_ticks(cutoff_s, model.tick_s) : packing.longest_load() + 1;
     double bound_s = floor_s;
-    // By halves, and in between whether what is known is best.
+    // Bisection, alternating with tests whether the best known value is optimal.
     bool just_below = true;
     for (std::size_t left = steps; left > 0 && high - low > high / kTolerance;) {
         const Ticks limit = just_below ? high - 1 : low + (high - low) / 2;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Groups packed onto devices: the scheduling of independent jobs on unrelated machines (R || Cmax) that max load is without transfers.
+// Packing groups onto devices: the scheduling of independent jobs on unrelated machines (R || Cmax), which is
+// max load without transfers.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +11,13 @@
 
 namespace placewright {
 
-/// Seconds that some device works for at least, however whole groups are put on devices: the least such max work, or `cutoff_s` (infinity:
-/// no placement is known) if that is less. Transfers are free, but no device has a group that it would need more time for (`least`);
-/// memory is without limit. At least `floor_s`, which is known to hold. Depth-first with the longest group first: what is left must fit by
-/// its sum and by its number, and so must the longest groups of it alone. To a millionth; less is proven where about `steps` looks at a
-/// group and a device, or `stop`, end it.
-double packed_load_s(const LoadModel& model, const LeastLoads& least, double floor_s, double cutoff_s, std::size_t steps,
-                     std::stop_token stop = {});
+/// Lower bound on the work of the busiest device in seconds if groups are whole: the least such max work, or
+/// `cutoff_s` (infinity if no placement is known) if that is less. Transfers are free, but no device has a
+/// group whose least load there (`least`) is larger; memory is unlimited. Returns at least `floor_s`, which
+/// must be a valid bound. Depth-first, longest group first; a branch is cut unless the remaining groups fit
+/// by their sum and by their number, and so do the longest of them alone. Exact to a millionth; less is
+/// proven if `stop`, or about `steps` tests of a group on a device, end the search.
+double packed_load_s(const LoadModel& model, const LeastLoads& least, double floor_s, double cutoff_s,
+                     std::size_t steps, std::stop_token stop = {});
 
 }  // namespace placewright

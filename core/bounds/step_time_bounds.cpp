@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "core/bounds/backbone.hpp"
-#include "core/sim/bounds.hpp"
+#include "core/bounds/simple_bounds.hpp"
 #include "core/sim/op_loads.hpp"
 
 namespace placewright {
@@ -22,7 +22,9 @@ double transfer_s(const Problem& problem, TensorId tensor, DeviceId from, Device
     double latency_s = 0, sum_s = 0, longest_s = 0;
     for (auto i = problem.route_begin[route]; i < problem.route_begin[route + 1]; ++i) {
         const ChannelId channel = problem.route_channel[i];
-        const double one_s = problem.transfer_s[std::size_t{tensor} * problem.channel_classes + problem.channel_class[channel]];
+        const double one_s =
+            problem
+                .transfer_s[std::size_t{tensor} * problem.channel_classes + problem.channel_class[channel]];
         latency_s += problem.channel_latency_s[channel];
         sum_s += one_s;
         longest_s = std::max(longest_s, one_s - problem.channel_latency_s[channel]);
@@ -30,18 +32,19 @@ double transfer_s(const Problem& problem, TensorId tensor, DeviceId from, Device
     return problem.crossing == Crossing::cut_through ? latency_s + longest_s : sum_s;
 }
 
-/// How many batches follow each other at least, a batch.
+/// Least number of successive rounds of batches, divided by the number of batches.
 double rounds_a_batch(const SimulationOptions& options) {
     const std::uint32_t overlap = std::max(1U, std::min(options.in_flight, options.batches));
     return static_cast<double>((options.batches + overlap - 1) / overlap) / options.batches;
 }
 
-/// [op * devices + device]: what every batch takes at least; infinite where the op may not be.
+/// [op * devices + device]: least time in every batch; infinite where the op is not allowed.
 std::vector<double> least_times_s(const Problem& problem, std::uint32_t batches) {
     std::vector<double> seconds(std::size_t{problem.ops} * problem.devices, kNever);
     for (OpId op = 0; op < problem.ops; ++op) {
         for (const DeviceId device : problem.allowed_devices(problem.grouping.group_of[op]))
-            seconds[std::size_t{op} * problem.devices + device] = op_seconds(problem, op, device, batches).least_s;
+            seconds[std::size_t{op} * problem.devices + device] =
+                op_seconds(problem, op, device, batches).least_s;
     }
     return seconds;
 }
@@ -49,7 +52,9 @@ std::vector<double> least_times_s(const Problem& problem, std::uint32_t batches)
 class SplitPath {
 public:
     SplitPath(const Problem& problem, const SimulationOptions& options)
-        : problem_(problem), time_s_(least_times_s(problem, options.batches)), transfer_s_(least_transfers_s(problem)) {
+        : problem_(problem),
+          time_s_(least_times_s(problem, options.batches)),
+          transfer_s_(least_transfers_s(problem)) {
         for (OpId op = 0; op < problem.ops; ++op) {
             const auto own = std::span(time_s_).subspan(std::size_t{op} * problem.devices, problem.devices);
             fastest_s_.push_back(std::ranges::min(own));
@@ -59,26 +64,32 @@ public:
     std::optional<double> seconds() {
         const Backbone spine(problem_, fastest_s_);
         const std::size_t length = spine.backbone.size();
-        // A second or two.
+        // Takes one or two seconds.
         constexpr double kMostSteps = 2e8;
-        if (static_cast<double>(length) * static_cast<double>(length + problem_.groups) * problem_.devices > kMostSteps) return {};
+        if (static_cast<double>(length) * static_cast<double>(length + problem_.groups) * problem_.devices >
+            kMostSteps)
+            return {};
         find_segments(spine);
         best_s_.assign(length, kNever);
         std::vector<DeviceId> distinct;
         for (DeviceId device = 0; device < problem_.devices; ++device) {
             const auto alike = [&](DeviceId other) {
                 if (problem_.memory_limit_bytes[other] != problem_.memory_limit_bytes[device]) return false;
-                return std::ranges::all_of(spine.backbone, [&](OpId op) { return time_s(op, other) == time_s(op, device); });
+                return std::ranges::all_of(spine.backbone,
+                                           [&](OpId op) { return time_s(op, other) == time_s(op, device); });
             };
             if (std::ranges::none_of(distinct, alike)) distinct.push_back(device);
         }
         std::vector<double> bytes(problem_.groups, 0);
-        for (OpId op = 0; op < problem_.ops; ++op) bytes[problem_.grouping.group_of[op]] += problem_.resident_bytes[op];
-        // Seconds that a device full of parameters is worth, so many of them are tried.
-        const double all_s =
-            std::accumulate(segments_.begin(), segments_.end(), 0.0, [](double sum, const Segment& s) { return sum + s.path_s; }) +
-            std::accumulate(spine.backbone.begin(), spine.backbone.end(), 0.0, [&](double sum, OpId op) { return sum + fastest_s_[op]; });
-        for (std::size_t i = 0; i < prices_.size(); ++i) prices_[i] = i == 0 ? 0 : all_s * std::exp2(static_cast<double>(i) - 6);
+        for (OpId op = 0; op < problem_.ops; ++op)
+            bytes[problem_.grouping.group_of[op]] += problem_.resident_bytes[op];
+        // Prices of a device full of parameters in seconds; kPrices of them are tried.
+        const double all_s = std::accumulate(segments_.begin(), segments_.end(), 0.0,
+                                             [](double sum, const Segment& s) { return sum + s.path_s; }) +
+                             std::accumulate(spine.backbone.begin(), spine.backbone.end(), 0.0,
+                                             [&](double sum, OpId op) { return sum + fastest_s_[op]; });
+        for (std::size_t i = 0; i < prices_.size(); ++i)
+            prices_[i] = i == 0 ? 0 : all_s * std::exp2(static_cast<double>(i) - 6);
 
         for (std::size_t first = 0; first < length; ++first) {
             const double start_s = first == 0 ? 0 : best_s_[first - 1] + segments_[first - 1].split_s;
@@ -94,17 +105,21 @@ private:
     /// Ops of one group in a segment.
     struct Branch {
         GroupId group = 0;
-        double away_s = 0;  ///< the segment takes so long at least if they are not on the device of the backbone at both ends
+        double away_s = 0;  ///< least time of the segment if these ops are not on the device of the backbone
+                            ///< at both ends
     };
     struct Segment {
-        double path_s = 0;             ///< takes so long at least
-        double split_s = 0;            ///< when its ends are on different devices
+        double path_s = 0;             ///< least time
+        double split_s = 0;            ///< least time if its ends are on different devices
         std::vector<Branch> branches;  ///< by away_s, ascending
     };
 
-    double time_s(OpId op, DeviceId device) const { return time_s_[std::size_t{op} * problem_.devices + device]; }
+    double time_s(OpId op, DeviceId device) const {
+        return time_s_[std::size_t{op} * problem_.devices + device];
+    }
 
-    /// The longest way from the backbone to the end of an op of a segment (or the other way round), and the cheapest transfer on it.
+    /// The longest path from the backbone to the end of an op of a segment (or the reverse), and the cheapest
+    /// transfer on it.
     struct Way {
         double seconds = 0;
         double transfer_s = kNever;
@@ -115,8 +130,9 @@ private:
         const auto extend = [](Way& way, const Way& before, double edge_s, bool& is_first) {
             if (!is_first && before.seconds < way.seconds) return;
             const double cheapest_s = std::min(before.transfer_s, edge_s);
-            // Of ways as long as each other the one with the dearer transfer.
-            if (is_first || before.seconds > way.seconds || cheapest_s > way.transfer_s) way = {before.seconds, cheapest_s};
+            // Of equally long paths takes the one with the more expensive transfer.
+            if (is_first || before.seconds > way.seconds || cheapest_s > way.transfer_s)
+                way = {before.seconds, cheapest_s};
             is_first = false;
         };
         for (std::size_t k = 0; k + 1 < spine.backbone.size(); ++k) {
@@ -137,8 +153,10 @@ private:
             for (auto at = ops.rbegin(); at != ops.rend(); ++at) {
                 const OpId op = *at;
                 bool is_first = true;
-                for (TensorId tensor = problem_.output_begin[op]; tensor < problem_.output_begin[op + 1]; ++tensor) {
-                    for (auto i = problem_.consumer_begin[tensor]; i < problem_.consumer_begin[tensor + 1]; ++i) {
+                for (TensorId tensor = problem_.output_begin[op]; tensor < problem_.output_begin[op + 1];
+                     ++tensor) {
+                    for (auto i = problem_.consumer_begin[tensor]; i < problem_.consumer_begin[tensor + 1];
+                         ++i) {
                         const OpId reader = problem_.consumer[i];
                         if (reader == end) extend(out[op], {}, transfer_s_[tensor], is_first);
                         if (inside(reader)) extend(out[op], out[reader], transfer_s_[tensor], is_first);
@@ -149,7 +167,8 @@ private:
             for (const OpId op : ops) {
                 const double through_s = in[op].seconds + out[op].seconds - fastest_s_[op];
                 segment.path_s = std::max(segment.path_s, through_s);
-                segment.split_s = std::max(segment.split_s, through_s + std::min(in[op].transfer_s, out[op].transfer_s));
+                segment.split_s =
+                    std::max(segment.split_s, through_s + std::min(in[op].transfer_s, out[op].transfer_s));
                 const double away_s = through_s + in[op].transfer_s + out[op].transfer_s;
                 const GroupId group = problem_.grouping.group_of[op];
                 const auto known = std::ranges::find(segment.branches, group, &Branch::group);
@@ -167,12 +186,13 @@ private:
         }
     }
 
-    /// Runs on the device from op `first` of the backbone on.
-    void add_runs(const Backbone& spine, std::size_t first, DeviceId device, double start_s, const std::vector<double>& bytes) {
+    /// Adds the runs on the device that begin at op `first` of the backbone.
+    void add_runs(const Backbone& spine, std::size_t first, DeviceId device, double start_s,
+                  const std::vector<double>& bytes) {
         const double limit = problem_.memory_limit_bytes[device];
         std::vector<bool> counted(problem_.groups, false);
         double fixed_s = 0, held = 0;
-        std::array<double, kPrices> segments_s{};  // by price
+        std::array<double, kPrices> segments_s{};  // [price]
         for (std::size_t last = first; last < spine.backbone.size(); ++last) {
             const OpId op = spine.backbone[last];
             const GroupId group = problem_.grouping.group_of[op];
@@ -182,19 +202,22 @@ private:
             counted[group] = true;
             if (!std::isfinite(fixed_s) || held > limit) return;
             double run_s = 0;
-            for (std::size_t p = 0; p < kPrices; ++p) run_s = std::max(run_s, fixed_s + segments_s[p] + prices_[p] * (held / limit - 1));
+            for (std::size_t p = 0; p < kPrices; ++p)
+                run_s = std::max(run_s, fixed_s + segments_s[p] + prices_[p] * (held / limit - 1));
             best_s_[last] = std::min(best_s_[last], start_s + run_s);
         }
     }
 
-    /// The least that a segment within a run costs, time and memory together: all branches up to some are away, the others are not.
-    void add_segment(const Segment& segment, double limit, const std::vector<double>& bytes, std::vector<bool>& counted,
-                     std::array<double, kPrices>& sums_s) const {
+    /// Adds the least cost of a segment within a run, time plus memory: the branches up to some index are on
+    /// other devices, the rest are not.
+    void add_segment(const Segment& segment, double limit, const std::vector<double>& bytes,
+                     std::vector<bool>& counted, std::array<double, kPrices>& sums_s) const {
         double home = 0;
         for (const Branch& branch : segment.branches) home += counted[branch.group] ? 0 : bytes[branch.group];
         std::array<double, kPrices> least_s;
         const auto consider = [&](double seconds) {
-            for (std::size_t p = 0; p < kPrices; ++p) least_s[p] = std::min(least_s[p], seconds + prices_[p] * (home / limit));
+            for (std::size_t p = 0; p < kPrices; ++p)
+                least_s[p] = std::min(least_s[p], seconds + prices_[p] * (home / limit));
         };
         least_s.fill(kNever);
         consider(segment.path_s);
@@ -221,7 +244,8 @@ std::vector<double> least_transfers_s(const Problem& problem) {
     for (TensorId tensor = 0; tensor < problem.tensors; ++tensor) {
         for (DeviceId from = 0; from < problem.devices; ++from) {
             for (DeviceId to = 0; to < problem.devices; ++to) {
-                if (from != to) seconds[tensor] = std::min(seconds[tensor], transfer_s(problem, tensor, from, to));
+                if (from != to)
+                    seconds[tensor] = std::min(seconds[tensor], transfer_s(problem, tensor, from, to));
             }
         }
     }
@@ -234,7 +258,8 @@ std::optional<double> split_path_s(const Problem& problem, const SimulationOptio
     return *seconds * rounds_a_batch(options);
 }
 
-StepProgramme::StepProgramme(const Problem& problem, const SimulationOptions& options) : choices_(problem.groups) {
+StepProgramme::StepProgramme(const Problem& problem, const SimulationOptions& options)
+    : choices_(problem.groups) {
     const std::vector<double> times_s = least_times_s(problem, options.batches);
     const double rounds = rounds_a_batch(options);
     unit_s_ = critical_path_s(problem, options.batches) * rounds;
@@ -242,7 +267,8 @@ StepProgramme::StepProgramme(const Problem& problem, const SimulationOptions& op
 
     const Programme::Column most = programme_.add_column(0, kNoLimit, 1);
     for (GroupId group = 0; group < problem.groups; ++group) {
-        for (const DeviceId device : problem.allowed_devices(group)) choices_[group].emplace_back(device, programme_.add_binary());
+        for (const DeviceId device : problem.allowed_devices(group))
+            choices_[group].emplace_back(device, programme_.add_binary());
         programme_.begin_row(1, 1);
         for (const auto& choice : choices_[group]) programme_.add(choice.second, 1);
     }
@@ -282,7 +308,9 @@ StepProgramme::StepProgramme(const Problem& problem, const SimulationOptions& op
         programme_.begin_row(0, kNoLimit);
         programme_.add(end[op], 1);
     };
-    const auto time = [&](OpId op, DeviceId device) { return times_s[std::size_t{op} * problem.devices + device] * rounds / unit_s_; };
+    const auto time = [&](OpId op, DeviceId device) {
+        return times_s[std::size_t{op} * problem.devices + device] * rounds / unit_s_;
+    };
     for (OpId op = 0; op < problem.ops; ++op) {
         programme_.begin_row(0, kNoLimit);
         programme_.add(most, 1);
@@ -299,10 +327,12 @@ StepProgramme::StepProgramme(const Problem& problem, const SimulationOptions& op
             if (from_group == group || problem.devices == 1) {
                 begin_end_row(op);
                 programme_.add(end[producer], -1);
-                for (const auto& [device, column] : choices_[group]) programme_.add(column, -time(op, device));
+                for (const auto& [device, column] : choices_[group])
+                    programme_.add(column, -time(op, device));
                 continue;
             }
-            // end >= end of the producer + time + transfer (x_producer,device - x_op,device), for every device
+            // end >= end of the producer + time + transfer (x_producer,device - x_op,device), for every
+            // device
             for (const auto& [from, from_column] : choices_[from_group]) {
                 double least_s = kNever;
                 for (const auto& [to, column] : choices_[group]) {
@@ -322,8 +352,9 @@ StepProgramme::StepProgramme(const Problem& problem, const SimulationOptions& op
 Placement StepProgramme::placement(std::span<const double> x) const {
     Placement placement;
     for (const auto& choices : choices_)
-        placement.push_back(
-            std::ranges::max(choices, {}, [&](const auto& choice) { return x[static_cast<std::size_t>(choice.second)]; }).first);
+        placement.push_back(std::ranges::max(choices, {}, [&](const auto& choice) {
+                                return x[static_cast<std::size_t>(choice.second)];
+                            }).first);
     return placement;
 }
 

@@ -24,10 +24,12 @@ bool computes(const Op& op) {
 /// A derived op that produces the gradient of its forward op's parameters.
 bool is_weight_gradient(const Graph& graph, OpId id) {
     const auto consumers = graph.consumers(id);
-    return std::ranges::any_of(consumers, [&](OpId consumer) { return graph.op(consumer).phase == Phase::update; });
+    return std::ranges::any_of(consumers,
+                               [&](OpId consumer) { return graph.op(consumer).phase == Phase::update; });
 }
 
-/// Of a look-up: the indices, its first input, and as much of the table as comes out, not the whole of it.
+/// Traffic of a look-up: it reads the indices (its first input) and only the rows of the table that it
+/// returns.
 OpTraffic lookup_traffic(const Graph& graph, const Op& op) {
     OpTraffic traffic;
     if (!op.inputs.empty()) traffic.read_bytes = tensor_bytes(graph, op.inputs.front());
@@ -36,7 +38,7 @@ OpTraffic lookup_traffic(const Graph& graph, const Op& op) {
     return traffic;
 }
 
-/// Bytes of the zeros that a padded convolution reads round its input.
+/// Bytes of the zeros that a padded convolution reads around its input.
 double padding_bytes(const Graph& graph, const Op& op) {
     if (op.kind != "conv2d" || !runs_forward(op) || op.inputs.empty()) return 0;
     const auto padding = integer_attribute(op, "padding");
@@ -44,7 +46,8 @@ double padding_bytes(const Graph& graph, const Op& op) {
     if (!padding || padding->empty() || !input.shape || input.shape->size() != 4) return 0;
     const auto height = static_cast<double>((*input.shape)[2]);
     const auto width = static_cast<double>((*input.shape)[3]);
-    const double padded = (height + 2.0 * static_cast<double>(padding->front())) * (width + 2.0 * static_cast<double>(padding->back()));
+    const double padded = (height + 2.0 * static_cast<double>(padding->front())) *
+                          (width + 2.0 * static_cast<double>(padding->back()));
     return static_cast<double>(input.bytes) * (padded / (height * width) - 1.0);
 }
 
@@ -60,20 +63,26 @@ Ceilings at_ceilings(const Graph& graph, OpId id, const Device& device, double o
     const auto by_kind = device.efficiency_by_kind.find(op.kind);
     const OpTraffic traffic = op_traffic(graph, id, optimizer_states);
     Ceilings result;
-    result.flops_per_s = device.peak_flops * (by_kind != device.efficiency_by_kind.end() ? by_kind->second : device.efficiency);
+    result.flops_per_s = device.peak_flops *
+                         (by_kind != device.efficiency_by_kind.end() ? by_kind->second : device.efficiency);
     result.compute_s = op.flops / result.flops_per_s;
-    result.memory_s =
-        (traffic.read_bytes + traffic.written_bytes) / (device.memory_bandwidth * device.memory_efficiency.value_or(device.efficiency));
+    result.memory_s = (traffic.read_bytes + traffic.written_bytes) /
+                      (device.memory_bandwidth * device.memory_efficiency.value_or(device.efficiency));
     return result;
 }
 
 constexpr std::array<CostModel, 4> kModels{{
-    {"roofline", "Roofline", "The larger of computing and moving bytes, plus the launch overhead.", roofline_time_s, training_graph},
-    {"paleo", "Paleo", "The sum of computing and moving bytes, as Paleo and Exprimo charge it, with all gradients.", paleo_time_s,
+    {"roofline", "Roofline",
+     "The larger of the times to compute and to move bytes, plus the launch overhead.", roofline_time_s,
      training_graph},
-    {"exprimo", "Exprimo", "Exprimo's own times and backward ops, without weight gradients; to compare with its results.", exprimo_time_s,
-     exprimo_training_graph, true},
-    {"measured", "Measured", "The times in the network file for the device's model; the roofline where there are none.", measured_time_s,
+    {"paleo", "Paleo",
+     "The sum of the times to compute and to move bytes, as in Paleo and Exprimo, with all gradients.",
+     paleo_time_s, training_graph},
+    {"exprimo", "Exprimo",
+     "Exprimo's own times and backward ops, without weight gradients, for comparison with its results.",
+     exprimo_time_s, exprimo_training_graph, true},
+    {"measured", "Measured",
+     "The times in the network file for the device's model; the roofline if there are none.", measured_time_s,
      training_graph},
 }};
 
@@ -100,9 +109,11 @@ OpTraffic op_traffic(const Graph& graph, OpId id, double optimizer_states) {
     for (const Tensor& output : op.outputs) traffic.written_bytes += static_cast<double>(output.bytes);
 
     const bool derived = op.forward_op != kInvalidOp;
-    const double parameters = static_cast<double>(derived ? graph.op(op.forward_op).parameter_bytes : op.parameter_bytes);
+    const double parameters =
+        static_cast<double>(derived ? graph.op(op.forward_op).parameter_bytes : op.parameter_bytes);
     if (op.phase == Phase::update) {
-        // Gradient and parameters in, parameters out: Paleo's three passes over the weights. Each state takes two more.
+        // Gradient and parameters in, parameters out: Paleo's three passes over the weights. Each state takes
+        // two more.
         traffic.read_bytes += parameters * (1 + optimizer_states);
         traffic.written_bytes += parameters * (1 + optimizer_states);
     } else if (!derived || !is_weight_gradient(graph, id)) {
@@ -115,7 +126,8 @@ double roofline_time_s(const Graph& graph, OpId id, const Device& device, double
     if (!computes(graph.op(id))) return 0;
     const Ceilings ceilings = at_ceilings(graph, id, device, optimizer_states);
     const double saturation_s = device.half_efficiency_flops / ceilings.flops_per_s;
-    return device.launch_overhead_s + std::max(graph.op(id).flops > 0 ? ceilings.compute_s + saturation_s : 0.0, ceilings.memory_s);
+    return device.launch_overhead_s +
+           std::max(graph.op(id).flops > 0 ? ceilings.compute_s + saturation_s : 0.0, ceilings.memory_s);
 }
 
 double device_share(const Graph& graph, OpId id, const Device& device, double optimizer_states) {
@@ -130,7 +142,8 @@ double paleo_time_s(const Graph& graph, OpId id, const Device& device, double op
     if (!computes(op)) return 0;
     const OpTraffic traffic = op_traffic(graph, id, optimizer_states);
     const double bytes = traffic.read_bytes + traffic.written_bytes + padding_bytes(graph, op);
-    return op.flops / (device.peak_flops * device.efficiency) + bytes / (device.memory_bandwidth * device.efficiency);
+    return op.flops / (device.peak_flops * device.efficiency) +
+           bytes / (device.memory_bandwidth * device.efficiency);
 }
 
 double measured_time_s(const Graph& graph, OpId id, const Device& device, double optimizer_states) {

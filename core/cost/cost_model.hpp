@@ -14,56 +14,60 @@ namespace placewright {
 
 struct CostOptions;
 
-/// A way to tell how long an op takes.
+/// A rule that gives the time of an op.
 struct CostModel {
     std::string_view id;  ///< as on the command line
     std::string_view title;
     std::string_view help;
-    /// Seconds for `op` of `graph` (a training or inference graph) on `device`, with an optimizer that keeps so many numbers beside each
-    /// parameter.
+    /// Seconds for `op` of `graph` (a training or inference graph) on `device`, with an optimizer that keeps
+    /// `optimizer_states` numbers per parameter.
     double (*op_time_s)(const Graph& graph, OpId op, const Device& device, double optimizer_states);
-    /// The training step of a forward graph that these times belong to.
+    /// Derives from a forward graph the training step for which these times are defined.
     Graph (*training_graph)(const Graph& graph, Recomputation recomputation);
-    /// A transfer takes the first channel of its route alone: the sender's, as in Exprimo.
+    /// A transfer takes only the first channel of its route: the sender's, as in Exprimo.
     bool first_channel_alone = false;
 };
 
 /// roofline, paleo, exprimo, measured.
 std::span<const CostModel> cost_models();
-/// nullptr if there is none of that id.
+/// Returns nullptr if no cost model has that id.
 const CostModel* find_cost_model(std::string_view id);
 
 struct CostOptions {
     const CostModel* model = &cost_models().front();
-    std::optional<double> compute_efficiency;  ///< replaces every device's efficiency, those by kind, by size and of the memory too
+    std::optional<double> compute_efficiency;  ///< replaces every device's efficiency, including those by
+                                               ///< kind, by size and of the memory
     std::optional<double> channel_efficiency;  ///< replaces every channel's efficiency and table
 
     bool operator==(const CostOptions&) const = default;
 };
 
-/// Bytes that an op reads (inputs and parameters) and writes (outputs). An update reads gradient, parameters and the optimizer's states,
-/// and writes all but the gradient.
+/// Bytes that an op reads (inputs and parameters) and writes (outputs). An update reads gradient, parameters
+/// and the optimizer's states, and writes all of them except the gradient.
 struct OpTraffic {
     double read_bytes = 0;
     double written_bytes = 0;
 };
 OpTraffic op_traffic(const Graph& graph, OpId op, double optimizer_states = 0);
 
-/// launch_overhead_s + max((F + H) / (e P), B / (w W)): FLOPs F, bytes B read and written, peak FLOP/s P, memory bandwidth W, and of the
-/// device the shares e (efficiency_by_kind, else efficiency) and w (memory_efficiency, else efficiency) and half_efficiency_flops H: an
-/// op reaches F / (F + H) of e P; without FLOPs only the bytes count. Williams, Waterman, Patterson: Roofline (2009), with measured
+/// launch_overhead_s + max((F + H) / (e P), B / (w W)), with FLOPs F, bytes B read and written, peak FLOP/s P
+/// and memory bandwidth W. The device gives the shares e (efficiency_by_kind, else efficiency) and w
+/// (memory_efficiency, else efficiency) and half_efficiency_flops H: an op reaches F / (F + H) of e P.
+/// Without FLOPs only the bytes count. Williams, Waterman, Patterson: Roofline (2009), with measured
 /// ceilings. Zero for kinds that do not compute.
 double roofline_time_s(const Graph& graph, OpId op, const Device& device, double optimizer_states = 0);
 
-/// The part of a device that an op keeps busy while it runs there: the roofline time at the device's ceilings over that with its launch
-/// overhead and its size. In [0, 1]: 0 for kinds that do not compute, 1 for other ops without FLOPs or bytes, of which nothing is known.
+/// Share of a device that an op keeps busy while it runs there: the roofline time at the device's ceilings,
+/// divided by the roofline time that includes the launch overhead and the effect of the op's size. In [0, 1]:
+/// 0 for kinds that do not compute, 1 for other ops without FLOPs or bytes, whose share is unknown.
 double device_share(const Graph& graph, OpId op, const Device& device, double optimizer_states = 0);
 
-/// The sum of computing and of reading each tensor: F / (e P) + B / (e W), as Paleo (Qi, Sparks, Talwalkar, 2017) and Exprimo
-/// charge it, but for every op and for all its gradients. Padding counts as read for convolutions.
+/// Time of computing plus time of reading each tensor: F / (e P) + B / (e W), as in Paleo (Qi, Sparks,
+/// Talwalkar, 2017) and Exprimo, but for every op and for all its gradients. Padding counts as read for
+/// convolutions.
 double paleo_time_s(const Graph& graph, OpId op, const Device& device, double optimizer_states = 0);
 
-/// The op's measured time for the device's model, the roofline where there is none.
+/// The op's measured time for the device's model; the roofline time if there is none.
 double measured_time_s(const Graph& graph, OpId op, const Device& device, double optimizer_states = 0);
 
 /// latency + bytes / (bandwidth * efficiency(bytes)).

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kBytesPerElement = 4;
 
-/// Seconds of one op from its terms.
+/// Computes the seconds of one op from its terms.
 class Clock {
 public:
     explicit Clock(const Device& device)
@@ -21,7 +21,9 @@ public:
           cycle_s_(device.clock_hz > 0 ? 1 / device.clock_hz : 0) {}
 
     double compute_s(double flops) const { return flops == 0 ? 0 : std::max(cycle_s_, flops / flops_per_s_); }
-    double memory_s(double elements) const { return std::max(cycle_s_, elements * kBytesPerElement / bytes_per_s_); }
+    double memory_s(double elements) const {
+        return std::max(cycle_s_, elements * kBytesPerElement / bytes_per_s_);
+    }
 
 private:
     double flops_per_s_, bytes_per_s_, cycle_s_;
@@ -46,15 +48,20 @@ struct Convolution {
 
     double window() const { return static_cast<double>(axes[0].kernel * axes[1].kernel); }
     double filter() const { return window() * input_channels * output_channels; }
-    double inputs() const { return batch * input_channels * static_cast<double>(axes[0].input * axes[1].input); }
-    double outputs() const { return batch * output_channels * static_cast<double>(axes[0].output * axes[1].output); }
+    double inputs() const {
+        return batch * input_channels * static_cast<double>(axes[0].input * axes[1].input);
+    }
+    double outputs() const {
+        return batch * output_channels * static_cast<double>(axes[0].output * axes[1].output);
+    }
 };
 
 std::int64_t floor_half(std::int64_t value) {
     return value >= 0 ? value / 2 : -((1 - value) / 2);
 }
 
-std::int64_t at(const std::optional<std::vector<std::int64_t>>& values, std::size_t axis, std::int64_t missing) {
+std::int64_t at(const std::optional<std::vector<std::int64_t>>& values, std::size_t axis,
+                std::int64_t missing) {
     if (!values || values->empty()) return missing;
     return values->size() > axis ? (*values)[axis] : values->front();
 }
@@ -76,7 +83,8 @@ Convolution convolution(const Op& op, const Tensor& input, const Tensor& output)
         axis.output = (*output.shape)[i + 2];
         axis.kernel = at(kernel, i, 1);
         axis.stride = at(stride, i, 1);
-        axis.padding = same ? floor_half((axis.output - 1) * axis.stride + axis.kernel - axis.input) : at(padding, i, 0);
+        axis.padding =
+            same ? floor_half((axis.output - 1) * axis.stride + axis.kernel - axis.input) : at(padding, i, 0);
     }
     return conv;
 }
@@ -84,11 +92,12 @@ Convolution convolution(const Op& op, const Tensor& input, const Tensor& output)
 double forward_s(const Convolution& conv, const Clock& clock) {
     double padded = conv.batch * conv.input_channels;
     for (const Axis& axis : conv.axes) padded *= static_cast<double>(axis.input + 2 * axis.padding);
-    return clock.compute_s(2 * conv.window() * conv.input_channels * conv.outputs()) + clock.memory_s(padded) +
-           clock.memory_s(conv.filter()) + clock.memory_s(conv.outputs());
+    return clock.compute_s(2 * conv.window() * conv.input_channels * conv.outputs()) +
+           clock.memory_s(padded) + clock.memory_s(conv.filter()) + clock.memory_s(conv.outputs());
 }
 
-/// A convolution with stride 1 of the output gradient, spread out by the stride, with the filter turned round.
+/// The data gradient: a convolution with stride 1 of the output gradient, dilated by the stride, with the
+/// rotated filter.
 double data_gradient_s(const Convolution& conv, const Clock& clock) {
     double expanded = 1, padded = 1, outputs = 1;
     for (const Axis& axis : conv.axes) {
@@ -103,8 +112,8 @@ double data_gradient_s(const Convolution& conv, const Clock& clock) {
     const double share = outputs / expanded;
     double flops = 2 * conv.window() * conv.output_channels * conv.inputs();
     if (share < 1) flops += 2 * conv.batch * conv.output_channels * expanded * share;
-    return clock.compute_s(flops) + clock.memory_s(conv.batch * conv.output_channels * padded) + clock.memory_s(conv.filter()) +
-           clock.memory_s(conv.inputs());
+    return clock.compute_s(flops) + clock.memory_s(conv.batch * conv.output_channels * padded) +
+           clock.memory_s(conv.filter()) + clock.memory_s(conv.inputs());
 }
 
 bool has_images(const Tensor& input, const Tensor& output) {
@@ -123,7 +132,7 @@ double exprimo_time_s(const Graph& graph, OpId id, const Device& device, double 
     const Op& op = graph.op(id);
     if (op.phase == Phase::update) return 0;
     const bool backward = op.phase == Phase::backward;
-    // Forward and backward are both told from the shapes of the forward op.
+    // Forward and backward are both computed from the shapes of the forward op.
     const Op& forward = op.forward_op == kInvalidOp ? op : graph.op(op.forward_op);
     if (forward.inputs.empty() || forward.outputs.empty()) return 0;
     const Tensor& input = input_of(graph, forward);
@@ -146,10 +155,13 @@ double exprimo_time_s(const Graph& graph, OpId id, const Device& device, double 
         const auto batch = static_cast<double>(output.shape->front());
         const double in = elements(input) / batch;
         const double out = elements(output) / batch;
-        return clock.compute_s(2 * batch * in * out) + clock.memory_s(batch * in) + clock.memory_s(in * out) + clock.memory_s(batch * out);
+        return clock.compute_s(2 * batch * in * out) + clock.memory_s(batch * in) + clock.memory_s(in * out) +
+               clock.memory_s(batch * out);
     }
     if (kind == "max_pool2d" || kind == "avg_pool2d") return window_s(forward, input, output, clock);
-    if (kind == "dropout") return clock.compute_s(elements(output)) + clock.memory_s(elements(input)) + clock.memory_s(elements(output));
+    if (kind == "dropout")
+        return clock.compute_s(elements(output)) + clock.memory_s(elements(input)) +
+               clock.memory_s(elements(output));
     return 0;
 }
 

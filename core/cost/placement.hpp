@@ -7,7 +7,7 @@
 
 namespace placewright {
 
-/// One device a group: the only thing that optimizers exchange.
+/// [group]: its device. The only data that optimizers exchange.
 using Placement = std::vector<DeviceId>;
 
 }  // namespace placewright

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kMemoryModels{"training", "exprimo"};
 
-/// The machine with the efficiencies and the crossing that the options ask for.
+/// The machine with the efficiencies and the crossing of the options.
 Machine with_options(const Machine& machine, const ProblemOptions& options) {
     const CostOptions& cost = options.cost;
     std::vector<Device> devices(machine.devices().begin(), machine.devices().end());
@@ -46,8 +46,8 @@ bool is_parameter(const Op& op) {
     return kind_info(op.kind).parameter && op.phase == Phase::forward && op.parameter_bytes > 0;
 }
 
-/// Whether the op's first output may be its first input overwritten: elements correspond and nobody else reads the input, nor what that is
-/// a view of.
+/// Whether the op's first output may overwrite its first input: their elements correspond, and no other op
+/// reads the input or the tensor that it is a view of.
 bool overwrites_input(const Problem& problem, OpId id, const ProblemOptions& options) {
     const Op& op = problem.graph->op(id);
     const bool asked = op.in_place || (options.in_place && kind_info(op.kind).elementwise);
@@ -64,7 +64,8 @@ bool overwrites_input(const Problem& problem, OpId id, const ProblemOptions& opt
 /// The backward of a view of all elements is a view of its only gradient.
 bool views_gradient(const Problem& problem, OpId id) {
     const Op& op = problem.graph->op(id);
-    return kind_info(op.kind).view && op.phase == Phase::backward && !op.recomputes && op.inputs.size() == 1 && !op.outputs.empty() &&
+    return kind_info(op.kind).view && op.phase == Phase::backward && !op.recomputes &&
+           op.inputs.size() == 1 && !op.outputs.empty() &&
            problem.tensor_bytes[problem.output_begin[op.inputs.front().op] + op.inputs.front().output] ==
                problem.tensor_bytes[problem.output_begin[id]];
 }
@@ -76,11 +77,13 @@ void fill_aliases(Problem& problem, const ProblemOptions& options) {
         const Op& op = problem.graph->op(id);
         if (op.inputs.empty()) continue;
         const bool view = kind_info(op.kind).view && runs_forward(op);
-        const std::size_t outputs = view                                                                    ? op.outputs.size()
-                                    : overwrites_input(problem, id, options) || views_gradient(problem, id) ? 1
-                                                                                                            : 0;
+        const std::size_t outputs = view ? op.outputs.size()
+                                    : overwrites_input(problem, id, options) || views_gradient(problem, id)
+                                        ? 1
+                                        : 0;
         for (std::size_t k = 0; k < outputs; ++k) {
-            problem.alias_of[problem.output_begin[id] + k] = problem.output_begin[op.inputs.front().op] + op.inputs.front().output;
+            problem.alias_of[problem.output_begin[id] + k] =
+                problem.output_begin[op.inputs.front().op] + op.inputs.front().output;
         }
     }
 }
@@ -88,29 +91,32 @@ void fill_aliases(Problem& problem, const ProblemOptions& options) {
 void fill_output_bytes(Problem& problem) {
     problem.output_bytes = problem.tensor_bytes;
     for (TensorId tensor = 0; tensor < problem.tensors; ++tensor) {
-        const bool held_elsewhere = problem.alias_of[tensor] != kNoTensor || is_parameter(problem.graph->op(problem.producer[tensor]));
+        const bool held_elsewhere = problem.alias_of[tensor] != kNoTensor ||
+                                    is_parameter(problem.graph->op(problem.producer[tensor]));
         if (held_elsewhere) problem.output_bytes[tensor] = 0;
     }
 }
 
-/// Elements of a tensor [batch, channels, extents...] at a place of all its batches.
+/// Number of positions of a tensor [batch, channels, extents...], over all its batches.
 double positions(const Tensor& tensor) {
     auto count = static_cast<double>(tensor.shape->front());
     for (std::size_t i = 2; i < tensor.shape->size(); ++i) count *= static_cast<double>((*tensor.shape)[i]);
     return count;
 }
 
-/// Bytes of a convolution's unfolded input (Chellapilla, Puri, Simard: High performance convolutional neural networks, 2006): kernel
-/// elements times input channels for each output position; of a transposed one, which goes the other way, kernel elements times output
-/// channels for each input position. A kernel of one element that meets every position has nothing to unfold.
+/// Bytes of a convolution's unfolded input (Chellapilla, Puri, Simard: High performance convolutional neural
+/// networks, 2006): kernel elements times input channels for each output position. A transposed convolution
+/// is the reverse: kernel elements times output channels for each input position. A kernel of one element
+/// that covers every position has nothing to unfold.
 double unfolded_bytes(const Graph& graph, const Op& op) {
     const auto kernel = integer_attribute(op, "kernel");
     if (!op.kind.starts_with("conv") || !kernel || op.inputs.empty() || op.outputs.empty()) return 0;
     const Tensor* unfolded = &graph.op(op.inputs.front().op).outputs[op.inputs.front().output];
     const Tensor* folded = &op.outputs.front();
-    if (!unfolded->shape || !folded->shape || unfolded->shape->size() < 3 || folded->shape->size() < 3) return 0;
+    if (!unfolded->shape || !folded->shape || unfolded->shape->size() < 3 || folded->shape->size() < 3)
+        return 0;
     if (op.kind.starts_with("conv_transpose")) std::swap(unfolded, folded);
-    // One number is the extent in every direction.
+    // A single number is the extent in every direction.
     double elements = 1;
     for (std::size_t i = 0; i + 2 < unfolded->shape->size(); ++i) {
         elements *= std::max(0.0, static_cast<double>((*kernel)[std::min(i, kernel->size() - 1)]));
@@ -129,8 +135,8 @@ double workspace_bytes(const Graph& graph, const Op& op, const ProblemOptions& o
     return std::floor(std::min(unfolded_bytes(graph, forward), options.workspace_limit_bytes));
 }
 
-/// The gradient that an update op takes: of its forward op's parameters; where the graph gives its update ops itself, what they read from
-/// backward ops.
+/// The gradient that an update op reads: that of its forward op's parameters, or if the graph already
+/// contains update ops, their inputs from backward ops.
 struct Gradient {
     double bytes = 0;
     double elements = 0;
@@ -145,67 +151,80 @@ Gradient gradient_of_update(const Graph& graph, const Op& op) {
     }
     Gradient gradient;
     for (auto input = op.inputs.begin(); input != op.inputs.end(); ++input) {
-        if (graph.op(input->op).phase != Phase::backward || std::find(op.inputs.begin(), input, *input) != input) continue;
+        if (graph.op(input->op).phase != Phase::backward ||
+            std::find(op.inputs.begin(), input, *input) != input)
+            continue;
         const Tensor& tensor = graph.op(input->op).outputs[input->output];
         gradient.bytes += static_cast<double>(tensor.bytes);
-        gradient.elements += static_cast<double>(tensor.bytes) / static_cast<double>(bytes_per_element(tensor.dtype));
+        gradient.elements +=
+            static_cast<double>(tensor.bytes) / static_cast<double>(bytes_per_element(tensor.dtype));
     }
     if (gradient.bytes == 0) {
         throw PlacementError(
             "op \"" + op.name +
-            "\" updates parameters but reads no gradient from a backward op, so that gradients cannot be added up; name its "
-            "gradient among its inputs or do not accumulate");
+            "\" updates parameters but reads no gradient from a backward op, so gradients "
+            "cannot be accumulated; add the gradient to its inputs or turn accumulation off");
     }
     return gradient;
 }
 
-/// Seconds of adding a batch's gradient to those of the batches before: one addition a parameter, two values read and one written.
+/// Seconds to add a batch's gradient to those of earlier batches: per parameter one addition, two values read
+/// and one written.
 double accumulation_s(const Op& op, const Graph& graph, const Device& device) {
     if (op.phase != Phase::update) return 0;
     const Gradient gradient = gradient_of_update(graph, op);
     return device.launch_overhead_s +
            std::max(gradient.elements / (device.efficiency * device.peak_flops),
-                    3 * gradient.bytes / (device.memory_efficiency.value_or(device.efficiency) * device.memory_bandwidth));
+                    3 * gradient.bytes /
+                        (device.memory_efficiency.value_or(device.efficiency) * device.memory_bandwidth));
 }
 
-/// The longest that an op or a transfer may take: sums of as many as there can be stay finite.
+/// The longest time of an op or a transfer: the sum over as many of them as there can be stays finite.
 constexpr double kLongestS = 1e200;
 
 /// Rounds all seconds to multiples of a tick.
 void round_to_ticks(Problem& problem) {
     double fastest_s = 0;
     for (OpId op = 0; op < problem.ops; ++op) {
-        const auto first = problem.op_time_s.begin() + static_cast<std::ptrdiff_t>(std::size_t{op} * problem.devices);
+        const auto first =
+            problem.op_time_s.begin() + static_cast<std::ptrdiff_t>(std::size_t{op} * problem.devices);
         fastest_s += *std::min_element(first, first + problem.devices);
     }
-    if (fastest_s == 0) fastest_s = std::accumulate(problem.transfer_s.begin(), problem.transfer_s.end(), 0.0);
-    // A billionth of a billionth of a second less matters to nobody, and sums stay exact for 256 times this time.
+    if (fastest_s == 0)
+        fastest_s = std::accumulate(problem.transfer_s.begin(), problem.transfer_s.end(), 0.0);
+    // The rounding error is negligible, and sums stay exact up to 256 times this time.
     problem.tick_s = fastest_s > 0 ? std::ldexp(1.0, std::max(std::ilogb(fastest_s) + 1 + 8 - 53, -1000)) : 0;
     if (problem.tick_s == 0) return;
-    for (auto* const table : {&problem.op_time_s, &problem.transfer_s, &problem.accumulate_s, &problem.channel_latency_s}) {
+    for (auto* const table :
+         {&problem.op_time_s, &problem.transfer_s, &problem.accumulate_s, &problem.channel_latency_s}) {
         for (double& seconds : *table) {
-            // Longer ones are multiples already, and their number of ticks might not be finite.
-            if (const double ticks = seconds / problem.tick_s; ticks < 0x1p53) seconds = std::nearbyint(ticks) * problem.tick_s;
+            // Longer times are multiples already, and their number of ticks might not be finite.
+            if (const double ticks = seconds / problem.tick_s; ticks < 0x1p53)
+                seconds = std::nearbyint(ticks) * problem.tick_s;
         }
     }
 }
 
 [[noreturn]] void fail_uncountable(const Op& op, const Device& device) {
-    throw PlacementError("op \"" + op.name + "\" would take longer than can be counted on device \"" + device.name +
-                         "\"; its FLOPs or bytes are too many, or the device is too slow");
+    throw PlacementError("op \"" + op.name + "\" would take longer than can be simulated on device \"" +
+                         device.name + "\"; its FLOPs or bytes are too large, or the device is too slow");
 }
 
-/// What a device gives beyond the seconds of its ops. `states`: numbers that the optimizer keeps beside each parameter.
+/// Fills the tables by device except the times of ops. `states`: values that the optimizer keeps per
+/// parameter.
 void fill_devices(Problem& problem, const ProblemOptions& options, double states) {
     const auto devices = problem.machine->devices();
-    for (const Device& device : devices) problem.memory_limit_bytes.push_back(device.memory_bytes * options.usable_memory);
-    const bool streams = std::ranges::any_of(devices, [](const Device& device) { return device.streams > 1; });
+    for (const Device& device : devices)
+        problem.memory_limit_bytes.push_back(device.memory_bytes * options.usable_memory);
+    const bool streams =
+        std::ranges::any_of(devices, [](const Device& device) { return device.streams > 1; });
     problem.accumulates = options.accumulate_gradients;
     for (OpId op = 0; op < problem.ops; ++op) {
         for (const Device& device : devices) {
-            // Rounded up to parts that add up exactly.
+            // Rounded up to fractions whose sums are exact.
             if (streams)
-                problem.op_share.push_back(std::ldexp(std::ceil(std::ldexp(device_share(*problem.graph, op, device, states), 20)), -20));
+                problem.op_share.push_back(std::ldexp(
+                    std::ceil(std::ldexp(device_share(*problem.graph, op, device, states), 20)), -20));
             if (!problem.accumulates) continue;
             const double time_s = accumulation_s(problem.graph->op(op), *problem.graph, device);
             if (!(time_s <= kLongestS)) fail_uncountable(problem.graph->op(op), device);
@@ -218,7 +237,8 @@ void fill_tensors(Problem& problem) {
     const Graph& graph = *problem.graph;
     problem.output_begin.assign(problem.ops + 1, 0);
     for (OpId op = 0; op < problem.ops; ++op) {
-        problem.output_begin[op + 1] = problem.output_begin[op] + static_cast<TensorId>(graph.op(op).outputs.size());
+        problem.output_begin[op + 1] =
+            problem.output_begin[op] + static_cast<TensorId>(graph.op(op).outputs.size());
     }
     problem.tensors = problem.output_begin.back();
     problem.tensor_bytes.reserve(problem.tensors);
@@ -245,11 +265,13 @@ void fill_tensors(Problem& problem) {
         problem.input_begin.push_back(static_cast<std::uint32_t>(problem.input.size()));
         if (reads.empty()) problem.sources.push_back(op);
     }
-    std::partial_sum(problem.consumer_begin.begin(), problem.consumer_begin.end(), problem.consumer_begin.begin());
+    std::partial_sum(problem.consumer_begin.begin(), problem.consumer_begin.end(),
+                     problem.consumer_begin.begin());
     problem.consumer.resize(problem.input.size());
     std::vector<std::uint32_t> next(problem.consumer_begin.begin(), problem.consumer_begin.end() - 1);
     for (OpId op = 0; op < problem.ops; ++op) {
-        for (auto i = problem.input_begin[op]; i < problem.input_begin[op + 1]; ++i) problem.consumer[next[problem.input[i]]++] = op;
+        for (auto i = problem.input_begin[op]; i < problem.input_begin[op + 1]; ++i)
+            problem.consumer[next[problem.input[i]]++] = op;
     }
 }
 
@@ -267,7 +289,7 @@ void fill_routes(Problem& problem, const Machine& machine) {
     for (Channel channel : machine.channels()) {
         if (channel.latency_s > kLongestS) {
             throw PlacementError("a message on channel \"" + channel.name +
-                                 "\" would take longer than can be counted; its latency is too large");
+                                 "\" would take longer than can be simulated; its latency is too large");
         }
         problem.channel_latency_s.push_back(channel.latency_s);
         channel.name.clear();
@@ -280,10 +302,14 @@ void fill_routes(Problem& problem, const Machine& machine) {
     for (const Op& op : problem.graph->ops()) {
         for (const Tensor& tensor : op.outputs) {
             for (const Channel& channel : classes) {
-                const double time_s = tensor.transfer_s ? *tensor.transfer_s : transfer_time_s(channel, static_cast<double>(tensor.bytes));
+                const double time_s = tensor.transfer_s
+                                          ? *tensor.transfer_s
+                                          : transfer_time_s(channel, static_cast<double>(tensor.bytes));
                 if (!(time_s <= kLongestS)) {
-                    throw PlacementError("the output of op \"" + op.name +
-                                         "\" would take longer to send than can be counted; it is too large, or a channel is too slow");
+                    throw PlacementError(
+                        "the output of op \"" + op.name +
+                        "\" would take longer to send than can be simulated; it is too large, "
+                        "or a channel is too slow");
                 }
                 problem.transfer_s.push_back(time_s);
             }
@@ -291,15 +317,16 @@ void fill_routes(Problem& problem, const Machine& machine) {
     }
 }
 
-/// [op][device]: where each op may be; empty for anywhere.
+/// [op][device]: whether the op may be placed on the device; an empty list allows all devices.
 std::vector<std::vector<bool>> allowed_by_op(const Problem& problem) {
     std::vector<std::vector<bool>> allowed(problem.ops);
     for (OpId op = 0; op < problem.ops; ++op) {
         const auto& constraints = problem.graph->op(op).devices;
         if (constraints.empty()) continue;
         for (DeviceId device = 0; device < problem.devices; ++device) {
-            allowed[op].push_back(
-                std::ranges::any_of(constraints, [&](const std::string& text) { return problem.machine->matches(device, text); }));
+            allowed[op].push_back(std::ranges::any_of(constraints, [&](const std::string& text) {
+                return problem.machine->matches(device, text);
+            }));
         }
     }
     return allowed;
@@ -313,13 +340,15 @@ void fill_groups(Problem& problem, const GroupingOptions& options) {
     problem.allowed_begin.assign(1, 0);
     for (const auto& members : problem.grouping.members) {
         for (DeviceId device = 0; device < problem.devices; ++device) {
-            if (std::ranges::all_of(members, [&](OpId op) { return allowed[op].empty() || allowed[op][device]; }))
+            if (std::ranges::all_of(members,
+                                    [&](OpId op) { return allowed[op].empty() || allowed[op][device]; }))
                 problem.allowed.push_back(device);
         }
         if (problem.allowed.size() == problem.allowed_begin.back()) {
-            throw PlacementError("op \"" + problem.graph->op(members.front()).name + "\" may not run on any device of machine \"" +
-                                 problem.machine->name() +
-                                 "\" together with the ops that it shares a device with; loosen its \"devices\" or choose another machine");
+            throw PlacementError("op \"" + problem.graph->op(members.front()).name +
+                                 "\" may not run on any device of machine \"" + problem.machine->name() +
+                                 "\" together with the ops that it shares a device with; loosen its "
+                                 "\"devices\" or choose another machine");
         }
         problem.allowed_begin.push_back(static_cast<std::uint32_t>(problem.allowed.size()));
     }
@@ -343,12 +372,14 @@ double Problem::group_time_s(GroupId group, DeviceId device) const {
     return sum;
 }
 
-std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> machine,
+std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph,
+                                            std::shared_ptr<const Machine> machine,
                                             const ProblemOptions& options) {
     auto problem = std::make_shared<Problem>();
     problem->forward = graph;
-    problem->graph = std::make_shared<const Graph>(options.inference ? inference_graph(*graph)
-                                                                     : options.cost.model->training_graph(*graph, options.recomputation));
+    problem->graph = std::make_shared<const Graph>(
+        options.inference ? inference_graph(*graph)
+                          : options.cost.model->training_graph(*graph, options.recomputation));
     problem->machine = std::make_shared<const Machine>(with_options(*machine, options));
     problem->memory = options.memory;
     problem->inference = options.inference;
@@ -358,7 +389,8 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph, 
     problem->devices = static_cast<std::uint32_t>(problem->machine->devices().size());
     problem->channels = static_cast<std::uint32_t>(problem->machine->channels().size());
 
-    const bool training = std::ranges::any_of(ops.ops(), [](const Op& op) { return op.phase != Phase::forward; });
+    const bool training =
+        std::ranges::any_of(ops.ops(), [](const Op& op) { return op.phase != Phase::forward; });
     const double states = training && options.memory == MemoryModel::training ? options.optimizer_states : 0;
     problem->op_time_s.reserve(std::size_t{problem->ops} * problem->devices);
     for (OpId op = 0; op < problem->ops; ++op) {
@@ -367,11 +399,13 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph, 
             if (!(time_s <= kLongestS)) fail_uncountable(ops.op(op), device);
             problem->op_time_s.push_back(time_s);
         }
-        // The sum of the gradients stays from batch to batch.
-        const bool sums = options.accumulate_gradients && options.memory == MemoryModel::training && ops.op(op).phase == Phase::update;
+        // The sum of the gradients is held from batch to batch.
+        const bool sums = options.accumulate_gradients && options.memory == MemoryModel::training &&
+                          ops.op(op).phase == Phase::update;
         problem->accumulated_bytes.push_back(sums ? gradient_of_update(ops, ops.op(op)).bytes : 0);
         problem->resident_bytes.push_back(static_cast<double>(ops.op(op).parameter_bytes) * (1 + states) +
-                                          static_cast<double>(ops.op(op).resident_bytes) + problem->accumulated_bytes.back());
+                                          static_cast<double>(ops.op(op).resident_bytes) +
+                                          problem->accumulated_bytes.back());
         problem->workspace_bytes.push_back(workspace_bytes(ops, ops.op(op), options));
         problem->sends_together.push_back(ops.op(op).sends_together);
     }
@@ -393,14 +427,15 @@ std::shared_ptr<const Problem> ungrouped(const Problem& problem) {
 
 Placement regrouped(std::span<const DeviceId> placement, const Problem& from, const Problem& to) {
     Placement result;
-    for (const auto& members : to.grouping.members) result.push_back(placement[from.grouping.group_of[members.front()]]);
+    for (const auto& members : to.grouping.members)
+        result.push_back(placement[from.grouping.group_of[members.front()]]);
     return result;
 }
 
 void check_placement(const Problem& problem, std::span<const DeviceId> placement) {
     if (placement.size() != problem.groups) {
-        throw PlacementError("the placement has " + std::to_string(placement.size()) + " groups, the problem " +
-                             std::to_string(problem.groups));
+        throw PlacementError("the placement has " + std::to_string(placement.size()) +
+                             " groups, the problem " + std::to_string(problem.groups));
     }
     for (GroupId group = 0; group < problem.groups; ++group) {
         const std::string& op = problem.graph->op(problem.grouping.members[group].front()).name;
@@ -409,7 +444,8 @@ void check_placement(const Problem& problem, std::span<const DeviceId> placement
                                  ", the machine has devices 0 to " + std::to_string(problem.devices - 1));
         }
         if (!std::ranges::binary_search(problem.allowed_devices(group), placement[group])) {
-            throw PlacementError("op \"" + op + "\" may not run on device \"" + problem.machine->device(placement[group]).name + "\"");
+            throw PlacementError("op \"" + op + "\" may not run on device \"" +
+                                 problem.machine->device(placement[group]).name + "\"");
         }
     }
 }
@@ -420,7 +456,8 @@ Placement single_device_placement(const Problem& problem, DeviceId device) {
         const auto allowed = problem.allowed_devices(group);
         placement[group] = std::ranges::binary_search(allowed, device)
                                ? device
-                               : *std::ranges::min_element(allowed, {}, [&](DeviceId d) { return problem.group_time_s(group, d); });
+                               : *std::ranges::min_element(
+                                     allowed, {}, [&](DeviceId d) { return problem.group_time_s(group, d); });
     }
     return placement;
 }
@@ -431,7 +468,8 @@ Placement single_device_placement(const Problem& problem) {
     for (DeviceId device = 0; device < problem.devices; ++device) {
         Placement placement = single_device_placement(problem, device);
         double total_s = 0;
-        for (GroupId group = 0; group < problem.groups; ++group) total_s += problem.group_time_s(group, placement[group]);
+        for (GroupId group = 0; group < problem.groups; ++group)
+            total_s += problem.group_time_s(group, placement[group]);
         if (best.empty() || total_s < least_s) {
             least_s = total_s;
             best = std::move(placement);

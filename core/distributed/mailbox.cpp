@@ -6,9 +6,11 @@
 #include <list>
 #include <stdexcept>
 
-// The C++ bindings of old need symbols of a library of their own.
+// MPI's deprecated C++ bindings need symbols of an extra library.
 #define OMPI_SKIP_MPICXX 1
 #include <mpi.h>
+
+#include "core/distributed/launch.hpp"
 
 namespace placewright {
 
@@ -21,21 +23,28 @@ struct Mailbox::Traffic {
         Message message;
         MPI_Request request = MPI_REQUEST_NULL;
     };
-    std::list<Outgoing> outgoing;  ///< a list: MPI holds on to the requests
+    std::list<Outgoing> outgoing;  ///< a list, because MPI keeps pointers to the requests
     std::optional<Incoming> incoming;
 };
 
 Mailbox::Mailbox() : traffic_(std::make_unique<Traffic>()) {
     int provided = 0;
-    // Other threads simulate, and leave MPI to this one.
-    if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS || provided < MPI_THREAD_FUNNELED)
+    // Other threads simulate and leave MPI to this one.
+    if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS ||
+        provided < MPI_THREAD_FUNNELED)
         throw std::runtime_error("MPI cannot be started");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
+    const std::optional<Launch> claimed = launch();
+    if (claimed && (claimed->rank != rank_ || claimed->size != size_)) {
+        MPI_Finalize();
+        throw LaunchError(*claimed, size_);
+    }
     std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
     int length = 0;
-    if (MPI_Get_processor_name(name.data(), &length) == MPI_SUCCESS) host_.assign(name.data(), static_cast<std::size_t>(length));
+    if (MPI_Get_processor_name(name.data(), &length) == MPI_SUCCESS)
+        host_.assign(name.data(), static_cast<std::size_t>(length));
 }
 
 Mailbox::~Mailbox() {
@@ -54,10 +63,12 @@ bool Mailbox::works(int code) {
 
 void Mailbox::post(int rank, int tag, std::vector<std::byte> bytes) {
     if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-        throw std::runtime_error("a message of " + std::to_string(bytes.size()) +
-                                 " bytes is longer than the 2 GiB that MPI takes: train a smaller policy, or without mpirun");
+        throw std::runtime_error(
+            "a message of " + std::to_string(bytes.size()) +
+            " bytes is longer than the 2 GiB that MPI takes: train a smaller policy, or without mpirun");
     Traffic::Outgoing& out = traffic_->outgoing.emplace_back(std::move(bytes));
-    if (!works(MPI_Isend(out.bytes.data(), static_cast<int>(out.bytes.size()), MPI_BYTE, rank, tag, MPI_COMM_WORLD, &out.request)))
+    if (!works(MPI_Isend(out.bytes.data(), static_cast<int>(out.bytes.size()), MPI_BYTE, rank, tag,
+                         MPI_COMM_WORLD, &out.request)))
         traffic_->outgoing.pop_back();
 }
 
@@ -75,12 +86,16 @@ std::optional<Message> Mailbox::next() {
         int found = 0;
         MPI_Message handle = MPI_MESSAGE_NULL;
         MPI_Status status;
-        if (!works(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &found, &handle, &status)) || found == 0) return {};
+        if (!works(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &found, &handle, &status)) ||
+            found == 0)
+            return {};
         int bytes = 0;
         MPI_Get_count(&status, MPI_BYTE, &bytes);
         incoming.emplace();
-        incoming->message = {status.MPI_SOURCE, status.MPI_TAG, std::vector<std::byte>(static_cast<std::size_t>(bytes))};
-        if (!works(MPI_Imrecv(incoming->message.bytes.data(), bytes, MPI_BYTE, &handle, &incoming->request))) {
+        incoming->message = {status.MPI_SOURCE, status.MPI_TAG,
+                             std::vector<std::byte>(static_cast<std::size_t>(bytes))};
+        if (!works(
+                MPI_Imrecv(incoming->message.bytes.data(), bytes, MPI_BYTE, &handle, &incoming->request))) {
             incoming.reset();
             return {};
         }

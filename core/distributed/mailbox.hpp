@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Messages between ranks; the only place that knows MPI. Nothing here waits for another rank, which may be dead.
+// Messages between ranks; the only code that uses MPI. Nothing here waits for another rank, which may be
+// dead.
 #pragma once
 
 #include <cstddef>
@@ -11,37 +12,39 @@
 namespace placewright {
 
 struct Message {
-    int rank = 0;  ///< that it comes from
+    int rank = 0;  ///< the sender
     int tag = 0;
     std::vector<std::byte> bytes;
 };
 
-/// MPI as long as it lives; there can be one a process. To be used on the thread that made it.
+/// Initialises MPI and finalises it on destruction; one per process. To be used on the thread that made it.
 class Mailbox {
 public:
-    /// Throws std::runtime_error.
+    /// Throws std::runtime_error if MPI cannot be started, and LaunchError if this is not the rank that
+    /// launch() says.
     Mailbox();
-    /// Waits for the mailboxes of all ranks to go. If close() was not called, something went wrong: ends all ranks, this one with exit
-    /// status 1, at once.
+    /// Waits until the mailboxes of all ranks are destroyed. If close() was not called, an error occurred:
+    /// ends all ranks at once, this one with exit status 1.
     ~Mailbox();
     Mailbox(const Mailbox&) = delete;
     Mailbox& operator=(const Mailbox&) = delete;
 
     int rank() const { return rank_; }
     int size() const { return size_; }
-    /// "node7": the name of the computer that this rank runs on.
+    /// Returns the name of the computer that this rank runs on: "node7".
     const std::string& host() const { return host_; }
 
     void post(int rank, int tag, std::vector<std::byte> bytes = {});
-    /// Whether all that was posted is on its way, which needs nothing more from this rank then. To be asked until it is.
+    /// Returns whether all posted messages are on their way and need nothing more from this rank. Call it
+    /// until it returns true.
     bool sent();
-    /// The next message, if one has come.
+    /// Returns the next message, if one has arrived.
     std::optional<Message> next();
 
-    /// What MPI said first when it could not do its work; empty if it could.
+    /// Returns MPI's first error; empty if there was none.
     const std::string& error() const { return error_; }
 
-    /// All is said: no message is under way to this rank or from it.
+    /// Declares that no message is under way to this rank or from it.
     void close() { closed_ = true; }
 
 private:

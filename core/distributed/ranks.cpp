@@ -19,28 +19,29 @@ using namespace std::chrono_literals;
 using Bytes = std::vector<std::byte>;
 
 enum Tag : int {
-    kHello,   ///< the host
-    kReady,   ///< the conditions
-    kBase,    ///< a placement for the batches from now on; empty for none
-    kWork,    ///< how many placements, then they
-    kScores,  ///< the simulations so far, then the scores
-    kFailed,  ///< why
+    kHello,   ///< host name
+    kReady,   ///< conditions of the scores
+    kBase,    ///< base placement for the following batches; empty for none
+    kWork,    ///< number of placements, then the placements
+    kScores,  ///< number of simulations so far, then the scores
+    kFailed,  ///< reason
     kPing,
     kPong,
     kEnd,
-    kBye,  ///< the last message of a rank
+    kBye,  ///< last message of a rank
 };
 
-/// Between two looks for messages. Waiting as MPI does it would keep a core busy.
+/// Pause between two checks for messages. MPI's own waiting would keep a core busy.
 constexpr auto kPause = 50us;
 constexpr auto kLongestPause = 1ms;
 
-/// A rank that has not been heard of for so long is asked for a sign of life; these are given even while it simulates.
+/// A rank that has been silent for this long is asked for a sign of life; a rank answers even while it
+/// simulates.
 constexpr auto kQuiet = 1s;
 constexpr auto kPatience = 10s;
 constexpr auto kPatienceWhenStopped = 400ms;
 
-/// The least work to give a rank, so that messages take a small part of the time.
+/// Minimum work for a rank, so that messages take a small part of the time.
 constexpr double kSmallestShareSeconds = 1e-3;
 
 static_assert(std::is_trivially_copyable_v<Score>);
@@ -67,7 +68,7 @@ std::string text_of(const Bytes& bytes) {
     return text;
 }
 
-/// Takes `items` off the front of `bytes`.
+/// Removes `items` from the front of `bytes`.
 template <class Item>
 void take_off(std::span<const std::byte>& bytes, std::span<Item> items) {
     if (bytes.size() < items.size_bytes()) throw std::runtime_error("a message is too short");
@@ -94,7 +95,8 @@ struct LeadingRank::Peer {
     bool gone = false;
 };
 
-LeadingRank::LeadingRank(std::stop_source stop) : stop_(std::move(stop)), peers_(static_cast<std::size_t>(mailbox_.size())) {
+LeadingRank::LeadingRank(std::stop_source stop)
+    : stop_(std::move(stop)), peers_(static_cast<std::size_t>(mailbox_.size())) {
     for (Peer& peer : peers_) peer.heard = Clock::now();
 }
 
@@ -168,25 +170,35 @@ bool LeadingRank::poll(const std::function<bool()>& done, const std::function<bo
 const std::optional<RankError>& LeadingRank::end() {
     if (ended_) return error_;
     ended_ = true;
-    const auto patience = stop_.stop_requested() ? Clock::duration(kPatienceWhenStopped) : Clock::duration(kPatience);
+    const auto patience =
+        stop_.stop_requested() ? Clock::duration(kPatienceWhenStopped) : Clock::duration(kPatience);
     for (int rank = 1; rank < mailbox_.size(); ++rank) mailbox_.post(rank, kEnd);
-    const auto all_gone = [this] { return std::ranges::all_of(peers_.begin() + 1, peers_.end(), &Peer::gone); };
-    for (const auto begin = Clock::now(); !all_gone() && Clock::now() - begin < patience; std::this_thread::sleep_for(kPause)) take();
+    const auto all_gone = [this] {
+        return std::ranges::all_of(peers_.begin() + 1, peers_.end(), &Peer::gone);
+    };
+    for (const auto begin = Clock::now(); !all_gone() && Clock::now() - begin < patience;
+         std::this_thread::sleep_for(kPause))
+        take();
     if (all_gone()) {
         mailbox_.close();
         return error_;
     }
     const auto lost = std::ranges::find(peers_.begin() + 1, peers_.end(), false, &Peer::gone);
-    if (!error_) error_.emplace(name(static_cast<int>(lost - peers_.begin())), "no longer answers: it was killed, crashed or is cut off");
+    if (!error_)
+        error_.emplace(name(static_cast<int>(lost - peers_.begin())),
+                       "no longer answers: it was killed, crashed or lost its connection");
     return error_;
 }
 
 class DistributedEvaluator final : public Evaluator {
 public:
-    DistributedEvaluator(LeadingRank& ranks, std::unique_ptr<Evaluator> own) : ranks_(ranks), own_(std::move(own)) {}
+    DistributedEvaluator(LeadingRank& ranks, std::unique_ptr<Evaluator> own)
+        : ranks_(ranks), own_(std::move(own)) {}
 
-    bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop, const Placement* base) override {
-        if (placements.size() != scores.size()) throw std::invalid_argument("evaluate: as many scores as placements are needed");
+    bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop,
+                  const Placement* base) override {
+        if (placements.size() != scores.size())
+            throw std::invalid_argument("evaluate: as many scores as placements are needed");
         fresh_ = cache_.look_up(placements, scores);
         fresh_scores_.resize(fresh_.size());
         if (stop.stop_requested() || !score_fresh(placements, std::move(stop), base)) return false;
@@ -204,12 +216,13 @@ public:
 private:
     using Peer = LeadingRank::Peer;
 
-    /// Every rank gets as many as the others, give or take one; this one the first of them. How many take part depends on the time that a
-    /// placement took before; the scores do not depend on who does.
+    /// Splits the batch evenly over the ranks; this one takes the first part. The number of ranks depends on
+    /// the time that a placement took before; the scores do not depend on it.
     bool score_fresh(std::span<const Placement> placements, std::stop_token stop, const Placement* base) {
         const std::size_t most = unfinished_ ? 1 : ranks_.peers_.size();
-        const std::size_t worthwhile =
-            std::min(fresh_.size(), static_cast<std::size_t>(static_cast<double>(fresh_.size()) * each_s_ / kSmallestShareSeconds));
+        const std::size_t worthwhile = std::min(
+            fresh_.size(),
+            static_cast<std::size_t>(static_cast<double>(fresh_.size()) * each_s_ / kSmallestShareSeconds));
         const std::size_t shares = std::clamp<std::size_t>(worthwhile, 1, most);
         const auto begin = [&](std::size_t share) { return fresh_.size() * share / shares; };
         const auto awaited = [&](const Peer& peer) { return is_working(peer, shares) && !peer.scores; };
@@ -219,13 +232,16 @@ private:
             ranks_.peers_[share].scores.reset();
             send(placements, share, begin(share), begin(share + 1), base);
         }
-        // A long message needs both sides, and this one is about to simulate.
+        // A long message needs both sides to take part, and this rank is about to simulate.
         if (shares > 1 && !ranks_.poll([this] { return ranks_.mailbox_.sent(); }, awaited)) return false;
         mine_.resize(begin(1));
         for (std::size_t i = 0; i < mine_.size(); ++i) mine_[i] = placements[fresh_[i].index];
         const auto before = Clock::now();
-        if (!own_->evaluate(mine_, std::span(fresh_scores_).first(mine_.size()), std::move(stop), base)) return false;
-        if (!mine_.empty()) each_s_ = std::chrono::duration<double>(Clock::now() - before).count() / static_cast<double>(mine_.size());
+        if (!own_->evaluate(mine_, std::span(fresh_scores_).first(mine_.size()), std::move(stop), base))
+            return false;
+        if (!mine_.empty())
+            each_s_ = std::chrono::duration<double>(Clock::now() - before).count() /
+                      static_cast<double>(mine_.size());
         if (shares == 1) return true;
         if (!ranks_.poll([&] { return std::ranges::none_of(ranks_.peers_, awaited); }, awaited)) return false;
         for (std::size_t share = 1; share < shares; ++share) {
@@ -243,7 +259,8 @@ private:
         return rank > 0 && rank < shares;
     }
 
-    void send(std::span<const Placement> placements, std::size_t rank, std::size_t begin, std::size_t end, const Placement* base) {
+    void send(std::span<const Placement> placements, std::size_t rank, std::size_t begin, std::size_t end,
+              const Placement* base) {
         Placement& known = ranks_.peers_[rank].base;
         if (const Placement now = base == nullptr ? Placement() : *base; now != known) {
             known = now;
@@ -254,17 +271,19 @@ private:
         Bytes bytes;
         bytes.reserve(sizeof(std::uint64_t) + (end - begin) * placements.front().size() * sizeof(DeviceId));
         append(bytes, std::uint64_t{end - begin});
-        for (std::size_t i = begin; i < end; ++i) append(bytes, std::span<const DeviceId>(placements[fresh_[i].index]));
+        for (std::size_t i = begin; i < end; ++i)
+            append(bytes, std::span<const DeviceId>(placements[fresh_[i].index]));
         ranks_.mailbox_.post(static_cast<int>(rank), kWork, std::move(bytes));
     }
 
     LeadingRank& ranks_;
     std::unique_ptr<Evaluator> own_;
-    ScoreCache cache_;         ///< whichever rank did it: it is not always the same one that gets a placement
-    double each_s_ = 0;        ///< that a placement took this rank last
-    bool unfinished_ = false;  ///< a batch was cut off, and answers to it may be under way: the others get no more
+    ScoreCache cache_;         ///< scores of all ranks: a placement may go to a different rank the next time
+    double each_s_ = 0;        ///< seconds per placement that this rank needed last
+    bool unfinished_ = false;  ///< a batch was interrupted and answers to it may be under way: the other
+                               ///< ranks get no more work
 
-    // Of the batch at hand; kept between batches for their memory.
+    // State of the current batch; kept between batches to reuse the memory.
     std::span<const ScoreCache::Fresh> fresh_;
     std::vector<Score> fresh_scores_;
     std::vector<Placement> mine_;
@@ -276,7 +295,8 @@ std::unique_ptr<Evaluator> LeadingRank::evaluator(RankWork own) {
     if (error_) throw RankError(*error_);
     for (int rank = 1; rank < mailbox_.size(); ++rank) {
         const auto& theirs = peers_[static_cast<std::size_t>(rank)].conditions;
-        if (theirs && *theirs != own.conditions) throw RankError(name(rank), "has another network, machine or simulation than rank 0");
+        if (theirs && *theirs != own.conditions)
+            throw RankError(name(rank), "has another network, machine or simulation than rank 0");
     }
     return std::make_unique<DistributedEvaluator>(*this, std::move(own.evaluator));
 }
@@ -301,11 +321,16 @@ void serve_rank(const std::function<RankWork()>& prepare) {
         append(bytes, std::span<const Score>(scores));
         return Answer{kScores, std::move(bytes)};
     };
-    // Work is done on a thread of its own, so that messages are answered meanwhile.
+    // The work runs on its own thread, so that messages are answered meanwhile.
     std::future<Answer> task = std::async(std::launch::async, [&] {
         work = prepare();
         return Answer{kReady, bytes_of(work.conditions)};
     });
+    // An exception must not wait for the rest of a batch.
+    struct StopAtEnd {
+        std::stop_source& stop;
+        ~StopAtEnd() { stop.request_stop(); }
+    } stop_at_end{stop};
 
     Clock::duration pause = kPause;
     for (bool ended = false; !ended;) {
@@ -319,7 +344,8 @@ void serve_rank(const std::function<RankWork()>& prepare) {
                 take_off(bytes, std::span(base));
             } else if (message->tag == kWork) {
                 placements.resize(take_number_off(bytes));
-                const std::size_t genes = placements.empty() ? 0 : bytes.size() / placements.size() / sizeof(DeviceId);
+                const std::size_t genes =
+                    placements.empty() ? 0 : bytes.size() / placements.size() / sizeof(DeviceId);
                 for (Placement& placement : placements) {
                     placement.resize(genes);
                     take_off(bytes, std::span(placement));

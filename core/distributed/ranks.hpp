@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One search on many processes: rank 0 searches, prints and writes, and scores placements like all others, which do nothing else.
+// Distributes one search over several processes: rank 0 searches, prints and writes files; all ranks score
+// placements.
 #pragma once
 
 #include <functional>
@@ -14,7 +15,7 @@
 
 namespace placewright {
 
-/// A rank cannot do its part, or is gone.
+/// Thrown if a rank failed or no longer answers.
 class RankError : public std::runtime_error {
 public:
     RankError(std::string rank, const std::string& what) : std::runtime_error(what), rank_(std::move(rank)) {}
@@ -25,29 +26,30 @@ private:
     std::string rank_;
 };
 
-/// What a rank scores with.
+/// What a rank needs to score placements.
 struct RankWork {
     std::unique_ptr<Evaluator> evaluator;
-    std::string conditions;  ///< all that its scores depend on: the same text on every rank
+    std::string conditions;  ///< text of everything that its scores depend on; the same on every rank
 };
 
-/// Rank 0's view of the others, which are serving.
+/// The other ranks, which serve, as seen from rank 0.
 class LeadingRank {
 public:
-    /// `stop`: of the search; requested, too, when a rank turns out to be gone.
+    /// `stop`: stop source of the search; also requested if a rank no longer answers.
     explicit LeadingRank(std::stop_source stop);
-    /// Ends the others if end() has not.
+    /// Ends the other ranks if end() has not done so.
     ~LeadingRank();
     LeadingRank(const LeadingRank&) = delete;
     LeadingRank& operator=(const LeadingRank&) = delete;
 
-    /// Waits until all ranks have what they score with, and returns an evaluator that spreads batches over them, this one included; it may
-    /// not outlive this object. Scores are those of `own`, whatever the number of ranks. Throws RankError for a rank that failed or
-    /// has other conditions. To be called once.
+    /// Waits until all ranks are ready, and returns an evaluator that distributes batches over them,
+    /// including this one; it may not outlive this object. Scores are those of `own`, whatever the number of
+    /// ranks. Throws RankError for a rank that failed or has other conditions. To be called once.
     std::unique_ptr<Evaluator> evaluator(RankWork own);
 
-    /// Ends the other ranks. Returns what is wrong with one of them: it failed, or did not answer in time. The time is short if `stop` is
-    /// requested: when a process dies mpirun sends SIGTERM to all others, and SIGKILL a second later.
+    /// Ends the other ranks. Returns the error of one of them, if any: it failed, or did not answer in time.
+    /// The time is short if `stop` is requested: when a process dies, mpirun sends SIGTERM to all others, and
+    /// SIGKILL a second later.
     const std::optional<RankError>& end();
 
 private:
@@ -56,22 +58,22 @@ private:
 
     std::string name(int rank) const;
     void fail(int rank, const std::string& what);
-    /// Takes in what has come; scores and reports are left with their peers.
+    /// Receives the messages that have arrived; stores scores and reports with their peers.
     void take();
-    /// Asks the ranks that `awaited` is true of for a sign of life now and then; one that gives none fails.
+    /// Regularly asks the ranks for which `awaited` is true for a sign of life; a rank that gives none fails.
     void watch(const std::function<bool(const Peer&)>& awaited);
-    /// Polls until `done`; false if the search was stopped before.
+    /// Polls until `done` returns true; returns false if the search was stopped before.
     bool poll(const std::function<bool()>& done, const std::function<bool(const Peer&)>& awaited);
 
     Mailbox mailbox_;
     std::stop_source stop_;
-    std::vector<Peer> peers_;  ///< by rank; the first is this one, and unused
+    std::vector<Peer> peers_;  ///< [rank]; the first one is this rank, and unused
     std::optional<RankError> error_;
     bool ended_ = false;
 };
 
-/// What the ranks other than 0 do: make what they score with, score what rank 0 sends, until it says that it is over. An exception of
-/// `prepare` is told to rank 0.
+/// Runs a rank other than 0: prepares for scoring, then scores what rank 0 sends until rank 0 ends it. An
+/// exception of `prepare` is reported to rank 0.
 void serve_rank(const std::function<RankWork()>& prepare);
 
 }  // namespace placewright

@@ -13,13 +13,13 @@ using namespace std::chrono_literals;
 using Bytes = std::vector<std::byte>;
 
 enum Tag : int {
-    kHost,    ///< the name of the computer
-    kShare,   ///< of an exchange
-    kFailed,  ///< why
+    kHost,    ///< host name
+    kShare,   ///< share of an exchange
+    kFailed,  ///< reason
     kEnd,
 };
 
-/// Between two looks for messages. Waiting as MPI does it would keep a core busy.
+/// Pause between two checks for messages. MPI's own waiting would keep a core busy.
 constexpr auto kPause = 50us;
 
 Bytes bytes_of(const std::string& text) {
@@ -43,7 +43,8 @@ TrainingRanks::~TrainingRanks() {
     if (rank() == 0) {
         for (int other = 1; other < mailbox_.size(); ++other) mailbox_.post(other, kEnd);
     }
-    // Those who are still in an exchange hear of the end there, and shares that nobody waits for any more may stay under way.
+    // Ranks that are still in an exchange learn of the end there, and shares that no rank waits for any more
+    // may stay under way.
     mailbox_.sent();
     mailbox_.close();
 }
@@ -69,8 +70,10 @@ std::vector<Bytes> TrainingRanks::exchange(Bytes own) {
         if (other != mailbox_.rank()) mailbox_.post(other, kShare, own);
     }
     shares_[rank()].push_back(std::move(own));
-    // A long message needs both sides, so nobody leaves before the own share is on its way.
-    const auto done = [&] { return mailbox_.sent() && std::ranges::none_of(shares_, &std::deque<Bytes>::empty); };
+    // A long message needs both sides to take part, so no rank leaves before its own share is on its way.
+    const auto done = [&] {
+        return mailbox_.sent() && std::ranges::none_of(shares_, &std::deque<Bytes>::empty);
+    };
     for (take(); !done(); take()) {
         if (ended_ || (rank() == 0 && stop_.stop_requested())) throw TrainingEnded();
         std::this_thread::sleep_for(kPause);
@@ -88,7 +91,8 @@ void TrainingRanks::require_same(const std::string& conditions) {
     if (rank() > 0) return;
     const auto other = std::ranges::find_if(all, [&](const Bytes& text) { return text != all.front(); });
     if (other != all.end())
-        throw RankError(name(static_cast<int>(other - all.begin())), "has other networks, machines or policies than rank 0");
+        throw RankError(name(static_cast<int>(other - all.begin())),
+                        "has other networks, machines or policies than rank 0");
 }
 
 void TrainingRanks::fail(const std::string& why) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One training on many processes: each draws and differentiates the episodes of its workers; rank 0 prints and writes besides.
+// Distributes one training over several processes: each draws and differentiates the episodes of its workers;
+// rank 0 also prints and writes files.
 #pragma once
 
 #include <deque>
@@ -14,18 +15,19 @@
 
 namespace placewright {
 
-/// Rank 0 has ended the training before it was through.
+/// Thrown if rank 0 has ended the training before its end.
 class TrainingEnded : public std::runtime_error {
 public:
     TrainingEnded() : std::runtime_error("the training was ended") {}
 };
 
-/// To be used on the thread that made it. A rank that dies is mpirun's to notice: it tells rank 0 by SIGTERM, which is to request `stop`.
+/// To be used on the thread that made it. mpirun notices a rank that dies and sends SIGTERM to rank 0, which
+/// should then request `stop`.
 class TrainingRanks final : public TrainingPeers {
 public:
-    /// `stop`: of the training; without effect on ranks other than 0.
+    /// `stop`: stops the training; no effect on ranks other than 0.
     explicit TrainingRanks(std::stop_token stop);
-    /// Rank 0 ends the others, wherever they are in the training.
+    /// Rank 0 ends the other ranks, wherever they are in the training.
     ~TrainingRanks() override;
     TrainingRanks(const TrainingRanks&) = delete;
     TrainingRanks& operator=(const TrainingRanks&) = delete;
@@ -33,13 +35,14 @@ public:
     std::uint32_t rank() const override { return static_cast<std::uint32_t>(mailbox_.rank()); }
     std::uint32_t size() const override { return static_cast<std::uint32_t>(mailbox_.size()); }
 
-    /// Throws TrainingEnded if `stop` is requested or rank 0 has gone; on rank 0 RankError for a rank that failed.
+    /// Throws TrainingEnded if `stop` is requested or rank 0 has ended; on rank 0 RankError for a rank that
+    /// failed.
     std::vector<std::vector<std::byte>> exchange(std::vector<std::byte> own) override;
 
-    /// Throws RankError on rank 0 if another rank has another text: all that the training depends on.
+    /// Throws RankError on rank 0 if another rank has a different text of what the training depends on.
     void require_same(const std::string& conditions);
 
-    /// Tells rank 0 why this rank cannot go on, and waits until the training has ended.
+    /// Reports to rank 0 why this rank cannot continue, and waits until the training has ended.
     void fail(const std::string& why);
 
 private:
@@ -48,8 +51,9 @@ private:
 
     Mailbox mailbox_;
     std::stop_token stop_;
-    std::vector<std::string> hosts_;                          ///< [rank]; known to rank 0
-    std::vector<std::deque<std::vector<std::byte>>> shares_;  ///< [rank]: that have come, of this exchange and the next
+    std::vector<std::string> hosts_;  ///< [rank]; known to rank 0
+    std::vector<std::deque<std::vector<std::byte>>>
+        shares_;  ///< [rank]: shares that have arrived for this exchange and the next
     bool ended_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the cells of searched architectures are made of (Zoph and others, 2018; Pham and others, 2018).
+// Building blocks for the cells of searched architectures (Zoph and others, 2018; Pham and others, 2018).
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,11 @@ namespace placewright {
 Value squeeze(NetworkBuilder& net, const std::string& scope, const Value& from, std::int64_t channels);
 
 /// Two separable convolutions, each a depthwise and a 1x1 convolution; the first takes the stride.
-Value separable(NetworkBuilder& net, const std::string& scope, const Value& from, std::int64_t channels, std::int64_t kernel,
-                std::int64_t stride = 1);
+Value separable(NetworkBuilder& net, const std::string& scope, const Value& from, std::int64_t channels,
+                std::int64_t kernel, std::int64_t stride = 1);
 
-/// Halves rows and columns by two paths that look at different pixels.
-Value factorized_reduction(NetworkBuilder& net, const std::string& scope, const Value& from, std::int64_t channels);
+/// Halves rows and columns by two paths that sample different pixels.
+Value factorized_reduction(NetworkBuilder& net, const std::string& scope, const Value& from,
+                           std::int64_t channels);
 
 }  // namespace placewright

@@ -8,7 +8,7 @@
 namespace placewright {
 namespace {
 
-/// Place of the gradient for `producer` among the outputs of the backward of `op`.
+/// Index of the gradient for `producer` among the outputs of the backward of `op`.
 std::uint32_t gradient_output(const Graph& graph, OpId op, OpId producer) {
     const auto producers = graph.producers(op);
     return static_cast<std::uint32_t>(std::ranges::find(producers, producer) - producers.begin());
@@ -18,7 +18,8 @@ std::uint32_t gradient_output(const Graph& graph, OpId op, OpId producer) {
 
 Graph exprimo_training_graph(const Graph& graph, Recomputation recomputation) {
     if (recomputation != Recomputation::none) {
-        throw GraphError("", "Exprimo's rules know no recomputation \"" + std::string(to_string(recomputation)) +
+        throw GraphError("", "Exprimo's rules do not support recomputation \"" +
+                                 std::string(to_string(recomputation)) +
                                  "\"; choose \"none\" or another cost model");
     }
     if (graph.training() != Training::implicit) return graph;
@@ -26,8 +27,8 @@ Graph exprimo_training_graph(const Graph& graph, Recomputation recomputation) {
     for (OpId id = 0; id < graph.size(); ++id) {
         Op op = graph.op(id);
         if (op.outputs.size() != 1) {
-            throw GraphError(op.name,
-                             "has " + std::to_string(op.outputs.size()) + " outputs; Exprimo's rules know ops with one output only");
+            throw GraphError(op.name, "has " + std::to_string(op.outputs.size()) +
+                                          " outputs; Exprimo's rules support only ops with one output");
         }
         if (graph.consumers(id).empty()) op.outputs.front().bytes = 0;
         builder.add(std::move(op));
@@ -45,7 +46,8 @@ Graph exprimo_training_graph(const Graph& graph, Recomputation recomputation) {
         op.attributes = forward.attributes;
         op.forward_op = id;
         op.sends_together = true;
-        for (const OpId consumer : graph.consumers(id)) op.inputs.push_back({backward[consumer], gradient_output(graph, consumer, id)});
+        for (const OpId consumer : graph.consumers(id))
+            op.inputs.push_back({backward[consumer], gradient_output(graph, consumer, id)});
         if (op.inputs.empty()) op.inputs.push_back({id, 0});
         for (const OpId producer : graph.producers(id)) {
             op.inputs.push_back({producer, 0});

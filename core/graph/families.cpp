@@ -17,13 +17,16 @@
 namespace placewright {
 namespace {
 
-constexpr std::string_view kEnas = "Pham, Guan, Zoph, Le, Dean: Efficient Neural Architecture Search via Parameter Sharing (2018)";
+constexpr std::string_view kEnas =
+    "Pham, Guan, Zoph, Le, Dean: Efficient Neural Architecture Search via Parameter Sharing (2018)";
 
 constexpr std::array kFamilies{
     FamilyInfo{"cifar10", "Image classifiers of sampled cells", kEnas, 128, cifar10_network},
     FamilyInfo{"ptb", "Language models of sampled recurrent cells", kEnas, 128, ptb_network},
-    FamilyInfo{"nmt", "Translation, sentences of different lengths",
-               "Wu, Schuster, Chen, Le, Norouzi and others: Google's Neural Machine Translation System (2016)", 160, nmt_network},
+    FamilyInfo{
+        "nmt", "Translation, sentences of different lengths",
+        "Wu, Schuster, Chen, Le, Norouzi and others: Google's Neural Machine Translation System (2016)", 160,
+        nmt_network},
 };
 
 /// A whole number from `low` to `high`.
@@ -39,7 +42,8 @@ std::string scope_of(const char* what, std::size_t number) {
 
 enum class CellOp : std::uint8_t { separable3, separable5, average, max, identity };
 
-/// Of the nodes before: 0 is the cell before the last one, 1 the last one, 2 the first node.
+/// An input of a node and its op. Inputs: 0 is the cell before the last one, 1 the last cell, 2 the first
+/// node.
 struct Branch {
     std::size_t input = 0;
     CellOp op = CellOp::identity;
@@ -47,7 +51,7 @@ struct Branch {
 
 using Cell = std::array<std::array<Branch, 2>, 5>;
 
-/// `spread`: how often an input is any of those before rather than one of the two newest.
+/// `spread`: probability that an input is any earlier one rather than one of the two newest.
 Cell sample_cell(Random& random, double spread) {
     Cell cell;
     for (std::size_t node = 0; node < cell.size(); ++node) {
@@ -61,15 +65,18 @@ Cell sample_cell(Random& random, double spread) {
 }
 
 bool reads(const Cell& cell, std::size_t input) {
-    return std::ranges::any_of(cell, [&](const auto& node) { return node[0].input == input || node[1].input == input; });
+    return std::ranges::any_of(
+        cell, [&](const auto& node) { return node[0].input == input || node[1].input == input; });
 }
 
 Value pooled(NetworkBuilder& net, const std::string& at, const Value& from, CellOp op, std::int64_t stride) {
     const Window window{.kernel = 3, .stride = stride, .padding = 1};
-    return op == CellOp::average ? net.avg_pool2d(at + "pool", from, window) : net.max_pool2d(at + "pool", from, window);
+    return op == CellOp::average ? net.avg_pool2d(at + "pool", from, window)
+                                 : net.max_pool2d(at + "pool", from, window);
 }
 
-Value branch_value(NetworkBuilder& net, const std::string& at, const Value& from, CellOp op, std::int64_t channels, std::int64_t stride) {
+Value branch_value(NetworkBuilder& net, const std::string& at, const Value& from, CellOp op,
+                   std::int64_t channels, std::int64_t stride) {
     switch (op) {
         case CellOp::separable3:
             return separable(net, at, from, channels, 3, stride);
@@ -84,9 +91,10 @@ Value branch_value(NetworkBuilder& net, const std::string& at, const Value& from
     return stride == 1 ? from : factorized_reduction(net, at, from, channels);
 }
 
-/// Nodes and inputs that no node reads, side by side. In a reduction cell what comes from the cell's inputs takes every second pixel.
-Value add_cell(NetworkBuilder& net, const std::string& scope, const Cell& cell, const std::array<Value, 2>& inputs, std::int64_t channels,
-               bool reduction) {
+/// Concatenates the nodes and inputs that no node reads. In a reduction cell, ops on the cell's inputs take
+/// every second pixel.
+Value add_cell(NetworkBuilder& net, const std::string& scope, const Cell& cell,
+               const std::array<Value, 2>& inputs, std::int64_t channels, bool reduction) {
     const bool larger = inputs[0].shape[2] != inputs[1].shape[2];
     std::vector<Value> values{larger ? factorized_reduction(net, scope + "previous/", inputs[0], channels)
                                      : squeeze(net, scope + "previous/", inputs[0], channels)};
@@ -103,7 +111,8 @@ Value add_cell(NetworkBuilder& net, const std::string& scope, const Cell& cell, 
         for (std::size_t side = 0; side < 2; ++side) {
             const auto [input, op] = cell[node][side];
             const std::int64_t stride = reduction && input < inputs.size() ? 2 : 1;
-            parts.push_back(branch_value(net, at + (side == 0 ? "left/" : "right/"), values[input], op, channels, stride));
+            parts.push_back(branch_value(net, at + (side == 0 ? "left/" : "right/"), values[input], op,
+                                         channels, stride));
         }
         values.push_back(net.add(at + "add", parts[0], parts[1]));
         if (!reads(cell, node + inputs.size())) loose.push_back(values.back());
@@ -116,7 +125,7 @@ Value add_cell(NetworkBuilder& net, const std::string& scope, const Cell& cell, 
 enum class Activation : std::uint8_t { tanh, relu, identity, sigmoid };
 
 struct HighwayNode {
-    std::size_t previous = 0;  ///< node; of the first the state
+    std::size_t previous = 0;  ///< its input node; the first node reads the state
     Activation activation = Activation::tanh;
 };
 
@@ -127,7 +136,10 @@ std::vector<HighwayNode> sample_highway(Random& random, double depth) {
     for (std::size_t node = 0; node < nodes.size(); ++node) {
         if (node > 0) nodes[node].previous = node - std::min(random.geometric(depth), node);
         const double draw = random.uniform();
-        if (draw >= 0.35) nodes[node].activation = draw < 0.7 ? Activation::relu : draw < 0.85 ? Activation::identity : Activation::sigmoid;
+        if (draw >= 0.35)
+            nodes[node].activation = draw < 0.7    ? Activation::relu
+                                     : draw < 0.85 ? Activation::identity
+                                                   : Activation::sigmoid;
     }
     return nodes;
 }
@@ -146,18 +158,19 @@ Value activated(NetworkBuilder& net, const std::string& at, const Value& from, A
     return from;
 }
 
-/// c = sigmoid(W_c v), h = c * f(W_h v) + (1 - c) * s, written as s + c * (f(W_h v) - s); one product gives both W v.
-Value highway(NetworkBuilder& net, const std::string& at, const Value& from, const Value& weights, const Value& carried,
-              Activation activation) {
+/// c = sigmoid(W_c v), h = c * f(W_h v) + (1 - c) * s, computed as s + c * (f(W_h v) - s); one product
+/// computes W_c v and W_h v.
+Value highway(NetworkBuilder& net, const std::string& at, const Value& from, const Value& weights,
+              const Value& carried, Activation activation) {
     const auto [gate, candidate] = net.halves(at + "halves", net.linear(at + "linear", from, weights));
     const Value c = net.sigmoid(at + "gate", gate);
     const Value h = activated(net, at, candidate, activation);
     return net.add(at + "add", carried, net.mul(at + "gated", c, net.sub(at + "difference", h, carried)));
 }
 
-/// One step: the mean of the nodes that no other reads.
-Value recurrent_step(NetworkBuilder& net, const std::string& scope, std::span<const HighwayNode> nodes, std::span<const Value> weights,
-                     const Value& word, const Value& state) {
+/// One step, whose output is the mean of the nodes that no other node reads.
+Value recurrent_step(NetworkBuilder& net, const std::string& scope, std::span<const HighwayNode> nodes,
+                     std::span<const Value> weights, const Value& word, const Value& state) {
     std::vector<Value> values;
     for (std::size_t node = 0; node < nodes.size(); ++node) {
         const std::string at = scope_of((scope + "node").c_str(), node + 1);
@@ -170,7 +183,8 @@ Value recurrent_step(NetworkBuilder& net, const std::string& scope, std::span<co
     for (std::size_t node = 0; node < nodes.size(); ++node) {
         const auto reads_it = [&](const HighwayNode& other) { return other.previous == node; };
         if (std::ranges::any_of(nodes.subspan(node + 1), reads_it)) continue;
-        sum = ++loose == 1 ? values[node] : net.add(scope + "sum" + std::to_string(loose), *sum, values[node]);
+        sum =
+            ++loose == 1 ? values[node] : net.add(scope + "sum" + std::to_string(loose), *sum, values[node]);
     }
     return loose == 1 ? *sum : net.div(scope + "mean", *sum);
 }
@@ -187,12 +201,13 @@ const FamilyInfo* find_family(std::string_view name) {
 }
 
 Graph family_member(const FamilyInfo& family, std::uint64_t seed, std::uint32_t number) {
-    // The engine of the seed is asked once for each number, so that neighbours have nothing in common.
+    // Draws the seeds from one generator, so that neighbouring networks are unrelated.
     Random random(seed);
     std::uint64_t own = random.bits();
     for (std::uint32_t i = 0; i < number; ++i) own = random.bits();
     const std::string digits = std::to_string(number);
-    return family.build(std::string(family.name) + '_' + std::string(digits.size() < 2 ? "0" : "") + digits, own);
+    return family.build(std::string(family.name) + '_' + std::string(digits.size() < 2 ? "0" : "") + digits,
+                        own);
 }
 
 std::vector<bool> training_half(std::uint32_t count, std::uint64_t seed) {
@@ -215,7 +230,9 @@ Graph cifar10_network(std::string_view name, std::uint64_t seed) {
 
     NetworkBuilder net(std::string(name), batch);
     Value x = net.input("images", std::array<std::int64_t, 3>{3, 32, 32});
-    x = net.batch_norm("stem/bn", net.conv2d("stem/conv", x, {.channels = 3 * channels, .window = {.kernel = 3, .padding = 1}}));
+    x = net.batch_norm(
+        "stem/bn",
+        net.conv2d("stem/conv", x, {.channels = 3 * channels, .window = {.kernel = 3, .padding = 1}}));
     Value previous = x;
     std::size_t number = 0;
     for (std::int64_t cell = 0; cell < cells; ++cell) {
@@ -247,14 +264,15 @@ Graph ptb_network(std::string_view name, std::uint64_t seed) {
     for (std::size_t node = 2; node <= nodes.size(); ++node) {
         weights.push_back(net.parameter("weights/node" + std::to_string(node), {2 * kFeatures, kFeatures}));
     }
-    // Truncated back-propagation: the last state of the batch before is an input.
+    // Truncated back-propagation: the last state of the previous batch is an input.
     Value state = net.input("state", std::array{kFeatures});
     std::vector<Value> outputs;
     for (std::size_t step = 0; step < words.size(); ++step) {
         state = recurrent_step(net, scope_of("step", step), nodes, weights, words[step], state);
         outputs.push_back(state);
     }
-    const Value logits = net.linear("output/projection", net.dropout("output/dropout", net.stack("output/steps", outputs)), kVocabulary);
+    const Value logits = net.linear(
+        "output/projection", net.dropout("output/dropout", net.stack("output/steps", outputs)), kVocabulary);
     net.cross_entropy("loss", logits);
     return net.build();
 }

@@ -19,21 +19,21 @@ double elements(std::span<const std::int64_t> shape) {
 
 using Formula = std::optional<double> (*)(const OpShapes&);
 
-/// FLOPs an element of the first output.
+/// kEach FLOPs per element of the first output.
 template <int kEach>
 std::optional<double> each(const OpShapes& op) {
     if (op.outputs.empty()) return {};
     return kEach * elements(op.outputs[0]);
 }
 
-/// FLOPs an element of the first input.
+/// kEach FLOPs per element of the first input.
 template <int kEach>
 std::optional<double> each_input(const OpShapes& op) {
     if (op.inputs.empty()) return {};
     return kEach * elements(op.inputs[0]);
 }
 
-/// A sum for each element of what is added at its places, the last input.
+/// One addition for each element of the last input, which is added at given positions.
 std::optional<double> added(const OpShapes& op) {
     if (op.inputs.empty()) return {};
     return elements(op.inputs.back());
@@ -55,7 +55,8 @@ std::optional<double> transposed_convolution(const OpShapes& op) {
     return 2 * elements(op.inputs[0]) * elements(std::span(op.inputs[1]).subspan(1));
 }
 
-/// A product and a sum for each combination of the indices of two operands; the dimensions of "..." are the same ones from the right.
+/// A product and a sum for each combination of the indices of two operands; the dimensions of "..."
+/// correspond from the right.
 std::optional<double> einsum(const OpShapes& op) {
     std::map<int, std::int64_t> extents;
     std::size_t operand = 0, begin = 0;
@@ -77,7 +78,8 @@ std::optional<double> einsum(const OpShapes& op) {
         if (dots == 0 ? shape.size() != labels.size() : shape.size() < labels.size()) return {};
         for (int unnamed = static_cast<int>(shape.size() - labels.size()); unnamed > 0; --unnamed)
             labels.insert(labels.begin() + static_cast<std::ptrdiff_t>(unnamed_at++), -unnamed);
-        for (std::size_t i = 0; i < labels.size(); ++i) extents[labels[i]] = std::max(extents[labels[i]], shape[i]);
+        for (std::size_t i = 0; i < labels.size(); ++i)
+            extents[labels[i]] = std::max(extents[labels[i]], shape[i]);
         more = end < terms.size();
         begin = end + 1;
     }
@@ -101,10 +103,12 @@ std::optional<double> bilinear(const OpShapes& op) {
 }
 
 std::optional<double> attention(const OpShapes& op) {
-    if (op.inputs.size() < 3 || op.inputs[0].size() < 2 || op.inputs[1].size() < 2 || op.inputs[2].empty()) return {};
+    if (op.inputs.size() < 3 || op.inputs[0].size() < 2 || op.inputs[1].size() < 2 || op.inputs[2].empty())
+        return {};
     const Shape& query = op.inputs[0];
     const double features = static_cast<double>(query.back());
-    const double scores = elements(std::span(query).first(query.size() - 1)) * static_cast<double>(op.inputs[1][op.inputs[1].size() - 2]);
+    const double scores = elements(std::span(query).first(query.size() - 1)) *
+                          static_cast<double>(op.inputs[1][op.inputs[1].size() - 2]);
     return scores * (2 * features + 2 * static_cast<double>(op.inputs[2].back()) + 5);
 }
 
@@ -113,7 +117,8 @@ std::optional<double> pool(const OpShapes& op) {
     return elements(op.outputs[0]) * static_cast<double>(op.window);
 }
 
-/// A product and a sum for each of the points that an element is made of; the nearest one is but copied.
+/// A product and a sum for each of the points that an element is interpolated from; the nearest one is only
+/// copied.
 std::optional<double> of_points(const OpShapes& op, std::size_t extents) {
     if (op.window < 1) return {};
     double points = op.window > 1 ? 2 : 0;
@@ -124,7 +129,8 @@ std::optional<double> of_points(const OpShapes& op, std::size_t extents) {
 std::optional<double> interpolation(const OpShapes& op) {
     if (op.inputs.empty() || op.outputs.empty() || op.inputs[0].size() != op.outputs[0].size()) return {};
     std::size_t changed = 0;
-    for (std::size_t i = 0; i < op.outputs[0].size(); ++i) changed += op.inputs[0][i] != op.outputs[0][i] ? 1 : 0;
+    for (std::size_t i = 0; i < op.outputs[0].size(); ++i)
+        changed += op.inputs[0][i] != op.outputs[0][i] ? 1 : 0;
     return of_points(op, changed);
 }
 
@@ -151,8 +157,8 @@ std::optional<double> local_response_norm(const OpShapes& op) {
     return elements(op.outputs[0]) * static_cast<double>(op.window + 5);
 }
 
-/// A layer of cells over all steps of a sequence, or one cell: all matrices once a step, and kEach an element of the state for each layer
-/// and direction. Weights are (gates x hidden) x columns.
+/// A layer of cells over all steps of a sequence, or one cell: all matrices once per step, and kEach per
+/// element of the state for each layer and direction. Weights are (gates x hidden) x columns.
 template <int kGates, int kEach>
 std::optional<double> cells(const OpShapes& op) {
     if (op.inputs.empty() || op.inputs[0].empty() || op.inputs[0].back() == 0) return {};
@@ -162,7 +168,7 @@ std::optional<double> cells(const OpShapes& op) {
     for (const Shape& shape : op.inputs.subspan(1)) {
         if (shape.size() != 2) continue;  // a bias
         flops += rows * 2 * elements(shape);
-        // Every second matrix is the one of the state.
+        // Every second matrix belongs to the state.
         if (++matrices % 2 == 0) flops += rows * kEach * static_cast<double>(shape[0]) / kGates;
     }
     if (matrices == 0) return {};

@@ -21,7 +21,8 @@ struct Name {
     std::string_view text;
 };
 
-constexpr std::array<Name<Phase>, 3> kPhases{{{Phase::forward, "forward"}, {Phase::backward, "backward"}, {Phase::update, "update"}}};
+constexpr std::array<Name<Phase>, 3> kPhases{
+    {{Phase::forward, "forward"}, {Phase::backward, "backward"}, {Phase::update, "update"}}};
 
 constexpr std::array<Name<Training>, 3> kTrainings{
     {{Training::implicit, "implicit"}, {Training::explicit_, "explicit"}, {Training::none, "none"}}};
@@ -51,7 +52,7 @@ std::optional<Enum> value_of(const std::array<Name<Enum>, N>& names, std::string
 }
 
 [[noreturn]] void fail(const std::string& op, const std::string& problem) {
-    throw GraphError(op, "op " + quoted(op) + ": " + problem);
+    throw GraphError(op, "op " + in_quotes(op) + ": " + problem);
 }
 
 void require_not_negative(const Op& op, const std::string& what, double value) {
@@ -68,13 +69,16 @@ void check_numbers(const Op& op) {
     for (std::size_t k = 0; k < op.outputs.size(); ++k) {
         const std::string output = "output " + std::to_string(k);
         require_not_negative(op, output + ": bytes", static_cast<double>(op.outputs[k].bytes));
-        if (op.outputs[k].transfer_s) require_not_negative(op, output + ": transfer_s", *op.outputs[k].transfer_s);
+        if (op.outputs[k].transfer_s)
+            require_not_negative(op, output + ": transfer_s", *op.outputs[k].transfer_s);
         if (!op.outputs[k].shape) continue;
-        for (const std::int64_t extent : *op.outputs[k].shape) require_not_negative(op, output + ": extent", static_cast<double>(extent));
+        for (const std::int64_t extent : *op.outputs[k].shape)
+            require_not_negative(op, output + ": extent", static_cast<double>(extent));
     }
     for (const auto& [model, time] : op.time_s) {
-        if (time.forward_s) require_not_negative(op, "forward time on " + quoted(model), *time.forward_s);
-        if (time.backward_s) require_not_negative(op, "backward time on " + quoted(model), *time.backward_s);
+        if (time.forward_s) require_not_negative(op, "forward time on " + in_quotes(model), *time.forward_s);
+        if (time.backward_s)
+            require_not_negative(op, "backward time on " + in_quotes(model), *time.backward_s);
     }
 }
 
@@ -93,7 +97,7 @@ std::string shape_text(std::span<const std::int64_t> shape) {
     return text + "]";
 }
 
-/// "op:k" taken apart; nothing if it does not end in a colon and digits.
+/// Splits "op:k" into op and k; nothing if it does not end in a colon and digits.
 std::optional<std::pair<std::string_view, std::uint32_t>> split_output(std::string_view input) {
     const std::size_t colon = input.rfind(':');
     if (colon == std::string_view::npos) return std::nullopt;
@@ -110,8 +114,8 @@ std::string output_count(const Op& op) {
     return "has only " + std::to_string(count) + (count == 1 ? " output" : " outputs");
 }
 
-/// Positions in a topological order that keeps the order of addition wherever the inputs allow it; ops on a cycle and
-/// those behind one are missing.
+/// Positions of the ops in a topological order that keeps the order of addition where the inputs allow it.
+/// Ops on a cycle and those that depend on one are missing.
 std::vector<OpId> sorted_positions(std::span<const Op> ops) {
     std::vector<std::uint32_t> begin(ops.size() + 1), waiting(ops.size());
     for (std::size_t i = 0; i < ops.size(); ++i) {
@@ -142,16 +146,19 @@ std::vector<OpId> sorted_positions(std::span<const Op> ops) {
     return order;
 }
 
-/// A cycle in the direction of the data, "a -> b -> a", shortened in the middle. `sorted` holds the ops that are on no cycle.
+/// Throws GraphError with a cycle in the direction of the data, "a -> b -> a", shortened in the middle.
+/// `sorted` holds the ops that are on no cycle.
 [[noreturn]] void fail_with_cycle(std::span<const Op> ops, std::span<const OpId> sorted) {
     std::vector<bool> free(ops.size(), false);
     for (const OpId position : sorted) free[position] = true;
     const auto blocking_input = [&](OpId position) {
         const auto& inputs = ops[position].inputs;
-        return std::find_if(inputs.begin(), inputs.end(), [&](const TensorRef& input) { return !free[input.op]; })->op;
+        return std::find_if(inputs.begin(), inputs.end(),
+                            [&](const TensorRef& input) { return !free[input.op]; })
+            ->op;
     };
 
-    // Every op that could not be sorted reads another such op, so walking from input to input must come back.
+    // Every op that could not be sorted reads another such op, so following inputs must lead to a cycle.
     OpId position = static_cast<OpId>(std::find(free.begin(), free.end(), false) - free.begin());
     std::vector<bool> seen(ops.size(), false);
     while (!seen[position]) {
@@ -159,7 +166,8 @@ std::vector<OpId> sorted_positions(std::span<const Op> ops) {
         position = blocking_input(position);
     }
     std::vector<OpId> cycle{position};
-    for (OpId other = blocking_input(position); other != position; other = blocking_input(other)) cycle.push_back(other);
+    for (OpId other = blocking_input(position); other != position; other = blocking_input(other))
+        cycle.push_back(other);
     std::reverse(cycle.begin(), cycle.end());
     std::rotate(cycle.begin(), std::min_element(cycle.begin(), cycle.end()), cycle.end());
 
@@ -172,8 +180,9 @@ std::vector<OpId> sorted_positions(std::span<const Op> ops) {
         }
         path += ops[cycle[i]].name + " -> ";
     }
-    fail(ops[cycle.front()].name, "is on a cycle of " + std::to_string(cycle.size()) + (cycle.size() == 1 ? " op: " : " ops: ") + path +
-                                      ops[cycle.front()].name + ", expected ops that do not wait for themselves");
+    fail(ops[cycle.front()].name,
+         "is on a cycle of " + std::to_string(cycle.size()) + (cycle.size() == 1 ? " op: " : " ops: ") +
+             path + ops[cycle.front()].name + ", expected ops that do not wait for themselves");
 }
 
 }  // namespace
@@ -204,14 +213,16 @@ std::int64_t bytes_per_element(DType dtype) {
 
 Tensor make_tensor(std::vector<std::int64_t> shape, DType dtype) {
     if (std::any_of(shape.begin(), shape.end(), [](std::int64_t extent) { return extent < 0; })) {
-        throw std::invalid_argument("shape " + shape_text(shape) + " has a negative extent, expected at least 0");
+        throw std::invalid_argument("shape " + shape_text(shape) +
+                                    " has a negative extent, expected at least 0");
     }
     std::optional<std::int64_t> elements = product(shape);
     // An extent of 0 makes the tensor empty, however large the others are.
     if (std::find(shape.begin(), shape.end(), 0) != shape.end()) elements = 0;
     std::int64_t bytes = 0;
     if (!elements || __builtin_mul_overflow(*elements, bytes_per_element(dtype), &bytes)) {
-        throw std::invalid_argument("shape " + shape_text(shape) + " has too many elements, expected less than 2^63 bytes");
+        throw std::invalid_argument("shape " + shape_text(shape) +
+                                    " has too many elements, expected less than 2^63 bytes");
     }
     return Tensor{std::move(shape), dtype, bytes};
 }
@@ -228,7 +239,9 @@ std::optional<std::vector<std::int64_t>> integer_attribute(const Op& op, const s
     if (attribute == op.attributes.end()) return std::nullopt;
     const char* at = attribute->second.data();
     const char* const end = at + attribute->second.size();
-    const auto skip_spaces = [&] { at = std::find_if(at, end, [](char c) { return c != ' ' && c != '\t' && c != '\n' && c != '\r'; }); };
+    const auto skip_spaces = [&] {
+        at = std::find_if(at, end, [](char c) { return c != ' ' && c != '\t' && c != '\n' && c != '\r'; });
+    };
     const auto take = [&](char c) {
         skip_spaces();
         if (at == end || *at != c) return false;
@@ -279,18 +292,24 @@ void GraphBuilder::add(Op op, std::vector<std::string> inputs) {
 }
 
 void GraphBuilder::add(Op op) {
-    if (op.name.empty()) throw GraphError("", "op " + std::to_string(ops_.size()) + " has no name, expected one that is not empty");
-    if (graph_.by_name_.contains(op.name)) fail(op.name, "the name is taken, expected a name of its own for every op");
+    if (op.name.empty())
+        throw GraphError(
+            "", "op " + std::to_string(ops_.size()) + " has no name, expected one that is not empty");
+    if (graph_.by_name_.contains(op.name))
+        fail(op.name, "the name is taken, expected a name of its own for every op");
     check_numbers(op);
     if (op.forward_op != kInvalidOp && op.forward_op >= ops_.size()) {
-        fail(op.name, "forward op " + std::to_string(op.forward_op) + " is unknown, expected an op added before");
+        fail(op.name,
+             "forward op " + std::to_string(op.forward_op) + " is unknown, expected an op added before");
     }
     for (const TensorRef& input : op.inputs) {
-        if (input.op >= ops_.size()) fail(op.name, "input op " + std::to_string(input.op) + " is unknown, expected an op added before");
+        if (input.op >= ops_.size())
+            fail(op.name,
+                 "input op " + std::to_string(input.op) + " is unknown, expected an op added before");
         const Op& producer = ops_[input.op];
         if (input.output >= producer.outputs.size()) {
-            fail(op.name, "input " + quoted(producer.name + ':' + std::to_string(input.output)) + ": op " + quoted(producer.name) + ' ' +
-                              output_count(producer));
+            fail(op.name, "input " + in_quotes(producer.name + ':' + std::to_string(input.output)) + ": op " +
+                              in_quotes(producer.name) + ' ' + output_count(producer));
         }
     }
     graph_.by_name_.emplace(op.name, static_cast<OpId>(ops_.size()));
@@ -306,7 +325,8 @@ Graph GraphBuilder::build() {
 
     for (std::size_t i = 0; i < ops.size(); ++i) {
         if (graph.training_ == Training::implicit && ops[i].phase != Phase::forward) {
-            fail(ops[i].name, "phase is " + quoted(to_string(ops[i].phase)) + ", expected \"forward\" where training is implicit");
+            fail(ops[i].name, "phase is " + in_quotes(to_string(ops[i].phase)) +
+                                  ", expected \"forward\" where training is implicit");
         }
         for (const std::string& input : inputs[i]) {
             TensorRef ref;
@@ -316,11 +336,14 @@ Graph GraphBuilder::build() {
                 ref = {graph.find(parts->first).value_or(kInvalidOp), parts->second};
             }
             if (ref.op == kInvalidOp) {
-                fail(ops[i].name, "input " + quoted(input) + " is unknown, expected the name of an op, or \"op:k\" for its output k");
+                fail(ops[i].name,
+                     "input " + in_quotes(input) +
+                         " is unknown, expected the name of an op, or \"op:k\" for its output k");
             }
             const Op& producer = ops[ref.op];
             if (ref.output >= producer.outputs.size()) {
-                fail(ops[i].name, "input " + quoted(input) + ": op " + quoted(producer.name) + ' ' + output_count(producer));
+                fail(ops[i].name, "input " + in_quotes(input) + ": op " + in_quotes(producer.name) + ' ' +
+                                      output_count(producer));
             }
             ops[i].inputs.push_back(ref);
         }
@@ -352,7 +375,8 @@ Graph GraphBuilder::build() {
     graph.consumers_.resize(graph.producers_.size());
     std::vector<std::uint32_t> fill(graph.consumer_begin_.begin(), graph.consumer_begin_.end() - 1);
     for (std::size_t i = 0; i < order.size(); ++i) {
-        for (const OpId producer : graph.producers(static_cast<OpId>(i))) graph.consumers_[fill[producer]++] = static_cast<OpId>(i);
+        for (const OpId producer : graph.producers(static_cast<OpId>(i)))
+            graph.consumers_[fill[producer]++] = static_cast<OpId>(i);
     }
     return graph;
 }

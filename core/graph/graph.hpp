@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is placed: the ops of a neural network in topological order. Immutable once built by a GraphBuilder.
+// The graph to be placed: the ops of a neural network in topological order. Immutable once a GraphBuilder has
+// built it.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +21,23 @@ inline constexpr OpId kInvalidOp = std::numeric_limits<OpId>::max();
 
 enum class Phase : std::uint8_t { forward, backward, update };
 
-/// What an op list stands for.
+/// Which part of a training step an op list describes.
 /// `implicit`: forward ops only; backward and update ops are derived (see training.hpp).
 /// `explicit_`: the list holds backward and update ops itself.  `none`: inference.
 enum class Training : std::uint8_t { implicit, explicit_, none };
 
-enum class DType : std::uint8_t { float64, float32, float16, bfloat16, int64, int32, int16, int8, uint8, boolean };
+enum class DType : std::uint8_t {
+    float64,
+    float32,
+    float16,
+    bfloat16,
+    int64,
+    int32,
+    int16,
+    int8,
+    uint8,
+    boolean
+};
 
 std::string_view to_string(Phase phase);
 std::string_view to_string(Training training);
@@ -40,7 +52,8 @@ struct Tensor {
     std::optional<std::vector<std::int64_t>> shape;
     DType dtype = DType::float32;
     std::int64_t bytes = 0;
-    std::optional<double> transfer_s = {};  ///< seconds on each channel of its way, where a file says so; else bytes and channel tell
+    /// Seconds on each channel of the route, if a file gives them; otherwise computed from bytes and channel.
+    std::optional<double> transfer_s = {};
 
     bool operator==(const Tensor&) const = default;
 };
@@ -49,7 +62,7 @@ struct Tensor {
 /// does not fit into 63 bits.
 Tensor make_tensor(std::vector<std::int64_t> shape, DType dtype = DType::float32);
 
-/// Elements of the tensor, or bytes / bytes_per_element where the shape is not known.
+/// Number of elements of the tensor, or bytes / bytes_per_element if the shape is unknown.
 std::int64_t element_count(const Tensor& tensor);
 
 /// Output `output` of op `op`.
@@ -72,34 +85,36 @@ struct MeasuredTime {
 struct Op {
     std::string name;
     std::string kind;
-    std::string scope;  ///< module path it came from, '/' separated; empty if unknown
+    std::string scope;  ///< path of the module that contains it, '/' separated; empty if unknown
     Phase phase = Phase::forward;
     double flops = 0;                      ///< two per multiply-add
     std::optional<double> backward_flops;  ///< data and weight gradients together; derived when absent
     std::int64_t parameter_bytes = 0;
-    std::int64_t resident_bytes = 0;   ///< held for the whole step beside the parameters; the training optimizer keeps no copy of it
+    /// Memory held for the whole step beside the parameters; the training optimizer keeps no copy of it.
+    std::int64_t resident_bytes = 0;
     std::int64_t workspace_bytes = 0;  ///< scratch memory, held while the op runs
-    /// The first output overwrites the first input where nobody else reads that (PyTorch's inplace=True).
+    /// The first output overwrites the first input if no other op reads that input (PyTorch's inplace=True).
     bool in_place = false;
     std::vector<Tensor> outputs;
     std::vector<TensorRef> inputs;
-    std::string colocate;                        ///< ops with the same non-empty label share a device
-    std::vector<std::string> devices;            ///< names or kinds of the devices that may hold it; empty: any
+    std::string colocate;              ///< ops with the same non-empty label share a device
+    std::vector<std::string> devices;  ///< names or kinds of the devices that may hold it; empty: any
     std::map<std::string, MeasuredTime> time_s;  ///< by device model
-    /// Whatever else a file says of the op: JSON text by key, kept as it was ("kernel" -> "[3,3]").
+    /// All other attributes of the op in a file: unchanged JSON text by key ("kernel" -> "[3,3]").
     std::map<std::string, std::string> attributes;
-    /// For a derived backward or update op: the forward op that it belongs to and is placed with.
+    /// For a derived backward or update op: the forward op that it was derived from and is placed with.
     OpId forward_op = kInvalidOp;
-    /// All outputs that go to one device travel as one message; otherwise each tensor is sent by itself.
+    /// All outputs sent to one device travel as one message; otherwise each tensor is a message of its own.
     bool sends_together = false;
-    /// It is its forward op run again in the backward pass (recomputation.hpp).
+    /// The op repeats its forward op in the backward pass (recomputation.hpp).
     bool recomputes = false;
 };
 
-/// The integers of an attribute such as "kernel": "[3,3]" or "3"; nothing if it is absent or holds anything else.
+/// The integers of an attribute such as "kernel": "[3,3]" or "3"; nothing if it is absent or anything else.
 std::optional<std::vector<std::int64_t>> integer_attribute(const Op& op, const std::string& key);
 
-/// An op list that is not a graph. `op` names the culprit (empty if the fault is in the whole); what() names it too.
+/// Thrown for an op list that is not a valid graph. `op` names the op at fault (empty if the fault concerns
+/// the whole graph); what() names it too.
 class GraphError : public std::runtime_error {
 public:
     GraphError(std::string op, const std::string& what) : std::runtime_error(what), op_(std::move(op)) {}
@@ -149,21 +164,21 @@ class GraphBuilder {
 public:
     explicit GraphBuilder(std::string name, std::int64_t batch = 1, Training training = Training::implicit);
 
-    /// Adds an op; `op.inputs` is ignored, `inputs` may name ops that are added later.
-    /// Throws GraphError for an empty or repeated name, a number that is negative or not finite, or a derived op
-    /// whose forward op is unknown.
+    /// Adds an op; `op.inputs` is ignored, `inputs` may name ops that are added later. Throws GraphError for
+    /// an empty or repeated name, a negative or non-finite number, or a derived op whose forward op is
+    /// unknown.
     void add(Op op, std::vector<std::string> inputs);
 
-    /// Adds an op whose `op.inputs` refer to ops added before it, by their position of addition.
-    /// Throws as above, and for an input that is not there.
+    /// Adds an op whose `op.inputs` refer to ops added before it, by the order in which they were added.
+    /// Throws as above, and for an unknown input.
     void add(Op op);
 
     std::size_t size() const { return ops_.size(); }
 
-    /// Resolves the inputs and sorts topologically; ops that already are in such an order stay where they are.
-    /// Throws GraphError if there are no ops, an input or output is unknown, the ops form a cycle, or a graph of implicit training
-    /// holds backward or update ops.
-    /// The builder is empty afterwards. O(ops + inputs) log(ops).
+    /// Resolves the inputs and sorts the ops topologically; ops already in topological order keep their
+    /// order. Throws GraphError if there are no ops, an input or output is unknown, the ops form a cycle, or
+    /// a graph of implicit training contains backward or update ops. Leaves the builder empty. O((ops +
+    /// inputs) log ops).
     Graph build();
 
 private:

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kRules{"none", "colocation", "scope", "merge"};
 
-/// Disjoint sets of ops, called by their first op, with the devices that all of a set allow.
+/// Disjoint sets of ops, identified by their first op, with the devices that all ops of a set allow.
 class OpSets {
 public:
     explicit OpSets(std::size_t ops, std::span<const std::vector<bool>> allowed = {})
@@ -53,7 +53,8 @@ public:
         if (together.empty()) {
             together = std::move(allowed_[b]);
         } else {
-            for (std::size_t device = 0; device < allowed_[b].size(); ++device) together[device] = together[device] && allowed_[b][device];
+            for (std::size_t device = 0; device < allowed_[b].size(); ++device)
+                together[device] = together[device] && allowed_[b][device];
         }
     }
 
@@ -78,7 +79,7 @@ public:
 
 private:
     std::vector<OpId> parent_;
-    std::vector<std::vector<bool>> allowed_;  ///< by the first op of a set; empty: all
+    std::vector<std::vector<bool>> allowed_;  ///< [first op of a set]; empty: all devices
 };
 
 void merge_by_constraints(const Graph& graph, OpSets& sets) {
@@ -123,7 +124,7 @@ std::string_view outer_scope(std::string_view scope, std::uint32_t depth) {
 }
 
 void merge_by_scope(const Graph& graph, std::uint32_t depth, OpSets& sets) {
-    // Several of a scope where devices keep them apart.
+    // A scope has several sets if device constraints keep them apart.
     std::unordered_map<std::string_view, std::vector<OpId>> of_scope;
     for (OpId id = 0; id < graph.size(); ++id) {
         const Op& op = graph.op(id);
@@ -138,7 +139,7 @@ void merge_by_scope(const Graph& graph, std::uint32_t depth, OpSets& sets) {
     }
 }
 
-/// Groups as they are merged, each called by its first op.
+/// The groups while they are merged, each identified by its first op.
 class Merging {
 public:
     Merging(const Graph& graph, OpSets& sets) : sets_(sets), nodes_(graph.size()), seen_(graph.size(), 0) {
@@ -147,7 +148,8 @@ public:
             const OpId group = sets.first(id);
             nodes_[group].alive = true;
             if (is_derived(op)) continue;
-            for (const Tensor& output : op.outputs) nodes_[group].output_bytes += static_cast<double>(output.bytes);
+            for (const Tensor& output : op.outputs)
+                nodes_[group].output_bytes += static_cast<double>(output.bytes);
             for (const TensorRef& input : op.inputs) {
                 const OpId producer = sets.first(input.op);
                 if (producer == group || is_derived(graph.op(input.op))) continue;
@@ -163,7 +165,7 @@ public:
 
     std::size_t size() const { return by_cost_.size(); }
 
-    /// The smallest group that can joins a neighbour, if it has less than `below_bytes`.
+    /// Merges the smallest group that can be merged into a neighbour, if it has less than `below_bytes`.
     bool merge_smallest(double below_bytes) {
         for (const auto& [bytes, group] : by_cost_) {
             if (bytes >= below_bytes) return false;
@@ -179,7 +181,8 @@ private:
     struct Node {
         bool alive = false;
         double output_bytes = 0;
-        std::map<OpId, double> before, after;  ///< groups that it reads from and that read from it, with the bytes
+        std::map<OpId, double> before,
+            after;  ///< groups that it reads from, and groups that read from it, with the bytes
     };
 
     OpId partner_of(OpId group) {
@@ -188,7 +191,8 @@ private:
         std::map<OpId, double> shared = node.before;
         for (const auto& [other, bytes] : node.after) shared[other] += bytes;
         std::vector<std::tuple<double, bool, OpId>> order;
-        for (const auto& [other, bytes] : shared) order.emplace_back(-bytes, !node.before.contains(other), other);
+        for (const auto& [other, bytes] : shared)
+            order.emplace_back(-bytes, !node.before.contains(other), other);
         std::ranges::sort(order);
         for (const auto& [bytes, reads, other] : order) {
             if (sets_.may_merge(group, other) && !closes_cycle(group, other)) return other;
@@ -206,11 +210,12 @@ private:
         return kInvalidOp;
     }
 
-    /// Whether a third group lies on a way from one to the other, without all three being in a cycle already.
+    /// Whether a third group lies on a path from one to the other, unless all three already are in a cycle.
     bool closes_cycle(OpId a, OpId b) {
         const bool forth = has_detour(a, b);
         const bool back = has_detour(b, a);
-        return (forth && !back && !nodes_[b].after.contains(a)) || (back && !forth && !nodes_[a].after.contains(b));
+        return (forth && !back && !nodes_[b].after.contains(a)) ||
+               (back && !forth && !nodes_[a].after.contains(b));
     }
 
     bool has_detour(OpId from, OpId to) {
@@ -261,7 +266,7 @@ private:
     OpSets& sets_;
     std::vector<Node> nodes_;
     std::set<std::pair<double, OpId>> by_cost_;
-    std::vector<std::uint32_t> seen_;  ///< the last search that met a group
+    std::vector<std::uint32_t> seen_;  ///< [group]: the last search that reached it
     std::uint32_t search_ = 0;
 };
 
@@ -272,7 +277,8 @@ void merge_small(const Graph& graph, const GroupingOptions& options, OpSets& set
         }
         return;
     }
-    while (merging.size() > options.merge_groups && merging.merge_smallest(std::numeric_limits<double>::infinity())) {
+    while (merging.size() > options.merge_groups &&
+           merging.merge_smallest(std::numeric_limits<double>::infinity())) {
     }
 }
 
@@ -316,7 +322,8 @@ GroupingOptions default_grouping(const Graph& forward, std::uint32_t most_groups
     return options;
 }
 
-Grouping group_ops(const Graph& graph, const GroupingOptions& options, std::span<const std::vector<bool>> allowed) {
+Grouping group_ops(const Graph& graph, const GroupingOptions& options,
+                   std::span<const std::vector<bool>> allowed) {
     OpSets sets(graph.size(), allowed);
     merge_by_constraints(graph, sets);
     switch (options.rule) {

@@ -6,12 +6,14 @@
 #include "core/graph/network_builder.hpp"
 #include "core/graph/networks.hpp"
 
-// Blocks A to E are the paper's figures 5, grid reduction, 6, grid reduction and 7; op names are torchvision's module paths.
+// Blocks A to E are the paper's figure 5, grid reduction, figure 6, grid reduction and figure 7; op names are
+// torchvision's module paths.
 namespace placewright {
 namespace {
 
 /// Convolution, batch normalisation and relu.
-Value basic(NetworkBuilder& net, const std::string& scope, const Value& from, std::int64_t channels, const Window& window) {
+Value basic(NetworkBuilder& net, const std::string& scope, const Value& from, std::int64_t channels,
+            const Window& window) {
     Value x = net.conv2d(scope + "/conv", from, {.channels = channels, .window = window});
     x = net.batch_norm(scope + "/bn", x);
     return net.relu(scope + "/relu", x);
@@ -88,7 +90,8 @@ Value block_d(NetworkBuilder& net, const std::string& scope, const Value& from) 
 }
 
 /// 1x3 and 3x1 convolutions side by side.
-Value split_branch(NetworkBuilder& net, const std::string& scope, const std::string& number, const Value& from) {
+Value split_branch(NetworkBuilder& net, const std::string& scope, const std::string& number,
+                   const Value& from) {
     const Value wide = basic(net, scope + number + "a", from, 384, k1x3);
     const Value tall = basic(net, scope + number + "b", from, 384, k3x1);
     return net.cat(scope + "_cat", std::array{wide, tall});

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "core/graph/kinds.hpp"
 
-#include <algorithm>
 #include <array>
 #include <unordered_map>
 
 namespace placewright {
 namespace {
 
-// What each kind keeps follows the derivative formulas of its mathematics: relu' can be told from the output, conv's
-// weight gradient needs the input, a sum needs neither.
+// What each kind keeps follows from its derivative: that of relu can be computed from the output, the weight
+// gradient of a convolution needs the input, a sum needs neither.
 
 constexpr KindInfo source(std::string_view name) {
     return {.name = name, .computes = false, .keeps_inputs = false, .differentiable = false};
@@ -49,8 +48,7 @@ constexpr KindInfo recurrent(std::string_view name) {
     return {.name = name, .keeps_output = true, .recurrent = true};
 }
 
-/// Those that learned policies tell apart. A saved policy has weights for each, in this order: there will be no others.
-constexpr std::array kToldApart{
+constexpr std::array kKinds{
     source("input"),
     source("constant"),
     KindInfo{.name = "parameter", .computes = false, .keeps_inputs = false, .parameter = true},
@@ -71,7 +69,8 @@ constexpr std::array kToldApart{
     view("unflatten"),
     view("unsqueeze"),
     view("view"),
-    KindInfo{.name = "detach", .computes = false, .keeps_inputs = false, .differentiable = false, .view = true},
+    KindInfo{
+        .name = "detach", .computes = false, .keeps_inputs = false, .differentiable = false, .view = true},
 
     product("conv1d"),
     product("conv2d"),
@@ -135,7 +134,7 @@ constexpr std::array kToldApart{
     keeps_inputs("remainder"),
     keeps_inputs("maximum"),
     keeps_inputs("minimum"),
-    // Its mask can be told from the output.
+    // Its mask can be computed from the output.
     elementwise(keeps_output("dropout")),
     elementwise(keeps_output("dropout1d")),
     elementwise(keeps_output("dropout2d")),
@@ -233,9 +232,7 @@ constexpr std::array kToldApart{
     elementwise(no_gradient("floor")),
     elementwise(no_gradient("round")),
     elementwise(no_gradient("sign")),
-};
 
-constexpr std::array kOthers{
     view("diagonal"),
     view("unfold"),
     elementwise(keeps_inputs("log1p")),
@@ -260,20 +257,10 @@ constexpr std::array kOthers{
     no_gradient("bucketize"),
 };
 
-constexpr auto kKinds = [] {
-    std::array<KindInfo, kToldApart.size() + kOthers.size()> all;
-    std::ranges::copy(kToldApart, all.begin());
-    std::ranges::copy(kOthers, all.begin() + kToldApart.size());
-    return all;
-}();
-
 }  // namespace
 
 std::span<const KindInfo> known_kinds() {
     return kKinds;
-}
-std::span<const KindInfo> policy_kinds() {
-    return kToldApart;
 }
 
 const KindInfo& kind_info(std::string_view kind) {

@@ -12,7 +12,7 @@
 namespace placewright {
 namespace {
 
-/// What a block adds up. Braces have their parts made from left to right.
+/// The two terms of a block's sum. Braced initialisation creates them from left to right.
 struct Parts {
     Value left, right;
 };
@@ -21,13 +21,13 @@ Value block(NetworkBuilder& net, const std::string& scope, const Parts& parts) {
     return net.add(scope + "add", parts.left, parts.right);
 }
 
-/// The inputs of a cell: the output of the cell before and of the one before that, if any, brought to the same shape.
+/// The inputs of a cell, in the same shape: the output of the previous cell and of the one before it, if any.
 struct CellInputs {
     Value current, previous;
 };
 
-CellInputs adjust(NetworkBuilder& net, const std::string& scope, const Value& current, const std::optional<Value>& previous,
-                  std::int64_t channels) {
+CellInputs adjust(NetworkBuilder& net, const std::string& scope, const Value& current,
+                  const std::optional<Value>& previous, std::int64_t channels) {
     const Value h0 = squeeze(net, scope + "current/", current, channels);
     if (!previous) return {h0, current};
     const bool larger = previous->shape[2] != current.shape[2];
@@ -35,54 +35,66 @@ CellInputs adjust(NetworkBuilder& net, const std::string& scope, const Value& cu
                        : squeeze(net, scope + "previous/", *previous, channels)};
 }
 
-Value normal_cell(NetworkBuilder& net, const std::string& scope, const Value& current, const std::optional<Value>& previous,
-                  std::int64_t channels) {
+Value normal_cell(NetworkBuilder& net, const std::string& scope, const Value& current,
+                  const std::optional<Value>& previous, std::int64_t channels) {
     const auto [h0, h1] = adjust(net, scope, current, previous, channels);
     const Window pool{.kernel = 3, .padding = 1};
     std::string at = scope + "block1/";
-    const Value b1 = block(net, at, {separable(net, at + "left/", h0, channels, 5), separable(net, at + "right/", h1, channels, 3)});
+    const Value b1 = block(
+        net, at,
+        {separable(net, at + "left/", h0, channels, 5), separable(net, at + "right/", h1, channels, 3)});
     at = scope + "block2/";
-    const Value b2 = block(net, at, {separable(net, at + "left/", h1, channels, 5), separable(net, at + "right/", h1, channels, 3)});
+    const Value b2 = block(
+        net, at,
+        {separable(net, at + "left/", h1, channels, 5), separable(net, at + "right/", h1, channels, 3)});
     at = scope + "block3/";
     const Value b3 = block(net, at, {net.avg_pool2d(at + "pool", h0, pool), h1});
     at = scope + "block4/";
-    const Value b4 = block(net, at, {net.avg_pool2d(at + "left", h1, pool), net.avg_pool2d(at + "right", h1, pool)});
+    const Value b4 =
+        block(net, at, {net.avg_pool2d(at + "left", h1, pool), net.avg_pool2d(at + "right", h1, pool)});
     at = scope + "block5/";
     const Value b5 = block(net, at, {separable(net, at + "left/", h0, channels, 3), h0});
     return net.cat(scope + "cat", std::array{h1, b1, b2, b3, b4, b5});
 }
 
-Value reduction_cell(NetworkBuilder& net, const std::string& scope, const Value& current, const std::optional<Value>& previous,
-                     std::int64_t channels) {
+Value reduction_cell(NetworkBuilder& net, const std::string& scope, const Value& current,
+                     const std::optional<Value>& previous, std::int64_t channels) {
     const auto [h0, h1] = adjust(net, scope, current, previous, channels);
     const Window pool{.kernel = 3, .padding = 1}, halve{.kernel = 3, .stride = 2, .padding = 1};
     std::string at = scope + "block1/";
-    const Value b1 = block(net, at, {separable(net, at + "left/", h0, channels, 5, 2), separable(net, at + "right/", h1, channels, 7, 2)});
+    const Value b1 = block(net, at,
+                           {separable(net, at + "left/", h0, channels, 5, 2),
+                            separable(net, at + "right/", h1, channels, 7, 2)});
     at = scope + "block2/";
-    const Value b2 = block(net, at, {net.max_pool2d(at + "pool", h0, halve), separable(net, at + "right/", h1, channels, 7, 2)});
+    const Value b2 = block(
+        net, at, {net.max_pool2d(at + "pool", h0, halve), separable(net, at + "right/", h1, channels, 7, 2)});
     at = scope + "block3/";
-    const Value b3 = block(net, at, {net.avg_pool2d(at + "pool", h0, halve), separable(net, at + "right/", h1, channels, 5, 2)});
+    const Value b3 = block(
+        net, at, {net.avg_pool2d(at + "pool", h0, halve), separable(net, at + "right/", h1, channels, 5, 2)});
     at = scope + "block4/";
     const Value b4 = block(net, at, {net.avg_pool2d(at + "pool", b1, pool), b2});
     at = scope + "block5/";
-    const Value b5 = block(net, at, {separable(net, at + "left/", b1, channels, 3), net.max_pool2d(at + "pool", h0, halve)});
+    const Value b5 = block(
+        net, at, {separable(net, at + "left/", b1, channels, 3), net.max_pool2d(at + "pool", h0, halve)});
     return net.cat(scope + "cat", std::array{b2, b3, b4, b5});
 }
 
-/// `cells` normal ones a stage; `channels` of the first stage's cells.
-Graph nasnet_a(const std::string& name, std::int64_t batch, std::int64_t image, std::int64_t stem, std::int64_t channels, int cells) {
+/// `cells`: number of normal cells per stage; `channels`: those of the first stage's cells.
+Graph nasnet_a(const std::string& name, std::int64_t batch, std::int64_t image, std::int64_t stem,
+               std::int64_t channels, int cells) {
     NetworkBuilder net(name, batch);
     Value x = net.input("input", std::array<std::int64_t, 3>{3, image, image});
-    x = net.batch_norm("stem/bn", net.conv2d("stem/conv", x, {.channels = stem, .window = {.kernel = 3, .stride = 2}}));
+    x = net.batch_norm("stem/bn",
+                       net.conv2d("stem/conv", x, {.channels = stem, .window = {.kernel = 3, .stride = 2}}));
     std::optional<Value> previous;
     for (const int part : {1, 2}) {
-        const Value next =
-            reduction_cell(net, "stem_cell" + std::to_string(part) + '/', x, previous, part == 1 ? channels / 4 : channels / 2);
+        const Value next = reduction_cell(net, "stem_cell" + std::to_string(part) + '/', x, previous,
+                                          part == 1 ? channels / 4 : channels / 2);
         previous = std::exchange(x, next);
     }
     for (int stage = 1; stage <= 3; ++stage, channels *= 2) {
         if (stage > 1) {
-            // The next cell reads what this one reads, so that a path skips the reduction.
+            // The next cell has the same second input as this one, so that a path skips the reduction.
             x = reduction_cell(net, "reduction" + std::to_string(stage - 1) + '/', x, previous, channels);
         }
         for (int cell = 1; cell <= cells; ++cell) {

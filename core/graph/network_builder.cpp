@@ -20,16 +20,18 @@ Op make_op(const std::string& name, const char* kind) {
     Op op;
     op.name = name;
     op.kind = kind;
-    if (const std::size_t slash = name.rfind('/'); slash != std::string::npos) op.scope = name.substr(0, slash);
+    if (const std::size_t slash = name.rfind('/'); slash != std::string::npos)
+        op.scope = name.substr(0, slash);
     return op;
 }
 
 void require(bool good, const std::string& name, const std::string& problem) {
-    if (!good) throw std::invalid_argument("op " + quoted(name) + ": " + problem);
+    if (!good) throw std::invalid_argument("op " + in_quotes(name) + ": " + problem);
 }
 
 double elements(std::span<const std::int64_t> shape) {
-    return static_cast<double>(std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>()));
+    return static_cast<double>(
+        std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>()));
 }
 
 std::string json(Extent extent) {
@@ -42,8 +44,9 @@ void describe(Op& op, const Window& window) {
     op.attributes["padding"] = json(window.padding);
 }
 
-/// Shape of an image after a window went over it, with `channels` channels.
-std::vector<std::int64_t> slide(const std::string& name, const Value& from, const Window& window, std::int64_t channels) {
+/// Shape of the output of a window that moves over an image, with `channels` channels.
+std::vector<std::int64_t> slide(const std::string& name, const Value& from, const Window& window,
+                                std::int64_t channels) {
     require(from.shape.size() == 4, name, "expected an image of batch, channels, height and width");
     const std::int64_t rows = from.shape[2] + 2 * window.padding.height - window.kernel.height;
     const std::int64_t columns = from.shape[3] + 2 * window.padding.width - window.kernel.width;
@@ -62,7 +65,8 @@ std::vector<std::int64_t> mapped(const std::string& name, const Value& from, std
 
 }  // namespace
 
-NetworkBuilder::NetworkBuilder(std::string name, std::int64_t batch) : batch_(batch), builder_(std::move(name), batch, Training::implicit) {
+NetworkBuilder::NetworkBuilder(std::string name, std::int64_t batch)
+    : batch_(batch), builder_(std::move(name), batch, Training::implicit) {
     if (batch < 1) throw std::invalid_argument("batch is " + std::to_string(batch) + ", expected at least 1");
 }
 
@@ -83,11 +87,13 @@ Value NetworkBuilder::elementwise(const std::string& name, const char* kind, con
     return append(make_op(name, kind), from.shape, {&from, 1});
 }
 
-Value NetworkBuilder::pool(const std::string& name, const char* kind, const Value& from, const Window& window) {
+Value NetworkBuilder::pool(const std::string& name, const char* kind, const Value& from,
+                           const Window& window) {
     Op op = make_op(name, kind);
     std::vector<std::int64_t> shape = slide(name, from, window, from.channels());
     describe(op, window);
-    return append(std::move(op), std::move(shape), {&from, 1}, {.window = window.kernel.height * window.kernel.width});
+    return append(std::move(op), std::move(shape), {&from, 1},
+                  {.window = window.kernel.height * window.kernel.width});
 }
 
 Value NetworkBuilder::input(const std::string& name, std::span<const std::int64_t> shape) {
@@ -100,12 +106,15 @@ Value NetworkBuilder::conv2d(const std::string& name, const Value& from, const C
     Op op = make_op(name, "conv2d");
     const auto& [channels, window, bias, groups] = convolution;
     std::vector<std::int64_t> shape = slide(name, from, window, channels);
-    require(from.channels() % groups == 0 && channels % groups == 0, name, "the channels do not divide into the groups");
-    const std::int64_t weights_per_channel = from.channels() / groups * window.kernel.height * window.kernel.width;
+    require(from.channels() % groups == 0 && channels % groups == 0, name,
+            "the channels do not divide into the groups");
+    const std::int64_t weights_per_channel =
+        from.channels() / groups * window.kernel.height * window.kernel.width;
     op.parameter_bytes = kParameterBytes * channels * (weights_per_channel + (bias ? 1 : 0));
     describe(op, window);
     if (groups != 1) op.attributes["groups"] = std::to_string(groups);
-    return append(std::move(op), std::move(shape), {&from, 1}, {.weights = {{channels, weights_per_channel}}});
+    return append(std::move(op), std::move(shape), {&from, 1},
+                  {.weights = {{channels, weights_per_channel}}});
 }
 
 Value NetworkBuilder::batch_norm(const std::string& name, const Value& from) {
@@ -151,8 +160,9 @@ Value NetworkBuilder::mul(const std::string& name, const Value& a, const Value& 
 
 Value NetworkBuilder::combined(const std::string& name, const char* kind, const Value& a, const Value& b) {
     const auto fits = [](std::int64_t extent, std::int64_t whole) { return extent == whole || extent == 1; };
-    require(b.shape.size() <= a.shape.size() && std::equal(b.shape.rbegin(), b.shape.rend(), a.shape.rbegin(), fits), name,
-            "expected two inputs of the same shape");
+    require(b.shape.size() <= a.shape.size() &&
+                std::equal(b.shape.rbegin(), b.shape.rend(), a.shape.rbegin(), fits),
+            name, "expected two inputs of the same shape");
     const std::vector<Value> inputs{a, b};
     return append(make_op(name, kind), a.shape, inputs);
 }
@@ -175,7 +185,8 @@ Value NetworkBuilder::cat(const std::string& name, std::span<const Value> parts)
 }
 
 Value NetworkBuilder::flatten(const std::string& name, const Value& from) {
-    const auto features = std::accumulate(from.shape.begin() + 1, from.shape.end(), std::int64_t{1}, std::multiplies<>());
+    const auto features =
+        std::accumulate(from.shape.begin() + 1, from.shape.end(), std::int64_t{1}, std::multiplies<>());
     return append(make_op(name, "flatten"), {from.shape[0], features}, {&from, 1});
 }
 
@@ -187,7 +198,8 @@ Value NetworkBuilder::linear(const std::string& name, const Value& from, std::in
 }
 
 Value NetworkBuilder::linear(const std::string& name, const Value& from, const Value& weights) {
-    require(weights.shape.size() == 2 && weights.shape[1] == from.shape.back(), name, "the weights do not fit the input");
+    require(weights.shape.size() == 2 && weights.shape[1] == from.shape.back(), name,
+            "the weights do not fit the input");
     return append(make_op(name, "linear"), mapped(name, from, weights.shape[0]), std::array{from, weights});
 }
 
@@ -204,32 +216,37 @@ Value NetworkBuilder::parameter(const std::string& name, std::vector<std::int64_
     return append(std::move(op), std::move(shape), {});
 }
 
-Value NetworkBuilder::embedding(const std::string& name, const Value& tokens, std::int64_t vocabulary, std::int64_t features) {
+Value NetworkBuilder::embedding(const std::string& name, const Value& tokens, std::int64_t vocabulary,
+                                std::int64_t features) {
     Op op = make_op(name, "embedding");
     op.parameter_bytes = kParameterBytes * vocabulary * features;
     return append(std::move(op), {tokens.shape[0], tokens.shape[1], features}, {&tokens, 1});
 }
 
 Value NetworkBuilder::embedding(const std::string& name, const Value& tokens, const Value& table) {
-    return append(make_op(name, "embedding"), {tokens.shape[0], tokens.shape[1], table.shape[1]}, std::array{tokens, table});
+    return append(make_op(name, "embedding"), {tokens.shape[0], tokens.shape[1], table.shape[1]},
+                  std::array{tokens, table});
 }
 
 Value NetworkBuilder::lstm_weights(const std::string& name, std::int64_t inputs, std::int64_t hidden) {
     return parameter(name, {4 * hidden, inputs + hidden + 1});
 }
 
-LstmState NetworkBuilder::lstm_cell(const std::string& name, std::span<const Value> from, const LstmState* state, const Value& weights) {
+LstmState NetworkBuilder::lstm_cell(const std::string& name, std::span<const Value> from,
+                                    const LstmState* state, const Value& weights) {
     const std::int64_t hidden = weights.shape[0] / 4;
     std::int64_t features = 0;
     std::vector<Value> inputs(from.begin(), from.end());
     for (const Value& input : from) features += input.shape.back();
-    require(features + hidden + 1 == weights.shape[1] || (!state && features + hidden + 1 < weights.shape[1]), name,
-            "the weights do not fit the input");
+    require(features + hidden + 1 == weights.shape[1] || (!state && features + hidden + 1 < weights.shape[1]),
+            name, "the weights do not fit the input");
     if (state) inputs.insert(inputs.end(), {state->hidden, state->cell});
     inputs.push_back(weights);
     Op op = make_op(name, "lstm_cell");
-    op.outputs = {make_tensor({batch_, hidden}), make_tensor({batch_, hidden}), make_tensor({batch_, 4 * hidden})};
-    const Counted counted{.operands = {{batch_, features}}, .weights = {{4 * hidden, weights.shape[1] - 1 - hidden}, {4 * hidden, hidden}}};
+    op.outputs = {make_tensor({batch_, hidden}), make_tensor({batch_, hidden}),
+                  make_tensor({batch_, 4 * hidden})};
+    const Counted counted{.operands = {{batch_, features}},
+                          .weights = {{4 * hidden, weights.shape[1] - 1 - hidden}, {4 * hidden, hidden}}};
     const Value output = append(std::move(op), {batch_, hidden}, inputs, counted);
     return {output, {output.op, output.shape, 1}};
 }
@@ -257,7 +274,8 @@ Value NetworkBuilder::div(const std::string& name, const Value& from) {
 }
 
 std::array<Value, 2> NetworkBuilder::halves(const std::string& name, const Value& from) {
-    require(from.shape.size() == 2 && from.shape[1] % 2 == 0, name, "expected rows with an even number of features");
+    require(from.shape.size() == 2 && from.shape[1] % 2 == 0, name,
+            "expected rows with an even number of features");
     const std::vector<std::int64_t> shape{from.shape[0], from.shape[1] / 2};
     Op op = make_op(name, "chunk");
     op.outputs.assign(2, make_tensor(shape));
@@ -270,19 +288,24 @@ Value NetworkBuilder::softmax(const std::string& name, const Value& from) {
 }
 
 Value NetworkBuilder::bmm(const std::string& name, const Value& a, const Value& b) {
-    require(a.shape.size() == 3 && b.shape.size() == 3 && a.shape[0] == b.shape[0] && a.shape[2] == b.shape[1], name,
-            "expected matrices that can be multiplied");
+    require(
+        a.shape.size() == 3 && b.shape.size() == 3 && a.shape[0] == b.shape[0] && a.shape[2] == b.shape[1],
+        name, "expected matrices that can be multiplied");
     return append(make_op(name, "bmm"), {a.shape[0], a.shape[1], b.shape[2]}, std::array{a, b});
 }
 
-Value NetworkBuilder::attention(const std::string& name, const Value& query, const Value& key, const Value& value, std::int64_t heads) {
+Value NetworkBuilder::attention(const std::string& name, const Value& query, const Value& key,
+                                const Value& value, std::int64_t heads) {
     require(query.shape.size() == 3 && key.shape == value.shape && query.shape[2] == key.shape[2], name,
             "queries, keys and values do not fit");
     require(query.shape[2] % heads == 0, name, "the features do not divide into the heads");
     Op op = make_op(name, "scaled_dot_product_attention");
     op.attributes["heads"] = std::to_string(heads);
-    const auto by_head = [&](const Value& from) { return Shape{from.shape[0], heads, from.shape[1], from.shape[2] / heads}; };
-    return append(std::move(op), query.shape, std::array{query, key, value}, {.operands = {by_head(query), by_head(key), by_head(value)}});
+    const auto by_head = [&](const Value& from) {
+        return Shape{from.shape[0], heads, from.shape[1], from.shape[2] / heads};
+    };
+    return append(std::move(op), query.shape, std::array{query, key, value},
+                  {.operands = {by_head(query), by_head(key), by_head(value)}});
 }
 
 std::vector<Value> NetworkBuilder::unbind(const std::string& name, const Value& from) {
@@ -290,16 +313,20 @@ std::vector<Value> NetworkBuilder::unbind(const std::string& name, const Value& 
     const std::vector<std::int64_t> shape{from.shape[0], from.shape[2]};
     Op op = make_op(name, "unbind");
     op.outputs.assign(static_cast<std::size_t>(from.shape[1]), make_tensor(shape));
-    std::vector<Value> steps(static_cast<std::size_t>(from.shape[1]), append(std::move(op), shape, {&from, 1}));
+    std::vector<Value> steps(static_cast<std::size_t>(from.shape[1]),
+                             append(std::move(op), shape, {&from, 1}));
     for (std::uint32_t step = 0; step < steps.size(); ++step) steps[step].output = step;
     return steps;
 }
 
 Value NetworkBuilder::stack(const std::string& name, std::span<const Value> steps) {
-    require(!steps.empty() && std::ranges::all_of(steps, [&](const Value& step) { return step.shape == steps.front().shape; }), name,
-            "expected steps of the same shape");
+    require(
+        !steps.empty() &&
+            std::ranges::all_of(steps, [&](const Value& step) { return step.shape == steps.front().shape; }),
+        name, "expected steps of the same shape");
     const Value& first = steps.front();
-    return append(make_op(name, "stack"), {first.shape[0], static_cast<std::int64_t>(steps.size()), first.shape[1]}, steps);
+    return append(make_op(name, "stack"),
+                  {first.shape[0], static_cast<std::int64_t>(steps.size()), first.shape[1]}, steps);
 }
 
 Value NetworkBuilder::select(const std::string& name, const Value& from) {
@@ -308,7 +335,8 @@ Value NetworkBuilder::select(const std::string& name, const Value& from) {
 }
 
 Value NetworkBuilder::reshape(const std::string& name, const Value& from, std::vector<std::int64_t> shape) {
-    require(elements(shape) == elements(from.shape), name, "expected as many elements as before");
+    require(elements(shape) == elements(from.shape), name,
+            "expected a shape with the same number of elements");
     return append(make_op(name, "reshape"), std::move(shape), {&from, 1});
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the generators of networks share: layers with their exact shapes, parameters and FLOPs.
-// Tensors are float32 in the order batch, channels, height, width or batch, positions, features. Parameters are float32 too.
+// The layers that the network generators share, with their exact shapes, parameters and FLOPs. Tensors and
+// parameters are float32; tensors are in the order batch, channels, height, width or batch, positions,
+// features.
 #pragma once
 
 #include <array>
@@ -38,7 +39,7 @@ struct Convolution {
     std::int64_t groups = 1;
 };
 
-/// An output of an op that was added.
+/// An output of an op that has been added.
 struct Value {
     OpId op = kInvalidOp;
     std::vector<std::int64_t> shape;
@@ -47,23 +48,20 @@ struct Value {
     std::int64_t channels() const { return shape[1]; }
 };
 
-/// What a recurrent cell hands to the next step.
+/// The state that a recurrent cell passes to the next step.
 struct LstmState {
     Value hidden, cell;
 };
 
-/// What the FLOPs of an op are counted from (see OpShapes), where it is not its inputs alone.
+/// The shapes from which the FLOPs of an op are computed (see OpShapes), if they differ from its inputs.
 struct Counted {
-    std::vector<Shape> operands{};  ///< none: the inputs
+    std::vector<Shape> operands{};  ///< empty: the inputs
     std::vector<Shape> weights{};
     std::int64_t window = 1;
 };
 
-/// Adds one op a call. An op's scope is its name up to the last '/'.
-///
-/// FLOPs are those of flops.hpp.
-///
-/// Throws std::invalid_argument where shapes do not fit, GraphError for a repeated name.
+/// Adds one op per call. An op's scope is its name up to the last '/'. FLOPs are those of flops.hpp. Throws
+/// std::invalid_argument if shapes do not fit, GraphError for a repeated name.
 class NetworkBuilder {
 public:
     NetworkBuilder(std::string name, std::int64_t batch);
@@ -77,55 +75,61 @@ public:
     Value max_pool2d(const std::string& name, const Value& from, const Window& window);
     Value avg_pool2d(const std::string& name, const Value& from, const Window& window);
     Value adaptive_avg_pool2d(const std::string& name, const Value& from, Extent size);
-    /// An image moved up and left by one pixel, zeros in its place.
+    /// Shifts an image up and left by one pixel; the vacated pixels are zero.
     Value shift(const std::string& name, const Value& from);
-    /// `b` has the extents of `a`, or 1 instead; the first may be missing.
+    /// `b` has the extents of `a`, or 1 in their place; its first extent may be missing.
     Value add(const std::string& name, const Value& a, const Value& b);
-    /// The same with a difference and a product of elements.
+    /// The same for a difference and a product of elements.
     Value sub(const std::string& name, const Value& a, const Value& b);
     Value mul(const std::string& name, const Value& a, const Value& b);
-    /// Joined along the channels.
+    /// Concatenation along the channels.
     Value cat(const std::string& name, std::span<const Value> parts);
     Value flatten(const std::string& name, const Value& from);
-    /// With bias, of the last extent of rows or of a sequence.
+    /// With bias, applied to the last extent of rows or of a sequence.
     Value linear(const std::string& name, const Value& from, std::int64_t features);
-    /// Without bias, by weights (features x extent) that other ops may use too.
+    /// Without bias, with weights (features x extent) that other ops may use too.
     Value linear(const std::string& name, const Value& from, const Value& weights);
 
-    /// Whole numbers: `positions` tokens.
+    /// An integer input: `positions` tokens.
     Value tokens(const std::string& name, std::int64_t positions);
     /// Parameters that several ops read.
     Value parameter(const std::string& name, std::vector<std::int64_t> shape);
-    Value embedding(const std::string& name, const Value& tokens, std::int64_t vocabulary, std::int64_t features);
-    /// By a table (vocabulary x features) that other ops may use too.
+    Value embedding(const std::string& name, const Value& tokens, std::int64_t vocabulary,
+                    std::int64_t features);
+    /// With a table (vocabulary x features) that other ops may use too.
     Value embedding(const std::string& name, const Value& tokens, const Value& table);
-    /// A step of a long short-term memory (Hochreiter, Schmidhuber, 1997) on the features of all `from` together; no `state`: zeros.
-    /// `weights` come from lstm_weights. A third output holds the gates, which the backward reads.
-    LstmState lstm_cell(const std::string& name, std::span<const Value> from, const LstmState* state, const Value& weights);
+    /// A step of a long short-term memory (Hochreiter, Schmidhuber, 1997) on the concatenated features of all
+    /// `from`; without `state`, the state is zero. `weights` come from lstm_weights. A third output holds the
+    /// gates, which the backward reads.
+    LstmState lstm_cell(const std::string& name, std::span<const Value> from, const LstmState* state,
+                        const Value& weights);
     Value lstm_weights(const std::string& name, std::int64_t inputs, std::int64_t hidden);
     Value layer_norm(const std::string& name, const Value& from);
     Value gelu(const std::string& name, const Value& from);
     Value tanh(const std::string& name, const Value& from);
     Value sigmoid(const std::string& name, const Value& from);
-    /// By a number.
+    /// Division by a number.
     Value div(const std::string& name, const Value& from);
-    /// Rows of features, cut into two halves.
+    /// Cuts rows of features into two halves.
     std::array<Value, 2> halves(const std::string& name, const Value& from);
     Value softmax(const std::string& name, const Value& from);
-    /// (batch x m x n) times (batch x n x p).
+    /// Product of (batch x m x n) and (batch x n x p).
     Value bmm(const std::string& name, const Value& a, const Value& b);
-    /// Of batch x positions x features: softmax(q k^T) v for each of the heads that the features are cut into (Vaswani and others, 2017).
-    Value attention(const std::string& name, const Value& query, const Value& key, const Value& value, std::int64_t heads);
-    /// Batch x positions x features, cut into the positions.
+    /// softmax(q k^T) v on batch x positions x features, for each of the heads that the features are divided
+    /// into (Vaswani and others, 2017).
+    Value attention(const std::string& name, const Value& query, const Value& key, const Value& value,
+                    std::int64_t heads);
+    /// Cuts batch x positions x features into its positions.
     std::vector<Value> unbind(const std::string& name, const Value& from);
-    /// The reverse of unbind.
+    /// The inverse of unbind.
     Value stack(const std::string& name, std::span<const Value> steps);
     /// One position of a sequence.
     Value select(const std::string& name, const Value& from);
     /// The same elements in another shape.
     Value reshape(const std::string& name, const Value& from, std::vector<std::int64_t> shape);
 
-    /// Ops added from now on share a device with all others of the same label; an empty label: with none.
+    /// Sets the colocation label of ops added from now on: they share a device with all others of the same
+    /// label. With an empty label they have no such constraint.
     void colocate(std::string label) { colocate_ = std::move(label); }
     /// The mean loss over the batch, a scalar; labels are not modelled.
     Value cross_entropy(const std::string& name, const Value& logits);

@@ -20,16 +20,17 @@ struct NetworkInfo {
 
 std::span<const NetworkInfo> known_networks();
 
-/// nullptr if there is none of that name.
+/// Returns nullptr if no network has that name.
 const NetworkInfo* find_network(std::string_view name);
 
-/// AlexNet with one tower as in torchvision: 61,100,840 parameters, 0.7142 G multiply-adds at batch 1 (224 x 224).
+/// AlexNet with one tower as in torchvision: 61,100,840 parameters, 0.7142 G multiply-adds at batch 1 (224 x
+/// 224).
 Graph alexnet(std::int64_t batch);
 /// VGG-16 as in torchvision: 138,357,544 parameters, 15.470 G multiply-adds (224 x 224).
 Graph vgg16(std::int64_t batch);
 /// ResNet-50 v1.5 (stride on the 3x3): 25,557,032 parameters, 4.0892 G multiply-adds (224 x 224).
 Graph resnet50(std::int64_t batch);
-/// The same with more blocks: 44,549,160 parameters, 7.8014 G multiply-adds.
+/// ResNet-50 with more blocks: 44,549,160 parameters, 7.8014 G multiply-adds.
 Graph resnet101(std::int64_t batch);
 /// 60,192,808 parameters, 11.5136 G multiply-adds.
 Graph resnet152(std::int64_t batch);
@@ -42,23 +43,26 @@ Graph nasnet(std::int64_t batch);
 /// NASNet-A (4 @ 1056) for phones: 5,289,978 parameters, 0.564 G multiply-adds (224 x 224).
 Graph nasnet_mobile(std::int64_t batch);
 
-// Recurrent networks are unrolled; the steps of a layer read the same parameter op.
+// Recurrent networks are unrolled; all steps of a layer read the same parameter op.
 
 /// The large language model with two LSTM layers of 1500, 35 steps and 10,000 words: 66,022,000 parameters.
 Graph rnnlm(std::int64_t batch);
-/// The same with four layers, as Post has it: 102,034,000 parameters.
+/// The same with four layers, as in Post: 102,034,000 parameters.
 Graph rnnlm4(std::int64_t batch);
-/// Encoder and decoder of 2, 4 or 8 LSTM layers of 1024, the first of the encoder in both directions, with attention whose context goes
-/// to all layers of the decoder; 32 steps each, 32,000 words: 154,980,608, 196,940,032 or 280,858,880 parameters.
+/// Encoder and decoder of 2, 4 or 8 LSTM layers of 1024 (the encoder's first layer is bidirectional), with
+/// attention whose context goes to all layers of the decoder; 32 steps each, 32,000 words: 154,980,608,
+/// 196,940,032 or 280,858,880 parameters.
 Graph nmt2(std::int64_t batch);
 Graph nmt4(std::int64_t batch);
 Graph nmt8(std::int64_t batch);
-/// The same with another number of layers, at least 2, and of steps.
+/// The same with other numbers of layers (at least 2) and steps.
 Graph nmt(const std::string& name, std::int64_t batch, int layers, std::int64_t steps);
 
-/// The base model of 6 + 6 layers with one table of 37,000 words for both languages and the logits: 63,082,496 parameters; 128 positions.
+/// The base model of 6 + 6 layers; both languages and the logits share one table of 37,000 words: 63,082,496
+/// parameters; 128 positions.
 Graph transformer(std::int64_t batch);
-/// The encoder with pooler (109,482,240 parameters) and a classifier of two classes (1,538 more); 128 positions, 11.174 G multiply-adds.
+/// The encoder with pooler (109,482,240 parameters) and a classifier of two classes (1,538 more); 128
+/// positions, 11.174 G multiply-adds.
 Graph bert_base(std::int64_t batch);
 /// The small model: 124,439,808 parameters; 1024 positions, 145.82 G multiply-adds.
 Graph gpt2(std::int64_t batch);

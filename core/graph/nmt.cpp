@@ -24,8 +24,10 @@ Steps embed(NetworkBuilder& net, const std::string& name, std::int64_t steps) {
     return net.unbind(name + "/steps", net.embedding(name + "/table", tokens, kVocabulary, kHidden));
 }
 
-/// A layer that reads at each step the outputs that each list of `from` has there, and adds the first of them to its own with `residual`.
-Steps lstm_layer(NetworkBuilder& net, const std::string& scope, const std::vector<Steps>& from, bool reversed, bool residual) {
+/// A layer that reads at each step the outputs of all lists in `from`; with `residual` it adds the first of
+/// them to its own output.
+Steps lstm_layer(NetworkBuilder& net, const std::string& scope, const std::vector<Steps>& from, bool reversed,
+                 bool residual) {
     const auto inputs = static_cast<std::int64_t>(from.size()) * kHidden;
     const Value weights = net.lstm_weights(scope + "weights", inputs, kHidden);
     Steps result(from.front().size());
@@ -41,7 +43,7 @@ Steps lstm_layer(NetworkBuilder& net, const std::string& scope, const std::vecto
     return result;
 }
 
-/// Weights that look up what the encoder said: additive attention (Bahdanau, Cho, Bengio, 2015).
+/// Additive attention over the encoder's outputs (Bahdanau, Cho, Bengio, 2015).
 struct Attention {
     Value memory, keys, query_weights, score_weights;
 };
@@ -49,18 +51,21 @@ struct Attention {
 Attention make_attention(NetworkBuilder& net, const Steps& encoded) {
     const Value memory = net.stack("attention/memory", encoded);
     const Value key_weights = net.parameter("attention/key_weights", {kHidden, kHidden});
-    return {memory, net.linear("attention/keys", memory, key_weights), net.parameter("attention/query_weights", {kHidden, kHidden}),
+    return {memory, net.linear("attention/keys", memory, key_weights),
+            net.parameter("attention/query_weights", {kHidden, kHidden}),
             net.parameter("attention/score_weights", {1, kHidden})};
 }
 
-/// What the encoder said that matters to the decoder's `state`. The ops of a step stay together, as Mirhoseini and others (2017) place
-/// them.
+/// The context of the decoder's `state`: the encoder's outputs weighted by attention. The ops of a step share
+/// a colocation label, as Mirhoseini and others (2017) place them.
 Value context(NetworkBuilder& net, const std::string& scope, const Attention& attention, const Value& state) {
     net.colocate(scope);
     const Value query = net.linear(scope + "query", state, attention.query_weights);
-    Value x = net.add(scope + "sum", attention.keys, net.reshape(scope + "row", query, {state.shape[0], 1, kHidden}));
+    Value x = net.add(scope + "sum", attention.keys,
+                      net.reshape(scope + "row", query, {state.shape[0], 1, kHidden}));
     x = net.linear(scope + "scores", net.tanh(scope + "tanh", x), attention.score_weights);
-    x = net.softmax(scope + "weights", net.reshape(scope + "scores_row", x, {state.shape[0], 1, attention.memory.shape[1]}));
+    x = net.softmax(scope + "weights",
+                    net.reshape(scope + "scores_row", x, {state.shape[0], 1, attention.memory.shape[1]}));
     x = net.bmm(scope + "context", x, attention.memory);
     x = net.reshape(scope + "context_row", x, {state.shape[0], kHidden});
     net.colocate({});
@@ -93,7 +98,8 @@ Graph nmt(const std::string& name, std::int64_t batch, int layers, std::int64_t 
         contexts.push_back(context(net, at + "attention/", attention, state->hidden));
     }
     for (int layer = 2; layer <= layers; ++layer) {
-        decoded = lstm_layer(net, "decoder" + std::to_string(layer) + '/', {decoded, contexts}, false, layer > 2);
+        decoded =
+            lstm_layer(net, "decoder" + std::to_string(layer) + '/', {decoded, contexts}, false, layer > 2);
     }
     const Value logits = net.linear("output/projection", net.stack("output/steps", decoded), kVocabulary);
     net.cross_entropy("loss", logits);

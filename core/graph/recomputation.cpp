@@ -35,18 +35,21 @@ public:
             const std::uint32_t segment = segment_of[graph_.op(id).forward_op];
             first[segment] = std::min(first[segment], id);
             for (const OpId producer : graph_.producers(id)) {
-                if (producer < forward_ops_ || segment_of[graph_.op(producer).forward_op] == segment) continue;
-                if (last_gradient[segment] == kInvalidOp || last_gradient[segment] < producer) last_gradient[segment] = producer;
+                if (producer < forward_ops_ || segment_of[graph_.op(producer).forward_op] == segment)
+                    continue;
+                if (last_gradient[segment] == kInvalidOp || last_gradient[segment] < producer)
+                    last_gradient[segment] = producer;
             }
         }
         for (std::uint32_t segment = 0; segment < first.size(); ++segment) {
-            // Only what leads to a loss of its own gets no gradient from later segments.
+            // Only ops that lead to a loss of their own get no gradient from later segments.
             if (last_gradient[segment] == kInvalidOp && first[segment] != kInvalidOp)
                 last_gradient[segment] = gradient_before(first[segment]);
         }
 
         for (OpId id = 0; id < forward_ops_; ++id) {
-            const bool stays = graph_.op(id).inputs.empty() || forward_consumers(id).empty() || last_gradient[segment_of[id]] == kInvalidOp;
+            const bool stays = graph_.op(id).inputs.empty() || forward_consumers(id).empty() ||
+                               last_gradient[segment_of[id]] == kInvalidOp;
             if (stays) keep_all(id);
             for (const TensorRef& input : graph_.op(id).inputs) {
                 if (segment_of[input.op] != segment_of[id]) kept_[input.op][input.output] = true;
@@ -66,7 +69,9 @@ public:
         for (OpId id = 0; id < forward_ops_; ++id) {
             const auto is_cheap_reader = [&](OpId reader) { return is_cheap(graph_.op(reader)); };
             const auto readers = forward_consumers(id);
-            if (!is_cheap(graph_.op(id)) || (readers.size() > 1 && std::ranges::any_of(readers, is_cheap_reader))) keep_all(id);
+            if (!is_cheap(graph_.op(id)) ||
+                (readers.size() > 1 && std::ranges::any_of(readers, is_cheap_reader)))
+                keep_all(id);
         }
         for (OpId id = forward_ops_; id < graph_.size(); ++id) {
             if (last_gradient_of(id) != kInvalidOp) continue;
@@ -95,7 +100,7 @@ private:
         return last;
     }
 
-    /// The last op before a derived op that makes a gradient.
+    /// The last op before a derived op that produces a gradient.
     OpId gradient_before(OpId id) const {
         while (id-- > forward_ops_) {
             if (graph_.op(id).phase == Phase::backward) return id;
@@ -103,9 +108,9 @@ private:
         return kInvalidOp;
     }
 
-    /// Segment by forward op, ascending.
+    /// [forward op]: its segment, ascending.
     std::vector<std::uint32_t> cut() const {
-        // crossing_bytes[i] is read by op i or later and made before.
+        // crossing_bytes[i]: bytes that are produced before op i and read by op i or later.
         std::vector<double> crossing_bytes(forward_ops_ + 1);
         std::vector<OpId> computing;
         for (OpId id = 0; id < forward_ops_; ++id) {
@@ -120,17 +125,21 @@ private:
         }
         for (OpId id = 0; id < forward_ops_; ++id) crossing_bytes[id + 1] += crossing_bytes[id];
 
-        const auto count = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(computing.size()))));
+        const auto count =
+            static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(computing.size()))));
         std::vector<std::uint32_t> segment_of(forward_ops_);
         for (std::size_t cut = 1; cut < count; ++cut) {
-            // Half a segment to each side, so that cuts keep their order.
+            // Up to half a segment to each side, so that cuts keep their order.
             const std::size_t even = cut * computing.size() / count;
             const std::size_t from = std::max<std::size_t>((2 * cut - 1) * computing.size() / (2 * count), 1),
                               to = (2 * cut + 1) * computing.size() / (2 * count);
             std::size_t best = even;
             for (std::size_t i = from; i < to; ++i) {
-                const auto distance = [&](std::size_t place) { return place < even ? even - place : place - even; };
-                const double bytes = crossing_bytes[computing[i]], best_bytes = crossing_bytes[computing[best]];
+                const auto distance = [&](std::size_t place) {
+                    return place < even ? even - place : place - even;
+                };
+                const double bytes = crossing_bytes[computing[i]],
+                             best_bytes = crossing_bytes[computing[best]];
                 if (bytes < best_bytes || (bytes == best_bytes && distance(i) < distance(best))) best = i;
             }
             ++segment_of[computing[best]];
@@ -144,7 +153,9 @@ private:
     bool is_kept(const TensorRef& tensor) const { return kept_[tensor.op][tensor.output]; }
 
     void keep_with_views() {
-        const auto is_view = [&](OpId id) { return kind_info(graph_.op(id).kind).view && !graph_.op(id).inputs.empty(); };
+        const auto is_view = [&](OpId id) {
+            return kind_info(graph_.op(id).kind).view && !graph_.op(id).inputs.empty();
+        };
         for (OpId id = forward_ops_; id-- > 0;) {
             if (!is_view(id) || std::ranges::find(kept_[id], true) == kept_[id].end()) continue;
             const TensorRef& seen = graph_.op(id).inputs.front();
@@ -160,7 +171,8 @@ private:
         for (OpId reader = static_cast<OpId>(graph_.size()); reader-- > 0;) {
             const OpId when = reader < forward_ops_ ? before_[reader] : reader;
             for (const TensorRef& input : graph_.op(reader).inputs) {
-                if (input.op < forward_ops_ && !is_kept(input)) before_[input.op] = std::min(before_[input.op], when);
+                if (input.op < forward_ops_ && !is_kept(input))
+                    before_[input.op] = std::min(before_[input.op], when);
             }
         }
     }
@@ -187,7 +199,8 @@ private:
 
     /// Whether a recomputed op reads no other.
     bool is_root(OpId id) const {
-        return std::ranges::all_of(graph_.op(id).inputs, [&](const TensorRef& input) { return is_kept(input); });
+        return std::ranges::all_of(graph_.op(id).inputs,
+                                   [&](const TensorRef& input) { return is_kept(input); });
     }
 
     void recompute(OpId id) {
@@ -213,13 +226,14 @@ private:
         redirect(op, true);
         if (is_root(id)) {
             const OpId trigger = trigger_[id];
-            op.inputs.push_back({new_id_[trigger], static_cast<std::uint32_t>(graph_.op(trigger).outputs.size())});
+            op.inputs.push_back(
+                {new_id_[trigger], static_cast<std::uint32_t>(graph_.op(trigger).outputs.size())});
         }
         recomputed_id_[id] = static_cast<OpId>(builder_.size());
         builder_.add(std::move(op));
     }
 
-    /// Lets an op read the new ops; in the backward pass what was recomputed.
+    /// Redirects the inputs of an op to the new ops; in the backward pass, to the recomputed ones.
     void redirect(Op& op, bool in_backward) const {
         for (TensorRef& input : op.inputs) {
             const bool recomputed = in_backward && input.op < forward_ops_ && !is_kept(input);
@@ -230,11 +244,13 @@ private:
     const Graph& graph_;
     GraphBuilder builder_{graph_.name(), graph_.batch(), Training::explicit_};
     OpId forward_ops_;
-    std::vector<std::vector<bool>> kept_;  ///< [forward op][output]: it stays for the backward pass
-    std::vector<OpId> before_;             ///< [forward op]: the op that it is recomputed before; kInvalidOp if it is not
-    std::vector<OpId> trigger_;            ///< [forward op]: the op that it waits for then if it reads no recomputed op
-    std::vector<OpId> new_id_;             ///< [op]: in the new graph
-    std::vector<OpId> recomputed_id_ = std::vector<OpId>(forward_ops_, kInvalidOp);  ///< [forward op]: "f/recompute" in the new graph
+    std::vector<std::vector<bool>> kept_;  ///< [forward op][output]: whether it is kept for the backward pass
+    std::vector<OpId>
+        before_;  ///< [forward op]: the op that it is recomputed before; kInvalidOp if it is not
+    std::vector<OpId> trigger_;  ///< [forward op]: the op that it waits for if it reads no recomputed op
+    std::vector<OpId> new_id_;   ///< [op]: in the new graph
+    std::vector<OpId> recomputed_id_ =
+        std::vector<OpId>(forward_ops_, kInvalidOp);  ///< [forward op]: "f/recompute" in the new graph
 };
 
 }  // namespace

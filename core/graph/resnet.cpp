@@ -10,14 +10,15 @@
 namespace placewright {
 namespace {
 
-Value conv_bn(NetworkBuilder& net, const std::string& scope, const std::string& number, const Value& from, std::int64_t channels,
-              const Window& window) {
+Value conv_bn(NetworkBuilder& net, const std::string& scope, const std::string& number, const Value& from,
+              std::int64_t channels, const Window& window) {
     const Value x = net.conv2d(scope + "conv" + number, from, {.channels = channels, .window = window});
     return net.batch_norm(scope + "bn" + number, x);
 }
 
-/// 1x1, 3x3 and 1x1 convolutions beside a shortcut, which is a projection where the shape changes.
-Value bottleneck(NetworkBuilder& net, const std::string& scope, const Value& from, std::int64_t width, std::int64_t stride) {
+/// 1x1, 3x3 and 1x1 convolutions beside a shortcut, which is a projection if the shape changes.
+Value bottleneck(NetworkBuilder& net, const std::string& scope, const Value& from, std::int64_t width,
+                 std::int64_t stride) {
     const std::int64_t channels = 4 * width;
     Value x = conv_bn(net, scope, "1", from, width, {.kernel = 1});
     x = net.relu(scope + "relu1", x);
@@ -25,7 +26,9 @@ Value bottleneck(NetworkBuilder& net, const std::string& scope, const Value& fro
     x = net.relu(scope + "relu2", x);
     x = conv_bn(net, scope, "3", x, channels, {.kernel = 1});
     const bool project = stride != 1 || from.channels() != channels;
-    const Value shortcut = project ? conv_bn(net, scope + "downsample/", "", from, channels, {.kernel = 1, .stride = stride}) : from;
+    const Value shortcut =
+        project ? conv_bn(net, scope + "downsample/", "", from, channels, {.kernel = 1, .stride = stride})
+                : from;
     x = net.add(scope + "add", x, shortcut);
     return net.relu(scope + "relu3", x);
 }

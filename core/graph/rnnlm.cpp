@@ -10,8 +10,8 @@
 namespace placewright {
 namespace {
 
-// The large model of the paper. Layer after layer, so that a layer's steps follow each other in the list; they may run in any order that
-// the data allows.
+// The large model of the paper. It is built layer by layer, so that a layer's steps are consecutive in the
+// list; they may run in any order that the data allows.
 Graph language_model(const std::string& name, std::int64_t batch, int layers) {
     constexpr std::int64_t kVocabulary = 10'000, kHidden = 1'500, kSteps = 35;
     NetworkBuilder net(name, batch);

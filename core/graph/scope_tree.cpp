@@ -7,10 +7,10 @@
 namespace placewright {
 namespace {
 
-/// What is deeper counts as one part: a path is kept for every module.
+/// Deeper scopes count as one part, since a path is stored for every module.
 constexpr int kDeepest = 64;
 
-/// Nodes more when a scope is opened.
+/// Number of additional nodes when a scope is opened.
 std::size_t growth(const ScopeTree::Scope& scope) {
     return scope.ops + scope.children.size() - 1;
 }
@@ -41,7 +41,8 @@ ScopeTree scope_tree(const Graph& graph) {
             std::size_t end = 0;
             for (int part = 1; end != std::string::npos; ++part) {
                 end = part < kDeepest ? op.scope.find('/', end + 1) : std::string::npos;
-                const auto [entry, is_new] = known.try_emplace(op.scope.substr(0, end), static_cast<std::uint32_t>(tree.scopes.size()));
+                const auto [entry, is_new] = known.try_emplace(
+                    op.scope.substr(0, end), static_cast<std::uint32_t>(tree.scopes.size()));
                 if (is_new) {
                     tree.scopes[scope].children.push_back(entry->second);
                     tree.scopes.push_back({entry->first, scope, {}});
@@ -81,7 +82,8 @@ ClosedScopes overview(const ScopeTree& tree, std::size_t most) {
     std::vector<std::uint32_t> depth = tree.scopes.front().children;
     while (true) {
         const auto nearly_all = std::ranges::find_if(depth, [&](std::uint32_t scope) {
-            return 10 * tree.scopes[scope].all_ops >= 9 * tree.scopes.front().all_ops && !tree.scopes[scope].children.empty();
+            return 10 * tree.scopes[scope].all_ops >= 9 * tree.scopes.front().all_ops &&
+                   !tree.scopes[scope].children.empty();
         });
         if (nearly_all == depth.end()) break;
         const ScopeTree::Scope& scope = tree.scopes[*nearly_all];

@@ -12,45 +12,47 @@
 
 namespace placewright {
 
-/// Paths of scopes that are drawn as one node.
+/// Paths of the scopes that are drawn as one node.
 using ClosedScopes = std::set<std::string, std::less<>>;
 
-/// The modules of a network as a tree, by the scopes of its ops ('/' separated).
+/// The modules of a network as a tree, built from the scopes of its ops ('/' separated).
 struct ScopeTree {
     struct Scope {
         std::string path;  ///< empty for the network as a whole
         std::uint32_t parent = kRoot;
         std::vector<std::uint32_t> children;
-        std::size_t ops = 0;      ///< forward ops right in it
-        std::size_t all_ops = 0;  ///< and in its children, and theirs
+        std::size_t ops = 0;      ///< forward ops directly in this scope
+        std::size_t all_ops = 0;  ///< the same including all nested scopes
 
-        /// Closing one op would hide what it is.
+        /// A scope with one op cannot be closed, since that would hide the op's kind.
         bool can_close() const { return all_ops > 1; }
     };
     static constexpr std::uint32_t kRoot = 0;
 
-    std::vector<Scope> scopes;  ///< the network first, parents before their children
+    std::vector<Scope> scopes;  ///< the whole network first, parents before their children
     std::unordered_map<std::string, std::uint32_t> by_path;
-    std::vector<std::uint32_t> scope_of;  ///< [op]; of a derived op that of its forward op
+    std::vector<std::uint32_t> scope_of;  ///< [op]; a derived op has the scope of its forward op
 
-    /// By scope: the outermost closed one round it, or itself; kRoot if none is.
+    /// [scope]: the outermost closed scope that contains it, or itself if it is closed; kRoot if there is
+    /// none.
     std::vector<std::uint32_t> shown_as(const ClosedScopes& closed) const;
-    /// The scope of that path; kRoot if there is none.
+    /// The scope with that path; kRoot if there is none.
     std::uint32_t find(const std::string& path) const;
 };
 
-/// The part of both scopes that is the same; empty if they have no module in common.
+/// The common leading part of both scopes; empty if they share no module.
 std::string common_scope(std::string_view a, std::string_view b);
 
 /// O(ops × depth).
 ScopeTree scope_tree(const Graph& graph);
 
-/// What to close so that at most `most` nodes are left, or the fewest that say something: a scope that holds nine tenths of the ops and
-/// other scopes is open in any case. From there on scopes are opened inwards, the smaller ones of a depth first and equally large ones
-/// together.
+/// The scopes to close so that at most `most` nodes are drawn, or as few as are still informative: a scope
+/// that contains nine tenths of the ops, and other scopes, is always open. From there scopes are opened
+/// inwards, at each depth the smaller ones first and equally large ones together.
 ClosedScopes overview(const ScopeTree& tree, std::size_t most);
 
-/// What is closed after `path` was opened, if it was closed: all in it, but for a scope that is all there is in the one around it.
+/// The closed scopes after opening `path`, if it was closed: all scopes directly in it, except one that is
+/// the only content of its parent.
 ClosedScopes opened(const ScopeTree& tree, ClosedScopes closed, const std::string& path);
 
 }  // namespace placewright

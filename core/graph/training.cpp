@@ -21,13 +21,14 @@ void add_distinct(std::vector<TensorRef>& list, TensorRef tensor) {
     if (std::find(list.begin(), list.end(), tensor) == list.end()) list.push_back(tensor);
 }
 
-/// Parameters have the type of the values that they are combined with.
+/// The type of an op's parameters: that of the values that they are combined with.
 DType parameter_dtype(const Op& op) {
     return op.outputs.empty() ? DType::float32 : op.outputs.front().dtype;
 }
 
 double parameter_count(const Op& op) {
-    return static_cast<double>(op.parameter_bytes) / static_cast<double>(bytes_per_element(parameter_dtype(op)));
+    return static_cast<double>(op.parameter_bytes) /
+           static_cast<double>(bytes_per_element(parameter_dtype(op)));
 }
 
 Tensor parameter_gradient(const Op& op) {
@@ -37,10 +38,11 @@ Tensor parameter_gradient(const Op& op) {
     return tensor;
 }
 
-/// Whole numbers and truth values carry no gradient.
+/// Whether a tensor has a gradient: integers and booleans have none.
 bool is_continuous(const Tensor& tensor) {
     using enum DType;
-    return tensor.dtype == float64 || tensor.dtype == float32 || tensor.dtype == float16 || tensor.dtype == bfloat16;
+    return tensor.dtype == float64 || tensor.dtype == float32 || tensor.dtype == float16 ||
+           tensor.dtype == bfloat16;
 }
 
 class Differentiation {
@@ -54,10 +56,13 @@ public:
         for (OpId id = 0; id < graph.size(); ++id) {
             const Op& op = graph.op(id);
             const KindInfo& kind = kind_info(op.kind);
-            is_parameter_[id] = kind.parameter || (kind.view && !op.inputs.empty() && is_parameter_[op.inputs.front().op]);
+            is_parameter_[id] =
+                kind.parameter || (kind.view && !op.inputs.empty() && is_parameter_[op.inputs.front().op]);
             needs_gradient_[id] =
                 kind.differentiable &&
-                (op.parameter_bytes > 0 || std::ranges::any_of(op.inputs, [&](const TensorRef& input) { return carries_gradient(input); }));
+                (op.parameter_bytes > 0 || std::ranges::any_of(op.inputs, [&](const TensorRef& input) {
+                     return carries_gradient(input);
+                 }));
             builder_.add(op);
         }
     }
@@ -74,13 +79,14 @@ private:
         return needs_gradient_[tensor.op] && is_continuous(graph_.op(tensor.op).outputs[tensor.output]);
     }
 
-    /// What `reader` gives back for an input of it.
+    /// The gradient that `reader` returns for one of its inputs.
     const Tensor& gradient_of(const Op& reader, const TensorRef& input) const {
         const bool range = kind_info(reader.kind).range && reader.outputs.size() == 1;
         return range ? reader.outputs.front() : graph_.op(input.op).outputs[input.output];
     }
 
-    /// The gradients of the op's outputs; for an op without consumers what its backward waits for.
+    /// The gradients of the op's outputs; for an op without consumers, the tensor that its backward waits
+    /// for.
     std::vector<TensorRef> incoming_gradients(OpId id) const {
         std::vector<TensorRef> gradients;
         if (graph_.consumers(id).empty()) {
@@ -100,7 +106,7 @@ private:
         return gradients;
     }
 
-    /// Of all gradients of an op with consumers.
+    /// Total bytes of the gradients of an op with consumers.
     double incoming_bytes(OpId id) const {
         double bytes = 0;
         for (const OpId consumer : graph_.consumers(id)) {
@@ -114,7 +120,7 @@ private:
         return bytes;
     }
 
-    /// How often the work of the forward op its gradients for the inputs take (training.hpp).
+    /// FLOPs of the gradients for the op's inputs, as a multiple of the forward op's (training.hpp).
     double gradients_per_forward(const Op& op) const {
         std::size_t values = 0, parameters = 0;
         for (const TensorRef& input : op.inputs) {
@@ -124,7 +130,7 @@ private:
         return static_cast<double>(std::min<std::size_t>(values + std::min<std::size_t>(parameters, 1), 2));
     }
 
-    /// The gradient of parameters that several ops read is the sum of what they give back.
+    /// The gradient of parameters that several ops read is the sum of the gradients that these return.
     void differentiate_parameter(OpId id) {
         if (graph_.consumers(id).empty()) return;
         std::vector<TensorRef> gradients = incoming_gradients(id);
@@ -153,7 +159,7 @@ private:
     void differentiate(OpId id) {
         if (kind_info(graph_.op(id).kind).parameter) return differentiate_parameter(id);
         const std::vector<TensorRef> gradients = incoming_gradients(id);
-        // Without a gradient there is nothing to pass on; a source that is the whole network starts by itself.
+        // Without a gradient there is no backward, except if the source is the whole network.
         if (gradients.empty() && !graph_.consumers(id).empty()) return;
 
         const Op& op = graph_.op(id);
@@ -199,7 +205,8 @@ private:
         return result;
     }
 
-    /// One of the two gradients; `shared` if both exist, so that each takes half of what is known of the whole backward.
+    /// One of the two gradients. `shared`: both exist, so each takes half of the known cost of the whole
+    /// backward.
     Op derived(OpId id, std::string_view suffix, bool shared) const {
         const Op& op = graph_.op(id);
         const double share = shared ? 0.5 : 1.0;
@@ -221,8 +228,8 @@ private:
     const Graph& graph_;
     GraphBuilder builder_;
     std::vector<bool> needs_gradient_;
-    std::vector<bool> is_parameter_;             ///< it gives parameters as tensors, or is a view of them
-    std::vector<std::optional<OpId>> backward_;  ///< "f/backward" by forward op
+    std::vector<bool> is_parameter_;             ///< [op]: its outputs are parameters or views of them
+    std::vector<std::optional<OpId>> backward_;  ///< [forward op]: "f/backward"
 };
 
 }  // namespace
@@ -239,9 +246,11 @@ std::optional<Recomputation> recomputation_from(std::string_view text) {
 
 Graph training_graph(const Graph& graph, Recomputation recomputation) {
     if (graph.training() == Training::explicit_ && recomputation != Recomputation::none) {
-        throw GraphError("", "network " + quoted(graph.name()) + " gives its backward ops itself, so that recomputation \"" +
-                                 std::string(to_string(recomputation)) +
-                                 "\" does not know what they keep; choose \"none\" or a network of implicit training");
+        throw GraphError(
+            "", "network " + in_quotes(graph.name()) +
+                    " already contains backward ops, and recomputation \"" +
+                    std::string(to_string(recomputation)) +
+                    "\" cannot know what they keep; choose \"none\" or a network of implicit training");
     }
     if (graph.training() != Training::implicit) return graph;
     return with_recomputation(Differentiation(graph).run(), recomputation);

@@ -12,10 +12,11 @@ namespace {
 struct Sizes {
     std::int64_t features, inner, heads;
     bool gelu;      ///< else relu
-    bool pre_norm;  ///< norms stand before attention and feed-forward, else after their residual connections
+    bool pre_norm;  ///< norms are before attention and feed-forward, else after their residual connections
 };
 
-Value attend(NetworkBuilder& net, const std::string& scope, const Sizes& sizes, const Value& from, const Value& memory) {
+Value attend(NetworkBuilder& net, const std::string& scope, const Sizes& sizes, const Value& from,
+             const Value& memory) {
     const Value query = net.linear(scope + "query", from, sizes.features);
     const Value key = net.linear(scope + "key", memory, sizes.features);
     const Value value = net.linear(scope + "value", memory, sizes.features);
@@ -31,19 +32,24 @@ Value feed_forward(NetworkBuilder& net, const std::string& scope, const Sizes& s
 
 /// from + layer(from) with a norm on one side of the layer.
 template <class Layer>
-Value residual(NetworkBuilder& net, const std::string& scope, const Sizes& sizes, const Value& from, const Layer& layer) {
+Value residual(NetworkBuilder& net, const std::string& scope, const Sizes& sizes, const Value& from,
+               const Layer& layer) {
     const Value x = sizes.pre_norm ? net.layer_norm(scope + "norm", from) : from;
     const Value sum = net.add(scope + "add", net.dropout(scope + "dropout", layer(x)), from);
     return sizes.pre_norm ? sum : net.layer_norm(scope + "norm", sum);
 }
 
 /// Self-attention, attention to `memory` if there is one, feed-forward.
-Value block(NetworkBuilder& net, const std::string& scope, const Sizes& sizes, const Value& from, const Value* memory = nullptr) {
-    Value x = residual(net, scope + "self/", sizes, from, [&](const Value& in) { return attend(net, scope + "self/", sizes, in, in); });
+Value block(NetworkBuilder& net, const std::string& scope, const Sizes& sizes, const Value& from,
+            const Value* memory = nullptr) {
+    Value x = residual(net, scope + "self/", sizes, from,
+                       [&](const Value& in) { return attend(net, scope + "self/", sizes, in, in); });
     if (memory) {
-        x = residual(net, scope + "cross/", sizes, x, [&](const Value& in) { return attend(net, scope + "cross/", sizes, in, *memory); });
+        x = residual(net, scope + "cross/", sizes, x,
+                     [&](const Value& in) { return attend(net, scope + "cross/", sizes, in, *memory); });
     }
-    return residual(net, scope + "mlp/", sizes, x, [&](const Value& in) { return feed_forward(net, scope + "mlp/", sizes, in); });
+    return residual(net, scope + "mlp/", sizes, x,
+                    [&](const Value& in) { return feed_forward(net, scope + "mlp/", sizes, in); });
 }
 
 }  // namespace
@@ -57,11 +63,13 @@ Graph transformer(std::int64_t batch) {
     const Value table = net.parameter("table", {kVocabulary, sizes.features});
     Value x = net.embedding("source/embedding", net.tokens("source/tokens", kPositions), table);
     x = net.dropout("source/dropout", x);
-    for (int layer = 1; layer <= kLayers; ++layer) x = block(net, "encoder" + std::to_string(layer) + '/', sizes, x);
+    for (int layer = 1; layer <= kLayers; ++layer)
+        x = block(net, "encoder" + std::to_string(layer) + '/', sizes, x);
     const Value memory = x;
     x = net.embedding("target/embedding", net.tokens("target/tokens", kPositions), table);
     x = net.dropout("target/dropout", x);
-    for (int layer = 1; layer <= kLayers; ++layer) x = block(net, "decoder" + std::to_string(layer) + '/', sizes, x, &memory);
+    for (int layer = 1; layer <= kLayers; ++layer)
+        x = block(net, "decoder" + std::to_string(layer) + '/', sizes, x, &memory);
     net.cross_entropy("loss", net.linear("logits", x, table));
     return net.build();
 }
@@ -70,11 +78,13 @@ Graph bert_base(std::int64_t batch) {
     constexpr std::int64_t kVocabulary = 30'522, kPositions = 128, kMostPositions = 512, kSegments = 2;
     const Sizes sizes{.features = 768, .inner = 3'072, .heads = 12, .gelu = true, .pre_norm = false};
     NetworkBuilder net("bert_base", batch);
-    Value x = net.embedding("embeddings/words", net.tokens("embeddings/tokens", kPositions), kVocabulary, sizes.features);
-    const Value segments =
-        net.embedding("embeddings/segments", net.tokens("embeddings/segment_ids", kPositions), kSegments, sizes.features);
+    Value x = net.embedding("embeddings/words", net.tokens("embeddings/tokens", kPositions), kVocabulary,
+                            sizes.features);
+    const Value segments = net.embedding(
+        "embeddings/segments", net.tokens("embeddings/segment_ids", kPositions), kSegments, sizes.features);
     const Value places =
-        net.embedding("embeddings/positions", net.tokens("embeddings/position_ids", kPositions), kMostPositions, sizes.features);
+        net.embedding("embeddings/positions", net.tokens("embeddings/position_ids", kPositions),
+                      kMostPositions, sizes.features);
     x = net.add("embeddings/add_segments", x, segments);
     x = net.add("embeddings/add_positions", x, places);
     x = net.dropout("embeddings/dropout", net.layer_norm("embeddings/norm", x));

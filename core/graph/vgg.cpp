@@ -24,8 +24,9 @@ Graph vgg16(std::int64_t batch) {
     for (std::size_t stage = 0; stage < kStages.size(); ++stage) {
         const std::string scope = "stage" + std::to_string(stage + 1) + '/';
         for (int i = 1; i <= kStages[stage].convolutions; ++i) {
-            x = net.conv2d(scope + "conv" + std::to_string(i), x,
-                           {.channels = kStages[stage].channels, .window = {.kernel = 3, .padding = 1}, .bias = true});
+            x = net.conv2d(
+                scope + "conv" + std::to_string(i), x,
+                {.channels = kStages[stage].channels, .window = {.kernel = 3, .padding = 1}, .bias = true});
             x = net.relu(scope + "relu" + std::to_string(i), x);
         }
         x = net.max_pool2d(scope + "pool", x, {.kernel = 2, .stride = 2});

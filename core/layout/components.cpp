@@ -14,7 +14,7 @@ std::vector<Component> components(const LayoutInput& input) {
         while (parent[v] != v) v = parent[v] = parent[parent[v]];
         return v;
     };
-    // The first node of a part stays its root, so that parts come in the order of their first nodes.
+    // The first node of a part stays its root, so that parts are in the order of their first nodes.
     for (const auto& [from, to] : input.edges) {
         const auto [first, second] = std::minmax({root(from), root(to)});
         parent[second] = first;
@@ -42,10 +42,12 @@ std::vector<Component> components(const LayoutInput& input) {
     return parts;
 }
 
-LayoutResult packed(const LayoutInput& input, std::span<const Component> parts, std::span<const LayoutResult> pictures, double gap) {
+LayoutResult packed(const LayoutInput& input, std::span<const Component> parts,
+                    std::span<const LayoutResult> pictures, double gap) {
     std::vector<std::size_t> order(parts.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return pictures[a].height > pictures[b].height; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](auto a, auto b) { return pictures[a].height > pictures[b].height; });
     double area = 0, widest = 0;
     for (const auto& picture : pictures) {
         area += (picture.width + gap) * (picture.height + gap);
@@ -64,9 +66,11 @@ LayoutResult packed(const LayoutInput& input, std::span<const Component> parts, 
             x = row_height = 0;
         }
         const auto moved = [&](LayoutPoint point) { return LayoutPoint{point.x + x, point.y + top}; };
-        for (std::size_t v = 0; v < parts[i].nodes.size(); ++v) result.centre[parts[i].nodes[v]] = moved(picture.centre[v]);
+        for (std::size_t v = 0; v < parts[i].nodes.size(); ++v)
+            result.centre[parts[i].nodes[v]] = moved(picture.centre[v]);
         for (std::size_t edge = 0; edge < parts[i].edges.size(); ++edge) {
-            for (const auto& bend : picture.bends[edge]) result.bends[parts[i].edges[edge]].push_back(moved(bend));
+            for (const auto& bend : picture.bends[edge])
+                result.bends[parts[i].edges[edge]].push_back(moved(bend));
         }
         result.width = std::max(result.width, x + picture.width);
         result.height = std::max(result.height, top + picture.height);

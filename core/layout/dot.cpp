@@ -23,7 +23,7 @@ struct FreeContext {
 struct CloseGraph {
     void operator()(Agraph_t* graph) const { agclose(graph); }
 };
-/// The layout hangs on its graph and has to go before it.
+/// Frees a layout, which must happen before its graph is closed.
 struct FreeLayout {
     GVC_t* context;
     void operator()(Agraph_t* graph) const { gvFreeLayout(context, graph); }
@@ -34,14 +34,16 @@ char* text(const char* constant) {
     return const_cast<char*>(constant);
 }
 
-/// Inches of a length in points, written with a point whatever the locale.
+/// A length in points as text in inches, with a decimal point in every locale.
 std::string inches(double points) {
     char buffer[64];
-    const auto end = std::to_chars(buffer, buffer + sizeof buffer, points / kPointsPerInch, std::chars_format::fixed, 6).ptr;
+    const auto end =
+        std::to_chars(buffer, buffer + sizeof buffer, points / kPointsPerInch, std::chars_format::fixed, 6)
+            .ptr;
     return {buffer, end};
 }
 
-/// The inner points of a chain of cubic Bézier curves, evenly in their parameter.
+/// The inner points of a chain of cubic Bézier curves, at even steps of their parameter.
 std::vector<LayoutPoint> sampled(const bezier& curve, double height) {
     constexpr int kSteps = 8;
     std::vector<LayoutPoint> points;
@@ -52,8 +54,8 @@ std::vector<LayoutPoint> sampled(const bezier& curve, double height) {
             if (step == kSteps && at + 4 >= curve.size) break;
             const double t = double(step) / kSteps, s = 1 - t;
             const double a = s * s * s, b = 3 * s * s * t, c = 3 * s * t * t, d = t * t * t;
-            points.push_back(
-                {a * p[0].x + b * p[1].x + c * p[2].x + d * p[3].x, height - (a * p[0].y + b * p[1].y + c * p[2].y + d * p[3].y)});
+            points.push_back({a * p[0].x + b * p[1].x + c * p[2].x + d * p[3].x,
+                              height - (a * p[0].y + b * p[1].y + c * p[2].y + d * p[3].y)});
         }
     }
     return points;
@@ -67,7 +69,7 @@ LayoutResult dot_layout(const LayoutInput& input) {
     if (input.nodes.empty()) return result;
 
     const std::scoped_lock lock(graphviz_lock());
-    agseterr(AGMAX);  // an edge that Graphviz cannot route is drawn straight; nobody reads its messages
+    agseterr(AGMAX);  // suppresses messages: an edge that Graphviz cannot route is drawn straight
 
     const std::unique_ptr<GVC_t, FreeContext> context(gvContext());
     const std::unique_ptr<Agraph_t, CloseGraph> graph(agopen(text("g"), Agdirected, nullptr));
@@ -103,19 +105,21 @@ LayoutResult dot_layout(const LayoutInput& input) {
     }
     for (const auto& [from, to] : input.edges) {
         edges.push_back(agedge(g, nodes[from], nodes[to], nullptr, 1));
-        // Chains are straight and without gaps, the main line past a skip edge too, while more branches centre their join; what a short
-        // branch has to spare goes before the join.
+        // Chains are straight and without gaps, and so is the main line beside a skip edge; several branches
+        // centre their join; the slack of a short branch goes before the join.
         const bool in_chain = fan_out[from] == 1 && fan_in[to] == 1, is_long = layer[to] - layer[from] > 1;
         agxset(edges.back(), weight, text(in_chain ? "10" : is_long ? "1" : "2"));
     }
 
-    if (gvLayout(context.get(), g, "dot") != 0) throw std::runtime_error("Graphviz could not lay the graph out");
+    if (gvLayout(context.get(), g, "dot") != 0)
+        throw std::runtime_error("Graphviz failed to lay out the graph");
     const std::unique_ptr<Agraph_t, FreeLayout> layout(g, FreeLayout{context.get()});
 
     const boxf box = GD_bb(g);
     result.width = box.UR.x - box.LL.x;
     result.height = box.UR.y - box.LL.y;
-    for (Agnode_t* node : nodes) result.centre.push_back({ND_coord(node).x - box.LL.x, box.UR.y - ND_coord(node).y});
+    for (Agnode_t* node : nodes)
+        result.centre.push_back({ND_coord(node).x - box.LL.x, box.UR.y - ND_coord(node).y});
     for (std::size_t i = 0; i < edges.size(); ++i) {
         auto& bends = result.bends.emplace_back();
         const splines* const route = ED_spl(edges[i]);
@@ -123,7 +127,8 @@ LayoutResult dot_layout(const LayoutInput& input) {
         if (passes_nodes && route && route->size > 0) bends = sampled(route->list[0], box.UR.y);
         // Curves sometimes swing out above or below the space between their nodes.
         const auto [from, to] = input.edges[i];
-        const double top = result.centre[from].y + input.nodes[from].height / 2, bottom = result.centre[to].y - input.nodes[to].height / 2;
+        const double top = result.centre[from].y + input.nodes[from].height / 2,
+                     bottom = result.centre[to].y - input.nodes[to].height / 2;
         for (auto& bend : bends) bend = {bend.x - box.LL.x, std::clamp(bend.y, top, std::max(top, bottom))};
     }
     straighten_spine(input, {}, result);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sugiyama, Tagawa, Toda: Methods for Visual Understanding of Hierarchical System Structures (1981): layers, an order in each layer with
-// few crossings, places. The parts were chosen for graphs of 100 000 nodes.
+// Sugiyama, Tagawa, Toda: Methods for Visual Understanding of Hierarchical System Structures (1981): layers,
+// an order in each layer with few crossings, coordinates. The algorithms suit graphs of 100 000 nodes.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,30 +17,34 @@ namespace {
 
 using Vertex = std::uint32_t;
 
-/// Edges over more layers stay out of the ordering, and the longest ones also where there would be too many virtual vertices: a few of them
-/// in a deep graph would be most of the work, and the mirrored edges of a training step most of the width.
+/// Edges that span more layers than kMaxSpan are left out of the ordering. If there would be too many virtual
+/// vertices, so are the longest edges: in a deep graph a few of them would take most of the time, and the
+/// mirrored edges of a training step most of the width.
 constexpr std::size_t kMaxSpan = 100, kVirtualPerItem = 4, kMaxVirtual = 1'000'000;
-constexpr std::size_t kLanes = 40;  ///< on each side, for the edges kept out
+constexpr std::size_t kLanes = 40;  ///< on each side, for the edges left out
 
-/// Lists of vertices by vertex, one after the other.
+/// A list of vertices for each vertex, stored consecutively.
 struct Adjacency {
     std::vector<std::uint32_t> begin;
     std::vector<Vertex> items;
 
-    std::span<const Vertex> of(Vertex v) const { return std::span(items).subspan(begin[v], begin[v + 1] - begin[v]); }
+    std::span<const Vertex> of(Vertex v) const {
+        return std::span(items).subspan(begin[v], begin[v + 1] - begin[v]);
+    }
 };
 
-/// The graph with long edges cut into chains of virtual vertices, one a layer; every link joins neighbouring layers.
+/// The graph with long edges cut into chains of virtual vertices, one per layer; every link connects adjacent
+/// layers.
 struct Proper {
-    std::size_t real = 0;  ///< vertices below are the nodes, the others virtual
+    std::size_t real = 0;  ///< vertices below this number are nodes, the others virtual
     std::vector<std::uint32_t> layer;
     std::vector<double> width;
     Adjacency up, down;
-    std::vector<std::uint32_t> first_virtual;  ///< by edge: its virtual vertices follow each other
-    std::vector<std::uint32_t> virtual_count;  ///< by edge
-    std::vector<std::uint32_t> aside;          ///< edges kept out
-    std::vector<std::vector<Vertex>> order;    ///< by layer, from left to right
-    std::vector<std::uint32_t> position;       ///< in the order of its layer
+    std::vector<std::uint32_t> first_virtual;  ///< [edge]; its virtual vertices are consecutive
+    std::vector<std::uint32_t> virtual_count;  ///< [edge]
+    std::vector<std::uint32_t> aside;          ///< edges left out
+    std::vector<std::vector<Vertex>> order;    ///< [layer], from left to right
+    std::vector<std::uint32_t> position;       ///< [vertex]: position in its layer
 };
 
 Adjacency adjacency(std::size_t count, std::span<const std::pair<Vertex, Vertex>> links, bool downwards) {
@@ -54,11 +58,12 @@ Adjacency adjacency(std::size_t count, std::span<const std::pair<Vertex, Vertex>
     return result;
 }
 
-/// The longest span of an edge that still leaves few enough virtual vertices.
+/// The longest span of an edge for which there are few enough virtual vertices.
 std::uint32_t span_limit(const LayoutInput& input, const std::vector<std::uint32_t>& layer) {
     std::vector<std::size_t> with_span(*std::max_element(layer.begin(), layer.end()) + std::size_t{1});
     for (const auto& [from, to] : input.edges) ++with_span[layer[to] - layer[from]];
-    const std::size_t budget = std::min(kVirtualPerItem * (input.nodes.size() + input.edges.size()), kMaxVirtual);
+    const std::size_t budget =
+        std::min(kVirtualPerItem * (input.nodes.size() + input.edges.size()), kMaxVirtual);
     std::size_t count = 0;
     const auto longest = static_cast<std::uint32_t>(std::min(with_span.size() - 1, kMaxSpan));
     for (std::uint32_t span = 1; span <= longest; ++span) {
@@ -107,7 +112,7 @@ void update_positions(Proper& graph, std::size_t layer) {
     for (std::uint32_t i = 0; i < graph.order[layer].size(); ++i) graph.position[graph.order[layer][i]] = i;
 }
 
-/// Depth first from the sources: what hangs together starts side by side.
+/// Depth first from the sources, so that connected vertices start side by side.
 void initial_order(Proper& graph) {
     std::vector<bool> seen(graph.layer.size());
     std::vector<Vertex> stack;
@@ -127,8 +132,9 @@ void initial_order(Proper& graph) {
     for (std::size_t layer = 0; layer < graph.order.size(); ++layer) update_positions(graph, layer);
 }
 
-/// Gansner, Koutsofios, North, Vo: A Technique for Drawing Directed Graphs (1993), section 3: between the two middle values, nearer to the
-/// side on which the values lie closer together. `values` ascends and is not empty.
+/// Weighted median of Gansner, Koutsofios, North, Vo: A Technique for Drawing Directed Graphs (1993), section
+/// 3: a value between the two middle ones, nearer to the side where values are denser. `values` must be
+/// ascending and not empty.
 double weighted_median(std::span<const std::uint32_t> values) {
     const std::size_t middle = values.size() / 2;
     if (values.size() % 2 == 1) return values[middle];
@@ -137,7 +143,8 @@ double weighted_median(std::span<const std::uint32_t> values) {
     return left + right == 0 ? (low + high) / 2 : (low * right + high * left) / (left + right);
 }
 
-/// Sorts a layer by the medians of its neighbours in the layer before it in the sweep; vertices without neighbours stay where they are.
+/// Sorts a layer by the medians of its neighbours in the previous layer of the sweep; vertices without
+/// neighbours keep their positions.
 void sort_by_median(Proper& graph, std::size_t layer, const Adjacency& neighbours) {
     auto& order = graph.order[layer];
     std::vector<std::pair<double, Vertex>> moved;
@@ -151,12 +158,13 @@ void sort_by_median(Proper& graph, std::size_t layer, const Adjacency& neighbour
         moved.emplace_back(weighted_median(values), order[i]);
         places.push_back(i);
     }
-    std::stable_sort(moved.begin(), moved.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::stable_sort(moved.begin(), moved.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
     for (std::size_t i = 0; i < moved.size(); ++i) order[places[i]] = moved[i].second;
     update_positions(graph, layer);
 }
 
-/// Crossings of the links between all neighbouring layers, with a Fenwick tree over the lower layer:
+/// Number of crossings of the links between adjacent layers, with a Fenwick tree over the lower layer:
 /// Barth, Mutzel, Jünger: Simple and Efficient Bilayer Cross Counting (2004).
 std::uint64_t crossings(const Proper& graph) {
     std::uint64_t total = 0;
@@ -203,8 +211,8 @@ void reduce_crossings(Proper& graph, const std::stop_token& stop) {
     for (std::size_t layer = 0; layer <= last; ++layer) update_positions(graph, layer);
 }
 
-/// Puts a layer where the sum of weight * (x - wish)^2 is least while neighbours keep their distance: an isotonic regression, solved by
-/// pooling adjacent violators (Ayer et al. 1955). O(vertices of the layer).
+/// Positions a layer so that the sum of weight * (x - wish)^2 is least while neighbours keep their distance:
+/// an isotonic regression, solved by pooling adjacent violators (Ayer et al. 1955). O(vertices of the layer).
 class LayerPlacer {
 public:
     LayerPlacer(const Proper& graph, double gap) : graph_(graph), gap_(gap) {}
@@ -248,8 +256,9 @@ private:
     std::vector<Pool> pools_;
 };
 
-/// Places from left to right: sweeps in which every vertex wishes to be at the median of its neighbours in the layer before. Virtual
-/// vertices insist more, so that long edges are straight, and nodes of a chain even more.
+/// Horizontal positions: in each sweep every vertex is drawn to the median of its neighbours in the previous
+/// layer. Virtual vertices have larger weights, so that long edges are straight, and nodes of a chain even
+/// larger ones.
 std::vector<double> place_across(const Proper& graph, double gap, const std::stop_token& stop) {
     std::vector<double> x(graph.layer.size());
     LayerPlacer placer(graph, gap);
@@ -263,7 +272,9 @@ std::vector<double> place_across(const Proper& graph, double gap, const std::sto
     const auto weight_of = [&](Vertex v, std::span<const Vertex> others, const Adjacency& back) {
         if (others.empty()) return 0.1;
         const bool in_chain = others.size() == 1 && back.of(others.front()).size() == 1;
-        return v >= graph.real ? 8 : in_chain && others.front() < graph.real ? 64 : 1 + static_cast<double>(others.size());
+        return v >= graph.real                           ? 8
+               : in_chain && others.front() < graph.real ? 64
+                                                         : 1 + static_cast<double>(others.size());
     };
     const auto sweep_layer = [&](std::size_t layer, const Adjacency& neighbours, const Adjacency& back) {
         for (const Vertex v : graph.order[layer]) {
@@ -271,20 +282,23 @@ std::vector<double> place_across(const Proper& graph, double gap, const std::sto
             for (const Vertex other : neighbours.of(v)) wishes.push_back(x[other]);
             std::sort(wishes.begin(), wishes.end());
             const std::size_t middle = wishes.size() / 2;
-            const double wish = wishes.empty() ? x[v] : std::clamp(x[v], wishes[(wishes.size() - 1) / 2], wishes[middle]);
+            const double wish =
+                wishes.empty() ? x[v] : std::clamp(x[v], wishes[(wishes.size() - 1) / 2], wishes[middle]);
             placer.add(v, wish, weight_of(v, neighbours.of(v), back));
         }
         placer.place(x);
     };
     const int rounds = graph.layer.size() < 100'000 ? 6 : 3;
     for (int round = 0; round < rounds && !stop.stop_requested(); ++round) {
-        for (std::size_t layer = graph.order.size() - 1; layer-- > 0;) sweep_layer(layer, graph.down, graph.up);
-        for (std::size_t layer = 1; layer < graph.order.size(); ++layer) sweep_layer(layer, graph.up, graph.down);
+        for (std::size_t layer = graph.order.size() - 1; layer-- > 0;)
+            sweep_layer(layer, graph.down, graph.up);
+        for (std::size_t layer = 1; layer < graph.order.size(); ++layer)
+            sweep_layer(layer, graph.up, graph.down);
     }
     return x;
 }
 
-/// Tops and bottoms of the layers. Layers lie further apart where links run far to the side.
+/// Tops and bottoms of the layers. Layers are further apart if links between them run far to the side.
 struct Bands {
     std::vector<double> top, bottom;
     double gap = 0;
@@ -307,19 +321,21 @@ Bands bands(const LayoutInput& input, const Proper& graph, const std::vector<dou
     return result;
 }
 
-/// Adds a corner; of three in a vertical line the middle one goes.
+/// Adds a corner; of three corners in a vertical line the middle one is removed.
 void add_corner(std::vector<LayoutPoint>& line, LayoutPoint point) {
     if (line.size() > 1 && line.back().x == point.x && line[line.size() - 2].x == point.x) line.pop_back();
     line.push_back(point);
 }
 
-/// Routes the edges that were kept out: out of the graph at the nearer side, down, and back; edges that do not overlap share a lane.
-void route_aside(const LayoutInput& input, const Proper& graph, const Bands& bands, double left, double right, double lane_gap,
-                 LayoutResult& result) {
+/// Routes the edges that were left out: out of the graph at the nearer side, down, and back; edges that do
+/// not overlap share a lane.
+void route_aside(const LayoutInput& input, const Proper& graph, const Bands& bands, double left, double right,
+                 double lane_gap, LayoutResult& result) {
     std::array<std::vector<std::uint32_t>, 2> free_from;
     auto edges = graph.aside;
     const auto upper_layer = [&](std::uint32_t edge) { return graph.layer[input.edges[edge].first]; };
-    std::stable_sort(edges.begin(), edges.end(), [&](auto a, auto b) { return upper_layer(a) < upper_layer(b); });
+    std::stable_sort(edges.begin(), edges.end(),
+                     [&](auto a, auto b) { return upper_layer(a) < upper_layer(b); });
     for (const std::uint32_t edge : edges) {
         const auto [from, to] = input.edges[edge];
         const LayoutPoint start = result.centre[from], end = result.centre[to];
@@ -335,12 +351,15 @@ void route_aside(const LayoutInput& input, const Proper& graph, const Bands& ban
         const double distance = lane_gap * static_cast<double>(lane + 1);
         const double x = on_right ? right + distance : left - distance;
         const double out = bands.bottom[first], in = bands.top[last];
-        result.bends[edge] = {
-            {start.x, out + 0.2 * bands.gap}, {x, out + 0.5 * bands.gap}, {x, in - 0.5 * bands.gap}, {end.x, in - 0.2 * bands.gap}};
+        result.bends[edge] = {{start.x, out + 0.2 * bands.gap},
+                              {x, out + 0.5 * bands.gap},
+                              {x, in - 0.5 * bands.gap},
+                              {end.x, in - 0.2 * bands.gap}};
     }
 }
 
-LayoutResult connected_layout(const LayoutInput& input, double across, double along, double lane_gap, const std::stop_token& stop) {
+LayoutResult connected_layout(const LayoutInput& input, double across, double along, double lane_gap,
+                              const std::stop_token& stop) {
     Proper graph = proper_graph(input, across);
     initial_order(graph);
     reduce_crossings(graph, stop);
@@ -348,7 +367,8 @@ LayoutResult connected_layout(const LayoutInput& input, double across, double al
 
     const Bands rows = bands(input, graph, x, along);
     LayoutResult result;
-    for (Vertex v = 0; v < graph.real; ++v) result.centre.push_back({x[v], (rows.top[graph.layer[v]] + rows.bottom[graph.layer[v]]) / 2});
+    for (Vertex v = 0; v < graph.real; ++v)
+        result.centre.push_back({x[v], (rows.top[graph.layer[v]] + rows.bottom[graph.layer[v]]) / 2});
     result.bends.resize(input.edges.size());
     for (std::size_t edge = 0; edge < input.edges.size(); ++edge) {
         for (std::uint32_t k = 0; k < graph.virtual_count[edge]; ++k) {
@@ -361,7 +381,8 @@ LayoutResult connected_layout(const LayoutInput& input, double across, double al
     const auto [left, right] = extent_across(input, result);
     route_aside(input, graph, rows, left, right, lane_gap, result);
     fit_across(input, result);
-    for (Vertex v = 0; v < graph.real; ++v) result.height = std::max(result.height, result.centre[v].y + input.nodes[v].height / 2);
+    for (Vertex v = 0; v < graph.real; ++v)
+        result.height = std::max(result.height, result.centre[v].y + input.nodes[v].height / 2);
     return result;
 }
 

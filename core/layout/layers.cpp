@@ -17,7 +17,8 @@ using Node = std::uint32_t;
 class Order {
 public:
     explicit Order(const LayoutInput& input) : count_(input.nodes.size()) {
-        fill(input, producer_begin_, producers_, [](const auto& edge) { return std::pair(edge.second, edge.first); });
+        fill(input, producer_begin_, producers_,
+             [](const auto& edge) { return std::pair(edge.second, edge.first); });
         fill(input, consumer_begin_, consumers_, [](const auto& edge) { return edge; });
         std::vector<std::uint32_t> left(count_);
         topological_.reserve(count_);
@@ -41,12 +42,14 @@ public:
     std::uint32_t fan_out(Node v) const { return static_cast<std::uint32_t>(consumers(v).size()); }
 
 private:
-    static std::span<const Node> of(const std::vector<std::uint32_t>& begin, const std::vector<Node>& items, Node v) {
+    static std::span<const Node> of(const std::vector<std::uint32_t>& begin, const std::vector<Node>& items,
+                                    Node v) {
         return std::span(items).subspan(begin[v], begin[v + 1] - begin[v]);
     }
 
     template <class Oriented>
-    void fill(const LayoutInput& input, std::vector<std::uint32_t>& begin, std::vector<Node>& items, Oriented oriented) {
+    void fill(const LayoutInput& input, std::vector<std::uint32_t>& begin, std::vector<Node>& items,
+              Oriented oriented) {
         begin.resize(count_ + 1);
         items.resize(input.edges.size());
         for (const auto& edge : input.edges) ++begin[oriented(edge).first + 1];
@@ -74,7 +77,8 @@ Layer above_consumers(const Order& order, const std::vector<Layer>& layer, Node 
     return order.fan_out(v) == 0 ? layer[v] : highest - 1;
 }
 
-/// Sources, and trees of nodes that only lead from sources to one consumer, stand just above it: their edges are as short as can be.
+/// Moves sources, and trees of nodes that only lead from sources to one consumer, directly above that
+/// consumer, which makes their edges as short as possible.
 void lower_source_trees(const Order& order, std::vector<double>& layer) {
     std::vector<bool> hangs(order.count());
     for (const Node v : order.topological()) {
@@ -87,7 +91,7 @@ void lower_source_trees(const Order& order, std::vector<double>& layer) {
     }
 }
 
-/// Moves a node to the middle of where its neighbours want it, as far as their order allows.
+/// Moves a node to the middle of its neighbours, as far as their layers allow.
 void relax(const Order& order, std::vector<double>& layer, Node v) {
     if (order.fan_in(v) + order.fan_out(v) == 0) return;
     double sum = 0;
@@ -102,12 +106,15 @@ void relax(const Order& order, std::vector<double>& layer, Node v) {
 
 void check(const LayoutInput& input) {
     for (const auto& node : input.nodes) {
-        const bool usable = std::isfinite(node.width) && std::isfinite(node.height) && node.width >= 0 && node.height >= 0;
-        if (!usable) throw std::invalid_argument("a node of the layout has no usable size");
+        const bool usable =
+            std::isfinite(node.width) && std::isfinite(node.height) && node.width >= 0 && node.height >= 0;
+        if (!usable)
+            throw std::invalid_argument("a node of the layout has a size that is negative or not finite");
     }
     for (const auto& [from, to] : input.edges) {
         if (std::max(from, to) >= input.nodes.size() || from == to) {
-            throw std::invalid_argument("edge " + std::to_string(from) + " to " + std::to_string(to) + " of the layout joins no two nodes");
+            throw std::invalid_argument("edge " + std::to_string(from) + " to " + std::to_string(to) +
+                                        " of the layout does not connect two different nodes");
         }
     }
 }
@@ -123,7 +130,7 @@ std::vector<std::uint32_t> layers(const LayoutInput& input) {
         for (const Node v : order.topological()) relax(order, wish, v);
     }
 
-    // What a branch has to spare goes behind its last node, and before a node that feeds more than it reads.
+    // The slack of a branch goes behind its last node, and before a node with more consumers than producers.
     std::vector<std::int64_t> layer(order.count());
     for (const Node v : order.topological()) {
         const std::int64_t top = below_producers(order, layer, v);

@@ -5,11 +5,13 @@
 
 namespace placewright {
 
-/// Throws std::invalid_argument unless sizes are finite and not negative and edges join known, different nodes.
+/// Throws std::invalid_argument unless sizes are finite and not negative and edges connect existing,
+/// different nodes.
 void check(const LayoutInput& input);
 
-/// Layer of each node: below all of its producers, no more layers than the longest path has nodes, and edges short in all: what has room to
-/// move is relaxed towards its neighbours. O(nodes + edges). Throws std::invalid_argument if the edges form a cycle.
+/// [node]: its layer, below those of all its producers. There are no more layers than the longest path has
+/// nodes, and the edges are short in total: nodes that have room to move are relaxed towards their
+/// neighbours. O(nodes + edges). Throws std::invalid_argument if the edges form a cycle.
 std::vector<std::uint32_t> layers(const LayoutInput& input);
 
 }  // namespace placewright

@@ -7,8 +7,9 @@ namespace placewright {
 namespace {
 
 constexpr std::size_t kDotNodes = 1000;
-/// Nodes and places where an edge crosses a layer, and the squares of the edges' spans: what the time of dot grows with. Measured: half a
-/// second at these limits, 3 s at 120 ops of a training step (3 700 places, squares 270 000).
+/// The time of dot grows with the number of nodes plus crossings of an edge and a layer (places), and with
+/// the squares of the edges' spans. Measured: half a second at these limits, 3 s at 120 ops of a training
+/// step (3 700 places, squares 270 000).
 constexpr std::size_t kDotPlaces = 3200;
 constexpr std::size_t kDotSquares = 100'000;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where the nodes of a drawn graph go: behind one small interface, so that Graphviz and our own layout are exchangeable and the
-// window does not know which one ran.
+// Positions of the nodes of a drawn graph, behind one small interface: Graphviz and our own layout are
+// interchangeable, and the window does not know which one ran.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace placewright {
 
-/// Nodes with their sizes and edges (from, to) without cycles; any unit of length.
-/// The functions below throw std::invalid_argument for a cycle, an edge without two different nodes, or a size that is negative or not
-/// finite.
+/// Nodes with their sizes, and edges (from, to) without cycles, in any unit of length. The functions below
+/// throw std::invalid_argument for a cycle, an edge without two different nodes, or a size that is negative
+/// or not finite.
 struct LayoutInput {
     struct Node {
         double width = 1, height = 1;
@@ -28,20 +28,20 @@ struct LayoutPoint {
 };
 
 struct LayoutResult {
-    std::vector<LayoutPoint> centre;              ///< of each node; y grows downwards, from producers to consumers
-    std::vector<std::vector<LayoutPoint>> bends;  ///< of each edge: points between its ends, from source to target
-    double width = 0, height = 0;                 ///< of the box from (0, 0) that holds everything
+    std::vector<LayoutPoint> centre;              ///< [node]; y grows downwards, from producers to consumers
+    std::vector<std::vector<LayoutPoint>> bends;  ///< [edge]: points between its ends, from source to target
+    double width = 0, height = 0;                 ///< of the box from (0, 0) that contains everything
 };
 
-/// Graphviz `dot`. Not cancellable and slow with long edges: for forward graphs up to about 1 000 nodes. Calls are serialised, since
-/// Graphviz is not thread-safe.
+/// Layout by Graphviz `dot`. Cannot be cancelled and is slow with long edges: for forward graphs of up to
+/// about 1 000 nodes. Calls are serialised, since Graphviz is not thread-safe.
 LayoutResult dot_layout(const LayoutInput& input);
 
-/// Layers by longest path, ordered by sweeps of medians, very long edges routed beside the graph: O((nodes + edges) log) for any size.
-/// Deterministic. The result is empty if `stop` was requested.
+/// Layered layout: layers by longest path, ordered by median sweeps, very long edges routed beside the graph.
+/// O((nodes + edges) log) for any size. Deterministic. The result is empty if `stop` was requested.
 LayoutResult layered_layout(const LayoutInput& input, std::stop_token stop = {});
 
-/// dot where it is quick, else layered. The result is empty if `stop` was requested.
+/// dot for graphs that it lays out quickly, else layered. The result is empty if `stop` was requested.
 LayoutResult layout(const LayoutInput& input, std::stop_token stop = {});
 
 }  // namespace placewright

@@ -8,44 +8,49 @@
 namespace placewright {
 namespace {
 
-/// Nodes at one height.
+/// The nodes at one height.
 struct Row {
     double y = 0, top = 0, bottom = 0;
-    std::uint32_t first = 0;  ///< node
+    std::uint32_t first = 0;  ///< its first node
     std::size_t nodes = 0;
-    std::int64_t passing = 0;  ///< edges from above the row to below it
+    std::int64_t passing = 0;  ///< number of edges from above the row to below it
 
     bool on_spine() const { return nodes == 1 && passing == 0; }
 };
 
 struct Rows {
     std::vector<Row> rows;            ///< from top to bottom
-    std::vector<std::size_t> row_of;  ///< by node
+    std::vector<std::size_t> row_of;  ///< [node]
 };
 
-/// What lies between two neighbouring nodes of the spine, above the first one or below the last one.
+/// The nodes between two neighbouring nodes of the spine, above the first one or below the last one.
 struct Block {
     Extent extent;
     bool empty = true;
-    std::size_t strands = 0;                         ///< edges that leave the node above
-    std::vector<std::pair<double, double>> anchors;  ///< x of a neighbour of the spine, and how much that pulls
+    std::size_t strands = 0;                         ///< number of edges that leave the node above
+    std::vector<std::pair<double, double>> anchors;  ///< x of a neighbour of the spine, and its weight
 
     void include(double left, double right) {
-        extent = empty ? Extent{left, right} : Extent{std::min(extent.left, left), std::max(extent.right, right)};
+        extent =
+            empty ? Extent{left, right} : Extent{std::min(extent.left, left), std::max(extent.right, right)};
         empty = false;
     }
 };
 
-/// How far to move what is at a height: linear between knots, which are added from top to bottom.
+/// Horizontal shift by height: linear between knots, which are added from top to bottom.
 class Shear {
 public:
-    void add(double y, double shift) { knots_.push_back({knots_.empty() ? y : std::max(y, knots_.back().y), shift}); }
+    void add(double y, double shift) {
+        knots_.push_back({knots_.empty() ? y : std::max(y, knots_.back().y), shift});
+    }
 
     double at(double y) const {
         const auto next = std::ranges::lower_bound(knots_, y, {}, &Knot::y);
         if (next == knots_.begin()) return next->shift;
         const Knot& before = *(next - 1);
-        return next == knots_.end() ? before.shift : std::lerp(before.shift, next->shift, (y - before.y) / (next->y - before.y));
+        return next == knots_.end()
+                   ? before.shift
+                   : std::lerp(before.shift, next->shift, (y - before.y) / (next->y - before.y));
     }
 
 private:
@@ -62,7 +67,8 @@ Rows find_rows(const LayoutInput& input, const std::vector<bool>& beside, const 
     Rows found;
     found.row_of.resize(input.nodes.size());
     for (const std::uint32_t v : by_height) {
-        const double y = result.centre[v].y, top = y - input.nodes[v].height / 2, bottom = y + input.nodes[v].height / 2;
+        const double y = result.centre[v].y, top = y - input.nodes[v].height / 2,
+                     bottom = y + input.nodes[v].height / 2;
         if (found.rows.empty() || y > found.rows.back().y) found.rows.push_back({y, top, bottom, v, 0, 0});
         found.row_of[v] = found.rows.size() - 1;
         Row& row = found.rows.back();
@@ -78,13 +84,15 @@ Rows find_rows(const LayoutInput& input, const std::vector<bool>& beside, const 
         --change[found.row_of[to]];
     }
     std::int64_t passing = 0;
-    for (std::size_t row = 0; row < found.rows.size(); ++row) found.rows[row].passing = passing += change[row];
+    for (std::size_t row = 0; row < found.rows.size(); ++row)
+        found.rows[row].passing = passing += change[row];
     return found;
 }
 
-/// Where the spine runs through a block.
+/// The x at which the spine runs through a block.
 double line_through(Block& block) {
-    const double middle = (block.extent.left + block.extent.right) / 2, same = (block.extent.right - block.extent.left) / 50;
+    const double middle = (block.extent.left + block.extent.right) / 2,
+                 same = (block.extent.right - block.extent.left) / 50;
     if (block.strands > 2 || block.anchors.empty()) return middle;
     std::ranges::sort(block.anchors);
     double best = 0, at = middle, pull = 0, last = block.anchors.front().first;
@@ -101,14 +109,16 @@ double line_through(Block& block) {
 
 }  // namespace
 
-void straighten_spine(const LayoutInput& input, std::span<const std::uint32_t> edges_beside, LayoutResult& result) {
+void straighten_spine(const LayoutInput& input, std::span<const std::uint32_t> edges_beside,
+                      LayoutResult& result) {
     std::vector<bool> beside(input.edges.size());
     for (const std::uint32_t edge : edges_beside) beside[edge] = true;
     const Rows found = find_rows(input, beside, result);
     const auto& rows = found.rows;
     const auto& row_of = found.row_of;
 
-    std::vector<std::size_t> block_of(rows.size());  // for a row on the spine the block below it
+    std::vector<std::size_t> block_of(
+        rows.size());  // [row]: its block; for a row on the spine, the block below it
     std::size_t count = 0;
     for (std::size_t row = 0; row < rows.size(); ++row) block_of[row] = count += rows[row].on_spine();
     if (count == 0) return;
@@ -124,8 +134,10 @@ void straighten_spine(const LayoutInput& input, std::span<const std::uint32_t> e
         for (const auto& bend : result.bends[edge]) block.include(bend.x, bend.x);
         const bool leaves = rows[row_of[from]].on_spine(), arrives = rows[row_of[to]].on_spine();
         block.strands += leaves;
-        // Of two branches the longer one is the main line: it fills all rows.
-        if (leaves != arrives) block.anchors.emplace_back(result.centre[leaves ? to : from].x, row_of[to] - row_of[from] == 1 ? 2 : 1);
+        // Of two branches the longer one, which fills all rows, is the main line.
+        if (leaves != arrives)
+            block.anchors.emplace_back(result.centre[leaves ? to : from].x,
+                                       row_of[to] - row_of[from] == 1 ? 2 : 1);
     }
 
     Shear shear;
@@ -146,7 +158,9 @@ void straighten_spine(const LayoutInput& input, std::span<const std::uint32_t> e
 Extent extent_across(const LayoutInput& input, const LayoutResult& result) {
     if (result.centre.empty()) return {};
     Extent extent{result.centre.front().x, result.centre.front().x};
-    const auto include = [&](double left, double right) { extent = {std::min(extent.left, left), std::max(extent.right, right)}; };
+    const auto include = [&](double left, double right) {
+        extent = {std::min(extent.left, left), std::max(extent.right, right)};
+    };
     for (std::size_t v = 0; v < input.nodes.size(); ++v) {
         include(result.centre[v].x - input.nodes[v].width / 2, result.centre[v].x + input.nodes[v].width / 2);
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The main line of a network: the nodes that everything passes through, stem, joins and sums, one above the other.
+// The main line of a network: the nodes that every path passes through (stem, joins and sums), drawn in one
+// vertical line.
 #pragma once
 
 #include <span>
@@ -8,10 +9,11 @@
 
 namespace placewright {
 
-/// Moves a finished layout sideways until nodes that are alone in their row, and that no edge passes, stand in one vertical line. What lies
-/// between two of them moves as a whole: three and more branches about the line, of two the straighter one onto it. Places along the y axis
-/// stay, and so does the order in each row. Edges in `beside` are not looked at; they are to be routed afterwards.
-/// O(nodes log nodes + edges + bends).
+/// Moves the nodes of a finished layout sideways until nodes that are alone in their row and not passed by
+/// any edge stand in one vertical line. All nodes between two of them move together: three or more branches
+/// are centred on the line; of two branches, the straighter one is put on it. Vertical positions and the
+/// order in each row do not change. Edges in `beside` are ignored and must be routed afterwards. O(nodes log
+/// nodes + edges + bends).
 void straighten_spine(const LayoutInput& input, std::span<const std::uint32_t> beside, LayoutResult& result);
 
 /// The least and largest x of nodes and bends; (0, 0) without nodes.

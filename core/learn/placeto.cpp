@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Placeto: Addanki, Bojja Venkatakrishnan, Gupta, Mao, Alizadeh: Learning Generalizable Device Placement Algorithms for Distributed Machine
-// Learning (2019). As in the authors' code, and not in their text: what a node starts with is added after every round, nodes that hear
-// nothing add nothing, and decisions on a node are counted rather than noted. In neither: sums over sets are shares of the nodes,
-// embeddings need not be as wide as the features, devices told apart by what they are like, and what a policy prefers to begin with.
+// Placeto: Addanki, Bojja Venkatakrishnan, Gupta, Mao, Alizadeh: Learning Generalizable Device Placement
+// Algorithms for Distributed Machine Learning (2019). As in the authors' code, but not in their text: a
+// node's initial embedding is added after every round, nodes without senders add nothing, and the decisions
+// on a node are counted instead of flagged. In neither: sums over sets are divided by the number of nodes,
+// embeddings may differ in width from the features, devices can be distinguished by their properties, and an
+// untrained policy has preferences.
 #include "core/learn/placeto_network.hpp"
 #include "core/learn/policies.hpp"
 #include "core/learn/training_schema.hpp"
@@ -20,7 +22,8 @@ struct Options : PolicyOptions {
     double inertia = 0, foresight = 8;
 
     Options() {
-        // A decision shows soon; what many others do until the end of an episode is mostly noise.
+        // The effect of a decision shows soon; the effects of other decisions until the end of an episode are
+        // mostly noise.
         discount = 0.95;
         learning_rate = 2e-3;
         entropy_weight = 0.01;
@@ -32,22 +35,27 @@ const OptionSchema<Options>& schema() {
     static const auto schema = [] {
         OptionSchema<Options> all;
         all.add("aggregation", &Options::aggregation, {"messages", "pooling", "flat"},
-                "What a decision knows of the graph: nodes that have heard of others along the edges; nodes by themselves, pooled (the "
-                "paper's "
-                "simple partitioner); or all nodes side by side (its simple aggregator), for this graph alone.")
-            .add("devices", &Options::devices, {"features", "one-hot"},
-                 "Devices by speed, memory, links and what is on them, for any machine; or by their number, as in the paper, for machines "
-                 "with as many of them.")
-            .add("rounds", &Options::rounds, 0, 1000, "Rounds of messages (k): how far nodes hear.")
-            .add("width", &Options::width, 1, PlacetoNetwork::kMostWidth, "Numbers that describe a node, each way.")
-            .add("layers", &Options::layers, 1, 8, "Layers of the networks at either end of a message.")
-            .add("hidden", &Options::hidden, 1, 4096, "Width of the layer before the choice of a device.");
+                "How the policy gathers information on the graph. messages: message passing along the edges; "
+                "pooling: features of the nodes, pooled (the paper's simple partitioner); flat: features of "
+                "all nodes side by side (its simple aggregator), for one graph only.")
+            .add(
+                "devices", &Options::devices, {"features", "one-hot"},
+                "How devices are distinguished. features: by speed, memory, links and load, for any machine; "
+                "one-hot: by number, as in the paper, for machines with the same number of devices.")
+            .add("rounds", &Options::rounds, 0, 1000,
+                 "Rounds of message passing (k): distance over which nodes influence each other.")
+            .add("width", &Options::width, 1, PlacetoNetwork::kMostWidth,
+                 "Width of a node's embedding in each direction.")
+            .add("layers", &Options::layers, 1, 8,
+                 "Number of layers of the networks at either end of a message.")
+            .add("hidden", &Options::hidden, 1, 4096,
+                 "Width of the hidden layer before the choice of a device.");
         all.add("inertia", &Options::inertia, -100, 100,
-                "Added to the logit of the device that a group is on: how much an untrained policy leaves alone. The paper has none.");
+                "Bonus on the logit of a group's current device: the higher, the fewer groups an untrained "
+                "policy moves; the paper has none.");
         all.add("foresight", &Options::foresight, 0, 100,
-                "Subtracted from a device's logit for how much later the group would end there than on the best one, as a list scheduler "
-                "sees it: "
-                "a policy that begins with it has less to learn. The paper has none.");
+                "Penalty on a device's logit for finishing the group later than the best device, by the "
+                "estimate of a list scheduler; the policy then has less to learn. The paper has none.");
         add_improvement(all);
         add_training(all);
         return all;
@@ -85,12 +93,14 @@ PolicyDesign make(const OptionValues& values, const PolicySize& size) {
 PolicyInfo placeto_policy() {
     return {"placeto",
             "Placeto",
-            "A graph neural network goes over the groups and moves one after the other; trained by how much each move helps.",
+            "A graph neural network moves one group after the other and is trained by the improvement of "
+            "each move (Addanki et al., 2019).",
             schema().infos(),
             make,
             {{"paper",
-              "Closer to the paper: devices by number, no preference to begin with, rewards neither discounted nor standardized. It does "
-              "not say how wide its layers are beyond the features; `width` and `hidden` stay ours.",
+              "Closer to the paper: devices by number, no initial preference, rewards neither discounted nor "
+              "standardized. The paper does not give the width of layers beyond the features; `width` and "
+              "`hidden` keep our defaults.",
               {{"devices", std::string("one-hot")},
                {"foresight", 0.0},
                {"inertia", 0.0},
@@ -98,16 +108,17 @@ PolicyInfo placeto_policy() {
                {"standardize", false},
                {"start", std::string("fixed")}}},
              {"one-graph",
-              "For one graph alone: episodes go on from the best placement so far and leave most groups where they are; placements are "
-              "simulated now and then alone.",
+              "For one graph only: episodes start at the best placement so far and leave most groups in "
+              "place; placements are simulated only now and then.",
               {{"start", std::string("best")},
                {"inertia", 3.0},
                {"foresight", 5.0},
                {"learning_rate", 3e-3},
                {"reward_interval", std::int64_t{32}}}},
              {"far-sighted",
-              "For networks on which a group that is moved alone costs time, which only others that follow get back, as in the family nmt: "
-              "a decision answers for what comes long after it, groups are left where they are more often, and more is tried.",
+              "For networks on which moving one group alone costs time that only later moves recover, as in "
+              "the family nmt: rewards count further back, groups stay in place more often, and exploration "
+              "is stronger.",
               {{"discount", 0.99}, {"inertia", 3.0}, {"foresight", 5.0}, {"entropy_weight", 0.03}}}}};
 }
 

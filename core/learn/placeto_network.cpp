@@ -13,7 +13,8 @@ namespace {
 constexpr std::array kDirections{"down", "up"};
 constexpr std::array kSetNames{"ancestors", "descendants", "others"};
 
-/// A linear map of the weights: y = W x + b. Column by column, so that the compiler can work on several outputs at a time.
+/// A linear map of the weights: y = W x + b. Stored by columns, so that the compiler can vectorise over
+/// outputs.
 struct Linear {
     std::vector<float> columns;  ///< [in, out]
     const float* bias = nullptr;
@@ -34,10 +35,11 @@ struct Linear {
     }
 };
 
-/// Takes linear maps out of flat weights, in their order.
+/// Reads linear maps from flat weights, in their order.
 class Reader {
 public:
-    Reader(const std::vector<PolicyParameter>& parameters, std::span<const float> weights) : parameters_(parameters), weights_(weights) {}
+    Reader(const std::vector<PolicyParameter>& parameters, std::span<const float> weights)
+        : parameters_(parameters), weights_(weights) {}
 
     Linear linear() {
         Linear map;
@@ -69,9 +71,10 @@ private:
     std::size_t next_ = 0, offset_ = 0;
 };
 
-/// The networks of a policy, by their role.
+/// Networks of a policy by their role.
 struct Networks {
-    Networks(const PlacetoNetwork& shape, const std::vector<PolicyParameter>& parameters, std::span<const float> weights) {
+    Networks(const PlacetoNetwork& shape, const std::vector<PolicyParameter>& parameters,
+             std::span<const float> weights) {
         Reader reader(parameters, weights);
         if (shape.aggregation == PlacetoAggregation::messages) {
             transform = reader.linears(shape.layers + 1);
@@ -95,7 +98,7 @@ struct Networks {
     std::array<Linear, 2> head;
 };
 
-/// Rows of numbers, one a node.
+/// Rows of numbers, one per node.
 class Rows {
 public:
     Rows(std::size_t rows, std::size_t width) : width_(width), values_(rows * width) {}
@@ -103,7 +106,7 @@ public:
     const float* operator[](std::size_t row) const { return values_.data() + row * width_; }
     std::size_t width() const { return width_; }
 
-    /// Returns whether the row was another.
+    /// Returns whether the row changed.
     bool set(std::size_t row, const float* values) {
         float* const mine = (*this)[row];
         if (std::equal(values, values + width_, mine)) return false;
@@ -116,7 +119,7 @@ private:
     std::vector<float> values_;
 };
 
-/// Nodes without repetition, in the order in which they came.
+/// A set of nodes in the order of insertion.
 class Nodes {
 public:
     explicit Nodes(std::size_t nodes) : in_(nodes) {}
@@ -137,7 +140,7 @@ private:
     std::vector<GroupId> list_;
 };
 
-/// The embeddings of all nodes and what is pooled of them, kept while features change one after the other.
+/// Embeddings of all nodes and their pooled sums, updated incrementally as features change.
 class Embeddings {
 public:
     Embeddings(const PlacetoNetwork& shape, const Networks& networks, const PolicyGraph& graph)
@@ -154,7 +157,8 @@ public:
           changed_embedding_(graph.nodes),
           buffer_(2 * std::max({std::size_t{shape.width}, shape.embedding(), shape.node_features()})) {
         if (shape.aggregation == PlacetoAggregation::flat) return;
-        for (std::size_t set = 0; set < PlacetoNetwork::kSets; ++set) pooled_.emplace_back(graph.nodes, shape.embedding());
+        for (std::size_t set = 0; set < PlacetoNetwork::kSets; ++set)
+            pooled_.emplace_back(graph.nodes, shape.embedding());
         if (shape.aggregation != PlacetoAggregation::messages) return;
         for (auto& way : rounds_) {
             for (std::size_t round = 0; round <= shape.rounds; ++round)
@@ -162,7 +166,7 @@ public:
         }
     }
 
-    /// Takes in the features of a node; nothing else is up to date until update().
+    /// Stores the features of a node; everything else is out of date until update().
     void set_features(const PlacetoState& state, GroupId node) {
         state.node_features(shape_, node, buffer_.data());
         if (features_.set(node, buffer_.data())) changed_.add(node);
@@ -203,7 +207,7 @@ public:
 private:
     struct Round {
         Rows embedding;  ///< x
-        Rows message;    ///< relu(f(x)); of no use in the last round
+        Rows message;    ///< relu(f(x)); unused in the last round
     };
 
     void update_messages() {
@@ -259,8 +263,9 @@ private:
         }
     }
 
-    /// x <- s + relu(g(sum of messages)) of a node, or s alone where nobody sends.
-    bool receive(std::size_t way, const std::vector<Linear>& g, const Round& before, GroupId node, Round& now) {
+    /// x <- s + relu(g(sum of messages)) for a node, or s alone for a node without senders.
+    bool receive(std::size_t way, const std::vector<Linear>& g, const Round& before, GroupId node,
+                 Round& now) {
         std::array<float, PlacetoNetwork::kMostWidth> sum{};
         const auto from = senders(way, node);
         const float* added = nullptr;
@@ -272,11 +277,12 @@ private:
             added = through(g, sum.data());
         }
         std::array<float, PlacetoNetwork::kMostWidth> value{};
-        for (std::size_t i = 0; i < shape_.width; ++i) value[i] = base_[node][i] + (added != nullptr ? added[i] : 0);
+        for (std::size_t i = 0; i < shape_.width; ++i)
+            value[i] = base_[node][i] + (added != nullptr ? added[i] : 0);
         return now.embedding.set(node, value.data());
     }
 
-    /// Layers with a relu behind each.
+    /// Applies layers, each followed by a relu.
     const float* through(const std::vector<Linear>& maps, const float* x) {
         for (std::size_t i = 0; i < maps.size(); ++i) {
             float* y = buffer_.data() + (i % 2) * (buffer_.size() / 2);
@@ -293,7 +299,7 @@ private:
     std::array<std::vector<Round>, 2> rounds_;  ///< [direction]
     std::vector<Rows> pooled_;                  ///< [set]
     Nodes changed_, changed_now_, changed_next_, changed_base_, changed_embedding_;
-    bool everything_ = false;  ///< is computed anew, whether it changes or not
+    bool everything_ = false;  ///< recompute everything, whether it changes or not
     std::vector<float> buffer_;
 };
 
@@ -313,18 +319,20 @@ public:
     std::span<const float> probabilities(const Embeddings& embeddings, const PlacetoState& state) {
         if (shape_.aggregation == PlacetoAggregation::flat) {
             for (GroupId node = 0; node < graph_.nodes; ++node)
-                std::copy_n(embeddings.features(node), shape_.node_features(), input_.data() + node * shape_.node_features());
+                std::copy_n(embeddings.features(node), shape_.node_features(),
+                            input_.data() + node * shape_.node_features());
         } else {
             pool(embeddings, state);
         }
         shape_.one_hot() ? all_at_once() : one_by_one(state);
-        for (std::size_t device = 0; device < graph_.devices; ++device) probabilities_[device] += state.preference(shape_, device);
+        for (std::size_t device = 0; device < graph_.devices; ++device)
+            probabilities_[device] += state.preference(shape_, device);
         softmax(state.current());
         return probabilities_;
     }
 
 private:
-    /// The four parts that all devices have in common, at the front of the input.
+    /// Computes the four parts of the input that all devices share, at its front.
     void pool(const Embeddings& embeddings, const PlacetoState& state) {
         const std::size_t width = shape_.embedding();
         const GroupId current = state.current();
@@ -358,8 +366,9 @@ private:
 
     void one_by_one(const PlacetoState& state) {
         const std::size_t width = shape_.embedding();
-        const std::size_t common =
-            shape_.aggregation == PlacetoAggregation::flat ? graph_.nodes * width : (PlacetoNetwork::kSets + 1) * width;
+        const std::size_t common = shape_.aggregation == PlacetoAggregation::flat
+                                       ? graph_.nodes * width
+                                       : (PlacetoNetwork::kSets + 1) * width;
         for (std::size_t device = 0; device < graph_.devices; ++device) {
             float* own = input_.data() + common;
             if (shape_.aggregation != PlacetoAggregation::flat) {
@@ -372,7 +381,7 @@ private:
         }
     }
 
-    /// Over the devices that the node may be on; 0 for the others.
+    /// Softmax over the devices that the node may be on; 0 for the others.
     void softmax(GroupId node) {
         const std::uint8_t* allowed = graph_.allowed.data() + std::size_t{node} * graph_.devices;
         float largest = -std::numeric_limits<float>::infinity(), sum = 0;
@@ -389,7 +398,7 @@ private:
     const PlacetoNetwork& shape_;
     const Networks& networks_;
     const PolicyGraph& graph_;
-    std::size_t bins_;         ///< devices, and one for nodes that are on none of them
+    std::size_t bins_;         ///< one per device, and one for nodes that are on none of them
     std::vector<float> sums_;  ///< [set][bin][embedding]
     std::vector<float> input_, hidden_, probabilities_;
 };
@@ -397,7 +406,8 @@ private:
 }  // namespace
 
 std::size_t PlacetoNetwork::head_inputs() const {
-    const std::size_t common = aggregation == PlacetoAggregation::flat ? flat_nodes * node_features() : (kSets + 1) * embedding();
+    const std::size_t common =
+        aggregation == PlacetoAggregation::flat ? flat_nodes * node_features() : (kSets + 1) * embedding();
     if (one_hot()) return common;
     return common + kDeviceFeatures + (aggregation == PlacetoAggregation::flat ? 0 : kSets * embedding());
 }
@@ -410,7 +420,8 @@ std::vector<PolicyParameter> PlacetoNetwork::parameters() const {
     };
     const auto number = [](std::size_t i) { return std::to_string(i).insert(0, 1, '.'); };
     if (aggregation == PlacetoAggregation::messages) {
-        for (std::size_t i = 0; i <= layers; ++i) add("transform" + number(i), width, i == 0 ? node_features() : width);
+        for (std::size_t i = 0; i <= layers; ++i)
+            add("transform" + number(i), width, i == 0 ? node_features() : width);
         for (const std::string way : kDirections) {
             for (const char* part : {".f", ".g"}) {
                 for (std::size_t i = 0; i < layers; ++i) add(way + part + number(i), width, width);
@@ -423,13 +434,14 @@ std::vector<PolicyParameter> PlacetoNetwork::parameters() const {
         }
     }
     add("head.0", hidden, head_inputs());
-    // At first all devices are about as likely.
+    // Initially all devices are about equally likely.
     add("head.1", head_outputs(), hidden, 0.1);
     return all;
 }
 
-Rollout PlacetoPolicy::roll_out(const PolicyGraph& graph, std::span<const float> weights, const Placement& start,
-                                std::span<const GroupId> order, Random& random, bool greedy) const {
+Rollout PlacetoPolicy::roll_out(const PolicyGraph& graph, std::span<const float> weights,
+                                const Placement& start, std::span<const GroupId> order, Random& random,
+                                bool greedy) const {
     const Networks networks(network_, parameters_, weights);
     PlacetoState state(graph, start);
     Embeddings embeddings(network_, networks, graph);
@@ -447,8 +459,10 @@ Rollout PlacetoPolicy::roll_out(const PolicyGraph& graph, std::span<const float>
         }
         embeddings.update();
         const auto probabilities = head.probabilities(embeddings, state);
-        const auto device = greedy ? static_cast<std::uint16_t>(std::ranges::max_element(probabilities) - probabilities.begin())
-                                   : draw_index(probabilities, random);
+        const auto device =
+            greedy
+                ? static_cast<std::uint16_t>(std::ranges::max_element(probabilities) - probabilities.begin())
+                : draw_index(probabilities, random);
         rollout.nodes.push_back(node);
         rollout.devices.push_back(device);
         state.decide(device);
@@ -457,7 +471,8 @@ Rollout PlacetoPolicy::roll_out(const PolicyGraph& graph, std::span<const float>
     return rollout;
 }
 
-std::vector<float> PlacetoPolicy::probabilities(const PolicyGraph& graph, std::span<const float> weights, const PlacetoState& state) const {
+std::vector<float> PlacetoPolicy::probabilities(const PolicyGraph& graph, std::span<const float> weights,
+                                                const PlacetoState& state) const {
     const Networks networks(network_, parameters_, weights);
     Embeddings embeddings(network_, networks, graph);
     Head head(network_, networks, graph);

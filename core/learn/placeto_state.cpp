@@ -39,19 +39,23 @@ void PlacetoState::turn_to(GroupId node) {
     first_end_ = std::numeric_limits<float>::infinity();
     for (std::size_t device = 0; device < graph_.devices; ++device) {
         ends_[device] = end_on(device);
-        if (graph_.allowed[std::size_t{node} * graph_.devices + device] != 0) first_end_ = std::min(first_end_, ends_[device]);
+        if (graph_.allowed[std::size_t{node} * graph_.devices + device] != 0)
+            first_end_ = std::min(first_end_, ends_[device]);
     }
-    // As far apart as a node may start at the earliest and end at the latest, or a fiftieth of the longest way if that is more.
+    // Size of the interval between the node's earliest start and latest end, at least a fiftieth of the
+    // longest path.
     constexpr float kNear = 0.02F;
     const float slack = std::max(kNear, 1 - graph_.top_level[node] - graph_.bottom_level[node]);
-    const float first = graph_.top_level[node] - kNear, last = graph_.top_level[node] + graph_.duration[node] + slack;
+    const float first = graph_.top_level[node] - kNear,
+                last = graph_.top_level[node] + graph_.duration[node] + slack;
     std::ranges::fill(beside_, 0.0F);
     std::ranges::fill(near_, 0.0F);
     float all = 0, all_near = 0;
     for (GroupId other = 0; other < graph_.nodes; ++other) {
         if (other == node || PlacetoNetwork::set_of(graph_, node, other) != 2) continue;
         const float time = graph_.time[other];
-        const bool near = graph_.top_level[other] < last && graph_.top_level[other] + graph_.duration[other] > first;
+        const bool near =
+            graph_.top_level[other] < last && graph_.top_level[other] + graph_.duration[other] > first;
         all += time;
         all_near += near ? time : 0;
         if (device_[other] >= graph_.devices) continue;
@@ -69,12 +73,14 @@ float PlacetoState::lateness(std::size_t device) const {
 
 float PlacetoState::end_on(std::size_t device) const {
     float start = free_[device];
-    for (std::uint32_t edge = graph_.parent_begin[current_]; edge < graph_.parent_begin[current_ + 1]; ++edge) {
+    for (std::uint32_t edge = graph_.parent_begin[current_]; edge < graph_.parent_begin[current_ + 1];
+         ++edge) {
         const GroupId before = graph_.parent[edge];
         if (end_[before] < 0 || device_[before] >= graph_.devices) continue;
         const std::size_t link = device_[before] * graph_.devices + device;
-        start = std::max(start,
-                         end_[before] + graph_.latency[link] + static_cast<float>(graph_.parent_bytes[edge]) * graph_.byte_duration[link]);
+        start =
+            std::max(start, end_[before] + graph_.latency[link] +
+                                static_cast<float>(graph_.parent_bytes[edge]) * graph_.byte_duration[link]);
     }
     return start + graph_.duration_on[std::size_t{current_} * graph_.devices + device];
 }
@@ -120,12 +126,15 @@ void PlacetoState::device_features(std::size_t device, float* features) const {
     *features++ = graph_.need[at];
     *features++ = static_cast<float>((load_[device] - (here ? graph_.time_on[at] : 0)) / total_time_);
     *features++ = static_cast<float>(fill_[device] - (here ? graph_.need[at] : 0));
-    // What stays on the device counts whole, what goes to another as far as links are near to the fastest.
+    // Bytes that stay on the device count fully, bytes to another device in proportion to the speed of the
+    // link relative to the fastest.
     const auto nearness = [&](std::size_t sender, std::size_t reader) {
-        return sender == reader ? 1.0 : 0.5 * static_cast<double>(graph_.link[sender * graph_.devices + reader]);
+        return sender == reader ? 1.0
+                                : 0.5 * static_cast<double>(graph_.link[sender * graph_.devices + reader]);
     };
     double from = 0, from_all = 0, to = 0, to_all = 0;
-    for (std::uint32_t edge = graph_.parent_begin[current_]; edge < graph_.parent_begin[current_ + 1]; ++edge) {
+    for (std::uint32_t edge = graph_.parent_begin[current_]; edge < graph_.parent_begin[current_ + 1];
+         ++edge) {
         const std::uint16_t other = device_[graph_.parent[edge]];
         from_all += graph_.parent_bytes[edge];
         if (other < graph_.devices) from += graph_.parent_bytes[edge] * nearness(other, device);

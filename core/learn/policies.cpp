@@ -7,7 +7,8 @@
 namespace placewright {
 namespace {
 
-/// Trains a policy on one graph: hands out the placements of an update in slices, and moves the weights when all have their scores.
+/// Trains a policy on one graph: proposes the placements of an update in slices, and updates the weights when
+/// all have their scores.
 class PolicySearch final : public Optimizer {
 public:
     PolicySearch(const SearchContext& context, const PolicyInfo& info, const OptionValues& values)
@@ -15,7 +16,8 @@ public:
 
     std::span<const Placement> ask(std::size_t limit) override {
         if (next_ == asked_.size()) {
-            if (trainer_.state().updates > 0 && trainer_.graphs().front().graph->choices.movable().empty()) return {};
+            if (trainer_.state().updates > 0 && trainer_.graphs().front().graph->choices.movable().empty())
+                return {};
             if (!draw()) return {};
         }
         return std::span(asked_).subspan(next_, std::min(limit, asked_.size() - next_));
@@ -40,7 +42,8 @@ public:
     }
 
 private:
-    static Trainer make_trainer(const SearchContext& context, const PolicyInfo& info, const OptionValues& values) {
+    static Trainer make_trainer(const SearchContext& context, const PolicyInfo& info,
+                                const OptionValues& values) {
         auto graph = std::make_shared<const PolicyGraph>(context.problem, allows_cpu(info, values));
         const PolicyDesign design = info.make(values, {graph->devices, graph->nodes});
         TrainingGraph item{context.problem->forward->name(), graph, reference_s(*context.problem)};
@@ -52,14 +55,15 @@ private:
         return {design.policy, design.training, {std::move(item)}, context.seed, updates};
     }
 
-    /// False when it was stopped.
+    /// Returns false if it was stopped.
     bool draw() {
         asked_.clear();
         scores_.clear();
         next_ = 0;
         const std::span<const Episode> episodes = trainer_.begin(stop());
         if (episodes.empty()) return false;
-        for (const Episode& episode : episodes) asked_.insert(asked_.end(), episode.placements.begin(), episode.placements.end());
+        for (const Episode& episode : episodes)
+            asked_.insert(asked_.end(), episode.placements.begin(), episode.placements.end());
         scores_.assign(asked_.size(), {});
         return true;
     }
@@ -73,7 +77,8 @@ private:
 }  // namespace
 
 std::span<const PolicyInfo> policies() {
-    static const std::array list{placeto_policy(), colocrl_policy(), hierarchical_policy(), spotlight_policy(), gdp_policy()};
+    static const std::array list{placeto_policy(), colocrl_policy(), hierarchical_policy(),
+                                 spotlight_policy(), gdp_policy()};
     return list;
 }
 
@@ -85,51 +90,60 @@ const PolicyInfo* find_policy(std::string_view id) {
 
 bool allows_cpu(const PolicyInfo& policy, const OptionValues& values) {
     const auto given = values.find("allow_cpu");
-    const OptionValue value = given != values.end() ? given->second : policy.options[position(policy.options, "allow_cpu")].default_value;
+    const OptionValue value = given != values.end()
+                                  ? given->second
+                                  : policy.options[position(policy.options, "allow_cpu")].default_value;
     return std::get<bool>(value);
 }
 
-std::string misfit(const PolicyInfo& policy, const OptionValues& values, const PolicySize& size, const PolicyGraph& graph) {
+std::string misfit(const PolicyInfo& policy, const OptionValues& values, const PolicySize& size,
+                   const PolicyGraph& graph) {
     const PolicyDesign design = policy.make(values, size);
-    // The choice of an option that makes it take any number.
+    // Suggests a choice of an option that makes the policy support any number.
     const auto remedy = [&](bool PolicyDesign::*any) -> std::string {
         for (const OptionInfo& option : policy.options) {
             for (const std::string& choice : option.choices) {
                 OptionValues other = values;
                 other[option.name] = choice;
-                if (policy.make(other, size).*any) return "train one with " + option.name + "=" + choice + ", which takes any number";
+                if (policy.make(other, size).*any)
+                    return "train a policy with " + option.name + "=" + choice +
+                           ", which supports any number";
             }
         }
         for (const PolicyInfo& other : policies()) {
-            if (other.make({}, size).*any) return "train " + other.id + ", which takes any number";
+            if (other.make({}, size).*any) return "train " + other.id + ", which supports any number";
         }
-        return "train one for these";
+        return "train a policy for this number";
     };
-    const auto complaint = [&](const char* what, std::uint32_t made_for, std::uint32_t found, bool PolicyDesign::*any) {
-        return "with these options " + policy.id + " is made for one number of " + what + ", here " + std::to_string(made_for) + ", not " +
-               std::to_string(found) + "; " + remedy(any);
+    const auto complaint = [&](const char* what, std::uint32_t made_for, std::uint32_t found,
+                               bool PolicyDesign::*any) {
+        return "with these options " + policy.id + " is made for a fixed number of " + what + ": " +
+               std::to_string(made_for) + ", not " + std::to_string(found) + "; " + remedy(any);
     };
     if (!design.any_devices && graph.devices != size.devices)
         return complaint("devices", size.devices, graph.devices, &PolicyDesign::any_devices);
-    if (!design.any_nodes && graph.nodes != size.nodes) return complaint("groups", size.nodes, graph.nodes, &PolicyDesign::any_nodes);
+    if (!design.any_nodes && graph.nodes != size.nodes)
+        return complaint("groups", size.nodes, graph.nodes, &PolicyDesign::any_nodes);
     return {};
 }
 
 double reference_s(const Problem& problem) {
     const Placement placement = single_device_placement(problem);
     double sum_s = 0;
-    for (GroupId group = 0; group < problem.groups; ++group) sum_s += problem.group_time_s(group, placement[group]);
+    for (GroupId group = 0; group < problem.groups; ++group)
+        sum_s += problem.group_time_s(group, placement[group]);
     return sum_s > 0 ? sum_s : 1;
 }
 
 std::vector<AlgorithmInfo> learned_algorithms() {
     std::vector<AlgorithmInfo> all;
     for (const PolicyInfo& info : policies()) {
-        all.push_back({info.id, info.title, info.help, info.options,
-                       [&info](const SearchContext& context, const OptionValues& values) -> std::unique_ptr<Optimizer> {
-                           return std::make_unique<PolicySearch>(context, info, values);
-                       },
-                       info.presets});
+        all.push_back(
+            {info.id, info.title, info.help, info.options,
+             [&info](const SearchContext& context, const OptionValues& values) -> std::unique_ptr<Optimizer> {
+                 return std::make_unique<PolicySearch>(context, info, values);
+             },
+             info.presets});
     }
     return all;
 }

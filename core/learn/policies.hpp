@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The list of policies that can be trained, and each of them as an algorithm that learns on the one graph that it is to place.
+// List of the policies that can be trained, and each policy as an algorithm that learns on the one graph that
+// it places.
 #pragma once
 
 #include <functional>
@@ -14,7 +15,7 @@
 
 namespace placewright {
 
-/// What a policy was made for; a policy that does not depend on one of these numbers takes any.
+/// Sizes that a policy was made for; a policy that does not depend on a size supports any.
 struct PolicySize {
     std::uint32_t devices = 0;
     std::uint32_t nodes = 0;
@@ -22,13 +23,13 @@ struct PolicySize {
     bool operator==(const PolicySize&) const = default;
 };
 
-/// A policy with the options that it was asked for with.
+/// A policy with its training options.
 struct PolicyDesign {
     std::shared_ptr<const Policy> policy;
     TrainingOptions training;
     bool allow_cpu = false;
-    bool any_devices = false;  ///< it places on machines with any number of devices
-    bool any_nodes = true;     ///< ... and graphs with any number of groups
+    bool any_devices = false;  ///< supports machines with any number of devices
+    bool any_nodes = true;     ///< supports graphs with any number of groups
 };
 
 struct PolicyInfo {
@@ -43,22 +44,26 @@ struct PolicyInfo {
 
 std::span<const PolicyInfo> policies();
 
-/// nullptr if there is none of that id.
+/// Returns nullptr if there is no policy of that id.
 const PolicyInfo* find_policy(std::string_view id);
 
-/// The option `allow_cpu` among these.
+/// Returns the value of the option `allow_cpu`.
 bool allows_cpu(const PolicyInfo& policy, const OptionValues& values);
 
-/// Why a policy of this design, made for graphs of that size, cannot place the graph, and how to train one that can; empty if it can.
-std::string misfit(const PolicyInfo& policy, const OptionValues& values, const PolicySize& size, const PolicyGraph& graph);
+/// Returns why a policy of this design, made for graphs of that size, cannot place the graph, and how to
+/// train one that can; empty if it can.
+std::string misfit(const PolicyInfo& policy, const OptionValues& values, const PolicySize& size,
+                   const PolicyGraph& graph);
 
-/// What costs are measured against: all ops one after the other on the device that takes the least time for them; 1 if they take none.
+/// Returns the reference of costs: the time of all ops one after the other on the device that takes the least
+/// time for them; 1 if they take none.
 double reference_s(const Problem& problem);
 
-/// Every policy as an algorithm. Trained from the beginning, for the budget; all placements of its episodes count as evaluations.
+/// Returns every policy as an algorithm, trained from scratch within the budget; all placements of its
+/// episodes count as evaluations.
 std::vector<AlgorithmInfo> learned_algorithms();
 
-// The list's entries.
+// Entries of the list.
 PolicyInfo placeto_policy();
 PolicyInfo colocrl_policy();
 PolicyInfo hierarchical_policy();

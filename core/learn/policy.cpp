@@ -15,7 +15,8 @@ std::vector<Placement> placements_along(const PolicyGraph& graph, const Rollout&
 
 Placement last_placement(const PolicyGraph& graph, const Rollout& rollout) {
     Placement placement = rollout.start;
-    for (std::size_t i = 0; i < rollout.nodes.size(); ++i) placement[rollout.nodes[i]] = graph.choices.devices()[rollout.devices[i]];
+    for (std::size_t i = 0; i < rollout.nodes.size(); ++i)
+        placement[rollout.nodes[i]] = graph.choices.devices()[rollout.devices[i]];
     return placement;
 }
 
@@ -31,7 +32,8 @@ std::vector<float> Policy::initial_weights(std::uint64_t seed) const {
     weights.reserve(size());
     for (const PolicyParameter& parameter : parameters()) {
         for (std::size_t i = 0; i < parameter.size(); ++i)
-            weights.push_back(static_cast<float>(parameter.centre + parameter.spread * random.uniform(-1, 1)));
+            weights.push_back(
+                static_cast<float>(parameter.centre + parameter.spread * random.uniform(-1, 1)));
     }
     return weights;
 }

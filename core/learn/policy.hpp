@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What policies have in common: they draw placements, and tell how their weights make what they drew more likely.
+// Interface of policies: they draw placements, and compute the gradient that makes given decisions more
+// likely.
 #pragma once
 
 #include <cmath>
@@ -15,7 +16,7 @@
 
 namespace placewright {
 
-/// A tensor of weights: flat and row-major, one parameter after the other. At first uniform in [centre - spread, centre + spread].
+/// A parameter tensor: flat and row-major. Initially uniform in [centre - spread, centre + spread].
 struct PolicyParameter {
     std::string name;  ///< "encoder.weight_ih"
     std::vector<std::int64_t> shape;
@@ -27,7 +28,7 @@ struct PolicyParameter {
         for (const std::int64_t extent : shape) size *= static_cast<std::size_t>(extent);
         return size;
     }
-    /// Of a linear map as Glorot and Bengio (2010) have it: spread sqrt(6 / (in + out)); shape [out, in].
+    /// Linear map initialised as in Glorot and Bengio (2010): spread sqrt(6 / (in + out)); shape [out, in].
     static PolicyParameter linear(std::string name, std::size_t out, std::size_t in, double gain = 1) {
         const double spread = gain * std::sqrt(6.0 / static_cast<double>(in + out));
         return {std::move(name), {static_cast<std::int64_t>(out), static_cast<std::int64_t>(in)}, spread};
@@ -39,24 +40,25 @@ struct PolicyParameter {
 
 /// A placement drawn decision by decision.
 struct Rollout {
-    Placement start;                      ///< what it began with
-    std::vector<GroupId> nodes;           ///< [decision]: which group, any number of times
-    std::vector<std::uint16_t> devices;   ///< [decision]: index among PolicyGraph::choices.devices()
-    std::vector<std::uint16_t> clusters;  ///< [decision]: of the group, in a hierarchical policy; empty for others
+    Placement start;                     ///< initial placement
+    std::vector<GroupId> nodes;          ///< [decision]: the group; a group may occur several times
+    std::vector<std::uint16_t> devices;  ///< [decision]: index among PolicyGraph::choices.devices()
+    std::vector<std::uint16_t>
+        clusters;  ///< [decision]: cluster of the group, in a hierarchical policy; empty for others
 
     bool operator==(const Rollout&) const = default;
 };
 
-/// start, and what it is after each decision.
+/// Returns `start`, and the placement after each decision.
 std::vector<Placement> placements_along(const PolicyGraph& graph, const Rollout& rollout);
 Placement last_placement(const PolicyGraph& graph, const Rollout& rollout);
 
-/// What add_gradient works on: the gradient of
+/// Input of add_gradient, which computes the gradient of
 ///   sum over rollouts and decisions of advantage * log pi(decision) + entropy_weight * H(pi(.))
 /// or, with weights before (proximal policy optimization; Schulman et al., 2017), of
 ///   sum of advantage * pi / pi_before + entropy_weight * H - divergence_weight * KL(pi_before || pi).
-/// For policies with clusters their choices count as decisions behind those of devices, with the advantage of the last one; of the devices
-/// in a cluster only one is decided on, see HierarchicalNetwork.
+/// In policies with clusters, the choices of clusters count as decisions after those of devices, with the
+/// advantage of the last one; only one device per cluster is decided on, see HierarchicalNetwork.
 struct GradientTask {
     const PolicyGraph& graph;
     std::span<const float> weights;
@@ -68,38 +70,40 @@ struct GradientTask {
 };
 
 struct GradientSummary {
-    double entropy = 0;     ///< nats, the mean over the decisions that have a choice
+    double entropy = 0;     ///< nats, mean over the decisions that have a choice
     double divergence = 0;  ///< KL(before || now) in nats, likewise; 0 without weights before
-    double objective = 0;   ///< what the gradient is of
+    double objective = 0;   ///< value of the objective
 };
 
-/// Without state: weights are its caller's, so that workers share a policy, and any number of threads may use it.
+/// A policy has no state: the caller keeps the weights, so that workers share a policy, and any number of
+/// threads may use it.
 class Policy {
 public:
     virtual ~Policy() = default;
 
     virtual const std::vector<PolicyParameter>& parameters() const = 0;
 
-    /// Whether it changes a placement node by node, so that what is after each decision is a placement of its own; others decide on the
-    /// whole of it, and what they begin with does not matter.
+    /// Returns whether the policy changes a placement node by node, so that the placement after each decision
+    /// can be scored; other policies decide on the whole placement, and their start does not matter.
     virtual bool improves() const = 0;
 
-    /// Decides on the nodes of `order`, which may hold nodes more than once if the policy improves; others read the groups in this order.
-    /// `greedy`: takes the most likely device (the first of equals) each time; `random` is not used then.
+    /// Decides on the nodes of `order`, which may contain nodes more than once if the policy improves; other
+    /// policies read the groups in this order. `greedy`: takes the most likely device (the first of equals)
+    /// each time; `random` is then not used.
     virtual Rollout roll_out(const PolicyGraph& graph, std::span<const float> weights, const Placement& start,
                              std::span<const GroupId> order, Random& random, bool greedy) const = 0;
 
     /// Adds the gradient to `gradient`, which has the size of the weights.
     virtual GradientSummary add_gradient(const GradientTask& task, std::span<float> gradient) const = 0;
 
-    /// Rollouts of a graph that add_gradient had best be given at a time.
+    /// Preferred number of rollouts of a graph per call of add_gradient.
     virtual std::uint32_t batch_size() const { return 1; }
 
     std::size_t size() const;
     std::vector<float> initial_weights(std::uint64_t seed) const;
 };
 
-/// An index drawn with these probabilities, which are not negative and add up to about 1.
+/// Draws an index with these probabilities, which are not negative and add up to about 1.
 inline std::uint16_t draw_index(std::span<const float> probabilities, Random& random) {
     double left = random.uniform();
     std::uint16_t last = 0;

@@ -8,7 +8,8 @@ namespace placewright {
 
 const TorchModule& torch_module() {
     static const TorchModule* const module = [] {
-        // Found where the program's run path says. It stays loaded: LibTorch does not take well to being unloaded.
+        // The library is found through the program's run path. It stays loaded, because LibTorch does not
+        // support being unloaded.
         void* library = dlopen("libplacewright_torch.so", RTLD_NOW | RTLD_LOCAL);
         void* symbol = library != nullptr ? dlsym(library, kTorchModuleSymbol) : nullptr;
         if (symbol == nullptr) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Networks that are differentiated by LibTorch, which takes half a second to load: they are in a library of their own, placewright_torch,
-// that is loaded when one of them is first asked for. Nothing outside of torch/ includes LibTorch.
+// Networks that are differentiated by LibTorch, which takes half a second to load. They are in a separate
+// library, placewright_torch, which is loaded when one of them is first requested. Only sources in torch/
+// include LibTorch.
 #pragma once
 
 #include <memory>
@@ -16,11 +17,13 @@ struct SequenceNetwork;
 struct HierarchicalNetwork;
 struct GdpNetwork;
 
-/// What the library has; all of it may be used by any number of threads.
+/// Functions of the library; all of them may be called by any number of threads.
 struct TorchModule {
-    GradientSummary (*placeto_gradient)(const PlacetoNetwork& network, const std::vector<PolicyParameter>& parameters,
+    GradientSummary (*placeto_gradient)(const PlacetoNetwork& network,
+                                        const std::vector<PolicyParameter>& parameters,
                                         const GradientTask& task, std::span<float> gradient);
-    /// Policies that decide on the whole placement. They throw std::invalid_argument for graphs of other devices or kinds of ops.
+    /// Policies that decide on the whole placement. They throw std::invalid_argument for graphs with another
+    /// number of devices or op kinds.
     std::unique_ptr<Policy> (*make_sequence_policy)(const SequenceNetwork& network);
     std::unique_ptr<Policy> (*make_hierarchical_policy)(const HierarchicalNetwork& network);
     std::unique_ptr<Policy> (*make_gdp_policy)(const GdpNetwork& network);
@@ -34,7 +37,7 @@ public:
 /// Throws TorchMissing if it cannot be loaded.
 const TorchModule& torch_module();
 
-/// What placewright_torch exports under this name.
+/// Symbol under which placewright_torch exports its functions.
 inline constexpr const char* kTorchModuleSymbol = "placewright_torch_module";
 using TorchModuleFunction = const TorchModule* (*)();
 

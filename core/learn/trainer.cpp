@@ -15,12 +15,12 @@
 namespace placewright {
 namespace {
 
-/// A stream of random numbers of its own for everything that is drawn, so that it does not matter who draws it, and when.
+/// A separate stream of random numbers for each draw, so that results do not depend on who draws, and when.
 Random stream(std::uint64_t seed, std::uint64_t update, std::uint64_t worker) {
     return Random(seed + update * 0x9fb21c651e98df25ULL + (worker + 1) * 0xd6e8feb86659fd93ULL);
 }
 
-/// Bytes that peers exchange.
+/// Serialised bytes that peers exchange.
 class Writer {
 public:
     template <class T>
@@ -55,7 +55,8 @@ public:
     template <class T>
     std::vector<T> get_all() {
         const auto count = get<std::size_t>();
-        if (count > bytes_.size() / sizeof(T)) throw std::runtime_error("a process of the training sent less than it announced");
+        if (count > bytes_.size() / sizeof(T))
+            throw std::runtime_error("a process of the training sent less than it announced");
         std::vector<T> values(count);
         copy(values.data(), values.size() * sizeof(T));
         return values;
@@ -63,7 +64,8 @@ public:
 
 private:
     void copy(void* to, std::size_t size) {
-        if (size > bytes_.size()) throw std::runtime_error("a process of the training sent less than it announced");
+        if (size > bytes_.size())
+            throw std::runtime_error("a process of the training sent less than it announced");
         if (size > 0) std::memcpy(to, bytes_.data(), size);
         bytes_ = bytes_.subspan(size);
     }
@@ -75,11 +77,12 @@ private:
 
 double policy_cost(const Score& score, double reference_s) {
     constexpr double kLinear = 10;
-    const double cost = score.seconds / reference_s;
+    const double cost = score.penalised_s / reference_s;
     return cost <= kLinear ? cost : kLinear + std::log(cost / kLinear);
 }
 
-Trainer::Trainer(std::shared_ptr<const Policy> policy, TrainingOptions options, std::vector<TrainingGraph> graphs, std::uint64_t seed,
+Trainer::Trainer(std::shared_ptr<const Policy> policy, TrainingOptions options,
+                 std::vector<TrainingGraph> graphs, std::uint64_t seed,
                  std::optional<std::uint64_t> planned_updates, unsigned threads, TrainingPeers* peers)
     : policy_(std::move(policy)),
       options_(std::move(options)),
@@ -99,18 +102,21 @@ Trainer::Trainer(std::shared_ptr<const Policy> policy, TrainingOptions options, 
 void Trainer::restore(TrainingState state) {
     if (state.weights.size() != policy_->size() || state.first_moments.size() != policy_->size() ||
         state.second_moments.size() != policy_->size())
-        throw std::invalid_argument("the state has " + std::to_string(state.weights.size()) + " weights, the policy " +
-                                    std::to_string(policy_->size()));
-    if (state.returns.size() != graphs_.size() || state.averages.size() != graphs_.size() || state.best.size() != graphs_.size())
-        throw std::invalid_argument("the state is of " + std::to_string(state.best.size()) + " graphs, this training has " +
-                                    std::to_string(graphs_.size()));
+        throw std::invalid_argument("the state has " + std::to_string(state.weights.size()) +
+                                    " weights, the policy " + std::to_string(policy_->size()));
+    if (state.returns.size() != graphs_.size() || state.averages.size() != graphs_.size() ||
+        state.best.size() != graphs_.size())
+        throw std::invalid_argument("the state is of " + std::to_string(state.best.size()) +
+                                    " graphs, this training has " + std::to_string(graphs_.size()));
     for (std::size_t i = 0; i < graphs_.size(); ++i) {
         for (const auto& episode : state.returns[i]) {
             if (episode.size() != return_count(i))
-                throw std::invalid_argument("the state has " + std::to_string(episode.size()) + " returns of an episode of " +
-                                            graphs_[i].name + ", where there are " + std::to_string(return_count(i)));
+                throw std::invalid_argument("the state has " + std::to_string(episode.size()) +
+                                            " returns of an episode of " + graphs_[i].name +
+                                            ", where there are " + std::to_string(return_count(i)));
         }
-        if (!state.best[i].placement.empty()) check_placement(graphs_[i].graph->choices.problem(), state.best[i].placement);
+        if (!state.best[i].placement.empty())
+            check_placement(graphs_[i].graph->choices.problem(), state.best[i].placement);
     }
     state_ = std::move(state);
     drawn_ = false;
@@ -128,28 +134,32 @@ Placement Trainer::start(std::size_t graph, Random& random) const {
         Random fixed = stream(seed_, ~std::uint64_t{0}, graph);
         return choices.random_placement(fixed);
     }
-    if (options_.start == "best" && !state_.best[graph].placement.empty()) return state_.best[graph].placement;
+    if (options_.start == "best" && !state_.best[graph].placement.empty())
+        return state_.best[graph].placement;
     return choices.on_one_device(choices.fastest_first().front());
 }
 
 Episode Trainer::draw(std::uint32_t worker) const {
-    // All graphs in turn, in an order of their own each time.
+    // Goes through all graphs in turn, in a new order each time.
     const std::uint64_t number = state_.updates * options_.workers + worker;
     std::vector<std::size_t> turns(graphs_.size());
     std::iota(turns.begin(), turns.end(), std::size_t{0});
     Random turn = stream(seed_, number / graphs_.size(), ~std::uint64_t{0} - 1);
     turn.shuffle(std::span(turns));
 
-    Episode episode{.worker = worker, .graph = turns[number % graphs_.size()], .rollout = {}, .placements = {}};
+    Episode episode{
+        .worker = worker, .graph = turns[number % graphs_.size()], .rollout = {}, .placements = {}};
     const PolicyGraph& graph = *graphs_[episode.graph].graph;
     Random random = stream(seed_, state_.updates, worker);
     const Placement first = start(episode.graph, random);
-    const std::vector<GroupId> order = decision_order(graph, options_.passes, options_.order == "shuffled" ? &random : nullptr);
+    const std::vector<GroupId> order =
+        decision_order(graph, options_.passes, options_.order == "shuffled" ? &random : nullptr);
     episode.rollout = policy_->roll_out(graph, state_.weights, first, order, random, false);
     if (policy_->improves() && options_.reward != "terminal") {
         const std::vector<Placement> along = placements_along(graph, episode.rollout);
         for (std::size_t i = 0; i < along.size(); ++i) {
-            if (i % options_.reward_interval == 0 || i + 1 == along.size()) episode.placements.push_back(along[i]);
+            if (i % options_.reward_interval == 0 || i + 1 == along.size())
+                episode.placements.push_back(along[i]);
         }
     } else {
         episode.placements = {last_placement(graph, episode.rollout)};
@@ -159,7 +169,8 @@ Episode Trainer::draw(std::uint32_t worker) const {
 
 std::span<const Episode> Trainer::begin(const std::stop_token& stop) {
     if (drawn_) return episodes_;
-    const std::uint32_t ranks = peers_ != nullptr ? peers_->size() : 1, rank = peers_ != nullptr ? peers_->rank() : 0;
+    const std::uint32_t ranks = peers_ != nullptr ? peers_->size() : 1,
+                        rank = peers_ != nullptr ? peers_->rank() : 0;
     std::vector<std::uint32_t> workers;
     for (std::uint32_t worker = 0; worker < options_.workers; ++worker) {
         if (worker / policy_->batch_size() % ranks == rank) workers.push_back(worker);
@@ -190,23 +201,28 @@ std::uint64_t Trainer::evaluations_per_update() const {
     return options_.workers * (1 + static_cast<std::uint64_t>(mean));
 }
 
-/// By decision. Only the last placement was scored for rewards at the end; else those before the first decision, after every
-/// reward_interval of them and after the last: all decisions between two have the same reward, which comes with the last of them.
+/// Returns by decision. If only the last placement was scored, for terminal rewards, there is one return.
+/// Otherwise the placements before the first decision, after every reward_interval decisions and after the
+/// last were scored: all decisions between two of them have the same reward, which comes with the last of
+/// them.
 std::vector<double> Trainer::returns(std::span<const double> costs, std::size_t decisions) const {
     if (costs.size() == 1) return {-costs.front()};
     std::vector<double> values(decisions);
     double later = 0, least = costs.back();
     for (std::size_t i = costs.size() - 1; i-- > 0;) {
-        const std::size_t begin = i * options_.reward_interval, end = std::min(decisions, begin + options_.reward_interval);
+        const std::size_t begin = i * options_.reward_interval,
+                          end = std::min(decisions, begin + options_.reward_interval);
         least = std::min(least, costs[i + 1]);
-        later = costs[i] - costs[i + 1] + std::pow(options_.discount, static_cast<double>(end - begin)) * later;
-        std::fill(values.begin() + static_cast<std::ptrdiff_t>(begin), values.begin() + static_cast<std::ptrdiff_t>(end),
+        later =
+            costs[i] - costs[i + 1] + std::pow(options_.discount, static_cast<double>(end - begin)) * later;
+        std::fill(values.begin() + static_cast<std::ptrdiff_t>(begin),
+                  values.begin() + static_cast<std::ptrdiff_t>(end),
                   options_.reward == "best" ? costs[i] - least : later);
     }
     return values;
 }
 
-/// Every rank learns the costs of all workers; ordered by worker.
+/// Gives every rank the costs of all workers, ordered by worker.
 std::vector<Trainer::Outcome> Trainer::gather(std::vector<Outcome> own) {
     if (peers_ == nullptr) return own;
     Writer writer;
@@ -238,9 +254,10 @@ std::vector<Trainer::Outcome> Trainer::gather(std::vector<Outcome> own) {
 
 std::vector<std::vector<double>> Trainer::advantages(std::span<const Outcome> outcomes) {
     std::vector<std::vector<double>> values;
-    for (const Outcome& outcome : outcomes) values.push_back(returns(outcome.costs, return_count(outcome.graph)));
+    for (const Outcome& outcome : outcomes)
+        values.push_back(returns(outcome.costs, return_count(outcome.graph)));
 
-    // The newest episodes count for the baseline as well.
+    // The newest episodes count towards the baseline.
     if (options_.baseline == "steps") {
         for (std::size_t i = 0; i < outcomes.size(); ++i) {
             auto& kept = state_.returns[outcomes[i].graph];
@@ -261,8 +278,11 @@ std::vector<std::vector<double>> Trainer::advantages(std::span<const Outcome> ou
     } else if (options_.baseline == "moving-average") {
         for (std::size_t i = 0; i < outcomes.size(); ++i) {
             TrainingState::Average& average = state_.averages[outcomes[i].graph];
-            const double mean = std::accumulate(values[i].begin(), values[i].end(), 0.0) / static_cast<double>(values[i].size());
-            average.value = average.episodes == 0 ? mean : options_.baseline_decay * average.value + (1 - options_.baseline_decay) * mean;
+            const double mean = std::accumulate(values[i].begin(), values[i].end(), 0.0) /
+                                static_cast<double>(values[i].size());
+            average.value = average.episodes == 0 ? mean
+                                                  : options_.baseline_decay * average.value +
+                                                        (1 - options_.baseline_decay) * mean;
             ++average.episodes;
         }
         for (std::size_t i = 0; i < outcomes.size(); ++i) {
@@ -279,8 +299,9 @@ std::vector<std::vector<double>> Trainer::advantages(std::span<const Outcome> ou
     }
 
     if (options_.standardize) {
-        // By graph: what does not fit a memory deviates by far more than what fits, and would drown it. Graphs with few decisions, as where
-        // a whole placement is one, have too few for a deviation of their own: it would leave nothing but signs.
+        // Standardises per graph: placements that do not fit the memory deviate far more than others and
+        // would drown them. Graphs with few decisions, such as a single decision on a whole placement, have
+        // too few values for their own deviation, which would leave nothing but signs.
         constexpr double kEnough = 16;
         std::vector<double> squares(graphs_.size()), counts(graphs_.size());
         for (std::size_t i = 0; i < outcomes.size(); ++i) {
@@ -295,7 +316,8 @@ std::vector<std::vector<double>> Trainer::advantages(std::span<const Outcome> ou
         }
         for (std::size_t i = 0; i < outcomes.size(); ++i) {
             const std::size_t graph = outcomes[i].graph;
-            const double square = counts[graph] >= kEnough ? squares[graph] / counts[graph] : small_squares / small_count;
+            const double square =
+                counts[graph] >= kEnough ? squares[graph] / counts[graph] : small_squares / small_count;
             const double deviation = std::sqrt(square);
             for (double& value : values[i]) value = deviation > 1e-12 ? value / deviation : 0;
         }
@@ -303,30 +325,35 @@ std::vector<std::vector<double>> Trainer::advantages(std::span<const Outcome> ou
     return values;
 }
 
-/// Into `gradient` the mean over all workers, always added up in their order.
-GradientSummary Trainer::gather_gradient(std::span<const std::vector<double>> advantages, std::span<const float> before,
-                                         double entropy_weight, std::vector<float>& gradient) {
+/// Writes the mean over all workers to `gradient`, always summed in their order.
+GradientSummary Trainer::gather_gradient(std::span<const std::vector<double>> advantages,
+                                         std::span<const float> before, double entropy_weight,
+                                         std::vector<float>& gradient) {
     struct Part {
-        std::uint32_t worker = 0;  ///< the first
+        std::uint32_t worker = 0;  ///< first worker
         std::uint32_t episodes = 0;
         GradientSummary summary;
         std::vector<float> gradient;
     };
-    // Batches depend on neither threads nor peers, so that their sums do not.
+    // Batches depend on neither threads nor peers, so their sums do not either.
     std::vector<std::size_t> begins;
     for (std::size_t i = 0; i < episodes_.size(); ++i) {
-        const auto batch = [&](std::size_t j) { return std::pair(episodes_[j].worker / policy_->batch_size(), episodes_[j].graph); };
+        const auto batch = [&](std::size_t j) {
+            return std::pair(episodes_[j].worker / policy_->batch_size(), episodes_[j].graph);
+        };
         if (i == 0 || batch(i) != batch(i - 1)) begins.push_back(i);
     }
     std::vector<Part> parts(begins.size());
     tbb::task_arena(static_cast<int>(threads_)).execute([&] {
         tbb::parallel_for(std::size_t{0}, parts.size(), [&](std::size_t i) {
-            const std::size_t begin = begins[i], end = i + 1 < begins.size() ? begins[i + 1] : episodes_.size();
+            const std::size_t begin = begins[i],
+                              end = i + 1 < begins.size() ? begins[i + 1] : episodes_.size();
             Part& part = parts[i];
             part.worker = episodes_[begin].worker;
             part.episodes = static_cast<std::uint32_t>(end - begin);
             part.gradient.resize(state_.weights.size());
-            // A worker's decisions weigh the same whatever the length of its episode, which is that of all episodes of the graph.
+            // The decisions of all workers weigh the same whatever the length of an episode, which is equal
+            // for all episodes of the graph.
             const std::size_t length = episodes_[begin].rollout.nodes.size();
             const auto decisions = static_cast<double>(std::max<std::size_t>(length, 1));
             std::vector<Rollout> rollouts;
@@ -337,9 +364,13 @@ GradientSummary Trainer::gather_gradient(std::span<const std::vector<double>> ad
                 own.back().resize(length, own.back().empty() ? 0 : own.back().back());
                 for (double& advantage : own.back()) advantage /= decisions;
             }
-            const GradientTask task{
-                *graphs_[episodes_[begin].graph].graph, state_.weights, before, rollouts, own, entropy_weight / decisions,
-                state_.divergence_weight / decisions};
+            const GradientTask task{*graphs_[episodes_[begin].graph].graph,
+                                    state_.weights,
+                                    before,
+                                    rollouts,
+                                    own,
+                                    entropy_weight / decisions,
+                                    state_.divergence_weight / decisions};
             part.summary = policy_->add_gradient(task, part.gradient);
         });
     });
@@ -371,13 +402,14 @@ GradientSummary Trainer::gather_gradient(std::span<const std::vector<double>> ad
     for (const Part& part : parts) {
         mean.entropy += part.summary.entropy * part.episodes / count;
         mean.divergence += part.summary.divergence * part.episodes / count;
-        for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += part.gradient[i] / static_cast<float>(count);
+        for (std::size_t i = 0; i < gradient.size(); ++i)
+            gradient[i] += part.gradient[i] / static_cast<float>(count);
     }
     return mean;
 }
 
-/// Adam (Kingma and Ba, 2015, algorithm 1), upwards. Written here because its moments travel with the weights through checkpoints and must
-/// be the same on every rank.
+/// Adam (Kingma and Ba, 2015, algorithm 1), for ascent. Implemented here because its moments are stored with
+/// the weights in checkpoints and must be the same on every rank.
 void Trainer::step(std::vector<float> gradient, double rate) {
     if (options_.gradient_clip > 0) {
         double squares = 0;
@@ -394,38 +426,45 @@ void Trainer::step(std::vector<float> gradient, double rate) {
     for (std::size_t i = 0; i < gradient.size(); ++i) {
         const double slope = gradient[i];
         const double first = kFirst * static_cast<double>(state_.first_moments[i]) + (1 - kFirst) * slope;
-        const double second = kSecond * static_cast<double>(state_.second_moments[i]) + (1 - kSecond) * slope * slope;
+        const double second =
+            kSecond * static_cast<double>(state_.second_moments[i]) + (1 - kSecond) * slope * slope;
         state_.first_moments[i] = static_cast<float>(first);
         state_.second_moments[i] = static_cast<float>(second);
-        state_.weights[i] += static_cast<float>(rate * (first / first_left) / (std::sqrt(second / second_left) + kEpsilon));
-        // Moments beyond the numbers hold their weight still for good.
-        if (!std::isfinite(state_.weights[i]) || !std::isfinite(state_.first_moments[i]) || !std::isfinite(state_.second_moments[i]))
+        state_.weights[i] +=
+            static_cast<float>(rate * (first / first_left) / (std::sqrt(second / second_left) + kEpsilon));
+        // Moments that are not finite would freeze their weight for good.
+        if (!std::isfinite(state_.weights[i]) || !std::isfinite(state_.first_moments[i]) ||
+            !std::isfinite(state_.second_moments[i]))
             throw TrainingDiverged("update " + std::to_string(state_.updates + 1) +
-                                   " leads to weights that are no numbers: choose a lower learning_rate, or a gradient_clip");
+                                   " leads to weights that are not finite numbers: choose a lower "
+                                   "learning_rate, or a gradient_clip");
     }
 }
 
 void Trainer::finish(std::span<const std::vector<Score>> scores) {
-    if (!drawn_ || scores.size() != episodes_.size()) throw std::invalid_argument("finish: as many lists of scores as episodes are needed");
+    if (!drawn_ || scores.size() != episodes_.size())
+        throw std::invalid_argument("finish: as many lists of scores as episodes are needed");
     std::vector<Outcome> own;
     for (std::size_t i = 0; i < episodes_.size(); ++i) {
         const Episode& episode = episodes_[i];
-        if (scores[i].size() != episode.placements.size()) throw std::invalid_argument("finish: as many scores as placements are needed");
-        Outcome outcome{.worker = episode.worker, .graph = episode.graph, .costs = {}, .last_cost = 0, .best = {}};
+        if (scores[i].size() != episode.placements.size())
+            throw std::invalid_argument("finish: as many scores as placements are needed");
+        Outcome outcome{
+            .worker = episode.worker, .graph = episode.graph, .costs = {}, .last_cost = 0, .best = {}};
         std::size_t best = 0;
         for (std::size_t j = 0; j < scores[i].size(); ++j) {
             const double cost = policy_cost(scores[i][j], graphs_[episode.graph].reference_s);
             outcome.costs.push_back(options_.measure == "square-root" ? std::sqrt(cost)
                                     : options_.measure == "logarithm" ? std::log1p(cost)
                                                                       : cost);
-            if (scores[i][j].seconds < scores[i][best].seconds) best = j;
+            if (scores[i][j].penalised_s < scores[i][best].penalised_s) best = j;
         }
         outcome.last_cost = policy_cost(scores[i].back(), graphs_[episode.graph].reference_s);
         outcome.best = {episode.placements[best], scores[i][best]};
         own.push_back(std::move(outcome));
     }
     const std::vector<Outcome> outcomes = gather(std::move(own));
-    // Should something fail on the way, all is as it was. The curve only grows at the end.
+    // If an exception is thrown, the state stays unchanged. The curve only grows at the end.
     auto curve = std::move(state_.curve);
     TrainingState before = state_;
     state_.curve = std::move(curve);
@@ -446,7 +485,8 @@ void Trainer::learn(std::span<const Outcome> outcomes) {
         state_.evaluations += outcome.costs.size();
         point.cost += outcome.last_cost / workers;
         BestPlacement& best = state_.best[outcome.graph];
-        if (best.placement.empty() || outcome.best.score.seconds < best.score.seconds) best = outcome.best;
+        if (best.placement.empty() || outcome.best.score.penalised_s < best.score.penalised_s)
+            best = outcome.best;
     }
     for (const Outcome& outcome : outcomes) {
         const double beside = outcome.last_cost - point.cost;
@@ -454,7 +494,8 @@ void Trainer::learn(std::span<const Outcome> outcomes) {
     }
     point.cost_spread = std::sqrt(point.cost_spread);
     for (std::size_t i = 0; i < graphs_.size(); ++i) {
-        const double cost = state_.best[i].placement.empty() ? 1 : policy_cost(state_.best[i].score, graphs_[i].reference_s);
+        const double cost =
+            state_.best[i].placement.empty() ? 1 : policy_cost(state_.best[i].score, graphs_[i].reference_s);
         point.best_cost += cost / static_cast<double>(graphs_.size());
     }
 
@@ -473,13 +514,15 @@ void Trainer::learn(std::span<const Outcome> outcomes) {
             point.divergence = summary.divergence;
             step(std::move(gradient), point.learning_rate);
         }
-        // Schulman, Wolski, Dhariwal, Radford, Klimov: Proximal Policy Optimization Algorithms (2017), section 4. What the last of the
-        // steps covers is not measured again, so that of a single one nothing is.
+        // Schulman, Wolski, Dhariwal, Radford, Klimov: Proximal Policy Optimization Algorithms (2017),
+        // section 4. The divergence is measured before each step, so the effect of the last step is not
+        // measured, and with a single step nothing is.
         constexpr double kLeast = 1e-4, kMost = 1e4;
         const bool measured = options_.proximal_steps > 1;
         if (measured && point.divergence < options_.divergence_target / 1.5)
             state_.divergence_weight = std::max(state_.divergence_weight / 2, kLeast);
-        if (point.divergence > options_.divergence_target * 1.5) state_.divergence_weight = std::min(state_.divergence_weight * 2, kMost);
+        if (point.divergence > options_.divergence_target * 1.5)
+            state_.divergence_weight = std::min(state_.divergence_weight * 2, kMost);
     }
     ++state_.updates;
     point.updates = state_.updates;
@@ -504,12 +547,12 @@ std::vector<GroupId> decision_order(const PolicyGraph& graph, std::uint32_t pass
     return order;
 }
 
-Rollout predict_placement(const Policy& policy, std::span<const float> weights, const PolicyGraph& graph, std::uint32_t passes,
-                          Random* random) {
+Rollout predict_placement(const Policy& policy, std::span<const float> weights, const PolicyGraph& graph,
+                          std::uint32_t passes, Random* random) {
     const std::vector<GroupId> order = decision_order(graph, passes);
     Random unused(0);
-    return policy.roll_out(graph, weights, graph.choices.on_one_device(graph.choices.fastest_first().front()), order,
-                           random != nullptr ? *random : unused, random == nullptr);
+    return policy.roll_out(graph, weights, graph.choices.on_one_device(graph.choices.fastest_first().front()),
+                           order, random != nullptr ? *random : unused, random == nullptr);
 }
 
 }  // namespace placewright

@@ -9,15 +9,17 @@
 namespace placewright {
 namespace {
 
-/// By episode; nothing if stopped. Placements of a graph are scored together, so that they share the threads.
-std::optional<std::vector<std::vector<Score>>> scores_of(std::span<const Episode> episodes,
-                                                         std::span<const std::unique_ptr<Evaluator>> evaluators,
-                                                         const std::stop_token& stop) {
+/// Returns the scores by episode; nothing if stopped. Placements of a graph are scored together, so that they
+/// share the threads.
+std::optional<std::vector<std::vector<Score>>> scores_of(
+    std::span<const Episode> episodes, std::span<const std::unique_ptr<Evaluator>> evaluators,
+    const std::stop_token& stop) {
     std::vector<std::vector<Score>> scores(episodes.size());
     for (std::size_t graph = 0; graph < evaluators.size(); ++graph) {
         std::vector<Placement> batch;
         for (const Episode& episode : episodes) {
-            if (episode.graph == graph) batch.insert(batch.end(), episode.placements.begin(), episode.placements.end());
+            if (episode.graph == graph)
+                batch.insert(batch.end(), episode.placements.begin(), episode.placements.end());
         }
         if (batch.empty()) continue;
         std::vector<Score> all(batch.size());
@@ -33,7 +35,7 @@ std::optional<std::vector<std::vector<Score>>> scores_of(std::span<const Episode
     return scores;
 }
 
-/// What the first of the peers says.
+/// Returns the decision of the first peer.
 bool agreed(TrainingPeers* peers, bool go_on) {
     if (peers == nullptr) return go_on;
     return peers->exchange({std::byte{go_on}}).front().front() != std::byte{0};
@@ -41,12 +43,17 @@ bool agreed(TrainingPeers* peers, bool go_on) {
 
 }  // namespace
 
-bool run_training(Trainer& trainer, std::span<const std::unique_ptr<Evaluator>> evaluators, const TrainingBudget& budget,
-                  std::stop_token stop, const TrainingCallback& report) {
+bool run_training(Trainer& trainer, std::span<const std::unique_ptr<Evaluator>> evaluators,
+                  const TrainingBudget& budget, std::stop_token stop, const TrainingCallback& report) {
     const auto begin = std::chrono::steady_clock::now();
     const std::uint64_t before = trainer.state().updates;
-    const auto elapsed_s = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
-    const auto go_on = [&] { return !stop.stop_requested() && trainer.state().updates < budget.updates && elapsed_s() < budget.seconds; };
+    const auto elapsed_s = [&] {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    };
+    const auto go_on = [&] {
+        return !stop.stop_requested() && trainer.state().updates < budget.updates &&
+               elapsed_s() < budget.seconds;
+    };
     while (agreed(trainer.peers(), go_on())) {
         const std::span<const Episode> episodes = trainer.begin(stop);
         if (stop.stop_requested()) return false;
@@ -56,7 +63,8 @@ bool run_training(Trainer& trainer, std::span<const std::unique_ptr<Evaluator>> 
         if (!report) continue;
         const double spent_s = elapsed_s();
         const auto done = static_cast<double>(trainer.state().updates - before);
-        const auto left = static_cast<double>(budget.updates - std::min(budget.updates, trainer.state().updates));
+        const auto left =
+            static_cast<double>(budget.updates - std::min(budget.updates, trainer.state().updates));
         report(trainer.state(), std::max(0.0, std::min(budget.seconds - spent_s, spent_s / done * left)));
     }
     return !stop.stop_requested();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where ops may run: devices, the channels between them, and the route for every ordered pair of devices.
+// The machine on which ops run: devices, channels, and the route of every ordered pair of devices.
 #pragma once
 
 #include <cstdint>
@@ -32,14 +32,17 @@ struct Device {
     double memory_bytes = 0;
     double efficiency = 1;         ///< share of peak_flops and memory_bandwidth that ops reach
     double launch_overhead_s = 0;  ///< added to every op that computes
-    double clock_hz = 0;           ///< 0: unknown; only Exprimo's cost model asks for it
-    // Measured ceilings; only the roofline asks for them.
-    std::map<std::string, double> efficiency_by_kind = {};  ///< share of peak_flops by op kind, in place of `efficiency`
-    std::optional<double> memory_efficiency = {};           ///< share of memory_bandwidth, in place of `efficiency`
-    double half_efficiency_flops = 0;                       ///< an op of so many FLOPs reaches half of its share of peak_flops
-    /// Ops that run at a time, as long as together they need no more than the whole device (Problem::op_share).
+    double clock_hz = 0;           ///< 0: unknown; used only by Exprimo's cost model
+    // Measured ceilings, used only by the roofline model.
+    /// Share of peak_flops by op kind, in place of `efficiency`.
+    std::map<std::string, double> efficiency_by_kind = {};
+    std::optional<double> memory_efficiency = {};  ///< share of memory_bandwidth, in place of `efficiency`
+    double half_efficiency_flops = 0;  ///< FLOPs of an op that reaches half of its share of peak_flops
+    /// Number of ops that may run at a time, as long as together they need no more than the whole device
+    /// (Problem::op_share).
     std::uint32_t streams = 1;
-    std::uint32_t copy_engines = 0;  ///< transfers from or to the device at a time; 0: as many as the channels allow
+    /// Number of transfers from or to the device at a time; 0: as many as the channels allow.
+    std::uint32_t copy_engines = 0;
 
     bool operator==(const Device&) const = default;
 };
@@ -49,7 +52,8 @@ struct Channel {
     double bandwidth = 0;  ///< bytes per second
     double latency_s = 0;
     double efficiency = 1;
-    /// (bytes, efficiency), ascending in bytes; interpolated on log(bytes), constant beyond the ends; replaces `efficiency`.
+    /// (bytes, efficiency), ascending in bytes; interpolated on log(bytes), constant beyond the ends;
+    /// replaces `efficiency`.
     std::vector<std::pair<double, double>> efficiency_by_bytes;
 
     bool operator==(const Channel&) const = default;
@@ -58,7 +62,7 @@ struct Channel {
 /// How a transfer uses the channels of its route.
 enum class Crossing : std::uint8_t {
     store_and_forward,  ///< one after the other, each for the whole message
-    cut_through,        ///< all at the same time, at the pace of the slowest; a transfer waits until all of them are free
+    cut_through,        ///< all at the same time, at the pace of the slowest; waits until all are free
 };
 std::string_view to_string(Crossing crossing);
 std::optional<Crossing> crossing_from(std::string_view text);
@@ -72,11 +76,12 @@ struct Route {
     bool operator==(const Route&) const = default;
 };
 
-/// A description that is not a machine; `where` names the device, channel or route (empty if the fault is in the whole); what() names it
-/// too.
+/// Thrown for an invalid machine. `where` names the device, channel or route at fault (empty if the fault
+/// concerns the whole machine); what() names it too.
 class MachineError : public std::runtime_error {
 public:
-    MachineError(std::string where, const std::string& what) : std::runtime_error(what), where_(std::move(where)) {}
+    MachineError(std::string where, const std::string& what)
+        : std::runtime_error(what), where_(std::move(where)) {}
     const std::string& where() const { return where_; }
 
 private:
@@ -85,12 +90,13 @@ private:
 
 class Machine {
 public:
-    /// Throws MachineError unless: there are 1 to 1024 devices and at most 65536 channels; names are unique and not empty; speeds,
-    /// bandwidths and memory are finite and positive; efficiencies lie in (0, 1]; latencies and overheads are finite and not negative; a
-    /// device has 1 to 64 streams and 0 to 64 copy engines; tables ascend; every ordered pair of different devices has exactly one route of
-    /// at least one known channel; a cut-through route crosses no channel twice.
-    Machine(std::string name, std::vector<Device> devices, std::vector<Channel> channels, std::vector<Route> routes,
-            Crossing crossing = Crossing::store_and_forward);
+    /// Throws MachineError unless: there are 1 to 1024 devices and at most 65536 channels; names are unique
+    /// and not empty; speeds, bandwidths and memory are finite and positive; efficiencies lie in (0, 1];
+    /// latencies and overheads are finite and not negative; a device has 1 to 64 streams and 0 to 64 copy
+    /// engines; tables ascend; every ordered pair of different devices has exactly one route of at least one
+    /// known channel; a cut-through route crosses no channel twice.
+    Machine(std::string name, std::vector<Device> devices, std::vector<Channel> channels,
+            std::vector<Route> routes, Crossing crossing = Crossing::store_and_forward);
 
     const std::string& name() const { return name_; }
     std::span<const Device> devices() const { return devices_; }
@@ -100,10 +106,10 @@ public:
     const Device& device(DeviceId id) const { return devices_[id]; }
     std::optional<DeviceId> find(std::string_view device_name) const;
 
-    /// Channels from one device to another; empty if they are the same.
+    /// Channels from one device to another; empty if both are the same.
     std::span<const ChannelId> route(DeviceId from, DeviceId to) const;
 
-    /// Whether a constraint of an op ("gpu:0", "gpu", "cpu") admits the device: its name or its kind.
+    /// Whether the device satisfies a constraint of an op ("gpu:0", "gpu", "cpu"): its name or kind is equal.
     bool matches(DeviceId device, std::string_view constraint) const;
 
     bool operator==(const Machine& other) const;

@@ -16,26 +16,33 @@
 namespace placewright {
 namespace {
 
-/// Machines that are tried from the same state of the front: enough for the cores of a workstation.
+/// Machines bred from the same state of the front: enough for the cores of a workstation.
 constexpr std::size_t kGeneration = 16;
-constexpr int kTries = 2'000;  ///< to find a machine that was not tried yet
+constexpr int kTries = 2'000;  ///< attempts to find a machine that was not tried yet
 
-/// A machine to try, and the point that it came from.
+/// A machine to try, and the point of the front that it was bred from.
 struct Candidate {
     Design design;
     const DesignPoint* parent = nullptr;
 };
 
 bool dominates(const DesignPoint& a, const DesignPoint& b) {
-    return a.price <= b.price && a.score.seconds <= b.score.seconds && (a.price < b.price || a.score.seconds < b.score.seconds);
+    return a.price <= b.price && a.score.penalised_s <= b.score.penalised_s &&
+           (a.price < b.price || a.score.penalised_s < b.score.penalised_s);
 }
 
 class Codesign {
 public:
     Codesign(const CodesignTask& task, std::stop_token stop, const CodesignCallback& report)
-        : task_(task), catalogue_(task.catalogue), stop_(std::move(stop)), report_(report), random_(task.seed) {
-        if (catalogue_.hosts.empty() || catalogue_.accelerators.empty() || catalogue_.host_links.empty() || catalogue_.fabrics.empty())
-            throw std::invalid_argument("a catalogue needs at least one host, accelerator, host link and fabric");
+        : task_(task),
+          catalogue_(task.catalogue),
+          stop_(std::move(stop)),
+          report_(report),
+          random_(task.seed) {
+        if (catalogue_.hosts.empty() || catalogue_.accelerators.empty() || catalogue_.host_links.empty() ||
+            catalogue_.fabrics.empty())
+            throw std::invalid_argument(
+                "a catalogue needs at least one host, accelerator, host link and fabric");
     }
 
     CodesignResult run() {
@@ -45,11 +52,12 @@ public:
         tried_.insert(first.begin(), first.end());
         for (std::size_t begin = 0; begin < first.size() && !stop_.stop_requested(); begin += kGeneration) {
             std::vector<Candidate> generation;
-            for (std::size_t i = begin; i < std::min(first.size(), begin + kGeneration); ++i) generation.push_back({first[i], nullptr});
+            for (std::size_t i = begin; i < std::min(first.size(), begin + kGeneration); ++i)
+                generation.push_back({first[i], nullptr});
             place(generation);
         }
         while (!all && !stop_.stop_requested() && result_.designs < task_.designs) {
-            // The cheapest are a part of the first generation.
+            // The cheapest machines are part of the first generation.
             const std::uint64_t room = kGeneration - result_.designs % kGeneration;
             const std::vector<Candidate> generation = breed(std::min(room, task_.designs - result_.designs));
             if (generation.empty()) break;
@@ -57,27 +65,32 @@ public:
         }
         result_.cancelled = stop_.stop_requested();
         result_.all = all && !result_.cancelled;
-        if (impossible_ == result_.designs && why_impossible_ && !result_.cancelled) std::rethrow_exception(why_impossible_);
+        if (impossible_ == result_.designs && why_impossible_ && !result_.cancelled)
+            std::rethrow_exception(why_impossible_);
         return std::move(result_);
     }
 
 private:
     bool affordable(const Design& design) const {
-        return design.accelerators.size() <= catalogue_.hosts[design.host].places && price_of(design, catalogue_) <= task_.budget;
+        return design.accelerators.size() <= catalogue_.hosts[design.host].places &&
+               price_of(design, catalogue_) <= task_.budget;
     }
 
-    /// What fabric and links are there does not matter without accelerators, nor a fabric with one of them.
+    /// Without accelerators, fabric and links do not matter; with one accelerator, the fabric does not.
     Design simplified(Design design) const {
         if (design.accelerators.empty()) design.host_link = 0;
         if (design.accelerators.size() < 2) {
-            const auto none = std::ranges::find(catalogue_.fabrics, Catalogue::Fabric::Topology::none, &Catalogue::Fabric::topology);
-            design.fabric = none == catalogue_.fabrics.end() ? 0 : static_cast<std::size_t>(none - catalogue_.fabrics.begin());
+            const auto none = std::ranges::find(catalogue_.fabrics, Catalogue::Fabric::Topology::none,
+                                                &Catalogue::Fabric::topology);
+            design.fabric = none == catalogue_.fabrics.end()
+                                ? 0
+                                : static_cast<std::size_t>(none - catalogue_.fabrics.begin());
         }
         std::ranges::sort(design.accelerators);
         return design;
     }
 
-    /// All machines that the budget buys; nothing if there are more than `most`.
+    /// Returns all machines within the budget; nothing if there are more than `most`.
     std::optional<std::vector<Design>> enumerate(std::uint64_t most) const {
         std::set<Design> found;
         for (std::size_t host = 0; host < catalogue_.hosts.size(); ++host) {
@@ -91,9 +104,10 @@ private:
         return std::vector<Design>(found.begin(), found.end());
     }
 
-    /// Adds the design and those with more accelerators from position `next` on; false when there are more than `most`.
+    /// Adds the design and those with more accelerators from position `next` on; returns false if there are
+    /// more than `most`.
     bool enumerate(Design& design, std::size_t next, std::uint64_t most, std::set<Design>& found) const {
-        // Prices are not negative: with more accelerators it would cost no less.
+        // Prices are not negative: more accelerators would not make it cheaper.
         if (!affordable(design)) return true;
         found.insert(simplified(design));
         if (found.size() > most) return false;
@@ -106,13 +120,16 @@ private:
         return true;
     }
 
-    /// What an evolution starts from: the cheapest host alone, then with one accelerator, by ascending price. No more than may be tried.
+    /// Returns the start of an evolution: the cheapest host alone, then with one accelerator, by ascending
+    /// price; no more machines than may be tried.
     std::vector<Design> cheapest() const {
         const auto position_of_cheapest = [](const auto& parts) {
-            return static_cast<std::size_t>(std::ranges::min_element(parts, {}, [](const auto& part) { return part.price; }) -
-                                            parts.begin());
+            return static_cast<std::size_t>(
+                std::ranges::min_element(parts, {}, [](const auto& part) { return part.price; }) -
+                parts.begin());
         };
-        const Design alone{position_of_cheapest(catalogue_.hosts), position_of_cheapest(catalogue_.host_links), 0, {}};
+        const Design alone{
+            position_of_cheapest(catalogue_.hosts), position_of_cheapest(catalogue_.host_links), 0, {}};
         std::vector<Design> designs{simplified(alone)};
         for (std::size_t kind = 0; kind < catalogue_.accelerators.size(); ++kind) {
             Design design = alone;
@@ -120,13 +137,14 @@ private:
             design = simplified(std::move(design));
             if (affordable(design)) designs.push_back(std::move(design));
         }
-        std::ranges::stable_sort(designs, {}, [&](const Design& design) { return price_of(design, catalogue_); });
+        std::ranges::stable_sort(designs, {},
+                                 [&](const Design& design) { return price_of(design, catalogue_); });
         if (designs.size() > task_.designs) designs.resize(task_.designs);
         return designs;
     }
 
-    /// New machines: changes of what is on the front; random ones in the first generation, while the front is empty and where changes find
-    /// nothing new.
+    /// Returns new machines: changes of machines on the front; random ones in the first generation, while the
+    /// front is empty, and if changes find nothing new.
     std::vector<Candidate> breed(std::size_t count) {
         std::vector<Candidate> generation;
         const auto add = [&](const Design& design, const DesignPoint* parent) {
@@ -134,7 +152,7 @@ private:
             if (affordable(simple) && tried_.insert(simple).second) generation.push_back({simple, parent});
         };
         for (int tries = 0; tries < kTries && generation.size() < count; ++tries) {
-            // What is left at the end may be too many changes away from the front.
+            // The machines that remain at the end may be too many changes away from the front.
             const bool draws = result_.designs < kGeneration || result_.front.empty() || tries >= kTries / 2;
             const DesignPoint* parent = draws ? nullptr : &result_.front[random_.index(result_.front.size())];
             add(draws ? drawn() : changed(parent->design), parent);
@@ -148,11 +166,12 @@ private:
                       random_.index(catalogue_.fabrics.size()),
                       {}};
         const std::size_t count = 1 + random_.index(catalogue_.hosts[design.host].places);
-        for (std::size_t i = 0; i < count; ++i) design.accelerators.push_back(random_.index(catalogue_.accelerators.size()));
+        for (std::size_t i = 0; i < count; ++i)
+            design.accelerators.push_back(random_.index(catalogue_.accelerators.size()));
         return design;
     }
 
-    /// One to three changes, more of them more rarely.
+    /// Applies one to three changes; more changes are rarer.
     Design changed(Design design) {
         for (std::size_t change = std::min<std::size_t>(3, random_.geometric(0.6)); change > 0; --change) {
             auto& accelerators = design.accelerators;
@@ -172,7 +191,8 @@ private:
                     break;
                 case 4:
                     if (!accelerators.empty())
-                        accelerators.erase(accelerators.begin() + static_cast<std::ptrdiff_t>(random_.index(accelerators.size())));
+                        accelerators.erase(accelerators.begin() +
+                                           static_cast<std::ptrdiff_t>(random_.index(accelerators.size())));
                     break;
                 default:
                     if (!accelerators.empty()) accelerators[random_.index(accelerators.size())] = kind;
@@ -188,12 +208,17 @@ private:
         tbb::task_arena(static_cast<int>(usable_threads(task_.threads))).execute([&] {
             tbb::parallel_for(std::size_t{0}, generation.size(), [&](std::size_t i) {
                 if (stop_.stop_requested()) return;
-                DesignPoint point{generation[i].design, price_of(generation[i].design, catalogue_), {}, nullptr, nullptr, {}};
+                DesignPoint point{generation[i].design,
+                                  price_of(generation[i].design, catalogue_),
+                                  {},
+                                  nullptr,
+                                  nullptr,
+                                  {}};
                 point.machine = std::make_shared<const Machine>(build_machine(point.design, catalogue_));
                 try {
                     point.problem = make_problem(task_.graph, point.machine, task_.problem);
                 } catch (const PlacementError&) {
-                    // It lacks a device that some op has to run on, say. Others may have it.
+                    // For example, it lacks a device that some op has to run on. Other machines may have it.
                     impossible[i] = std::current_exception();
                     return;
                 }
@@ -205,7 +230,7 @@ private:
             ++impossible_;
             if (!why_impossible_) why_impossible_ = why;
         }
-        // The parents are on the front: it changes only when all are placed.
+        // The parents stay on the front until all are placed.
         for (auto& point : points) {
             if (point) enter(*std::move(point));
         }
@@ -213,31 +238,34 @@ private:
         if (report_) report_(result_);
     }
 
-    /// The point with its network placed, starting from the placement of `parent` too if there is one; nothing when stopped.
+    /// Returns the point with its network placed, also starting from the placement of `parent` if there is
+    /// one; nothing if stopped.
     std::optional<DesignPoint> placed(DesignPoint point, const DesignPoint* parent) const {
         const Problem& problem = *point.problem;
-        SearchContext context{point.problem, task_.seed, {single_device_placement(problem)}, task_.evaluations, nullptr, task_.simulation};
+        SearchContext context{point.problem,     task_.seed, {single_device_placement(problem)},
+                              task_.evaluations, nullptr,    task_.simulation};
         if (parent != nullptr) {
-            // Which ops may move together depends on the devices that are there.
+            // Which ops may move together depends on the devices of the machine.
             Placement carried = regrouped(parent->placement, *parent->problem, problem);
             for (GroupId group = 0; group < problem.groups; ++group) {
-                // A device that is gone leaves its ops to the others.
+                // The ops of a removed device go to the remaining ones.
                 carried[group] = static_cast<DeviceId>(carried[group] % problem.devices);
-                if (!std::ranges::binary_search(problem.allowed_devices(group), carried[group])) carried[group] = context.seeds[0][group];
+                if (!std::ranges::binary_search(problem.allowed_devices(group), carried[group]))
+                    carried[group] = context.seeds[0][group];
             }
             context.seeds.push_back(std::move(carried));
         }
         const auto optimizer = task_.algorithm->make(context, task_.options);
-        const auto evaluator = simulation_evaluator(point.problem, task_.simulation, task_.objective, 1);
+        const auto evaluator = simulation_evaluator(point.problem, task_.simulation, task_.penalty, 1);
         const SearchResult found = run_search(*optimizer, *evaluator, {task_.evaluations}, stop_);
         if (!found.progress.best_placement) return {};
         point.score = found.progress.best;
         point.placement = *found.progress.best_placement;
-        // Not every algorithm takes the placements that it may start from.
+        // Not every algorithm takes start placements into account.
         std::vector<Score> scores(context.seeds.size());
         if (!evaluator->evaluate(context.seeds, scores, {})) return {};
         for (std::size_t i = 0; i < scores.size(); ++i) {
-            if (scores[i].seconds >= point.score.seconds) continue;
+            if (scores[i].penalised_s >= point.score.penalised_s) continue;
             point.score = scores[i];
             point.placement = context.seeds[i];
         }
@@ -248,7 +276,8 @@ private:
         auto& front = result_.front;
         if (!point.score.fits) return;
         const bool useless = std::ranges::any_of(front, [&](const DesignPoint& other) {
-            return dominates(other, point) || (other.price == point.price && other.score.seconds == point.score.seconds);
+            return dominates(other, point) ||
+                   (other.price == point.price && other.score.penalised_s == point.score.penalised_s);
         });
         if (useless) return;
         std::erase_if(front, [&](const DesignPoint& other) { return dominates(point, other); });
@@ -261,87 +290,12 @@ private:
     const CodesignCallback& report_;
     Random random_;
     std::set<Design> tried_;
-    std::uint64_t impossible_ = 0;       ///< machines tried that the network cannot be placed on in any way
-    std::exception_ptr why_impossible_;  ///< of the first of them
+    std::uint64_t impossible_ = 0;       ///< machines tried on which no placement of the network is possible
+    std::exception_ptr why_impossible_;  ///< exception of the first of them
     CodesignResult result_;
 };
 
 }  // namespace
-
-double price_of(const Design& design, const Catalogue& catalogue) {
-    const auto count = static_cast<double>(design.accelerators.size());
-    double price = catalogue.hosts[design.host].price;
-    for (const std::size_t kind : design.accelerators) price += catalogue.accelerators[kind].price;
-    price += count * catalogue.host_links[design.host_link].price;
-    const Catalogue::Fabric& fabric = catalogue.fabrics[design.fabric];
-    if (fabric.topology == Catalogue::Fabric::Topology::pairs) price += count * (count - 1) / 2 * fabric.price;
-    if (fabric.topology == Catalogue::Fabric::Topology::switched) price += count * fabric.price;
-    return price;
-}
-
-std::string title_of(const Design& design, const Catalogue& catalogue) {
-    std::map<std::size_t, int> counts;
-    for (const std::size_t kind : design.accelerators) ++counts[kind];
-    if (counts.empty()) return catalogue.hosts[design.host].device.model;
-    std::string title;
-    for (const auto& [kind, count] : counts) {
-        title += (title.empty() ? "" : " + ") + std::to_string(count) + "x " + catalogue.accelerators[kind].device.model;
-    }
-    title += ", " + catalogue.host_links[design.host_link].channel.name;
-    const Catalogue::Fabric& fabric = catalogue.fabrics[design.fabric];
-    if (fabric.topology != Catalogue::Fabric::Topology::none) title += ", " + fabric.name;
-    return catalogue.hosts.size() > 1 ? title + ", " + catalogue.hosts[design.host].device.model : title;
-}
-
-Machine build_machine(const Design& design, const Catalogue& catalogue) {
-    using Topology = Catalogue::Fabric::Topology;
-    std::vector<Device> devices{catalogue.hosts[design.host].device};
-    devices[0].name = "cpu:0";
-    for (std::size_t i = 0; i < design.accelerators.size(); ++i) {
-        devices.push_back(catalogue.accelerators[design.accelerators[i]].device);
-        devices.back().name = "gpu:" + std::to_string(i);
-    }
-    std::vector<Channel> channels;
-    const auto add_channel = [&](Channel channel, const std::string& name) {
-        channel.name = name;
-        channels.push_back(std::move(channel));
-        return static_cast<ChannelId>(channels.size() - 1);
-    };
-    const std::size_t count = design.accelerators.size();
-    const Channel& link = catalogue.host_links[design.host_link].channel;
-    const Catalogue::Fabric& fabric = catalogue.fabrics[design.fabric];
-    std::vector<ChannelId> up, down, out, in;
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::string number = std::to_string(i);
-        up.push_back(add_channel(link, "host" + number + "/up"));
-        down.push_back(add_channel(link, "host" + number + "/down"));
-        if (fabric.topology != Topology::switched) continue;
-        out.push_back(add_channel(fabric.channel, "fabric" + number + "/up"));
-        in.push_back(add_channel(fabric.channel, "fabric" + number + "/down"));
-    }
-    std::vector<Route> routes;
-    for (std::size_t i = 0; i < count; ++i) {
-        const auto from = static_cast<DeviceId>(i + 1);
-        routes.push_back({0, from, {down[i]}});
-        routes.push_back({from, 0, {up[i]}});
-        for (std::size_t k = 0; k < count; ++k) {
-            if (k == i) continue;
-            const auto to = static_cast<DeviceId>(k + 1);
-            switch (fabric.topology) {
-                case Topology::none:
-                    routes.push_back({from, to, {up[i], down[k]}});
-                    break;
-                case Topology::pairs:
-                    routes.push_back({from, to, {add_channel(fabric.channel, "fabric" + std::to_string(i) + '-' + std::to_string(k))}});
-                    break;
-                case Topology::switched:
-                    routes.push_back({from, to, {out[i], in[k]}});
-                    break;
-            }
-        }
-    }
-    return Machine(title_of(design, catalogue), std::move(devices), std::move(channels), std::move(routes), Crossing::cut_through);
-}
 
 CodesignResult codesign(const CodesignTask& task, std::stop_token stop, const CodesignCallback& report) {
     return Codesign(task, std::move(stop), report).run();

@@ -17,7 +17,8 @@ using Clock = std::chrono::steady_clock;
 
 class Comparer {
 public:
-    Comparer(const ComparisonTask& task, std::stop_token stop, const ComparisonCallback& report, std::chrono::milliseconds interval)
+    Comparer(const ComparisonTask& task, std::stop_token stop, const ComparisonCallback& report,
+             std::chrono::milliseconds interval)
         : task_(task),
           report_(report),
           interval_(interval),
@@ -28,7 +29,8 @@ public:
     std::vector<ComparedRun> run() {
         const std::size_t threads = std::min<std::size_t>(usable_threads(task_.threads), outcomes_.size());
         std::vector<std::future<void>> workers;
-        for (std::size_t i = 0; i < threads; ++i) workers.push_back(std::async(std::launch::async, [this] { work(); }));
+        for (std::size_t i = 0; i < threads; ++i)
+            workers.push_back(std::async(std::launch::async, [this] { work(); }));
         for (const auto& worker : workers) worker.wait();
         for (auto& worker : workers) worker.get();
 
@@ -42,28 +44,33 @@ public:
 private:
     void work() {
         try {
-            for (std::size_t turn = next_++; turn < outcomes_.size() && !stop_.stop_requested(); turn = next_++) search(turn);
+            for (std::size_t turn = next_++; turn < outcomes_.size() && !stop_.stop_requested();
+                 turn = next_++)
+                search(turn);
         } catch (...) {
             stop_.request_stop();
             throw;
         }
     }
 
-    /// Contestants take turns, so that after a stop all have had about as many.
+    /// Contestants take turns, so that after a stop all have had about the same number of runs.
     void search(std::size_t turn) {
         const std::size_t contestant = turn % task_.contestants.size();
         const std::size_t seed = turn / task_.contestants.size();
         const std::size_t index = contestant * task_.seeds.size() + seed;
         const Contestant& who = task_.contestants[contestant];
-        const auto optimizer = who.algorithm->make(
-            {task_.problem, task_.seeds[seed], task_.starts, task_.evaluations, task_.goal, task_.simulation}, who.options);
-        const Goal& goal = task_.goal != nullptr ? *task_.goal : goals().front();
-        const auto evaluator = goal_evaluator(task_.problem, goal, task_.simulation, task_.objective, 1);
+        const auto optimizer = who.algorithm->make({task_.problem, task_.seeds[seed], task_.starts,
+                                                    task_.evaluations, task_.objective, task_.simulation},
+                                                   who.options);
+        const Objective& objective = task_.objective != nullptr ? *task_.objective : objectives().front();
+        const auto evaluator =
+            objective_evaluator(task_.problem, objective, task_.simulation, task_.penalty, 1);
         Budget budget;
         budget.evaluations = task_.evaluations;
         ProgressCallback report;
         if (report_) report = [&](const SearchProgress& progress) { note(index, progress); };
-        SearchResult result = run_search(*optimizer, *evaluator, budget, stop_.get_token(), report, interval_);
+        SearchResult result =
+            run_search(*optimizer, *evaluator, budget, stop_.get_token(), report, interval_);
         if (result.end == SearchEnd::cancelled || !result.progress.best_placement) return;
         result.progress.archive = nullptr;
         result.progress.distribution = nullptr;
@@ -73,14 +80,14 @@ private:
     void note(std::size_t index, const SearchProgress& progress) {
         const std::scoped_lock lock(mutex_);
         shares_[index] = static_cast<double>(progress.evaluations) / static_cast<double>(task_.evaluations);
-        if (progress.best_placement) best_s_ = std::min(best_s_, progress.best.seconds);
+        if (progress.best_placement) best_s_ = std::min(best_s_, progress.best.penalised_s);
         if (Clock::now() >= next_report_) tell(nullptr);
     }
 
     void end(std::size_t index, ComparedRun run) {
         const std::scoped_lock lock(mutex_);
         shares_[index] = 1;
-        best_s_ = std::min(best_s_, run.progress.best.seconds);
+        best_s_ = std::min(best_s_, run.progress.best.penalised_s);
         outcomes_[index] = std::move(run);
         ++finished_;
         if (report_) tell(&*outcomes_[index]);
@@ -103,9 +110,9 @@ private:
     const Clock::time_point start_ = Clock::now();
     std::atomic<std::size_t> next_ = 0;
 
-    std::mutex mutex_;                                  ///< of what follows, up to the stop
+    std::mutex mutex_;                                  ///< guards the following members, up to stop_
     std::vector<std::optional<ComparedRun>> outcomes_;  ///< by contestant, then seed
-    std::vector<double> shares_;                        ///< the same: how much of its evaluations a search has used
+    std::vector<double> shares_;  ///< share of its evaluations that each search has used, in the same order
     std::size_t finished_ = 0;
     double best_s_ = std::numeric_limits<double>::infinity();
     Clock::time_point next_report_ = start_;
@@ -116,33 +123,37 @@ private:
 
 }  // namespace
 
-std::vector<ComparedRun> compare(const ComparisonTask& task, std::stop_token stop, const ComparisonCallback& report,
-                                 std::chrono::milliseconds interval) {
+std::vector<ComparedRun> compare(const ComparisonTask& task, std::stop_token stop,
+                                 const ComparisonCallback& report, std::chrono::milliseconds interval) {
     return Comparer(task, std::move(stop), report, interval).run();
 }
 
 std::optional<Reached> reached(const ComparedRun& run, double best_s, double share) {
     const double limit_s = best_s + share * std::abs(best_s);
-    const auto found = std::ranges::find_if(*run.progress.curve, [&](const CurvePoint& point) { return point.best_s <= limit_s; });
+    const auto found = std::ranges::find_if(*run.progress.curve,
+                                            [&](const CurvePoint& point) { return point.best_s <= limit_s; });
     if (found == run.progress.curve->end()) return {};
     return Reached{found->evaluations, found->seconds};
 }
 
 std::optional<double> best_score_s(std::span<const ComparedRun> runs) {
     if (runs.empty()) return {};
-    return std::ranges::min_element(runs, {}, [](const ComparedRun& run) { return run.progress.best.seconds; })->progress.best.seconds;
+    return std::ranges::min_element(runs, {},
+                                    [](const ComparedRun& run) { return run.progress.best.penalised_s; })
+        ->progress.best.penalised_s;
 }
 
 std::vector<Standing> standings(std::span<const ComparedRun> runs, double best_known_s) {
     std::vector<Standing> all;
     for (const ComparedRun& run : runs) {
-        if (all.empty() || all.back().contestant != run.contestant) all.push_back({run.contestant, {}, {}, 0, 0, 0, {}});
+        if (all.empty() || all.back().contestant != run.contestant)
+            all.push_back({run.contestant, {}, {}, 0, 0, 0, {}});
         all.back().runs.push_back(&run);
     }
     for (Standing& standing : all) {
         std::vector<double> scores_s, evaluations, seconds;
         for (const ComparedRun* run : standing.runs) {
-            scores_s.push_back(run->progress.best.seconds);
+            scores_s.push_back(run->progress.best.penalised_s);
             if (run->progress.best.fits) ++standing.fitting;
             if (const auto point = reached(*run, best_known_s)) {
                 evaluations.push_back(static_cast<double>(point->evaluations));
@@ -156,7 +167,8 @@ std::vector<Standing> standings(std::span<const ComparedRun> runs, double best_k
         if (standing.near >= half) {
             std::ranges::sort(evaluations);
             std::ranges::sort(seconds);
-            standing.half_near = Reached{static_cast<std::uint64_t>(evaluations[half - 1]), seconds[half - 1]};
+            standing.half_near =
+                Reached{static_cast<std::uint64_t>(evaluations[half - 1]), seconds[half - 1]};
         }
     }
     return all;

@@ -19,20 +19,22 @@ namespace {
 
 class SimulationEvaluator final : public Evaluator {
 public:
-    /// `goal`: of the goal to score by; null for the step time.
-    SimulationEvaluator(std::shared_ptr<const Problem> problem, decltype(Goal::evaluate) goal, SimulationOptions options,
-                        Objective objective, unsigned threads)
+    /// `objective`: the function to score by; null for the step time.
+    SimulationEvaluator(std::shared_ptr<const Problem> problem, decltype(Objective::evaluate) objective,
+                        SimulationOptions options, MemoryPenalty penalty, unsigned threads)
         : problem_(std::move(problem)),
-          goal_(goal),
-          options_(options),
           objective_(objective),
+          options_(options),
+          penalty_(penalty),
           simulators_(threads),
           delta_simulators_(threads) {
         if (threads > 1) arena_.emplace(static_cast<int>(threads));
     }
 
-    bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop, const Placement* base) override {
-        if (placements.size() != scores.size()) throw std::invalid_argument("evaluate: as many scores as placements are needed");
+    bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop,
+                  const Placement* base) override {
+        if (placements.size() != scores.size())
+            throw std::invalid_argument("evaluate: as many scores as placements are needed");
         fresh_ = cache_.look_up(placements, scores);
         consider_base(base);
         if (!simulate(placements, scores, stop)) return false;
@@ -45,14 +47,16 @@ public:
 private:
     static constexpr std::size_t kUsesOfBase = 8;
 
-    /// To know a base costs about four simulations a thread, which the placements that it serves must be worth.
+    /// Preparing a base costs about four simulations per thread, so it must serve enough placements to be
+    /// worth it.
     void consider_base(const Placement* base) {
         if (base == nullptr || *base != base_) {
             base_uses_ = 0;
             base_ = base == nullptr ? Placement() : *base;
         }
         base_uses_ += fresh_.size();
-        by_delta_ = base != nullptr && DeltaSimulator::saves(options_) && base_uses_ >= kUsesOfBase * simulators_.size();
+        by_delta_ = base != nullptr && DeltaSimulator::saves(options_) &&
+                    base_uses_ >= kUsesOfBase * simulators_.size();
     }
 
     const Outcome& outcome(std::size_t slot, const Placement& placement) {
@@ -68,17 +72,19 @@ private:
     }
 
     Score score(std::size_t slot, const Placement& placement) {
-        if (goal_ == nullptr) return objective_.score(*problem_, outcome(slot, placement));
+        if (objective_ == nullptr) return penalty_.score(*problem_, outcome(slot, placement));
         try {
-            return objective_.score(*problem_, goal_(*problem_, placement));
+            return penalty_.score(*problem_, objective_(*problem_, placement));
         } catch (const PlacementError&) {
             return kUndefinedScore;
         }
     }
 
-    bool simulate(std::span<const Placement> placements, std::span<Score> scores, const std::stop_token& stop) {
+    bool simulate(std::span<const Placement> placements, std::span<Score> scores,
+                  const std::stop_token& stop) {
         std::atomic<std::size_t> next = 0, done = 0;
-        // Placements take unlike times, so a thread that is through with one takes the next, whoever it was meant for.
+        // Placements take different times, so a thread that has finished takes the next one, whichever thread
+        // it was meant for.
         const auto simulate_some = [&](std::size_t slot) {
             std::size_t mine = 0;
             for (std::size_t i = next++; i < fresh_.size() && !stop.stop_requested(); i = next++) {
@@ -93,7 +99,9 @@ private:
             arena_->execute([&] {
                 tbb::parallel_for(
                     std::size_t{0}, std::min(simulators_.size(), fresh_.size()),
-                    [&](std::size_t) { simulate_some(static_cast<std::size_t>(tbb::this_task_arena::current_thread_index())); },
+                    [&](std::size_t) {
+                        simulate_some(static_cast<std::size_t>(tbb::this_task_arena::current_thread_index()));
+                    },
                     tbb::simple_partitioner());
             });
         }
@@ -102,37 +110,41 @@ private:
     }
 
     std::shared_ptr<const Problem> problem_;
-    decltype(Goal::evaluate) goal_;
+    decltype(Objective::evaluate) objective_;
     SimulationOptions options_;
-    Objective objective_;
+    MemoryPenalty penalty_;
     std::optional<tbb::task_arena> arena_;
-    std::vector<std::optional<Simulator>> simulators_;             ///< by slot of the arena
-    std::vector<std::optional<DeltaSimulator>> delta_simulators_;  ///< the same
+    std::vector<std::optional<Simulator>> simulators_;             ///< [slot of the arena]
+    std::vector<std::optional<DeltaSimulator>> delta_simulators_;  ///< [slot of the arena]
     Placement base_;
-    std::size_t base_uses_ = 0;  ///< placements to simulate since it is the base
+    std::size_t base_uses_ = 0;  ///< placements to simulate since this is the base
     bool by_delta_ = false;
     ScoreCache cache_;
-    std::span<const ScoreCache::Fresh> fresh_;  ///< of the batch at hand: what to simulate
+    std::span<const ScoreCache::Fresh> fresh_;  ///< of the current batch: what to simulate
     std::uint64_t runs_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Evaluator> simulation_evaluator(std::shared_ptr<const Problem> problem, SimulationOptions options, Objective objective,
+std::unique_ptr<Evaluator> simulation_evaluator(std::shared_ptr<const Problem> problem,
+                                                SimulationOptions options, MemoryPenalty penalty,
                                                 unsigned threads) {
-    return std::make_unique<SimulationEvaluator>(std::move(problem), nullptr, options, objective, usable_threads(threads));
+    return std::make_unique<SimulationEvaluator>(std::move(problem), nullptr, options, penalty,
+                                                 usable_threads(threads));
 }
 
-std::unique_ptr<Evaluator> goal_evaluator(std::shared_ptr<const Problem> problem, const Goal& goal, SimulationOptions options,
-                                          Objective objective, unsigned threads) {
-    if (!goal.is_step_time()) {
+std::unique_ptr<Evaluator> objective_evaluator(std::shared_ptr<const Problem> problem,
+                                               const Objective& objective, SimulationOptions options,
+                                               MemoryPenalty penalty, unsigned threads) {
+    if (!objective.is_step_time()) {
         try {
-            goal.evaluate(*problem, single_device_placement(*problem));
+            objective.evaluate(*problem, single_device_placement(*problem));
         } catch (const PlacementError&) {
-            // Others may be defined.
+            // The objective may be defined for other placements.
         }
     }
-    return std::make_unique<SimulationEvaluator>(std::move(problem), goal.evaluate, options, objective, usable_threads(threads));
+    return std::make_unique<SimulationEvaluator>(std::move(problem), objective.evaluate, options, penalty,
+                                                 usable_threads(threads));
 }
 
 }  // namespace placewright

@@ -10,12 +10,13 @@
 namespace placewright {
 namespace {
 
-/// As few digits as tell the number from its neighbours, without an exponent where that is readable.
+/// Uses as few digits as distinguish the number from its neighbours, and no exponent where that is readable.
 std::string number_text(double value) {
     std::array<char, 64> text{};
     char* end = text.data();
     for (const int digits : {15, 16, 17}) {
-        end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, digits).ptr;
+        end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, digits)
+                  .ptr;
         double back = 0;
         std::from_chars(text.data(), end, back);
         if (back == value) break;
@@ -64,7 +65,8 @@ Overloaded(Readers...) -> Overloaded<Readers...>;
 }  // namespace
 
 std::string_view type_name(const OptionInfo& option) {
-    static constexpr std::array<std::string_view, std::variant_size_v<OptionValue>> names{"bool", "int", "float", "choice"};
+    static constexpr std::array<std::string_view, std::variant_size_v<OptionValue>> names{"bool", "int",
+                                                                                          "float", "choice"};
     return names[option.default_value.index()];
 }
 
@@ -100,13 +102,15 @@ OptionValue parse_option(const OptionInfo& option, std::string_view text) {
 OptionValue checked_option(const OptionInfo& option, const OptionValue& value) {
     const std::string text = to_string(value);
     OptionValue checked = value;
-    if (const auto* whole = std::get_if<std::int64_t>(&value); whole && std::holds_alternative<double>(option.default_value)) {
+    if (const auto* whole = std::get_if<std::int64_t>(&value);
+        whole && std::holds_alternative<double>(option.default_value)) {
         checked = static_cast<double>(*whole);
     }
     if (checked.index() != option.default_value.index()) {
         refuse(option, text, "is of the wrong type, expected " + std::string(type_name(option)));
     }
-    if (const auto* number = std::get_if<std::int64_t>(&checked)) check_range(option, static_cast<double>(*number), text);
+    if (const auto* number = std::get_if<std::int64_t>(&checked))
+        check_range(option, static_cast<double>(*number), text);
     if (const auto* number = std::get_if<double>(&checked)) {
         if (!std::isfinite(*number)) refuse(option, text, "is not a finite number");
         check_range(option, *number, text);
@@ -120,7 +124,8 @@ OptionValue checked_option(const OptionInfo& option, const OptionValue& value) {
 }
 
 std::size_t position(const std::vector<OptionInfo>& infos, const std::string& name) {
-    const auto found = std::find_if(infos.begin(), infos.end(), [&](const OptionInfo& info) { return info.name == name; });
+    const auto found =
+        std::find_if(infos.begin(), infos.end(), [&](const OptionInfo& info) { return info.name == name; });
     if (found != infos.end()) return static_cast<std::size_t>(found - infos.begin());
     if (infos.empty()) throw OptionError("unknown option \"" + name + "\", there are no options");
     std::vector<std::string> names;

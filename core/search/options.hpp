@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The options of an algorithm, described once: the window's form, the command line's --set and the documentation come from here.
+// Describes the options of an algorithm once, for the window's form, the command line's --set and the
+// documentation.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +23,11 @@ struct OptionInfo {
     std::string name;           ///< snake_case
     OptionValue default_value;  ///< its alternative is the option's type
     std::optional<double> min, max;
-    std::vector<std::string> choices;  ///< for text
+    std::vector<std::string> choices;  ///< for text options
     std::string help;
 };
 
-/// Values of some options that belong together; the others keep their defaults.
+/// Values of some options that belong together; the other options keep their defaults.
 struct OptionPreset {
     std::string name;  ///< "thesis"
     std::string help;
@@ -37,7 +38,7 @@ struct OptionPreset {
 std::string_view type_name(const OptionInfo& option);
 std::string to_string(const OptionValue& value);
 
-/// A value that an option does not take; the message names option, value and what is expected.
+/// Thrown for an invalid option value; the message names option, value and what is expected.
 class OptionError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
@@ -46,21 +47,21 @@ public:
 /// Reads `text` as the option's type and checks its range. Throws OptionError.
 OptionValue parse_option(const OptionInfo& option, std::string_view text);
 
-/// Checks type and range; an int is taken for a float. Throws OptionError.
+/// Checks type and range; an int is accepted for a float. Throws OptionError.
 OptionValue checked_option(const OptionInfo& option, const OptionValue& value);
 
-/// Index of the option called `name`. Throws OptionError that lists the known names.
+/// Returns the index of the option called `name`. Throws OptionError that lists the known names.
 std::size_t position(const std::vector<OptionInfo>& infos, const std::string& name);
 
-/// The preset called `name`. Throws OptionError that lists the known names.
+/// Returns the preset called `name`. Throws OptionError that lists the known names.
 const OptionPreset& find_preset(const std::vector<OptionPreset>& presets, const std::string& name);
 
 /// Binds the options of an algorithm to the members of a struct:
 ///
 ///     const auto& schema() {
 ///         static const auto schema = OptionSchema<GeneticOptions>{}
-///             .add("population_size", &GeneticOptions::population_size, 2, 100'000, "Placements in a generation.")
-///             .add(...);
+///             .add("population_size", &GeneticOptions::population_size, 2, 100'000, "Placements in a
+///             generation.") .add(...);
 ///         return schema;
 ///     }
 ///
@@ -68,26 +69,34 @@ const OptionPreset& find_preset(const std::vector<OptionPreset>& presets, const 
 template <class Options>
 class OptionSchema {
 public:
-    /// `Base`: Options, or what it inherits the member from.
+    /// `Base`: Options, or the class from which it inherits the member.
     template <class Number, class Base>
     requires std::is_arithmetic_v<Number> &&
-        (!std::is_same_v<Number, bool>)OptionSchema& add(std::string name, Number Base::*member, double min, double max, std::string help) {
+        (!std::is_same_v<Number, bool>)OptionSchema& add(std::string name, Number Base::*member, double min,
+                                                         double max, std::string help) {
         using Stored = std::conditional_t<std::is_floating_point_v<Number>, double, std::int64_t>;
-        infos_.push_back({std::move(name), static_cast<Stored>(Options{}.*member), min, max, {}, std::move(help)});
-        setters_.push_back(
-            [member](Options& options, const OptionValue& value) { options.*member = static_cast<Number>(std::get<Stored>(value)); });
+        infos_.push_back(
+            {std::move(name), static_cast<Stored>(Options{}.*member), min, max, {}, std::move(help)});
+        setters_.push_back([member](Options& options, const OptionValue& value) {
+            options.*member = static_cast<Number>(std::get<Stored>(value));
+        });
         return *this;
     }
 
     OptionSchema& add(std::string name, bool Options::*member, std::string help) {
         infos_.push_back({std::move(name), Options{}.*member, {}, {}, {}, std::move(help)});
-        setters_.push_back([member](Options& options, const OptionValue& value) { options.*member = std::get<bool>(value); });
+        setters_.push_back([member](Options& options, const OptionValue& value) {
+            options.*member = std::get<bool>(value);
+        });
         return *this;
     }
 
-    OptionSchema& add(std::string name, std::string Options::*member, std::vector<std::string> choices, std::string help) {
+    OptionSchema& add(std::string name, std::string Options::*member, std::vector<std::string> choices,
+                      std::string help) {
         infos_.push_back({std::move(name), Options{}.*member, {}, {}, std::move(choices), std::move(help)});
-        setters_.push_back([member](Options& options, const OptionValue& value) { options.*member = std::get<std::string>(value); });
+        setters_.push_back([member](Options& options, const OptionValue& value) {
+            options.*member = std::get<std::string>(value);
+        });
         return *this;
     }
 

@@ -8,13 +8,15 @@ namespace {
 
 class RecordedEvaluator final : public Evaluator {
 public:
-    RecordedEvaluator(std::unique_ptr<Evaluator> evaluator, std::span<const RecordedScore> known, ScoreRecorder record, std::size_t most)
+    RecordedEvaluator(std::unique_ptr<Evaluator> evaluator, std::span<const RecordedScore> known,
+                      ScoreRecorder record, std::size_t most)
         : evaluator_(std::move(evaluator)), record_(std::move(record)), most_(most) {
         known_.reserve(known.size());
         for (const RecordedScore& item : known) known_.emplace(item.placement, item.score);
     }
 
-    bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop, const Placement* base) override {
+    bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop,
+                  const Placement* base) override {
         unknown_.clear();
         keys_.clear();
         index_.clear();
@@ -34,7 +36,8 @@ public:
         new_.clear();
         for (std::size_t i = 0; i < unknown_.size(); ++i) {
             scores[index_[i]] = new_scores_[i];
-            if (known_.size() < most_ && known_.emplace(keys_[i], new_scores_[i]).second) new_.push_back({keys_[i], new_scores_[i]});
+            if (known_.size() < most_ && known_.emplace(keys_[i], new_scores_[i]).second)
+                new_.push_back({keys_[i], new_scores_[i]});
         }
         record_(new_);
         return true;
@@ -48,7 +51,7 @@ private:
     std::size_t most_;
     std::unordered_map<PlacementKey, Score, PlacementKey::Hash> known_;
 
-    // Of the batch at hand; kept between batches for their memory.
+    // State of the current batch; kept between batches to reuse the memory.
     std::vector<Placement> unknown_;
     std::vector<PlacementKey> keys_;
     std::vector<std::size_t> index_;
@@ -58,8 +61,9 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Evaluator> recorded_evaluator(std::unique_ptr<Evaluator> evaluator, std::span<const RecordedScore> known,
-                                              ScoreRecorder record, std::size_t most) {
+std::unique_ptr<Evaluator> recorded_evaluator(std::unique_ptr<Evaluator> evaluator,
+                                              std::span<const RecordedScore> known, ScoreRecorder record,
+                                              std::size_t most) {
     return std::make_unique<RecordedEvaluator>(std::move(evaluator), known, std::move(record), most);
 }
 

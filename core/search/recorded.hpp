@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Scores that are kept, so that a search that was cut off goes on where it was.
+// Recorded scores, with which an interrupted search resumes where it stopped.
 #pragma once
 
 #include <cstddef>
@@ -23,11 +23,13 @@ struct RecordedScore {
 
 using ScoreRecorder = std::function<void(std::span<const RecordedScore>)>;
 
-/// Answers what is in `known` and asks `evaluator` for the rest, which `record` is then told, each placement once. A search is a function
-/// of its seed and the scores that it is told: run again on the scores of one that was cut off, it does the same in the time that the
-/// algorithm takes itself, and goes on from there as if nothing had been. Keeps all scores (about 100 bytes each), but no more than `most`:
-/// those that follow are not recorded, and a search that is run again has them found out once more.
-std::unique_ptr<Evaluator> recorded_evaluator(std::unique_ptr<Evaluator> evaluator, std::span<const RecordedScore> known,
-                                              ScoreRecorder record, std::size_t most = std::numeric_limits<std::size_t>::max());
+/// Answers placements in `known` from there and asks `evaluator` for the others, whose scores are passed to
+/// `record`, each placement once. A search is a function of its seed and its scores: a search that is run
+/// again on the recorded scores of an interrupted one repeats it, taking only the algorithm's own time, and
+/// then continues as if there had been no interruption. Keeps all scores (about 100 bytes each) up to `most`;
+/// further scores are not recorded and have to be evaluated again by a resumed search.
+std::unique_ptr<Evaluator> recorded_evaluator(std::unique_ptr<Evaluator> evaluator,
+                                              std::span<const RecordedScore> known, ScoreRecorder record,
+                                              std::size_t most = std::numeric_limits<std::size_t>::max());
 
 }  // namespace placewright

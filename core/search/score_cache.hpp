@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "core/cost/placement_key.hpp"
-#include "core/sim/objective.hpp"
+#include "core/sim/memory_penalty.hpp"
 
 namespace placewright {
 
-/// Scores that are known, so that no placement is scored twice. For one batch after the other: look_up(), then keep() once what it left is
-/// scored; a batch that was not scored to the end is not kept.
+/// Cache of known scores, so that no placement is scored twice. For each batch: call look_up(), score the
+/// placements that it returns, then call keep(). A batch that was not completely scored is not kept.
 class ScoreCache {
 public:
     struct Fresh {
@@ -20,8 +20,8 @@ public:
         PlacementKey key;
     };
 
-    /// Scores the placements that are known. Returns the others, those that stand in the batch several times once; valid until the next
-    /// call.
+    /// Fills in the scores of known placements. Returns the others, each once even if it occurs several times
+    /// in the batch; valid until the next call.
     std::span<const Fresh> look_up(std::span<const Placement> placements, std::span<Score> scores) {
         fresh_.clear();
         repeats_.clear();
@@ -39,7 +39,7 @@ public:
         return fresh_;
     }
 
-    /// Takes the scores of the placements that look_up() returned, and fills in those of their repetitions.
+    /// Stores the scores of the placements that look_up() returned and copies them to their repetitions.
     void keep(std::span<Score> scores) {
         if (known_.size() + fresh_.size() > kEntries) known_.clear();
         for (const Fresh& fresh : fresh_) known_.emplace(fresh.key, scores[fresh.index]);
@@ -55,7 +55,7 @@ private:
 
     std::unordered_map<PlacementKey, Score, PlacementKey::Hash> known_;
 
-    // Of the batch at hand; kept between batches for their memory.
+    // State of the current batch; kept between batches to reuse the memory.
     std::vector<Fresh> fresh_;
     std::vector<Repeat> repeats_;
     std::unordered_map<PlacementKey, std::size_t, PlacementKey::Hash> first_of_;

@@ -6,15 +6,18 @@
 #include <stdexcept>
 #include <thread>
 
+#include "core/search/series.hpp"
+
 namespace placewright {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// An ask is kept to so many placements, however large the budget, so that optimizers need not hold more.
+/// Maximum number of placements per ask, however large the budget, so that optimizers need not hold more.
 constexpr std::uint64_t kLargestBatch = 1024;
 
-/// Batches are scored in slices of about so long, for the limit of time and for progress. Slices change no score.
+/// Batches are scored in slices of about this length, for the time limit and progress reports. Slices change
+/// no score.
 constexpr double kSliceSeconds = 0.02;
 constexpr std::size_t kSmallestSlice = 16;
 
@@ -22,16 +25,17 @@ double seconds_between(Clock::time_point from, Clock::time_point to) {
     return std::chrono::duration<double>(to - from).count();
 }
 
-/// Stops an ask: when the search is to stop, or when the ask goes on beyond the limit of time.
+/// Stops an ask when the search is to stop or when the ask exceeds the time limit.
 class AskLimit {
 public:
-    AskLimit(std::stop_token stop, bool is_timed) : forward_(std::move(stop), [this] { source_.request_stop(); }) {
+    AskLimit(std::stop_token stop, bool is_timed)
+        : forward_(std::move(stop), [this] { source_.request_stop(); }) {
         if (is_timed) watcher_ = std::jthread([this](const std::stop_token& done) { watch(done); });
     }
 
     std::stop_token token() const { return source_.get_token(); }
 
-    /// Nothing: no ask is going on.
+    /// Nothing: no ask is running.
     void set_end(std::optional<Clock::time_point> end) {
         const std::scoped_lock lock(mutex_);
         end_ = end;
@@ -56,13 +60,13 @@ private:
     std::mutex mutex_;
     std::condition_variable_any changed_;
     std::optional<Clock::time_point> end_;  ///< guarded by mutex_
-    std::jthread watcher_;                  ///< last: it is joined before the rest goes
+    std::jthread watcher_;                  ///< last: it is joined before the other members are destroyed
 };
 
 class Search {
 public:
-    Search(Optimizer& optimizer, Evaluator& evaluator, const Budget& budget, std::stop_token stop, const ProgressCallback& report,
-           std::chrono::milliseconds interval, Pause* pause)
+    Search(Optimizer& optimizer, Evaluator& evaluator, const Budget& budget, std::stop_token stop,
+           const ProgressCallback& report, std::chrono::milliseconds interval, Pause* pause)
         : optimizer_(optimizer),
           evaluator_(evaluator),
           budget_(budget),
@@ -89,19 +93,20 @@ public:
             const std::uint64_t limit = std::min(budget_.evaluations - evaluations_, kLargestBatch);
             const std::span<const Placement> batch = ask(static_cast<std::size_t>(limit));
             if (batch.empty()) {
-                // One that was stopped may have more.
+                // An optimizer that was stopped may have more to propose.
                 if (!ask_limit_.token().stop_requested()) end = SearchEnd::exhausted;
                 if (stop_.stop_requested()) end = SearchEnd::cancelled;
                 break;
             }
-            if (batch.size() > limit) throw std::logic_error("an optimizer proposed more placements than it was asked for");
+            if (batch.size() > limit)
+                throw std::logic_error("an optimizer proposed more placements than it was asked for");
             const std::size_t scored = score(batch);
             absorb(batch.first(scored));
             if (scored == batch.size()) optimizer_.tell(scores_);
             report_if_due();
         }
         if (best_placement_ && curve_.back().evaluations != evaluations_) {
-            curve_.push_back({evaluations_, elapsed_s(), best_.seconds, latest_mean_s_, best_.fits});
+            curve_.push_back({evaluations_, elapsed_s(), best_.penalised_s, latest_mean_s_, best_.fits});
         }
         return {snapshot(), end};
     }
@@ -113,7 +118,7 @@ private:
 
     std::span<const Placement> ask(std::size_t limit) {
         if (!std::isfinite(budget_.seconds)) return optimizer_.ask(limit);
-        constexpr double kLongest = 1e9;  // what a clock can hold
+        constexpr double kLongest = 1e9;  // largest number of seconds that a clock can hold
         const std::chrono::duration<double> left(std::min(budget_.seconds - elapsed_s(), kLongest));
         ask_limit_.set_end(Clock::now() + std::chrono::duration_cast<Clock::duration>(left));
         const std::span<const Placement> batch = optimizer_.ask(limit);
@@ -121,7 +126,8 @@ private:
         return batch;
     }
 
-    /// Scores the batch, slice by slice, until it is done, cancelled or out of time. Returns how many have a score.
+    /// Scores the batch, slice by slice, until it is complete, cancelled or out of time. Returns the number
+    /// of scores.
     std::size_t score(std::span<const Placement> batch) {
         scores_.resize(batch.size());
         std::size_t scored = 0;
@@ -129,11 +135,14 @@ private:
             if (pause_ != nullptr) paused_s_ += pause_->wait(stop_);
             const std::size_t count = std::min(slice_, batch.size() - scored);
             const auto before = Clock::now();
-            if (!evaluator_.evaluate(batch.subspan(scored, count), std::span(scores_).subspan(scored, count), stop_, optimizer_.base()))
+            if (!evaluator_.evaluate(batch.subspan(scored, count), std::span(scores_).subspan(scored, count),
+                                     stop_, optimizer_.base()))
                 break;
             scored += count;
             const double each_s = seconds_between(before, Clock::now()) / static_cast<double>(count);
-            slice_ = std::max(kSmallestSlice, static_cast<std::size_t>(std::min(kSliceSeconds / std::max(each_s, 1e-9), 1e6)));
+            slice_ =
+                std::max(kSmallestSlice,
+                         static_cast<std::size_t>(std::min(kSliceSeconds / std::max(each_s, 1e-9), 1e6)));
             if (scored < batch.size()) {
                 if (elapsed_s() >= budget_.seconds) break;
                 report_if_due();
@@ -142,14 +151,14 @@ private:
         return scored;
     }
 
-    /// Takes the first scores into best, curve and mean.
+    /// Adds the first scores to the best score, the curve and the mean.
     void absorb(std::span<const Placement> scored) {
         if (scored.empty()) return;
         double sum_s = 0;
         std::size_t defined = 0;
         for (std::size_t i = 0; i < scored.size(); ++i) {
             if (scores_[i] == kUndefinedScore) continue;
-            sum_s += scores_[i].step_time_s;
+            sum_s += scores_[i].value_s;
             ++defined;
         }
         without_mean_ += scored.size();
@@ -162,10 +171,10 @@ private:
         std::size_t best = scored.size();
         for (std::size_t i = 0; i < scored.size(); ++i) {
             const bool first = !best_placement_ && best == scored.size();
-            if (!first && !(scores_[i].seconds < best_.seconds)) continue;
+            if (!first && !(scores_[i].penalised_s < best_.penalised_s)) continue;
             best = i;
             best_ = scores_[i];
-            curve_.push_back({evaluations_ + i + 1, now_s, best_.seconds, latest_mean_s_, best_.fits});
+            curve_.push_back({evaluations_ + i + 1, now_s, best_.penalised_s, latest_mean_s_, best_.fits});
         }
         if (best < scored.size()) best_placement_ = std::make_shared<const Placement>(scored[best]);
         evaluations_ += scored.size();
@@ -207,9 +216,11 @@ private:
         const auto before = Clock::now();
         if (before < next_report_) return;
         report_(snapshot());
-        // A snapshot that is slow to make or to take is made less often: reports cost at most a tenth of the time.
+        // Snapshots that are slow to make or to process are made less often: reports cost at most a tenth of
+        // the time.
         const auto after = Clock::now();
-        next_report_ = std::max(before + std::chrono::duration_cast<Clock::duration>(interval_), after + 9 * (after - before));
+        next_report_ = std::max(before + std::chrono::duration_cast<Clock::duration>(interval_),
+                                after + 9 * (after - before));
     }
 
     Optimizer& optimizer_;
@@ -229,7 +240,7 @@ private:
     std::size_t slice_ = kSmallestSlice;
     std::vector<Score> scores_;
     double latest_mean_s_ = 0;
-    std::uint64_t without_mean_ = 0;  ///< evaluations since the last that the goal is defined for
+    std::uint64_t without_mean_ = 0;  ///< evaluations since the last one for which the objective is defined
     Series means_;
     Score best_;
     std::shared_ptr<const Placement> best_placement_;
@@ -265,8 +276,9 @@ std::optional<std::uint64_t> planned_evaluations(const Budget& budget) {
     return budget.evaluations;
 }
 
-SearchResult run_search(Optimizer& optimizer, Evaluator& evaluator, const Budget& budget, std::stop_token stop,
-                        const ProgressCallback& report, std::chrono::milliseconds interval, Pause* pause) {
+SearchResult run_search(Optimizer& optimizer, Evaluator& evaluator, const Budget& budget,
+                        std::stop_token stop, const ProgressCallback& report,
+                        std::chrono::milliseconds interval, Pause* pause) {
     return Search(optimizer, evaluator, budget, std::move(stop), report, interval, pause).run();
 }
 

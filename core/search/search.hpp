@@ -23,19 +23,9 @@ struct Budget {
     double seconds = std::numeric_limits<double>::infinity();
 };
 
-/// What an optimizer may be told of the budget (SearchContext::evaluations): nothing where the time may end the search first.
+/// Returns the number of evaluations that an optimizer may plan with (SearchContext::evaluations); nothing if
+/// the time may end the search first.
 std::optional<std::uint64_t> planned_evaluations(const Budget& budget);
-
-/// A point of the learning curve: the best score after so many evaluations.
-struct CurvePoint {
-    std::uint64_t evaluations = 0;
-    double seconds = 0;
-    double best_s = 0;
-    double mean_s = 0;  ///< mean step time of the batch in which this was found
-    bool fits = true;   ///< otherwise the best score is a penalty for memory, or for what is not defined
-
-    bool operator==(const CurvePoint&) const = default;
-};
 
 enum class SearchEnd : std::uint8_t { budget, exhausted, cancelled };
 
@@ -46,12 +36,12 @@ struct SearchProgress {
     double elapsed_s = 0;
     double eta_s = 0;          ///< until the budget is used up
     double latest_mean_s = 0;  ///< mean step time of the last batch
-    double lower_bound_s = 0;  ///< proven by the optimizer; 0: nothing
+    double lower_bound_s = 0;  ///< proven by the optimizer; 0: none
     Score best;
     std::shared_ptr<const Placement> best_placement;  ///< null before the first score
     std::shared_ptr<const std::vector<CurvePoint>> curve;
-    std::vector<SeriesPoint>
-        means;  ///< mean step time, or of what else is minimised, of the placements scored; whether they fit or not, where it is defined
+    std::vector<SeriesPoint> means;  ///< mean step time, or value of the objective, of the placements scored
+                                     ///< for which it is defined, whether they fit or not
     std::shared_ptr<const ArchiveView> archive;
     std::shared_ptr<const DistributionView> distribution;
     std::shared_ptr<const std::vector<TrainingPoint>> training;
@@ -62,12 +52,12 @@ struct SearchResult {
     SearchEnd end = SearchEnd::budget;
 };
 
-/// Holds a search between two slices of a batch, for as long as another thread wants.
+/// Suspends a search between two slices of a batch, as long as another thread wants.
 class Pause {
 public:
     void set(bool paused);
     bool paused() const;
-    /// Waits as long as it is set, or until `stop` is requested. Returns the seconds that this took.
+    /// Waits while the pause is set and `stop` is not requested. Returns the seconds waited.
     double wait(std::stop_token stop);
 
 private:
@@ -78,11 +68,13 @@ private:
 
 using ProgressCallback = std::function<void(const SearchProgress&)>;
 
-/// Runs until the budget is used up, the optimizer has nothing more to propose, or `stop` is requested. `report` is called on this
-/// thread at most every `interval`. The curve has a point at every improvement and one at the end. With an infinite number of seconds
-/// the result depends on the optimizer's seed alone. The time in `pause` is no time of the search.
-SearchResult run_search(Optimizer& optimizer, Evaluator& evaluator, const Budget& budget, std::stop_token stop = {},
-                        const ProgressCallback& report = {}, std::chrono::milliseconds interval = std::chrono::milliseconds(33),
+/// Runs until the budget is used up, the optimizer has nothing more to propose, or `stop` is requested.
+/// `report` is called on this thread at most every `interval`. The curve has a point at every improvement and
+/// one at the end. If the seconds are unlimited, the result depends on the optimizer's seed alone. Time spent
+/// in `pause` does not count.
+SearchResult run_search(Optimizer& optimizer, Evaluator& evaluator, const Budget& budget,
+                        std::stop_token stop = {}, const ProgressCallback& report = {},
+                        std::chrono::milliseconds interval = std::chrono::milliseconds(33),
                         Pause* pause = nullptr);
 
 }  // namespace placewright

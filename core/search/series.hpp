@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Something that is measured all through a search, in few points however long the search is.
+// A quantity measured over a whole search, stored in few points however long the search is.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "core/search/progress.hpp"
+
 namespace placewright {
 
-struct SeriesPoint {
-    std::uint64_t evaluations = 0;  ///< up to which it is the mean, from those of the point before on
-    double value = 0;
-
-    bool operator==(const SeriesPoint&) const = default;
-};
-
-/// Means over stretches of equally many evaluations, which double in length where there would be more than kMost of them.
+/// Means over stretches of equally many evaluations. The stretches double in length when there would be more
+/// than kMost of them.
 class Series {
 public:
     static constexpr std::size_t kMost = 512;
 
-    /// The `value` held for so many more `evaluations` (positive). Amortised O(1).
+    /// Adds a `value` that held for the given number of further `evaluations` (positive). Amortised O(1).
     void add(std::uint64_t evaluations, double value) {
         total_ += evaluations;
         open_evaluations_ += evaluations;
@@ -31,10 +27,11 @@ public:
         if (closed_.size() == kMost) halve();
     }
 
-    /// Ascending in evaluations; the last may be of a shorter stretch.
+    /// Returns the points, ascending in evaluations; the last may cover a shorter stretch.
     std::vector<SeriesPoint> points() const {
         std::vector<SeriesPoint> points = closed_;
-        if (open_evaluations_ > 0) points.push_back({total_, open_sum_ / static_cast<double>(open_evaluations_)});
+        if (open_evaluations_ > 0)
+            points.push_back({total_, open_sum_ / static_cast<double>(open_evaluations_)});
         return points;
     }
 
@@ -46,7 +43,8 @@ private:
             const auto weight = static_cast<double>(first.evaluations - before);
             const auto other = static_cast<double>(second.evaluations - first.evaluations);
             before = second.evaluations;
-            closed_[i] = {second.evaluations, (first.value * weight + second.value * other) / (weight + other)};
+            closed_[i] = {second.evaluations,
+                          (first.value * weight + second.value * other) / (weight + other)};
         }
         closed_.resize(closed_.size() / 2);
         stretch_ *= 2;

@@ -11,7 +11,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kReportInterval{33};
 
-/// Enough that all cores have something to do, few enough that reports come often.
+/// Large enough to use all cores, small enough for frequent reports.
 constexpr std::size_t kBatch = 128;
 
 std::vector<SingleMove> all_moves(const Problem& problem, const Placement& placement) {
@@ -26,7 +26,8 @@ std::vector<SingleMove> all_moves(const Problem& problem, const Placement& place
 
 }  // namespace
 
-std::optional<SingleMoves> single_moves(Evaluator& evaluator, const Problem& problem, const Placement& placement, std::stop_token stop,
+std::optional<SingleMoves> single_moves(Evaluator& evaluator, const Problem& problem,
+                                        const Placement& placement, std::stop_token stop,
                                         const MovesCallback& report) {
     SingleMoves result;
     if (!evaluator.evaluate({&placement, 1}, {&result.now, 1}, stop)) return {};
@@ -36,21 +37,24 @@ std::optional<SingleMoves> single_moves(Evaluator& evaluator, const Problem& pro
     std::vector<Score> scores;
     Clock::time_point reported = Clock::now();
     for (std::size_t done = 0; done < result.moves.size();) {
-        const auto batch = std::span(result.moves).subspan(done, std::min(kBatch, result.moves.size() - done));
+        const auto batch =
+            std::span(result.moves).subspan(done, std::min(kBatch, result.moves.size() - done));
         moved.assign(batch.size(), placement);
         scores.resize(batch.size());
         for (std::size_t i = 0; i < batch.size(); ++i) moved[i][batch[i].group] = batch[i].device;
         if (!evaluator.evaluate(moved, scores, stop, &placement)) return {};
         for (std::size_t i = 0; i < batch.size(); ++i) {
             batch[i].score = scores[i];
-            batch[i].delta_s = scores[i].step_time_s - result.now.step_time_s;
+            batch[i].delta_s = scores[i].value_s - result.now.value_s;
         }
         done += batch.size();
         if (!report || (done < result.moves.size() && Clock::now() - reported < kReportInterval)) continue;
         report(done, result.moves.size());
         reported = Clock::now();
     }
-    std::ranges::sort(result.moves, {}, [](const SingleMove& move) { return std::tuple(move.score.seconds, move.group, move.device); });
+    std::ranges::sort(result.moves, {}, [](const SingleMove& move) {
+        return std::tuple(move.score.penalised_s, move.group, move.device);
+    });
     return result;
 }
 

@@ -3,7 +3,8 @@
 
 namespace placewright {
 
-/// How many threads are worth having where `threads` are asked for: at most one for each core that this process may use (0: so many).
+/// Returns the number of threads to use when `threads` are requested: at most one per core that this process
+/// may use (0: one per core).
 unsigned usable_threads(unsigned threads);
 
 }  // namespace placewright

@@ -16,7 +16,8 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-BlockLatency::BlockLatency(const Problem& problem) : problem_(problem), host_(problem), lane_(problem.devices, kNoLane) {
+BlockLatency::BlockLatency(const Problem& problem)
+    : problem_(problem), host_(problem), lane_(problem.devices, kNoLane) {
     if (problem.graph->training() != Training::none) {
         throw GraphError("", "block latency is not defined for training graphs; simulate the inference");
     }
@@ -39,13 +40,14 @@ BlockLatency::BlockLatency(const Problem& problem) : problem_(problem), host_(pr
                 rest_s_[op] = std::max(rest_s_[op], rest_s_[problem.consumer[i]]);
         }
         double least_s = kNever;
-        for (DeviceId device = 0; device < problem.devices; ++device) least_s = std::min(least_s, problem.time_s(op, device));
+        for (DeviceId device = 0; device < problem.devices; ++device)
+            least_s = std::min(least_s, problem.time_s(op, device));
         rest_s_[op] += least_s;
     }
 }
 
-/// Follows for every accelerator how often the longest way to an op has come back to it. What comes before the first op that has another
-/// device than the last time has the same pieces.
+/// Counts for every accelerator how often a path to an op comes back to it at most. Ops before the first one
+/// whose device has changed since the last call keep their pieces.
 void BlockLatency::find_pieces(std::span<const DeviceId> placement) {
     OpId first = 0;
     while (first < problem_.ops && device_of_[first] == placement[problem_.grouping.group_of[first]]) ++first;
@@ -61,7 +63,8 @@ void BlockLatency::find_pieces(std::span<const DeviceId> placement) {
             for (std::size_t k = 0; k < vectors_; ++k) {
                 for (std::size_t j = 0; j < kVector; ++j) levels[k][j] = std::max(levels[k][j], before[k][j]);
             }
-            if (lane != kNoLane && device_of_[producer] != device) own = std::max(own, before[lane / kVector][lane % kVector] + 1);
+            if (lane != kNoLane && device_of_[producer] != device)
+                own = std::max(own, before[lane / kVector][lane % kVector] + 1);
         }
         if (lane == kNoLane) continue;
         Level& level = levels[lane / kVector][lane % kVector];
@@ -85,8 +88,8 @@ void BlockLatency::find_blocks(std::span<const DeviceId> placement) {
     for (OpId op = 0; op < problem_.ops; ++op) {
         const DeviceId device = device_of_[op];
         const bool alone = lane_[device] == kNoLane;
-        const BlockId id =
-            alone ? static_cast<BlockId>(blocks_.size()) : first_block_[lane_[device]] + static_cast<BlockId>(piece_[op]) - 1;
+        const BlockId id = alone ? static_cast<BlockId>(blocks_.size())
+                                 : first_block_[lane_[device]] + static_cast<BlockId>(piece_[op]) - 1;
         if (alone) blocks_.push_back({device});
         block_of_[op] = id;
         ++blocks_[id].size;
@@ -129,7 +132,8 @@ double BlockLatency::seconds(std::span<const DeviceId> placement, double limit_s
                 block.seconds += host_.read_s(tensor, block.device);
             }
             block.seconds += problem_.time_s(op, block.device);
-            for (TensorId tensor = problem_.output_begin[op]; tensor < problem_.output_begin[op + 1]; ++tensor) {
+            for (TensorId tensor = problem_.output_begin[op]; tensor < problem_.output_begin[op + 1];
+                 ++tensor) {
                 bool leaves = false;
                 for (auto i = problem_.consumer_begin[tensor]; i < problem_.consumer_begin[tensor + 1]; ++i) {
                     const OpId reader = problem_.consumer[i];
@@ -148,7 +152,7 @@ double BlockLatency::seconds(std::span<const DeviceId> placement, double limit_s
     return ready_.size() == blocks_.size() ? latency_s : kNever;
 }
 
-/// Blocks that miss something wait for others that do; follows them until one comes again.
+/// Blocks that lack an input wait for other such blocks; follows them until one repeats.
 void BlockLatency::fail_with_cycle() const {
     struct Wait {
         BlockId block, other;
@@ -177,12 +181,16 @@ void BlockLatency::fail_with_cycle() const {
     constexpr std::size_t kShown = 3;
     std::string text;
     for (const Wait& wait : std::span(waits).first(std::min(kShown, waits.size()))) {
-        const auto device = [&](BlockId id) { return quoted(problem_.machine->device(blocks_[id].device).name); };
-        text += (text.empty() ? "" : ", ") + device(wait.block) + " waits for " + device(wait.other) + " (op " +
-                quoted(problem_.graph->op(wait.reader).name) + " reads " + quoted(problem_.graph->op(wait.producer).name) + ')';
+        const auto device = [&](BlockId id) {
+            return in_quotes(problem_.machine->device(blocks_[id].device).name);
+        };
+        text += (text.empty() ? "" : ", ") + device(wait.block) + " waits for " + device(wait.other) +
+                " (op " + in_quotes(problem_.graph->op(wait.reader).name) + " reads " +
+                in_quotes(problem_.graph->op(wait.producer).name) + ')';
     }
     throw PlacementError("the placement contracts to a cycle of " + std::to_string(waits.size()) +
-                         " blocks, so none of them can begin: " + text + (waits.size() > kShown ? " and so on" : ""));
+                         " blocks, so none of them can begin: " + text +
+                         (waits.size() > kShown ? " and so on" : ""));
 }
 
 Evaluation BlockLatency::evaluate(std::span<const DeviceId> placement) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Simulation of placements that differ little from one that is known. FlexFlow (Jia, Zaharia, Aiken, 2019, section 5.3) simulates only what
-// a change touches; here a run resumes from a saved state before the first difference, and skips ahead where it has caught up with the
-// known run.
+// Simulation of placements that differ little from a known one. FlexFlow (Jia, Zaharia, Aiken, 2019,
+// section 5.3) simulates only what a change affects; here a run resumes from a saved state before the first
+// difference, and skips ahead once it has caught up with the known run.
 #pragma once
 
 #include <memory>
@@ -11,18 +11,20 @@
 
 namespace placewright {
 
-/// Gives the outcomes of Simulator::run, to the last bit, in less time.
+/// Returns the same outcomes as Simulator::run, to the last bit, in less time.
 ///
-/// Before the end of the first op that gives a moved group something both runs are the same. Later they are the same but for a shift in
-/// time wherever everything that waits, runs or is on its way is the same and as far from its end: then the run goes on from the last saved
-/// state before moved ops, or tensors that are held differently, make them differ again. Sums stay exact because all times are whole ticks
-/// (Problem::tick_s).
+/// The new run equals the known one until the end of the first op that produces an input of a moved group.
+/// After that, both are in the same state, shifted in time, whenever the same ops and transfers wait, run or
+/// are under way and are equally far from their ends. The run then resumes from the last saved state before
+/// moved ops, or tensors that are held differently, cause the next difference. Sums stay exact because all
+/// times are whole ticks (Problem::tick_s).
 ///
-/// Whole simulations are run for several batches, for orders that look at the batch as a whole (gpipe, one_forward_one_backward), where
-/// ops without inputs move, and where a step takes more ticks than can be added up exactly.
+/// Runs whole simulations for several batches, for orders that depend on the batch as a whole (gpipe,
+/// one_forward_one_backward), if ops without inputs move, and if a step takes more ticks than can be added up
+/// exactly.
 class DeltaSimulator {
 public:
-    /// Throws as Simulator does.
+    /// Throws the same errors as Simulator.
     explicit DeltaSimulator(std::shared_ptr<const Problem> problem, const SimulationOptions& options = {});
     ~DeltaSimulator();
     DeltaSimulator(DeltaSimulator&&) noexcept;
@@ -30,20 +32,21 @@ public:
 
     const Problem& problem() const;
 
-    /// Whether other than whole simulations are run with these options.
+    /// Whether runs with these options can be shorter than whole simulations.
     static bool saves(const SimulationOptions& options);
 
-    /// Makes `placement` the known one; takes about as long as four simulations. Returns its outcome, valid until the next call of
-    /// rebase().
+    /// Makes `placement` the known one; takes about as long as four simulations. The returned outcome is
+    /// valid until the next call of rebase().
     const Outcome& rebase(std::span<const DeviceId> placement);
     /// The known placement; empty before the first rebase().
     std::span<const DeviceId> base() const;
 
-    /// The outcome of any placement; faster than Simulator::run where few groups are not where they are in base(). Valid until the next
-    /// call of run().
+    /// Returns the outcome of any placement; faster than Simulator::run if few groups differ from base().
+    /// Valid until the next call of run().
     const Outcome& run(std::span<const DeviceId> placement);
 
-    /// Events that were really simulated since the last rebase(), and those of full simulations; what the delta saves.
+    /// Events since the last rebase(): those actually simulated, and those of full simulations. The
+    /// difference is what the delta saves.
     struct Effort {
         std::uint64_t simulated = 0;
         std::uint64_t full = 0;

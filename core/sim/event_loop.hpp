@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: MIT
-// The event loop of the simulator, for it and for the delta simulator only. What a run knows is split by how long it lives: a Layout for a
-// problem and its options, a Plan for a placement, and the Progress of a run, which can be copied to resume from later.
+// The event loop of the simulator. Each use of the Loop takes the compiler half a minute: include it only
+// where a loop with another hook is needed, and run_loop.hpp elsewhere.
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
-#include <limits>
-#include <memory>
-#include <span>
 #include <utility>
 #include <vector>
 
-#include "core/base/uint128.hpp"
 #include "core/cost/problem.hpp"
 #include "core/sim/memory_rules.hpp"
-#include "core/sim/simulator.hpp"
+#include "core/sim/run_tables.hpp"
 
-// The loop is inlined as a whole, which is worth a third of its time; with sanitizers that would take the compiler many minutes.
+// The whole loop is inlined, which saves a third of its time; with sanitizers that would take the compiler
+// many minutes.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define PLACEWRIGHT_INLINE_ALL
 #else
@@ -26,405 +22,47 @@
 
 namespace placewright::event_loop {
 
-inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
-
-/// The pending end of an op or of a leg. Keys order by time, then by the sequence number in which the work was started; the bit
-/// pattern of a non-negative double orders as the number does, so one wide integer compare decides.
-struct Event {
-    std::uint64_t time_bits;
-    std::uint64_t order;  ///< sequence << kResourceBits | resource
-
-    /// Streams, then channels, a leg under its first: at most 65536 of each. The sequence keeps 46 bits.
-    static constexpr int kResourceBits = 18;
-
-    double time_s() const { return std::bit_cast<double>(time_bits); }
-    std::uint32_t resource() const { return static_cast<std::uint32_t>(order & ((1U << kResourceBits) - 1)); }
-    bool before(const Event& other) const {
-        return (static_cast<uint128>(time_bits) << 64 | order) < (static_cast<uint128>(other.time_bits) << 64 | other.order);
-    }
-};
-
-/// Binary heap of at most one event a resource. The event that is being handled stays at the root until `pop` or `replace_top`,
-/// so that a resource that goes on to its next piece of work costs one sift instead of two.
-class EventHeap {
-public:
-    void reserve(std::size_t capacity) { events_.resize(capacity); }
-    void clear() { size_ = 0; }
-    std::size_t size() const { return size_; }
-    bool empty() const { return size_ == 0; }
-    const Event& top() const { return events_[0]; }
-    std::span<const Event> events() const { return std::span(events_).first(size_); }
-    std::span<Event> events() { return std::span(events_).first(size_); }
-
-    void push(const Event& event) {
-        std::size_t hole = size_++;
-        while (hole > 0) {
-            const std::size_t parent = (hole - 1) / 2;
-            if (!event.before(events_[parent])) break;
-            events_[hole] = events_[parent];
-            hole = parent;
-        }
-        events_[hole] = event;
-    }
-
-    void pop() {
-        --size_;
-        if (size_ > 0) sift_down(events_[size_]);
-    }
-
-    void replace_top(const Event& event) { sift_down(event); }
-
-private:
-    void sift_down(const Event event) {
-        std::size_t hole = 0;
-        for (std::size_t child = 1; child < size_; child = 2 * hole + 1) {
-            if (child + 1 < size_ && events_[child + 1].before(events_[child])) ++child;
-            if (!events_[child].before(event)) break;
-            events_[hole] = events_[child];
-            hole = child;
-        }
-        events_[hole] = event;
-    }
-
-    std::vector<Event> events_;
-    std::size_t size_ = 0;
-};
-
-/// A queue, linked through its items: either first come, first served (append, take), or one that is sorted (insert, take_first). That is a
-/// pairing heap (Fredman, Sedgewick, Sleator, Tarjan, 1986): `child` names the first child of an item, `next` the one after the item.
-struct Queue {
-    std::uint32_t head = kNone;
-    std::uint32_t tail = kNone;
-
-    bool empty() const { return head == kNone; }
-
-    void append(std::uint32_t item, std::uint32_t* next) {
-        next[item] = kNone;
-        if (head == kNone) {
-            head = item;
-        } else {
-            next[tail] = item;
-        }
-        tail = item;
-    }
-
-    std::uint32_t take(const std::uint32_t* next) {
-        const std::uint32_t item = head;
-        head = next[item];
-        return item;
-    }
-
-    template <class Before>
-    void insert(std::uint32_t item, std::uint32_t* next, std::uint32_t* child, const Before& before) {
-        next[item] = child[item] = kNone;
-        head = head == kNone ? item : meld(head, item, next, child, before);
-    }
-
-    template <class Before>
-    std::uint32_t take_first(std::uint32_t* next, std::uint32_t* child, const Before& before) {
-        const std::uint32_t item = head;
-        std::uint32_t pairs = kNone;  // last first
-        for (std::uint32_t one = child[item]; one != kNone;) {
-            const std::uint32_t other = next[one];
-            const std::uint32_t rest = other == kNone ? kNone : next[other];
-            const std::uint32_t pair = other == kNone ? one : meld(one, other, next, child, before);
-            next[pair] = std::exchange(pairs, pair);
-            one = rest;
-        }
-        head = pairs;
-        if (head == kNone) return item;
-        for (std::uint32_t pair = next[head]; pair != kNone;) {
-            const std::uint32_t rest = next[pair];
-            head = meld(head, pair, next, child, before);
-            pair = rest;
-        }
-        next[head] = kNone;
-        return item;
-    }
-
-private:
-    template <class Before>
-    static std::uint32_t meld(std::uint32_t one, std::uint32_t other, std::uint32_t* next, std::uint32_t* child, const Before& before) {
-        if (before(other, one)) std::swap(one, other);
-        next[other] = std::exchange(child[one], other);
-        return one;
-    }
-};
-
-/// Of an item in a sorted queue: smaller keys first, equal ones in the order in which they came.
-struct Place {
-    std::uint64_t key = 0;
-    std::uint64_t arrival = 0;
-
-    bool before(const Place& other) const {
-        return (static_cast<uint128>(key) << 64 | arrival) < (static_cast<uint128>(other.key) << 64 | other.arrival);
-    }
-};
-
-struct DeviceState {
-    Queue queue;
-    std::uint32_t running = kNone;       ///< the item at work where there is one stream; else their number, kNone for none
-    std::uint32_t started_by = kNoSpan;  ///< of the running item; traced runs only
-    double start_s = 0;                  ///< of the running item; traced runs only
-    double busy_s = 0;
-    double memory_bytes = 0;
-    double peak_bytes = 0;
-};
-
-/// Of a channel or of a device's copy engines.
-struct LinkState {
-    Queue queue;
-    std::uint32_t running = kNone;  ///< of a channel: the message whose leg begins with it
-    std::uint32_t room = 1;         ///< for so many messages beside those at work; only where Layout::legs
-    double busy_s = 0;
-    double bytes = 0;
-    std::uint64_t crossings = 0;
-};
-
-// What the loop asks of an op or a tensor stands side by side: in a large graph one cache miss in place of one a field.
-
-/// An op under the placement at hand. Its outputs and inputs end where those of the next record begin.
-struct OpRecord {
-    double duration_s = 0;
-    double start_bytes = 0;  ///< taken when it starts
-    TensorId first_output = 0;
-    std::uint32_t first_input = 0;
-};
-
-/// Consumers end where those of the next record begin.
-struct TensorRecord {
-    double bytes = 0;
-    std::uint32_t first_consumer = 0;
-    /// kNone, or: on its producer's device it takes no memory and keeps this tensor there (itself: keeps none).
-    TensorId shares = kNone;
-};
-
-/// An op that waits for inputs in one batch.
-struct Waiting {
-    std::uint32_t missing = 0;  ///< inputs that are not on its device yet
-    std::uint32_t device = 0;
-};
-
-/// One message: the tensors from `tensor` up to `tensor_end` that have readers on device `to`.
-struct Transfer {
-    TensorId tensor = 0, tensor_end = 0;
-    std::uint32_t slot = 0;
-    std::uint32_t leg = 0;  ///< index into Layout::leg_table
-    std::uint32_t last_leg = 0;
-    DeviceId from = 0, to = 0;
-    bool left = false;  ///< whether its first leg is done
-    /// Of the links of its leg those where others go before it or there is no room; kStarted once it has started. Only where Layout::legs.
-    std::uint16_t blocked = 0;
-    double bytes = 0;       ///< of all its tensors
-    double duration_s = 0;  ///< of its leg
-    Place place;            ///< in the queues; only where Layout::legs, the key only where Layout::sorts_transfers
-
-    static constexpr std::uint16_t kStarted = std::numeric_limits<std::uint16_t>::max();
-};
-
-/// What a message holds at the same time, on its way along a route.
-struct Leg {
-    std::uint32_t first_link = 0, links = 0;    ///< in Layout::leg_link: channels in the order of the route, then engines
-    std::uint32_t first_speed = 0, speeds = 0;  ///< in Layout::speeds: of its channels, each once
-    double latency_s = 0;                       ///< of all its channels
-    std::uint32_t channel_class = 0;            ///< where all its channels are of one speed
-    double more_s = 0;                          ///< there: latencies of all but one
-};
-
-/// Of the leg that a message waits for or is on.
-struct LegTimes {
-    double queued_s = 0;
-    double start_s = 0;
-    std::uint32_t started_by = kNoSpan;
-};
-
-/// What does not depend on the placement. A slot holds one batch in flight. Items of a device queue are `slot << op_bits | op`, those of a
-/// link queue `transfer << leg_bits | position in the leg`.
-struct Layout {
-    /// What the channels of a class have in common.
-    struct Speed {
-        std::uint32_t channel_class = 0;
-        double latency_s = 0;
-
-        bool operator==(const Speed&) const = default;
-    };
-
-    Layout(std::shared_ptr<const Problem> problem, const SimulationOptions& options);
-
-    std::shared_ptr<const Problem> shared;
-    const Problem& problem;
-    SimulationOptions options;
-    std::uint32_t slots = 0;
-    /// Batches that have ended when the pipeline is full, and when it begins to run empty, whole rounds of `slots` apart, as they may end
-    /// in bunches; the same where that tells nothing. With gpipe, which drains after each round, the first and the last whole one.
-    std::uint32_t filled = 0, drained = 0;
-    int op_bits = 0;
-    /// Whether more is asked for than one op at a time in the order of readiness.
-    bool general = false;
-    /// The same, or messages hold several links at a time.
-    bool legs = false;
-
-    std::vector<TensorRecord> tensors;  ///< [tensors + 1]
-    std::size_t most_departures = 0;    ///< of one op
-    std::size_t most_transfers = 0;     ///< of all batches in flight
-
-    // Links are the channels and, after them, the devices' copy engines.
-    std::vector<std::uint32_t> route_leg;     ///< [devices * devices + 1]: legs of the route from * devices + to
-    std::vector<Leg> leg_table;
-    std::vector<std::uint32_t> leg_link;
-    std::vector<std::uint32_t> link_room;     ///< [link]: messages at a time
-    bool has_roomy_links = false;             ///< whether some link has room for several messages
-    int leg_bits = 0;                         ///< for the positions in the longest leg
-    std::vector<Speed> speeds;
-    std::vector<std::uint32_t> stream_begin;  ///< [devices + 1]
-    std::vector<DeviceId> stream_device;
-    std::vector<std::uint32_t> share;  ///< [op * devices + device] in 1 / kWholeDevice; empty where there is one stream
-    std::vector<std::uint32_t> rank;   ///< [op]: 0 for the highest upward rank; critical_path only
-    std::vector<Phase> phase;          ///< [op]: for the order: forward is all that a forward op depends on; general only
-    static constexpr std::uint32_t kWholeDevice = 1U << 20;
-
-    std::uint32_t streams() const { return stream_begin.back(); }
-    /// Whether the queues of the devices, and of the links, are sorted by more than readiness.
-    bool sorts_ops() const { return options.order != Order::fifo; }
-    bool sorts_transfers() const { return options.order == Order::critical_path; }
-    /// Seconds of a tensor on a leg: the latencies of its channels, and what the slowest needs beyond its own.
-    double leg_time_s(std::uint32_t leg, TensorId tensor) const {
-        const Leg& record = leg_table[leg];
-        const double* const times_s = &problem.transfer_s[std::size_t{tensor} * problem.channel_classes];
-        if (record.speeds == 1) [[likely]] return times_s[record.channel_class] + record.more_s;
-        return record.latency_s + longest_s(record, times_s);
-    }
-
-private:
-    /// Of the channels of a leg the longest time without its latency.
-    [[gnu::noinline]] double longest_s(const Leg& leg, const double* times_s) const {
-        double longest_s = -std::numeric_limits<double>::infinity();
-        for (const Speed& speed : std::span(&speeds[leg.first_speed], leg.speeds)) {
-            longest_s = std::max(longest_s, times_s[speed.channel_class] - speed.latency_s);
-        }
-        return longest_s;
-    }
-    void add_route(DeviceId from, DeviceId to);
-    void add_leg(std::uint32_t first_link);
-};
-
-/// What depends on the placement only.
-struct Plan {
-    explicit Plan(const Layout& layout);
-
-    void set(const Layout& layout, std::span<const DeviceId> placement);
-
-    std::vector<OpRecord> ops;   ///< [ops + 1]
-    std::vector<Waiting> fresh;  ///< [op]: as a batch is admitted
-    std::vector<OpId> sources;   ///< ops without inputs by device
-    std::vector<DeviceId> source_devices;
-    std::vector<double> resident_bytes;     ///< [device]
-    std::vector<std::uint32_t> ops_on;      ///< [device]; general only
-    std::vector<std::uint32_t> forward_on;  ///< [device]: forward ops; general only
-    std::vector<std::uint32_t> limit;       ///< [device]: batches at a time; one_forward_one_backward only
-
-private:
-    void count_ops(const Layout& layout);
-
-    std::vector<std::uint32_t> source_end_;  ///< [device]: scratch of sorting the sources
-};
-
-/// Where a run stands.
-struct Progress {
-    explicit Progress(const Layout& layout) : Progress(layout, layout.most_transfers) {}
-    /// With room for fewer messages.
-    Progress(const Layout& layout, std::size_t most_transfers);
-
-    void make_room(const Layout& layout, std::size_t most_transfers);
-
-    void reset(const Layout& layout, const Plan& plan);
-
-    std::vector<Waiting> waiting;        ///< [item]
-    std::vector<std::uint32_t> next_op;  ///< [item]: link of the device queues
-    /// [(slot * tensors + tensor) * devices + device]: readers and outgoing transfers of the copy there. All zero after a run,
-    /// unless nothing is freed by its readers (readers_release).
-    std::vector<std::uint32_t> references;
-    std::vector<Transfer> transfers;
-    std::vector<std::uint32_t> next_transfer;  ///< [transfer << leg_bits | position]: link of the link queues, of free ones by transfer
-    std::uint32_t free_transfer = kNone;       ///< first of the given back ones
-    std::uint32_t fresh_transfer = 0;          ///< from here on none was used in this run
-    std::vector<DeviceState> devices;
-    std::vector<LinkState> links;
-    EventHeap heap;
-    std::uint64_t sequence = 0;
-    std::vector<std::uint32_t> batch_of, remaining;  ///< [slot]
-    std::vector<std::uint32_t> free_slots;
-    std::uint32_t admitted = 0;
-    double now_s = 0;
-    std::uint64_t ops_run = 0;
-    std::uint64_t transfers_sent = 0;
-    std::uint32_t ended = 0;  ///< batches
-    double filled_s = 0;      ///< when Layout::filled batches had ended
-    double drained_s = 0;     ///< when Layout::drained had
-
-    // General only.
-    std::vector<std::uint32_t> stream_item;        ///< [stream]: the running item or kNone
-    std::vector<double> stream_start_s;            ///< [stream]
-    std::vector<std::uint32_t> stream_started_by;  ///< [stream]
-    std::vector<std::uint32_t> share_taken;        ///< [device]
-    std::vector<Queue> held;                       ///< [device]: ready items that may not run yet, sorted
-    std::vector<std::uint32_t> forward_left;       ///< [device]: of the batches under way; gpipe only
-    std::vector<std::uint32_t> left;               ///< [slot * devices + device]: ops that have not ended; one_forward_one_backward only
-    std::vector<std::uint32_t> finished;           ///< [device]: batches of which no op is left there; one_forward_one_backward only
-    std::vector<std::uint32_t> updates;            ///< [op]: batches in which an update has started; accumulation only
-    std::vector<Place> op_place;                   ///< [item]: in the sorted queues of the devices; only where Layout::sorts_ops
-    std::vector<std::uint32_t> op_child;           ///< [item]: link of these
-    std::vector<std::uint32_t> transfer_child;     ///< as next_transfer, of the sorted link queues; only where Layout::sorts_transfers
-
-    std::uint64_t arrivals = 0;  ///< in queues; only where Layout::legs
-
-    // Scratch of one event.
-    std::vector<std::pair<TensorId, DeviceId>> departures;
-    std::vector<std::uint32_t> unblocked;  ///< messages that have come to be free to start, some more than once; only where Layout::legs
-
-    // Traced runs only.
-    std::vector<double> queued_s;     ///< [item]
-    std::vector<LegTimes> leg_times;  ///< [transfer]
-};
-
-/// What a loop can do at compile time: what Layout::legs and Layout::general stand for, the former or nothing of it.
+/// Compile-time features of a loop, corresponding to Tables::legs and Tables::general: neither, the former,
+/// or both.
 enum class Features : std::uint8_t { none, legs, all };
 
-/// One run: goes on from `progress` to the end. `kTraced` records spans and memory in the same loop, `Memory` is a rule of
-/// memory_rules.hpp, `kFeatures` are those of the layout. `hook.after(op, transfer, now_s)` is called after each event with
-/// the op that ended or the index of the message whose leg did; it may replace `progress`, and if it says true the run ends there.
+/// One run: resumes from `run_state` and runs to the end. `kTraced` records spans and memory in the same
+/// loop, `Memory` is a rule of memory_rules.hpp, `kFeatures` are those of the tables. `hook.after(op,
+/// transfer, now_s)` is called after each event with the op that ended, or the index of the message whose leg
+/// ended. It may replace `run_state`; if it returns true, the run ends there.
 template <bool kTraced, class Memory, Features kFeatures, class Hook>
 class Loop {
     static constexpr bool kLegs = kFeatures != Features::none;
     static constexpr bool kGeneral = kFeatures == Features::all;
 
 public:
-    Loop(const Layout& layout, const Plan& plan, Progress& progress, Trace* trace = nullptr, Hook* hook = nullptr)
-        : l_(layout),
-          p_(layout.problem),
-          plan_(plan),
-          s_(progress),
+    Loop(const Tables& tables, const PlacedTables& placed, RunState& run_state, Trace* trace = nullptr,
+         Hook* hook = nullptr)
+        : l_(tables),
+          p_(tables.problem),
+          plan_(placed),
+          s_(run_state),
           trace_(trace),
           hook_(hook),
-          now_s_(progress.now_s),
-          batches_(layout.options.batches),
-          device_count_(layout.problem.devices),
-          slot_references_(std::size_t{layout.problem.tensors} * layout.problem.devices),
-          op_bits_(layout.op_bits),
-          leg_bits_(layout.leg_bits),
-          ops_(plan.ops.data()),
-          tensors_(layout.tensors.data()),
-          consumer_(layout.problem.consumer.data()),
-          input_(layout.problem.input.data()),
-          legs_(layout.leg_table.data()),
-          leg_link_(layout.leg_link.data()),
-          waiting_(progress.waiting.data()),
-          next_op_(progress.next_op.data()),
-          references_(progress.references.data()),
-          transfers_(progress.transfers.data()),
-          next_transfer_(progress.next_transfer.data()),
-          devices_(progress.devices.data()),
-          links_(progress.links.data()) {}
+          now_s_(run_state.now_s),
+          batches_(tables.options.batches),
+          device_count_(tables.problem.devices),
+          slot_references_(std::size_t{tables.problem.tensors} * tables.problem.devices),
+          op_bits_(tables.op_bits),
+          leg_bits_(tables.leg_bits),
+          ops_(placed.ops.data()),
+          tensors_(tables.tensors.data()),
+          consumer_(tables.problem.consumer.data()),
+          input_(tables.problem.input.data()),
+          legs_(tables.leg_table.data()),
+          leg_link_(tables.leg_link.data()),
+          waiting_(run_state.waiting.data()),
+          next_op_(run_state.next_op.data()),
+          references_(run_state.references.data()),
+          transfers_(run_state.transfers.data()),
+          next_transfer_(run_state.next_transfer.data()),
+          devices_(run_state.devices.data()),
+          links_(run_state.links.data()) {}
 
     void start() { admit(); }
 
@@ -452,14 +90,18 @@ public:
 private:
     std::uint32_t stream_count() const { return kGeneral ? l_.streams() : device_count_; }
 
-    std::span<const std::uint32_t> links_of(std::uint32_t leg) const { return {leg_link_ + legs_[leg].first_link, legs_[leg].links}; }
+    std::span<const std::uint32_t> links_of(std::uint32_t leg) const {
+        return {leg_link_ + legs_[leg].first_link, legs_[leg].links};
+    }
 
     bool readers_release() const { return placewright::readers_release<Memory>(p_); }
 
     OpId op_of(std::uint32_t item) const { return item & ((1U << op_bits_) - 1); }
 
-    /// Of the copies of a tensor, by device.
-    std::uint32_t* references(std::uint32_t slot, TensorId tensor) { return references_of(slot) + std::size_t{tensor} * device_count_; }
+    /// References to the copies of a tensor, by device.
+    std::uint32_t* references(std::uint32_t slot, TensorId tensor) {
+        return references_of(slot) + std::size_t{tensor} * device_count_;
+    }
     std::uint32_t* references_of(std::uint32_t slot) { return references_ + slot * slot_references_; }
 
     // --- Memory
@@ -478,7 +120,7 @@ private:
         if constexpr (Memory::kCountsWithinEvents) sample(device, false);
     }
 
-    /// The event has been handled as far as the memory of this device goes.
+    /// Called when the event has been handled as far as the memory of this device is concerned.
     void settle(DeviceId device) {
         if constexpr (!Memory::kCountsWithinEvents) {
             DeviceState& state = devices_[device];
@@ -490,8 +132,8 @@ private:
         }
     }
 
-    /// Of samples at one time on one device in a row the last is kept, and every one that is higher than its neighbours: it may be the
-    /// peak.
+    /// Records a memory sample. Of consecutive samples of one device at the same time, keeps the last one and
+    /// every one that is higher than its neighbours, since it may be the peak.
     void sample(DeviceId device, bool rose) {
         if constexpr (kTraced) {
             auto& samples = trace_->memory;
@@ -505,9 +147,11 @@ private:
         }
     }
 
-    void drop_reference(std::uint32_t slot, TensorId tensor, DeviceId device) { drop(references_of(slot) + device, slot, tensor, device); }
+    void drop_reference(std::uint32_t slot, TensorId tensor, DeviceId device) {
+        drop(references_of(slot) + device, slot, tensor, device);
+    }
 
-    /// `counts` are the references of the slot's first tensor on the device.
+    /// `counts`: the references to the slot's first tensor on the device.
     void drop(std::uint32_t* counts, std::uint32_t slot, TensorId tensor, DeviceId device) {
         if (--counts[std::size_t{tensor} * device_count_] != 0) return;
         const TensorRecord& record = tensors_[tensor];
@@ -518,11 +162,13 @@ private:
         }
     }
 
-    /// Nobody needs the copy of a tensor that shares another's memory; where it does, that one is kept no longer either.
+    /// Frees the copy of a tensor that shares memory with another one, and no longer keeps that one alive
+    /// where it does so.
     [[gnu::noinline]] void free_view(std::uint32_t slot, TensorId tensor, DeviceId device) {
         while (true) {
             const TensorRecord& record = tensors_[tensor];
-            if (record.shares == kNone || plan_.fresh[p_.producer[tensor]].device != device) return release(device, record.bytes);
+            if (record.shares == kNone || plan_.fresh[p_.producer[tensor]].device != device)
+                return release(device, record.bytes);
             if (record.shares == tensor) return;
             tensor = record.shares;
             if (--references(slot, tensor)[device] != 0) return;
@@ -537,7 +183,8 @@ private:
     }
 
     Event completion(double duration_s, std::uint32_t resource) {
-        return {std::bit_cast<std::uint64_t>(now_s_ + duration_s), s_.sequence++ << Event::kResourceBits | resource};
+        return {std::bit_cast<std::uint64_t>(now_s_ + duration_s),
+                s_.sequence++ << Event::kResourceBits | resource};
     }
 
     std::uint64_t op_key(std::uint32_t item) const {
@@ -581,21 +228,23 @@ private:
         return completion(record.duration_s, device);
     }
 
-    /// Ready items that the order of the batches keeps from the queue.
+    /// Whether the order of the batches keeps a ready item out of the queue.
     bool is_held(std::uint32_t item, DeviceId device) const {
-        if (l_.options.order == Order::gpipe) return l_.phase[op_of(item)] != Phase::forward && s_.forward_left[device] > 0;
+        if (l_.options.order == Order::gpipe)
+            return l_.phase[op_of(item)] != Phase::forward && s_.forward_left[device] > 0;
         if (l_.options.order != Order::one_forward_one_backward) return false;
-        // Those that may run are the first ones: as many as have ended there, and as many more as the limit says.
+        // The first batches may run: as many as have ended there, plus the limit.
         return s_.batch_of[item >> op_bits_] >= std::uint64_t{plan_.limit[device]} + s_.finished[device];
     }
 
-    /// Batches are let pass in their order.
+    /// Holds an item; held batches are released in their order.
     void hold_op(std::uint32_t item, DeviceId device) {
         const bool by_batch = l_.options.order == Order::one_forward_one_backward;
         insert_op(s_.held[device], item, by_batch ? s_.batch_of[item >> op_bits_] : 0);
     }
 
-    /// What an event makes ready starts when all of it is in the queues; first come, first served it would start at once as well.
+    /// Queues an item; ops start when an event has queued everything that it makes ready, but first come,
+    /// first served gives the same result as starting at once.
     void queue_op(std::uint32_t item, DeviceId device) {
         Queue& queue = devices_[device].queue;
         if (l_.sorts_ops()) {
@@ -611,11 +260,14 @@ private:
     }
 
     std::uint32_t take_op(Queue& queue) {
-        return l_.sorts_ops() ? queue.take_first(next_op_, s_.op_child.data(), op_before()) : queue.take(next_op_);
+        return l_.sorts_ops() ? queue.take_first(next_op_, s_.op_child.data(), op_before())
+                              : queue.take(next_op_);
     }
 
     auto op_before() const {
-        return [places = s_.op_place.data()](std::uint32_t item, std::uint32_t other) { return places[item].before(places[other]); };
+        return [places = s_.op_place.data()](std::uint32_t item, std::uint32_t other) {
+            return places[item].before(places[other]);
+        };
     }
 
     /// Starts ops from the head of the queue while they fit.
@@ -628,7 +280,7 @@ private:
             if (!idle) {
                 while (stream < l_.stream_begin[device + 1] && s_.stream_item[stream] != kNone) ++stream;
                 if (stream == l_.stream_begin[device + 1]) return;
-                if (s_.share_taken[device] + share(op, device) > Layout::kWholeDevice) return;
+                if (s_.share_taken[device] + share(op, device) > Tables::kWholeDevice) return;
             }
             const std::uint32_t item = take_op(state.queue);
             state.running = idle ? 1 : state.running + 1;
@@ -642,7 +294,9 @@ private:
         }
     }
 
-    std::uint32_t share(OpId op, DeviceId device) const { return l_.share.empty() ? 0 : l_.share[std::size_t{op} * device_count_ + device]; }
+    std::uint32_t share(OpId op, DeviceId device) const {
+        return l_.share.empty() ? 0 : l_.share[std::size_t{op} * device_count_ + device];
+    }
 
     double general_duration_s(OpId op, DeviceId device) {
         const double duration_s = ops_[op].duration_s;
@@ -652,7 +306,8 @@ private:
         return added_s + (start == l_.options.batches ? duration_s : 0);
     }
 
-    /// What an ended op lets pass: held items, of a batch in the order in which they became ready.
+    /// Queues the held items that the end of an op releases; those of a batch in the order in which they
+    /// became ready.
     void release_held(DeviceId device, OpId op, std::uint32_t slot) {
         if (l_.options.order == Order::gpipe) {
             if (l_.phase[op] == Phase::forward) --s_.forward_left[device];
@@ -680,7 +335,8 @@ private:
             span.queued_s = s_.queued_s[item];
             span.start_s = kGeneral ? s_.stream_start_s[stream] : state.start_s;
             span.end_s = now_s_;
-            if constexpr (kGeneral) span.stream = static_cast<std::uint16_t>(stream - l_.stream_begin[device]);
+            if constexpr (kGeneral)
+                span.stream = static_cast<std::uint16_t>(stream - l_.stream_begin[device]);
             trace_->spans.push_back(span);
             trace_->started_by.push_back(kGeneral ? s_.stream_started_by[stream] : state.started_by);
         }
@@ -733,7 +389,8 @@ private:
         if constexpr (kGeneral) start_legs(false);
         if (readers_release()) {
             std::uint32_t* const counts = references_of(slot) + device;
-            for (std::uint32_t i = record[0].first_input; i < record[1].first_input; ++i) drop(counts, slot, input_[i], device);
+            for (std::uint32_t i = record[0].first_input; i < record[1].first_input; ++i)
+                drop(counts, slot, input_[i], device);
         }
         settle(device);
 
@@ -756,12 +413,13 @@ private:
 
     // --- Transfers
 
-    /// One message a device, in the order in which the devices come up in the departures.
+    /// Sends one message per device, in the order in which the devices first occur in the departures.
     void depart_together(std::uint32_t slot, OpId op, DeviceId from, std::size_t departing) {
         const auto all = std::span(s_.departures).first(departing);
         for (std::size_t i = 0; i < departing; ++i) {
             const DeviceId to = all[i].second;
-            const auto first = std::ranges::find_if(all, [&](const auto& other) { return other.second == to; });
+            const auto first =
+                std::ranges::find_if(all, [&](const auto& other) { return other.second == to; });
             if (first == all.begin() + static_cast<std::ptrdiff_t>(i)) {
                 depart(slot, p_.output_begin[op], p_.output_begin[op + 1], from, to);
             }
@@ -806,7 +464,8 @@ private:
         std::uint32_t best = kNone;
         for_each_tensor(transfer, [&](TensorId tensor) {
             for (auto i = tensors_[tensor].first_consumer; i < tensors_[tensor + 1].first_consumer; ++i) {
-                if (plan_.fresh[consumer_[i]].device == transfer.to) best = std::min(best, l_.rank[consumer_[i]]);
+                if (plan_.fresh[consumer_[i]].device == transfer.to)
+                    best = std::min(best, l_.rank[consumer_[i]]);
             }
         });
         return std::uint64_t{s_.batch_of[transfer.slot]} << 32 | best;
@@ -815,13 +474,17 @@ private:
     void enqueue_leg(std::uint32_t index) {
         Transfer& transfer = transfers_[index];
         transfer.duration_s = 0;
-        for_each_tensor(transfer, [&](TensorId tensor) { transfer.duration_s += l_.leg_time_s(transfer.leg, tensor); });
+        for_each_tensor(transfer,
+                        [&](TensorId tensor) { transfer.duration_s += l_.leg_time_s(transfer.leg, tensor); });
         if constexpr (kTraced) s_.leg_times[index].queued_s = now_s_;
         if constexpr (kLegs) {
             const auto links = links_of(transfer.leg);
             if constexpr (!kGeneral) {
-                // First come, first served: what waits has been looked at before, so that nothing that starts now comes between.
-                const auto is_free = [this](std::uint32_t link) { return links_[link].queue.empty() && has_room(link); };
+                // First come, first served: waiting messages have been considered before, so none of them can
+                // start ahead of this one.
+                const auto is_free = [this](std::uint32_t link) {
+                    return links_[link].queue.empty() && has_room(link);
+                };
                 if (std::ranges::all_of(links, is_free)) return s_.heap.push(start_leg(index));
             }
             transfer.place.arrival = s_.arrivals++;
@@ -845,7 +508,7 @@ private:
 
     bool has_room(std::uint32_t link) const { return links_[link].room > 0; }
 
-    /// Puts a message into the queue of a link; says whether it could start as far as this one goes.
+    /// Puts a message into the queue of a link; returns whether this link allows it to start.
     bool append_to(std::uint32_t link, std::uint32_t node) {
         Queue& queue = links_[link].queue;
         if constexpr (kGeneral) {
@@ -873,10 +536,12 @@ private:
     }
 
     auto node_before() const {
-        return [this](std::uint32_t node, std::uint32_t other) { return goes_before(node >> leg_bits_, other >> leg_bits_); };
+        return [this](std::uint32_t node, std::uint32_t other) {
+            return goes_before(node >> leg_bits_, other >> leg_bits_);
+        };
     }
 
-    /// The first in the queue of a link has got there, or the link has got room.
+    /// Called when a message has become first in the queue of a link, or the link has room again.
     void unblock_first(std::uint32_t link) {
         const std::uint32_t node = links_[link].queue.head;
         if (node == kNone) return;
@@ -903,18 +568,20 @@ private:
     }
 
     bool goes_before(std::uint32_t index, std::uint32_t other) const {
-        const Place& own = transfers_[index].place;
-        const Place& others = transfers_[other].place;
+        const QueueKey& own = transfers_[index].place;
+        const QueueKey& others = transfers_[other].place;
         return kGeneral ? own.before(others) : own.arrival < others.arrival;
     }
 
-    /// Starts the messages that are free to, and those that this lets start, in the order of the queues. The first replaces the event at
-    /// the root of the heap if that one has been handled; says whether it is still there.
+    /// Starts the messages that are free to start, and those that become free by this, in the order of the
+    /// queues. `handled`: the event at the root of the heap has been handled; the first message replaces it.
+    /// Returns whether it is still there.
     bool start_legs(bool handled) {
         while (true) {
             std::uint32_t first = kNone;
             for (const std::uint32_t index : s_.unblocked) {
-                if (transfers_[index].blocked == 0 && (first == kNone || goes_before(index, first))) first = index;
+                if (transfers_[index].blocked == 0 && (first == kNone || goes_before(index, first)))
+                    first = index;
             }
             if (first == kNone) break;
             Transfer& transfer = transfers_[first];
@@ -936,7 +603,7 @@ private:
         return handled;
     }
 
-    /// Returns the index of its message.
+    /// Handles the end of a leg; returns the index of its message.
     std::uint32_t end_leg(std::uint32_t channel) {
         const std::uint32_t index = links_[channel].running;
         Transfer& transfer = transfers_[index];
@@ -944,7 +611,8 @@ private:
         if constexpr (kTraced) trace_leg(transfer, s_.leg_times[index]);
         if (!transfer.left) {
             transfer.left = true;
-            for_each_tensor(transfer, [&](TensorId tensor) { drop_reference(transfer.slot, tensor, transfer.from); });
+            for_each_tensor(transfer,
+                            [&](TensorId tensor) { drop_reference(transfer.slot, tensor, transfer.from); });
         }
         const DeviceId from = transfer.from;
         const DeviceId to = transfer.to;
@@ -966,7 +634,7 @@ private:
             }
             if (start_legs(true)) s_.heap.pop();
         } else {
-            // A route may cross one channel twice; then this very message can be at the head of the queue by now.
+            // A route may cross one channel twice; then this same message can be first in the queue now.
             LinkState& state = links_[channel];
             if (state.queue.empty()) {
                 state.running = kNone;
@@ -1009,14 +677,16 @@ private:
         for (std::uint32_t i = record[0].first_consumer; i < record[1].first_consumer; ++i) {
             const OpId consumer = consumer_[i];
             Waiting& waiting = batch[consumer];
-            if (waiting.device == transfer.to && --waiting.missing == 0) enqueue_op(base + consumer, consumer, transfer.to);
+            if (waiting.device == transfer.to && --waiting.missing == 0)
+                enqueue_op(base + consumer, consumer, transfer.to);
         }
     }
 
     // --- Batches
 
-    /// Exprimo's rule: a batch enters when there is room and every device that holds an op without inputs is idle; one batch a try. With
-    /// the other orders all room is filled; with gpipe when the last round is over.
+    /// Admits batches. Exprimo's rule (fifo): one batch per call, if there is room and every device that
+    /// holds an op without inputs is idle. Other orders fill all room; gpipe does so when the last round is
+    /// over.
     void admit() {
         if (l_.options.order == Order::fifo) {
             if (s_.free_slots.empty()) return;
@@ -1050,7 +720,8 @@ private:
             std::fill_n(references_of(slot), slot_references_, 0);
         }
         if constexpr (kGeneral) {
-            if (!s_.left.empty()) std::ranges::copy(plan_.ops_on, &s_.left[std::size_t{slot} * device_count_]);
+            if (!s_.left.empty())
+                std::ranges::copy(plan_.ops_on, &s_.left[std::size_t{slot} * device_count_]);
         }
         const std::uint32_t base = slot << op_bits_;
         std::ranges::copy(plan_.fresh, waiting_ + base);
@@ -1064,15 +735,16 @@ private:
         if (s_.ended == l_.drained) s_.drained_s = now_s_;
     }
 
-    const Layout& l_;
+    const Tables& l_;
     const Problem& p_;
-    const Plan& plan_;
-    Progress& s_;
+    const PlacedTables& plan_;
+    RunState& s_;
     Trace* trace_;
     Hook* hook_;
     double now_s_;
 
-    // The tables themselves: a load less each time than through their owners, which never give them another size during a run.
+    // Pointers to the tables themselves save one load each compared to their owners, which never resize them
+    // during a run.
     const std::uint32_t batches_, device_count_;
     const std::size_t slot_references_;
     const int op_bits_, leg_bits_;
@@ -1097,24 +769,18 @@ private:
 template <class Memory_, Features kFeatures_>
 struct Rules {};
 
-/// Calls `run` with the rules that the layout asks for.
+/// Calls `run` with the rules for the tables.
 template <class Run>
-void with_rules(const Layout& layout, Run run) {
-    with_memory_rule(layout.problem, [&]<class Memory>(Memory /*rule*/) {
-        if (layout.general) {
+void with_rules(const Tables& tables, Run run) {
+    with_memory_rule(tables.problem, [&]<class Memory>(Memory /*rule*/) {
+        if (tables.general) {
             run(Rules<Memory, Features::all>());
-        } else if (layout.legs) {
+        } else if (tables.legs) {
             run(Rules<Memory, Features::legs>());
         } else {
             run(Rules<Memory, Features::none>());
         }
     });
 }
-
-/// An outcome with room for every device and channel.
-Outcome empty_outcome(const Problem& problem);
-
-/// Fills in the outcome of a finished run.
-void collect(const Layout& layout, const Plan& plan, const Progress& progress, Outcome& outcome);
 
 }  // namespace placewright::event_loop

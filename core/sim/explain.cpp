@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<std::string_view, 3> kPathKinds{"compute", "transfer", "queue"};
 constexpr std::array<std::string_view, 4> kHeldKinds{"activation", "gradient", "copy", "workspace"};
 
-/// Finds the spans of ops and messages. Refers to the problem and the trace.
+/// An index of the spans of ops and messages. Refers to the problem and the trace.
 class TraceIndex {
 public:
     TraceIndex(const Problem& problem, const Trace& trace) : problem_(problem), spans_(trace.spans) {
@@ -23,7 +23,8 @@ public:
         last_op_.assign(batches_, kNoSpan);
         for (std::uint32_t i = 0; i < spans_.size(); ++i) {
             if (spans_[i].kind == Span::Kind::op) {
-                op_span_[std::size_t{spans_[i].batch} * problem.ops + spans_[i].op] = last_op_[spans_[i].batch] = i;
+                op_span_[std::size_t{spans_[i].batch} * problem.ops + spans_[i].op] =
+                    last_op_[spans_[i].batch] = i;
             } else {
                 transfers_.push_back(i);
             }
@@ -32,41 +33,47 @@ public:
     }
 
     std::uint32_t batches() const { return batches_; }
-    std::uint32_t op_span(std::uint32_t batch, OpId op) const { return op_span_[std::size_t{batch} * problem_.ops + op]; }
+    std::uint32_t op_span(std::uint32_t batch, OpId op) const {
+        return op_span_[std::size_t{batch} * problem_.ops + op];
+    }
     /// The span of the op that ended the batch.
     std::uint32_t last_op(std::uint32_t batch) const { return last_op_[batch]; }
-    /// Where the op runs.
+    /// The device that runs the op.
     DeviceId device_of(OpId op) const { return spans_[op_span(0, op)].resource; }
 
-    /// The spans that bring a tensor to a device, one a channel of the route.
+    /// The spans that bring a tensor to a device, one per channel of the route.
     std::span<const std::uint32_t> hops(std::uint32_t batch, TensorId tensor, DeviceId to) const {
-        const auto found =
-            std::ranges::equal_range(transfers_, Key(batch, message_of(tensor), to), {}, [this](std::uint32_t i) { return key_of(i); });
+        const auto found = std::ranges::equal_range(transfers_, Key(batch, message_of(tensor), to), {},
+                                                    [this](std::uint32_t i) { return key_of(i); });
         return {found.begin(), found.end()};
     }
     std::span<const std::uint32_t> hops(const Span& hop) const { return hops(hop.batch, hop.tensor, hop.to); }
 
-    /// What leaves the producer's device, and what arrives: all spans of a cut-through route end in one event.
+    /// The span that leaves the producer's device, and below the one that arrives; all spans of a cut-through
+    /// route end in one event.
     std::uint32_t first_leg(std::span<const std::uint32_t> hops) const {
         return problem_.crossing == Crossing::cut_through ? hops.back() : hops.front();
     }
     static std::uint32_t last_leg(std::span<const std::uint32_t> hops) { return hops.back(); }
 
-    /// The span whose end makes a tensor complete on a device.
+    /// The span whose end makes a tensor available on a device.
     std::uint32_t arrival(std::uint32_t batch, TensorId tensor, DeviceId device) const {
         const OpId producer = problem_.producer[tensor];
-        return device_of(producer) == device ? op_span(batch, producer) : last_leg(hops(batch, tensor, device));
+        return device_of(producer) == device ? op_span(batch, producer)
+                                             : last_leg(hops(batch, tensor, device));
     }
 
 private:
     using Key = std::tuple<std::uint32_t, TensorId, DeviceId>;
 
-    /// Tensors of one message share a number.
+    /// The number of a tensor's message; tensors that travel together share it.
     TensorId message_of(TensorId tensor) const {
         const OpId producer = problem_.producer[tensor];
         return problem_.sends_together[producer] ? problem_.output_begin[producer] : tensor;
     }
-    Key key_of(std::uint32_t i) const { return {spans_[i].batch, message_of(spans_[i].tensor), spans_[i].to}; }
+    Key key_of(std::uint32_t i) const {
+        return {spans_[i].batch, message_of(spans_[i].tensor), spans_[i].to};
+    }
 
     const Problem& problem_;
     const std::vector<Span>& spans_;
@@ -78,7 +85,8 @@ private:
 
 class PathFinder {
 public:
-    PathFinder(const Problem& problem, const Trace& trace) : problem_(problem), trace_(trace), index_(problem, trace) {}
+    PathFinder(const Problem& problem, const Trace& trace)
+        : problem_(problem), trace_(trace), index_(problem, trace) {}
 
     CriticalPath find() {
         path_.device_compute_s.assign(problem_.devices, 0);
@@ -89,8 +97,8 @@ public:
         while (at != kNoSpan) {
             at = pace_setter(at);
             const Span& span = trace_.spans[at];
-            add({span.kind == Span::Kind::op ? PathKind::compute : PathKind::transfer, at, kNoSpan, span.resource, span.start_s,
-                 span.end_s});
+            add({span.kind == Span::Kind::op ? PathKind::compute : PathKind::transfer, at, kNoSpan,
+                 span.resource, span.start_s, span.end_s});
             const std::uint32_t needed = what_it_needed(at);
             const double ready_s = needed == kNoSpan ? 0 : trace_.spans[needed].end_s;
             if (span.start_s > ready_s) add_wait(at, ready_s);
@@ -122,14 +130,15 @@ private:
                 if (trace_.spans[hop].resource == trace_.spans[blocker].resource) waiting = hop;
             }
         }
-        add({PathKind::queue, waiting, blocker, trace_.spans[waiting].resource, ready_s, trace_.spans[at].start_s});
+        add({PathKind::queue, waiting, blocker, trace_.spans[waiting].resource, ready_s,
+             trace_.spans[at].start_s});
     }
 
     bool crosses_at_once(std::uint32_t at) const {
         return problem_.crossing == Crossing::cut_through && trace_.spans[at].kind == Span::Kind::transfer;
     }
 
-    /// Of the spans of a cut-through route that of the slowest channel; any other span itself.
+    /// The span of the slowest channel of a cut-through route; any other span itself.
     std::uint32_t pace_setter(std::uint32_t at) const {
         if (!crosses_at_once(at)) return at;
         return *std::ranges::max_element(index_.hops(trace_.spans[at]), {},
@@ -139,21 +148,25 @@ private:
     /// Seconds that a message needs on the channel of this span, without latency.
     double pace_s(const Span& hop) const {
         const auto crossing_s = [&](TensorId tensor) {
-            return problem_.transfer_s[std::size_t{tensor} * problem_.channel_classes + problem_.channel_class[hop.resource]] -
+            return problem_.transfer_s[std::size_t{tensor} * problem_.channel_classes +
+                                       problem_.channel_class[hop.resource]] -
                    problem_.channel_latency_s[hop.resource];
         };
         if (!problem_.sends_together[hop.op]) return crossing_s(hop.tensor);
         double sum_s = 0;
-        for (TensorId tensor = problem_.output_begin[hop.op]; tensor < problem_.output_begin[hop.op + 1]; ++tensor) {
+        for (TensorId tensor = problem_.output_begin[hop.op]; tensor < problem_.output_begin[hop.op + 1];
+             ++tensor) {
             const auto readers =
                 std::span(problem_.consumer)
-                    .subspan(problem_.consumer_begin[tensor], problem_.consumer_begin[tensor + 1] - problem_.consumer_begin[tensor]);
-            if (std::ranges::any_of(readers, [&](OpId op) { return index_.device_of(op) == hop.to; })) sum_s += crossing_s(tensor);
+                    .subspan(problem_.consumer_begin[tensor],
+                             problem_.consumer_begin[tensor + 1] - problem_.consumer_begin[tensor]);
+            if (std::ranges::any_of(readers, [&](OpId op) { return index_.device_of(op) == hop.to; }))
+                sum_s += crossing_s(tensor);
         }
         return sum_s;
     }
 
-    /// The last to end of the spans without which this one could not have been queued; always one that ended before.
+    /// The last span to end of those that had to end before this one was queued.
     std::uint32_t what_it_needed(std::uint32_t at) const {
         const Span& span = trace_.spans[at];
         if (span.kind == Span::Kind::transfer) return what_hop_needed(at);
@@ -167,12 +180,13 @@ private:
     std::uint32_t what_hop_needed(std::uint32_t at) const {
         const Span& span = trace_.spans[at];
         const auto hops = index_.hops(span);
-        if (problem_.crossing == Crossing::cut_through || hops.front() == at) return index_.op_span(span.batch, span.op);
+        if (problem_.crossing == Crossing::cut_through || hops.front() == at)
+            return index_.op_span(span.batch, span.op);
         return *std::prev(std::ranges::find(hops, at));
     }
 
-    /// The end after which the batch of an op without inputs was admitted. It is known where it let one of these ops start at once;
-    /// otherwise the batch waited for the last op of another one.
+    /// The span whose end admitted the batch of an op without inputs. It is known if one of these ops started
+    /// at once; otherwise the batch waited for the last op of another batch.
     std::uint32_t admission(const Span& source) const {
         if (source.queued_s == 0) return kNoSpan;
         std::uint32_t first = kNoSpan;
@@ -183,7 +197,8 @@ private:
         if (first != kNoSpan) return first;
         const auto ended = std::ranges::equal_range(trace_.spans, source.queued_s, {}, &Span::end_s);
         const auto last_of_batch = std::ranges::find_if(ended, [this](const Span& span) {
-            return span.kind == Span::Kind::op && index_.last_op(span.batch) == index_.op_span(span.batch, span.op);
+            return span.kind == Span::Kind::op &&
+                   index_.last_op(span.batch) == index_.op_span(span.batch, span.op);
         });
         if (last_of_batch == ended.end()) return kNoSpan;
         return static_cast<std::uint32_t>(last_of_batch - trace_.spans.begin());
@@ -195,12 +210,13 @@ private:
     CriticalPath path_;
 };
 
-/// An event is the number of the last span that ended in it. What an event frees on a device goes before what it allocates there.
+/// An event is the number of the last span that ended in it. On each device an event frees memory before it
+/// allocates.
 using Event = std::int64_t;
 constexpr Event kStart = -1;
 constexpr Event kNever = std::numeric_limits<Event>::max();
 
-/// Something that is held on a device from one event to another.
+/// Memory that is held on a device from one event to another.
 struct Holding {
     DeviceId device = 0;
     Event from = kStart, until = kNever;
@@ -210,7 +226,8 @@ struct Holding {
 /// Replays the memory rules of the simulator on a trace.
 class MemoryReplay {
 public:
-    MemoryReplay(const Problem& problem, const Trace& trace) : problem_(problem), trace_(trace), index_(problem, trace) {}
+    MemoryReplay(const Problem& problem, const Trace& trace)
+        : problem_(problem), trace_(trace), index_(problem, trace) {}
 
     std::vector<MemoryPeak> peaks() {
         for (std::uint32_t batch = 0; batch < index_.batches(); ++batch) hold_batch(batch);
@@ -221,16 +238,21 @@ public:
         std::vector<std::vector<std::pair<Event, double>>> changes(problem_.devices);
         for (const Holding& holding : holdings_) {
             changes[holding.device].emplace_back(holding.from, holding.what.bytes);
-            if (holding.until != kNever) changes[holding.device].emplace_back(holding.until, -holding.what.bytes);
+            if (holding.until != kNever)
+                changes[holding.device].emplace_back(holding.until, -holding.what.bytes);
         }
         std::vector<Event> instants;
-        for (DeviceId device = 0; device < problem_.devices; ++device) instants.push_back(find_peak(changes[device], peaks[device]));
+        for (DeviceId device = 0; device < problem_.devices; ++device)
+            instants.push_back(find_peak(changes[device], peaks[device]));
         for (const Holding& holding : holdings_) {
             const Event instant = instants[holding.device];
-            if (holding.from <= instant && instant < holding.until) peaks[holding.device].held.push_back(holding.what);
+            if (holding.from <= instant && instant < holding.until)
+                peaks[holding.device].held.push_back(holding.what);
         }
         for (MemoryPeak& peak : peaks) {
-            std::ranges::sort(peak.held, {}, [](const Held& held) { return std::tuple(-held.bytes, held.op, held.tensor, held.batch); });
+            std::ranges::sort(peak.held, {}, [](const Held& held) {
+                return std::tuple(-held.bytes, held.op, held.tensor, held.batch);
+            });
         }
         return peaks;
     }
@@ -247,9 +269,10 @@ private:
         peak.optimizer_bytes += problem_.resident_bytes[id] - parameters - other - gradients;
     }
 
-    /// The first event after which most is held.
+    /// Finds the first event after which the most memory is held.
     Event find_peak(std::vector<std::pair<Event, double>>& changes, MemoryPeak& peak) const {
-        double bytes = peak.parameter_bytes + peak.optimizer_bytes + peak.accumulated_gradient_bytes + peak.other_resident_bytes;
+        double bytes = peak.parameter_bytes + peak.optimizer_bytes + peak.accumulated_gradient_bytes +
+                       peak.other_resident_bytes;
         peak.bytes = bytes;
         Event instant = kStart;
         std::ranges::sort(changes);
@@ -264,36 +287,42 @@ private:
         return instant;
     }
 
-    /// When what a span makes is allocated.
+    /// The event in which the result of a span is allocated.
     Event allocation(std::uint32_t at) const {
         if (!allocates_at_start(problem_)) return at;
         return trace_.started_by[at] == kNoSpan ? kStart : Event{trace_.started_by[at]};
     }
-    double allocation_s(std::uint32_t at) const { return allocates_at_start(problem_) ? trace_.spans[at].start_s : trace_.spans[at].end_s; }
+    double allocation_s(std::uint32_t at) const {
+        return allocates_at_start(problem_) ? trace_.spans[at].start_s : trace_.spans[at].end_s;
+    }
 
     void hold(Holding holding) {
         if (holding.what.bytes > 0 && holding.from < holding.until) holdings_.push_back(holding);
     }
 
     void hold_batch(std::uint32_t batch) {
-        // Views come after what they are views of, so that going backwards these know how long they are kept alive.
+        // Views come after the tensors that they are views of; in reverse order it is known how long views
+        // keep these alive.
         kept_until_.assign(std::size_t{problem_.tensors} * problem_.devices, kStart);
         for (TensorId tensor = problem_.tensors; tensor > 0; --tensor) hold_tensor(batch, tensor - 1);
         for (OpId op = 0; op < problem_.ops; ++op) {
             const std::uint32_t at = index_.op_span(batch, op);
-            const Held workspace{HeldKind::workspace, op, kNoTensor, batch, problem_.workspace_bytes[op], allocation_s(at)};
+            const Held workspace{HeldKind::workspace, op, kNoTensor, batch, problem_.workspace_bytes[op],
+                                 allocation_s(at)};
             hold({trace_.spans[at].resource, allocation(at), at, workspace});
         }
     }
 
-    /// Until when views keep the tensor alive on a device.
-    Event& kept_until(TensorId tensor, DeviceId device) { return kept_until_[std::size_t{tensor} * problem_.devices + device]; }
+    /// The event until which views keep the tensor alive on a device.
+    Event& kept_until(TensorId tensor, DeviceId device) {
+        return kept_until_[std::size_t{tensor} * problem_.devices + device];
+    }
 
     void hold_tensor(std::uint32_t batch, TensorId tensor) {
         const OpId producer = problem_.producer[tensor];
         const std::uint32_t made = index_.op_span(batch, producer);
         const DeviceId home = trace_.spans[made].resource;
-        // Until its last reader on each device is done.
+        // A copy is held until its last reader on the device is done.
         last_read_.assign(problem_.devices, kStart);
         for (auto i = problem_.consumer_begin[tensor]; i < problem_.consumer_begin[tensor + 1]; ++i) {
             const std::uint32_t reader = index_.op_span(batch, problem_.consumer[i]);
@@ -309,7 +338,8 @@ private:
             hold({device,
                   allocation(arrival),
                   std::max(last_read_[device], kept_until(tensor, device)),
-                  {HeldKind::copy, producer, tensor, batch, problem_.tensor_bytes[tensor], allocation_s(arrival)}});
+                  {HeldKind::copy, producer, tensor, batch, problem_.tensor_bytes[tensor],
+                   allocation_s(arrival)}});
         }
         until = std::max(until, kept_until(tensor, home));
         if (const TensorId base = problem_.alias_of[tensor]; base != kNoTensor) {
@@ -321,16 +351,16 @@ private:
         hold({home,
               allocation(made),
               until,
-              {forward ? HeldKind::activation : HeldKind::gradient, producer, tensor, batch, problem_.tensor_bytes[tensor],
-               allocation_s(made)}});
+              {forward ? HeldKind::activation : HeldKind::gradient, producer, tensor, batch,
+               problem_.tensor_bytes[tensor], allocation_s(made)}});
     }
 
     const Problem& problem_;
     const Trace& trace_;
     TraceIndex index_;
     std::vector<Holding> holdings_;
-    std::vector<Event> kept_until_;  ///< [tensor * devices + device], of the batch at hand
-    std::vector<Event> last_read_;   ///< [device], of the tensor at hand
+    std::vector<Event> kept_until_;  ///< [tensor * devices + device], of the current batch
+    std::vector<Event> last_read_;   ///< [device], of the current tensor
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Why a simulated step takes as long and holds as much as it does, told from its trace.
+// Explains from a trace why a simulated step takes as long and holds as much memory as it does.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace placewright {
 
-/// What the time of a stretch of the critical path goes to.
+/// What the time of a segment of the critical path is spent on.
 enum class PathKind : std::uint8_t {
     compute,   ///< an op runs
     transfer,  ///< a tensor crosses a channel
-    queue,     ///< an op or transfer that has all it needs waits for its device or channel
+    queue,     ///< an op or transfer that is ready waits for its device or channel
 };
 std::string_view to_string(PathKind kind);
 
 struct PathSegment {
     PathKind kind = PathKind::compute;
-    std::uint32_t span = 0;           ///< index in Trace::spans of what ran, crossed or waited
-    std::uint32_t blocker = kNoSpan;  ///< of a queue: index of the span whose end let it start
+    std::uint32_t span = 0;           ///< index in Trace::spans of the op or transfer that ran or waited
+    std::uint32_t blocker = kNoSpan;  ///< queue only: index of the span whose end let it start
     std::uint16_t resource = 0;       ///< device of an op, channel of a transfer
     double start_s = 0;
     double end_s = 0;
@@ -33,26 +33,29 @@ struct PathSegment {
 
 /// The chain of ops and transfers, each waiting for the one before, that ends with the last event.
 ///
-/// Walked backwards from the last span to end. What a span needs is: for an op its inputs, the last of which to arrive is the end of an op
-/// on the same device or of a transfer to it; for an op without inputs that its batch is admitted, by the end of an op; for a channel of a
-/// route that the channel before has been crossed, or the tensor produced. The time from there to its start it spent in a queue.
-/// So every instant between 0 and the end of the last event belongs to one segment, and waiting shows as such: with more devices and
-/// channels the same chain would take the time of its compute and transfer segments alone.
-/// All channels of a cut-through route are held at a time: the one that sets the pace stands for them, or where the transfer waited for
-/// another one of them, that one for the wait.
+/// It is followed backwards from the last span to end. An op needs its inputs; the last of them arrives at
+/// the end of an op on the same device or of a transfer to it. An op without inputs needs its batch to be
+/// admitted, at the end of an op. A channel of a route needs the end of the leg before, or of the op that
+/// produces the tensor. Between that end and its own start a span waited in a queue. So every instant between
+/// 0 and the end of the last event belongs to one segment, and waiting is visible: with more devices and
+/// channels the same chain would take only the time of its compute and transfer segments. All channels of a
+/// cut-through route are held at the same time: the slowest one represents them, or for the wait, the one
+/// that the transfer waited for.
 struct CriticalPath {
-    /// In the order of time, without gaps; ops and transfers that take no time are kept, waits of no time are not.
+    /// In the order of time, without gaps. Ops and transfers of zero duration are kept, waits of zero
+    /// duration are not.
     std::vector<PathSegment> segments;
-    // Sums over the segments. They add up to the total time exactly as long as that is less than 2^53 ticks (Problem::tick_s).
+    // Sums over the segments. They add up to the total time exactly if that is less than 2^53 ticks
+    // (Problem::tick_s).
     double compute_s = 0, transfer_s = 0, queue_s = 0;
     std::vector<double> device_compute_s, device_queue_s;     ///< [device]
     std::vector<double> channel_transfer_s, channel_queue_s;  ///< [channel]
 };
 
-/// Of the trace of a run of this problem, under whatever options. O(spans log spans + inputs).
+/// The critical path of a run of this problem, with any options. O(spans log spans + inputs).
 CriticalPath critical_path(const Problem& problem, const Trace& trace);
 
-/// What a tensor is held for; workspace is no tensor, but held as one.
+/// What memory is held for. A workspace is no tensor, but is listed like one.
 enum class HeldKind : std::uint8_t {
     activation,  ///< output of a forward op on its own device
     gradient,    ///< output of a backward or update op on its own device
@@ -64,7 +67,7 @@ std::string_view to_string(HeldKind kind);
 struct Held {
     HeldKind kind = HeldKind::activation;
     OpId op = kInvalidOp;         ///< producer, or the op whose workspace it is
-    TensorId tensor = kNoTensor;  ///< none for a workspace
+    TensorId tensor = kNoTensor;  ///< kNoTensor for a workspace
     std::uint32_t batch = 0;
     double bytes = 0;
     double since_s = 0;
@@ -72,23 +75,23 @@ struct Held {
     bool operator==(const Held&) const = default;
 };
 
-/// The most that a device holds, and what that is. All bytes together are exactly `bytes`.
+/// The largest memory use of a device and its parts, which add up to exactly `bytes`.
 struct MemoryPeak {
     DeviceId device = 0;
     double bytes = 0;   ///< Outcome::peak_bytes
-    double time_s = 0;  ///< when so much is held for the first time
-    // Held throughout.
+    double time_s = 0;  ///< first time at which `bytes` are held
+    // Held for the whole step.
     double parameter_bytes = 0;
     double optimizer_bytes = 0;             ///< copies of the parameters that the optimizer keeps
     double accumulated_gradient_bytes = 0;  ///< sums of gradients over the batches of a step
     double other_resident_bytes = 0;        ///< Op::resident_bytes
-    /// What else is held then: largest first, then by op, tensor and batch. A view is part of what it is a view of; what has no bytes is
-    /// left out.
+    /// Everything else that is held at that time: largest first, then by op, tensor and batch. A view is part
+    /// of the tensor that it is a view of; entries of 0 bytes are left out.
     std::vector<Held> held;
 };
 
-/// One a device, from the trace of a run of this problem, under either memory model. O(spans log spans + inputs + batches * tensors *
-/// devices).
+/// One per device, from the trace of a run of this problem, under either memory model. O(spans log spans +
+/// inputs + batches * tensors * devices).
 std::vector<MemoryPeak> memory_peaks(const Problem& problem, const Trace& trace);
 
 }  // namespace placewright

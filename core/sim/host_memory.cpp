@@ -9,7 +9,8 @@ HostMemory::HostMemory(const Problem& problem) : problem_(problem) {
     const auto devices = problem.machine->devices();
     const auto cpu = std::ranges::find(devices, DeviceKind::cpu, &Device::kind);
     if (cpu == devices.end()) {
-        throw MachineError("", "machine \"" + problem.machine->name() + "\" has no CPU, expected one whose memory tensors pass through");
+        throw MachineError("", "machine \"" + problem.machine->name() +
+                                   "\" has no CPU, expected one, since tensors pass through its memory");
     }
     host_ = static_cast<DeviceId>(cpu - devices.begin());
 }

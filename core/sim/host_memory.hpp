@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What max load and block latency have in common: accelerators that exchange tensors through the memory of a host, as in Tarnawski,
-// Phanishayee, Devanur, Mahajan, Nina Paravecino: Efficient Algorithms for Device Placement of DNN Graph Operators (NeurIPS 2020).
+// The common model of max load and block latency: accelerators exchange tensors through the memory of a host,
+// as in Tarnawski, Phanishayee, Devanur, Mahajan, Nina Paravecino: Efficient Algorithms for Device Placement
+// of DNN Graph Operators (NeurIPS 2020).
 #pragma once
 
 #include <span>
@@ -10,18 +11,19 @@
 
 namespace placewright {
 
-/// What a formula says of a placement, without simulation.
+/// The value of a placement by a formula, without simulation.
 struct Evaluation {
     double seconds = 0;
-    bool fits = true;                  ///< no device holds more than may be used of its memory
-    std::vector<double> device_s;      ///< by device: its ops and the transfers that it takes part in
-    std::vector<double> device_bytes;  ///< by device: resident bytes and outputs of its ops, all at once
+    bool fits = true;                  ///< no device holds more than its memory limit
+    std::vector<double> device_s;      ///< [device]: its ops and the transfers that it takes part in
+    std::vector<double> device_bytes;  ///< [device]: resident bytes plus all outputs of its ops
 
     bool operator==(const Evaluation&) const = default;
 };
 
-/// CPUs work in the host's memory and pay nothing for transfers. An accelerator writes a tensor to it or reads one from it over the
-/// route to or from the first CPU, each channel of which takes its time. Refers to the problem, which must outlive it.
+/// Seconds of transfers to and from the host's memory. CPUs work in that memory and pay nothing. An
+/// accelerator writes or reads a tensor over the route to or from the first CPU; the times of all channels of
+/// the route are added. Refers to the problem, which must outlive it.
 class HostMemory {
 public:
     /// Throws MachineError if the machine has no CPU.
@@ -29,8 +31,12 @@ public:
 
     bool is_cpu(DeviceId device) const { return problem_.machine->device(device).kind == DeviceKind::cpu; }
     /// Seconds to write a tensor from the device or to read it there; 0 for a CPU.
-    double write_s(TensorId tensor, DeviceId device) const { return is_cpu(device) ? 0 : route_s(tensor, device, host_); }
-    double read_s(TensorId tensor, DeviceId device) const { return is_cpu(device) ? 0 : route_s(tensor, host_, device); }
+    double write_s(TensorId tensor, DeviceId device) const {
+        return is_cpu(device) ? 0 : route_s(tensor, device, host_);
+    }
+    double read_s(TensorId tensor, DeviceId device) const {
+        return is_cpu(device) ? 0 : route_s(tensor, host_, device);
+    }
 
 private:
     double route_s(TensorId tensor, DeviceId from, DeviceId to) const;

@@ -10,7 +10,8 @@ Evaluation max_load(const Problem& problem, std::span<const DeviceId> placement)
     const HostMemory host(problem);
     Evaluation result = evaluate_memory(problem, placement);
     const auto device_of = [&](OpId op) { return placement[problem.grouping.group_of[op]]; };
-    for (OpId op = 0; op < problem.ops; ++op) result.device_s[device_of(op)] += problem.time_s(op, device_of(op));
+    for (OpId op = 0; op < problem.ops; ++op)
+        result.device_s[device_of(op)] += problem.time_s(op, device_of(op));
 
     std::vector<TensorId> last_read(problem.devices, std::numeric_limits<TensorId>::max());
     for (TensorId tensor = 0; tensor < problem.tensors; ++tensor) {

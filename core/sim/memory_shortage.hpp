@@ -8,9 +8,10 @@
 
 namespace placewright {
 
-/// Why no placement gives every device as many resident bytes (parameters, and what is kept beside them) as it has memory, or fewer;
-/// nothing if there may be one. Which is proven by the group that no device can hold, the bytes of all groups that share a set of devices,
-/// or all ways to share them out, as far as 100 000 steps of a depth-first search go.
+/// Explains why no placement fits the resident bytes (parameters and what is kept beside them) into the
+/// memory of every device; nothing if one may exist. Proofs: a group that no device can hold, the bytes of
+/// all groups that share a set of devices, or a depth-first search of all ways to distribute the groups, up
+/// to 100 000 steps.
 std::optional<std::string> memory_shortage(const Problem& problem);
 
 }  // namespace placewright

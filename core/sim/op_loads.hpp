@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What ops and groups ask of devices at least, whatever the order in which the simulator runs them: what lower bounds add up.
+// The least load of ops and groups on each device, in whatever order the simulator runs them; lower bounds
+// sum these loads.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +10,24 @@
 
 namespace placewright {
 
-/// Seconds of an op on a device. Updates that accumulate add a gradient in all batches but the first, and update in one.
+/// Seconds of an op on a device. Updates that accumulate add a gradient in every batch but the first, and run
+/// their update in one batch.
 struct OpSeconds {
-    double least_s = 0;  ///< in every batch
-    double mean_s = 0;   ///< over all batches
+    double least_s = 0;  ///< least time in any batch
+    double mean_s = 0;   ///< mean over all batches
 };
 OpSeconds op_seconds(const Problem& problem, OpId op, DeviceId device, std::uint32_t batches);
 
-/// What is never more than a whole device, added up over the ops that run on it at a time.
+/// The quantity whose sum over the ops that run on a device at the same time never exceeds the whole device.
 enum class DevicePart : std::uint8_t {
-    share,   ///< of the device that the op keeps busy
-    stream,  ///< one of its streams
+    share,   ///< the share of the device that the op keeps busy
+    stream,  ///< one of the device's streams
 };
 
 struct GroupLoads {
-    std::vector<double> time_s;          ///< [group * devices + device]: of the whole device, a batch; infinity where the group may not be
+    /// [group * devices + device]: seconds of the whole device per batch; infinity where the group is not
+    /// allowed.
+    std::vector<double> time_s;
     std::vector<double> resident_bytes;  ///< [group]
 };
 GroupLoads group_loads(const Problem& problem, std::uint32_t batches, DevicePart part);

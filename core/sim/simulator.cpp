@@ -3,39 +3,37 @@
 
 #include <array>
 
-#include "core/sim/event_loop.hpp"
+#include "core/sim/run_loop.hpp"
 
 namespace placewright {
 namespace {
 
 constexpr std::array<std::string_view, 4> kOrders{"fifo", "critical-path", "gpipe", "1f1b"};
 
-struct NoHook {
-    static constexpr bool kActive = false;
-};
-
 }  // namespace
 
 struct Simulator::State {
-    event_loop::Layout layout;
-    event_loop::Plan plan;
-    event_loop::Progress progress;
+    event_loop::Tables tables;
+    event_loop::PlacedTables placed;
+    event_loop::RunState run_state;
     Outcome outcome;
 
     State(std::shared_ptr<const Problem> problem, const SimulationOptions& options)
-        : layout(std::move(problem), options), plan(layout), progress(layout), outcome(event_loop::empty_outcome(layout.problem)) {}
+        : tables(std::move(problem), options),
+          placed(tables),
+          run_state(tables),
+          outcome(event_loop::empty_outcome(tables.problem)) {}
 
-    template <bool kTraced>
     const Outcome& run(std::span<const DeviceId> placement, Trace* trace) {
-        plan.set(layout, placement);
-        progress.reset(layout, plan);
-        if constexpr (kTraced) begin_trace(*trace);
-        event_loop::with_rules(layout, [&]<class Memory, event_loop::Features kFeatures>(event_loop::Rules<Memory, kFeatures>) {
-            event_loop::Loop<kTraced, Memory, kFeatures, NoHook> loop(layout, plan, progress, trace);
-            loop.start();
-            loop();
-        });
-        event_loop::collect(layout, plan, progress, outcome);
+        placed.set(tables, placement);
+        run_state.reset(tables, placed);
+        if (trace == nullptr) {
+            event_loop::run_loop(tables, placed, run_state);
+        } else {
+            begin_trace(*trace);
+            event_loop::run_loop(tables, placed, run_state, *trace);
+        }
+        event_loop::collect(tables, placed, run_state, outcome);
         return outcome;
     }
 
@@ -43,10 +41,10 @@ struct Simulator::State {
         trace.spans.clear();
         trace.started_by.clear();
         trace.memory.clear();
-        progress.queued_s.resize(progress.waiting.size());
-        progress.leg_times.resize(progress.transfers.size());
-        for (DeviceId device = 0; device < layout.problem.devices; ++device) {
-            trace.memory.push_back({device, 0, progress.devices[device].memory_bytes});
+        run_state.queued_s.resize(run_state.waiting.size());
+        run_state.leg_times.resize(run_state.transfers.size());
+        for (DeviceId device = 0; device < tables.problem.devices; ++device) {
+            trace.memory.push_back({device, 0, run_state.devices[device].memory_bytes});
         }
     }
 };
@@ -68,18 +66,18 @@ Simulator::Simulator(Simulator&&) noexcept = default;
 Simulator& Simulator::operator=(Simulator&&) noexcept = default;
 
 const Problem& Simulator::problem() const {
-    return state_->layout.problem;
+    return state_->tables.problem;
 }
 const SimulationOptions& Simulator::options() const {
-    return state_->layout.options;
+    return state_->tables.options;
 }
 
 const Outcome& Simulator::run(std::span<const DeviceId> placement) {
-    return state_->run<false>(placement, nullptr);
+    return state_->run(placement, nullptr);
 }
 
 const Outcome& Simulator::run(std::span<const DeviceId> placement, Trace& trace) {
-    return state_->run<true>(placement, &trace);
+    return state_->run(placement, &trace);
 }
 
 }  // namespace placewright

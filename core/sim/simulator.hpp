@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Event-based simulation of a training (or inference) step under a placement, as in Placeto (section 4.2 and appendix) and
-// Exprimo: computing and transferring overlap, and ops and transfers wait in the queues of the devices and channels that they need. There a
-// device runs one op at a time and a channel one transfer at a time, first come, first served; here a device may have several streams, a
-// transfer may need several channels at once, and the queues may have other orders.
+// Event-based simulation of a training (or inference) step under a placement, as in Placeto (section 4.2 and
+// appendix) and Exprimo: computation and transfers overlap, and ops and transfers wait in the queues of the
+// devices and channels that they need. In those simulators a device runs one op at a time and a channel one
+// transfer at a time, first come, first served; here a device may have several streams, a transfer may need
+// several channels at once, and queues may have other orders.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +21,20 @@ namespace placewright {
 /// Which of the ops and transfers that wait for a device or channel goes first.
 enum class Order : std::uint8_t {
     fifo,           ///< the one that was ready first; batches are admitted as in Exprimo
-    critical_path,  ///< the one of the earlier batch, then the one with the longest way to the end (Topcuoglu et al., HEFT, 2002: upward
-                    ///< rank with mean times); batches are admitted as soon as there is room
-    gpipe,          ///< forward ops of all batches in flight before the backward ops of any, device by device (Huang et al., GPipe, 2019)
-    one_forward_one_backward,  ///< a device works on as many batches at a time as there are devices from its stage on, backward ops first
-                               ///< (Narayanan et al., PipeDream, 2019: 1F1B)
+    critical_path,  ///< the one of the earlier batch, then the one with the longest path to the end
+                    ///< (Topcuoglu et al., HEFT, 2002: upward rank with mean times); batches are admitted as
+                    ///< soon as there is room
+    gpipe,          ///< forward ops of all batches in flight before the backward ops of any, device by device
+                    ///< (Huang et al., GPipe, 2019)
+    one_forward_one_backward,  ///< a device works on as many batches at a time as there are devices from its
+                               ///< stage on, backward ops first (Narayanan et al., PipeDream, 2019: 1F1B)
 };
 std::string_view to_string(Order order);
 std::optional<Order> order_from(std::string_view text);
 
 struct SimulationOptions {
-    std::uint32_t batches = 1;    ///< batches to run
-    std::uint32_t in_flight = 1;  ///< at most this many of them at a time
+    std::uint32_t batches = 1;    ///< number of batches to run
+    std::uint32_t in_flight = 1;  ///< largest number of batches under way at a time
     Order order = Order::fifo;
 
     bool operator==(const SimulationOptions&) const = default;
@@ -40,36 +43,38 @@ struct SimulationOptions {
 struct Outcome {
     double total_time_s = 0;  ///< end of the last event over all batches
     double step_time_s = 0;   ///< total_time_s / batches
-    /// Seconds a batch between the filling and the draining of the pipeline: from when `in_flight` batches are done, whichever these
-    /// are, over the largest multiple of `in_flight` batches that leaves as many for the draining; nothing where there are fewer than
-    /// three times `in_flight` batches (four with one in flight). A longer run tells more exactly. With GPipe from the end of the
-    /// first round to that of the last whole one, nothing with fewer than two.
+    /// Seconds per batch between the filling and the draining of the pipeline, measured from the time at
+    /// which `in_flight` batches are done, whichever these are, over the largest multiple of `in_flight`
+    /// batches that leaves as many for the draining. Nothing with fewer than three times `in_flight` batches
+    /// (four with one in flight). A longer run is more exact. With GPipe it is measured from the end of the
+    /// first round to that of the last whole round; nothing with fewer than two rounds.
     std::optional<double> steady_step_time_s;
-    bool fits = true;  ///< no device's peak exceeds what may be used of its memory
-    /// Of all streams together: with several it may exceed the total time.
+    bool fits = true;  ///< no device's peak exceeds its memory limit (Problem::memory_limit_bytes)
+    /// [device]: sum over all streams; with several streams it may exceed the total time.
     std::vector<double> device_busy_s;
-    std::vector<double> peak_bytes;      ///< by device
-    std::vector<double> resident_bytes;  ///< by device: what is held from beginning to end
+    std::vector<double> peak_bytes;      ///< [device]
+    std::vector<double> resident_bytes;  ///< [device]: held from beginning to end
     std::vector<double> channel_busy_s;
     std::vector<double> channel_bytes;
-    std::vector<std::uint64_t> channel_transfers;  ///< crossings of each channel
+    std::vector<std::uint64_t> channel_transfers;  ///< [channel]: number of crossings
     std::uint64_t ops_run = 0;
-    std::uint64_t transfers = 0;  ///< tensors sent from a device to another, each route counted once
+    std::uint64_t transfers = 0;  ///< messages sent from one device to another; each route counts once
 
     bool operator==(const Outcome&) const = default;
 };
 
-/// An op on a device, or a leg of a transfer on one of its channels (a cut-through leg has a span for each).
+/// An op on a device, or a leg of a transfer on one of its channels (a cut-through leg has a span per
+/// channel).
 struct Span {
     enum class Kind : std::uint8_t { op, transfer };
     Kind kind = Kind::op;
     std::uint16_t resource = 0;                           ///< device of an op, channel of a transfer
     DeviceId from = kInvalidDevice, to = kInvalidDevice;  ///< of a transfer
-    OpId op = kInvalidOp;                                 ///< the op, or the producer of the transferred tensor
-    TensorId tensor = 0;                                  ///< of a transfer; the first where several travel together
-    double bytes = 0;                                     ///< of a transfer
+    OpId op = kInvalidOp;  ///< the op, or the producer of the transferred tensor
+    TensorId tensor = 0;   ///< of a transfer; the first where several travel together
+    double bytes = 0;      ///< of a transfer
     std::uint32_t batch = 0;
-    double queued_s = 0;  ///< when it was ready, or for a later leg when the one before had ended
+    double queued_s = 0;  ///< when it was ready; for a later leg, when the previous leg ended
     double start_s = 0;
     double end_s = 0;
     std::uint16_t stream = 0;  ///< of an op, on a device with several
@@ -88,68 +93,81 @@ struct MemorySample {
 
 inline constexpr std::uint32_t kNoSpan = std::numeric_limits<std::uint32_t>::max();
 
-/// Spans in the order in which they ended, memory samples in the order of time. Of several changes of a device at one time the last is
-/// kept and every one that may be the peak.
+/// Spans in the order in which they ended, memory samples in the order of time. Of several changes on a
+/// device at the same time, the last one and every one that may be the peak are kept.
 struct Trace {
     std::vector<Span> spans;
-    /// [span]: the span whose end let it start (the last of those that ended in that event), or kNoSpan at the start.
+    /// [span]: index of the span whose end let this one start (the last of those that ended in that event),
+    /// or kNoSpan at the start.
     std::vector<std::uint32_t> started_by;
     std::vector<MemorySample> memory;
 
     bool operator==(const Trace&) const = default;
 };
 
-/// Runs placements of one problem. Holds all state that a run needs, so that a run allocates nothing; make one a thread.
+/// Runs placements of one problem. Holds all state that a run needs, so that a run allocates nothing; use one
+/// Simulator per thread.
 ///
-/// Semantics. An op is ready when all its input tensors are on its device; ready ops queue in order of readiness. A tensor needed by ops on
-/// another device is sent there once, over the legs of the route one after the other. Events, which are ends of ops and of legs, are
-/// handled in the order of time, at the same time in the order in which they were started: the result depends on nothing else. An event
-/// first queues all that it makes ready, then that starts in the order of its queue; what the event has occupied is free, and goes on,
-/// last:
-/// - the end of an op queues consumers on its own device, then transfers, output by output and in the order of the consumers; transfers
-///   start, then the device goes on;
-/// - the end of a leg queues the transfer for its next leg, or the consumers on the device that it has reached, in the order of the graph;
-///   they start, then transfers that waited for what the leg has held.
-/// A batch is admitted when fewer than `in_flight` are under way (not all of their ops have ended) and every device that holds an op
-/// without inputs is idle (Exprimo); one at the start and one after an event. Its ops without inputs are queued by device, then in the
-/// order of the graph, and start by device.
+/// Events. An op is ready when all its input tensors are on its device; ready ops queue in order of
+/// readiness. A tensor needed by ops on another device is sent there once, over the legs of the route one
+/// after the other. Events are ends of ops and of legs. They are handled in the order of time, and at the
+/// same time in the order in which the ops and legs were started; the result depends on nothing else. An
+/// event first queues everything that it makes ready, which then starts in the order of its queue; last, the
+/// devices and channels that the event has freed start their next op or transfer:
+/// - The end of an op queues consumers on its own device, then transfers, output by output and in the order
+///   of the consumers. The transfers start, then the next op on the device.
+/// - The end of a leg queues the transfer for its next leg, or the consumers on the device that it has
+///   reached, in the order of the graph. They start, then the transfers that waited for what the leg held.
+/// A batch is admitted when fewer than `in_flight` are under way (not all of their ops have ended) and every
+/// device that holds an op without inputs is idle (Exprimo); one at the start and one after an event. Its ops
+/// without inputs are queued by device, then in the order of the graph, and start by device.
 ///
-/// Legs and copy engines. A leg of a route is what is held at the same time: all channels of a cut-through route, with an engine of
-/// the sender and one of the receiver; one channel of a store-and-forward route, the first with an engine of the sender, the last with one
-/// of the receiver. A device without a number of engines sets no limit. A transfer waits in the queues of all channels and devices of its
-/// next leg and starts when it is first in each of them and each has room; of several that can start the one that was queued first does.
-/// A leg takes the sum of the latencies of its channels and the longest of the times that they need without them, for each tensor of the
-/// message; it counts as busy time of each of its channels.
-/// Streams. On a device with several streams the first op in the queue starts when a stream is free and its share of the device
-/// (Problem::op_share) and those of the running ops are not more than one. It takes the lowest free stream. Busy times of all streams are
-/// added up.
+/// Legs and copy engines. A leg of a route consists of everything that is held at the same time. A
+/// cut-through route is one leg: all its channels, an engine of the sender and one of the receiver. Each
+/// channel of a store-and-forward route is a leg: the first has an engine of the sender, the last one of the
+/// receiver. A device without a number of engines sets no limit. A transfer waits in the queues of all
+/// channels and devices of its next leg and starts when it is first in each queue and each has room; of
+/// several that can start, the one that was queued first does. For each tensor of the message, a leg takes
+/// the sum of the latencies of its channels plus the longest of their times without latency; it counts as
+/// busy time of each of its channels.
 ///
-/// Orders other than fifo sort the queues, ties and transfers (but those of critical_path) by readiness:
-/// - critical_path: ops by batch, upward rank (highest first), op id; transfers by batch, then rank and id of the first of
-///   their readers on the device that they go to. The rank of an op is its mean time over the devices that it may be placed on, plus the
-///   most that any consumer of an output asks for: the mean time of the output's transfer over all ordered pairs of devices, plus the rank
-///   of the consumer;
-/// - gpipe: ops by phase (forward, backward, update), batch. The batches come in rounds of `in_flight`: a round is admitted at once, when
-///   all before are done. Backward and update ops of a device are held until the forward ops of all batches of the round have ended there;
-/// - one_forward_one_backward: ops by phase (backward and update, forward), batch. Ops of a batch are held on a device while as many
-///   earlier batches as its limit have ops there that have not ended; the limit of the k-th of n used devices (by their first op in the
-///   order of the graph) is n - k, k from 0.
-/// An op that a forward op depends on counts as forward. A held op is passed over by those behind it and keeps its place.
-/// With critical_path and one_forward_one_backward as many batches as there is room for are admitted at the start and after each event,
-/// one after the other.
-/// Gradient accumulation (Problem::accumulates). An update op takes accumulate_s each time it starts but the first, when there is nothing
-/// to add to, and op_time_s more when it starts for the last time, whichever batches these are.
+/// Streams. On a device with several streams the first op in the queue starts when a stream is free and its
+/// share of the device (Problem::op_share) plus the shares of the running ops is at most one. It takes the
+/// lowest free stream. Busy times of all streams are summed.
 ///
-/// Memory. A device holds the resident bytes of its ops throughout. Outputs are allocated when their op starts, copies on another device
-/// when the last leg of their transfer starts; a tensor is freed on a device when its last reader there (or the first leg of its last
-/// transfer from there) is done. A tensor that is a view of another (Problem::alias_of) takes no memory on its producer's device, where it
-/// keeps that other one, its copy or what that is a view of, alive until it is freed itself; copies of it elsewhere are whole. An op's
-/// workspace is held from its start to its end. The peak counts every allocation.
-/// That is MemoryModel::training; MemoryModel::exprimo allocates when the op ends or the copy has arrived, and counts what is left after an
-/// event.
+/// Orders other than fifo sort the queues; readiness decides ties, and the order of transfers except with
+/// critical_path:
+/// - critical_path: ops by batch, upward rank (highest first), op id; transfers by batch, then rank and id of
+///   the first of their readers on the target device. The rank of an op is its mean time over the devices
+///   that it may be placed on, plus the largest requirement of any consumer of an output: the mean time of
+///   the output's transfer over all ordered pairs of devices, plus the rank of the consumer.
+/// - gpipe: ops by phase (forward, backward, update), batch. The batches come in rounds of `in_flight`: a
+///   round is admitted at once, when all earlier ones are done. Backward and update ops of a device are held
+///   until the forward ops of all batches of the round have ended there.
+/// - one_forward_one_backward: ops by phase (backward and update, forward), batch. Each device has a limit;
+///   ops of a batch are held there while as many earlier batches as the limit have ops there that have not
+///   ended. The limit of the k-th of n used devices (by their first op in the order of the graph) is n - k, k
+///   from 0.
+/// An op that a forward op depends on counts as forward. A held op is passed over by those behind it and
+/// keeps its place. With critical_path and one_forward_one_backward, as many batches as there is room for are
+/// admitted at the start and after each event, one after the other.
+///
+/// Gradient accumulation (Problem::accumulates). An update op takes accumulate_s each time it starts except
+/// the first, when there is nothing to add to, and op_time_s more when it starts for the last time, whichever
+/// batches these are.
+///
+/// Memory. A device holds the resident bytes of its ops throughout. Outputs are allocated when their op
+/// starts, copies on another device when the last leg of their transfer starts. A tensor is freed on a device
+/// when its last reader there (or the first leg of its last transfer from there) is done. A tensor that is a
+/// view of another (Problem::alias_of) takes no memory on its producer's device; until it is freed itself, it
+/// keeps alive there that other tensor, the copy of it, or the tensor that it in turn is a view of. Copies of
+/// a view on other devices are whole. An op's workspace is held from its start to its end. The peak counts
+/// every allocation. These are the rules of MemoryModel::training; MemoryModel::exprimo allocates when the op
+/// ends or the copy has arrived, and counts what is left after an event.
 class Simulator {
 public:
-    /// Throws std::invalid_argument if there are no batches or none may be in flight, std::length_error for 2^32 ops in flight or more.
+    /// Throws std::invalid_argument if `batches` or `in_flight` is 0, std::length_error for 2^32 ops in
+    /// flight or more.
     explicit Simulator(std::shared_ptr<const Problem> problem, SimulationOptions options = {});
     ~Simulator();
     Simulator(Simulator&&) noexcept;
@@ -159,11 +177,11 @@ public:
     const SimulationOptions& options() const;
 
     /// Simulates a placement that check_placement accepts. The outcome is valid until the next run.
-    /// O(events * log(devices + channels)); orders other than fifo add the logarithm of the length of the
-    /// queues (amortized).
+    /// O(events * log(devices + channels)); orders other than fifo add events * log(length of the queues)
+    /// (amortized).
     const Outcome& run(std::span<const DeviceId> placement);
 
-    /// The same with every span and memory sample recorded; `trace` is overwritten.
+    /// Does the same and records every span and memory sample; `trace` is overwritten.
     const Outcome& run(std::span<const DeviceId> placement, Trace& trace);
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Opening large models: from the file to a simulated step.
+// Import of large models: from the file to a simulated step.
 #include <filesystem>
 #include <fstream>
 #include <unistd.h>
@@ -7,7 +7,9 @@
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
-#include "core/io/files.hpp"
+#include "core/base/path.hpp"
+#include "core/io/networks/network_file.hpp"
+#include "core/io/onnx/onnx.hpp"
 #include "core/sim/simulator.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/onnx_models.hpp"
@@ -17,7 +19,8 @@ using namespace placewright;
 namespace {
 
 Path model_file(std::size_t nodes) {
-    const Path file = std::filesystem::temp_directory_path() / ("bench_import-" + std::to_string(getpid()) + ".onnx");
+    const Path file =
+        std::filesystem::temp_directory_path() / ("bench_import-" + std::to_string(getpid()) + ".onnx");
     std::ofstream(file, std::ios::binary) << test::deep_onnx_model(nodes).bytes();
     return file;
 }
@@ -36,7 +39,7 @@ void read_onnx(benchmark::State& state) {
 }
 BENCHMARK(read_onnx)->Arg(10'000)->Arg(100'000)->Unit(benchmark::kMillisecond)->Iterations(1);
 
-/// The training step of the model on two devices, everything on the first.
+/// Builds and simulates the training step of the model on two devices, with all ops on the first.
 void open_and_simulate_onnx(benchmark::State& state) {
     const Path file = model_file(static_cast<std::size_t>(state.range(0)));
     for (auto _ : state) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a search costs beside the simulations: one thread, CPU time, the algorithms with their defaults and with the thesis's parameters.
+// Cost of a search besides the simulations: CPU time of one thread, for the algorithms with their defaults
+// and with the thesis's parameters.
 #include <ctime>
 #include <memory>
 #include <set>
@@ -10,7 +11,8 @@
 
 #include "core/algorithms.hpp"
 #include "core/graph/networks.hpp"
-#include "core/io/files.hpp"
+#include "core/io/machines/machine_file.hpp"
+#include "core/io/shipped.hpp"
 #include "core/search/search.hpp"
 
 namespace placewright {
@@ -22,7 +24,8 @@ double cpu_s() {
     return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
-/// Limited memory as in the thesis on Exprimo: its op times and memory model, four GPUs that hold a share of what one would need.
+/// Limited memory as in the thesis on Exprimo: its op times and memory model, on four GPUs that each hold a
+/// share of what a single one would need.
 std::shared_ptr<const Problem> limited_problem(std::string_view network, double share) {
     const auto graph = std::make_shared<const Graph>(find_network(network)->build(128));
     ProblemOptions options;
@@ -32,7 +35,8 @@ std::shared_ptr<const Problem> limited_problem(std::string_view network, double 
     options.memory = MemoryModel::exprimo;
     const Machine machine = read_machine(find_machine_file("4x-v100-pcie"));
     const auto roomy = make_problem(graph, std::make_shared<const Machine>(machine), options);
-    const double peak_bytes = Simulator(roomy).run(single_device_placement(*roomy, DeviceId{1})).peak_bytes[1];
+    const double peak_bytes =
+        Simulator(roomy).run(single_device_placement(*roomy, DeviceId{1})).peak_bytes[1];
     std::vector<Device> devices(machine.devices().begin(), machine.devices().end());
     for (Device& device : devices) {
         if (device.kind == DeviceKind::gpu) device.memory_bytes = share * peak_bytes;
@@ -42,12 +46,13 @@ std::shared_ptr<const Problem> limited_problem(std::string_view network, double 
     return make_problem(graph, std::make_shared<const Machine>(limited), options);
 }
 
-/// Passes on to an evaluator, notes what it takes and what it is asked for.
+/// Forwards to an evaluator and records its time and its placements.
 class Observer final : public Evaluator {
 public:
     explicit Observer(std::unique_ptr<Evaluator> observed) : observed_(std::move(observed)) {}
 
-    bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop, const Placement*) override {
+    bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop,
+                  const Placement*) override {
         const double before_s = cpu_s();
         const bool done = observed_->evaluate(placements, scores, std::move(stop));
         spent_s += cpu_s() - before_s;
@@ -60,19 +65,20 @@ public:
     std::uint64_t runs() const override { return observed_->runs(); }
 
     double spent_s = 0;
-    std::vector<Placement> distinct;  ///< in the order of the search: what is simulated before makes a simulation faster or slower
+    std::vector<Placement> distinct;  ///< in search order, which affects the time of a simulation
 
 private:
     std::unique_ptr<Evaluator> observed_;
     std::set<Placement> known_;
 };
 
-/// Three parts of a search: proposing and learning, looking up and keeping scores, simulating what no score is known of.
+/// Three parts of a search: proposing and learning, looking up and keeping scores, and simulating placements
+/// without a known score.
 void split(benchmark::State& state, const std::string& algorithm, const OptionValues& options,
            const std::shared_ptr<const Problem>& problem) {
     double all_s = 0, evaluator_s = 0, simulator_s = 0;
     for (auto _ : state) {
-        // Once alone, for the whole, and once watched, for the parts.
+        // Runs once unobserved for the total, and once observed for the parts.
         const auto search = [&](Evaluator& evaluator) {
             const auto optimizer = find_algorithm(algorithm)->make({problem, 1, {}, kEvaluations}, options);
             const double before_s = cpu_s();
@@ -85,7 +91,8 @@ void split(benchmark::State& state, const std::string& algorithm, const OptionVa
         evaluator_s += observer.spent_s;
         Simulator simulator(problem);
         const double before_s = cpu_s();
-        for (const Placement& placement : observer.distinct) benchmark::DoNotOptimize(simulator.run(placement).step_time_s);
+        for (const Placement& placement : observer.distinct)
+            benchmark::DoNotOptimize(simulator.run(placement).step_time_s);
         simulator_s += cpu_s() - before_s;
     }
     const double searches = static_cast<double>(state.iterations());
@@ -102,12 +109,14 @@ void split(benchmark::State& state, const std::string& algorithm, const OptionVa
 
 int main(int argc, char** argv) {
     using namespace placewright;
-    for (const auto& [network, share] : {std::pair{"resnet50", 2.5 / 8.4027}, {"inception_v3", 2.5 / 7.5209}}) {
+    for (const auto& [network, share] :
+         {std::pair{"resnet50", 2.5 / 8.4027}, {"inception_v3", 2.5 / 7.5209}}) {
         const auto problem = limited_problem(network, share);
         for (const std::string algorithm : {"genetic", "map-elites"}) {
             const OptionValues& thesis = find_preset(find_algorithm(algorithm)->presets, "thesis").values;
             for (const auto& [preset, options] : {std::pair{"defaults", OptionValues()}, {"thesis", thesis}})
-                benchmark::RegisterBenchmark((algorithm + "/" + preset + "/" + network).c_str(), split, algorithm, options, problem)
+                benchmark::RegisterBenchmark((algorithm + "/" + preset + "/" + network).c_str(), split,
+                                             algorithm, options, problem)
                     ->Unit(benchmark::kMillisecond);
         }
     }

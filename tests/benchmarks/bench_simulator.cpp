@@ -9,7 +9,8 @@
 
 #include "core/base/random.hpp"
 #include "core/graph/networks.hpp"
-#include "core/io/files.hpp"
+#include "core/io/machines/machine_file.hpp"
+#include "core/io/shipped.hpp"
 #include "core/search/evaluator.hpp"
 #include "core/sim/delta.hpp"
 #include "core/sim/simulator.hpp"
@@ -19,11 +20,13 @@ namespace placewright {
 namespace {
 
 std::shared_ptr<const Machine> four_gpus() {
-    static const auto machine = std::make_shared<const Machine>(read_machine(find_machine_file("4x-v100-pcie")));
+    static const auto machine =
+        std::make_shared<const Machine>(read_machine(find_machine_file("4x-v100-pcie")));
     return machine;
 }
 
-/// Transfers between the GPUs take one leg that holds both of their links, or one leg after the other as through a host's memory.
+/// Transfers between GPUs cross either one leg that holds both of their links, or one leg after the other as
+/// through a host's memory.
 constexpr std::array kCrossings{Crossing::cut_through, Crossing::store_and_forward};
 
 std::shared_ptr<const Problem> problem_of(Graph graph, Crossing crossing) {
@@ -48,15 +51,17 @@ Placement random_placement(const Problem& problem, std::uint64_t seed) {
 
 void count_events(benchmark::State& state, double events) {
     state.counters["events"] = events;
-    state.counters["simulations/s"] = benchmark::Counter(static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
-    state.counters["s/event"] =
-        benchmark::Counter(events * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+    state.counters["simulations/s"] =
+        benchmark::Counter(static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+    state.counters["s/event"] = benchmark::Counter(events * static_cast<double>(state.iterations()),
+                                                   benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 double events_of(const Problem& problem, const Outcome& outcome) {
     std::uint64_t legs = outcome.transfers;
     if (problem.crossing == Crossing::store_and_forward) {
-        legs = std::accumulate(outcome.channel_transfers.begin(), outcome.channel_transfers.end(), std::uint64_t{0});
+        legs = std::accumulate(outcome.channel_transfers.begin(), outcome.channel_transfers.end(),
+                               std::uint64_t{0});
     }
     return static_cast<double>(outcome.ops_run + legs);
 }
@@ -68,18 +73,20 @@ void simulate_single(benchmark::State& state, const std::shared_ptr<const Proble
     count_events(state, events_of(*problem, simulator.run(placement)));
 }
 
-/// Many different placements in turn, so that branch prediction cannot learn one of them.
+/// Cycles through many placements, so that branch prediction cannot learn one of them.
 class PlacementCycle {
 public:
     PlacementCycle(const Problem& problem, std::size_t count) {
-        for (std::uint64_t seed = 0; seed < count; ++seed) placements_.push_back(random_placement(problem, seed));
+        for (std::uint64_t seed = 0; seed < count; ++seed)
+            placements_.push_back(random_placement(problem, seed));
     }
 
     const Placement& next() { return placements_[next_++ % placements_.size()]; }
 
     double mean_events(Simulator& simulator) const {
         double events = 0;
-        for (const Placement& placement : placements_) events += events_of(simulator.problem(), simulator.run(placement));
+        for (const Placement& placement : placements_)
+            events += events_of(simulator.problem(), simulator.run(placement));
         return events / static_cast<double>(placements_.size());
     }
 
@@ -88,8 +95,8 @@ private:
     std::size_t next_ = 0;
 };
 
-void simulate_placements(benchmark::State& state, const std::shared_ptr<const Problem>& problem, std::size_t count,
-                         const SimulationOptions& options = {}) {
+void simulate_placements(benchmark::State& state, const std::shared_ptr<const Problem>& problem,
+                         std::size_t count, const SimulationOptions& options = {}) {
     Simulator simulator(problem, options);
     PlacementCycle placements(*problem, count);
     const double events = placements.mean_events(simulator);
@@ -106,12 +113,12 @@ void simulate_traced(benchmark::State& state, const std::shared_ptr<const Proble
     count_events(state, events);
 }
 
-/// Graphs of growing size, random placements on 4 GPUs.
+/// Graphs of growing size with random placements on 4 GPUs.
 void simulate_scaling(benchmark::State& state, Graph (*make)(std::size_t ops), Crossing crossing) {
     simulate_placements(state, problem_of(make(static_cast<std::size_t>(state.range(0))), crossing), 16);
 }
 
-/// A deep network, and a graph in which an op reads any of the dozen before it.
+/// A deep network, and a graph in which an op reads any of the twelve ops before it.
 constexpr std::array kScaling{
     std::pair(
         "modular", +[](std::size_t ops) { return test::modular_network(1, ops); }),
@@ -119,7 +126,7 @@ constexpr std::array kScaling{
         "random", +[](std::size_t ops) { return test::random_graph(1, ops); }),
 };
 
-/// What asks for the general loop, one thing at a time.
+/// Each feature that requires the general loop, one at a time.
 struct General {
     const char* name;
     SimulationOptions simulation = {};
@@ -143,15 +150,16 @@ std::shared_ptr<const Problem> general_problem(std::string_view network, const G
     const Machine& gpus = *four_gpus();
     std::vector<Device> devices(gpus.devices().begin(), gpus.devices().end());
     for (Device& device : devices) device.streams = general.streams;
-    auto machine = std::make_shared<const Machine>(gpus.name(), std::move(devices),
-                                                   std::vector<Channel>(gpus.channels().begin(), gpus.channels().end()),
-                                                   std::vector<Route>(gpus.routes().begin(), gpus.routes().end()), gpus.crossing());
+    auto machine = std::make_shared<const Machine>(
+        gpus.name(), std::move(devices), std::vector<Channel>(gpus.channels().begin(), gpus.channels().end()),
+        std::vector<Route>(gpus.routes().begin(), gpus.routes().end()), gpus.crossing());
     ProblemOptions options;
     options.workspace_limit_bytes = general.workspace_limit_bytes;
-    return make_problem(std::make_shared<const Graph>(find_network(network)->build(32)), std::move(machine), options);
+    return make_problem(std::make_shared<const Graph>(find_network(network)->build(32)), std::move(machine),
+                        options);
 }
 
-/// So many branches, of random lengths, ready at once.
+/// A fork and join of `ops` ops: parallel branches of random FLOPs that become ready at once.
 Graph random_fork_join(std::size_t ops) {
     Random random(1);
     GraphBuilder builder("fork-join", 1, Training::none);
@@ -175,13 +183,15 @@ Graph random_fork_join(std::size_t ops) {
 }
 
 void simulate_fork_join(benchmark::State& state, Order order) {
-    const auto problem = problem_of(random_fork_join(static_cast<std::size_t>(state.range(0))), Crossing::cut_through);
+    const auto problem =
+        problem_of(random_fork_join(static_cast<std::size_t>(state.range(0))), Crossing::cut_through);
     simulate_placements(state, problem, 4, {.order = order});
 }
 
-/// All single moves from a placement in a random order, so that any number of them is a sample of all; `by_delta` or each simulated in
-/// full.
-void simulate_moves(benchmark::State& state, const std::shared_ptr<const Problem>& problem, const Placement& base, bool by_delta) {
+/// All single moves of a placement in random order, so that any number of them is a sample of all; by delta
+/// simulation if `by_delta`, otherwise by full simulation.
+void simulate_moves(benchmark::State& state, const std::shared_ptr<const Problem>& problem,
+                    const Placement& base, bool by_delta) {
     std::vector<std::pair<GroupId, DeviceId>> moves;
     for (GroupId group = 0; group < problem->groups; ++group) {
         for (const DeviceId device : problem->allowed_devices(group)) {
@@ -205,15 +215,17 @@ void simulate_moves(benchmark::State& state, const std::shared_ptr<const Problem
     state.counters["ops"] = problem->ops;
     if (!by_delta) return;
     const auto effort = delta.effort();
-    state.counters["share of events"] = static_cast<double>(effort.simulated) / static_cast<double>(effort.full);
+    state.counters["share of events"] =
+        static_cast<double>(effort.simulated) / static_cast<double>(effort.full);
 }
 
-void rebase_delta(benchmark::State& state, const std::shared_ptr<const Problem>& problem, const Placement& base) {
+void rebase_delta(benchmark::State& state, const std::shared_ptr<const Problem>& problem,
+                  const Placement& base) {
     DeltaSimulator delta(problem);
     for (auto _ : state) benchmark::DoNotOptimize(delta.rebase(base).step_time_s);
 }
 
-/// The evaluator with a number of threads on placements that are all different (the cache never answers).
+/// The evaluator with a number of threads on distinct placements (no cache hits).
 void evaluate_threads(benchmark::State& state) {
     const auto problem = network_problem("inception_v3", Crossing::cut_through);
     const auto evaluator = simulation_evaluator(problem, {}, {}, static_cast<unsigned>(state.range(0)));
@@ -227,7 +239,8 @@ void evaluate_threads(benchmark::State& state) {
         state.ResumeTiming();
         evaluator->evaluate(placements, scores, {});
     }
-    state.counters["simulations/s"] = benchmark::Counter(static_cast<double>(state.iterations() * kBatch), benchmark::Counter::kIsRate);
+    state.counters["simulations/s"] =
+        benchmark::Counter(static_cast<double>(state.iterations() * kBatch), benchmark::Counter::kIsRate);
 }
 
 }  // namespace
@@ -241,37 +254,46 @@ int main(int argc, char** argv) {
             const auto problem = network_problem(network, crossing);
             const std::string name = std::string("/").append(network) + kind;
             benchmark::RegisterBenchmark(("single_device" + name).c_str(), simulate_single, problem);
-            benchmark::RegisterBenchmark(("random_placement" + name).c_str(), simulate_placements, problem, 64, SimulationOptions());
+            benchmark::RegisterBenchmark(("random_placement" + name).c_str(), simulate_placements, problem,
+                                         64, SimulationOptions());
             benchmark::RegisterBenchmark(("pipelined" + name).c_str(), simulate_placements, problem, 64,
                                          SimulationOptions{.batches = 10, .in_flight = 4});
-            benchmark::RegisterBenchmark(("random_placement_traced" + name).c_str(), simulate_traced, problem);
+            benchmark::RegisterBenchmark(("random_placement_traced" + name).c_str(), simulate_traced,
+                                         problem);
         }
         for (const auto& [graph, make] : kScaling) {
-            benchmark::RegisterBenchmark(("scaling/" + std::string(graph) + kind).c_str(), simulate_scaling, make, crossing)
+            benchmark::RegisterBenchmark(("scaling/" + std::string(graph) + kind).c_str(), simulate_scaling,
+                                         make, crossing)
                 ->RangeMultiplier(10)
                 ->Range(100, 100'000)
                 ->Arg(200'000);
         }
-        // A network of modules and one of ten times as many, a recurrent one, and a graph without any structure.
-        for (const auto& [graph, problem] : {std::pair("inception_v3", network_problem("inception_v3", crossing)),
-                                             std::pair("modular_10000", problem_of(test::modular_network(1, 10'000), crossing)),
-                                             std::pair("nmt8", network_problem("nmt8", crossing)),
-                                             std::pair("random_10000", problem_of(test::random_graph(1, 10'000), crossing))}) {
-            for (const auto& [from, base] :
-                 {std::pair("single", single_device_placement(*problem)), std::pair("random", random_placement(*problem, 1))}) {
+        // A network of modules, one of ten times its size, a recurrent network, and a graph without
+        // structure.
+        for (const auto& [graph, problem] :
+             {std::pair("inception_v3", network_problem("inception_v3", crossing)),
+              std::pair("modular_10000", problem_of(test::modular_network(1, 10'000), crossing)),
+              std::pair("nmt8", network_problem("nmt8", crossing)),
+              std::pair("random_10000", problem_of(test::random_graph(1, 10'000), crossing))}) {
+            for (const auto& [from, base] : {std::pair("single", single_device_placement(*problem)),
+                                             std::pair("random", random_placement(*problem, 1))}) {
                 const std::string of = std::string("/") + graph + "/" + from + kind;
-                benchmark::RegisterBenchmark(("moves_full" + of).c_str(), simulate_moves, problem, base, false);
-                benchmark::RegisterBenchmark(("moves_delta" + of).c_str(), simulate_moves, problem, base, true);
+                benchmark::RegisterBenchmark(("moves_full" + of).c_str(), simulate_moves, problem, base,
+                                             false);
+                benchmark::RegisterBenchmark(("moves_delta" + of).c_str(), simulate_moves, problem, base,
+                                             true);
                 benchmark::RegisterBenchmark(("rebase" + of).c_str(), rebase_delta, problem, base);
             }
         }
     }
     for (const General& general : kGeneral) {
-        benchmark::RegisterBenchmark((std::string("general/") + general.name + "/resnet50").c_str(), simulate_placements,
-                                     general_problem("resnet50", general), 64, general.simulation);
+        benchmark::RegisterBenchmark((std::string("general/") + general.name + "/resnet50").c_str(),
+                                     simulate_placements, general_problem("resnet50", general), 64,
+                                     general.simulation);
     }
     for (const Order order : {Order::fifo, Order::critical_path}) {
-        benchmark::RegisterBenchmark(("fork_join/" + std::string(to_string(order))).c_str(), simulate_fork_join, order)
+        benchmark::RegisterBenchmark(("fork_join/" + std::string(to_string(order))).c_str(),
+                                     simulate_fork_join, order)
             ->RangeMultiplier(10)
             ->Range(1'000, 100'000);
     }

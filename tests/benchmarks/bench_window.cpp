@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a person waits for: a network opened and drawn, a drop and its new numbers. Runs on the offscreen platform.
+// Latencies that the user sees: from opening a network to drawing it, and from a drop to the new figures.
+// Runs on the offscreen platform.
 #include <QApplication>
 #include <QFileInfo>
 #include <QSettings>
@@ -7,8 +8,8 @@
 #include <QTemporaryDir>
 #include <benchmark/benchmark.h>
 
-#include "app/main_window.hpp"
-#include "core/io/files.hpp"
+#include "app/window/main_window.hpp"
+#include "core/io/networks/network_file.hpp"
 #include "tests/support/graphs.hpp"
 #include "widgets/graph_view.hpp"
 #include "widgets/timeline_view.hpp"
@@ -32,8 +33,8 @@ bool open(MainWindow& window, const QString& network) {
     return true;
 }
 
-/// From the request to the graph, the timeline and all panels painted. Half of the time goes by in the file, the simulation and the layout,
-/// off the window's thread.
+/// From the request until graph, timeline and all panels are painted. Half of the time is spent on the file,
+/// the simulation and the layout, outside the window's thread.
 void open_to_drawn(benchmark::State& state, const char* network) {
     MainWindow window;
     window.show();
@@ -46,7 +47,7 @@ void open_to_drawn(benchmark::State& state, const char* network) {
     }
 }
 
-/// From the drop of one op to the new timeline, numbers and colours painted.
+/// From the drop of one op until the new timeline, figures and colours are painted.
 void drop_to_numbers(benchmark::State& state, const char* network) {
     MainWindow window;
     window.show();
@@ -67,8 +68,8 @@ void drop_to_numbers(benchmark::State& state, const char* network) {
     }
 }
 
-/// From the begin of a drag of one op, another each time, to the step times on all targets. The ops are in turn on the devices, in
-/// stretches of the network.
+/// From the start of a drag of one op (another op each time) to the step times on all targets. The devices
+/// hold consecutive stretches of the network in turn.
 void drag_to_previews(benchmark::State& state, const QString& network) {
     MainWindow window;
     Document& document = *window.document();
@@ -79,7 +80,7 @@ void drag_to_previews(benchmark::State& state, const QString& network) {
         state.SkipWithError("the network did not open");
         return;
     }
-    document.cancelLoading();  // of the drawing
+    document.cancelLoading();  // cancels the layout
     const Problem& problem = *document.problem();
     Placement placement(problem.groups);
     for (GroupId group = 0; group < problem.groups; ++group) {
@@ -112,10 +113,12 @@ int main(int argc, char** argv) {
     QCoreApplication::setApplicationName(QStringLiteral("bench_window"));
     using namespace placewright;
     for (const char* network : {"alexnet", "resnet50", "inception_v3"}) {
-        benchmark::RegisterBenchmark((std::string("open_to_drawn/") + network).c_str(), open_to_drawn, network)
+        benchmark::RegisterBenchmark((std::string("open_to_drawn/") + network).c_str(), open_to_drawn,
+                                     network)
             ->UseRealTime()
             ->Unit(benchmark::kMillisecond);
-        benchmark::RegisterBenchmark((std::string("drop_to_numbers/") + network).c_str(), drop_to_numbers, network)
+        benchmark::RegisterBenchmark((std::string("drop_to_numbers/") + network).c_str(), drop_to_numbers,
+                                     network)
             ->UseRealTime()
             ->Unit(benchmark::kMillisecond);
     }

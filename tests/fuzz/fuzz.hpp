@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-// What a fuzzed reader defines, and what it is given.
+// Interface that a fuzzed reader implements, and its helpers.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 #include <sys/mman.h>
-#include <unistd.h>
 
-/// Reads the bytes as a file. Returns 0; whatever leaves it but by returning is a fault of the reader, as are crashes, hangs and memory.
+/// Reads the bytes as a file. Returns 0; exceptions, crashes, hangs and excessive memory are faults of the
+/// reader.
 int fuzz(const std::uint8_t* bytes, std::size_t size);
 
-/// Small files that are right, to begin with.
+/// Small valid files to start from.
 std::vector<std::string> seeds();
 
 /// A file in memory.

@@ -1,23 +1,30 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as each of the JSON files: network, machine, catalogue, placement and device map.
+// Arbitrary bytes as each of the JSON files: network, machine, catalogue, placement and device map.
 #include <functional>
 
+#include "core/base/path.hpp"
 #include "core/cost/problem.hpp"
 #include "core/graph/networks.hpp"
-#include "core/io/files.hpp"
-#include "core/io/input_error.hpp"
-#include "core/io/safetensors.hpp"
+#include "core/io/file_content.hpp"
+#include "core/io/machines/catalogue_file.hpp"
+#include "core/io/machines/machine_file.hpp"
+#include "core/io/networks/network_file.hpp"
+#include "core/io/placements/placement_file.hpp"
+#include "core/io/state/safetensors.hpp"
+#include "core/io/text/input_error.hpp"
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/support/graphs.hpp"
 
 int fuzz(const std::uint8_t* data, std::size_t size) {
     const MemoryFile memory(data, size);
     const placewright::Path file = memory.path();
-    static const auto problem =
-        placewright::test::problem(placewright::find_network("alexnet")->build(1), placewright::test::uniform_machine(2));
+    static const auto problem = placewright::test::problem(placewright::find_network("alexnet")->build(1),
+                                                           placewright::test::uniform_machine(2));
     const std::function<void()> readers[] = {
         [&] { placewright::file_content(file); },
-        [&] { placewright::with_parameter_sizes(placewright::read_network(file).graph, {{"a.weight", 4}}); },
+        [&] {
+            placewright::with_parameter_sizes(placewright::read_network(file).graph, {{"a.weight", 4}});
+        },
         [&] { placewright::read_machine(file); },
         [&] { placewright::read_catalogue(file); },
         [&] { placewright::read_placement(file, *problem); },
@@ -27,7 +34,7 @@ int fuzz(const std::uint8_t* data, std::size_t size) {
         try {
             read();
         } catch (const placewright::InputError&) {
-            // What is refused is refused in this way alone.
+            // Invalid input may only be refused with this exception.
         }
     }
     return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "core/io/input_error.hpp"
-#include "core/io/readers.hpp"
+#include "core/io/onnx/onnx.hpp"
+#include "core/io/onnx/onnx_placement.hpp"
+#include "core/io/text/input_error.hpp"
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/support/onnx_models.hpp"
 
@@ -24,21 +25,32 @@ int fuzz(const std::uint8_t* bytes, std::size_t size) {
 std::vector<std::string> seeds() {
     OnnxModel shapes;
     shapes.input("x", {-2, 4, 6}).numbers("minus", {-1}).numbers("zero", {0}).numbers("two", {2});
-    shapes.node("Shape", {"x"}, {"s"}).node("Gather", {"s", "zero"}, {"b"}).node("Slice", {"s", "two", "minus", "zero"}, {"e"});
-    shapes.node("Concat", {"b", "minus", "two"}, {"shape"}, {{"axis", 0}}).node("Reshape", {"x", "shape"}, {"r"});
+    shapes.node("Shape", {"x"}, {"s"})
+        .node("Gather", {"s", "zero"}, {"b"})
+        .node("Slice", {"s", "two", "minus", "zero"}, {"e"});
+    shapes.node("Concat", {"b", "minus", "two"}, {"shape"}, {{"axis", 0}})
+        .node("Reshape", {"x", "shape"}, {"r"});
     shapes.node("Range", {"zero", "two", "minus"}, {"range"})
         .node("Expand", {"r", "shape"}, {"wide"})
         .node("Split", {"r"}, {"a", "c"}, {{"axis", -1}});
     shapes.node("ReduceMean", {"a"}, {"y"}, {{"axes", Extents{-1}}}).output("y");
 
     OnnxModel layers;
-    layers.input("x", {-2, 8, 6, 6}).weight("conv.weight", {16, 8, 3, 3}).weight("t.weight", {16, 4, 2, 2}).weight("fc.weight", {5, 64});
-    layers.node("Conv", {"x", "conv.weight"}, {"c"}, {{"kernel_shape", Extents{3, 3}}, {"strides", Extents{2, 2}}});
-    layers.node("ConvTranspose", {"c", "t.weight"}, {"t"}).node("MaxPool", {"t"}, {"p"}, {{"kernel_shape", Extents{2, 2}}});
+    layers.input("x", {-2, 8, 6, 6})
+        .weight("conv.weight", {16, 8, 3, 3})
+        .weight("t.weight", {16, 4, 2, 2})
+        .weight("fc.weight", {5, 64});
+    layers.node("Conv", {"x", "conv.weight"}, {"c"},
+                {{"kernel_shape", Extents{3, 3}}, {"strides", Extents{2, 2}}});
+    layers.node("ConvTranspose", {"c", "t.weight"}, {"t"})
+        .node("MaxPool", {"t"}, {"p"}, {{"kernel_shape", Extents{2, 2}}});
     layers.node("Resize", {"p", "", "", "sizes"}, {"r"})
         .numbers("sizes", {2, 4, 4, 4})
         .node("DepthToSpace", {"r"}, {"d"}, {{"blocksize", 2}});
-    layers.node("Flatten", {"d"}, {"f"}).node("Gemm", {"f", "fc.weight"}, {"g"}, {{"transB", 1}}).node("Softmax", {"g"}, {"y"}).output("y");
+    layers.node("Flatten", {"d"}, {"f"})
+        .node("Gemm", {"f", "fc.weight"}, {"g"}, {{"transB", 1}})
+        .node("Softmax", {"g"}, {"y"})
+        .output("y");
 
     onnx::StringStringEntryProto& placed = *layers.proto.add_metadata_props();
     placed.set_key("placewright.placement");
@@ -46,14 +58,19 @@ std::vector<std::string> seeds() {
 
     OnnxModel sequence;
     sequence.input("x", {7, 2, 3}).weight("w", {1, 16, 3}).weight("r", {1, 16, 4}).weight("e", {4, 5});
-    sequence.node("LSTM", {"x", "w", "r"}, {"l", "h", "c"}, {{"hidden_size", 4}}).node("Squeeze", {"l", "one"}, {"q"}).numbers("one", {1});
+    sequence.node("LSTM", {"x", "w", "r"}, {"l", "h", "c"}, {{"hidden_size", 4}})
+        .node("Squeeze", {"l", "one"}, {"q"})
+        .numbers("one", {1});
     sequence.node("Einsum", {"q", "e"}, {"s"}, {{"equation", std::string("tbi,ij->tbj")}})
         .node("Pad", {"s", "pads"}, {"y"})
         .numbers("pads", {0, 0, 1, 0, 0, 1});
     sequence.output("y");
 
     OnnxModel control;
-    control.input("x", {4, 6}).input("c", {}, onnx::TensorProto::BOOL).weight("w", {6, 6}).numbers("trips", {3});
+    control.input("x", {4, 6})
+        .input("c", {}, onnx::TensorProto::BOOL)
+        .weight("w", {6, 6})
+        .numbers("trips", {3});
     onnx::GraphProto branch, loop;
     *branch.add_node() = test::onnx_node("MatMul", {"x", "w"}, {"t"});
     branch.add_output()->set_name("t");
@@ -71,5 +88,6 @@ std::vector<std::string> seeds() {
     control.node("F", {"l"}, {"y"}).output("y");
     control.graph().mutable_node(2)->set_domain("f");
 
-    return {shapes.bytes(), layers.bytes(), sequence.bytes(), control.bytes(), test::deep_onnx_model(8).bytes()};
+    return {shapes.bytes(), layers.bytes(), sequence.bytes(), control.bytes(),
+            test::deep_onnx_model(8).bytes()};
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Policies, of which nothing is believed: neither the sizes nor the options from which the policy is made.
+// Policy files, of which nothing is trusted: neither the sizes nor the options from which the policy is
+// built.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
-#include "core/io/input_error.hpp"
-#include "core/io/policy_file.hpp"
+#include "core/io/state/policy_file.hpp"
+#include "core/io/text/input_error.hpp"
 #include "core/learn/trainer.hpp"
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/support/graphs.hpp"
@@ -29,7 +30,8 @@ std::vector<std::string> seeds() {
     for (const char* id : {"placeto", "colocrl"}) {
         TrainingRecord record;
         record.policy = id;
-        for (const OptionInfo& option : find_policy(id)->options) record.options[option.name] = option.default_value;
+        for (const OptionInfo& option : find_policy(id)->options)
+            record.options[option.name] = option.default_value;
         for (const char* name : {"width", "hidden", "layers", "rounds", "workers"}) {
             if (record.options.contains(name)) record.options[name] = std::int64_t{2};
         }
@@ -37,8 +39,10 @@ std::vector<std::string> seeds() {
         record.graphs.push_back({"fork", "pair", "0000000000000000"});
         record.planned_updates = 2;
         const PolicyDesign design = find_policy(id)->make(record.options, record.size);
-        const Trainer trainer(design.policy, design.training, {{"fork", graph, 1.0}}, 1, record.planned_updates, 1);
-        const auto path = std::filesystem::temp_directory_path() / ("fuzz_policy-" + std::to_string(::getpid()));
+        const Trainer trainer(design.policy, design.training, {{"fork", graph, 1.0}}, 1,
+                              record.planned_updates, 1);
+        const auto path =
+            std::filesystem::temp_directory_path() / ("fuzz_policy-" + std::to_string(::getpid()));
         write_policy(record, trainer.state(), trainer.policy(), path);
         std::ifstream stream(path, std::ios::binary);
         files.emplace_back(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());

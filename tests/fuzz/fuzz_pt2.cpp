@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Archives of torch.export: as they are in a file, and what is in them. The latter is where a fuzzer gets far, since a zip file has sums.
-#include "core/io/exported_program.hpp"
-#include "core/io/input_error.hpp"
+// Archives of torch.export: as whole files, and as contents put into an archive. The latter get further,
+// because a zip file has checksums.
+#include "core/io/pytorch/exported_program.hpp"
+#include "core/io/text/input_error.hpp"
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/fuzz/zip.hpp"
 
@@ -17,8 +18,9 @@ void read(std::string_view bytes) {
     }
 }
 
-/// A convolution whose batch is open, a split, a sum and a product with a parameter.
-constexpr const char* kProgram = R"({"schema_version": {"major": 8, "minor": 2}, "graph_module": {"signature": {
+/// A convolution with an open batch size, a split, a sum and a product with a parameter.
+constexpr const char* kProgram =
+    R"({"schema_version": {"major": 8, "minor": 2}, "graph_module": {"signature": {
  "input_specs": [{"user_input": {"arg": {"as_tensor": {"name": "x"}}}},
   {"parameter": {"arg": {"name": "w"}, "parameter_name": "conv.weight"}}, {"buffer": {"arg": {"name": "m"}, "buffer_name": "bn.running_mean"}}],
  "output_specs": [{"user_output": {"arg": {"as_tensor": {"name": "y"}}}}]},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Files of scores, whole and without the scores.
-#include "core/io/input_error.hpp"
-#include "core/io/score_file.hpp"
+// Score files, with and without scores.
+#include "core/io/state/score_file.hpp"
+#include "core/io/text/input_error.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace placewright;
@@ -19,14 +19,16 @@ int fuzz(const std::uint8_t* bytes, std::size_t size) {
 }
 
 std::vector<std::string> seeds() {
-    const std::string header = R"({"format":"placewright.scores","version":1,"network":"net","machine":"box")";
+    const std::string header =
+        R"({"format":"placewright.scores","version":1,"network":"net","machine":"box")";
     const std::string scores = R"(["00000000000000010000000000000002",0.5,0.25,true]
 ["ffffffffffffffff0123456789abcdef",1e9,1e-3,false]
 )";
-    return {header + "}\n" + scores,
-            header +
-                R"(,"search":{"algorithm":"genetic","options":{"population_size":50,"rate":0.5},"seed":18446744073709551615,)"
-                R"("evaluations":100,"starts":[[0,1,1],[2,0,65535]]}})" +
-                '\n' + scores,
-            header};
+    return {
+        header + "}\n" + scores,
+        header +
+            R"(,"search":{"algorithm":"genetic","options":{"population_size":50,"rate":0.5},"seed":18446744073709551615,)"
+            R"("evaluations":100,"starts":[[0,1,1],[2,0,65535]]}})" +
+            '\n' + scores,
+        header};
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
-// TorchScript files: as they are, and a pickle and code that are put into one, since a zip file has sums.
-#include "core/io/input_error.hpp"
-#include "core/io/torchscript.hpp"
+// TorchScript files: as whole files, and as a pickle and code put into one, because a zip file has
+// checksums.
+#include "core/base/path.hpp"
+#include "core/io/networks/network_file.hpp"
+#include "core/io/pytorch/torchscript.hpp"
+#include "core/io/text/input_error.hpp"
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/fuzz/zip.hpp"
 
@@ -11,7 +14,7 @@ namespace {
 
 constexpr std::string_view kBetween = "\n# code\n";
 
-/// Of a module without members but "training".
+/// Pickle of a module without members except "training".
 constexpr std::string_view kPickle{
     "\x80\x02"
     "c__torch__\nNet\nq\x00)\x81}X\x08\x00\x00\x00trainingq\x01\x89sb.",
@@ -40,8 +43,9 @@ void read(std::string_view bytes) {
     try {
         ReadOptions options;
         options.inputs = {{{4, 4}}};
-        // Not /proc/self: that is the reading process's own.
-        read_torchscript(Archive(Path("/proc/" + std::to_string(getpid()) + file.path().substr(std::string_view("/proc/self").size()))),
+        // Not /proc/self, which is the process that reads it.
+        read_torchscript(Archive(Path("/proc/" + std::to_string(getpid()) +
+                                      file.path().substr(std::string_view("/proc/self").size()))),
                          options);
     } catch (const InputError&) {
     }

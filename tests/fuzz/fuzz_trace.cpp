@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as a trace, packed or not, and the times of ops in it.
+// Arbitrary bytes as a trace, compressed or not, and the op times in it.
+#include "core/base/path.hpp"
 #include "core/graph/networks.hpp"
-#include "core/io/input_error.hpp"
-#include "core/io/op_times.hpp"
-#include "core/io/trace_file.hpp"
+#include "core/io/text/input_error.hpp"
+#include "core/io/traces/op_times.hpp"
+#include "core/io/traces/trace_file.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 int fuzz(const std::uint8_t* data, std::size_t size) {
@@ -16,7 +17,7 @@ int fuzz(const std::uint8_t* data, std::size_t size) {
         placewright::with_times(graph, placewright::op_times(trace, graph, "M"));
         trace.report();
     } catch (const placewright::InputError&) {
-        // What is refused is refused in this way alone.
+        // Invalid input may only be refused with this exception.
     }
     return 0;
 }

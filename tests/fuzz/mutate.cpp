@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The reader over changed seeds, the same ones in every run: part of the test suite. `--seeds FOLDER` writes the seeds, for libFuzzer to
-// begin with; file names read those files, to see again what it found.
+// Runs the reader on changed seeds, the same in every run, as part of the test suite. `--seeds FOLDER`
+// writes the seeds as a corpus for libFuzzer; file names as arguments read those files, to reproduce a
+// finding.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -17,7 +18,7 @@ namespace {
 constexpr auto kTime = std::chrono::seconds(30);
 constexpr int kRounds = 200'000;
 
-/// A few bytes changed, taken out, doubled or put in from another seed.
+/// Changes, removes, duplicates or inserts (from another seed) a few bytes.
 std::string mutated(const std::vector<std::string>& all, std::mt19937& random) {
     const auto below = [&](std::size_t limit) { return limit == 0 ? 0 : random() % limit; };
     std::string text = all[below(all.size())];
@@ -60,7 +61,9 @@ int main(int count, char** arguments) {
     if (count == 3 && std::strcmp(arguments[1], "--seeds") == 0) {
         std::filesystem::create_directories(arguments[2]);
         for (std::size_t i = 0; i < all.size(); ++i)
-            std::ofstream(std::filesystem::path(arguments[2]) / ("seed" + std::to_string(i)), std::ios::binary) << all[i];
+            std::ofstream(std::filesystem::path(arguments[2]) / ("seed" + std::to_string(i)),
+                          std::ios::binary)
+                << all[i];
         return 0;
     }
     for (int i = 1; i < count; ++i) {
@@ -72,7 +75,8 @@ int main(int count, char** arguments) {
     std::mt19937 random(1);
     const auto begin = std::chrono::steady_clock::now();
     int round = 0;
-    for (; round < kRounds && std::chrono::steady_clock::now() - begin < kTime; ++round) run(mutated(all, random));
+    for (; round < kRounds && std::chrono::steady_clock::now() - begin < kTime; ++round)
+        run(mutated(all, random));
     std::printf("%d files\n", round);
     return 0;
 }

@@ -6,7 +6,7 @@
 #include <vector>
 #include <zip.h>
 
-/// A zip file of members that are not packed, by name.
+/// A zip file of uncompressed members, by name.
 inline std::string zipped(const std::vector<std::pair<std::string, std::string>>& members) {
     zip_error_t error;
     zip_error_init(&error);
@@ -14,7 +14,8 @@ inline std::string zipped(const std::vector<std::pair<std::string, std::string>>
     zip_t* const zip = zip_open_from_source(target, ZIP_TRUNCATE, &error);
     zip_source_keep(target);
     for (const auto& [name, text] : members) {
-        const auto index = zip_file_add(zip, name.c_str(), zip_source_buffer(zip, text.data(), text.size(), 0), 0);
+        const auto index =
+            zip_file_add(zip, name.c_str(), zip_source_buffer(zip, text.data(), text.size(), 0), 0);
         zip_set_file_compression(zip, static_cast<zip_uint64_t>(index), ZIP_CM_STORE, 0);
     }
     zip_close(zip);

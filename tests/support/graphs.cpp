@@ -60,7 +60,8 @@ Graph random_graph(std::uint64_t seed, std::size_t ops, std::size_t max_inputs, 
             const std::size_t count = random.index(max_inputs + 1);
             for (std::size_t k = 0; k < count; ++k) {
                 const std::size_t from = i - 1 - random.index(std::min<std::size_t>(i, 12));
-                inputs.push_back("op" + std::to_string(from) + ":" + std::to_string(random.index(outputs[from])));
+                inputs.push_back("op" + std::to_string(from) + ":" +
+                                 std::to_string(random.index(outputs[from])));
             }
         }
         builder.add(std::move(op), std::move(inputs));
@@ -73,7 +74,8 @@ Graph random_network(std::uint64_t seed, std::size_t ops, std::size_t max_inputs
     GraphBuilder builder("network" + std::to_string(seed), 1, training);
     std::vector<std::vector<Tensor>> outputs;
     for (std::size_t i = 0; i < ops; ++i) {
-        Op op = make_op("op" + std::to_string(i), random.uniform(0, 5e9), static_cast<std::int64_t>(random.uniform(0, 4e6)));
+        Op op = make_op("op" + std::to_string(i), random.uniform(0, 5e9),
+                        static_cast<std::int64_t>(random.uniform(0, 4e6)));
         std::vector<std::string> inputs;
         const Tensor* first = nullptr;
         const std::size_t count = i == 0 ? 0 : random.index(max_inputs + 1);
@@ -121,7 +123,9 @@ Graph with_phases(const Graph& graph, std::uint64_t seed) {
         const bool reads_gradient = std::ranges::any_of(op.inputs, [&](const TensorRef& input) {
             return phases[input.op] == Phase::backward && graph.op(input.op).outputs[input.output].bytes > 0;
         });
-        op.phase = reads_gradient && random.chance(0.5) ? Phase::update : random.chance(0.4) ? Phase::backward : Phase::forward;
+        op.phase = reads_gradient && random.chance(0.5) ? Phase::update
+                   : random.chance(0.4)                 ? Phase::backward
+                                                        : Phase::forward;
         phases.push_back(op.phase);
         builder.add(std::move(op));
     }
@@ -133,14 +137,15 @@ Graph modular_network(std::uint64_t seed, std::size_t ops) {
     GraphBuilder builder("modular" + std::to_string(seed), 1, Training::implicit);
     std::size_t count = 0;
     const auto add = [&](std::vector<std::string> inputs) {
-        Op op = make_op("op" + std::to_string(count++), random.uniform(1e7, 5e9), static_cast<std::int64_t>(random.uniform(1e5, 8e6)));
+        Op op = make_op("op" + std::to_string(count++), random.uniform(1e7, 5e9),
+                        static_cast<std::int64_t>(random.uniform(1e5, 8e6)));
         if (random.chance(0.4)) op.parameter_bytes = static_cast<std::int64_t>(random.uniform(1e4, 5e6));
         std::string name = op.name;
         builder.add(std::move(op), std::move(inputs));
         return name;
     };
     std::string last = add({});
-    // An op with parameters becomes three of the training step, the others two.
+    // An op with parameters becomes three ops of the training step, other ops become two.
     while (static_cast<double>(count) * 2.4 < static_cast<double>(ops)) {
         std::vector<std::string> ends;
         const std::size_t branches = 1 + random.index(5);
@@ -175,7 +180,9 @@ Machine uniform_machine(std::size_t gpus, double memory_bytes) {
             Channel channel;
             channel.name = "link" + std::to_string(from) + "-" + std::to_string(to);
             channel.bandwidth = 1e9;
-            routes.push_back({static_cast<DeviceId>(from), static_cast<DeviceId>(to), {static_cast<ChannelId>(channels.size())}});
+            routes.push_back({static_cast<DeviceId>(from),
+                              static_cast<DeviceId>(to),
+                              {static_cast<ChannelId>(channels.size())}});
             channels.push_back(channel);
         }
     }
@@ -199,7 +206,7 @@ Machine random_machine(std::uint64_t seed) {
         device.efficiency = random.uniform(0.3, 1.0);
         device.launch_overhead_s = random.chance(0.5) ? 5e-6 : 0;
         devices.push_back(device);
-        // An uplink and a downlink a device; a shared bus now and then.
+        // One uplink and one downlink per device; sometimes a shared bus.
         const std::size_t links = random.chance(0.3) ? 1 : 2;
         for (std::size_t k = 0; k < links; ++k) {
             Channel channel;
@@ -226,7 +233,8 @@ Machine random_machine(std::uint64_t seed) {
             routes.push_back({static_cast<DeviceId>(from), static_cast<DeviceId>(to), hops});
         }
     }
-    return Machine("random" + std::to_string(seed), std::move(devices), std::move(channels), std::move(routes));
+    return Machine("random" + std::to_string(seed), std::move(devices), std::move(channels),
+                   std::move(routes));
 }
 
 Machine with_features(const Machine& machine, std::uint64_t seed, const MachineFeatures& features) {
@@ -247,15 +255,18 @@ Machine with_features(const Machine& machine, std::uint64_t seed, const MachineF
         bus.bandwidth = random.uniform(1e9, 2e10);
         bus.latency_s = 1e-5;
         for (Route& route : routes) {
-            if (random.chance(0.7)) route.channels.insert(route.channels.begin() + 1, static_cast<ChannelId>(channels.size()));
+            if (random.chance(0.7))
+                route.channels.insert(route.channels.begin() + 1, static_cast<ChannelId>(channels.size()));
         }
         channels.push_back(bus);
     }
-    return Machine(machine.name(), std::move(devices), std::move(channels), std::move(routes), features.crossing);
+    return Machine(machine.name(), std::move(devices), std::move(channels), std::move(routes),
+                   features.crossing);
 }
 
 std::shared_ptr<const Problem> problem(Graph graph, Machine machine, const ProblemOptions& options) {
-    return make_problem(std::make_shared<const Graph>(std::move(graph)), std::make_shared<const Machine>(std::move(machine)), options);
+    return make_problem(std::make_shared<const Graph>(std::move(graph)),
+                        std::make_shared<const Machine>(std::move(machine)), options);
 }
 
 std::shared_ptr<const Problem> with_whole_seconds(const Problem& problem, Random& random) {
@@ -263,13 +274,22 @@ std::shared_ptr<const Problem> with_whole_seconds(const Problem& problem, Random
     whole.tick_s = 1;
     for (double& time : whole.op_time_s) time = static_cast<double>(random.index(3));
     for (double& time : whole.accumulate_s) time = static_cast<double>(random.index(2));
-    // Channels of one class have one latency.
+    // All channels of a class have the same latency.
     for (double& latency : whole.channel_latency_s) latency = latency > 0 ? 1 : 0;
     for (std::size_t i = 0; i < whole.transfer_s.size(); ++i) {
-        const auto channel = std::ranges::find(whole.channel_class, i % whole.channel_classes) - whole.channel_class.begin();
-        whole.transfer_s[i] = whole.channel_latency_s[static_cast<std::size_t>(channel)] + static_cast<double>(random.index(2));
+        const auto channel =
+            std::ranges::find(whole.channel_class, i % whole.channel_classes) - whole.channel_class.begin();
+        whole.transfer_s[i] =
+            whole.channel_latency_s[static_cast<std::size_t>(channel)] + static_cast<double>(random.index(2));
     }
     return std::make_shared<const Problem>(std::move(whole));
+}
+
+Placement random_placement(const Problem& problem, Random& random) {
+    Placement placement(problem.groups);
+    for (GroupId group = 0; group < problem.groups; ++group)
+        placement[group] = random.pick(problem.allowed_devices(group));
+    return placement;
 }
 
 }  // namespace placewright::test

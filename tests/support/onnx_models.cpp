@@ -5,7 +5,8 @@ namespace placewright::test {
 
 using onnx::AttributeProto;
 
-onnx::NodeProto onnx_node(const std::string& op, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
+onnx::NodeProto onnx_node(const std::string& op, const std::vector<std::string>& inputs,
+                          const std::vector<std::string>& outputs,
                           const std::vector<OnnxAttribute>& attributes, const std::string& name) {
     onnx::NodeProto node;
     node.set_op_type(op);
@@ -58,7 +59,8 @@ onnx::TensorProto onnx_tensor(const std::string& name, const Extents& shape, std
 }
 
 onnx::TensorProto onnx_numbers(const std::string& name, const Extents& values) {
-    onnx::TensorProto tensor = onnx_tensor(name, {static_cast<std::int64_t>(values.size())}, onnx::TensorProto::INT64);
+    onnx::TensorProto tensor =
+        onnx_tensor(name, {static_cast<std::int64_t>(values.size())}, onnx::TensorProto::INT64);
     for (const std::int64_t value : values) tensor.add_int64_data(value);
     return tensor;
 }
@@ -84,7 +86,8 @@ OnnxModel& OnnxModel::numbers(const std::string& name, const Extents& values) {
     return *this;
 }
 
-OnnxModel& OnnxModel::node(const std::string& op, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
+OnnxModel& OnnxModel::node(const std::string& op, const std::vector<std::string>& inputs,
+                           const std::vector<std::string>& outputs,
                            const std::vector<OnnxAttribute>& attributes, const std::string& name) {
     *graph().add_node() = onnx_node(op, inputs, outputs, attributes, name);
     return *this;
@@ -104,11 +107,13 @@ OnnxModel deep_onnx_model(std::size_t nodes) {
         const std::string path = "/layer" + std::to_string(block / 10) + "/" + module;
         const auto at = [&](const char* op) { return path + '/' + op + "_output_0"; };
         model.weight(module + ".conv.weight", {16, 16, 3, 3});
-        for (const char* part : {"weight", "bias", "running_mean", "running_var"}) model.weight(module + ".bn." + part, {16});
+        for (const char* part : {"weight", "bias", "running_mean", "running_var"})
+            model.weight(module + ".bn." + part, {16});
         model.node("Conv", {value, module + ".conv.weight"}, {at("conv/Conv")},
                    {{"kernel_shape", Extents{3, 3}}, {"pads", Extents{1, 1, 1, 1}}}, path + "/conv/Conv");
         model.node("BatchNormalization",
-                   {at("conv/Conv"), module + ".bn.weight", module + ".bn.bias", module + ".bn.running_mean", module + ".bn.running_var"},
+                   {at("conv/Conv"), module + ".bn.weight", module + ".bn.bias", module + ".bn.running_mean",
+                    module + ".bn.running_var"},
                    {at("bn/BatchNormalization")}, {}, path + "/bn/BatchNormalization");
         model.node("Relu", {at("bn/BatchNormalization")}, {at("relu/Relu")}, {}, path + "/relu/Relu");
         model.node("Add", {at("relu/Relu"), value}, {at("Add")}, {}, path + "/Add");

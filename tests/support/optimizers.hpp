@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Algorithms by their id, and their options in short.
+// Algorithms by id, and shorthand for their options.
 #pragma once
 
 #include <cstdint>
@@ -23,24 +23,25 @@ inline OptionValue whole(std::int64_t value) {
     return value;
 }
 
-/// An algorithm with settings that take another path through its code.
+/// An algorithm with settings that use another part of its code.
 struct Variant {
     std::string id;
     OptionValues values;
 };
 
-inline std::unique_ptr<Optimizer> make(std::string_view id, const ProblemPtr& problem, const OptionValues& values = {},
-                                       std::uint64_t seed = 1, std::vector<Placement> seeds = {}) {
+inline std::unique_ptr<Optimizer> make(std::string_view id, const ProblemPtr& problem,
+                                       const OptionValues& values = {}, std::uint64_t seed = 1,
+                                       std::vector<Placement> seeds = {}) {
     return find_algorithm(id)->make({problem, seed, std::move(seeds)}, values);
 }
 
-inline SearchResult search(std::string_view id, const ProblemPtr& problem, std::uint64_t evaluations, const OptionValues& values = {},
-                           std::uint64_t seed = 1, unsigned threads = 1) {
+inline SearchResult search(std::string_view id, const ProblemPtr& problem, std::uint64_t evaluations,
+                           const OptionValues& values = {}, std::uint64_t seed = 1, unsigned threads = 1) {
     const auto evaluator = simulation_evaluator(problem, {}, {}, threads);
     return run_search(*make(id, problem, values, seed), *evaluator, {evaluations});
 }
 
-/// What an error of this type says; nothing if there is none.
+/// Message of an exception of this type; nothing if none is thrown.
 template <class Error, class Callable>
 QString error_of(Callable&& callable) {
     try {

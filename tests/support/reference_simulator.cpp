@@ -22,32 +22,35 @@ struct Value {
     auto operator<=>(const Value&) const = default;
 };
 
-/// A value and a device that it is on.
+/// A value on a device.
 using Copy = std::pair<Value, DeviceId>;
 
-/// An op, or a leg of a transfer; `span` says what, when it was queued and when it started.
+/// An op or a leg of a transfer; `span` describes it and says when it was queued and when it started.
 struct Work {
     Span span;
-    std::vector<Value> values;     ///< of a transfer: what travels
-    std::size_t leg = 0;           ///< of a transfer
-    std::uint64_t started_as = 0;  ///< how many pieces of work had started before
+    std::vector<Value> values;     ///< of a transfer: the values that it carries
+    std::size_t leg = 0;           ///< of a transfer: index of the leg
+    std::uint64_t started_as = 0;  ///< number of works that had started before this one
 
     bool is_op() const { return span.kind == Span::Kind::op; }
-    /// Of two transfers, whether they are the same.
+    /// Whether two transfers are the same.
     bool same(const Work& other) const { return values == other.values && span.to == other.span.to; }
 };
 
 bool share(const TransferLeg& a, const TransferLeg& b) {
-    const auto common = [](const auto& x, const auto& y) { return std::ranges::find_first_of(x, y) != x.end(); };
+    const auto common = [](const auto& x, const auto& y) {
+        return std::ranges::find_first_of(x, y) != x.end();
+    };
     return common(a.channels, b.channels) || common(a.engines, b.engines);
 }
 
-/// Smaller goes first; equal ones in the order in which they were queued.
+/// Smaller priorities go first; equal ones in the order in which they were queued.
 using Key = std::array<double, 3>;
 
 class ReferenceSimulator {
 public:
-    ReferenceSimulator(const Problem& problem, std::span<const DeviceId> placement, const SimulationOptions& options)
+    ReferenceSimulator(const Problem& problem, std::span<const DeviceId> placement,
+                       const SimulationOptions& options)
         : problem_(problem),
           graph_(*problem.graph),
           machine_(*problem.machine),
@@ -63,7 +66,8 @@ public:
         outcome.channel_busy_s.resize(channels);
         outcome.channel_bytes.resize(channels);
         outcome.channel_transfers.resize(channels);
-        for (OpId op = 0; op < graph_.size(); ++op) outcome.resident_bytes[device_of(op)] += problem.resident_bytes[op];
+        for (OpId op = 0; op < graph_.size(); ++op)
+            outcome.resident_bytes[device_of(op)] += problem.resident_bytes[op];
         outcome.peak_bytes = outcome.resident_bytes;
         if (options.order == Order::critical_path) rank_s_ = upward_ranks_s(problem);
     }
@@ -90,13 +94,15 @@ public:
     }
 
 private:
-    // What graph, placement and machine say.
+    // Queries of graph, placement and machine.
 
     DeviceId device_of(OpId op) const { return placement_[problem_.grouping.group_of[op]]; }
 
     TensorId tensor_of(const Value& value) const { return problem_.output_begin[value.op] + value.output; }
 
-    double bytes_of(const Value& value) const { return static_cast<double>(graph_.op(value.op).outputs[value.output].bytes); }
+    double bytes_of(const Value& value) const {
+        return static_cast<double>(graph_.op(value.op).outputs[value.output].bytes);
+    }
 
     bool reads(OpId op, const Value& value) const {
         return std::ranges::count(graph_.op(op).inputs, TensorRef{value.op, value.output}) > 0;
@@ -110,18 +116,20 @@ private:
         return result;
     }
 
-    TransferLeg leg_of(const Work& transfer) const { return transfer_leg(machine_, transfer.span.from, transfer.span.to, transfer.leg); }
+    TransferLeg leg_of(const Work& transfer) const {
+        return transfer_leg(machine_, transfer.span.from, transfer.span.to, transfer.leg);
+    }
 
     bool is_last_leg(const Work& transfer) const {
         return transfer.leg + 1 == transfer_legs(machine_, transfer.span.from, transfer.span.to);
     }
 
-    // Ends.
+    // Ends of work.
 
-    /// What ends first; of what ends at the same time what started first.
+    /// The work that ends first; among equal end times the one that started first.
     std::optional<Work> next_to_end() const {
-        const auto next =
-            std::ranges::min_element(running_, {}, [](const Work& work) { return std::pair(work.span.end_s, work.started_as); });
+        const auto next = std::ranges::min_element(
+            running_, {}, [](const Work& work) { return std::pair(work.span.end_s, work.started_as); });
         return next == running_.end() ? std::nullopt : std::optional(*next);
     }
 
@@ -178,7 +186,7 @@ private:
         start_transfers();
     }
 
-    /// What the op sends: one transfer for each tensor and device that reads it, or one for each device.
+    /// Transfers of an op's outputs: one per tensor and reading device, or one per device.
     std::vector<Work> departures(std::uint32_t batch, OpId op) const {
         std::vector<Work> result;
         for (std::uint32_t k = 0; k < graph_.op(op).outputs.size(); ++k) {
@@ -194,7 +202,8 @@ private:
                 transfer.span.tensor = tensor_of(value);
                 transfer.values = {value};
                 const auto same_way = std::ranges::find_if(result, [&](const Work& other) {
-                    return other.span.to == transfer.span.to && (graph_.op(op).sends_together || other.values.back() == value);
+                    return other.span.to == transfer.span.to &&
+                           (graph_.op(op).sends_together || other.values.back() == value);
                 });
                 if (same_way == result.end()) {
                     result.push_back(transfer);
@@ -209,7 +218,7 @@ private:
         return result;
     }
 
-    /// Queues the readers there that were waiting for nothing else.
+    /// Queues the readers on the device that were waiting only for this value.
     void arrived(const Value& value, DeviceId device) {
         present_.insert({value, device});
         for (const OpId op : readers(value, device)) {
@@ -220,7 +229,7 @@ private:
         }
     }
 
-    // Queues, in the order in which work was ready.
+    // Queues, in the order in which work became ready.
 
     void queue(std::vector<Work>& waiting, Work work) {
         work.span.queued_s = now_;
@@ -262,8 +271,9 @@ private:
         return std::ranges::min(keys);
     }
 
-    /// With GPipe until the forward ops of all batches under way have run there; with 1F1B as long as the device works on enough earlier
-    /// batches.
+    /// Whether a pipeline schedule holds back an op: GPipe holds backward ops until the forward ops of all
+    /// batches in flight have run on the device; 1F1B holds all ops of a batch as long as the device works on
+    /// enough earlier batches.
     bool is_held(const Work& work) const {
         const DeviceId device = work.span.resource;
         if (options_.order == Order::gpipe) {
@@ -297,7 +307,7 @@ private:
         return static_cast<std::size_t>(used.end() - std::ranges::find(used, device));
     }
 
-    // Starts.
+    // Starts of work.
 
     void start_ops(DeviceId device) {
         while (true) {
@@ -310,12 +320,14 @@ private:
             const auto stream = stream_for(*first);
             if (!stream) return;
             first->span.stream = *stream;
-            std::erase_if(waiting_ops_, [&](const Work& w) { return w.span.batch == first->span.batch && w.span.op == first->span.op; });
+            std::erase_if(waiting_ops_, [&](const Work& w) {
+                return w.span.batch == first->span.batch && w.span.op == first->span.op;
+            });
             start_op(*first);
         }
     }
 
-    /// The lowest free stream, if there is one and the op fits beside what runs.
+    /// The lowest free stream, if there is one and the op fits in memory beside the running ops.
     std::optional<std::uint16_t> stream_for(const Work& work) const {
         const DeviceId device = work.span.resource;
         std::set<std::uint16_t> taken;
@@ -333,7 +345,9 @@ private:
     }
 
     double share_of(const Work& work) const {
-        return problem_.op_share.empty() ? 1 : problem_.op_share[work.span.op * machine_.devices().size() + work.span.resource];
+        return problem_.op_share.empty()
+                   ? 1
+                   : problem_.op_share[work.span.op * machine_.devices().size() + work.span.resource];
     }
 
     void start_op(Work work) {
@@ -341,8 +355,11 @@ private:
         const std::size_t entry = op * machine_.devices().size() + device;
         double duration_s = problem_.op_time_s[entry];
         if (problem_.accumulates && graph_.op(op).phase == Phase::update) {
-            const auto same = [op = op](const Span& span) { return span.kind == Span::Kind::op && span.op == op; };
-            const auto starts_before = std::ranges::count_if(run_.spans, same) + std::ranges::count_if(running_, same, &Work::span);
+            const auto same = [op = op](const Span& span) {
+                return span.kind == Span::Kind::op && span.op == op;
+            };
+            const auto starts_before =
+                std::ranges::count_if(run_.spans, same) + std::ranges::count_if(running_, same, &Work::span);
             const bool last = starts_before + 1 == options_.batches;
             duration_s = (starts_before > 0 ? problem_.accumulate_s[entry] : 0) + (last ? duration_s : 0);
         }
@@ -353,15 +370,18 @@ private:
         note_peak(device);
     }
 
-    /// Every transfer that is before all others in the queues of what its leg needs starts if all of that is free.
+    /// Starts every transfer that is first in the queues of all resources of its leg, if all of them are
+    /// free.
     void start_transfers() {
         while (true) {
             std::vector<Work> sorted = waiting_transfers_;
             std::ranges::stable_sort(sorted, {}, [&](const Work& work) { return transfer_key(work); });
             const auto next = std::ranges::find_if(sorted, [&](const Work& work) {
-                const auto before = std::ranges::find_if(sorted, [&](const Work& other) { return work.same(other); });
-                const bool is_first =
-                    std::none_of(sorted.begin(), before, [&](const Work& other) { return share(leg_of(work), leg_of(other)); });
+                const auto before =
+                    std::ranges::find_if(sorted, [&](const Work& other) { return work.same(other); });
+                const bool is_first = std::none_of(sorted.begin(), before, [&](const Work& other) {
+                    return share(leg_of(work), leg_of(other));
+                });
                 return is_first && is_free(leg_of(work));
             });
             if (next == sorted.end()) return;
@@ -372,14 +392,18 @@ private:
 
     bool is_free(const TransferLeg& leg) const {
         const auto users = [&](const auto& uses) {
-            return std::ranges::count_if(running_, [&](const Work& work) { return !work.is_op() && uses(leg_of(work)); });
+            return std::ranges::count_if(
+                running_, [&](const Work& work) { return !work.is_op() && uses(leg_of(work)); });
         };
         const bool channels_free = std::ranges::none_of(leg.channels, [&](ChannelId channel) {
-            return users([&](const TransferLeg& other) { return std::ranges::count(other.channels, channel) > 0; }) > 0;
+            return users([&](const TransferLeg& other) {
+                       return std::ranges::count(other.channels, channel) > 0;
+                   }) > 0;
         });
         const bool engines_free = std::ranges::all_of(leg.engines, [&](DeviceId device) {
-            return users([&](const TransferLeg& other) { return std::ranges::count(other.engines, device) > 0; }) <
-                   machine_.device(device).copy_engines;
+            return users([&](const TransferLeg& other) {
+                       return std::ranges::count(other.engines, device) > 0;
+                   }) < machine_.device(device).copy_engines;
         });
         return channels_free && engines_free;
     }
@@ -446,11 +470,14 @@ private:
     std::optional<double> steady_step_time_s() const {
         const std::int64_t all = options_.batches;
         const std::int64_t filling = options_.in_flight;
-        const auto ended_s = [&](std::int64_t batches) { return finished_s_[static_cast<std::size_t>(batches - 1)]; };
+        const auto ended_s = [&](std::int64_t batches) {
+            return finished_s_[static_cast<std::size_t>(batches - 1)];
+        };
         if (options_.order == Order::gpipe) {
             const std::int64_t rounds = all / filling;
             if (rounds < 2) return {};
-            return (ended_s(rounds * filling) - ended_s(filling)) / static_cast<double>((rounds - 1) * filling);
+            return (ended_s(rounds * filling) - ended_s(filling)) /
+                   static_cast<double>((rounds - 1) * filling);
         }
         const std::int64_t between = (all - 2 * filling) / filling * filling;
         if (between < 2) return {};
@@ -461,7 +488,7 @@ private:
 
     void hold(const Copy& copy) { held_.insert(copy); }
 
-    /// The value that this one is a view of, if it is one: only where it was made.
+    /// The value that this value is a view of, if any; only on the device where it was made.
     std::optional<Value> viewed(const Copy& copy) const {
         const auto& [value, device] = copy;
         const TensorId original = problem_.alias_of[tensor_of(value)];
@@ -473,15 +500,16 @@ private:
         return {};
     }
 
-    /// Whether it is parameters seen as a tensor, where these are.
+    /// Whether the value is parameters read as a tensor on a device that holds the parameters.
     bool is_resident(const Copy& copy) const {
         const Op& op = graph_.op(copy.first.op);
         return kind_info(op.kind).parameter && op.phase == Phase::forward && op.parameter_bytes > 0 &&
                copy.second == device_of(copy.first.op);
     }
 
-    /// On its producer's device while the producer runs, and on every device until its readers there have ended, its transfers from there
-    /// have crossed their first leg and nothing there is a view of it.
+    /// Whether a copy takes memory: on the producer's device while the producer runs, and on every device
+    /// until its readers there have ended, its transfers from there have crossed their first leg, and no
+    /// view of it exists there.
     bool is_needed(const Copy& copy) const {
         const auto& [value, device] = copy;
         if (!ended_.contains({value.batch, value.op})) return true;
@@ -494,10 +522,12 @@ private:
         for (const OpId reader : readers(value, device)) {
             if (readers_keep || !ended_.contains({value.batch, reader})) return true;
         }
-        return std::ranges::any_of(held_, [&](const Copy& other) { return other.second == copy.second && viewed(other) == copy.first; });
+        return std::ranges::any_of(held_, [&](const Copy& other) {
+            return other.second == copy.second && viewed(other) == copy.first;
+        });
     }
 
-    /// What is dropped may have been the last view of something else.
+    /// Freeing a value may free the value that it was the last view of.
     void drop_what_nobody_needs() {
         while (std::erase_if(held_, [&](const Copy& copy) { return !is_needed(copy); }) > 0) {
         }
@@ -528,10 +558,10 @@ private:
     std::uint32_t admitted_ = 0;
     std::vector<Work> waiting_ops_, waiting_transfers_, running_;
     std::set<std::pair<std::uint32_t, OpId>> ended_;  ///< (batch, op)
-    std::vector<double> finished_s_;                  ///< of the batches that are done
-    std::set<Copy> present_;                          ///< complete there
-    std::set<Copy> held_;                             ///< takes memory there
-    std::set<Copy> leaving_;                          ///< on the first leg to there, or waiting for it
+    std::vector<double> finished_s_;                  ///< of the batches that are complete
+    std::set<Copy> present_;                          ///< completely arrived on the device
+    std::set<Copy> held_;                             ///< takes memory on the device
+    std::set<Copy> leaving_;                          ///< waiting for, or on, the first leg to the device
     ReferenceRun run_;
 };
 
@@ -550,7 +580,8 @@ TransferLeg transfer_leg(const Machine& machine, DeviceId from, DeviceId to, std
         result.channels = {route[leg]};
     }
     if (leg == 0 && machine.device(from).copy_engines > 0) result.engines.push_back(from);
-    if (leg + 1 == transfer_legs(machine, from, to) && machine.device(to).copy_engines > 0) result.engines.push_back(to);
+    if (leg + 1 == transfer_legs(machine, from, to) && machine.device(to).copy_engines > 0)
+        result.engines.push_back(to);
     return result;
 }
 
@@ -559,8 +590,9 @@ double transfer_leg_s(const Problem& problem, TensorId tensor, DeviceId from, De
     std::vector<double> rest_s;
     for (const ChannelId channel : transfer_leg(*problem.machine, from, to, leg).channels) {
         latency_s += problem.channel_latency_s[channel];
-        rest_s.push_back(problem.transfer_s[tensor * problem.channel_classes + problem.channel_class[channel]] -
-                         problem.channel_latency_s[channel]);
+        rest_s.push_back(
+            problem.transfer_s[tensor * problem.channel_classes + problem.channel_class[channel]] -
+            problem.channel_latency_s[channel]);
     }
     return latency_s + std::ranges::max(rest_s);
 }
@@ -568,8 +600,8 @@ double transfer_leg_s(const Problem& problem, TensorId tensor, DeviceId from, De
 std::vector<Phase> scheduling_phases(const Graph& graph) {
     std::vector<Phase> phases(graph.size());
     for (auto op = static_cast<OpId>(graph.size()); op-- > 0;) {
-        const bool forward_needs_it =
-            std::ranges::any_of(graph.consumers(op), [&](OpId consumer) { return phases[consumer] == Phase::forward; });
+        const bool forward_needs_it = std::ranges::any_of(
+            graph.consumers(op), [&](OpId consumer) { return phases[consumer] == Phase::forward; });
         phases[op] = forward_needs_it ? Phase::forward : graph.op(op).phase;
     }
     return phases;
@@ -600,7 +632,8 @@ std::vector<double> upward_ranks_s(const Problem& problem) {
         for (const OpId consumer : graph.consumers(op)) {
             for (const TensorRef& input : graph.op(consumer).inputs) {
                 if (input.op != op) continue;
-                longest_s = std::max(longest_s, mean_transfer_s(problem.output_begin[op] + input.output) + rank_s[consumer]);
+                longest_s = std::max(
+                    longest_s, mean_transfer_s(problem.output_begin[op] + input.output) + rank_s[consumer]);
             }
         }
         rank_s[op] = sum_s / static_cast<double>(allowed.size()) + longest_s;
@@ -608,7 +641,8 @@ std::vector<double> upward_ranks_s(const Problem& problem) {
     return rank_s;
 }
 
-ReferenceRun reference_run(const Problem& problem, std::span<const DeviceId> placement, const SimulationOptions& options) {
+ReferenceRun reference_run(const Problem& problem, std::span<const DeviceId> placement,
+                           const SimulationOptions& options) {
     return ReferenceSimulator(problem, placement, options).run();
 }
 

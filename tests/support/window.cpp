@@ -17,8 +17,9 @@
 #include <QStatusBar>
 #include <QTest>
 
-#include "app/simulation_dialog.hpp"
-#include "core/io/files.hpp"
+#include "app/window/dialogs/simulation_dialog.hpp"
+#include "core/io/machines/machine_file.hpp"
+#include "core/io/networks/network_file.hpp"
 #include "tests/support/graphs.hpp"
 #include "widgets/device_panel.hpp"
 #include "widgets/graph_view.hpp"
@@ -29,7 +30,8 @@ namespace {
 
 constexpr int kPatienceMs = 30'000;
 
-void sendMouse(QWidget* widget, QEvent::Type type, QPoint global, Qt::MouseButton button, Qt::MouseButtons buttons) {
+void sendMouse(QWidget* widget, QEvent::Type type, QPoint global, Qt::MouseButton button,
+               Qt::MouseButtons buttons) {
     QMouseEvent event(type, widget->mapFromGlobal(global), global, button, buttons, Qt::NoModifier);
     QApplication::sendEvent(widget, &event);
 }
@@ -45,7 +47,8 @@ Workplace::Workplace() {
 
 QString Workplace::write(const QString& name, const QByteArray& content) const {
     QFile out(file(name));
-    if (!out.open(QIODevice::WriteOnly) || out.write(content) != content.size()) qFatal("cannot write %s", qPrintable(out.fileName()));
+    if (!out.open(QIODevice::WriteOnly) || out.write(content) != content.size())
+        qFatal("cannot write %s", qPrintable(out.fileName()));
     return out.fileName();
 }
 
@@ -94,7 +97,8 @@ void Shown::drag(QWidget* from, QPoint start, QWidget* to, QPoint end, bool rele
     sendMouse(from, QEvent::MouseButtonPress, first, Qt::LeftButton, Qt::LeftButton);
     constexpr int kSteps = 8;
     for (int step = 1; step <= kSteps; ++step) {
-        sendMouse(from, QEvent::MouseMove, first + (last - first) * step / kSteps, Qt::NoButton, Qt::LeftButton);
+        sendMouse(from, QEvent::MouseMove, first + (last - first) * step / kSteps, Qt::NoButton,
+                  Qt::LeftButton);
         QCoreApplication::processEvents();
     }
     if (release) sendMouse(from, QEvent::MouseButtonRelease, last, Qt::LeftButton, Qt::NoButton);
@@ -132,9 +136,9 @@ QString Shown::message() const {
     return window.messageBar()->isVisible() ? window.messageBar()->text() : QString();
 }
 
-bool Shown::drop(const QUrl& url) {
+bool Shown::drop(const QList<QUrl>& urls) {
     QMimeData data;
-    data.setUrls({url});
+    data.setUrls(urls);
     QDragEnterEvent enter(QPoint(50, 50), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
     QApplication::sendEvent(&window, &enter);
     if (!enter.isAccepted()) return false;

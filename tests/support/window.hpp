@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests of the window share: a window with settings of its own, small files, and a mouse.
+// Shared by the tests of the window: a window with its own settings, small files, and a mouse.
 #pragma once
 
 #include <QDir>
@@ -9,7 +9,7 @@
 #include <QUrl>
 #include <QWidget>
 
-#include "app/main_window.hpp"
+#include "app/window/main_window.hpp"
 #include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
 
@@ -21,7 +21,7 @@ class SimulationDialog;
 
 namespace placewright::test {
 
-/// Settings in a folder that goes with the object, with files beside them.
+/// Settings and files in a temporary folder that is removed with the object.
 class Workplace {
 public:
     Workplace();
@@ -36,51 +36,53 @@ private:
     QTemporaryDir m_folder;
 };
 
-/// "source" -> `width` branches -> "sink" that gain from several devices.
+/// "source" -> `width` branches -> "sink"; a placement on several devices is faster than one device.
 Graph wide_graph(std::size_t width = 8);
-/// The same with "branch0" allowed on gpu:0 only.
+/// The same, with "branch0" allowed only on gpu:0.
 Graph constrained_graph();
 
-/// A window on the screen.
+/// A window shown on the screen.
 struct Shown {
     MainWindow window;
     Document& document;
 
     Shown();
-    /// Opens the file and waits until nothing is under way; false after half a minute or if it is not what is open then.
+    /// Opens the file and waits until no task is running. Returns false after half a minute, or if the file
+    /// is not the open one then.
     bool open(const QString& network, const QString& machine = {});
     bool waitUntilIdle();
-    /// A press, moves in steps, and the release where `release` is set; positions in each widget's coordinates.
+    /// Press, moves in steps and, if `release` is set, release; positions in the coordinates of each widget.
     void drag(QWidget* from, QPoint start, QWidget* to, QPoint end, bool release = true);
-    /// The middle of a device's row in the panel, scrolled into view.
+    /// The centre of a device's row in the panel, scrolled into view.
     QPoint rowOf(DeviceId device);
     QPoint opInGraph(const char* name);
     OpId op(const char* name) const;
     DeviceId deviceOf(const char* name) const;
     double stepTime() const;
     QString message() const;
-    /// Drops a file from outside onto the window; false if the window refused it.
-    bool drop(const QUrl& url);
+    /// Drops files from outside onto the window; returns false if the window refuses them.
+    bool drop(const QList<QUrl>& urls);
+    bool drop(const QUrl& url) { return drop(QList<QUrl>{url}); }
     bool dropFile(const QString& path) { return drop(QUrl::fromLocalFile(path)); }
-    /// The action of the menus with this text (without "&" and "…").
+    /// The menu action with this text (without "&" and "…").
     QAction* action(const QString& text) const;
 };
 
-/// Of the status bar, by its accessible name.
+/// A label of the status bar, by its accessible name.
 const QLabel* statusLabel(const Shown& shown, const char* name);
 /// Brings a panel to the front of its tabs.
 void raise(const QWidget* panel);
 
-/// Opens the options of the simulation by the keys.
+/// Opens the simulation options by keyboard.
 SimulationDialog* openSimulation(Shown& shown);
-/// Goes to an entry of a combo box in it by the keys.
+/// Selects an entry of a combo box of the dialog by keyboard.
 void pick(SimulationDialog* dialog, const char* name, int entry);
-/// What it says of the options that are chosen.
+/// The dialog's text on the chosen options.
 QString preview(SimulationDialog* dialog);
-/// Ends it and waits until nothing is under way.
+/// Closes the window and waits until no task is running.
 void leave(Shown& shown, SimulationDialog* dialog, bool accept);
 
-/// Step time of a placement, simulated anew.
+/// Step time of a placement, simulated again.
 double simulated(const Document& document, const Placement& placement);
 
 }  // namespace placewright::test

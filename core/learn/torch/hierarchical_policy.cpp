@@ -5,9 +5,10 @@
 namespace placewright {
 namespace {
 
-/// What the placer reads of the clusters of a rollout.
+/// Input of the placer: the clusters of a rollout.
 struct Clusters {
-    Clusters(const PolicyGraph& graph, std::span<const GroupId> order, std::span<const std::uint16_t> clusters, std::size_t count)
+    Clusters(const PolicyGraph& graph, std::span<const GroupId> order,
+             std::span<const std::uint16_t> clusters, std::size_t count)
         : leader(count, order.size()), kinds(count * graph.kind_count), numbers(count * columns(count)) {
         std::vector<std::uint32_t> members(count);
         std::vector<std::size_t> most(count);
@@ -24,9 +25,11 @@ struct Clusters {
                 leader[cluster] = place;
             }
             for (std::size_t kind = 0; kind < graph.kind_count; ++kind)
-                kinds[cluster * graph.kind_count + kind] += graph.kinds[std::size_t{node} * graph.kind_count + kind];
+                kinds[cluster * graph.kind_count + kind] +=
+                    graph.kinds[std::size_t{node} * graph.kind_count + kind];
             float* own = numbers.data() + cluster * columns(count);
-            for (std::size_t i = 0; i < 4; ++i) own[i] += kShapeScale * graph.shape[std::size_t{node} * 4 + i];
+            for (std::size_t i = 0; i < 4; ++i)
+                own[i] += kShapeScale * graph.shape[std::size_t{node} * 4 + i];
             own[4] += graph.time[node];
             own[5] += graph.bytes[node];
             own[6] += graph.memory[node];
@@ -39,14 +42,16 @@ struct Clusters {
                 if (cluster_of[parent] < count) read[cluster_of[parent]] += 1;
             }
         }
-        // Kinds and shapes are means over the members, costs shares of all clusters, edges shares of one more than the most.
+        // Kinds and shapes are means over the members, costs are shares of all clusters, edges are shares of
+        // the maximum plus one.
         std::array<float, kGroupNumbers> sums{};
         for (std::size_t cluster = 0; cluster < count; ++cluster) {
             for (std::size_t i = 4; i < kGroupNumbers; ++i) sums[i] += numbers[cluster * columns(count) + i];
         }
         for (std::size_t cluster = 0; cluster < count; ++cluster) {
             const float each = members[cluster] > 0 ? 1 / static_cast<float>(members[cluster]) : 0;
-            for (std::size_t kind = 0; kind < graph.kind_count; ++kind) kinds[cluster * graph.kind_count + kind] *= each;
+            for (std::size_t kind = 0; kind < graph.kind_count; ++kind)
+                kinds[cluster * graph.kind_count + kind] *= each;
             float* own = numbers.data() + cluster * columns(count);
             for (std::size_t i = 0; i < 4; ++i) own[i] *= each;
             for (std::size_t i = 4; i < kGroupNumbers; ++i) own[i] /= sums[i] > 0 ? sums[i] : 1;
@@ -59,38 +64,42 @@ struct Clusters {
         }
     }
 
-    /// Group numbers, share of the groups, edges to and from each cluster.
+    /// Number of columns: group numbers, share of the groups, edges to and from each cluster.
     static std::size_t columns(std::size_t count) { return kGroupNumbers + 1 + 2 * count; }
 
-    std::vector<std::size_t> leader;  ///< [cluster]: place of the member that is decided on; the order's length if there is none
-    std::vector<float> kinds;         ///< [cluster, kind]
-    std::vector<float> numbers;       ///< [cluster, columns]
+    std::vector<std::size_t>
+        leader;  ///< [cluster]: place of the member that decides; the order's length if there is none
+    std::vector<float> kinds;    ///< [cluster, kind]
+    std::vector<float> numbers;  ///< [cluster, columns]
 };
 
-/// Where a member goes that may not be where its cluster is.
+/// Returns the device of a member that may not be on its cluster's device.
 std::uint16_t fastest_device(const PolicyGraph& graph, GroupId node) {
     std::uint16_t best = 0;
     const std::size_t row = std::size_t{node} * graph.devices;
     for (std::uint16_t device = 0; device < graph.devices; ++device) {
         if (graph.allowed[row + device] == 0) continue;
-        if (graph.allowed[row + best] == 0 || graph.time_on[row + device] < graph.time_on[row + best]) best = device;
+        if (graph.allowed[row + best] == 0 || graph.time_on[row + device] < graph.time_on[row + best])
+            best = device;
     }
     return best;
 }
 
-class Network {
+class HierarchicalModule {
 public:
     static std::vector<PolicyParameter> declare(const HierarchicalNetwork& shape) {
         WeightList list;
         list.table("grouper.kinds", shape.placer.kinds, shape.placer.embedding);
-        list.linear("grouper.0", shape.grouper_hidden, shape.placer.embedding + kGroupNumbers + 2 * std::size_t{shape.placer.neighbours});
+        list.linear("grouper.0", shape.grouper_hidden,
+                    shape.placer.embedding + kGroupNumbers + 2 * std::size_t{shape.placer.neighbours});
         list.linear("grouper.1", shape.clusters, shape.grouper_hidden);
         list.table("kinds", shape.placer.kinds, shape.placer.embedding);
         Seq2Seq::declare(list, shape.placer, shape.placer.embedding + Clusters::columns(shape.clusters));
         return list.all;
     }
 
-    Network(const HierarchicalNetwork& shape, const std::vector<PolicyParameter>& parameters, std::span<const float> weights, bool learns)
+    HierarchicalModule(const HierarchicalNetwork& shape, const std::vector<PolicyParameter>& parameters,
+                       std::span<const float> weights, bool learns)
         : shape_(shape),
           reader_(parameters, weights, learns),
           grouper_kinds_(reader_.take()),
@@ -104,11 +113,12 @@ public:
 
     /// [place, cluster]
     at::Tensor grouper_logits(const GroupFeatures& features) const {
-        const at::Tensor input = torch::cat({torch::mm(features.kinds, grouper_kinds_), features.numbers}, -1);
+        const at::Tensor input =
+            torch::cat({torch::mm(features.kinds, grouper_kinds_), features.numbers}, -1);
         return grouper_(torch::relu(grouper_hidden_(input)));
     }
 
-    /// What the placer reads [rollout, cluster, input].
+    /// Returns the input of the placer [rollout, cluster, input].
     at::Tensor inputs(std::span<const Clusters> rollouts) const {
         std::vector<float> kinds, numbers;
         for (const Clusters& clusters : rollouts) {
@@ -116,9 +126,12 @@ public:
             numbers.insert(numbers.end(), clusters.numbers.begin(), clusters.numbers.end());
         }
         const auto count = static_cast<std::int64_t>(rollouts.size());
-        const at::Tensor kind_table = tensor_of(kinds, {count, shape_.clusters, shape_.placer.kinds}, torch::kFloat);
+        const at::Tensor kind_table =
+            tensor_of(kinds, {count, shape_.clusters, shape_.placer.kinds}, torch::kFloat);
         const auto columns = static_cast<std::int64_t>(Clusters::columns(shape_.clusters));
-        return torch::cat({torch::matmul(kind_table, kinds_), tensor_of(numbers, {count, shape_.clusters, columns}, torch::kFloat)}, -1);
+        return torch::cat({torch::matmul(kind_table, kinds_),
+                           tensor_of(numbers, {count, shape_.clusters, columns}, torch::kFloat)},
+                          -1);
     }
 
 private:
@@ -132,23 +145,27 @@ private:
 
 class HierarchicalPolicy final : public Policy {
 public:
-    explicit HierarchicalPolicy(const HierarchicalNetwork& shape) : shape_(shape), parameters_(Network::declare(shape)) {}
+    explicit HierarchicalPolicy(const HierarchicalNetwork& shape)
+        : shape_(shape), parameters_(HierarchicalModule::declare(shape)) {}
 
     const std::vector<PolicyParameter>& parameters() const override { return parameters_; }
     bool improves() const override { return false; }
     std::uint32_t batch_size() const override { return kBatchSize; }
 
-    Rollout roll_out(const PolicyGraph& graph, std::span<const float> weights, const Placement& start, std::span<const GroupId> order,
-                     Random& random, bool greedy) const override {
+    Rollout roll_out(const PolicyGraph& graph, std::span<const float> weights, const Placement& start,
+                     std::span<const GroupId> order, Random& random, bool greedy) const override {
         check_fits(graph, shape_.placer.devices, shape_.placer.kinds);
         const c10::InferenceMode none;
         Random* const draws = greedy ? nullptr : &random;
         Rollout rollout{start, {order.begin(), order.end()}, {}, {}};
         if (order.empty()) return rollout;
-        const Network network(shape_, parameters_, weights, false);
+        const HierarchicalModule network(shape_, parameters_, weights, false);
         const at::Tensor grouper =
-            network.grouper_logits(group_features(graph, order, shape_.placer.neighbours)).to(torch::kCPU).contiguous();
-        for (std::size_t place = 0; place < order.size(); ++place) rollout.clusters.push_back(choose(row(grouper, place), draws));
+            network.grouper_logits(group_features(graph, order, shape_.placer.neighbours))
+                .to(torch::kCPU)
+                .contiguous();
+        for (std::size_t place = 0; place < order.size(); ++place)
+            rollout.clusters.push_back(choose(row(grouper, place), draws));
         const Clusters clusters(graph, order, rollout.clusters, shape_.clusters);
         std::vector<std::uint16_t> device_of(shape_.clusters);
         const auto decide = [&](std::size_t cluster, std::span<const float> logits) -> std::int64_t {
@@ -166,8 +183,8 @@ public:
 
     GradientSummary add_gradient(const GradientTask& task, std::span<float> gradient) const override {
         check_fits(task.graph, shape_.placer.devices, shape_.placer.kinds);
-        const Network now(shape_, parameters_, task.weights, true);
-        std::optional<Network> before;
+        const HierarchicalModule now(shape_, parameters_, task.weights, true);
+        std::optional<HierarchicalModule> before;
         if (!task.weights_before.empty()) before.emplace(shape_, parameters_, task.weights_before, false);
         Climb climb;
         const std::size_t most = Seq2Seq::batch(shape_.placer, shape_.clusters);
@@ -175,22 +192,26 @@ public:
             const std::vector<GroupId>& order = task.rollouts[first].nodes;
             const GroupFeatures features = group_features(task.graph, order, shape_.placer.neighbours);
             climb_independent(
-                climb, task, first, last, now.grouper_logits(features), before ? before->grouper_logits(features) : at::Tensor(),
+                climb, task, first, last, now.grouper_logits(features),
+                before ? before->grouper_logits(features) : at::Tensor(),
                 [&](std::size_t i, std::size_t place) { return task.rollouts[i].clusters[place]; },
                 [&](std::size_t i, std::size_t) { return task.advantages[i].back(); });
 
             std::vector<Clusters> rollouts;
-            for (std::size_t i = first; i < last; ++i) rollouts.emplace_back(task.graph, order, task.rollouts[i].clusters, shape_.clusters);
-            Seq2Seq::climb(climb, task, now.placer(), now.inputs(rollouts), before ? &before->placer() : nullptr,
-                           before ? before->inputs(rollouts) : at::Tensor(), decisions(task, first, rollouts));
+            for (std::size_t i = first; i < last; ++i)
+                rollouts.emplace_back(task.graph, order, task.rollouts[i].clusters, shape_.clusters);
+            Seq2Seq::climb(
+                climb, task, now.placer(), now.inputs(rollouts), before ? &before->placer() : nullptr,
+                before ? before->inputs(rollouts) : at::Tensor(), decisions(task, first, rollouts));
         });
         add_gradients(now.weights(), gradient);
         return climb.summary();
     }
 
 private:
-    /// The device of each cluster that has members, as its leader has it.
-    Seq2Seq::Decisions decisions(const GradientTask& task, std::size_t first, std::span<const Clusters> rollouts) const {
+    /// Returns the device of each cluster with members, which is that of its leader.
+    Seq2Seq::Decisions decisions(const GradientTask& task, std::size_t first,
+                                 std::span<const Clusters> rollouts) const {
         const std::int64_t none = shape_.placer.devices;
         std::vector<std::int64_t> previous, choices;
         std::vector<std::uint8_t> forbidden;
@@ -202,18 +223,22 @@ private:
                 const bool decided = leader < rollout.nodes.size();
                 previous.push_back(device_before);
                 device_before = decided ? rollout.devices[leader] : none;
-                // Where nothing is decided the first device is the only choice, with probability 1.
+                // A cluster that decides nothing has the first device as its only choice, with probability 1.
                 choices.push_back(decided ? rollout.devices[leader] : 0);
                 advantages.push_back(decided ? static_cast<float>(task.advantages[first + i][leader]) : 0);
                 for (std::size_t device = 0; device < task.graph.devices; ++device) {
                     const bool may =
-                        decided ? task.graph.allowed[std::size_t{rollout.nodes[leader]} * task.graph.devices + device] != 0 : device == 0;
+                        decided ? task.graph.allowed[std::size_t{rollout.nodes[leader]} * task.graph.devices +
+                                                     device] != 0
+                                : device == 0;
                     forbidden.push_back(may ? 0 : 1);
                 }
             }
         }
-        const auto count = static_cast<std::int64_t>(rollouts.size()), clusters = static_cast<std::int64_t>(shape_.clusters);
-        return {tensor_of(previous, {count, clusters}, torch::kLong), tensor_of(choices, {count, clusters}, torch::kLong),
+        const auto count = static_cast<std::int64_t>(rollouts.size()),
+                   clusters = static_cast<std::int64_t>(shape_.clusters);
+        return {tensor_of(previous, {count, clusters}, torch::kLong),
+                tensor_of(choices, {count, clusters}, torch::kLong),
                 tensor_of(forbidden, {count, clusters, task.graph.devices}, torch::kByte).to(torch::kBool),
                 tensor_of(advantages, {count, clusters}, torch::kFloat)};
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Layers whose weights lie one after the other, and what policies of whole placements have in common.
+// Layers whose weights are stored one after the other, and common code of policies of whole placements.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace placewright {
 
-/// Declares a network's weights, in the order in which WeightReader takes them.
+/// Declares a network's weights in the order in which WeightReader reads them.
 class WeightList {
 public:
     void linear(const std::string& name, std::size_t out, std::size_t in, double gain = 1) {
@@ -61,13 +61,17 @@ struct LinearLayer {
 
 struct NormLayer {
     explicit NormLayer(WeightReader& reader) : weight(reader.take()), bias(reader.take()) {}
-    at::Tensor operator()(const at::Tensor& x) const { return at::layer_norm(x, weight.sizes(), weight, bias); }
+    at::Tensor operator()(const at::Tensor& x) const {
+        return at::layer_norm(x, weight.sizes(), weight, bias);
+    }
     at::Tensor weight, bias;
 };
 
 struct LstmLayer {
-    explicit LstmLayer(WeightReader& reader) : weight_ih(reader.take()), weight_hh(reader.take()), bias(reader.take()) {
-        // LibTorch adds two biases. The second is a constant here: forget gates, the second quarter, begin open.
+    explicit LstmLayer(WeightReader& reader)
+        : weight_ih(reader.take()), weight_hh(reader.take()), bias(reader.take()) {
+        // LibTorch adds two biases. The second is constant here: it initialises forget gates, the second
+        // quarter, as open.
         forget = torch::zeros_like(bias);
         forget.narrow(0, forget.size(0) / 4, forget.size(0) / 4).fill_(1);
     }
@@ -80,25 +84,27 @@ inline at::Tensor shaped_logits(const at::Tensor& logits, double temperature, do
     return tanh_constant > 0 ? tanh_constant * cooled.tanh() : cooled;
 }
 
-/// What a network reads of the groups of `order`.
+/// Features that a network reads of the groups of `order`.
 struct GroupFeatures {
     at::Tensor kinds;    ///< [place, kind]: shares
     at::Tensor numbers;  ///< [place, kGroupNumbers + 2 * neighbours]
 };
 /// Shape, time, bytes, memory.
 inline constexpr std::size_t kGroupNumbers = 7;
-/// Brings the logarithms of extents near to 1.
+/// Scales the logarithms of extents to about 1.
 inline constexpr float kShapeScale = 0.1F;
 
 inline std::vector<std::uint32_t> places_of(const PolicyGraph& graph, std::span<const GroupId> order) {
     std::vector<std::uint32_t> place_of(graph.nodes, static_cast<std::uint32_t>(order.size()));
-    for (std::size_t place = 0; place < order.size(); ++place) place_of[order[place]] = static_cast<std::uint32_t>(place);
+    for (std::size_t place = 0; place < order.size(); ++place)
+        place_of[order[place]] = static_cast<std::uint32_t>(place);
     return place_of;
 }
 
-/// A neighbour is told by its place in the order as a share of the length, and by +1 if it reads of the group or -1 if the group reads of
-/// it.
-inline GroupFeatures group_features(const PolicyGraph& graph, std::span<const GroupId> order, std::size_t neighbours) {
+/// A neighbour is described by its place in the order as a share of the length, and by +1 if it reads from
+/// the group or -1 if the group reads from it.
+inline GroupFeatures group_features(const PolicyGraph& graph, std::span<const GroupId> order,
+                                    std::size_t neighbours) {
     const auto place_of = places_of(graph, order);
     const std::size_t columns = kGroupNumbers + 2 * neighbours;
     std::vector<float> kinds, numbers(order.size() * columns);
@@ -114,8 +120,8 @@ inline GroupFeatures group_features(const PolicyGraph& graph, std::span<const Gr
         next += columns;
         for (const bool reader : {true, false}) {
             const auto others = reader ? graph.children(node) : graph.parents(node);
-            const double* bytes =
-                reader ? graph.child_bytes.data() + graph.child_begin[node] : graph.parent_bytes.data() + graph.parent_begin[node];
+            const double* bytes = reader ? graph.child_bytes.data() + graph.child_begin[node]
+                                         : graph.parent_bytes.data() + graph.parent_begin[node];
             std::vector<std::size_t> by_bytes(others.size());
             std::iota(by_bytes.begin(), by_bytes.end(), std::size_t{0});
             std::ranges::stable_sort(by_bytes, std::greater<>(), [&](std::size_t i) { return bytes[i]; });
@@ -131,20 +137,21 @@ inline GroupFeatures group_features(const PolicyGraph& graph, std::span<const Gr
             tensor_of(numbers, {count, static_cast<std::int64_t>(columns)}, torch::kFloat)};
 }
 
-/// [place, device]: whether the group may not be there.
+/// Returns [place, device]: whether the group may not be there.
 inline at::Tensor forbidden_devices(const PolicyGraph& graph, std::span<const GroupId> order) {
     std::vector<std::uint8_t> forbidden;
     for (const GroupId node : order) {
         for (std::size_t device = 0; device < graph.devices; ++device)
             forbidden.push_back(graph.allowed[std::size_t{node} * graph.devices + device] == 0 ? 1 : 0);
     }
-    return tensor_of(forbidden, {static_cast<std::int64_t>(order.size()), graph.devices}, torch::kByte).to(torch::kBool);
+    return tensor_of(forbidden, {static_cast<std::int64_t>(order.size()), graph.devices}, torch::kByte)
+        .to(torch::kBool);
 }
 inline at::Tensor without(const at::Tensor& logits, const at::Tensor& forbidden) {
     return logits.masked_fill(forbidden, -std::numeric_limits<float>::infinity());
 }
 
-/// A choice by the softmax of logits, drawn, or without `random` the most likely. -inf: never.
+/// Returns a choice by the softmax of logits: drawn, or without `random` the most likely. -inf: never.
 inline std::uint16_t choose(std::span<const float> logits, Random* random) {
     const auto best = std::ranges::max_element(logits);
     if (random == nullptr) return static_cast<std::uint16_t>(best - logits.begin());
@@ -154,42 +161,51 @@ inline std::uint16_t choose(std::span<const float> logits, Random* random) {
     for (float& probability : probabilities) probability /= sum;
     return draw_index(probabilities, *random);
 }
-/// The same among the devices that a group may be on.
-inline std::uint16_t choose_allowed(const PolicyGraph& graph, GroupId node, std::span<const float> logits, Random* random) {
+/// Returns such a choice among the devices that a group may be on.
+inline std::uint16_t choose_allowed(const PolicyGraph& graph, GroupId node, std::span<const float> logits,
+                                    Random* random) {
     std::vector<float> masked(logits.begin(), logits.end());
     for (std::size_t device = 0; device < masked.size(); ++device) {
-        if (graph.allowed[std::size_t{node} * graph.devices + device] == 0) masked[device] = -std::numeric_limits<float>::infinity();
+        if (graph.allowed[std::size_t{node} * graph.devices + device] == 0)
+            masked[device] = -std::numeric_limits<float>::infinity();
     }
     return choose(masked, random);
 }
 inline std::span<const float> row(const at::Tensor& table, std::size_t index) {
     const auto width = static_cast<std::size_t>(table.size(-1));
-    return std::span(table.data_ptr<float>(), static_cast<std::size_t>(table.numel())).subspan(index * width, width);
+    return std::span(table.data_ptr<float>(), static_cast<std::size_t>(table.numel()))
+        .subspan(index * width, width);
 }
 
-/// Rollouts in a row that read the same order, at most `most` of them at a time.
+/// Calls `work` for runs of rollouts that read the same order, at most `most` at a time.
 template <class Work>
 void for_each_batch(const GradientTask& task, std::size_t most, const Work& work) {
     for (std::size_t first = 0; first < task.rollouts.size();) {
         std::size_t last = first + 1;
-        while (last < task.rollouts.size() && last - first < most && task.rollouts[last].nodes == task.rollouts[first].nodes) ++last;
+        while (last < task.rollouts.size() && last - first < most &&
+               task.rollouts[last].nodes == task.rollouts[first].nodes)
+            ++last;
         if (!task.rollouts[first].nodes.empty()) work(first, last);
         first = last;
     }
 }
 
-/// [rollout, place] of a batch of rollouts.
+/// Returns [rollout, place] for a batch of rollouts.
 template <class T, class Value>
-at::Tensor gather_decisions(std::size_t first, std::size_t last, std::size_t places, torch::ScalarType type, const Value& value) {
+at::Tensor gather_decisions(std::size_t first, std::size_t last, std::size_t places, torch::ScalarType type,
+                            const Value& value) {
     std::vector<T> values;
     for (std::size_t i = first; i < last; ++i) {
-        for (std::size_t place = 0; place < places; ++place) values.push_back(static_cast<T>(value(i, place)));
+        for (std::size_t place = 0; place < places; ++place)
+            values.push_back(static_cast<T>(value(i, place)));
     }
-    return tensor_of(values, {static_cast<std::int64_t>(last - first), static_cast<std::int64_t>(places)}, type);
+    return tensor_of(values, {static_cast<std::int64_t>(last - first), static_cast<std::int64_t>(places)},
+                     type);
 }
 
-/// What is computed once and then used by many pieces of an objective, each differentiated as soon as it is there, so that memory holds
-/// no more than one. pull() takes what has come together back to the weights.
+/// A value that is computed once and used by many pieces of an objective. Each piece is differentiated as
+/// soon as it is computed, so that memory holds no more than one. pull() propagates the accumulated gradients
+/// back to the weights.
 class Shared {
 public:
     explicit Shared(at::Tensor value) : value_(std::move(value)), leaf_(value_.detach().requires_grad_()) {}
@@ -208,22 +224,23 @@ private:
     at::Tensor value_, leaf_;
 };
 
-/// Policy::batch_size of whole placements. Most of the time of one rollout goes into the calls of small operations: four of them take
-/// little longer than one, and workers are left for other cores.
+/// Policy::batch_size of policies of whole placements. Most of the time of a rollout goes into calls of small
+/// operations: four rollouts take little longer than one, and workers remain for other cores.
 inline constexpr std::uint32_t kBatchSize = 4;
 
-/// Numbers that a piece of an objective may hold in one tensor.
+/// Maximum numbers in one tensor of a piece of an objective.
 inline constexpr std::size_t kPieceFloats = std::size_t{1} << 21;
 
 inline std::size_t piece(std::size_t floats_each) {
     return std::max<std::size_t>(kPieceFloats / std::max<std::size_t>(floats_each, 1), 1);
 }
 
-/// Climbs decisions that are independent of each other: the logits [place, choice] are those of every rollout in [first, last).
-/// `choice`, `advantage`: (rollout, place).
+/// Adds the gradient of decisions that are independent of each other: the logits [place, choice] are those of
+/// every rollout in [first, last). `choice`, `advantage`: (rollout, place).
 template <class Choice, class Advantage>
-void climb_independent(Climb& climb, const GradientTask& task, std::size_t first, std::size_t last, const at::Tensor& logits,
-                       const at::Tensor& logits_before, const Choice& choice, const Advantage& advantage) {
+void climb_independent(Climb& climb, const GradientTask& task, std::size_t first, std::size_t last,
+                       const at::Tensor& logits, const at::Tensor& logits_before, const Choice& choice,
+                       const Advantage& advantage) {
     const Shared shared(logits);
     const auto places = static_cast<std::size_t>(logits.size(0));
     const auto choices = logits.size(1);
@@ -232,21 +249,25 @@ void climb_independent(Climb& climb, const GradientTask& task, std::size_t first
         const std::size_t to = std::min(last, from + step);
         const auto count = static_cast<std::int64_t>(to - from);
         const auto all = [&](const at::Tensor& table) {
-            return table.defined() ? table.unsqueeze(0).expand({count, -1, -1}).reshape({-1, choices}) : table;
+            return table.defined() ? table.unsqueeze(0).expand({count, -1, -1}).reshape({-1, choices})
+                                   : table;
         };
-        climb.add(decision_terms(all(shared.leaf()), gather_decisions<std::int64_t>(from, to, places, torch::kLong, choice).view(-1),
-                                 gather_decisions<float>(from, to, places, torch::kFloat, advantage).view(-1), all(logits_before),
-                                 task.entropy_weight, task.divergence_weight));
+        climb.add(
+            decision_terms(all(shared.leaf()),
+                           gather_decisions<std::int64_t>(from, to, places, torch::kLong, choice).view(-1),
+                           gather_decisions<float>(from, to, places, torch::kFloat, advantage).view(-1),
+                           all(logits_before), task.entropy_weight, task.divergence_weight));
     }
     Shared::pull({&shared});
 }
 
-/// Throws std::invalid_argument if the network was made for other graphs.
+/// Throws std::invalid_argument if the network was made for graphs of another kind.
 inline void check_fits(const PolicyGraph& graph, std::uint32_t devices, std::uint32_t kinds) {
     if (graph.devices == devices && graph.kind_count == kinds) return;
-    throw std::invalid_argument("the policy was made for " + std::to_string(devices) + " devices and " + std::to_string(kinds) +
-                                " kinds of ops, but here are " + std::to_string(graph.devices) + " and " +
-                                std::to_string(graph.kind_count) + ": train it for this machine");
+    throw std::invalid_argument("the policy was made for " + std::to_string(devices) + " devices and " +
+                                std::to_string(kinds) + " kinds of ops, but here are " +
+                                std::to_string(graph.devices) + " and " + std::to_string(graph.kind_count) +
+                                ": train it for this machine");
 }
 
 }  // namespace placewright

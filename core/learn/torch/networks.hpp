@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Networks as LibTorch differentiates them. The only folder whose sources include LibTorch; what they use of other rooms is inline.
+// Networks for LibTorch to differentiate. Only sources of this folder include LibTorch; the code that they
+// use of other folders is inline.
 #pragma once
 
 #include "core/learn/placeto_network.hpp"
@@ -7,7 +8,8 @@
 
 namespace placewright {
 
-GradientSummary placeto_gradient(const PlacetoNetwork& network, const std::vector<PolicyParameter>& parameters, const GradientTask& task,
+GradientSummary placeto_gradient(const PlacetoNetwork& network,
+                                 const std::vector<PolicyParameter>& parameters, const GradientTask& task,
                                  std::span<float> gradient);
 std::unique_ptr<Policy> make_sequence_policy(const SequenceNetwork& network);
 std::unique_ptr<Policy> make_hierarchical_policy(const HierarchicalNetwork& network);

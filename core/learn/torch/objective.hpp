@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What policies climb, see GradientTask.
+// The objective that policies maximise, see GradientTask.
 #pragma once
 
 #include <torch/torch.h>
@@ -9,19 +9,22 @@
 namespace placewright {
 
 struct DecisionTerms {
-    at::Tensor objective;        ///< to climb: the sum over decisions
-    at::Tensor entropy;          ///< the sum over decisions, nats
+    at::Tensor objective;        ///< to maximise: sum over decisions
+    at::Tensor entropy;          ///< sum over decisions, nats
     at::Tensor divergence;       ///< likewise; undefined without logits before
-    std::int64_t decisions = 0;  ///< that have a choice
+    std::int64_t decisions = 0;  ///< number of decisions that have a choice
 };
 
-/// Sums are in double precision. `logits` [decisions, choices] with -inf where there is no choice; `choices` [decisions]; `advantages`
-/// [decisions]; `logits_before` of the weights before, without gradient, or undefined.
-inline DecisionTerms decision_terms(const at::Tensor& logits, const at::Tensor& choices, const at::Tensor& advantages,
-                                    const at::Tensor& logits_before, double entropy_weight, double divergence_weight) {
+/// Sums are in double precision. `logits` [decisions, choices] with -inf for choices that are not allowed;
+/// `choices` [decisions]; `advantages` [decisions]; `logits_before` by the weights before, without gradient,
+/// or undefined.
+inline DecisionTerms decision_terms(const at::Tensor& logits, const at::Tensor& choices,
+                                    const at::Tensor& advantages, const at::Tensor& logits_before,
+                                    double entropy_weight, double divergence_weight) {
     const at::Tensor logs = torch::log_softmax(logits, -1);
     const at::Tensor taken = logs.gather(-1, choices.unsqueeze(-1)).squeeze(-1);
-    // 0 log 0 is 0: where there is no choice the logarithm is replaced before it is multiplied, or its gradient would not be a number.
+    // 0 log 0 is 0: for choices that are not allowed the logarithm is replaced before the multiplication,
+    // otherwise its gradient would be NaN.
     const at::Tensor finite = logs.masked_fill(torch::isinf(logits), 0);
     const at::Tensor probabilities = torch::softmax(logits, -1);
     DecisionTerms terms;
@@ -35,11 +38,12 @@ inline DecisionTerms decision_terms(const at::Tensor& logits, const at::Tensor& 
     const at::Tensor ratio = (taken - before.gather(-1, choices.unsqueeze(-1)).squeeze(-1)).exp();
     const at::Tensor finite_before = before.masked_fill(torch::isinf(logits_before), 0);
     terms.divergence = (torch::softmax(logits_before, -1) * (finite_before - finite)).sum(torch::kDouble);
-    terms.objective = (advantages * ratio).sum(torch::kDouble) + entropy_weight * terms.entropy - divergence_weight * terms.divergence;
+    terms.objective = (advantages * ratio).sum(torch::kDouble) + entropy_weight * terms.entropy -
+                      divergence_weight * terms.divergence;
     return terms;
 }
 
-/// Gathers gradients and what a GradientSummary tells.
+/// Accumulates gradients and the values of a GradientSummary.
 class Climb {
 public:
     void add(const DecisionTerms& terms) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The network of placeto_network.cpp once more, for all decisions of an episode at a time and differentiable.
+// The network of placeto_network.cpp in differentiable form, for all decisions of an episode at a time.
 #include <numeric>
 
 #include "core/learn/torch/networks.hpp"
@@ -13,7 +13,7 @@ constexpr auto kSets = static_cast<std::int64_t>(PlacetoNetwork::kSets);
 
 using Row = std::int64_t;
 
-/// A sparse matrix: which rows are added up into which.
+/// A sparse matrix: rows of the input that are summed into rows of the output.
 struct Sums {
     std::vector<Row> to, from;
     std::vector<float> weight;
@@ -27,38 +27,41 @@ struct Sums {
     /// [rows, x rows] * x
     at::Tensor of(const at::Tensor& x, Row rows) const {
         const auto count = static_cast<std::int64_t>(to.size());
-        const at::Tensor index = torch::stack({tensor_of(to, {count}, torch::kLong), tensor_of(from, {count}, torch::kLong)});
-        const at::Tensor matrix = at::_sparse_coo_tensor_unsafe(index, tensor_of(weight, {count}, torch::kFloat), {rows, x.size(0)},
-                                                                x.options().layout(torch::kSparse));
+        const at::Tensor index =
+            torch::stack({tensor_of(to, {count}, torch::kLong), tensor_of(from, {count}, torch::kLong)});
+        const at::Tensor matrix =
+            at::_sparse_coo_tensor_unsafe(index, tensor_of(weight, {count}, torch::kFloat), {rows, x.size(0)},
+                                          x.options().layout(torch::kSparse));
         return torch::mm(matrix, x);
     }
 };
 
-/// Rows that stand for nodes while decisions change a few of them at a time: a node that is as it was keeps its row.
+/// Rows of nodes while decisions change a few nodes at a time: a node that does not change keeps its row.
 struct Versions {
     explicit Versions(std::size_t nodes) : row(nodes, -1) {}
 
     Row renew(GroupId node) { return row[node] = count++; }
 
-    std::vector<Row> row;  ///< [node]: now
+    std::vector<Row> row;  ///< [node]: current row
     Row count = 0;
 };
 
-/// One way of the messages.
+/// One direction of the messages.
 struct Way {
     struct Round {
         explicit Round(std::size_t nodes) : versions(nodes) {}
 
         Versions versions;
-        std::vector<Row> base;     ///< [row]: of the node's own features
-        std::vector<float> hears;  ///< [row]: 0 where nobody sends: g(0) is not 0
-        Sums senders;              ///< of rows of the round before
+        std::vector<Row> base;     ///< [row]: row of the node's own features
+        std::vector<float> hears;  ///< [row]: 0 if there are no senders, because g(0) is not 0
+        Sums senders;              ///< sums of rows of the previous round
     };
-    std::vector<Round> rounds;  ///< without the first, which is the base
+    std::vector<Round> rounds;  ///< without the first one, which is the base
 };
 
-/// What the network is shown, for all decisions of a rollout. Between two decisions the features of two nodes change, so that within
-/// the rounds of messages most nodes of most decisions are as they were: each is computed once.
+/// Inputs of the network for all decisions of a rollout. Between two decisions the features of two nodes
+/// change, so that within the rounds of messages most nodes are the same in most decisions: each version is
+/// computed once.
 class Shown {
 public:
     Shown(const PlacetoNetwork& network, const PolicyGraph& graph)
@@ -72,8 +75,9 @@ public:
         for (Way& way : ways) way.rounds.assign(network.rounds, Way::Round(graph.nodes));
     }
 
-    /// `changed`: nodes whose features are others than at the decision before; all at the first.
-    void add(const PlacetoState& state, std::span<const GroupId> changed, std::uint16_t device, double advantage) {
+    /// `changed`: nodes whose features differ from those at the previous decision; all nodes at the first.
+    void add(const PlacetoState& state, std::span<const GroupId> changed, std::uint16_t device,
+             double advantage) {
         for (const GroupId node : changed) {
             base.renew(node);
             features.resize(features.size() + network_.node_features());
@@ -86,7 +90,8 @@ public:
             if (network_.aggregation == PlacetoAggregation::messages) pass_messages(changed);
             for (const GroupId node : renewed_) {
                 if (network_.aggregation == PlacetoAggregation::messages && network_.rounds > 0) {
-                    for (std::size_t way = 0; way < 2; ++way) parts[way].push_back(ways[way].rounds.back().versions.row[node]);
+                    for (std::size_t way = 0; way < 2; ++way)
+                        parts[way].push_back(ways[way].rounds.back().versions.row[node]);
                 } else {
                     for (auto& part : parts) part.push_back(base.row[node]);
                 }
@@ -102,7 +107,8 @@ public:
             for (std::size_t i = 0; i < graph_.devices; ++i) state.device_features(i, feature + i * kOwn);
         }
         for (std::size_t i = 0; i < graph_.devices; ++i)
-            forbidden.push_back(graph_.allowed[std::size_t{state.current()} * graph_.devices + i] == 0 ? 1 : 0);
+            forbidden.push_back(graph_.allowed[std::size_t{state.current()} * graph_.devices + i] == 0 ? 1
+                                                                                                       : 0);
         for (std::size_t i = 0; i < graph_.devices; ++i) preferences.push_back(state.preference(network_, i));
         devices.push_back(device);
         advantages.push_back(static_cast<float>(advantage));
@@ -111,23 +117,29 @@ public:
     std::int64_t decisions() const { return static_cast<std::int64_t>(devices.size()); }
 
     Versions base, embedding;
-    std::int64_t bins;            ///< sums over a set: over all its nodes and, where devices are told apart by features, by device
-    std::vector<float> features;  ///< [base row, feature]
-    std::array<Way, 2> ways;      ///< down, up
-    std::array<std::vector<Row>, 2> parts;                     ///< [embedding row]: rows of the last round of either way
-    std::array<Sums, static_cast<std::size_t>(kSets)> pooled;  ///< of embedding rows; rows [decision * bins + bin]
-    std::vector<Row> nodes;                                    ///< [decision]: embedding row of the node; flat: [decision, node] base rows
-    std::vector<float> device_features;                        ///< [decision, device, feature]
-    std::vector<std::uint8_t> forbidden;                       ///< [decision, device]
-    std::vector<float> preferences;                            ///< [decision, device]: added to the logits
-    std::vector<std::int64_t> devices;                         ///< [decision]
-    std::vector<float> advantages;                             ///< [decision]
+    std::int64_t bins;  ///< sums over a set: over all its nodes and, if devices are distinguished by
+                        ///< features, by device
+    std::vector<float> features;            ///< [base row, feature]
+    std::array<Way, 2> ways;                ///< down, up
+    std::array<std::vector<Row>, 2> parts;  ///< [embedding row]: rows of the last round of either way
+    std::array<Sums, static_cast<std::size_t>(kSets)>
+        pooled;              ///< sums of embedding rows; rows [decision * bins + bin]
+    std::vector<Row> nodes;  ///< [decision]: embedding row of the node; flat: [decision, node] base rows
+    std::vector<float> device_features;   ///< [decision, device, feature]
+    std::vector<std::uint8_t> forbidden;  ///< [decision, device]
+    std::vector<float> preferences;       ///< [decision, device]: added to the logits
+    std::vector<std::int64_t> devices;    ///< [decision]
+    std::vector<float> advantages;        ///< [decision]
 
 private:
     void pass_messages(std::span<const GroupId> changed) {
         for (std::size_t direction = 0; direction < 2; ++direction) {
-            const auto readers = [&](GroupId node) { return direction == 0 ? graph_.children(node) : graph_.parents(node); };
-            const auto senders = [&](GroupId node) { return direction == 0 ? graph_.parents(node) : graph_.children(node); };
+            const auto readers = [&](GroupId node) {
+                return direction == 0 ? graph_.children(node) : graph_.parents(node);
+            };
+            const auto senders = [&](GroupId node) {
+                return direction == 0 ? graph_.parents(node) : graph_.children(node);
+            };
             now_.assign(changed.begin(), changed.end());
             const Versions* before = &base;
             for (Way::Round& round : ways[direction].rounds) {
@@ -177,20 +189,21 @@ private:
     std::vector<GroupId> renewed_, now_, ahead_;
 };
 
-class Network {
+class PlacetoModule {
 public:
-    Network(const PlacetoNetwork& shape, const PolicyGraph& graph, const std::vector<PolicyParameter>& parameters,
-            std::span<const float> weights, bool learns)
+    PlacetoModule(const PlacetoNetwork& shape, const PolicyGraph& graph,
+                  const std::vector<PolicyParameter>& parameters, std::span<const float> weights, bool learns)
         : shape_(shape), graph_(graph), weights_(weight_tensors(parameters, weights, learns)) {}
 
     const std::vector<at::Tensor>& weights() const { return weights_; }
 
-    /// [decision, device], -inf for devices that a node may not be on.
+    /// Returns [decision, device], -inf for devices that a node may not be on.
     at::Tensor logits(const Shown& shown) {
         next_ = 0;
         const auto count = shown.decisions(), devices = static_cast<std::int64_t>(graph_.devices);
         const at::Tensor features =
-            tensor_of(shown.features, {shown.base.count, static_cast<std::int64_t>(shape_.node_features())}, torch::kFloat);
+            tensor_of(shown.features, {shown.base.count, static_cast<std::int64_t>(shape_.node_features())},
+                      torch::kFloat);
         at::Tensor input;
         if (shape_.aggregation == PlacetoAggregation::flat) {
             input = features.index_select(0, index_of(shown.nodes)).view({count, -1});
@@ -200,7 +213,8 @@ public:
         }
         if (!shape_.one_hot()) {
             const auto own = static_cast<std::int64_t>(PlacetoNetwork::kDeviceFeatures);
-            input = torch::cat({input, tensor_of(shown.device_features, {count, devices, own}, torch::kFloat)}, -1);
+            input = torch::cat(
+                {input, tensor_of(shown.device_features, {count, devices, own}, torch::kFloat)}, -1);
         }
         at::Tensor logits = linear(torch::relu(linear(input)));
         if (!shape_.one_hot()) logits = logits.squeeze(-1);
@@ -221,9 +235,10 @@ private:
         return torch::nn::functional::linear(x, weight, bias);
     }
 
-    /// [embedding row, embedding]
+    /// Returns [embedding row, embedding].
     at::Tensor embeddings(const Shown& shown, const at::Tensor& features) {
-        if (shape_.aggregation == PlacetoAggregation::pooling) return features.index_select(0, index_of(shown.parts[0]));
+        if (shape_.aggregation == PlacetoAggregation::pooling)
+            return features.index_select(0, index_of(shown.parts[0]));
         at::Tensor base = features;
         for (std::uint32_t i = 0; i <= shape_.layers; ++i) {
             base = linear(base);
@@ -238,7 +253,8 @@ private:
                 for (std::uint32_t i = 0; i < shape_.layers; ++i) x = torch::relu(linear(x));
                 x = round.senders.of(x, round.versions.count);
                 for (std::uint32_t i = 0; i < shape_.layers; ++i) x = torch::relu(linear(x));
-                x = base.index_select(0, index_of(round.base)) + tensor_of(round.hears, {round.versions.count, 1}, torch::kFloat) * x;
+                x = base.index_select(0, index_of(round.base)) +
+                    tensor_of(round.hears, {round.versions.count, 1}, torch::kFloat) * x;
             }
             next_ = first + std::size_t{4} * shape_.layers;
             ways.push_back(x.index_select(0, index_of(shown.parts[way])));
@@ -246,13 +262,14 @@ private:
         return torch::cat(ways, -1);
     }
 
-    /// [decision, inputs], or [decision, device, inputs] where devices are told apart by features.
+    /// Returns [decision, inputs], or [decision, device, inputs] if devices are distinguished by features.
     at::Tensor pooled(const Shown& shown, const at::Tensor& embeddings) {
         const auto count = shown.decisions();
         std::vector<at::Tensor> common, by_device;
         for (const Sums& set : shown.pooled) {
             const at::Tensor each = torch::relu(linear(embeddings));
-            const at::Tensor sums = torch::relu(linear(set.of(each, count * shown.bins))).view({count, shown.bins, -1});
+            const at::Tensor sums =
+                torch::relu(linear(set.of(each, count * shown.bins))).view({count, shown.bins, -1});
             common.push_back(sums.select(1, 0));
             if (!shape_.one_hot()) by_device.push_back(sums.narrow(1, 1, shown.bins - 1));
         }
@@ -266,16 +283,17 @@ private:
     const PlacetoNetwork& shape_;
     const PolicyGraph& graph_;
     std::vector<at::Tensor> weights_;
-    std::size_t next_ = 0;  ///< the weights that come next, in the order of PlacetoNetwork::parameters()
+    std::size_t next_ = 0;  ///< next weights to read, in the order of PlacetoNetwork::parameters()
 };
 
 }  // namespace
 
-GradientSummary placeto_gradient(const PlacetoNetwork& network, const std::vector<PolicyParameter>& parameters, const GradientTask& task,
+GradientSummary placeto_gradient(const PlacetoNetwork& network,
+                                 const std::vector<PolicyParameter>& parameters, const GradientTask& task,
                                  std::span<float> gradient) {
     const bool proximal = !task.weights_before.empty();
-    Network now(network, task.graph, parameters, task.weights, true);
-    std::optional<Network> before;
+    PlacetoModule now(network, task.graph, parameters, task.weights, true);
+    std::optional<PlacetoModule> before;
     if (proximal) before.emplace(network, task.graph, parameters, task.weights_before, false);
 
     Climb climb;
@@ -301,7 +319,8 @@ GradientSummary placeto_gradient(const PlacetoNetwork& network, const std::vecto
         }
         const at::Tensor choices = tensor_of(shown.devices, {shown.decisions()}, torch::kLong);
         const at::Tensor advantages = tensor_of(shown.advantages, {shown.decisions()}, torch::kFloat);
-        climb.add(decision_terms(now.logits(shown), choices, advantages, logits_before, task.entropy_weight, task.divergence_weight));
+        climb.add(decision_terms(now.logits(shown), choices, advantages, logits_before, task.entropy_weight,
+                                 task.divergence_weight));
     }
     add_gradients(now.weights(), gradient);
     return climb.summary();

@@ -5,7 +5,7 @@
 namespace placewright {
 namespace {
 
-class Network {
+class SequenceModule {
 public:
     static std::vector<PolicyParameter> declare(const SequenceNetwork& shape) {
         WeightList list;
@@ -14,7 +14,8 @@ public:
         return list.all;
     }
 
-    Network(const SequenceNetwork& shape, const std::vector<PolicyParameter>& parameters, std::span<const float> weights, bool learns)
+    SequenceModule(const SequenceNetwork& shape, const std::vector<PolicyParameter>& parameters,
+                   std::span<const float> weights, bool learns)
         : reader_(parameters, weights, learns), kinds_(reader_.take()), placer_(shape, reader_) {}
 
     const std::vector<at::Tensor>& weights() const { return reader_.tensors(); }
@@ -33,40 +34,50 @@ private:
 
 class SequencePolicy final : public Policy {
 public:
-    explicit SequencePolicy(const SequenceNetwork& shape) : shape_(shape), parameters_(Network::declare(shape)) {}
+    explicit SequencePolicy(const SequenceNetwork& shape)
+        : shape_(shape), parameters_(SequenceModule::declare(shape)) {}
 
     const std::vector<PolicyParameter>& parameters() const override { return parameters_; }
     bool improves() const override { return false; }
     std::uint32_t batch_size() const override { return kBatchSize; }
 
-    Rollout roll_out(const PolicyGraph& graph, std::span<const float> weights, const Placement& start, std::span<const GroupId> order,
-                     Random& random, bool greedy) const override {
+    Rollout roll_out(const PolicyGraph& graph, std::span<const float> weights, const Placement& start,
+                     std::span<const GroupId> order, Random& random, bool greedy) const override {
         check_fits(graph, shape_.devices, shape_.kinds);
         const c10::InferenceMode none;
         Rollout rollout{start, {order.begin(), order.end()}, {}, {}};
         if (order.empty()) return rollout;
-        const Network network(shape_, parameters_, weights, false);
-        const Seq2Seq::Memory memory = network.placer().encode(network.inputs(group_features(graph, order, shape_.neighbours)));
+        const SequenceModule network(shape_, parameters_, weights, false);
+        const Seq2Seq::Memory memory =
+            network.placer().encode(network.inputs(group_features(graph, order, shape_.neighbours)));
         network.placer().decode(memory, [&](std::size_t place, std::span<const float> logits) {
-            return rollout.devices.emplace_back(choose_allowed(graph, order[place], logits, greedy ? nullptr : &random));
+            return rollout.devices.emplace_back(
+                choose_allowed(graph, order[place], logits, greedy ? nullptr : &random));
         });
         return rollout;
     }
 
     GradientSummary add_gradient(const GradientTask& task, std::span<float> gradient) const override {
         check_fits(task.graph, shape_.devices, shape_.kinds);
-        const Network now(shape_, parameters_, task.weights, true);
-        std::optional<Network> before;
+        const SequenceModule now(shape_, parameters_, task.weights, true);
+        std::optional<SequenceModule> before;
         if (!task.weights_before.empty()) before.emplace(shape_, parameters_, task.weights_before, false);
         Climb climb;
         const std::size_t most = Seq2Seq::batch(shape_, task.graph.nodes);
         for_each_batch(task, most, [&](std::size_t first, std::size_t last) {
             const std::vector<GroupId>& order = task.rollouts[first].nodes;
             const GroupFeatures features = group_features(task.graph, order, shape_.neighbours);
-            const auto device = [&](std::size_t i, std::size_t place) { return task.rollouts[i].devices[place]; };
-            const auto previous = [&](std::size_t i, std::size_t place) { return place == 0 ? shape_.devices : device(i, place - 1); };
-            const auto advantage = [&](std::size_t i, std::size_t place) { return task.advantages[i][place]; };
-            Seq2Seq::climb(climb, task, now.placer(), now.inputs(features), before ? &before->placer() : nullptr,
+            const auto device = [&](std::size_t i, std::size_t place) {
+                return task.rollouts[i].devices[place];
+            };
+            const auto previous = [&](std::size_t i, std::size_t place) {
+                return place == 0 ? shape_.devices : device(i, place - 1);
+            };
+            const auto advantage = [&](std::size_t i, std::size_t place) {
+                return task.advantages[i][place];
+            };
+            Seq2Seq::climb(climb, task, now.placer(), now.inputs(features),
+                           before ? &before->placer() : nullptr,
                            before ? before->inputs(features) : at::Tensor(),
                            {gather_decisions<std::int64_t>(first, last, order.size(), torch::kLong, previous),
                             gather_decisions<std::int64_t>(first, last, order.size(), torch::kLong, device),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Trains torchvision's ResNet-50 on made-up images under a placement.
+"""Trains torchvision's ResNet-50 on random images under a placement.
 
     python3 train_resnet50.py --export resnet50.json
     placewright-cli optimize resnet50.json --machine 4x-v100-nvlink --out placement.json
@@ -19,19 +19,35 @@ import placewright
 def device_pair(text: str) -> Sequence[str]:
     name, equals, device = text.partition("=")
     if not (name and equals and device):
-        raise argparse.ArgumentTypeError(f"{text!r} is not like gpu:0=cuda:1")
+        raise argparse.ArgumentTypeError(f"{text!r} is invalid, expected NAME=DEVICE such as gpu:0=cuda:1")
     return name, device
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--export", metavar="FILE", help="write the network file and end")
-    parser.add_argument("--measure", action="store_true", help="with --export: measure every op on the devices of this computer")
-    parser.add_argument("--placement", metavar="FILE", help="where the ops run; all on one device if not given")
-    parser.add_argument("--devices", metavar="NAME=DEVICE", nargs="+", type=device_pair, help="such as gpu:0=cuda:1 cpu:0=cpu")
-    parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--steps", type=int, default=20, help="that are measured, after one that is not (default: 20)")
-    parser.add_argument("--size", type=int, default=224, help="of the images, in pixels (default: 224)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--export", metavar="FILE", help="write the network file and exit")
+    parser.add_argument(
+        "--measure",
+        action="store_true",
+        help="with --export: measure every op on the devices of this computer",
+    )
+    parser.add_argument("--placement", metavar="FILE", help="placement file (default: all ops on one device)")
+    parser.add_argument(
+        "--devices",
+        metavar="NAME=DEVICE",
+        nargs="+",
+        type=device_pair,
+        help="PyTorch device for each device of the placement, such as gpu:0=cuda:1 cpu:0=cpu",
+    )
+    parser.add_argument("--batch", type=int, default=32, help="batch size (default: 32)")
+    parser.add_argument(
+        "--steps", type=int, default=20, help="steps to measure, after one warm-up step (default: 20)"
+    )
+    parser.add_argument(
+        "--size", type=int, default=224, help="width and height of the images in pixels (default: 224)"
+    )
     parser.add_argument("--trace", metavar="FILE", help="write a Chrome trace of one step")
     options = parser.parse_args()
 

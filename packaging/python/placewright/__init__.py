@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Takes PyTorch models to Placewright, and its placements back to them."""
+"""Exports PyTorch models to Placewright, and applies its placements to them."""
 
 from .apply import apply
 from .benchmark import StepTimes, benchmark

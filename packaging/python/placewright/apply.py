@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From a placement file to a PyTorch model that runs like it."""
+"""Runs a PyTorch model on the devices that a placement file gives it."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ from .placement import Devices, File, Plan, read_placement
 
 Model = TypeVar("Model", bound=torch.nn.Module)
 
-# They change buffers beside computing, and run where these are.
+# Kinds that also change buffers: they run on the device of these buffers.
 _STATEFUL = ("batch_norm", "instance_norm")
 
-# What they give is a view where the strides of their tensor allow it, else a copy.
+# Kinds whose result is a view where the strides of their input allow it, else a copy.
 _VIEWS_IF_POSSIBLE = ("reshape", "flatten", "contiguous")
 
 
 def _keeps_strides(tensor: torch.Tensor) -> bool:
-    """Whether a copy on another device has the strides of the tensor."""
-    return tensor.layout == torch.strided and torch.empty_like(tensor, device="meta").stride() == tensor.stride()
+    """Returns whether a copy on another device has the strides of the tensor."""
+    return (
+        tensor.layout == torch.strided and torch.empty_like(tensor, device="meta").stride() == tensor.stride()
+    )
 
 
 def _version(tensor: torch.Tensor) -> Optional[int]:
-    """Counts changes in place; None where nobody counts."""
+    """Returns the number of in-place changes so far; None for an inference tensor, which has no counter."""
     return None if tensor.is_inference() else tensor._version
 
 
@@ -40,42 +42,51 @@ class _Copy(NamedTuple):
 
 
 class _Twin(NamedTuple):
-    """A copy that the model sees, itself or through views, where on one device it would see the source."""
+    """A copy that the model holds, itself or through views, where on a single device it would hold the
+    source."""
 
     source: torch.Tensor
     copy: torch.Tensor
 
 
 class _Copies:
-    """Copies of tensors on other devices, so that each is sent to a device once. They live as long as the tensor; twins as long as the
-    model holds a view of the copy."""
+    """Copies of tensors on other devices, so that each tensor is sent to a device once.
+
+    A copy lives as long as its source tensor, a twin as long as the model holds a view of the copy.
+    """
 
     def __init__(self) -> None:
         self._copies: Dict[int, Dict[torch.device, _Copy]] = {}  # by identity of the source
-        self._replacements: Dict[int, torch.Tensor] = {}  # what a tensor became by a change in place on another device
+        self._replacements: Dict[int, torch.Tensor] = {}  # by identity of a tensor that was changed on
+        # another device
         self._watched: Dict[int, "weakref.ref[torch.Tensor]"] = {}
-        # What calls gave, by storage and identity: who sees a change of it.
+        # Results of calls, by storage and identity: the tensors in which a change of the storage is visible.
         self._given: Dict[int, Dict[int, "weakref.ref[torch.Tensor]"]] = {}
         self._twins: Dict[int, _Twin] = {}  # by storage of the copy
-        self._before: Set[int] = set()  # storages of what was there before the pass and has views from it
+        self._before: Set[int] = set()  # storages that existed before the pass and of which calls returned
+        # views
 
     @property
     def any_replaced(self) -> bool:
         return bool(self._replacements)
 
     def newest(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The tensor itself, or what stands for it since it was changed on another device."""
+        """Returns the tensor itself, or its replacement if it was changed on another device."""
         while id(tensor) in self._replacements:
             tensor = self._replacements[id(tensor)]
         return tensor
 
     def on(self, tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
-        """The tensor on a device; gradients flow back."""
+        """Returns the tensor on a device; gradients flow back to it."""
         if tensor.device == device:
             return tensor
         known = self._copies.get(id(tensor), {}).get(device)
-        if known is not None and known.source_version == _version(tensor) and known.version == _version(known.tensor):
-            # A copy that was made without gradients is of no use where there are some.
+        if (
+            known is not None
+            and known.source_version == _version(tensor)
+            and known.version == _version(known.tensor)
+        ):
+            # A copy that was made without gradients cannot be used where gradients are needed.
             if known.tensor.requires_grad or not (tensor.requires_grad and torch.is_grad_enabled()):
                 return known.tensor
         moved = tensor.to(device)
@@ -83,14 +94,15 @@ class _Copies:
         return moved
 
     def _keep(self, tensor: torch.Tensor, copy: torch.Tensor) -> None:
-        """Knows from now on that a copy is the same as the tensor."""
+        """Records that a copy equals the tensor."""
         source_version, version = _version(tensor), _version(copy)
         if source_version is not None and version is not None:
             self._watch(tensor)
             self._copies.setdefault(id(tensor), {})[copy.device] = _Copy(copy, version, source_version)
 
     def give(self, results: List[torch.Tensor], moved: List[_Twin], taken: List[torch.Tensor]) -> None:
-        """After a call, with the copies that it took and all tensors, these among them."""
+        """Registers the results of a call: `moved` are the copies that it read, `taken` all tensors that it
+        read, copies included."""
         twins = {storage_of(twin.copy): twin for twin in moved}
         older = {storage_of(tensor) for tensor in taken} - twins.keys() - self._given.keys()
         self._before.update(older.intersection(map(storage_of, results)))
@@ -100,7 +112,9 @@ class _Copies:
                 self._twins.setdefault(storage, twins[storage])
             given = self._given.setdefault(storage, {})
             if id(result) not in given:
-                given[id(result)] = weakref.ref(result, functools.partial(_forget_given, weakref.ref(self), storage, id(result)))
+                given[id(result)] = weakref.ref(
+                    result, functools.partial(_forget_given, weakref.ref(self), storage, id(result))
+                )
 
     def forget_given(self, storage: int, key: int) -> None:
         given = self._given.get(storage, {})
@@ -110,7 +124,8 @@ class _Copies:
             self._twins.pop(storage, None)
 
     def changed(self, source: torch.Tensor, tensor: torch.Tensor, replaces: bool) -> None:
-        """After a change in place of a tensor, or of a copy of it: all see it that would see it on one device."""
+        """Handles an in-place change of `tensor`, which is `source` or a copy of it: the change becomes
+        visible in all tensors that would show it on a single device."""
         if tensor is source:
             self._spread(tensor)
         elif replaces and source.stride() == tensor.stride() and self._is_seen_alone(source, tensor):
@@ -124,7 +139,7 @@ class _Copies:
             self._spread(source, self._twins.get(storage_of(tensor)))
 
     def _is_seen_alone(self, source: torch.Tensor, copy: torch.Tensor) -> bool:
-        """Whether nothing else, made before the pass or in it, shows what is in a tensor."""
+        """Returns whether no other tensor, made before the pass or in it, shows the contents of `source`."""
         storage = storage_of(source)
         return (
             list(self._given.get(storage, ())) == [id(source)]
@@ -134,7 +149,8 @@ class _Copies:
         )
 
     def _spread(self, tensor: torch.Tensor, known: Optional[_Twin] = None) -> None:
-        """Brings a change of a tensor to all twins of its storage, and theirs, but that from where it is known."""
+        """Copies a change of a tensor to all twins of its storage, and on to their twins; `known` is the twin
+        that the change came from, which is skipped."""
         storage = storage_of(tensor)
         for twin in list(self._twins.values()):
             if twin is known:
@@ -147,19 +163,20 @@ class _Copies:
                 self._spread(twin.copy, twin)
 
     def _write(self, changed: torch.Tensor, other: torch.Tensor, source: torch.Tensor) -> None:
-        """Makes the other of a tensor and its copy the same as the changed one; gradients flow back."""
+        """Copies `changed` into `other`, where one of the two is the source and one its copy; gradients flow
+        back."""
         other.copy_(changed)
         self._keep(source, changed if other is source else other)
 
     def settle(self) -> None:
-        """Makes changes where the source is that had only a replacement so far, if the model has kept the source."""
+        """Writes replacements back into their sources, as far as the model still holds these."""
         for key, replacement in self._replacements.items():
             source = self._watched[key]()
             if source is not None:
                 source.copy_(replacement)
 
     def _watch(self, tensor: torch.Tensor) -> None:
-        """Forgets a tensor when it is gone: another may get its identity."""
+        """Forgets a tensor when it is freed, because another tensor may get its identity."""
         key = id(tensor)
         if key not in self._watched:
             self._watched[key] = weakref.ref(tensor, functools.partial(_forget, weakref.ref(self), key))
@@ -169,7 +186,8 @@ class _Copies:
             table.pop(key, None)  # type: ignore[attr-defined]
 
 
-# They don't hold the copies: what is in these is freed with the pass, not when Python looks for cycles.
+# These callbacks hold weak references only, so that the copies are freed with the pass and not by the cycle
+# collector.
 def _forget(copies: "weakref.ref[_Copies]", key: int, _gone: Any) -> None:
     owner = copies()
     if owner is not None:
@@ -189,13 +207,18 @@ class _PlacedPass(Pass):
 
 
 def _lengths_in(call: Call, args: Tuple[Any, ...]) -> Optional[torch.Tensor]:
-    """The lengths of packed sequences, which PyTorch wants on the CPU wherever the sequences are."""
+    """Returns the lengths of packed sequences, which PyTorch needs on the CPU whatever the device of the
+    sequences; None for a call without them."""
     packs = call.kind in ("pack_padded_sequence", "pad_packed_sequence")
     if not packs and call.kind not in ("lstm", "gru", "rnn"):
         return None
     second = args[1] if len(args) > 1 else None
-    # A recurrent layer whose sequences are not packed has its state there.
-    return second if isinstance(second, torch.Tensor) and second.dtype == torch.int64 and second.dim() == 1 else None
+    # Where sequences are not packed, the second argument of a recurrent layer is its state.
+    return (
+        second
+        if isinstance(second, torch.Tensor) and second.dtype == torch.int64 and second.dim() == 1
+        else None
+    )
 
 
 class _Placed(Calls):
@@ -208,7 +231,9 @@ class _Placed(Calls):
     def begin(self) -> Pass:
         return _PlacedPass()
 
-    def run(self, call: Call, function: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
+    def run(
+        self, call: Call, function: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]
+    ) -> Any:
         copies = self.current.copies
         args, kwargs = self._newest((args, kwargs))
         lengths = _lengths_in(call, args)
@@ -241,14 +266,16 @@ class _Placed(Calls):
         return result
 
     def _newest(self, value: Any) -> Any:
-        """What stands for the tensors in a value."""
+        """Returns a value whose tensors are replaced by their newest versions."""
         copies = self.current.copies
         if not copies.any_replaced:
             return value
         return tree_map(lambda item: copies.newest(item) if isinstance(item, torch.Tensor) else item, value)
 
-    def _device_of(self, call: Call, args: Tuple[Any, ...], tensors: List[torch.Tensor]) -> Optional[torch.device]:
-        # x.data is taken for x itself to change, which a copy of it elsewhere would keep from x.
+    def _device_of(
+        self, call: Call, args: Tuple[Any, ...], tensors: List[torch.Tensor]
+    ) -> Optional[torch.device]:
+        # Models change x through x.data; a copy of x.data on another device would hide the change from x.
         if not tensors or call.kind == "detach":
             return None
         if call.kind in _STATEFUL and len(args) > 1 and isinstance(args[1], torch.Tensor):
@@ -256,10 +283,14 @@ class _Placed(Calls):
         device = self._plan.calls.get(call.name)
         if device is not None:
             return device
-        # Of this call nothing was said. What only looks at a tensor, or at a part of it, need not move it.
+        # The placement does not name this call. A view, or a call without a formula, need not move its
+        # tensors.
         if call.kind in VIEWS or not has_formula(call.kind):
-            # Numbers on the CPU go with anything.
-            if len({tensor.device for tensor in tensors if tensor.dim() > 0 or tensor.device.type != "cpu"}) <= 1:
+            # Scalars on the CPU can be combined with tensors on any device.
+            if (
+                len({tensor.device for tensor in tensors if tensor.dim() > 0 or tensor.device.type != "cpu"})
+                <= 1
+            ):
                 return None
         return self._plan.modules.get(call.scope, tensors[0].device)
 
@@ -286,29 +317,41 @@ def _move_state(model: torch.nn.Module, plan: Plan) -> None:
 
 
 def apply(
-    model: Model, placement: File, devices: Optional[Devices] = None, graph: Optional[File] = None, on_conflict: str = "error"
+    model: Model,
+    placement: File,
+    devices: Optional[Devices] = None,
+    graph: Optional[File] = None,
+    on_conflict: str = "error",
 ) -> Model:
-    """Puts a model on the devices of a placement file, and gives it back.
+    """Puts a model on the devices of a placement file and returns it.
 
-    Parameters and buffers go where the op is that holds them. Each call of the forward pass runs on its device, with its tensors moved
-    there; a tensor is sent to a device once, and gradients take the same way back. Calls of which the file says nothing run where their
-    module is: where most of its ops are. The results are those of the model on one device, and stay on the devices of the ops that give
-    them. A change in place is seen by all views of what is changed, whatever devices they are on. What PyTorch does not show is not moved:
-    calls in TorchScript and in the backward of an autograd.Function.
+    Parameters and buffers move to the device of the op that holds them. Each call of the forward pass runs on
+    its device, and its tensors are moved there; a tensor is sent to a device once, and gradients return the
+    same way. A call that the file does not name runs on the device of its module, which is that of most of
+    the module's ops. The results equal those of the model on a single device, and stay on the devices of the
+    ops that compute them. An in-place change is visible in all views of the changed tensor, whatever their
+    devices. Calls that PyTorch does not show are not moved: those in TorchScript and in the backward of an
+    autograd.Function.
 
-    Applied again, the new placement counts. An optimizer that has state is to be made anew.
+    A second call of `apply` replaces the first placement. An optimizer that has state must be created anew.
 
     Args:
-        placement: a placement of Placewright (placewright.placement), or a device_map of Hugging Face Accelerate. Modules on "cpu" run
-            on the CPU there.
-        devices: PyTorch's device for each one of the file: {"gpu:0": "cuda:0", "gpu:1": "cpu"}. If not given, "gpu:1" and 1 are "cuda:1".
-        graph: the network file that was placed. Needed if it was not written by `export`, whose names are enough otherwise: then modules
-            are placed, each where most of its ops are.
-        on_conflict: what to do if a module with parameters of its own has ops on several devices, and no `graph` says which holds them:
-            "error", or "majority" for the device of most of them.
+        model: the module to place; it is changed.
+        placement: a placement of Placewright (placewright.placement), or a device_map of Hugging Face
+            Accelerate. Here, modules on "cpu" run on the CPU.
+        devices: PyTorch's device for each device of the file: {"gpu:0": "cuda:0", "gpu:1": "cpu"}. If not
+            given, "gpu:1" and 1 are "cuda:1".
+        graph: the network file that was placed. Required if `export` did not write it: then whole modules are
+               placed,
+            each on the device of most of its ops. For a network of `export` the op names suffice; there
+            `graph`
+            says which op holds each parameter.
+        on_conflict: what to do if a module with parameters of its own has ops on several devices and no
+            `graph` says which op holds them: "error", or "majority" for the device of most of these ops.
 
     Raises:
-        PlacementError: the file can't be read, or does not fit the model or this computer.
+        PlacementError: the file cannot be read, or does not fit the model or this computer.
+        ValueError: `on_conflict` is neither "error" nor "majority".
     """
     plan = read_placement(model, placement, devices, graph, on_conflict)
     unwatch(model)

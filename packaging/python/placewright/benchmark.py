@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How long training steps take under a placement."""
+"""Measures training steps under a placement."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Loss = Callable[[Any, Any], torch.Tensor]
 
 @dataclasses.dataclass(frozen=True)
 class StepTimes:
-    """Seconds of training steps."""
+    """Measured durations of training steps, in seconds."""
 
     times_s: Tuple[float, ...]
     batch: int
@@ -34,7 +34,7 @@ class StepTimes:
 
     @property
     def deviation_s(self) -> float:
-        """The standard deviation of the sample; 0 for a single step."""
+        """Sample standard deviation; 0 for a single step."""
         return statistics.stdev(self.times_s) if len(self.times_s) > 1 else 0.0
 
     @property
@@ -43,7 +43,8 @@ class StepTimes:
 
     def __str__(self) -> str:
         return (
-            f"{len(self.times_s)} steps of batch {self.batch}: mean {self.mean_s * 1e3:.3f} ms, deviation {self.deviation_s * 1e3:.3f} ms,"
+            f"{len(self.times_s)} steps of batch {self.batch}: mean {self.mean_s * 1e3:.3f} ms, deviation"
+            f" {self.deviation_s * 1e3:.3f} ms,"
             f" median {self.median_s * 1e3:.3f} ms"
         )
 
@@ -61,30 +62,37 @@ def _call(model: torch.nn.Module, inputs: Any) -> Any:
 
 
 def _default_loss(output: Any, targets: Any) -> torch.Tensor:
-    """Cross entropy of the first output; without targets its mean."""
+    """Returns the cross entropy of the first output, or its mean if there are no targets."""
     first = tensors_in(output)[0]
     return first.mean() if targets is None else torch.nn.functional.cross_entropy(first, targets)
 
 
 def _wait(model: torch.nn.Module) -> None:
-    """Until the GPUs of a model are done."""
-    for device in {tensor.device for tensor in itertools.chain(model.parameters(), model.buffers()) if tensor.is_cuda}:
+    """Waits until the GPUs that hold the model have finished."""
+    for device in {
+        tensor.device for tensor in itertools.chain(model.parameters(), model.buffers()) if tensor.is_cuda
+    }:
         torch.cuda.synchronize(device)
 
 
 def _batches(data: Any) -> Iterator[Tuple[Any, Any]]:
-    """Pairs of inputs and targets. A tensor, a pair or a mapping is one batch, taken again and again, as is a list of two tensors that
-    are no batches of one kind: a DataLoader gives such."""
+    """Yields pairs (inputs, targets); targets is None for a batch of inputs alone.
+
+    A tensor, a pair or a mapping is a single batch, which is repeated without end. So is a list of two
+    tensors that differ in dtype or in the shape of an item: a DataLoader yields inputs and targets in this
+    form.
+    """
     repeated = isinstance(data, (torch.Tensor, tuple, Mapping))
     if isinstance(data, list) and len(data) == 2 and all(isinstance(item, torch.Tensor) for item in data):
         repeated = (data[0].dtype, data[0].shape[1:]) != (data[1].dtype, data[1].shape[1:])
     for batch in itertools.repeat(data) if repeated else data:
-        yield tuple(batch) if isinstance(batch, (tuple, list)) and len(batch) == 2 else (batch, None)  # type: ignore[misc]
+        is_pair = isinstance(batch, (tuple, list)) and len(batch) == 2
+        yield tuple(batch) if is_pair else (batch, None)  # type: ignore[misc]
 
 
 @contextlib.contextmanager
 def _counted(model: torch.nn.Module) -> Iterator[Dict[str, int]]:
-    """How often modules are called in this context, by path."""
+    """Counts the calls of each module within this context, by module path."""
     counts: Dict[str, int] = collections.Counter()
     with contextlib.ExitStack() as stack:
         for path, module in model.named_modules():
@@ -97,18 +105,22 @@ def _counted(model: torch.nn.Module) -> Iterator[Dict[str, int]]:
 
 
 def _traced_scopes(model: torch.nn.Module, counts: Mapping[str, int]) -> Set[str]:
-    """Modules whose calls are to be in a trace one by one. A module that is called several times and calls no other has its own
-    events, of which each would be counted as an op beside that of the op."""
+    """Returns the scopes whose function calls get events of their own in a trace.
+
+    A module that is called several times and calls no other module is left out: its own events stand for its
+    op, and events of its calls would be counted in addition.
+    """
     return {
         path.replace(".", "/")
         for path, module in model.named_modules()
-        if counts.get(path, 0) <= 1 or any(counts.get(f"{path}.{name}" if path else name) for name, _ in module.named_modules() if name)
+        if counts.get(path, 0) <= 1
+        or any(counts.get(f"{path}.{name}" if path else name) for name, _ in module.named_modules() if name)
     }
 
 
 class _Named:
-    """While it is entered, calls of modules are recorded under their paths, as which op times are looked for, and those of functions
-    under the names of their ops."""
+    """Context in which a profiler records modules under their paths (which op times are matched against) and
+    function calls under the names of their ops."""
 
     def __init__(self, model: torch.nn.Module, scopes: Set[str]) -> None:
         self._model = model
@@ -121,7 +133,9 @@ class _Named:
                 continue
             open_records: List[Any] = []
 
-            def begin(_module: Any, _inputs: Any, name: str = name, records: List[Any] = open_records) -> None:
+            def begin(
+                _module: Any, _inputs: Any, name: str = name, records: List[Any] = open_records
+            ) -> None:
                 records.append(recorded(name))
                 records[-1].__enter__()
 
@@ -132,7 +146,7 @@ class _Named:
             self._undo.callback(module.register_forward_hook(end).remove)
         calls = _calls_of(self._model)
         if calls is None:
-            # Nobody sees the calls of TorchScript.
+            # Calls inside TorchScript cannot be intercepted.
             if any(isinstance(module, torch.jit.ScriptModule) for module in self._model.modules()):
                 return
             calls = Calls()
@@ -145,7 +159,7 @@ class _Named:
 
 
 def _calls_of(model: torch.nn.Module) -> Optional[Calls]:
-    """Who runs the calls of a placed model."""
+    """Returns the object that runs the calls of a placed model; None for a model that is not placed."""
     forward = vars(model).get("forward")
     return forward.calls if isinstance(forward, Watched) else None
 
@@ -176,30 +190,41 @@ def benchmark(
     graph: Optional[File] = None,
     on_conflict: str = "error",
 ) -> StepTimes:
-    """Trains a model for some steps and measures them: forward, loss, backward and update, until its GPUs are done.
+    """Measures training steps of a model: forward, loss, backward and update, until its GPUs have finished.
 
-    The first step does not count, nor does one with a smaller batch than it (the last of an epoch). The model is trained by this.
+    The first step is not counted, nor is a step with a smaller batch than the first (the last batch of an
+    epoch). The measurement changes the model's parameters, as any training does.
 
     Args:
-        placement: applied first, with `devices`, `graph` and `on_conflict` as in `apply`; None leaves the model where it is.
-        data: a loader of batches, or one batch for all steps: inputs and targets, or a tensor or mapping of inputs alone. Inputs are what
-            `export` takes.
-        steps: how many count, at most.
-        optimizer: of the model's parameters; SGD if not given.
-        loss: of outputs and targets (None if the batch has none), on the device of the first output. Cross entropy of the first output if
-            not given, its mean without targets.
-        trace: a file for a Chrome trace of one more step, with modules under their paths and calls under the names that `export` gives
-            them (for `--times`).
+        model: the module to train.
+        placement: file that is applied first, with `devices`, `graph` and `on_conflict` as in `apply`; None
+            leaves the model where it is.
+        data: a loader of batches, or one batch for all steps: a pair (inputs, targets), or a tensor or
+            mapping of inputs alone. Inputs have the form that `export` takes.
+        steps: maximum number of steps that are counted.
+        optimizer: optimizer of the model's parameters; SGD if not given.
+        loss: function of outputs and targets (None if the batch has none), with targets on the device of the
+            first output. If not given: cross entropy of the first output, or its mean without targets.
+        trace: file for a Chrome trace of one more step, with modules under their paths and calls under the
+            names that `export` gives them (input of `--times`).
+
+    Returns:
+        The seconds of each counted step, and the batch size.
 
     Raises:
-        ValueError: the data are too few to measure a step.
+        ValueError: the data hold fewer than two whole batches, or `steps` is less than 1.
+        PlacementError: `apply` cannot use the placement.
     """
     if placement is not None:
         apply(model, placement, devices, graph, on_conflict)
     optimizer = optimizer or torch.optim.SGD(model.parameters(), lr=1e-3)
     loss = loss or _default_loss
-    # A placed model takes its inputs from where they are.
-    start = None if _calls_of(model) is not None else next((parameter.device for parameter in model.parameters()), None)
+    # A placed model moves its inputs itself.
+    start = (
+        None
+        if _calls_of(model) is not None
+        else next((parameter.device for parameter in model.parameters()), None)
+    )
 
     def step(inputs: Any, targets: Any) -> None:
         optimizer.zero_grad()
@@ -231,7 +256,9 @@ def benchmark(
             if len(times) >= steps:
                 break
         if not times:
-            raise ValueError("no step to measure: the data hold fewer than two whole batches, or steps is less than 1")
+            raise ValueError(
+                "no step to measure: the data hold fewer than two whole batches, or steps is less than 1"
+            )
         if trace is not None:
             _write_trace(trace, model, _traced_scopes(model, counts), lambda: step(*first))
     finally:

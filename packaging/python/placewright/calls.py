@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Names of the calls that a forward pass makes.
+"""Names the calls that a forward pass makes.
 
-Every function of PyTorch that a model calls is named after the module that calls it and what it is: "layer1/0/conv1/conv2d",
-"layer1/0/relu/relu" and, for the second call, "layer1/0/relu/relu_1". A model that makes the same calls gets the same names each time, so
-that what was exported can be placed.
+A call of a PyTorch function is named after the module that makes it and the kind of the function:
+"layer1/0/conv1/conv2d", "layer1/0/relu/relu" and, for the second call, "layer1/0/relu/relu_1". A model that
+makes the same calls gets the same names each time, so that a placement of the exported network can be applied
+to the model.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from torch.utils import checkpoint
 
 from .flops import VIEWS
 
-# Other names of PyTorch for a kind of core/graph/kinds.cpp.
+# PyTorch's other names for the kinds of core/graph/kinds.cpp.
 _KINDS = {
     "T": "transpose",
     "mT": "transpose",
@@ -94,7 +95,7 @@ _KINDS = {
     "unsafe_view": "view",
     "alias": "identity",
     "grid_sampler": "grid_sample",
-    # Of another type or on another device it is a copy.
+    # These copy the tensor if the type or device changes.
     "float": "clone",
     "half": "clone",
     "bfloat16": "clone",
@@ -109,7 +110,7 @@ _KINDS = {
 
 @functools.lru_cache(maxsize=None)
 def kind_named(name: str) -> str:
-    """The kind of a function that PyTorch calls `name`: add_ and __iadd__ are add."""
+    """Returns the kind of the PyTorch function `name`: "add" for "add_" and "__add__"."""
     if name in _KINDS:
         return _KINDS[name]
     name = name.strip("_")
@@ -120,14 +121,15 @@ def kind_named(name: str) -> str:
     return _KINDS.get(name, name)
 
 
-# Functions with the names of others: x.unfold() is a view.
+# Functions that share a name with another: x.unfold() is a view.
 _CALLED_OTHERWISE = {torch.nn.functional.unfold: "im2col", torch.nn.functional.fold: "col2im"}
 
-# Attributes that are tensors, and methods that need no numbers of their tensor and give none.
+# Attributes that are tensors, and methods that neither read nor write the numbers of their tensor.
 _TENSOR_ATTRIBUTES = frozenset(("H", "T", "_base", "data", "grad", "imag", "mH", "mT", "real"))
 _QUESTIONS = frozenset(
     (
-        "__len__ data_ptr dim element_size get_device has_names is_complex is_contiguous is_floating_point is_inference is_pinned"
+        "__len__ data_ptr dim element_size get_device has_names is_complex is_contiguous is_floating_point"
+        " is_inference is_pinned"
         " nelement numel register_hook requires_grad_ retain_grad size storage_offset stride"
     ).split()
 )
@@ -135,7 +137,8 @@ _QUESTIONS = frozenset(
 
 @functools.lru_cache(maxsize=None)
 def _describe(function: Callable[..., Any]) -> Tuple[str, bool]:
-    """The name of a function, and whether it is a call that counts: not one that only asks (x.shape), or sets an attribute."""
+    """Returns the name of a function and whether its calls are recorded: not if it only queries a property
+    (x.shape) or sets an attribute."""
     if function in _CALLED_OTHERWISE:
         return _CALLED_OTHERWISE[function], True
     name = getattr(function, "__name__", type(function).__name__)
@@ -156,7 +159,7 @@ def _kind_of_index(index: Any) -> str:
 
 
 def tensors_in(value: Any) -> List[torch.Tensor]:
-    """The tensors in sequences, mappings and dataclasses, in order."""
+    """Returns the tensors in nested sequences, mappings and dataclasses, in order."""
     found: List[torch.Tensor] = []
     _collect(value, found)
     return found
@@ -165,7 +168,7 @@ def tensors_in(value: Any) -> List[torch.Tensor]:
 def _collect(value: Any, found: List[torch.Tensor]) -> None:
     if isinstance(value, torch.Tensor):
         found.append(value)
-    elif isinstance(value, (list, tuple)):  # what max(0) gives is a tuple too
+    elif isinstance(value, (list, tuple)):  # the result of x.max(0) is a tuple too
         for item in value:
             _collect(item, found)
     elif isinstance(value, (dict, collections.abc.Mapping)):
@@ -177,11 +180,13 @@ def _collect(value: Any, found: List[torch.Tensor]) -> None:
 
 
 def storage_of(tensor: torch.Tensor) -> int:
-    """What identifies the memory of a tensor, which its views share, while one of them lives."""
+    """Returns an id of a tensor's memory, shared by its views and valid while one of them lives."""
     try:
-        # PyTorch 1 has the other.
-        return int((tensor.untyped_storage if hasattr(tensor, "untyped_storage") else tensor._storage)()._cdata)
-    except RuntimeError:  # a sparse one, which has no single memory
+        # PyTorch 1 has only _storage().
+        return int(
+            (tensor.untyped_storage if hasattr(tensor, "untyped_storage") else tensor._storage)()._cdata
+        )
+    except RuntimeError:  # a sparse tensor, which has several storages
         return id(tensor)
 
 
@@ -190,25 +195,25 @@ class Call(NamedTuple):
 
     name: str
     kind: str
-    scope: str  #: the module that calls, '/' separated
+    scope: str  #: the calling module, '/' separated
     changes_input: bool  #: add_, relu(inplace=True), x[0] = y: the first argument is changed
-    replaces_input: bool  #: its result stands for the input that it changes: not so for x[0] = y
+    replaces_input: bool  #: the result takes the place of the changed input; false for x[0] = y
 
 
 def changed_by(call: Call, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> List[torch.Tensor]:
-    """The tensors that a call changes in place."""
+    """Returns the tensors that a call changes in place."""
     first = (args[0] if args else kwargs.get("input")) if call.changes_input else None
     return tensors_in((first, kwargs.get("out")))
 
 
-# Changes that are written "x += y" as well; all others are made for their effect on the tensor.
+# In-place functions with an operator ("x += y"); all others are called for their effect on the tensor.
 _OPERATORS = frozenset(("add_", "sub_", "mul_", "div_", "pow_"))
 
 
 def _shown(index: Any) -> Any:
-    """The index with an ellipsis, where it has none: the same elements."""
+    """Returns an index of the same elements that contains an ellipsis."""
     if isinstance(index, list) and not all(isinstance(item, int) for item in index):
-        return index  # as a tuple, or nested
+        return index  # PyTorch reads it as a tuple, or it is nested
     items = index if isinstance(index, tuple) else (index,)
     return items if any(item is Ellipsis for item in items) and len(items) > 1 else (*items, Ellipsis)
 
@@ -240,7 +245,7 @@ class _Patch:
 
 
 class _Indexing(_Patch):
-    """Makes modes see x[0], x[indices] and x[0] = y, which PyTorch 1.13 hides from them (x[0, ...] it shows)."""
+    """Makes x[0], x[indices] and x[0] = y visible to modes: PyTorch 1.13 shows them only x[0, ...]."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -280,15 +285,20 @@ class _Indexing(_Patch):
 
 
 class _Checkpoints(_Patch):
-    """Makes modes see functions that are checkpointed when they run again, in the backward pass, too."""
+    """Makes checkpointed functions visible to modes also when the backward pass runs them again."""
 
     def __init__(self) -> None:
         super().__init__()
         self._originals: Dict[str, Any] = {}
 
     def _set(self) -> None:
-        # What checkpoint() hands its function to, by whatever name it is imported; later versions of PyTorch have the last.
-        names = ("CheckpointFunction", "_checkpoint_without_reentrant", "_checkpoint_without_reentrant_generator")
+        # checkpoint() passes its function to one of these, under whatever name it is imported. Only later
+        # versions of PyTorch have the last one.
+        names = (
+            "CheckpointFunction",
+            "_checkpoint_without_reentrant",
+            "_checkpoint_without_reentrant_generator",
+        )
         self._originals = {name: getattr(checkpoint, name) for name in names if hasattr(checkpoint, name)}
         for name, original in self._originals.items():
             if isinstance(original, type):
@@ -311,7 +321,7 @@ class _Checkpoints(_Patch):
 
 
 _PATCHES = (_Indexing(), _Checkpoints())
-_RUNNING = threading.local()  # the calls of the pass that this thread is in
+_RUNNING = threading.local()  # .calls: the Calls whose forward pass this thread runs
 
 
 _UNSEEN = threading.local()
@@ -319,7 +329,7 @@ _UNSEEN = threading.local()
 
 @contextlib.contextmanager
 def _unseen() -> Iterator[None]:
-    """What this thread calls in this context is of no model."""
+    """Context in which calls of this thread are not recorded as calls of a model."""
     _UNSEEN.now = True
     try:
         yield
@@ -329,7 +339,7 @@ def _unseen() -> Iterator[None]:
 
 @contextlib.contextmanager
 def recorded(name: str) -> Iterator[None]:
-    """Has what runs in this context under a name in a profiler's trace."""
+    """Context that a profiler records in its trace under `name`."""
     with _unseen():
         record = torch.profiler.record_function(name)
         record.__enter__()
@@ -341,20 +351,21 @@ def recorded(name: str) -> Iterator[None]:
 
 
 class Pass:
-    """What is known during a forward pass."""
+    """State of a forward pass."""
 
     def __init__(self) -> None:
-        self.scopes: List[str] = []  #: the modules that run, the innermost last
-        self.counts: Dict[Tuple[str, str], int] = {}  #: how often a scope has called a kind
+        self.scopes: List[str] = []  #: running modules, the innermost last
+        self.counts: Dict[Tuple[str, str], int] = {}  #: number of calls so far, by scope and kind
 
 
 class Calls(TorchFunctionMode):
-    """Sees and names all calls of a model's forward pass; what is done with them is `run`'s. Several threads may run the model."""
+    """Intercepts and names all calls of a model's forward pass, and hands them to `run`. Several threads may
+    run the model."""
 
     def __init__(self) -> None:
         super().__init__()
         self._passes: Dict[int, Any] = {}  # by thread
-        self.traced: Container[str] = ()  #: scopes whose calls are in a profiler's trace under their names
+        self.traced: Container[str] = ()  #: scopes whose calls a profiler records under their names
 
     def __enter__(self) -> Any:
         for patch in _PATCHES:
@@ -367,7 +378,7 @@ class Calls(TorchFunctionMode):
             patch.end()
 
     def begin(self) -> Pass:
-        """What a new pass starts with."""
+        """Returns the state of a new pass."""
         return Pass()
 
     @property
@@ -375,17 +386,25 @@ class Calls(TorchFunctionMode):
         """The pass of this thread."""
         return self._passes[threading.get_ident()]
 
-    def run(self, call: Call, function: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
-        """Runs a call and gives its result."""
+    def run(
+        self, call: Call, function: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]
+    ) -> Any:
+        """Runs a call and returns its result; subclasses override this."""
         return self.execute(call, function, args, kwargs)
 
-    def execute(self, call: Call, function: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
-        """Runs the function of a call itself."""
-        # A view computes nothing: its event would have the time of Python.
-        with recorded(call.name) if call.scope in self.traced and call.kind not in VIEWS else contextlib.nullcontext():
+    def execute(
+        self, call: Call, function: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]
+    ) -> Any:
+        """Runs the function of a call, recorded for a profiler if its scope is traced."""
+        # A view computes nothing: its event would only measure Python.
+        with recorded(
+            call.name
+        ) if call.scope in self.traced and call.kind not in VIEWS else contextlib.nullcontext():
             return function(*args, **kwargs)
 
-    def __torch_function__(self, func: Callable[..., Any], types: Any, args: Tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
         kwargs = kwargs or {}
         name, counts = _describe(func)
         if not counts or getattr(_UNSEEN, "now", False):
@@ -403,17 +422,21 @@ class Calls(TorchFunctionMode):
         label = (scope + "/" if scope else "") + kind + (f"_{count}" if count else "")
         functional = bool(kwargs.get("inplace", False))
         changes = functional or name == "__setitem__" or (name.endswith("_") and not name.endswith("__"))
-        return self.run(Call(label, kind, scope, changes, functional or name in _OPERATORS), func, args, kwargs)
+        return self.run(
+            Call(label, kind, scope, changes, functional or name in _OPERATORS), func, args, kwargs
+        )
 
     def result(self, result: Any) -> Any:
-        """What a module gives back for what its forward gave."""
+        """Returns what a module returns for the result of its forward; subclasses override this."""
         return result
 
     def settle(self) -> None:
-        """After a pass that raised no error."""
+        """Called after a pass that raised no error; subclasses override this."""
 
-    def run_module(self, scope: str, forward: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
-        """Runs the forward of a module; the first one is a pass."""
+    def run_module(
+        self, scope: str, forward: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]
+    ) -> Any:
+        """Runs the forward of a module; the outermost one starts a pass."""
         current = self._passes.get(threading.get_ident())
         if current is None:
             return self._run_pass(scope, forward, args, kwargs)
@@ -424,7 +447,8 @@ class Calls(TorchFunctionMode):
             current.scopes.pop()
 
     def again(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function of this pass that is a pass by itself when it runs after it, with the names that its calls have in this one."""
+        """Wraps a function of this pass that may run again after it (a checkpoint): it then is a pass of its
+        own, whose calls have the same names as in this one."""
         scope, counts = self.current.scopes[-1], dict(self.current.counts)
 
         @functools.wraps(function, updated=())
@@ -459,17 +483,18 @@ class Calls(TorchFunctionMode):
             del self._passes[thread]
 
     def watch(self, model: torch.nn.Module) -> None:
-        """From now on sees the calls of `model`. A module that runs by itself (again, for the backward pass of a checkpoint) is a pass
-        too."""
+        """Intercepts the calls of `model` from now on. A module that runs by itself (again, in the backward
+        pass of a checkpoint) is a pass, too."""
         for path, module in list(model.named_modules()):
-            # A ModuleList has none.
+            # A ModuleList has no forward of its own.
             if getattr(module.forward, "__func__", None) is torch.nn.Module.forward:
                 continue
-            module.forward = Watched(self, path.replace(".", "/"), module.forward)  # type: ignore[method-assign,assignment]
+            watched = Watched(self, path.replace(".", "/"), module.forward)
+            module.forward = watched  # type: ignore[method-assign,assignment]
 
     @contextlib.contextmanager
     def watching(self, model: torch.nn.Module) -> Iterator[None]:
-        """Sees the calls of `model` while in this context."""
+        """Context in which the calls of `model` are intercepted."""
         self.watch(model)
         try:
             yield
@@ -478,14 +503,17 @@ class Calls(TorchFunctionMode):
 
 
 def refuse_script(model: torch.nn.Module) -> None:
-    """Raises ValueError if a model holds TorchScript, whose calls nobody sees."""
+    """Raises ValueError if a model holds TorchScript, whose calls cannot be intercepted."""
     for path, module in model.named_modules():
         if isinstance(module, torch.jit.ScriptModule):
-            raise ValueError(f"module {path!r} is TorchScript, expected one of Python: save it by torch.jit.save and open that file")
+            raise ValueError(
+                f"module {path!r} is TorchScript, expected a Python module: save it with torch.jit.save and"
+                " open that file"
+            )
 
 
 class Watched:
-    """The forward of a module, in its scope."""
+    """The forward of a module; calls of it are run by a Calls in the module's scope."""
 
     def __init__(self, calls: Calls, scope: str, forward: Callable[..., Any]) -> None:
         functools.update_wrapper(self, forward)
@@ -498,14 +526,14 @@ class Watched:
 
 
 def unwatch(model: torch.nn.Module) -> bool:
-    """Undoes `watch`; whether there was one."""
+    """Undoes `watch`; returns whether the model was watched."""
     found = False
     for module in model.modules():
         watched = module.__dict__.get("forward")
         if isinstance(watched, Watched):
             found = True
             del module.forward
-            # A forward that is the object's own, not its class's.
+            # Restore a forward that was set on the object, not on its class.
             if watched._forward != module.forward:
                 module.forward = watched._forward  # type: ignore[method-assign,assignment]
     return found

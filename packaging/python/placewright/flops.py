@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""How much a call computes, by its kind and shapes: the conventions of core/graph/flops.hpp.
+"""Counts the FLOPs of a call by its kind and shapes, with the conventions of core/graph/flops.hpp.
 
-A multiply-add is two. Convolutions, products and linear layers count nothing for a bias; normalisations four an element; functions of an
-element one, composed ones as many as they are composed of; pools one for each element in each window; sums and means one an element of the
-input; interpolations two for each point that an element is made of; softmax five an element; recurrent layers their products and what each step does to an element of the state; attention its two
-products and a softmax over the scores. What only moves data counts none.
+A multiply-add is two FLOPs. Further counts:
+
+- convolutions, products and linear layers: nothing for a bias;
+- normalisations: 4 per element;
+- softmax: 5 per element;
+- functions of an element: 1; composed functions the sum of their parts;
+- pools: 1 for each element in each window;
+- sums and means: 1 per element of the input;
+- interpolations: 2 for each point that an element is made of;
+- recurrent layers: their products, and what each step does to an element of the state;
+- attention: its two products and a softmax over the scores;
+- kinds that only move data: 0.
 """
 
 from __future__ import annotations
@@ -17,12 +25,12 @@ Formula = Callable[[Sequence[Shape], Sequence[Shape], int], float]
 
 
 def _each(count: int) -> Formula:
-    """FLOPs an element of the first output."""
+    """`count` FLOPs per element of the first output."""
     return lambda inputs, outputs, window: count * prod(outputs[0])
 
 
 def _each_input(count: int) -> Formula:
-    """FLOPs an element of the first input."""
+    """`count` FLOPs per element of the first input."""
     return lambda inputs, outputs, window: count * prod(inputs[0])
 
 
@@ -37,7 +45,7 @@ def _transposed_convolution(inputs: Sequence[Shape], outputs: Sequence[Shape], w
 
 
 def _product(operand: int) -> Formula:
-    """Rows of an operand times columns of the next."""
+    """Matrix product of the inputs `operand` and `operand + 1`."""
     return lambda inputs, outputs, window: 2 * prod(outputs[0]) * inputs[operand][-1]
 
 
@@ -56,7 +64,8 @@ def _pool(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -> flo
 
 
 def _of_points(extents: int, outputs: Sequence[Shape], window: int) -> float:
-    """A product and a sum for each of the points that an element is made of; the nearest one is but copied."""
+    """A product and a sum for each point that an element is made of; 0 for the nearest point, which is only
+    copied."""
     return 2 * window**extents * prod(outputs[0]) if window > 1 else 0
 
 
@@ -69,7 +78,7 @@ def _grid_sample(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int)
 
 
 def _added(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -> float:
-    """A sum for each element of what is added at its places, the last input."""
+    """A sum for each element of the last input, which is added to elements of the first."""
     return prod(inputs[-1])
 
 
@@ -79,7 +88,7 @@ def _distances(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -
 
 
 def _embedding_bag(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -> float:
-    """A sum of the rows of the table that the first input names."""
+    """A sum of those rows of the table that the first input selects."""
     return prod(inputs[0]) * outputs[0][-1]
 
 
@@ -88,13 +97,18 @@ def _local_response_norm(inputs: Sequence[Shape], outputs: Sequence[Shape], wind
 
 
 def _cells(gates: int, each: int) -> Formula:
-    """All matrices once a step, and `each` an element of the state for every layer and direction; the weights are (gates x hidden) x
-    columns, and every second one is that of the state."""
+    """All matrices once per step, and `each` FLOPs per element of the state for every layer and direction.
+
+    The weights have the shape (gates * hidden, columns); every second one is that of the state.
+    """
 
     def count(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -> float:
         rows = prod(inputs[0][:-1])
         matrices = [shape for shape in inputs[1:] if len(shape) == 2]
-        return rows * (sum(2 * prod(shape) for shape in matrices) + sum(each * shape[0] / gates for shape in matrices[1::2]))
+        return rows * (
+            sum(2 * prod(shape) for shape in matrices)
+            + sum(each * shape[0] / gates for shape in matrices[1::2])
+        )
 
     return count
 
@@ -103,18 +117,22 @@ def _none(inputs: Sequence[Shape], outputs: Sequence[Shape], window: int) -> flo
     return 0
 
 
-#: Kinds whose outputs are the memory of their first input.
+#: Kinds whose outputs share the memory of their first input.
 VIEWS = frozenset(
     (
-        "chunk detach diagonal expand flatten identity narrow permute reshape select slice split squeeze transpose unbind unflatten unfold"
+        "chunk detach diagonal expand flatten identity narrow permute reshape select slice split squeeze"
+        " transpose unbind unflatten unfold"
         " unsqueeze view"
     ).split()
 )
 #: Views of a range of their input.
 RANGES = frozenset(("narrow", "slice"))
-#: What takes nothing of its input but the shape.
+#: Kinds that use only the shape of their input.
 SHAPED = frozenset(
-    "empty_like full_like ones_like rand_like randint_like randn_like zeros_like new_empty new_full new_ones new_tensor new_zeros".split()
+    (
+        "empty_like full_like ones_like rand_like randint_like randn_like zeros_like"
+        " new_empty new_full new_ones new_tensor new_zeros"
+    ).split()
 )
 
 _FORMULAS: Dict[str, Formula] = {
@@ -140,13 +158,21 @@ _FORMULAS: Dict[str, Formula] = {
     "hardswish": _each(5),
     **dict.fromkeys(("mish", "hardsigmoid"), _each(4)),
     **dict.fromkeys(("softplus", "elu", "selu", "celu", "logsigmoid"), _each(3)),
-    **dict.fromkeys(("glu", "silu", "hardtanh", "relu6", "clamp", "leaky_relu", "prelu", "rsqrt", "alpha_dropout"), _each(2)),
+    **dict.fromkeys(
+        ("glu", "silu", "hardtanh", "relu6", "clamp", "leaky_relu", "prelu", "rsqrt", "alpha_dropout"),
+        _each(2),
+    ),
     **dict.fromkeys(("softmax", "log_softmax"), _each(5)),
     **dict.fromkeys((f"{pool}_pool{rank}d" for pool in ("max", "avg") for rank in (1, 2, 3)), _pool),
-    **dict.fromkeys((f"adaptive_{pool}_pool{rank}d" for pool in ("max", "avg") for rank in (1, 2, 3)), _each_input(1)),
+    **dict.fromkeys(
+        (f"adaptive_{pool}_pool{rank}d" for pool in ("max", "avg") for rank in (1, 2, 3)), _each_input(1)
+    ),
     "interpolate": _interpolation,
     "grid_sample": _grid_sample,
-    **dict.fromkeys(("mean", "sum", "prod", "max", "min", "cumsum", "argmax", "argmin", "nll_loss", "col2im"), _each_input(1)),
+    **dict.fromkeys(
+        ("mean", "sum", "prod", "max", "min", "cumsum", "argmax", "argmin", "nll_loss", "col2im"),
+        _each_input(1),
+    ),
     "norm": _each_input(2),
     "logsumexp": _each_input(3),
     "var": _each_input(4),
@@ -162,7 +188,8 @@ _FORMULAS: Dict[str, Formula] = {
     **dict.fromkeys(("rnn", "rnn_cell"), _cells(1, 3)),
     **dict.fromkeys(
         (
-            "relu sigmoid tanh exp log sqrt pow abs neg round sign add sub mul div dropout dropout1d dropout2d dropout3d"
+            "relu sigmoid tanh exp log sqrt pow abs neg round sign add sub mul div dropout dropout1d"
+            " dropout2d dropout3d"
             " erf sin cos ceil floor log1p expm1 reciprocal remainder maximum minimum"
         ).split(),
         _each(1),
@@ -171,8 +198,10 @@ _FORMULAS: Dict[str, Formula] = {
     **dict.fromkeys(("softsign", "quantize_per_tensor"), _each(3)),
     **dict.fromkeys(
         (
-            "embedding cat stack clone contiguous pad pixel_shuffle gather index_select masked_fill where one_hot eq ge gt le lt ne"
-            " index_put copy roll flip bernoulli fill zero pixel_unshuffle repeat to tril triu arange full isinf isnan isfinite bucketize"
+            "embedding cat stack clone contiguous pad pixel_shuffle gather index_select masked_fill where"
+            " one_hot eq ge gt le lt ne"
+            " index_put copy roll flip bernoulli fill zero pixel_unshuffle repeat to tril triu arange full"
+            " isinf isnan isfinite bucketize"
             " im2col pack_padded_sequence pad_packed_sequence"
             " logical_and logical_not logical_or logical_xor bitwise_and bitwise_not bitwise_or scatter"
         ).split(),
@@ -184,20 +213,23 @@ _FORMULAS: Dict[str, Formula] = {
 
 
 def has_formula(kind: str) -> bool:
-    """Whether forward_flops knows a kind."""
+    """Returns whether forward_flops knows a kind."""
     return kind in _FORMULAS
 
 
-def forward_flops(kind: str, inputs: Sequence[Shape], outputs: Sequence[Shape], window: int = 1) -> Optional[float]:
-    """FLOPs of a call; None for a kind, or shapes, without a formula.
+def forward_flops(
+    kind: str, inputs: Sequence[Shape], outputs: Sequence[Shape], window: int = 1
+) -> Optional[float]:
+    """Returns the FLOPs of a call; None for a kind, or shapes, without a formula.
 
     Args:
         kind: one of core/graph/kinds.cpp.
-        inputs: shapes of its tensors, parameters among them, in the order of the functional form: conv2d(input, weight, bias). States of
-            recurrent layers are left out.
+        inputs: shapes of its tensors, parameters included, in the order of the functional form: conv2d(input,
+            weight, bias). States of recurrent layers are left out.
         outputs: shapes of its results.
-        window: elements of the window of a pool, or channels of a normalisation across them; of an interpolation the points in a row that
-            an element is made of: 1 the nearest, 2 linear, 4 cubic, 0 not known.
+        window: for a pool, the number of elements in the window; for a normalisation across channels, the
+            number of these channels; for an interpolation, the number of points per dimension that an element
+            is made of: 1 nearest, 2 linear, 4 cubic, 0 unknown.
     """
     formula = _FORMULAS.get(kind)
     if formula is None or window < 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a placement file says of a model: the device of each call, module, parameter and buffer."""
+"""Reads a placement file for a model: the device of each call, module, parameter and buffer."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ File = Union[str, Path]
 
 
 class PlacementError(ValueError):
-    """A placement that can't be read, or that does not fit the model or this computer."""
+    """A placement that cannot be read, or that does not fit the model or this computer."""
 
 
 @dataclasses.dataclass
 class Plan:
     """The devices of a model."""
 
-    calls: Dict[str, torch.device]  #: by name; a call that is not in it runs where its module is
-    modules: Dict[str, torch.device]  #: by path, '/' separated; modules of which nothing is said are not in it
-    tensors: Dict[str, torch.device]  #: of parameters and buffers, by name
+    calls: Dict[str, torch.device]  #: by name; a call that is missing here runs on the device of its module
+    modules: Dict[str, torch.device]  #: by path, '/' separated; without modules that the file omits
+    tensors: Dict[str, torch.device]  #: devices of parameters and buffers, by name
 
 
 @dataclasses.dataclass
 class _Op:
-    """What is known of an op of the placement."""
+    """An op of the placement."""
 
     name: str
     device: torch.device
     module: str  # dotted
-    holds: List[str]  # parameters and buffers
+    holds: List[str]  # names of parameters and buffers
 
 
 def _dotted(name: str) -> str:
@@ -45,14 +45,21 @@ def _dotted(name: str) -> str:
 
 
 def _list(names: Iterable[str]) -> str:
-    """`"a", "b", "c" and 4 more`."""
+    """Lists at most five names, each once: `"a", "b", "c", "d", "e" and 4 more`."""
     names = list(dict.fromkeys(names))
     shown = ", ".join(json.dumps(name) for name in names[:5])
     return shown + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 class _Reader:
-    def __init__(self, model: torch.nn.Module, file: File, devices: Optional[Devices], graph: Optional[File], on_conflict: str) -> None:
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        file: File,
+        devices: Optional[Devices],
+        graph: Optional[File],
+        on_conflict: str,
+    ) -> None:
         if on_conflict not in ("error", "majority"):
             raise ValueError(f'on_conflict is {on_conflict!r}, expected "error" or "majority"')
         self._file = str(file)
@@ -60,9 +67,9 @@ class _Reader:
         self._majority = on_conflict == "majority"
         self._devices = devices
         self._resolved: Dict[Any, torch.device] = {}
-        # By their spelling in names of ops, where the "/" of a ModuleDict's key is the same as a ".".
+        # Module paths by their dotted form: in names of ops, a "/" in a ModuleDict's key reads like a ".".
         self._modules = {_dotted(path): path for path, _ in model.named_modules(remove_duplicate=False)}
-        # All names of each tensor, tied ones together.
+        # All names of each tensor: several if it is tied.
         self._tensors: Dict[int, List[str]] = {}
         self._is_parameter: Dict[str, bool] = {}
         for prefix, module in model.named_modules(remove_duplicate=False):
@@ -94,28 +101,42 @@ class _Reader:
             self._refuse_others(document)
             return self._read_device_map(document)
         if document["format"] != "placewright.placement":
-            self.fail(f'"format" is {document["format"]!r}, expected "placewright.placement", or a device_map without "format"')
+            self.fail(
+                f'"format" is {document["format"]!r}, expected "placewright.placement", or a device_map'
+                ' without "format"'
+            )
         if document.get("version") != 1:
             self.fail(f'"version" is {document.get("version")!r}, expected 1')
         placement = document.get("placement")
-        if not isinstance(placement, dict) or not all(isinstance(device, str) for device in placement.values()):
+        if not isinstance(placement, dict) or not all(
+            isinstance(device, str) for device in placement.values()
+        ):
             self.fail('"placement" is not an object of device names by op')
         parts = [name for name in placement if re.search(r"_shard\d+$", name)]
         if parts:
-            self.fail(f"places parts of ops, which PyTorch runs as a whole: {_list(parts)}; search for one without --shard")
+            self.fail(
+                f"places parts of ops, but PyTorch runs ops whole: {_list(parts)}; search again without"
+                " --shard"
+            )
         return self._plan([(name, self._device(device)) for name, device in placement.items()])
 
     def _refuse_others(self, document: Dict[str, Any]) -> None:
-        """What else placements are exported to: for people to look at, or for other programs to load."""
+        """Fails for a file in one of the other export formats of placements."""
         what = None
         if isinstance(document.get("traceEvents"), list):
             what = "a trace of a run"
         elif isinstance(document.get("split_spec"), dict):
             what = "split points for a pipeline"
-        elif document and all(isinstance(device, str) and re.search("/(device:)?(CPU|GPU):", device, re.I) for device in document.values()):
+        elif document and all(
+            isinstance(device, str) and re.search("/(device:)?(CPU|GPU):", device, re.I)
+            for device in document.values()
+        ):
             what = "TensorFlow devices"
         if what is not None:
-            self.fail(f"holds {what}, not a placement for PyTorch; export it as placewright.placement or as a device_map")
+            self.fail(
+                f"holds {what}, not a placement for PyTorch; export it as placewright.placement or as a"
+                " device_map"
+            )
 
     def _device(self, name: Union[str, int]) -> torch.device:
         if name not in self._resolved:
@@ -124,10 +145,20 @@ class _Reader:
 
     def _resolve(self, name: Union[str, int]) -> torch.device:
         if self._devices is not None:
-            if isinstance(name, int):  # a device map has the numbers of GPUs
-                name = next((other for other in (name, str(name), f"gpu:{name}", f"cuda:{name}") if other in self._devices), name)
+            if isinstance(name, int):  # device maps number the GPUs
+                name = next(
+                    (
+                        other
+                        for other in (name, str(name), f"gpu:{name}", f"cuda:{name}")
+                        if other in self._devices
+                    ),
+                    name,
+                )
             if name not in self._devices:
-                self.fail(f"device {json.dumps(name)} is not in devices, which has {_list(map(str, self._devices)) or 'none'}")
+                self.fail(
+                    f"device {json.dumps(name)} is not in devices, which has"
+                    f" {_list(map(str, self._devices)) or 'none'}"
+                )
             wanted = self._devices[name]
         elif isinstance(name, int):
             wanted = f"cuda:{name}"
@@ -141,11 +172,16 @@ class _Reader:
             device = torch.device("meta")
         if device.type == "meta":
             given = f" is {json.dumps(str(wanted))} in devices, which" if self._devices is not None else ""
-            self.fail(f"device {json.dumps(name)}{given} has no counterpart in PyTorch; name one as in {example}")
+            self.fail(
+                f"device {json.dumps(name)}{given} has no counterpart in PyTorch; name one as in {example}"
+            )
         if device.type == "cuda" and device.index is None:
             device = torch.device("cuda", 0)
         if device.type == "cuda" and device.index >= torch.cuda.device_count():
-            self.fail(f"device {json.dumps(name)} is {device}, but there are {torch.cuda.device_count()} GPUs; name others as in {example}")
+            self.fail(
+                f"device {json.dumps(name)} is {device}, but there are {torch.cuda.device_count()} GPUs;"
+                f" map it to another device as in {example}"
+            )
         return device
 
     def _plan(self, placement: List[Any]) -> Plan:
@@ -155,7 +191,7 @@ class _Reader:
             by_module.setdefault(op.module, []).append(op)
         modules: Dict[str, torch.device] = {}
         for path in self._modules.values():
-            # Of what is said nothing is with the module around it.
+            # A module that the file does not mention runs with the module around it.
             own = by_module.get(path)
             if own:
                 modules[path] = _most(op.device for op in own)
@@ -168,7 +204,8 @@ class _Reader:
         )
 
     def _ops_by_name(self, placement: List[Any]) -> List[_Op]:
-        """Names as `export` gives them: the path of the module and what it calls, or that of a parameter which several ops read."""
+        """Returns the ops by their names in a network of `export`: the path of the module and the kind of the
+        call, or the path of a parameter that several ops read."""
         ops, unknown = [], []
         for name, device in placement:
             dotted = _dotted(name)
@@ -179,8 +216,9 @@ class _Reader:
             ops.append(_Op(name, device, module, [self._spelled[dotted]] if dotted in self._spelled else []))
         if unknown:
             self.fail(
-                f"ops of modules that the model does not have: {_list(unknown)}; if the network was not written by placewright.export,"
-                " pass it as graph= (convert NETWORK graph.json writes it)"
+                f"ops of modules that the model does not have: {_list(unknown)}; if placewright.export did"
+                " not"
+                " write the network, pass it as graph= (placewright-cli convert NETWORK graph.json writes it)"
             )
         return ops
 
@@ -190,16 +228,28 @@ class _Reader:
         by_name = {}
         try:
             for op in document["ops"]:
-                by_name[op["name"]] = (_dotted(op.get("scope", "")), list(op.get("attributes", {}).get("parameters", [])))
+                by_name[op["name"]] = (
+                    _dotted(op.get("scope", "")),
+                    list(op.get("attributes", {}).get("parameters", [])),
+                )
         except (KeyError, TypeError, AttributeError) as error:
-            raise PlacementError(f"{self._graph}: is no network, expected a file of placewright.export or convert") from error
+            raise PlacementError(
+                f"{self._graph}: is no network, expected a file of placewright.export or placewright-cli"
+                " convert"
+            ) from error
         missing = [name for name, _ in placement if name not in by_name]
         if missing:
             self.fail(f"ops that are not in {self._graph}: {_list(missing)}")
         unknown = [name for name, _ in placement if by_name[name][0] not in self._modules]
         if unknown:
-            raise PlacementError(f"{self._graph}: ops of modules that the model does not have: {_list(unknown)}")
-        return [_Op(name, device, self._modules[scope], held) for name, device in placement for scope, held in [by_name[name]]]
+            raise PlacementError(
+                f"{self._graph}: ops of modules that the model does not have: {_list(unknown)}"
+            )
+        return [
+            _Op(name, device, self._modules[scope], held)
+            for name, device in placement
+            for scope, held in [by_name[name]]
+        ]
 
     def _place_tensors(
         self, ops: List[_Op], by_module: Dict[str, List[_Op]], modules: Dict[str, torch.device]
@@ -209,12 +259,16 @@ class _Reader:
             module
             for names in self._tensors.values()
             for module in [names[0].rpartition(".")[0]]
-            if self._is_parameter[names[0]] and module not in by_module and not any(name in held for name in names)
+            if self._is_parameter[names[0]]
+            and module not in by_module
+            and not any(name in held for name in names)
         ]
         if silent:
             warnings.warn(
-                f"{self._file}: says nothing of modules that have parameters: {_list(silent)}; they go where the module around them is."
-                " If it is of this model, graph= (the network that placewright.export wrote) says where they belong.",
+                f"{self._file}: does not mention modules that have parameters: {_list(silent)}; they go to"
+                " the device of the module around them. If the placement is for this model, pass graph= (the"
+                " network file that"
+                " placewright.export wrote) to place them.",
                 stacklevel=6,
             )
         result: Dict[str, torch.device] = {}
@@ -230,22 +284,32 @@ class _Reader:
             result.update(dict.fromkeys(names, device))
         if conflicts and not self._majority:
             module, own = next(iter(conflicts.items()))
-            places = ", ".join(f"{json.dumps(op.name)} on {op.device}" for op in own[:6]) + (" ..." if len(own) > 6 else "")
+            places = ", ".join(f"{json.dumps(op.name)} on {op.device}" for op in own[:6]) + (
+                " ..." if len(own) > 6 else ""
+            )
             self.fail(
-                f"module {json.dumps(module)} has parameters, and its ops are on several devices: {places}. Pass the network file as"
-                ' graph=, which says what op holds them, or on_conflict="majority" to put them where most of these ops are'
-                + (f" ({len(conflicts)} modules are like this)" if len(conflicts) > 1 else "")
+                f"module {json.dumps(module)} has parameters, and its ops are on several devices: {places}."
+                " Pass the network file as graph=, which says which op holds them, or"
+                ' on_conflict="majority" to put them on the device of most of these ops'
+                + (f" ({len(conflicts)} modules have this conflict)" if len(conflicts) > 1 else "")
             )
         return result
 
     def _read_device_map(self, document: Dict[str, Any]) -> Plan:
-        """A device_map of Hugging Face Accelerate: the longest dotted prefix counts, "" is the whole model."""
+        """Reads a device_map of Hugging Face Accelerate: the longest dotted prefix of a name decides, "" is
+        the whole model."""
         devices: Dict[str, torch.device] = {}
         for key, value in document.items():
             if value == "disk":
-                self.fail(f"{json.dumps(key)} is on disk, which only Accelerate's dispatch_model does; expected a device")
+                self.fail(
+                    f"{json.dumps(key)} is on disk, which only Accelerate's dispatch_model supports;"
+                    " expected a device"
+                )
             if isinstance(value, bool) or not isinstance(value, (int, str)):
-                self.fail(f"{json.dumps(key)} is {json.dumps(value)}, expected the number of a GPU or the name of a device")
+                self.fail(
+                    f"{json.dumps(key)} is {json.dumps(value)}, expected the number of a GPU or the name of"
+                    " a device"
+                )
             devices[key] = self._device(value)
 
         def device_of(name: str) -> Optional[torch.device]:
@@ -268,17 +332,27 @@ class _Reader:
             result.update((name, device) for name, device in places.items() if device is not None)
         if missing:
             self.fail(f"no device for {_list(missing)}")
-        modules = {path.replace(".", "/"): device for path in paths for device in [device_of(path)] if device is not None}
+        modules = {
+            path.replace(".", "/"): device
+            for path in paths
+            for device in [device_of(path)]
+            if device is not None
+        }
         return Plan(calls={}, modules=modules, tensors=result)
 
 
 def _most(devices: Iterable[torch.device]) -> torch.device:
-    """The most frequent device, of several the first."""
+    """Returns the most frequent device; the first of several that are equally frequent."""
     return Counter(devices).most_common(1)[0][0]
 
 
 def read_placement(
-    model: torch.nn.Module, file: File, devices: Optional[Devices] = None, graph: Optional[File] = None, on_conflict: str = "error"
+    model: torch.nn.Module,
+    file: File,
+    devices: Optional[Devices] = None,
+    graph: Optional[File] = None,
+    on_conflict: str = "error",
 ) -> Plan:
-    """The devices that a placement file gives to a model; see `apply`."""
+    """Returns the devices that a placement file gives to a model; arguments and errors are those of
+    `apply`."""
     return _Reader(model, file, devices, graph, on_conflict).read()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests share."""
+"""Models, devices and folders that the tests share."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ from torch.utils._pytree import tree_flatten
 
 @contextlib.contextmanager
 def uninitialised() -> Iterator[None]:
-    """Models made here have any numbers as parameters, at once."""
+    """Context in which models are created fast, with arbitrary parameters."""
     names = [name for name in dir(torch.nn.init) if name.endswith("_") and not name.startswith("_")]
     with contextlib.ExitStack() as stack:
         for name in names:
-            stack.enter_context(mock.patch.object(torch.nn.init, name, lambda tensor, *args, **kwargs: tensor))
+            stack.enter_context(
+                mock.patch.object(torch.nn.init, name, lambda tensor, *args, **kwargs: tensor)
+            )
         yield
 
 
@@ -34,8 +36,8 @@ class Move(NamedTuple):
 
 
 class Machine(TorchFunctionMode):
-    """A computer with GPUs, on the CPU: every tensor has a device, to() copies between them, and what gets tensors of several devices
-    fails as PyTorch does."""
+    """Simulates a computer with GPUs on the CPU: every tensor has a device, to() copies between devices, and
+    a call with tensors of several devices fails as in PyTorch."""
 
     def __init__(self, gpus: int = 4) -> None:
         super().__init__()
@@ -56,7 +58,9 @@ class Machine(TorchFunctionMode):
     def place(tensor: torch.Tensor) -> str:
         return tensor.__dict__.get("place", "cpu")
 
-    def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         kwargs = dict(kwargs or {})
         name = func.__name__
         attribute = getattr(func, "__self__", None)
@@ -75,19 +79,26 @@ class Machine(TorchFunctionMode):
             result.place = target
             return result
         tensors = [item for item in tree_flatten((args, kwargs))[0] if isinstance(item, torch.Tensor)]
-        packed = name in ("_pack_padded_sequence", "_pad_packed_sequence", "lstm", "gru") and args[1] is tensors[1]
+        packed = (
+            name in ("_pack_padded_sequence", "_pad_packed_sequence", "lstm", "gru") and args[1] is tensors[1]
+        )
         if packed and args[1].dtype == torch.int64:
             lengths = tensors.pop(1)
             if self.place(lengths) != "cpu":
-                raise RuntimeError(f"'lengths' argument should be a 1D CPU int64 tensor, but {name} got one on {self.place(lengths)}")
+                raise RuntimeError(
+                    f"'lengths' argument should be a 1D CPU int64 tensor, but {name} got one on"
+                    f" {self.place(lengths)}"
+                )
         places = {self.place(tensor) for tensor in tensors if tensor.dim() > 0}
-        # Gradients come from the engine, which knows no places.
+        # Gradients come from the autograd engine, which does not know the simulated devices.
         if len(places) > 1 and name not in ("copy_", "is_same_size"):
-            raise RuntimeError(f"Expected all tensors to be on the same device, but {name} got {sorted(places)}")
+            raise RuntimeError(
+                f"Expected all tensors to be on the same device, but {name} got {sorted(places)}"
+            )
         place = self.place(args[0]) if name == "copy_" else next(iter(places), "cpu")
         if kwargs.get("device") is not None:
             place = str(torch.device(kwargs["device"]))
-            # Shapes alone have no numbers here either.
+            # Tensors on the meta device have no numbers here either.
             if place != "meta":
                 kwargs["device"] = "cpu"
         result = func(*args, **kwargs)
@@ -102,7 +113,7 @@ class Machine(TorchFunctionMode):
 
 
 class TestCase(unittest.TestCase):
-    """With a folder that is gone after the test."""
+    """Has a folder that is removed after the test."""
 
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
@@ -110,7 +121,7 @@ class TestCase(unittest.TestCase):
         self.folder = Path(folder.name)
 
     def ops(self, name: str = "model.json") -> Dict[str, Dict[str, Any]]:
-        """The ops of a network file by name."""
+        """Returns the ops of a network file by name."""
         return {op["name"]: op for op in json.loads((self.folder / name).read_text())["ops"]}
 
     def write(self, document: Any, name: str = "placement.json") -> Path:
@@ -120,7 +131,14 @@ class TestCase(unittest.TestCase):
 
     def write_placement(self, placement: Dict[str, str]) -> Path:
         return self.write(
-            {"format": "placewright.placement", "version": 1, "graph": "g", "machine": "m", "placement": placement, "predicted": {}}
+            {
+                "format": "placewright.placement",
+                "version": 1,
+                "graph": "g",
+                "machine": "m",
+                "placement": placement,
+                "predicted": {},
+            }
         )
 
     def random_placement(self, names: Any, devices: int = 4, seed: int = 1) -> Path:

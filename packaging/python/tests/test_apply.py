@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Placed models against the same on one device."""
+"""Compares placed models with the same models on one device."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ except ImportError:
 
 
 class Residual(nn.Module):
-    """A block with a shortcut, an addition in place and a buffer that is read and changed."""
+    """A block with a shortcut, an in-place addition and a buffer that is read and changed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class Residual(nn.Module):
 
 
 class Average(nn.Module):
-    """A buffer that is changed through what shares its memory."""
+    """Changes a buffer through a tensor that shares its memory."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,13 +70,15 @@ class Packed(nn.Module):
         self.head = nn.Linear(3, 2)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        packed = nn.utils.rnn.pack_padded_sequence(x, torch.tensor([2, 4, 1]), batch_first=True, enforce_sorted=False)
+        packed = nn.utils.rnn.pack_padded_sequence(
+            x, torch.tensor([2, 4, 1]), batch_first=True, enforce_sorted=False
+        )
         states, _ = self.gru(self.lstm(packed)[0])
         return self.head(nn.utils.rnn.pad_packed_sequence(states)[0])
 
 
 class Changes(nn.Module):
-    """Changes in place that are read through the tensor itself, not through what the call gives back."""
+    """Makes in-place changes and reads them from the changed tensor, not from the call's result."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -149,7 +151,7 @@ class ViewOfView(nn.Module):
 
 
 class SometimesView(nn.Module):
-    """Copies of what can't be looked at in another shape, not views."""
+    """Reshapes tensors that cannot be viewed in another shape, so that copies are made."""
 
     def forward(self, x: torch.Tensor) -> Any:
         part = (x * 2)[:, :2]
@@ -167,7 +169,7 @@ class InPlaceChain(nn.Module):
 
 
 class ViewOfCopy(nn.Module):
-    """Adds to what has a copy, of which a view has a copy."""
+    """Changes a tensor that has a copy on another device, of which a view has a copy, too."""
 
     def forward(self, x: torch.Tensor) -> Any:
         y = x * x
@@ -180,16 +182,21 @@ class ViewOfCopy(nn.Module):
 
 
 class Equal(TestCase):
-    """Outputs, gradients, the parameters after a step, and buffers are the same, but for the order in which gradients are summed."""
+    """Checks that outputs, gradients, parameters after a step, and buffers are equal, up to the order in
+    which gradients are summed."""
 
-    def step(self, model: nn.Module, inputs: Any, loss: Optional[Callable[[Any], torch.Tensor]] = None) -> Dict[str, torch.Tensor]:
+    def step(
+        self, model: nn.Module, inputs: Any, loss: Optional[Callable[[Any], torch.Tensor]] = None
+    ) -> Dict[str, torch.Tensor]:
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
         torch.manual_seed(1)
         output = model(*inputs)
         first = output if isinstance(output, torch.Tensor) else output[0]
         torch.autograd.backward(first.square().sum() if loss is None else loss(output))
         result = {"output": first.detach()}
-        with_gradient = [(name, parameter) for name, parameter in model.named_parameters() if parameter.grad is not None]
+        with_gradient = [
+            (name, parameter) for name, parameter in model.named_parameters() if parameter.grad is not None
+        ]
         result.update((f"{name}.grad", parameter.grad.clone()) for name, parameter in with_gradient)
         optimizer.step()
         result.update((name, tensor.detach().clone()) for name, tensor in model.state_dict().items())
@@ -203,7 +210,7 @@ class Equal(TestCase):
         loss: Optional[Callable[[Any], torch.Tensor]] = None,
         placement: Optional[Dict[str, str]] = None,
     ) -> Machine:
-        """Places every op, by chance if no placement is given; gives the machine that it ran on."""
+        """Places every op, at random if no placement is given; returns the machine that it ran on."""
         model = model.double()
         inputs = tuple(item.double() if item.is_floating_point() else item for item in inputs)
         placewright.export(model, inputs, self.folder / "model.json")
@@ -216,7 +223,9 @@ class Equal(TestCase):
             found = self.step(model, inputs, loss)
         self.assertEqual(set(found), set(expected))
         for name, tensor in expected.items():
-            torch.testing.assert_close(found[name], tensor, rtol=1e-9, atol=1e-12, msg=lambda text: f"{name}: {text}")  # noqa: B023
+            torch.testing.assert_close(
+                found[name], tensor, rtol=1e-9, atol=1e-12, msg=lambda text: f"{name}: {text}"
+            )  # noqa: B023
         self.assertGreater(len({place for _, place in machine.ran}), 1)
         return machine
 
@@ -229,7 +238,17 @@ class Equal(TestCase):
             self.check(Changes(), torch.randn(3, 4), seed=seed)
 
     def test_views_see_changes_under_all_placements(self) -> None:
-        for kind in (BaseAfterView, ViewAfterBase, Siblings, Row, Chunks, ViewOfView, SometimesView, InPlaceChain, ViewOfCopy):
+        for kind in (
+            BaseAfterView,
+            ViewAfterBase,
+            Siblings,
+            Row,
+            Chunks,
+            ViewOfView,
+            SometimesView,
+            InPlaceChain,
+            ViewOfCopy,
+        ):
             model = kind()
             x = torch.randn(2, 4, dtype=torch.float64)
 
@@ -246,7 +265,9 @@ class Equal(TestCase):
             for places in itertools.product(("gpu:0", "gpu:1"), repeat=len(names)):
                 with self.subTest(kind.__name__, placement=dict(zip(names, places))):
                     with Machine():
-                        placed = placewright.apply(copy.deepcopy(model), self.write_placement(dict(zip(names, places))))
+                        placed = placewright.apply(
+                            copy.deepcopy(model), self.write_placement(dict(zip(names, places)))
+                        )
                         found = run(placed)
                         with torch.inference_mode():
                             result = placed(x.clone())
@@ -294,7 +315,11 @@ class Equal(TestCase):
         self.check(torchvision.models.resnet18(num_classes=10), torch.randn(2, 3, 33, 33))
         self.check(torchvision.models.mobilenet_v2(num_classes=10), torch.randn(2, 3, 33, 33))
         model = torchvision.models.googlenet(num_classes=10, init_weights=False)
-        self.check(model, torch.randn(2, 3, 64, 64), loss=lambda outputs: sum(output.square().sum() for output in outputs))
+        self.check(
+            model,
+            torch.randn(2, 3, 64, 64),
+            loss=lambda outputs: sum(output.square().sum() for output in outputs),
+        )
 
     def test_copy_without_gradients_is_not_used_with_them(self) -> None:
         class Scaled(nn.Module):
@@ -308,7 +333,14 @@ class Equal(TestCase):
                     size = y.abs().sum()
                 return torch.tanh(y) * size
 
-        placement = {"x": "cpu:0", "linear/linear": "gpu:0", "abs": "gpu:1", "sum": "gpu:1", "tanh": "gpu:1", "mul": "gpu:1"}
+        placement = {
+            "x": "cpu:0",
+            "linear/linear": "gpu:0",
+            "abs": "gpu:1",
+            "sum": "gpu:1",
+            "tanh": "gpu:1",
+            "mul": "gpu:1",
+        }
         self.check(Scaled(), torch.randn(3, 4), placement=placement)
 
     def test_threads(self) -> None:
@@ -326,7 +358,7 @@ class Equal(TestCase):
             self.assertTrue(torch.equal(result, expected[index % 8]))
 
     def test_checkpoint(self) -> None:
-        """What runs again in the backward pass runs on its devices too."""
+        """Calls that run again in the backward pass run on their devices, too."""
 
         class Checkpointed(nn.Module):
             def __init__(self) -> None:
@@ -341,7 +373,7 @@ class Equal(TestCase):
             self.check(Checkpointed(), torch.randn(3, 4), seed=seed)
 
     def test_checkpointed_function(self) -> None:
-        """One that is no module, as DenseNet has it to save memory."""
+        """The checkpointed function is no module, as in the memory-efficient DenseNet."""
 
         class Checkpointed(nn.Module):
             def __init__(self, reentrant: bool) -> None:
@@ -395,14 +427,19 @@ class Placed(TestCase):
 
     def test_ops_run_where_the_file_says(self) -> None:
         model = Chain()
-        machine = self.apply(model, self.write_placement(dict(zip(OPS, ["cpu:0", "gpu:1", "gpu:1", "gpu:2", "gpu:1"]))))
+        machine = self.apply(
+            model, self.write_placement(dict(zip(OPS, ["cpu:0", "gpu:1", "gpu:1", "gpu:2", "gpu:1"])))
+        )
         self.assertEqual(
-            self.places(model), {"0.weight": "cuda:1", "0.bias": "cuda:1", "2.weight": "cuda:2", "2.bias": "cuda:2"}
+            self.places(model),
+            {"0.weight": "cuda:1", "0.bias": "cuda:1", "2.weight": "cuda:2", "2.bias": "cuda:2"},
         )
         with machine:
             result = model(torch.zeros(2, 4))
             self.assertEqual(result.device, torch.device("cuda:1"))
-        self.assertEqual(machine.ran, [("linear", "cuda:1"), ("relu", "cuda:1"), ("linear", "cuda:2"), ("tanh", "cuda:1")])
+        self.assertEqual(
+            machine.ran, [("linear", "cuda:1"), ("relu", "cuda:1"), ("linear", "cuda:2"), ("tanh", "cuda:1")]
+        )
         moves = [(move.source, move.target) for move in machine.moves]
         self.assertEqual(moves, [("cpu", "cuda:1"), ("cuda:1", "cuda:2"), ("cuda:2", "cuda:1")])
 
@@ -441,7 +478,7 @@ class Placed(TestCase):
         file = self.write_placement(dict.fromkeys(OPS, "fast"))
         machine = self.apply(model, file, devices={"fast": "cuda:3"})
         self.assertEqual(set(self.places(model).values()), {"cuda:3"})
-        # On one device nothing moves.
+        # On one device no tensor moves.
         with machine:
             placewright.apply(model, file, devices={"fast": "cpu"})
             machine.moves.clear()
@@ -495,7 +532,9 @@ class Placed(TestCase):
         model.forward = lambda x: model["c"](model["a/b"](x)) * model["a/b"].bias
         placewright.export(model, torch.zeros(2, 4), self.folder / "model.json")
         self.assertIn("a/b/bias", self.ops())
-        file = self.write_placement({name: "gpu:1" if name.startswith("a/b/") else "gpu:2" for name in self.ops()})
+        file = self.write_placement(
+            {name: "gpu:1" if name.startswith("a/b/") else "gpu:2" for name in self.ops()}
+        )
         for options in ({}, {"graph": self.folder / "model.json"}):
             machine = self.apply(model, file, **options)
             places = {"a/b.weight": "cuda:1", "a/b.bias": "cuda:1", "c.weight": "cuda:2", "c.bias": "cuda:2"}
@@ -505,7 +544,7 @@ class Placed(TestCase):
             self.assertEqual(machine.ran, [("linear", "cuda:1"), ("linear", "cuda:2"), ("mul", "cuda:2")])
 
     def test_unplaced_calls_stay_with_their_tensors(self) -> None:
-        """Control flow that the export did not see."""
+        """Control flow that the export did not take."""
 
         class Longer(Chain):
             def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -530,7 +569,9 @@ class Placed(TestCase):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             self.apply(Chain(), file)
-            with self.assertRaisesRegex(UserWarning, 'says nothing of modules that have parameters: "extra"; they go'):
+            with self.assertRaisesRegex(
+                UserWarning, 'does not mention modules that have parameters: "extra"; they go'
+            ):
                 self.apply(Longer(), file)
 
     def test_parameters_go_to_the_op_that_holds_them(self) -> None:
@@ -545,7 +586,9 @@ class Placed(TestCase):
         model = Scaled()
         placewright.export(model, torch.zeros(2, 4), self.folder / "model.json")
         file = self.write_placement({"x": "gpu:0", "exp": "gpu:0", "mul": "gpu:1", "tanh": "gpu:0"})
-        with self.assertRaisesRegex(placewright.PlacementError, r'module "" has parameters.*"exp" on cuda:0, "mul" on cuda:1.*graph='):
+        with self.assertRaisesRegex(
+            placewright.PlacementError, r'module "" has parameters.*"exp" on cuda:0, "mul" on cuda:1.*graph='
+        ):
             self.apply(model, file)
         self.apply(model, file, on_conflict="majority")
         self.assertEqual(self.places(model), {"scale": "cuda:0"})
@@ -553,7 +596,7 @@ class Placed(TestCase):
         self.assertEqual(self.places(model), {"scale": "cuda:1"})
 
     def test_network_of_another_exporter(self) -> None:
-        """Its ops have names of their own: modules are placed."""
+        """Op names of an ONNX model match no calls, so modules are placed."""
         graph = self.write(
             {
                 "ops": [
@@ -566,8 +609,12 @@ class Placed(TestCase):
             "graph.json",
         )
         model = Chain()
-        file = self.write_placement({"/0/Gemm": "gpu:0", "/1/Relu": "gpu:0", "/2/Gemm": "gpu:1", "/3/Tanh": "gpu:0"})
-        with self.assertRaisesRegex(placewright.PlacementError, 'modules that the model does not have: "/0/Gemm".*pass it as graph='):
+        file = self.write_placement(
+            {"/0/Gemm": "gpu:0", "/1/Relu": "gpu:0", "/2/Gemm": "gpu:1", "/3/Tanh": "gpu:0"}
+        )
+        with self.assertRaisesRegex(
+            placewright.PlacementError, 'modules that the model does not have: "/0/Gemm".*pass it as graph='
+        ):
             self.apply(model, file)
         machine = self.apply(model, file, graph=graph)
         self.assertEqual(self.places(model)["2.weight"], "cuda:1")
@@ -578,7 +625,10 @@ class Placed(TestCase):
     def test_device_map(self) -> None:
         model = Gpt2(11, 8, 2, 30, 16)
         machine = self.apply(
-            model, self.write({"": 0, "h.1": 1, "h.10": "cpu", "h.10.attention": "cuda:2", "norm.weight": 3, "norm.bias": 3})
+            model,
+            self.write(
+                {"": 0, "h.1": 1, "h.10": "cpu", "h.10.attention": "cuda:2", "norm.weight": 3, "norm.bias": 3}
+            ),
         )
         places = self.places(model)
         self.assertEqual(places["wte.weight"], "cuda:0")
@@ -604,7 +654,10 @@ class Placed(TestCase):
             ({**whole, "placement": {"input": 1}}, "not an object of device names"),
             ([], "holds no object"),
             ({**whole, "placement": {**good, "7/linear": "gpu:0"}}, 'does not have: "7/linear"'),
-            ({**whole, "placement": {**good, "input": "gpu:9"}}, '"gpu:9" is cuda:9, but there are 4 GPUs.*devices='),
+            (
+                {**whole, "placement": {**good, "input": "gpu:9"}},
+                '"gpu:9" is cuda:9, but there are 4 GPUs.*devices=',
+            ),
             ({**whole, "placement": {**good, "input": "warp:1"}}, '"warp:1" has no counterpart'),
             ({**whole, "placement": {**good, "input": "meta"}}, '"meta" has no counterpart'),
             ({**whole, "placement": {**good, "0/linear_shard1": "gpu:0"}}, 'parts of ops.*"0/linear_shard1"'),
@@ -612,7 +665,10 @@ class Placed(TestCase):
             ({"": "disk"}, "is on disk"),
             ({"": None}, '"" is null, expected the number'),
             ({"": 0, "9": 1}, 'neither modules nor parameters of the model: "9"'),
-            ({"0/linear": "/device:GPU:0", "1/relu": "/job:worker/task:0/CPU:0"}, "holds TensorFlow devices.*device_map"),
+            (
+                {"0/linear": "/device:GPU:0", "1/relu": "/job:worker/task:0/CPU:0"},
+                "holds TensorFlow devices.*device_map",
+            ),
             ({"traceEvents": []}, "holds a trace of a run"),
             ({"split_spec": {}, "devices": []}, "holds split points"),
         ):
@@ -621,13 +677,23 @@ class Placed(TestCase):
                 with self.assertRaisesRegex(placewright.PlacementError, "placement.json: .*" + message):
                     self.apply(model, self.write(document))
                 self.assertNotIn("forward", vars(model))
-        with self.assertRaisesRegex(placewright.PlacementError, '"gpu:0" is not in devices, which has "gpu:1"'):
+        with self.assertRaisesRegex(
+            placewright.PlacementError, '"gpu:0" is not in devices, which has "gpu:1"'
+        ):
             self.apply(Chain(), self.write(whole), devices={"gpu:1": "cpu"})
-        with self.assertRaisesRegex(placewright.PlacementError, 'device "gpu:0" is "banana" in devices, which has no counterpart'):
+        with self.assertRaisesRegex(
+            placewright.PlacementError, 'device "gpu:0" is "banana" in devices, which has no counterpart'
+        ):
             self.apply(Chain(), self.write(whole), devices={"gpu:0": "banana"})
         with self.assertRaisesRegex(placewright.PlacementError, "ops that are not in"):
             self.apply(Chain(), self.write(whole), graph=self.write({"ops": []}, "graph.json"))
-        for op in (3, {}, {"name": []}, {"name": "a", "scope": 1}, {"name": "a", "attributes": {"parameters": 1}}):
+        for op in (
+            3,
+            {},
+            {"name": []},
+            {"name": "a", "scope": 1},
+            {"name": "a", "attributes": {"parameters": 1}},
+        ):
             graph = {"ops": [op]} if op else {}
             with self.assertRaisesRegex(placewright.PlacementError, "graph.json: is no network"):
                 self.apply(Chain(), self.write(whole), graph=self.write(graph, "graph.json"))
@@ -636,7 +702,9 @@ class Placed(TestCase):
         (self.folder / "broken.json").write_text("{")
         with self.assertRaisesRegex(placewright.PlacementError, "broken.json: is not JSON"):
             self.apply(Chain(), self.folder / "broken.json")
-        with self.assertRaisesRegex(placewright.PlacementError, '"wte.weight", "head.weight" are one tied parameter'):
+        with self.assertRaisesRegex(
+            placewright.PlacementError, '"wte.weight", "head.weight" are one tied parameter'
+        ):
             self.apply(Gpt2(1, 8, 2, 30, 16), self.write({"": 0, "head": 1}))
         with self.assertRaisesRegex(ValueError, "on_conflict"):
             self.apply(Chain(), self.write(whole), on_conflict="ignore")
@@ -650,7 +718,9 @@ class OnGpu(TestCase):
         x = torch.randn(2, 3, 5, 5)
         placewright.export(model, x, self.folder / "model.json")
         names = list(self.ops())
-        file = self.write_placement({name: "cpu:0" if index % 3 else "gpu:0" for index, name in enumerate(names)})
+        file = self.write_placement(
+            {name: "cpu:0" if index % 3 else "gpu:0" for index, name in enumerate(names)}
+        )
         twin = copy.deepcopy(model)
         expected = twin(x)
         expected.square().sum().backward()
@@ -659,7 +729,10 @@ class OnGpu(TestCase):
         torch.testing.assert_close(found.cpu(), expected, rtol=1e-3, atol=1e-4)
         for parameter, other in zip(model.parameters(), twin.parameters()):
             torch.testing.assert_close(parameter.grad.cpu(), other.grad, rtol=1e-3, atol=1e-3)
-        self.assertEqual(model.conv1.weight.device, torch.device("cuda:0" if names.index("conv1/conv2d") % 3 == 0 else "cpu"))
+        self.assertEqual(
+            model.conv1.weight.device,
+            torch.device("cuda:0" if names.index("conv1/conv2d") % 3 == 0 else "cpu"),
+        )
 
 
 if __name__ == "__main__":

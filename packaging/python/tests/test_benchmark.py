@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Measured steps, and the way from a model to a placed one through the command line."""
+"""Tests measured steps, and the way from a model to a placed model through the command line."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CLI = os.environ.get("PLACEWRIGHT_CLI")
 
 
 class Counting(nn.Sequential):
-    """Keeps the batch sizes that it got."""
+    """Keeps the batch sizes of its calls."""
 
     def __init__(self) -> None:
         super().__init__(nn.Linear(3, 4), nn.Dropout(0.5), nn.Linear(4, 2))
@@ -43,7 +43,9 @@ class Counting(nn.Sequential):
 class Benchmark(TestCase):
     def test_first_and_partial_batches_do_not_count(self) -> None:
         model = Counting().eval()
-        loader = DataLoader(TensorDataset(torch.zeros(18, 3), torch.zeros(18, dtype=torch.int64)), batch_size=4)
+        loader = DataLoader(
+            TensorDataset(torch.zeros(18, 3), torch.zeros(18, dtype=torch.int64)), batch_size=4
+        )
         times = placewright.benchmark(model, None, loader)
         self.assertEqual(model.batches, [4, 4, 4, 4])
         self.assertEqual((len(times.times_s), times.batch), (3, 4))
@@ -52,7 +54,9 @@ class Benchmark(TestCase):
     def test_one_batch_for_all_steps(self) -> None:
         model = Counting()
         before = model[0].weight.detach().clone()
-        times = placewright.benchmark(model, None, (torch.ones(5, 3), torch.ones(5, dtype=torch.int64)), steps=6)
+        times = placewright.benchmark(
+            model, None, (torch.ones(5, 3), torch.ones(5, dtype=torch.int64)), steps=6
+        )
         self.assertEqual(model.batches, [5] * 7)
         self.assertEqual(len(times.times_s), 6)
         self.assertFalse(torch.equal(before, model[0].weight))
@@ -80,7 +84,13 @@ class Benchmark(TestCase):
             return output.square().sum()
 
         placewright.benchmark(
-            model, None, torch.ones(2, 3), steps=2, optimizer=optimizer, loss=loss, trace=self.folder / "trace.json"
+            model,
+            None,
+            torch.ones(2, 3),
+            steps=2,
+            optimizer=optimizer,
+            loss=loss,
+            trace=self.folder / "trace.json",
         )
         self.assertEqual(seen, [None] * 4)
         self.assertEqual(optimizer.state[model[0].weight]["step"], 4)
@@ -104,14 +114,36 @@ class Benchmark(TestCase):
 class ThereAndBack(TestCase):
     def optimize(self) -> Path:
         placement = self.folder / "placement.json"
-        command = [CLI, "optimize", self.folder / "model.json", "--machine", "4x-v100-nvlink", "--algorithm", "random"]
+        command = [
+            CLI,
+            "optimize",
+            self.folder / "model.json",
+            "--machine",
+            "4x-v100-nvlink",
+            "--algorithm",
+            "random",
+        ]
         subprocess.run([*command, "--evaluations", "3", "--out", placement], check=True, capture_output=True)
         return placement
 
     def cpu(self, model: str = "here") -> Path:
-        """A machine of one CPU."""
-        device = {"name": "cpu:0", "kind": "cpu", "model": model, "peak_flops": 1e9, "memory_bandwidth": 1e9, "memory_bytes": 1e10}
-        machine = {"format": "placewright.machine", "version": 1, "name": "here", "devices": [device], "channels": [], "routes": []}
+        """Returns a machine of one CPU."""
+        device = {
+            "name": "cpu:0",
+            "kind": "cpu",
+            "model": model,
+            "peak_flops": 1e9,
+            "memory_bandwidth": 1e9,
+            "memory_bytes": 1e10,
+        }
+        machine = {
+            "format": "placewright.machine",
+            "version": 1,
+            "name": "here",
+            "devices": [device],
+            "channels": [],
+            "routes": [],
+        }
         return self.write(machine, "machine.json")
 
     def test_optimized_placement_runs(self) -> None:
@@ -128,13 +160,20 @@ class ThereAndBack(TestCase):
             machine.ran.clear()
             found = model(tokens)
         self.assertTrue(torch.equal(found, expected))
-        # Every op that runs in evaluation too ran where the command line put it.
+        # Every op that also runs in evaluation ran on its device of the placement.
         torch_device = {f"gpu:{index}": f"cuda:{index}" for index in range(4)} | {"cpu:0": "cpu"}
-        products = [torch_device[by_op[name]] for name, op in self.ops().items() if op["kind"] in ("linear", "embedding", "layer_norm")]
-        self.assertEqual([place for name, place in machine.ran if name in ("linear", "embedding", "layer_norm")], products)
+        products = [
+            torch_device[by_op[name]]
+            for name, op in self.ops().items()
+            if op["kind"] in ("linear", "embedding", "layer_norm")
+        ]
+        self.assertEqual(
+            [place for name, place in machine.ran if name in ("linear", "embedding", "layer_norm")], products
+        )
 
     def test_times_of_a_trace(self) -> None:
-        """Ops that no module is have times; no op is counted twice, of a module that is called again either."""
+        """Ops that are no modules have times; no op is counted twice, not even in a module that is called
+        again."""
 
         class Square(nn.Module):
             def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -154,29 +193,56 @@ class ThereAndBack(TestCase):
             model = nn.Sequential(Attention(), nn.Tanh())
             placewright.export(model, data, self.folder / "model.json", training=False)
             file = self.write_placement(dict.fromkeys(self.ops(), "gpu:0")) if placed else None
-            placewright.benchmark(model, file, data, steps=1, trace=self.folder / "trace.json", devices={"gpu:0": "cpu"})
+            placewright.benchmark(
+                model, file, data, steps=1, trace=self.folder / "trace.json", devices={"gpu:0": "cpu"}
+            )
             self.assertEqual("forward" in vars(model), placed)
             trace = json.loads((self.folder / "trace.json").read_text())
-            events = [event for event in (trace if isinstance(trace, list) else trace["traceEvents"]) if event.get("ph") == "X"]
+            events = [
+                event
+                for event in (trace if isinstance(trace, list) else trace["traceEvents"])
+                if event.get("ph") == "X"
+            ]
             names = [event["name"] for event in events]
             self.assertEqual(names.count("0/softmax"), 1)
             self.assertFalse([name for name in names if re.fullmatch(r"0/(zeros|record|square/).*", name)])
-            # What is within a module is part of it.
+            # Calls within a module count as part of it.
             counted = "0.query 0/matmul 0/softmax 0/matmul_1 0.square 0.once 0/add 1".split()
             taken = sum(event["dur"] for event in events if event["name"] in counted) * 1e-6
-            command = [CLI, "simulate", self.folder / "model.json", "--machine", self.cpu(), "--cost", "measured", "--json"]
+            command = [
+                CLI,
+                "simulate",
+                self.folder / "model.json",
+                "--machine",
+                self.cpu(),
+                "--cost",
+                "measured",
+                "--json",
+            ]
             command += ["--times", f"{self.folder}/trace.json=here"]
             result = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
             self.assertAlmostEqual(result["step_time_s"], taken, places=9)
 
     def test_measured_times_are_simulated(self) -> None:
         model = nn.Sequential(nn.Linear(64, 64), nn.ReLU())
-        placewright.export(model, torch.zeros(8, 64), self.folder / "model.json", measure=["cpu"], training=False)
+        placewright.export(
+            model, torch.zeros(8, 64), self.folder / "model.json", measure=["cpu"], training=False
+        )
         times = [op["time_s"] for op in self.ops().values() if "time_s" in op]
         self.assertEqual(len(times), 2)
         (name,) = times[0]
-        command = [CLI, "simulate", self.folder / "model.json", "--machine", self.cpu(name), "--cost", "measured"]
-        result = json.loads(subprocess.run([*command, "--json"], check=True, capture_output=True, text=True).stdout)
+        command = [
+            CLI,
+            "simulate",
+            self.folder / "model.json",
+            "--machine",
+            self.cpu(name),
+            "--cost",
+            "measured",
+        ]
+        result = json.loads(
+            subprocess.run([*command, "--json"], check=True, capture_output=True, text=True).stdout
+        )
         self.assertAlmostEqual(result["step_time_s"], sum(time[name]["forward"] for time in times), places=12)
 
     @unittest.skipIf(torchvision is None, "torchvision is missing")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Models as network files."""
+"""Tests models as network files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def simulate(file: Any, *options: str) -> Dict[str, Any]:
 
 
 class Totals(TestCase):
-    """Parameters and multiply-adds of known models: the papers', and those of torchvision's documentation."""
+    """Parameters and multiply-adds of known models, from their papers and torchvision's documentation."""
 
     def check(self, model: nn.Module, inputs: Any, parameters: int, multiply_adds: float) -> None:
         summary = placewright.export(model, inputs, self.folder / "model.json", training=False)
@@ -58,8 +58,12 @@ class Totals(TestCase):
 
     @staticmethod
     def unused(model: nn.Module) -> int:
-        """Parameters of heads that only training has."""
-        return sum(parameter.numel() for name, parameter in model.named_parameters() if name.lower().startswith("aux"))
+        """Parameters of heads that exist only in training."""
+        return sum(
+            parameter.numel()
+            for name, parameter in model.named_parameters()
+            if name.lower().startswith("aux")
+        )
 
     @unittest.skipIf(torchvision is None, "torchvision is missing")
     def test_torchvision(self) -> None:
@@ -94,8 +98,11 @@ class Totals(TestCase):
 
     @unittest.skipIf(torchvision is None or not CLI, "torchvision or PLACEWRIGHT_CLI is missing")
     def test_same_as_generators(self) -> None:
-        """The networks that ship count by core/graph/flops.hpp, with a loss of 4 FLOPs a class (in Inception for both heads)."""
-        listed = subprocess.run([CLI, "networks", "--json"], check=True, capture_output=True, text=True).stdout
+        """The shipped networks count FLOPs as core/graph/flops.hpp, with a loss of 4 FLOPs per class (in
+        Inception for both heads)."""
+        listed = subprocess.run(
+            [CLI, "networks", "--json"], check=True, capture_output=True, text=True
+        ).stdout
         networks = {network["name"]: network for network in json.loads(listed)}
         for name in ("resnet50", "resnet101", "resnet152"):
             with self.subTest(name), uninitialised():
@@ -136,21 +143,28 @@ class Formulas(unittest.TestCase):
             ("addmm", [[7], [3, 5], [5, 7]], [3, 7], 2 * 3 * 5 * 7),
             ("matmul", [[2, 3, 4, 5], [2, 3, 5, 6]], [2, 3, 4, 6], 2 * 6 * 4 * 5 * 6),
             ("bilinear", [[2, 3], [2, 4], [5, 3, 4]], [2, 5], 2 * 10 * 16),
-            ("scaled_dot_product_attention", [[1, 2, 3, 4], [1, 2, 5, 4], [1, 2, 5, 6]], [1, 2, 3, 6], 30 * (8 + 12 + 5)),
+            (
+                "scaled_dot_product_attention",
+                [[1, 2, 3, 4], [1, 2, 5, 4], [1, 2, 5, 6]],
+                [1, 2, 3, 6],
+                30 * (8 + 12 + 5),
+            ),
         ):
             self.assertEqual(forward_flops(kind, inputs, [output]), flops, kind)
         self.assertEqual(forward_flops("max_pool2d", [[1, 2, 8, 8]], [[1, 2, 4, 4]], 4), 128)
         for window, each in ((1, 0), (2, 8), (4, 32), (0, None)):
             flops = each if each is None else each * 96
             self.assertEqual(forward_flops("interpolate", [[1, 2, 4, 4]], [[1, 2, 8, 6]], window), flops)
-            self.assertEqual(forward_flops("grid_sample", [[1, 2, 4, 4], [1, 8, 6, 2]], [[1, 2, 8, 6]], window), flops)
+            self.assertEqual(
+                forward_flops("grid_sample", [[1, 2, 4, 4], [1, 8, 6, 2]], [[1, 2, 8, 6]], window), flops
+            )
         self.assertEqual(forward_flops("interpolate", [[1, 2, 4, 4]], [[1, 2, 8, 4]], 2), 4 * 64)
         self.assertIsNone(forward_flops("conv2d", [], []))
         self.assertIsNone(forward_flops("mystery", [[1]], [[1]]))
 
 
 class Branches(nn.Module):
-    """Everything that is not a plain chain."""
+    """Has every structure that is not a plain chain."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -179,7 +193,10 @@ class Structure(TestCase):
         ops = self.export(Branches(), torch.zeros(2, 3, 8, 8))
         self.assertEqual(
             list(ops),
-            "image conv/conv2d norm/batch_norm relu/relu chunk cat mul add mean head/linear relu/relu_1 select".split(),
+            (
+                "image conv/conv2d norm/batch_norm relu/relu chunk cat mul add mean head/linear relu/relu_1"
+                " select"
+            ).split(),
         )
         self.assertEqual(ops["image"]["kind"], "input")
         conv = ops["conv/conv2d"]
@@ -188,11 +205,16 @@ class Structure(TestCase):
         self.assertEqual(conv["outputs"], [{"shape": [2, 4, 8, 8], "dtype": "float32"}])
         self.assertEqual(conv["flops"], 2 * 2 * 4 * 64 * 27)
         self.assertEqual(conv["parameter_bytes"], 4 * (4 * 27 + 4))
-        self.assertEqual(conv["attributes"], {"parameters": ["conv.weight", "conv.bias"], "parameter_bytes": [432, 16]})
+        self.assertEqual(
+            conv["attributes"], {"parameters": ["conv.weight", "conv.bias"], "parameter_bytes": [432, 16]}
+        )
         norm = ops["norm/batch_norm"]
         self.assertEqual(norm["resident_bytes"], 4 * 8 + 8)
         self.assertIn("norm.num_batches_tracked", norm["attributes"]["parameters"])
-        self.assertEqual(norm["attributes"]["buffers"], ["norm.running_mean", "norm.running_var", "norm.num_batches_tracked"])
+        self.assertEqual(
+            norm["attributes"]["buffers"],
+            ["norm.running_mean", "norm.running_var", "norm.num_batches_tracked"],
+        )
         self.assertTrue(ops["relu/relu"]["in_place"])
         self.assertEqual(len(ops["chunk"]["outputs"]), 2)
         self.assertEqual(ops["cat"]["inputs"], ["chunk:1", "chunk"])
@@ -201,7 +223,9 @@ class Structure(TestCase):
         self.assertEqual(ops["mean"]["inputs"], ["add"])
         self.assertEqual(ops["select"]["inputs"], ["add"])
         # Not trained: no gradient, no state of the optimizer.
-        self.assertEqual((ops["head/linear"]["parameter_bytes"], ops["head/linear"]["resident_bytes"]), (20, 80))
+        self.assertEqual(
+            (ops["head/linear"]["parameter_bytes"], ops["head/linear"]["resident_bytes"]), (20, 80)
+        )
 
     def test_what_no_op_reads_is_held_nearby(self) -> None:
         class Partly(nn.Module):
@@ -214,7 +238,11 @@ class Structure(TestCase):
                 return self.body["used"](x)
 
         used = self.export(Partly(), torch.zeros(1, 4))["body/used/linear"]
-        names = [f"{module}.{name}" for module in ("body.used", "body.unused", "head") for name in ("weight", "bias")]
+        names = [
+            f"{module}.{name}"
+            for module in ("body.used", "body.unused", "head")
+            for name in ("weight", "bias")
+        ]
         self.assertEqual(used["attributes"]["parameters"], names)
         self.assertEqual(used["attributes"]["buffers"], names[2:])
         # No gradient, no state of the optimizer.
@@ -224,8 +252,13 @@ class Structure(TestCase):
         ops = self.export(Gpt2(1, 8, 2, 100, 16), torch.zeros(2, 16, dtype=torch.int64))
         table = ops["wte/weight"]
         self.assertEqual((table["kind"], table["parameter_bytes"]), ("parameter", 3200))
-        self.assertEqual(table["attributes"], {"parameters": ["wte.weight", "head.weight"], "parameter_bytes": [3200, 0]})
-        self.assertEqual([name for name, op in ops.items() if "wte/weight" in op["inputs"]], ["wte/embedding", "head/linear"])
+        self.assertEqual(
+            table["attributes"], {"parameters": ["wte.weight", "head.weight"], "parameter_bytes": [3200, 0]}
+        )
+        self.assertEqual(
+            [name for name, op in ops.items() if "wte/weight" in op["inputs"]],
+            ["wte/embedding", "head/linear"],
+        )
         self.assertEqual(ops["head/linear"]["flops"], 2 * 2 * 16 * 8 * 100)
         self.assertEqual(ops["h/0/attention/slice"]["resident_bytes"], 256)
 
@@ -243,7 +276,11 @@ class Structure(TestCase):
         self.assertEqual(ops["mul"]["inputs"], ["add", "mask"])
 
     def test_recurrent_layers(self) -> None:
-        for model, each in ((nn.LSTM(3, 4, 2), 13), (nn.GRU(3, 4, 2, bidirectional=True), 12), (nn.LSTM(3, 4, bias=False), 13)):
+        for model, each in (
+            (nn.LSTM(3, 4, 2), 13),
+            (nn.GRU(3, 4, 2, bidirectional=True), 12),
+            (nn.LSTM(3, 4, bias=False), 13),
+        ):
             ops = self.export(model, torch.zeros(7, 2, 3))
             op = ops[model.mode.lower()]
             weights = sum(parameter.numel() for parameter in model.parameters() if parameter.dim() == 2)
@@ -263,7 +300,9 @@ class Structure(TestCase):
                 return state[0]
 
         ops = self.export(Steps(), torch.zeros(3, 2, 3))
-        self.assertEqual(ops["cell/lstm_cell_1"]["inputs"][:3], ["unbind:1", "cell/lstm_cell", "cell/lstm_cell:1"])
+        self.assertEqual(
+            ops["cell/lstm_cell_1"]["inputs"][:3], ["unbind:1", "cell/lstm_cell", "cell/lstm_cell:1"]
+        )
         self.assertEqual(ops["cell/lstm_cell"]["flops"], 2 * (2 * 16 * 7 + 13 * 4))
         self.assertEqual(ops["cell/weight_ih"]["kind"], "parameter")
 
@@ -292,7 +331,7 @@ class Structure(TestCase):
             ops = self.export(nn.Upsample(scale_factor=2, mode=mode), torch.zeros(1, 3, 4, 4))
             self.assertEqual(ops["interpolate"]["flops"], each * 3 * 64)
             self.assertEqual(self.summary.estimated, ())
-        # It is made of a pool.
+        # It calls a pool.
         ops = self.export(nn.Upsample((2, 2), mode="area"), torch.zeros(1, 3, 4, 4))
         self.assertEqual((ops["interpolate"]["flops"], self.summary.estimated), (3 * 16, ()))
         ops = self.export(Sampled(), (torch.zeros(1, 3, 4, 4), torch.zeros(1, 5, 6, 2)))
@@ -316,12 +355,21 @@ class Structure(TestCase):
             def forward(self, x: torch.Tensor, words: torch.Tensor) -> Any:
                 f = nn.functional
                 windows = f.unfold(x, 3, padding=1, stride=2)
-                pairs = torch.cdist(f.fold(windows, (8, 8), 3, padding=1, stride=2).flatten(2), x.unfold(2, 4, 4).flatten(2))
+                pairs = torch.cdist(
+                    f.fold(windows, (8, 8), 3, padding=1, stride=2).flatten(2), x.unfold(2, 4, 4).flatten(2)
+                )
                 strange = torch.isnan(x) | ~torch.isfinite(x)
-                return torch.dot(pairs[0, 0], pairs[0, 1]), torch.bucketize(x, pairs[0, 0]), strange, self.bag(words)
+                return (
+                    torch.dot(pairs[0, 0], pairs[0, 1]),
+                    torch.bucketize(x, pairs[0, 0]),
+                    strange,
+                    self.bag(words),
+                )
 
         ops = self.export(Distances(), (torch.zeros(2, 3, 8, 8), torch.zeros(4, 5, dtype=torch.int64)))
-        kinds = {op["kind"]: op["flops"] for op in ops.values() if not op["kind"] in ("input", "flatten", "select")}
+        kinds = {
+            op["kind"]: op["flops"] for op in ops.values() if not op["kind"] in ("input", "flatten", "select")
+        }
         self.assertEqual(
             kinds,
             {
@@ -370,10 +418,11 @@ class Structure(TestCase):
             warnings.simplefilter("always")
             self.export(Mystery(), torch.eye(3))
         self.assertEqual(len(self.summary.estimated), 1)
-        self.assertIn("of 1 of 2 ops", str(caught[0].message))
+        self.assertIn("for 1 of 2 ops", str(caught[0].message))
 
     def test_quantised_weights(self) -> None:
-        # They are in objects of the library, which no parameter or buffer is; a second call holds none.
+        # The weights are in a library's objects, which are neither parameters nor buffers; a second call
+        # holds none.
         linear = nn.Linear(16, 4)
         model = torch.quantization.quantize_dynamic(nn.Sequential(linear), {nn.Linear}, dtype=torch.qint8)
         ops = self.export(nn.Sequential(model[0], nn.Linear(4, 16), model[0]), torch.zeros(2, 16))
@@ -382,7 +431,9 @@ class Structure(TestCase):
         self.assertNotIn("resident_bytes", ops["0/linear_dynamic_1"])
 
         model = nn.Sequential(torch.quantization.QuantStub(), nn.Conv2d(3, 8, 3)).eval()
-        model.qconfig = torch.quantization.QConfig(torch.quantization.default_observer, torch.quantization.default_weight_observer)
+        model.qconfig = torch.quantization.QConfig(
+            torch.quantization.default_observer, torch.quantization.default_weight_observer
+        )
         prepared = torch.quantization.prepare(model)
         prepared(torch.randn(2, 3, 8, 8))
         ops = self.export(torch.quantization.convert(prepared), torch.zeros(2, 3, 8, 8), training=False)
@@ -401,7 +452,19 @@ class Structure(TestCase):
 
         rows = torch.tensor([1, 0])
         every = torch.ones(3, dtype=torch.bool)
-        for index in (0, slice(1), None, Ellipsis, rows, (rows,), (rows, slice(None)), every, [0, 2], (Ellipsis, slice(None)), torch.tensor(1)):
+        for index in (
+            0,
+            slice(1),
+            None,
+            Ellipsis,
+            rows,
+            (rows,),
+            (rows, slice(None)),
+            every,
+            [0, 2],
+            (Ellipsis, slice(None)),
+            torch.tensor(1),
+        ):
             with self.subTest(index=index), warnings.catch_warnings():
                 warnings.simplefilter("error")
                 ops = self.export(Picks(index), torch.zeros(3, 4))
@@ -420,7 +483,9 @@ class Structure(TestCase):
             def forward(self, x: torch.Tensor) -> torch.Tensor:
                 return self.after(twice(self.before(x)))
 
-        with self.assertWarnsRegex(UserWarning, r"reads 2 of the parameters: before\.weight, before\.bias\. .*torch\.jit\.script"):
+        with self.assertWarnsRegex(
+            UserWarning, r"reads 2 of the parameters: before\.weight, before\.bias\. .*torch\.jit\.script"
+        ):
             self.export(Fused(), torch.zeros(3, 4))
 
     def test_control_flow_that_needs_numbers(self) -> None:
@@ -476,7 +541,8 @@ class Structure(TestCase):
         self.assertEqual(ops["sum"]["inputs"], ["index_put"])
 
     def test_views_see_changes(self) -> None:
-        """Of what they are a view of, and of other views of it; a tensor is a further output of the change if it is read."""
+        """A change through a view reaches the base and its other views; a tensor read after it is one more
+        output of the change."""
 
         class Base(nn.Module):
             def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -539,7 +605,7 @@ class Structure(TestCase):
         self.assertEqual(model(torch.zeros(2, 3, 8, 8))[0].device.type, "cpu")
 
     def test_placed_model(self) -> None:
-        """Is exported as it was before, and stays placed."""
+        """A placed model is exported as without a placement, and stays placed."""
 
         class Counted(Branches):
             def forward(self, image: torch.Tensor, unused: Any = None) -> Any:
@@ -553,11 +619,15 @@ class Structure(TestCase):
             before = self.export(model, torch.zeros(2, 3, 8, 8))
             file = self.write_placement({name: "gpu:0" if name == "mul" else "gpu:1" for name in before})
             with Machine(gpus=0):
-                placewright.apply(model, file, {"gpu:0": "cpu", "gpu:1": "cpu:1"}, graph=self.folder / "model.json")
+                placewright.apply(
+                    model, file, {"gpu:0": "cpu", "gpu:1": "cpu:1"}, graph=self.folder / "model.json"
+                )
                 tensors = list(model.parameters()) + list(model.buffers())
                 self.assertGreater(len({tensor.device for tensor in tensors}), 1)
                 self.assertEqual(self.export(model, torch.zeros(2, 3, 8, 8)), before)
-                self.assertTrue(all(a is b for a, b in zip(tensors, list(model.parameters()) + list(model.buffers()))))
+                self.assertTrue(
+                    all(a is b for a, b in zip(tensors, list(model.parameters()) + list(model.buffers())))
+                )
                 self.assertIn("forward", vars(model))
                 model(torch.zeros(2, 3, 8, 8))
 
@@ -602,7 +672,7 @@ class Structure(TestCase):
             self.export(nn.Identity(), torch.zeros(1))
         with self.assertRaisesRegex(ValueError, "'0' is TorchScript"):
             self.export(nn.Sequential(torch.jit.script(nn.Linear(2, 2))), torch.zeros(1, 2))
-        # What the model raises comes through.
+        # Errors of the model pass through.
         with self.assertRaisesRegex(RuntimeError, "shapes"):
             self.export(nn.Linear(2, 2), torch.zeros(1, 3))
         self.assertEqual(list(self.folder.iterdir()), [])

@@ -43,14 +43,16 @@ class Attention(nn.Module):
 
 
 class Block(nn.Module):
-    """A layer; `first` normalises what goes into its halves, otherwise what comes out."""
+    """A layer; `first` normalises the inputs of its halves, otherwise their outputs."""
 
     def __init__(self, width: int, heads: int, causal: bool, positions: int, first: bool) -> None:
         super().__init__()
         self.first = first
         self.attention = Attention(width, heads, causal, positions)
         self.attention_norm = nn.LayerNorm(width)
-        self.feed_forward = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width), nn.Dropout(0.1))
+        self.feed_forward = nn.Sequential(
+            nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width), nn.Dropout(0.1)
+        )
         self.feed_forward_norm = nn.LayerNorm(width)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -62,9 +64,16 @@ class Block(nn.Module):
 
 
 class Bert(nn.Module):
-    """BERT-base: tokens of shape (batch, tokens) to hidden states and the pooled first one."""
+    """BERT-base: maps tokens of shape (batch, tokens) to hidden states and the pooled first one."""
 
-    def __init__(self, layers: int = 12, width: int = 768, heads: int = 12, vocabulary: int = 30522, positions: int = 512) -> None:
+    def __init__(
+        self,
+        layers: int = 12,
+        width: int = 768,
+        heads: int = 12,
+        vocabulary: int = 30522,
+        positions: int = 512,
+    ) -> None:
         super().__init__()
         self.words = nn.Embedding(vocabulary, width)
         self.positions = nn.Embedding(positions, width)
@@ -83,9 +92,16 @@ class Bert(nn.Module):
 
 
 class Gpt2(nn.Module):
-    """GPT-2: tokens of shape (batch, tokens) to logits, by the table of the embedding."""
+    """GPT-2: maps tokens of shape (batch, tokens) to logits, with the embedding's table."""
 
-    def __init__(self, layers: int = 12, width: int = 768, heads: int = 12, vocabulary: int = 50257, positions: int = 1024) -> None:
+    def __init__(
+        self,
+        layers: int = 12,
+        width: int = 768,
+        heads: int = 12,
+        vocabulary: int = 50257,
+        positions: int = 1024,
+    ) -> None:
         super().__init__()
         self.wte = nn.Embedding(vocabulary, width)
         self.wpe = nn.Embedding(positions, width)

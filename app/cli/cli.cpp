@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// placewright-cli does the work of the window without Qt. Standard output carries the result (with --json
+// exactly one JSON object); standard error carries messages and, on a terminal, progress.
+#include "app/cli/cli.hpp"
+
+#include <csignal>
+#include <fcntl.h>
+#include <functional>
+#include <iostream>
+#include <new>
+#include <type_traits>
+#include <unistd.h>
+
+#include "app/cli/bound_command.hpp"
+#include "app/cli/codesign_command.hpp"
+#include "app/cli/compare_command.hpp"
+#include "app/cli/convert_command.hpp"
+#include "app/cli/experiment_command.hpp"
+#include "app/cli/export_command.hpp"
+#include "app/cli/family_command.hpp"
+#include "app/cli/list_commands.hpp"
+#include "app/cli/optimize_command.hpp"
+#include "app/cli/predict_command.hpp"
+#include "app/cli/simulate_command.hpp"
+#include "app/cli/train_command.hpp"
+#include "app/cli/usage.hpp"
+#include "core/base/exit_status.hpp"
+#include "core/base/text.hpp"
+#include "core/distributed/launch.hpp"
+#include "core/io/text/input_error.hpp"
+#include "core/learn/torch_module.hpp"
+#include "core/learn/trainer.hpp"
+
+namespace placewright {
+namespace {
+
+/// The commands with arguments. The parser keeps references to the arguments.
+class Commands {
+public:
+    /// The command that is parsed runs and sets `status`.
+    Commands(CLI::App& app, int& status) : app_(app), status_(status) {
+        add("simulate", "Simulate a placement", simulate_, simulate_placement);
+        CLI::App& optimize = add("optimize", "Search for a good placement", optimize_, {});
+        optimize.callback([this, &optimize] {
+            optimize_.note_given(optimize);
+            status_ = optimize_placement(optimize_);
+        });
+        add("compare", "Compare algorithms with equal evaluations", compare_, compare_algorithms);
+        add("codesign", "Find machines on the Pareto front of price and step time", codesign_,
+            codesign_machine);
+        add("experiment", "Repeat an experiment of a paper; writes tables and CSV", experiment_,
+            run_experiment);
+        add("bound", "Prove lower bounds of the objective", bound_, print_bounds);
+        add("export", "Write a placement in the format of a training program", export_, export_placement);
+        add("convert", "Convert IN OUT between formats; or generate: --network NAME OUT", convert_,
+            convert_file);
+        add("family", "Generate similar networks to train and test a policy on", family_, make_family);
+        train_.threads = optimize_.threads;
+        add("train", "Train a placement policy on networks or a family of them", train_, train_policy);
+        add("predict", "Place a network with a trained policy", predict_, predict);
+    }
+
+private:
+    template <class Arguments>
+    CLI::App& add(const char* name, const char* help, Arguments& arguments,
+                  const std::type_identity_t<std::function<int(const Arguments&)>>& run) {
+        CLI::App& command = *app_.add_subcommand(name, help);
+        arguments.add_to(command);
+        if (run) command.callback([this, &arguments, run] { status_ = run(arguments); });
+        return command;
+    }
+
+    CLI::App& app_;
+    int& status_;
+    SimulateArguments simulate_;
+    OptimizeArguments optimize_;
+    CompareArguments compare_;
+    CodesignArguments codesign_;
+    ExperimentArguments experiment_;
+    BoundArguments bound_;
+    ExportArguments export_;
+    ConvertArguments convert_;
+    FamilyArguments family_;
+    TrainArguments train_;
+    PredictArguments predict_;
+};
+
+int run(int argc, char** argv) {
+    CLI::App app("Decides on which device each operation of a neural network runs.", "placewright-cli");
+    app.formatter(std::make_shared<usage::HelpText>());
+    app.set_version_flag("--version", PLACEWRIGHT_VERSION, "Print the version and exit");
+    app.set_help_flag("-h,--help", "Print this help and exit");
+    app.require_subcommand(1);
+    app.footer(
+        "Exit status: 0 done, 1 internal error, 2 wrong usage, 3 bad input file or unwritable output,\n"
+        "4 no placement found that fits the memory, 130 cancelled (results so far are still written).");
+    int status = kDone;
+
+    const Commands commands(app, status);
+
+    bool json = false;
+    const auto add_list = [&](const char* name, const char* help, int (*list)(bool)) {
+        CLI::App& command = *app.add_subcommand(name, help);
+        command.add_flag("--json", json, "Print one JSON array");
+        command.callback([&, list] { status = list(json); });
+    };
+    add_list("algorithms", "List all algorithms with their options", list_algorithms);
+    add_list("networks", "List the shipped networks", list_networks);
+    add_list("machines", "List the shipped machines", list_machines);
+
+    if (launch()) {
+        const auto alone = [](const CLI::App* item) {
+            const std::string& name = item->get_name();
+            return name != "optimize" && name != "train";
+        };
+        for (CLI::App* command : app.get_subcommands(alone)) {
+            command->preparse_callback([command](std::size_t) {
+                throw UsageError(command->get_name() +
+                                 ": under mpirun only optimize and train are supported; " +
+                                 launch()->rank_variable + " and " + launch()->size_variable +
+                                 " say that mpirun started this program");
+            });
+        }
+    }
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        if (error.get_exit_code() != 0) throw UsageError(usage::complaint(app, error));
+        app.exit(error);
+    }
+    if (!std::cout.flush()) throw InputError("standard output", "", "cannot be written");
+    return status;
+}
+
+/// A standard stream that is closed would be the number of the next file that is opened: what is printed
+/// would go into it. Here what is printed to a closed standard output cannot be written.
+void keep_standard_streams() {
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+    }
+}
+
+}  // namespace
+
+int run_cli(int argc, char** argv) {
+    keep_standard_streams();
+    // A file that grows too large (ulimit -f) is then an error of writing like any other.
+    std::signal(SIGXFSZ, SIG_IGN);
+    // An error that occurs on all ranks is reported by rank 0, whose exit status counts.
+    const bool silent = launch() && launch()->rank > 0;
+    const auto complain = [silent](const std::string& text, ExitStatus status) {
+        if (silent) return kDone;
+        // Names from files and arguments may contain any characters; the message stays one line.
+        std::cerr << printable(text, 8192) << '\n';
+        return status;
+    };
+    try {
+        return run(argc, argv);
+    } catch (const LaunchError& error) {
+        // There is no other rank that would say it.
+        std::cerr << "placewright-cli: " << error.what() << '\n';
+        return kWrongUsage;
+    } catch (const UsageError& error) {
+        return complain(std::string("placewright-cli: ") + error.what(), kWrongUsage);
+    } catch (const InputError& error) {
+        return complain(error.what(), kBadInput);
+    } catch (const TorchMissing& error) {
+        return complain(std::string("placewright-cli: ") + error.what(), kInternalError);
+    } catch (const TrainingDiverged& error) {
+        return complain(std::string("placewright-cli: ") + error.what(), kInternalError);
+    } catch (const std::bad_alloc&) {
+        return complain("placewright-cli: out of memory", kInternalError);
+    } catch (const std::exception& error) {
+        return complain(std::string("placewright-cli: internal error: ") + error.what(), kInternalError);
+    }
+}
+
+}  // namespace placewright

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "app/cli/convert_command.hpp"
+
+#include <array>
+#include <optional>
+
+#include "app/cli/search_arguments.hpp"
+#include "app/cli/usage.hpp"
+#include "core/base/exit_status.hpp"
+#include "core/graph/networks.hpp"
+#include "core/io/file_content.hpp"
+#include "core/io/machines/machine_file.hpp"
+#include "core/io/networks/network_file.hpp"
+
+namespace placewright {
+namespace {
+
+int convert_workload(const ConvertArguments& arguments) {
+    if (arguments.files.size() != 1)
+        throw UsageError("convert --graph OUT --machine OUT takes one file, the workload");
+    const std::string& input = arguments.files[0];
+    if (file_content(input) != FileContent::workload)
+        throw UsageError("--graph, --machine: " + input + " is not a dnn-partitioning workload");
+    keep_apart(std::array{OutputFile{"--graph", arguments.graph_out},
+                          OutputFile{"--machine", arguments.machine_out}},
+               std::array{input});
+    const NetworkFile workload =
+        read_network(input, arguments.batch > 0 ? std::optional(arguments.batch) : std::nullopt);
+    if (!arguments.graph_out.empty()) write_network(workload.graph, arguments.graph_out);
+    if (!arguments.machine_out.empty()) write_machine(*workload.machine, arguments.machine_out);
+    return kDone;
+}
+
+}  // namespace
+
+void ConvertArguments::add_to(CLI::App& command) {
+    command.footer(
+        "A dnn-partitioning workload becomes two files: convert IN --graph OUT --machine OUT. Latencies\n"
+        "become \"time_s\" of the device models \"cpu\" and \"accelerator\", transfer costs \"transfer_s\" "
+        "of an\n"
+        "output, node sizes \"resident_bytes\", colour classes \"colocate\": with --cost measured, max-load "
+        "and\n"
+        "block-latency stay the same. All CPUs become one device; the sizes of edges are lost; the speeds\n"
+        "of the machine are nominal.\n\n" +
+        command.get_parent()->get_footer());
+    command.add_option("FILES", files, "Input and output, or only the output with --network")
+        ->expected(1, -1);
+    command.add_option("--network", network, "Generate this network (see networks)")->type_name("NAME");
+    command.add_option("--batch", batch, "Batch size; default for --network: 32")
+        ->check(usage::whole_number(1, 1'000'000))
+        ->type_name("B");
+    command.add_option("--graph", graph_out, "Write the network of a workload")
+        ->check(usage::path())
+        ->type_name("OUT");
+    command.add_option("--machine", machine_out, "Write the machine of a workload")
+        ->check(usage::path())
+        ->type_name("OUT");
+    reading.add_to(command);
+    shards.add_to(command);
+}
+
+int convert_file(const ConvertArguments& arguments) {
+    const auto& [files, network, batch, graph_out, machine_out, reading, shards] = arguments;
+    if (!graph_out.empty() || !machine_out.empty()) {
+        if (!network.empty())
+            throw UsageError(
+                "--network: a generated network has no machine; use --graph and --machine with a workload");
+        if (!shards.texts.empty()) throw UsageError("--shard: the ops of a workload have no channels");
+        return convert_workload(arguments);
+    }
+    if (!network.empty()) {
+        const NetworkInfo* info = find_network(network);
+        if (info == nullptr) {
+            std::vector<std::string> known;
+            for (const NetworkInfo& item : known_networks()) known.emplace_back(item.name);
+            throw UsageError("--network " + network + ": there is no such network; there are " +
+                             usage::joined(known, ", "));
+        }
+        if (files.size() != 1) throw UsageError("convert --network NAME takes one file, the output");
+        write_network(shards.split(info->build(batch > 0 ? batch : 32)), files[0]);
+        return kDone;
+    }
+    if (files.size() != 2) throw UsageError("convert takes an input and an output file");
+    const FileContent content = file_content(files[0]);
+    if (content == FileContent::workload) {
+        throw UsageError(
+            files[0] +
+            " is a workload (network and machine in one file): convert it with --graph OUT --machine OUT");
+    }
+    if (content == FileContent::machine) {
+        if (batch > 0) throw UsageError("--batch: a machine has no batch size");
+        if (!shards.texts.empty()) throw UsageError("--shard: a machine has no ops");
+        write_machine(read_machine(files[0]), files[1]);
+    } else {
+        NetworkFile read = read_network(files[0], reading.options(batch));
+        report_estimated(files[0], read);
+        write_network(shards.split(std::move(read.graph)), files[1]);
+    }
+    return kDone;
+}
+
+}  // namespace placewright

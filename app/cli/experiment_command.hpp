@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "app/cli/job_arguments.hpp"
+#include "app/cli/usage.hpp"
+
+namespace placewright {
+
+struct ExperimentArguments {
+    std::string name;
+    std::string out;
+    std::uint64_t seeds = 0;              ///< 0: default of the experiment
+    std::uint64_t evaluations = 0;        ///< 0: default of the experiment
+    std::vector<std::string> algorithms;  ///< ids; empty: all of the experiment's
+    std::vector<std::string> only;        ///< comma-separated labels of a case; empty: all cases
+    // For experiments that train policies.
+    std::uint64_t updates = 0;          ///< 0: default of the experiment
+    std::uint32_t count = 0;            ///< 0: default of the experiment
+    std::vector<std::string> families;  ///< empty: all
+    unsigned threads = 0;
+    std::vector<std::string> networks;  ///< "name=file"
+    GroupingArguments grouping;
+    std::vector<std::string> settings;
+
+    void add_to(CLI::App& command);
+};
+
+/// placewright-cli experiment. Returns the exit status.
+int run_experiment(const ExperimentArguments& arguments);
+
+}  // namespace placewright

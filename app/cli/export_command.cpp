@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "app/cli/export_command.hpp"
+
+#include <array>
+#include <iostream>
+
+#include "app/cli/console.hpp"
+#include "app/cli/search_arguments.hpp"
+#include "core/base/exit_status.hpp"
+#include "core/base/text.hpp"
+#include "core/base/units.hpp"
+#include "core/io/placements/placed_network.hpp"
+#include "core/io/placements/placement_file.hpp"
+#include "core/io/placements/placement_formats.hpp"
+#include "core/io/shipped.hpp"
+#include "core/io/text/input_error.hpp"
+#include "core/io/text/whole_file.hpp"
+
+namespace placewright {
+namespace {
+
+void warn(const std::string& text) {
+    std::cerr << printable("placewright-cli: warning: " + text, 8192) << '\n';
+}
+
+}  // namespace
+
+void ExportArguments::add_to(CLI::App& command) {
+    job.add_to(command, objectives());
+    std::vector<std::string> ids;
+    std::vector<Row> rows;
+    for (const PlacementFormat& item : placement_formats()) {
+        ids.emplace_back(item.id);
+        rows.push_back({"  " + ids.back(), std::string(item.help) + '.'});
+    }
+    command.add_option("--placement", placement, "Placement file; default: all ops on the fastest device")
+        ->check(usage::path())
+        ->type_name("P");
+    command.add_option("--to", format, "Format to write, see below")
+        ->check(usage::one_of(ids))
+        ->type_name("FORMAT")
+        ->required();
+    command.add_option("--out", out, "File to write")->check(usage::path())->type_name("FILE")->required();
+    command.add_flag("--repair", repair, "First colocate the ops that the format requires together");
+    command.footer("Formats:\n" + table("ll", rows) + '\n' + command.get_footer());
+}
+
+int export_placement(const ExportArguments& arguments) {
+    const PlacementFormat& format = *find_placement_format(arguments.format);
+    if (arguments.repair && format.repair == nullptr)
+        throw UsageError("--repair: the format " + arguments.format + " needs no repair");
+    std::vector<std::string> inputs = arguments.job.inputs();
+    inputs.push_back(arguments.placement);
+    keep_apart(std::array{OutputFile{"--out", arguments.out}}, inputs);
+    const Job job = arguments.job.load(arguments.placement);
+    std::vector<std::string> notes;
+    PlacedNetwork placed{job.problem,
+                         job.single_device,
+                         job.simulation,
+                         {},
+                         find_network_file(arguments.job.network),
+                         arguments.job.reading.options(arguments.job.batch)};
+    if (!arguments.placement.empty())
+        placed.placement = read_placement(arguments.placement, *job.problem, &notes);
+    for (const std::string& note : notes)
+        std::cerr << printable(arguments.placement + ": " + note, 8192) << '\n';
+    try {
+        Simulator simulator(job.problem, job.simulation);
+        const Outcome before = simulator.run(placed.placement);
+        Outcome after = before;
+        const Placement asked = placed.placement;
+        if (arguments.repair) {
+            placed.placement = format.repair(placed);
+            after = simulator.run(placed.placement);
+        }
+        placed.about.predicted = prediction(job, after, 0);
+        WrittenPlacement written = format.write(placed);
+        if (placed.placement != asked) {
+            const Outcome single = simulator.run(job.single_device);
+            if (single.fits && after.step_time_s > single.step_time_s)
+                written.warnings.push_back(
+                    "after the repair the placement is slower than all ops on one device, which takes " +
+                    format_seconds(single.step_time_s));
+        }
+        const double step_time_s = written.step_time_s.value_or(after.step_time_s);
+        write_file(arguments.out, written.content);
+        for (const std::string& warning : written.warnings) warn(warning);
+        if (arguments.job.json) {
+            print({{"format", format.id},
+                   {"file", arguments.out},
+                   {"step_time_s", step_time_s},
+                   {"step_time_before_s", before.step_time_s},
+                   {"fits", after.fits},
+                   {"warnings", written.warnings}});
+            return kDone;
+        }
+        std::cout << format.title << " written to " << printable(arguments.out, 4096) << "; a step takes "
+                  << format_seconds(step_time_s);
+        if (placed.placement != asked) {
+            std::cout << ", before the repair " << format_seconds(before.step_time_s);
+        } else if (arguments.repair) {
+            std::cout << ", no repair needed";
+        }
+        std::cout << (after.fits ? "" : " and does not fit the memory") << "\n\n"
+                  << printable_lines(format.snippet(arguments.out, placed.network_file, placed.reading));
+    } catch (const PlacementError& error) {
+        throw InputError(arguments.placement.empty() ? arguments.job.network : arguments.placement, "",
+                         error.what());
+    }
+    return kDone;
+}
+
+}  // namespace placewright

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// What Ctrl+C and the signals that end a program do to a command.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <stop_token>
+#include <thread>
+
+#include "core/base/exit_status.hpp"
+
+namespace placewright {
+
+/// Calls `handler` when the terminal or connection of the program is closed, unless nohup makes the program
+/// ignore that.
+inline void on_hangup(void (*handler)(int)) {
+    if (std::signal(SIGHUP, handler) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
+}
+
+/// After construction, the first Ctrl+C (or SIGTERM, or SIGHUP) requests a stop; a second Ctrl+C or SIGTERM
+/// ends the program at once.
+class InterruptGuard {
+public:
+    InterruptGuard() {
+        std::signal(SIGINT, interrupted);
+        std::signal(SIGTERM, interrupted);
+        on_hangup(hung_up);
+        // A signal handler may only set a flag, so a thread polls it.
+        watcher_ = std::jthread([this](std::stop_token done) {
+            while (!done.stop_requested()) {
+                if (interrupted_) {
+                    stop_.request_stop();
+                    return;
+                }
+                std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            }
+        });
+    }
+    std::stop_token token() const { return stop_.get_token(); }
+    /// For other causes of a stop.
+    std::stop_source source() const { return stop_; }
+
+private:
+    static void interrupted(int) {
+        interrupted_ = true;
+        std::signal(SIGINT, SIG_DFL);
+        std::signal(SIGTERM, SIG_DFL);
+    }
+
+    /// Further signals may follow: the kernel and the shell both send SIGHUP, and then perhaps SIGTERM.
+    static void hung_up(int) {
+        interrupted_ = true;
+        // Nobody may be left to read what is printed, and files are still to be written.
+        std::signal(SIGPIPE, SIG_IGN);
+    }
+
+    static_assert(std::atomic<bool>::is_always_lock_free, "signal handlers need lock-free atomics");
+    inline static std::atomic<bool> interrupted_ = false;
+    std::stop_source stop_;
+    std::jthread watcher_;  ///< last member, so that it is joined before the others are destroyed
+};
+
+/// For a rank that serves rank 0. mpirun sends a signal to all ranks, and rank 0 decides how the work ends.
+/// So the first signal only starts a clock: a rank that rank 0 has not ended when it runs out says so and
+/// ends the program.
+class ServingGuard {
+public:
+    ServingGuard() {
+        std::signal(SIGINT, interrupted);
+        std::signal(SIGTERM, interrupted);
+        on_hangup(interrupted);
+        watcher_ = std::jthread([](std::stop_token done) {
+            using Clock = std::chrono::steady_clock;
+            for (Clock::time_point end = Clock::time_point::max(); !done.stop_requested();
+                 std::this_thread::sleep_for(std::chrono::milliseconds(20))) {
+                if (interrupted_ && end == Clock::time_point::max()) end = Clock::now() + kPatience;
+                if (Clock::now() < end) continue;
+                std::fputs("placewright-cli: interrupted, and rank 0 does not end this rank\n", stderr);
+                std::_Exit(kCancelled);
+            }
+        });
+    }
+
+private:
+    /// Rank 0 may have to finish an update of a training before it looks at its signals.
+    static constexpr std::chrono::seconds kPatience{8};
+
+    static void interrupted(int) { interrupted_ = true; }
+
+    inline static std::atomic<bool> interrupted_ = false;
+    std::jthread watcher_;
+};
+
+}  // namespace placewright

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#include "app/cli/list_commands.hpp"
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "app/cli/console.hpp"
+#include "app/cli/usage.hpp"
+#include "core/algorithms.hpp"
+#include "core/base/exit_status.hpp"
+#include "core/base/units.hpp"
+#include "core/graph/networks.hpp"
+#include "core/io/machines/machine_file.hpp"
+#include "core/io/networks/network_file.hpp"
+#include "core/io/shipped.hpp"
+#include "core/io/text/json.hpp"
+#include "core/io/text/option_json.hpp"
+
+namespace placewright {
+namespace {
+
+Json option_info_json(const OptionInfo& option) {
+    Json json{
+        {"name", option.name}, {"type", type_name(option)}, {"default", option_json(option.default_value)}};
+    if (option.min) json["min"] = *option.min;
+    if (option.max) json["max"] = *option.max;
+    if (!option.choices.empty()) json["choices"] = option.choices;
+    json["help"] = option.help;
+    return json;
+}
+
+}  // namespace
+
+int list_algorithms(bool json) {
+    if (json) {
+        Json list = Json::array();
+        for (const AlgorithmInfo& info : algorithms()) {
+            Json options = Json::array();
+            for (const OptionInfo& option : info.options) options.push_back(option_info_json(option));
+            Json presets = Json::array();
+            for (const OptionPreset& preset : info.presets) {
+                presets.push_back(
+                    {{"name", preset.name}, {"help", preset.help}, {"options", options_json(preset.values)}});
+            }
+            list.push_back({{"id", info.id},
+                            {"title", info.title},
+                            {"help", info.help},
+                            {"options", std::move(options)},
+                            {"presets", std::move(presets)}});
+        }
+        print(list);
+        return kDone;
+    }
+    std::cout << "Set an option with --set option=value; the defaults are shown. A preset sets several "
+                 "options.\n";
+    for (const AlgorithmInfo& info : algorithms()) {
+        std::cout << '\n' << info.id << " - " << info.title << "\n  " << wrapped(info.help, 2);
+        for (const OptionInfo& option : info.options) {
+            std::cout << "    " << option.name << '=' << to_string(option.default_value);
+            if (!option.choices.empty()) {
+                std::cout << "  (" << usage::joined(option.choices, ", ") << ')';
+            } else if (option.min && option.max) {
+                std::cout << "  (" << to_string(*option.min) << " to " << to_string(*option.max) << ')';
+            }
+            std::cout << "\n        " << wrapped(option.help, 8);
+        }
+        for (const OptionPreset& preset : info.presets)
+            std::cout << "    preset=" << preset.name << "\n        " << wrapped(preset.help, 8);
+    }
+    return kDone;
+}
+
+int list_networks(bool json) {
+    Json list = Json::array();
+    std::vector<Row> rows{{"name", "ops", "parameters", "forward", "batch", "title"}};
+    for (const ShippedFile& shipped : shipped_networks()) {
+        const Graph graph = read_network(shipped.file).graph;
+        const GraphTotals sums = totals(graph);
+        const NetworkInfo* info = find_network(shipped.name);
+        const std::string title(info != nullptr ? info->title : std::string_view(graph.name()));
+        const std::int64_t parameters = sums.parameter_bytes / 4;
+        list.push_back({{"name", shipped.name},
+                        {"title", title},
+                        {"ops", sums.ops},
+                        {"parameters", parameters},
+                        {"forward_flops", sums.forward_flops},
+                        {"file", shipped.file.string()}});
+        rows.push_back({shipped.name, std::to_string(sums.ops), format_count(static_cast<double>(parameters)),
+                        format_flops(sums.forward_flops), std::to_string(graph.batch()), title});
+    }
+    if (json) {
+        print(list);
+    } else {
+        std::cout << table("lrrrrl", rows);
+    }
+    return kDone;
+}
+
+namespace {
+
+/// "Xeon Gold 6132, 2x NVIDIA V100": consecutive devices of one model are counted.
+std::string device_summary(const Machine& machine) {
+    const auto devices = machine.devices();
+    std::string text;
+    for (std::size_t i = 0, next = 0; i < devices.size(); i = next) {
+        while (next < devices.size() && devices[next].model == devices[i].model) ++next;
+        text += (text.empty() ? "" : ", ") +
+                (next - i > 1 ? std::to_string(next - i) + "x " : std::string()) + devices[i].model;
+    }
+    return text;
+}
+
+}  // namespace
+
+int list_machines(bool json) {
+    Json list = Json::array();
+    std::vector<Row> rows{{"name", "title", "devices"}};
+    for (const ShippedFile& shipped : shipped_machines()) {
+        const Machine machine = read_machine(shipped.file);
+        list.push_back(Json::parse(machine_json(machine)));
+        rows.push_back({shipped.name, machine.name(), device_summary(machine)});
+    }
+    if (json) {
+        print(list);
+    } else {
+        std::cout << table("lll", rows);
+    }
+    return kDone;
+}
+
+}  // namespace placewright

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: MIT
+#include "app/cli/optimize_command.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <unistd.h>
+
+#include "app/cli/console.hpp"
+#include "app/cli/interrupt.hpp"
+#include "app/cli/outcome_report.hpp"
+#include "app/cli/search_arguments.hpp"
+#include "app/cli/usage.hpp"
+#include "core/algorithms.hpp"
+#include "core/base/exit_status.hpp"
+#include "core/base/text.hpp"
+#include "core/base/units.hpp"
+#include "core/bounds/bounds.hpp"
+#include "core/distributed/launch.hpp"
+#include "core/distributed/ranks.hpp"
+#include "core/io/placements/placement_file.hpp"
+#include "core/io/state/score_file.hpp"
+#include "core/io/text/input_error.hpp"
+#include "core/io/text/json.hpp"
+#include "core/job/bound_tightening.hpp"
+#include "core/job/saved_search.hpp"
+#include "core/search/algorithms/refinement.hpp"
+#include "core/sim/objectives.hpp"
+
+namespace placewright {
+namespace {
+
+/// Evaluation budget of a search that is limited only by time.
+constexpr std::uint64_t kUnlimited = 1'000'000'000'000;
+constexpr std::chrono::milliseconds kReportInterval(100);
+
+void print_progress(const SearchProgress& progress, const Budget& budget) {
+    std::string text = format_count(static_cast<double>(progress.evaluations));
+    if (budget.evaluations < kUnlimited)
+        text += " of " + format_count(static_cast<double>(budget.evaluations));
+    text += " evaluations, ";
+    if (progress.best_placement)
+        text += "best " + format_seconds(progress.best.value_s) +
+                (progress.best.fits ? ", " : " (does not fit), ");
+    text += format_count(static_cast<double>(progress.simulations) / std::max(progress.elapsed_s, 1e-9)) +
+            " simulations/s, " + format_clock(progress.eta_s) + " left";
+    std::fprintf(stderr, "\r\x1b[K%s", text.c_str());
+}
+
+struct Found {
+    const AlgorithmInfo& algorithm;
+    OptionValues options;
+    std::uint64_t seed;
+    SearchResult result;
+    Outcome outcome;
+    std::optional<Evaluation> evaluation;  ///< nothing for the step time or an undefined objective
+    Bound bound;                           ///< lower bound of the objective
+
+    const SearchProgress& progress() const { return result.progress; }
+    const Placement& placement() const { return *result.progress.best_placement; }
+    bool cancelled() const { return result.end == SearchEnd::cancelled; }
+    double simulations_per_s() const {
+        return static_cast<double>(progress().simulations) / std::max(progress().elapsed_s, 1e-9);
+    }
+};
+
+Json found_json(const Job& job, const Found& found) {
+    const SearchProgress& progress = found.progress();
+    Json curve = Json::array();
+    for (const CurvePoint& point : *progress.curve) curve.push_back({point.evaluations, point.best_s});
+    Json by_name = Json::object();
+    for (const auto& [op, device] : placement_by_name(found.placement(), *job.problem))
+        append_member(by_name, op, device);
+    return {{"algorithm", found.algorithm.id},
+            {"objective", job.objective->id},
+            {"seed", found.seed},
+            {"evaluations", progress.evaluations},
+            {"wall_s", progress.elapsed_s},
+            {"simulations_per_s", found.simulations_per_s()},
+            {"best",
+             {{"step_time_s", found.outcome.step_time_s},
+              {"objective_s", progress.best.value_s},
+              {"score_s", progress.best.penalised_s},
+              {"fits", progress.best.fits}}},
+            {"lower_bound_s", finite_or_null(found.bound.value_s)},
+            {"curve", std::move(curve)},
+            {"estimated_ops", estimated_json(job)},
+            {"placement", std::move(by_name)},
+            {"bound", {{"name", found.bound.name}, {"proof", found.bound.proof}}}};
+}
+
+void print_found(const Job& job, const Found& found) {
+    const SearchProgress& progress = found.progress();
+    const Score& best = progress.best;
+    std::cout << found.algorithm.title << ", seed " << found.seed << ": " << progress.evaluations
+              << (progress.evaluations == 1 ? " evaluation in " : " evaluations in ")
+              << format_seconds(progress.elapsed_s) << (found.cancelled() ? " (cancelled)" : "") << ", "
+              << format_count(found.simulations_per_s()) << " simulations/s\n"
+              << "best " << (job.objective->is_step_time() ? "" : std::string(job.objective->title) + ' ')
+              << format_seconds(best.value_s);
+    // The bound applies only to placements that fit, and the speed-up only if one device can hold all ops.
+    if (best.fits && found.bound.value_s > 0) {
+        const std::string groups = groups_text(job);
+        std::cout << ", at most " << format_count(whole_percent(best.value_s / found.bound.value_s - 1))
+                  << " % above " << (groups.empty() ? "optimal" : "the best" + groups) << " (bound "
+                  << format_seconds(found.bound.value_s) << " by " << found.bound.name << ')';
+    }
+    if (job.objective->is_step_time() && best.fits && job.single_device_fits && best.value_s > 0) {
+        std::array<char, 32> speedup{};
+        std::snprintf(speedup.data(), speedup.size(), "%.2f", job.single_device_s / best.value_s);
+        std::cout << ", " << speedup.data() << " times as fast as " << single_device_name(job);
+    }
+    std::cout << "\n\n";
+    if (found.evaluation) print_evaluation(job, *found.evaluation);
+    print_outcome(job, found.outcome);
+}
+
+void write_found(const Job& job, const Found& found, const Path& file) {
+    PlacementFile about;
+    about.predicted = prediction(job, found.outcome, job.objective->is_step_time() ? found.bound.value_s : 0);
+    about.produced_by = {found.algorithm.id, found.seed, found.progress().evaluations, found.options};
+    write_placement(found.placement(), *job.problem, about, file);
+}
+
+std::string to_text(const ScoreConditions& conditions) {
+    std::string text;
+    for (const auto& [name, value] : conditions) text += name + ' ' + value + '\n';
+    return text;
+}
+
+/// Work of the MPI ranks other than rank 0, which reports all errors and ends the search.
+int serve(const JobArguments& arguments, unsigned threads) {
+    const ServingGuard guard;
+    serve_rank([&] {
+        const Job job = arguments.load();
+        return RankWork{evaluator_of(job, threads), to_text(score_conditions(job))};
+    });
+    return kDone;
+}
+
+/// Resumes the search of the score file, if there is one: settings that the arguments leave open are taken
+/// from it. If the search is the same, returns the starting placements that it had beside
+/// starting_placements(). Throws InputError.
+std::vector<Placement> resume_search(OptimizeArguments& search, OptionValues& options, const Job& job) {
+    if (search.scores.empty()) return {};
+    std::optional<SavedSearch> begun = read_saved_search(search.scores, score_conditions(job));
+    if (!begun) return {};
+    check_search(*begun, job, search.scores);
+    if (!search.algorithm_given) {
+        search.algorithm = begun->algorithm;
+        options = begun->options;
+        if (!search.seed_given) search.seed = begun->seed;
+        if (!search.budget_given && begun->evaluations) search.budget.evaluations = *begun->evaluations;
+    }
+    const auto effective = [&](OptionValues values) {
+        for (const OptionInfo& option : find_algorithm(search.algorithm)->options)
+            values.emplace(option.name, option.default_value);
+        return values;
+    };
+    const bool is_same = search.algorithm == begun->algorithm && search.seed == begun->seed &&
+                         effective(options) == effective(begun->options);
+    return is_same ? std::move(begun->starts) : std::vector<Placement>();
+}
+
+/// Reports that no placement can fit the memory, so that no search is started. Returns the exit status.
+int report_infeasible(const Job& job, const Bound& bound, const OptimizeArguments& arguments) {
+    if (arguments.job.json) {
+        print({{"algorithm", arguments.algorithm},
+               {"objective", job.objective->id},
+               {"seed", arguments.seed},
+               {"evaluations", 0},
+               {"wall_s", 0},
+               {"simulations_per_s", 0},
+               {"best", nullptr},
+               {"lower_bound_s", nullptr},
+               {"curve", Json::array()},
+               {"estimated_ops", estimated_json(job)},
+               {"placement", nullptr},
+               {"bound", {{"name", bound.name}, {"proof", bound.proof}}}});
+    }
+    std::cerr << "placewright-cli: "
+              << printable(infeasible_text(job, bound, memory_remedy(arguments.job.options(), false)), 8192)
+              << '\n';
+    return kNothingFits;
+}
+
+/// The search that the arguments describe, from its optimizer to its result.
+class Optimization {
+public:
+    explicit Optimization(OptimizeArguments& arguments) : search_(arguments) {
+        if (launch()) ranks_.emplace(interrupt_.source());
+        options_ = parse_settings(chosen_algorithm(search_.algorithm), search_.settings);
+        if (!search_.out.empty()) expect_writable(search_.out);
+        keep_apart(std::array{OutputFile{"--scores", search_.scores}, OutputFile{"--out", search_.out}},
+                   search_.job.inputs());
+        job_ = search_.job.load();
+        starts_ = resume_search(search_, options_, job_);
+        algorithm_ = find_algorithm(search_.algorithm);
+        finest_ = search_.refinement > 0 ? ungrouped(*job_.problem) : job_.problem;
+        // Ungrouped ops can be faster than any placement of groups, and may fit where groups do not.
+        bound_ = quick_bounds(*finest_, *job_.objective, job_.simulation).front();
+    }
+
+    int run() {
+        if (!std::isfinite(bound_.value_s)) return report_infeasible(job_, bound_, search_);
+        const std::unique_ptr<Optimizer> optimizer = make_optimizer();
+        const std::unique_ptr<Evaluator> evaluator = make_evaluator();
+        Proof proof(finest_, *job_.objective, job_.simulation, std::move(bound_),
+                    job_.single_device_fits ? job_.single_device_s : std::numeric_limits<double>::infinity());
+        SearchResult result = search(*optimizer, *evaluator);
+        if (!result.progress.best_placement) return report_nothing_scored(result);
+        prove(proof, result.progress);
+        const Outcome outcome = Simulator(job_.problem, job_.simulation).run(*result.progress.best_placement);
+        std::optional<Evaluation> evaluation;
+        if (result.progress.best != kUndefinedScore)
+            evaluation = evaluate(job_, *result.progress.best_placement, search_.job, {});
+        return report(
+            {*algorithm_, options_, search_.seed, std::move(result), outcome, std::move(evaluation), bound_});
+    }
+
+private:
+    std::unique_ptr<Optimizer> make_optimizer() const {
+        try {
+            return algorithm_->make({job_.problem, search_.seed, all_starts(job_, starts_),
+                                     planned_evaluations(search_.budget), job_.objective, job_.simulation},
+                                    options_);
+        } catch (const OptionError& error) {
+            throw UsageError(std::string("--set: ") + error.what());
+        }
+    }
+
+    /// The evaluator of this process, spread over the ranks and recorded as the arguments say.
+    std::unique_ptr<Evaluator> make_evaluator() {
+        if (!search_.scores.empty()) {
+            SavedSearch begun{algorithm_->id, options_, search_.seed};
+            if (search_.budget.evaluations < kUnlimited) begun.evaluations = search_.budget.evaluations;
+            scores_.emplace(search_.scores, score_conditions(job_), begun);
+        }
+        std::unique_ptr<Evaluator> evaluator = evaluator_of(job_, search_.threads);
+        if (ranks_) {
+            try {
+                evaluator = ranks_->evaluator({std::move(evaluator), to_text(score_conditions(job_))});
+            } catch (const RankError& error) {
+                throw InputError(error.rank(), "", error.what());
+            }
+        }
+        if (!scores_) return evaluator;
+        return recorded_evaluator(std::move(evaluator), scores_->scores(),
+                                  [this](std::span<const RecordedScore> added) {
+                                      if (unwritten_) return;
+                                      try {
+                                          scores_->append(added);
+                                      } catch (const InputError&) {
+                                          // The result so far is still reported.
+                                          unwritten_ = std::current_exception();
+                                          interrupt_.source().request_stop();
+                                      }
+                                  });
+    }
+
+    SearchResult search(Optimizer& optimizer, Evaluator& evaluator) {
+        ProgressCallback report;
+        const bool terminal = isatty(STDERR_FILENO) != 0;
+        Budget shown = search_.budget;
+        shown.evaluations += search_.refinement;
+        if (terminal) report = [&](const SearchProgress& progress) { print_progress(progress, shown); };
+        SearchResult result =
+            run_search(optimizer, evaluator, search_.budget, interrupt_.token(), report, kReportInterval);
+        if (search_.refinement > 0 && result.end != SearchEnd::cancelled && result.progress.best_placement) {
+            const std::shared_ptr<const Problem> grouped = std::exchange(job_.problem, finest_);
+            job_.grouping = {};
+            const Placement start = regrouped(*result.progress.best_placement, *grouped, *job_.problem);
+            const auto allow_cpu = options_.find("allow_cpu");
+            result = refine(std::move(result), job_.problem, start, *evaluator_of(job_, search_.threads),
+                            {search_.refinement}, search_.seed,
+                            allow_cpu != options_.end() && std::get<bool>(allow_cpu->second),
+                            interrupt_.token(), report, kReportInterval);
+        }
+        if (terminal) std::fputs("\r\x1b[K", stderr);
+        return result;
+    }
+
+    /// Whether a rank was lost, which is reported.
+    bool rank_is_lost() {
+        if (!ranks_ || !ranks_->end()) return false;
+        std::cerr << printable("placewright-cli: " + ranks_->end()->rank() + ' ' + ranks_->end()->what(),
+                               8192)
+                  << "; search stopped\n";
+        return true;
+    }
+
+    int report_nothing_scored(const SearchResult& result) {
+        if (rank_is_lost()) return kInternalError;
+        if (result.end == SearchEnd::cancelled) {
+            std::cerr << "placewright-cli: cancelled before the first placement was scored\n";
+            return kCancelled;
+        }
+        std::cerr << "placewright-cli: "
+                  << (result.end == SearchEnd::exhausted ? "the algorithm proposed no placement"
+                                                         : "--seconds were over before the first placement "
+                                                           "was scored; give more")
+                  << '\n';
+        return kNothingFits;
+    }
+
+    /// Ends the proof and sets the bound to the best one.
+    void prove(Proof& proof, const SearchProgress& progress) {
+        // The proof gets a fraction of the search time, or what is left of the time limit.
+        constexpr double kForProof = 0.2;
+        const double elapsed_s = progress.elapsed_s;
+        Bound bound = proof.end(std::isfinite(search_.budget.seconds)
+                                    ? std::max(0.0, search_.budget.seconds - elapsed_s)
+                                    : kForProof * elapsed_s,
+                                interrupt_.token());
+        // A bound that the algorithm proved applies only to its groups.
+        if (search_.refinement == 0 && progress.lower_bound_s > bound.value_s)
+            bound = {algorithm_->id, progress.lower_bound_s, "proven by the search itself"};
+        bound_ = bound_of(job_, std::move(bound));
+    }
+
+    /// Prints the result and writes the placement file. Returns the exit status.
+    int report(const Found& found) {
+        const auto show = [&] {
+            if (search_.job.json) {
+                print(found_json(job_, found));
+            } else {
+                print_found(job_, found);
+            }
+        };
+        // The result is printed before the file is written, so that a write error does not lose it. With
+        // ranks the order is reversed, because mpirun drops most of their output while it ends them.
+        if (!ranks_) show();
+        try {
+            if (!search_.out.empty()) write_found(job_, found, search_.out);
+        } catch (const InputError&) {
+            unwritten_ = std::current_exception();
+        }
+        const bool rank_lost = rank_is_lost();
+        if (ranks_) show();
+        if (unwritten_) std::rethrow_exception(unwritten_);
+        if (!search_.out.empty() && !search_.job.json)
+            std::cout << "\nwritten to " << printable(search_.out, 4096) << std::endl;
+        if (rank_lost) return kInternalError;
+        if (found.cancelled()) return kCancelled;
+        if (found.progress().best.fits) return kDone;
+        std::cerr << "placewright-cli: no placement that fits the memory was found\n";
+        return kNothingFits;
+    }
+
+    OptimizeArguments& search_;
+    InterruptGuard interrupt_;
+    OptionValues options_;
+    std::optional<LeadingRank> ranks_;
+    Job job_;
+    std::vector<Placement> starts_;
+    const AlgorithmInfo* algorithm_ = nullptr;
+    std::shared_ptr<const Problem> finest_;  ///< of single ops if the result is refined
+    Bound bound_;                            ///< lower bound of the objective
+    std::optional<ScoreFile> scores_;
+    std::exception_ptr unwritten_;  ///< InputError of a file that could not be written
+};
+
+}  // namespace
+
+void OptimizeArguments::add_to(CLI::App& command) {
+    if (launch()) threads = 1;  // mpirun starts one rank per core
+    job.add_to(command, objectives());
+    command.add_option("--algorithm", algorithm, "Search algorithm (see algorithms)")
+        ->type_name("A")
+        ->capture_default_str();
+    usage::add_repeated(command, "--set", settings, "Option of the algorithm", "OPTION=VALUE");
+    command
+        .add_option("--evaluations", budget.evaluations,
+                    "Placements to score; no limit if only --seconds is given")
+        ->check(usage::whole_number(1, kUnlimited))
+        ->type_name("N")
+        ->capture_default_str();
+    command.add_option("--seconds", budget.seconds, "Time limit (s); results then depend on the computer")
+        ->check(usage::positive_number(1e9, "a number above 0"))
+        ->type_name("S");
+    command.add_option("--seed", seed, "Seed of the random numbers")
+        ->check(usage::whole_number(0))
+        ->type_name("K")
+        ->capture_default_str();
+    usage::add_threads(command, threads, "Threads, 0 for all cores; same result");
+    command.add_option("--refine", refinement, "Then try up to N moves of single ops, without groups")
+        ->check(usage::whole_number(0, kUnlimited))
+        ->type_name("N");
+    command.add_option("--out", out, "Write the placement file")->check(usage::path())->type_name("P");
+    command.add_option("--scores", scores, "Record all scores in this file; resume from it if it exists")
+        ->check(usage::path())
+        ->type_name("FILE");
+}
+
+void OptimizeArguments::note_given(const CLI::App& command) {
+    const auto given = [&](const char* option) { return command.get_option(option)->count() > 0; };
+    // Settings also select an algorithm: the default one.
+    algorithm_given = given("--algorithm") || !settings.empty();
+    seed_given = given("--seed");
+    budget_given = given("--evaluations") || given("--seconds");
+    if (given("--seconds") && !given("--evaluations")) budget.evaluations = kUnlimited;
+}
+
+int optimize_placement(OptimizeArguments arguments) {
+    const std::optional<Launch> launched = launch();
+    if (launched && launched->rank > 0) return serve(arguments.job, arguments.threads);
+    return Optimization(arguments).run();
+}
+
+}  // namespace placewright

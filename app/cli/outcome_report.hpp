@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// Text report of a simulated placement.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "app/cli/job_arguments.hpp"
+#include "core/io/text/json.hpp"
+#include "core/job/job.hpp"
+
+namespace placewright {
+
+/// Prints step time, device and channel usage on standard output.
+void print_outcome(const Job& job, const Outcome& outcome);
+
+/// Name of the single-device placement that others are compared with: "gpu:0 alone", or "one device" if some
+/// ops are not allowed on it.
+std::string single_device_name(const Job& job);
+
+/// Evaluates the objective; returns nothing for the step time. Throws InputError if the objective is not
+/// defined for the placement; the error names `placement_file`, or the network if that is empty.
+std::optional<Evaluation> evaluate(const Job& job, const Placement& placement, const JobArguments& arguments,
+                                   const std::string& placement_file);
+
+/// Prints max load or block latency with the load and memory of each device.
+void print_evaluation(const Job& job, const Evaluation& evaluation);
+
+/// Ops without a formula for their FLOPs.
+Json estimated_json(const Job& job);
+
+}  // namespace placewright

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+#include "app/cli/predict_command.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+
+#include "app/cli/console.hpp"
+#include "app/cli/outcome_report.hpp"
+#include "app/cli/search_arguments.hpp"
+#include "core/base/random.hpp"
+#include "core/base/text.hpp"
+#include "core/base/units.hpp"
+#include "core/io/placements/placement_file.hpp"
+#include "core/io/state/policy_file.hpp"
+#include "core/io/text/input_error.hpp"
+#include "core/io/text/json.hpp"
+
+namespace placewright {
+namespace {
+
+struct Predicted {
+    Placement placement;
+    Score score;
+    std::size_t evaluations = 0;
+    double predict_s = 0;       ///< time of the policy, without reading files and simulating
+    bool begins_alone = false;  ///< the policy starts from the job's single device, which --best scores too
+};
+
+/// Also restricts the job's single device to the devices that the policy may use. Throws InputError if the
+/// policy does not suit the job.
+Predicted prediction_of(const PolicyFile& policy, Job& job, const PredictArguments& arguments) {
+    const auto begin = std::chrono::steady_clock::now();
+    const PolicyDesign& design = policy.design;
+    const PolicyGraph graph(job.problem, design.allow_cpu);
+    if (const std::string problem =
+            misfit(*find_policy(policy.record.policy), policy.record.options, policy.record.size, graph);
+        !problem.empty())
+        throw InputError(
+            arguments.policy, "",
+            "does not suit " + job.problem->graph->name() + " on " + job.machine->name() + ": " + problem);
+
+    std::vector<Placement> candidates;
+    const auto add = [&](const Rollout& rollout) {
+        if (!arguments.best || !design.policy->improves()) {
+            candidates.push_back(last_placement(graph, rollout));
+            return;
+        }
+        for (Placement& placement : placements_along(graph, rollout))
+            candidates.push_back(std::move(placement));
+    };
+    const std::uint32_t passes = design.training.passes;
+    add(predict_placement(*design.policy, policy.state.weights, graph, passes));
+    Random random(arguments.seed);
+    for (std::uint64_t i = 0; i < arguments.episodes; ++i)
+        add(predict_placement(*design.policy, policy.state.weights, graph, passes, &random));
+    const double predict_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+
+    std::vector<Score> scores(candidates.size());
+    evaluator_of(job, arguments.threads)->evaluate(candidates, scores, {});
+    const auto best = std::ranges::min_element(scores, {}, &Score::penalised_s) - scores.begin();
+    restrict_single_device(job, graph.choices);
+    const bool begins_alone =
+        design.policy->improves() &&
+        graph.choices.on_one_device(graph.choices.fastest_first().front()) == job.single_device;
+    return {candidates[static_cast<std::size_t>(best)], scores[static_cast<std::size_t>(best)],
+            candidates.size(), predict_s, begins_alone};
+}
+
+Json prediction_json(const PolicyFile& policy, const Job& job, const Predicted& predicted,
+                     const Outcome& outcome, const PredictArguments& arguments) {
+    Json by_name = Json::object();
+    for (const auto& [op, device] : placement_by_name(predicted.placement, *job.problem))
+        append_member(by_name, op, device);
+    return {{"policy", policy.record.policy},
+            {"updates", policy.state.updates},
+            {"objective", arguments.job.objective},
+            {"groups", job.problem->groups},
+            {"seed", arguments.seed},
+            {"episodes", 1 + arguments.episodes},
+            {"evaluations", predicted.evaluations},
+            {"predict_s", predicted.predict_s},
+            {"best",
+             {{"step_time_s", outcome.step_time_s},
+              {"objective_s", predicted.score.value_s},
+              {"score_s", predicted.score.penalised_s},
+              {"fits", predicted.score.fits}}},
+            {"one_device_s", job.single_device_fits ? Json(job.single_device_s) : Json(nullptr)},
+            {"placement", std::move(by_name)}};
+}
+
+void print_prediction(const PolicyFile& policy, const Job& job, const Predicted& predicted,
+                      const Outcome& outcome) {
+    std::cout << find_policy(policy.record.policy)->title << " after " << policy.state.updates
+              << (policy.state.updates == 1 ? " update: " : " updates: ") << "placed in "
+              << format_seconds(predicted.predict_s);
+    if (predicted.evaluations > 1) std::cout << ", the best of " << predicted.evaluations << " placements";
+    const Objective& objective = *job.objective;
+    if (!objective.is_step_time())
+        std::cout << "; " << objective.title << ' ' << format_seconds(predicted.score.value_s);
+    if (objective.is_step_time() && predicted.score.fits && job.single_device_fits &&
+        outcome.step_time_s > 0) {
+        std::array<char, 32> speedup{};
+        std::snprintf(speedup.data(), speedup.size(), "%.2f", job.single_device_s / outcome.step_time_s);
+        std::cout << ", " << speedup.data() << " times as fast as " << single_device_name(job);
+        if (predicted.begins_alone && predicted.evaluations <= 1 && outcome.step_time_s > job.single_device_s)
+            std::cout
+                << ".\nOne device is faster: --best also scores the intermediate placements, one device "
+                   "among them, and returns the best";
+    }
+    std::cout << "\n"
+              << job.problem->groups << " groups of ops; policy trained on " << policy.record.graphs.size()
+              << (policy.record.graphs.size() == 1 ? " network" : " networks") << ".\n\n";
+    print_outcome(job, outcome);
+}
+
+}  // namespace
+
+void PredictArguments::add_to(CLI::App& command) {
+    command.add_option("POLICY", policy, "Policy file written by train")->required();
+    job.add_to(command, objectives());
+    group_ = command.get_option("--group");
+    groups_ = command.get_option("--groups");
+    merge_below_ = command.get_option("--merge-below");
+    objective_ = command.get_option("--objective");
+    memory_rule_ = command.get_option("--memory-rule");
+    command.get_option("--group")->description("Grouping of ops; default: as in training");
+    command.get_option("--objective")->description("Objective to minimise; default: as in training");
+    command.get_option("--memory-rule")->description("Penalty if memory overflows; default: as in training");
+    command.add_flag("--best", best, "Score all intermediate placements and return the best");
+    command.add_option("--episodes", episodes, "Also sample N placements and return the best")
+        ->check(usage::whole_number(0, 1'000'000))
+        ->type_name("N")
+        ->capture_default_str();
+    command.add_option("--seed", seed, "Seed of the sampled placements")
+        ->check(usage::whole_number(0))
+        ->type_name("K")
+        ->capture_default_str();
+    usage::add_threads(command, threads, "Threads, 0 for all cores; same result");
+    command.add_option("--out", out, "Write the placement file")->check(usage::path())->type_name("P");
+}
+
+JobArguments PredictArguments::job_for(const TrainingRecord& record) const {
+    JobArguments own = job;
+    const auto adopt = [&](const CLI::Option* option, const char* name, std::string& value) {
+        const std::string trained = condition(record, name);
+        if (option->count() == 0 && !trained.empty()) value = trained;
+    };
+    const auto number = [&](const char* name, auto& value) {
+        const std::string trained = condition(record, name);
+        std::from_chars(trained.data(), trained.data() + trained.size(), value);
+    };
+    adopt(objective_, "objective", own.objective);
+    adopt(memory_rule_, "memory_rule", own.memory_rule);
+    if (group_->count() + groups_->count() + merge_below_->count() > 0) return own;
+    adopt(group_, "group", own.grouping.group);
+    number("groups", own.grouping.groups);
+    number("merge_below", own.grouping.merge_below_bytes);
+    return own;
+}
+
+int predict(const PredictArguments& given) {
+    if (!given.out.empty()) expect_writable(given.out);
+    std::vector<std::string> inputs = given.job.inputs();
+    inputs.push_back(given.policy);
+    keep_apart(std::array{OutputFile{"--out", given.out}}, inputs);
+    const PolicyFile policy = read_policy(given.policy);
+    PredictArguments arguments = given;
+    arguments.job = given.job_for(policy.record);
+    Job job = arguments.job.load();
+    const Predicted predicted = prediction_of(policy, job, arguments);
+    const Outcome outcome = Simulator(job.problem, job.simulation).run(predicted.placement);
+    if (arguments.job.json) {
+        print(prediction_json(policy, job, predicted, outcome, arguments));
+    } else {
+        print_prediction(policy, job, predicted, outcome);
+    }
+    if (!arguments.out.empty()) {
+        PlacementFile about;
+        about.predicted = prediction(job, outcome, 0);
+        about.produced_by = {policy.record.policy, policy.record.seed, predicted.evaluations,
+                             policy.record.options};
+        write_placement(predicted.placement, *job.problem, about, arguments.out);
+        if (!arguments.job.json) std::cout << "\nwritten to " << printable(arguments.out, 4096) << std::endl;
+    }
+    if (predicted.score.fits) return kDone;
+    std::cerr << "placewright-cli: the placement does not fit the memory\n";
+    return kNothingFits;
+}
+
+}  // namespace placewright

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Checks of arguments that name algorithms, their options, and files.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/path.hpp"
+#include "core/search/comparison.hpp"
+
+namespace placewright {
+
+/// The algorithm named by `option`. Throws UsageError, which lists all algorithms.
+const AlgorithmInfo& chosen_algorithm(const std::string& id, const std::string& option = "--algorithm");
+
+/// Parses `settings` ("option=value", or "preset=name"). `prefix`: text before each setting on the command
+/// line, for messages. Throws UsageError.
+OptionValues parse_settings(const AlgorithmInfo& algorithm, const std::vector<std::string>& settings,
+                            const std::string& prefix = {});
+
+/// Sets the options of the contestants from `settings` ("algorithm.option=value"); other options are kept.
+/// Throws UsageError.
+void apply_settings(std::vector<Contestant>& contestants, const std::vector<std::string>& settings);
+
+/// Creates a folder and its missing parents. Throws InputError.
+void make_folder(const Path& folder);
+
+/// Throws InputError if the file cannot be written, so that a wrong folder is reported before the search.
+void expect_writable(const Path& file);
+
+/// A file that a command writes.
+struct OutputFile {
+    std::string option;  ///< command-line option that names it
+    std::string file;    ///< empty: none
+};
+/// Throws UsageError if an output is an input or another output, which would be overwritten. Devices and
+/// pipes are allowed.
+void keep_apart(std::span<const OutputFile> outputs, std::span<const std::string> inputs);
+
+}  // namespace placewright

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#include "app/cli/simulate_command.hpp"
+
+#include <array>
+#include <iostream>
+#include <optional>
+#include <vector>
+
+#include "app/cli/console.hpp"
+#include "app/cli/explain_report.hpp"
+#include "app/cli/interrupt.hpp"
+#include "app/cli/outcome_report.hpp"
+#include "app/cli/search_arguments.hpp"
+#include "app/cli/usage.hpp"
+#include "core/base/exit_status.hpp"
+#include "core/base/text.hpp"
+#include "core/io/placements/placement_file.hpp"
+#include "core/io/text/json.hpp"
+#include "core/io/traces/chrome_trace.hpp"
+#include "core/sim/objectives.hpp"
+
+namespace placewright {
+namespace {
+
+/// Busy times, peaks and transfers come from the event simulation for every objective.
+Json outcome_json(const Job& job, const Outcome& outcome, const std::optional<Evaluation>& evaluation,
+                  const JobArguments& arguments) {
+    const Machine& machine = *job.problem->machine;
+    Json devices = Json::array();
+    for (std::size_t i = 0; i < machine.devices().size(); ++i) {
+        devices.push_back({{"name", machine.devices()[i].name},
+                           {"busy_s", outcome.device_busy_s[i]},
+                           {"peak_bytes", outcome.peak_bytes[i]},
+                           {"resident_bytes", outcome.resident_bytes[i]}});
+        if (evaluation) devices.back()["load_s"] = evaluation->device_s[i];
+    }
+    Json channels = Json::array();
+    for (std::size_t i = 0; i < machine.channels().size(); ++i) {
+        channels.push_back({{"name", machine.channels()[i].name},
+                            {"busy_s", outcome.channel_busy_s[i]},
+                            {"bytes", outcome.channel_bytes[i]},
+                            {"transfers", outcome.channel_transfers[i]}});
+    }
+    const Score score =
+        evaluation ? job.penalty.score(*job.problem, *evaluation) : job.penalty.score(*job.problem, outcome);
+    return {{"objective", arguments.objective},
+            {"objective_s", score.value_s},
+            {"step_time_s", outcome.step_time_s},
+            {"steady_step_time_s",
+             outcome.steady_step_time_s ? Json(*outcome.steady_step_time_s) : Json(nullptr)},
+            {"total_time_s", outcome.total_time_s},
+            {"fits", score.fits},
+            {"score_s", score.penalised_s},
+            {"devices", std::move(devices)},
+            {"channels", std::move(channels)},
+            {"ops_run", outcome.ops_run},
+            {"transfers", outcome.transfers},
+            {"estimated_ops", estimated_json(job)}};
+}
+
+}  // namespace
+
+void SimulateArguments::add_to(CLI::App& command) {
+    job.add_to(command, objectives());
+    command.add_option("--placement", placement, "Placement file; default: all ops on the fastest device")
+        ->check(usage::path())
+        ->type_name("P");
+    command.add_option("--trace", trace, "Write the trace as Chrome trace JSON (opens in Perfetto)")
+        ->check(usage::path())
+        ->type_name("OUT");
+    command.add_flag("--explain", explain, "Explain where time and memory go, and what moves would gain");
+}
+
+int simulate_placement(const SimulateArguments& arguments) {
+    const std::string &placement_file = arguments.placement, &trace_file = arguments.trace;
+    std::vector<std::string> inputs = arguments.job.inputs();
+    inputs.push_back(placement_file);
+    keep_apart(std::array{OutputFile{"--trace", trace_file}}, inputs);
+    const Job job = arguments.job.load(placement_file);
+    std::vector<std::string> notes;
+    const Placement placement =
+        placement_file.empty() ? job.single_device : read_placement(placement_file, *job.problem, &notes);
+    for (const std::string& note : notes) std::cerr << printable(placement_file + ": " + note, 8192) << '\n';
+    const std::optional<Evaluation> evaluation = evaluate(job, placement, arguments.job, placement_file);
+    Simulator simulator(job.problem, job.simulation);
+    Trace trace;
+    const Outcome& outcome =
+        trace_file.empty() && !arguments.explain ? simulator.run(placement) : simulator.run(placement, trace);
+    if (!trace_file.empty()) write_chrome_trace(trace, *job.problem, trace_file);
+    std::optional<Explanation> explanation;
+    if (arguments.explain) {
+        const InterruptGuard interrupt;
+        explanation = explain(job, placement, trace, interrupt.token());
+    }
+    if (arguments.job.json) {
+        Json json = outcome_json(job, outcome, evaluation, arguments.job);
+        if (explanation) json["explain"] = explanation_json(job, placement, trace, *explanation);
+        print(json);
+    } else {
+        if (evaluation) print_evaluation(job, *evaluation);
+        print_outcome(job, outcome);
+        if (explanation) print_explanation(job, placement, trace, *explanation);
+    }
+    if (!explanation || explanation->moves) return kDone;
+    std::cerr << "placewright-cli: cancelled before all moves were evaluated\n";
+    return kCancelled;
+}
+
+}  // namespace placewright

@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: MIT
+#include "app/cli/train_command.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <optional>
+
+#include "app/cli/console.hpp"
+#include "app/cli/interrupt.hpp"
+#include "app/cli/progress_line.hpp"
+#include "app/cli/search_arguments.hpp"
+#include "core/algorithms.hpp"
+#include "core/base/exit_status.hpp"
+#include "core/base/path.hpp"
+#include "core/base/text.hpp"
+#include "core/base/units.hpp"
+#include "core/distributed/launch.hpp"
+#include "core/distributed/training_ranks.hpp"
+#include "core/io/networks/network_file.hpp"
+#include "core/io/state/policy_file.hpp"
+#include "core/io/state/score_file.hpp"
+#include "core/io/text/input_error.hpp"
+#include "core/io/text/json.hpp"
+#include "core/io/text/option_json.hpp"
+#include "core/io/text/whole_file.hpp"
+#include "core/job/learning_curve.hpp"
+#include "core/job/lessons.hpp"
+#include "core/learn/training_run.hpp"
+
+namespace placewright {
+
+/// Training problems: each network on each machine.
+class Lessons {
+public:
+    explicit Lessons(const TrainArguments& arguments) : arguments_(arguments) {
+        const bool family = !arguments.family.empty();
+        if (family == !arguments.networks.empty())
+            throw UsageError("train: give either --family or networks");
+        const FamilyInfo* info = find_family(arguments.family);
+        if (!family) {
+            for (const std::string& network : arguments.networks) {
+                std::error_code error;
+                if (find_family(network) != nullptr && !std::filesystem::exists(network, error))
+                    throw UsageError("train: " + network + " is a family; use --family " + network);
+                add_file(network);
+            }
+        } else if (info != nullptr) {
+            add_members(*info);
+        } else if (std::error_code error; std::filesystem::is_directory(arguments.family, error)) {
+            add_folder(arguments.family);
+        } else {
+            std::vector<std::string> known;
+            for (const FamilyInfo& item : known_families()) known.emplace_back(item.name);
+            throw UsageError("--family " + arguments.family +
+                             ": there is no such family or folder; families are " +
+                             usage::joined(known, ", "));
+        }
+    }
+
+    /// Arguments of each lesson, in the order of take().
+    std::vector<JobArguments> take_arguments() { return std::move(each_); }
+    std::vector<Lesson> take() { return std::move(lessons_); }
+
+private:
+    /// Calls `load` with the arguments of the network on each machine.
+    void add(const std::string& network, const auto& load) {
+        for (const std::string& machine : usage::split(arguments_.job.machine)) {
+            JobArguments one = arguments_.job;
+            one.network = network;
+            one.machine = machine;
+            Job job = load(one);
+            lessons_.push_back({std::move(job), {}});
+            each_.push_back(std::move(one));
+        }
+    }
+
+    void add_file(const std::string& network) {
+        add(network, [](const JobArguments& one) { return one.load(); });
+    }
+
+    void add_members(const FamilyInfo& family) {
+        JobArguments job = arguments_.job;
+        if (job.machine.empty()) throw CLI::RequiredError("--machine");
+        if (job.batch > 0) throw UsageError("--batch: the networks of a family have their own");
+        if (!job.parameters.empty())
+            throw UsageError("--parameters: the networks of a family have their own");
+        GroupingArguments& grouping = job.grouping;
+        if (arguments_.group_->count() == 0) {
+            grouping.group = "merge";
+            if (grouping.groups == 0 && grouping.merge_below_bytes == 0) grouping.groups = family.groups;
+        }
+        const JobOptions options = job.options();
+        const std::vector<bool> trained = training_half(arguments_.count, arguments_.family_seed);
+        for (std::uint32_t number = 0; number < arguments_.count; ++number) {
+            if (!trained[number]) continue;
+            const Graph graph =
+                arguments_.job.shards.split(family_member(family, arguments_.family_seed, number));
+            add(graph.name(), [&](const JobArguments& one) {
+                return load_job(one.network, NetworkFile{graph, {}, {}}, one.machine, options);
+            });
+        }
+    }
+
+    void add_folder(Path folder) {
+        std::error_code error;
+        if (std::filesystem::is_directory(folder / "train", error)) folder /= "train";
+        for (const Path& file : network_files(folder)) add_file(file.string());
+    }
+
+    const TrainArguments& arguments_;
+    std::vector<Lesson> lessons_;
+    std::vector<JobArguments> each_;  ///< arguments of each lesson, with its network and machine
+};
+
+namespace {
+
+const PolicyInfo& chosen_policy(const std::string& id) {
+    if (const PolicyInfo* found = find_policy(id)) return *found;
+    std::vector<std::string> known;
+    for (const PolicyInfo& info : policies()) known.push_back(info.id);
+    throw UsageError("--policy " + id + ": there is no such policy; there are " + usage::joined(known, ", "));
+}
+
+/// State of a training in each MPI process.
+struct TrainingTask {
+    const PolicyInfo& info;
+    std::vector<JobArguments> arguments;  ///< of each lesson
+    Curriculum curriculum;
+    std::optional<Trainer> trainer;
+    std::vector<std::unique_ptr<Evaluator>> evaluators;
+    TrainingBudget budget;
+
+    /// Scores placements by the objective of the lesson.
+    std::vector<Score> scores(std::size_t lesson, std::span<const Placement> placements) const {
+        std::vector<Score> scores(placements.size());
+        evaluators[lesson]->evaluate(placements, scores, {});
+        return scores;
+    }
+};
+
+void resume(Trainer& trainer, const TrainingRecord& record, const Path& file) {
+    PolicyFile found = read_policy(file);
+    // Learning-rate schedules follow the new number of updates; everything else resumes.
+    found.record.planned_updates = record.planned_updates;
+    if (const std::string other = difference(found.record, record); !other.empty())
+        throw InputError(
+            file.string(), "",
+            "belongs to another training: " + other + "; give the same arguments or another --out");
+    try {
+        trainer.restore(std::move(found.state));
+    } catch (const std::invalid_argument& error) {
+        throw InputError(file.string(), "", error.what());
+    } catch (const PlacementError& error) {
+        throw InputError(file.string(), "", error.what());
+    }
+}
+
+TrainingTask prepare(const TrainArguments& arguments, TrainingPeers* peers) {
+    const PolicyInfo& info = chosen_policy(arguments.policy);
+    const OptionValues values = parse_settings(*find_algorithm(info.id), arguments.settings);
+    Lessons lessons(arguments);
+    TrainingTask training{info, lessons.take_arguments(), {lessons.take(), {}, {}, {}}, {}, {}, {}};
+    Curriculum& curriculum = training.curriculum;
+    const bool allow_cpu = allows_cpu(info, values);
+    for (Lesson& lesson : curriculum.training)
+        lesson.graph = std::make_shared<const PolicyGraph>(lesson.job.problem, allow_cpu);
+    try {
+        complete(curriculum, info, values, arguments.seed);
+    } catch (const OptionError& error) {
+        throw UsageError(std::string("--set: ") + error.what());
+    } catch (const std::invalid_argument& error) {
+        throw UsageError(std::string("train: ") + error.what());
+    }
+    TrainingRecord& record = curriculum.record;
+    record.planned_updates = arguments.updates > 0 ? arguments.updates : curriculum.design.training.updates;
+    for (std::size_t i = 0; i < curriculum.training.size(); ++i)
+        training.evaluators.push_back(evaluator_of(curriculum.training[i].job, arguments.threads));
+    if (arguments.updates > 0 || arguments.seconds == 0) training.budget.updates = record.planned_updates;
+    if (arguments.seconds > 0) training.budget.seconds = arguments.seconds;
+
+    training.trainer.emplace(curriculum.design.policy, curriculum.design.training, curriculum.graphs(),
+                             arguments.seed, record.planned_updates, arguments.threads, peers);
+    std::error_code error;
+    const auto out = std::filesystem::status(arguments.out, error);
+    if (arguments.resume && std::filesystem::exists(out) && !std::filesystem::is_regular_file(out))
+        throw InputError(arguments.out, "", "is not a regular file");
+    if (!arguments.out.empty() && std::filesystem::is_regular_file(out)) {
+        if (!arguments.resume)
+            throw InputError(arguments.out, "",
+                             "exists already; resume it with --resume, or give another file");
+        resume(*training.trainer, record, arguments.out);
+    }
+    return training;
+}
+
+std::string curve_csv(const std::vector<TrainingPoint>& curve) {
+    std::string text = curve_header() + '\n';
+    for (const TrainingPoint& point : curve) text += curve_line(point) + '\n';
+    return text;
+}
+
+Json curve_json(const std::vector<TrainingPoint>& curve) {
+    Json list = Json::array();
+    for (const TrainingPoint& point : curve) {
+        Json json{{"updates", point.updates}, {"evaluations", point.evaluations}};
+        for (const CurveColumn& column : curve_columns()) json[column.name] = point.*column.value;
+        list.push_back(std::move(json));
+    }
+    return list;
+}
+
+std::string decimals(const char* format, double value) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), format, value);
+    return text.data();
+}
+
+std::string progress_text(const TrainingState& state, const TrainingBudget& budget, double eta_s) {
+    const TrainingPoint& now = state.curve.back();
+    std::string text = std::to_string(state.updates);
+    if (budget.updates < std::numeric_limits<std::uint64_t>::max())
+        text += " of " + std::to_string(budget.updates);
+    return text + " updates, " + decimals("%.3f", now.cost) + " of one device (best " +
+           decimals("%.3f", now.best_cost) + "), entropy " + decimals("%.3f", now.entropy) +
+           ", learning rate " + decimals("%.2g", now.learning_rate) + ", " + format_clock(eta_s) + " left";
+}
+
+/// Scores of a trained graph.
+struct Learned {
+    Score one_device, best, predicted;
+};
+
+std::vector<Learned> learned(const TrainingTask& training) {
+    std::vector<Learned> all;
+    for (std::size_t i = 0; i < training.curriculum.training.size(); ++i) {
+        const Lesson& lesson = training.curriculum.training[i];
+        const std::vector<Placement> placements{
+            lesson.job.single_device,
+            last_placement(*lesson.graph, training.trainer->predict(*lesson.graph))};
+        const std::vector<Score> scores = training.scores(i, placements);
+        all.push_back({scores[0], training.trainer->state().best[i].score, scores[1]});
+    }
+    return all;
+}
+
+struct Ending {
+    bool cancelled = false;
+    double wall_s = 0;
+};
+
+Json training_json(const TrainingTask& training, const Ending& ending) {
+    const TrainingState& state = training.trainer->state();
+    Json graphs = Json::array();
+    const auto score_json = [](const Score& score) {
+        return Json({{"objective_s", score.value_s}, {"score_s", score.penalised_s}, {"fits", score.fits}});
+    };
+    const std::vector<Learned> all = learned(training);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        graphs.push_back({{"network", training.curriculum.record.graphs[i].network},
+                          {"machine", training.curriculum.record.graphs[i].machine},
+                          {"groups", training.curriculum.training[i].graph->nodes},
+                          {"one_device", score_json(all[i].one_device)},
+                          {"best", state.best[i].placement.empty() ? Json(nullptr) : score_json(all[i].best)},
+                          {"predicted", score_json(all[i].predicted)}});
+    }
+    return {{"policy", training.info.id},
+            {"options", options_json(training.curriculum.record.options)},
+            {"objective", training.arguments.front().objective},
+            {"seed", training.curriculum.record.seed},
+            {"updates", state.updates},
+            {"evaluations", state.evaluations},
+            {"wall_s", ending.wall_s},
+            {"cancelled", ending.cancelled},
+            {"graphs", std::move(graphs)},
+            {"curve", curve_json(state.curve)}};
+}
+
+void print_training(const TrainingTask& training, const Ending& ending) {
+    const TrainingState& state = training.trainer->state();
+    std::cout << training.info.title << ", seed " << training.curriculum.record.seed << ": " << state.updates
+              << (state.updates == 1 ? " update, " : " updates, ") << state.evaluations
+              << " placements scored; " << format_seconds(ending.wall_s)
+              << (ending.cancelled ? " (cancelled)" : "") << "\n\n";
+    const auto text = [](const Score& score) {
+        return format_seconds(score.value_s) + (score.fits ? "" : " (does not fit)");
+    };
+    std::vector<Row> rows{{"network", "machine", "groups", "one device", "best found", "predicted"}};
+    const std::vector<Learned> all = learned(training);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        rows.push_back({training.curriculum.record.graphs[i].network,
+                        training.curriculum.record.graphs[i].machine,
+                        std::to_string(training.curriculum.training[i].graph->nodes), text(all[i].one_device),
+                        state.best[i].placement.empty() ? "-" : text(all[i].best), text(all[i].predicted)});
+    }
+    std::cout << table("llrrrr", rows);
+}
+
+/// Work of the MPI ranks other than rank 0, which reports all errors and ends the training.
+int train_along(const TrainArguments& arguments) {
+    const ServingGuard guard;
+    TrainingRanks ranks({});
+    try {
+        TrainingTask training = prepare(arguments, &ranks);
+        ranks.require_same(to_text(training.curriculum.record) +
+                           std::to_string(training.trainer->state().updates));
+        run_training(*training.trainer, training.evaluators, training.budget);
+    } catch (const TrainingEnded&) {
+        // Rank 0 ended the training.
+    } catch (const std::exception& error) {
+        ranks.fail(error.what());
+    }
+    return kDone;
+}
+
+}  // namespace
+
+TrainArguments::TrainArguments() {
+    job.memory_rule = "placeto";  // a penalty that grows with the overflow is easier to learn from
+}
+
+void TrainArguments::add_to(CLI::App& command) {
+    job.add_to(command, objectives());
+    command.remove_option(command.get_option("GRAPH"));
+    command.add_option("GRAPHS", networks, "Network files, or names of shipped networks (see networks)");
+    command.get_option("--machine")->description("Machine files or shipped names, separated by commas");
+    group_ = command.get_option("--group");
+    command.get_option("--group")->description("Grouping of ops, see below; for families: merge");
+    std::vector<std::string> families, known;
+    for (const FamilyInfo& info : known_families()) families.emplace_back(info.name);
+    for (const PolicyInfo& info : policies()) known.push_back(info.id);
+    command.add_option("--family", family, usage::joined(families, ", ") + ", or a folder of networks")
+        ->check(usage::path())
+        ->type_name("F");
+    command.add_option("--count", count, "Networks of a known family; half for training")
+        ->check(usage::whole_number(1, 10'000))
+        ->type_name("N")
+        ->capture_default_str();
+    command.add_option("--family-seed", family_seed, "Seed of the family (--seed of the command family)")
+        ->check(usage::whole_number(0))
+        ->type_name("K")
+        ->capture_default_str();
+    command.add_option("--policy", policy, usage::joined(known, ", "))->type_name("P")->capture_default_str();
+    usage::add_repeated(command, "--set", settings, "Option of the policy (see algorithms)", "OPTION=VALUE");
+    command.add_option("--updates", updates, "Policy updates [until --seconds, else option updates]")
+        ->check(usage::whole_number(1, 1'000'000'000))
+        ->type_name("N");
+    command.add_option("--seconds", seconds, "Time limit (s); results then depend on the computer")
+        ->check(usage::positive_number(1e9, "a number above 0"))
+        ->type_name("S");
+    command.add_option("--seed", seed, "Seed of the random numbers")
+        ->check(usage::whole_number(0))
+        ->type_name("K")
+        ->capture_default_str();
+    usage::add_threads(command, threads, "Threads, 0 for all cores; same result");
+    command.add_option("--out", out, "Write the policy, as checkpoints and at the end")
+        ->check(usage::path())
+        ->type_name("FILE");
+    command.add_option("--checkpoint-every", checkpoint_every_s, "Seconds between checkpoints")
+        ->check(usage::positive_number(1e9, "a number above 0"))
+        ->type_name("S")
+        ->capture_default_str();
+    command.add_flag("--resume", resume, "Resume or extend the training in --out, if the file exists");
+    command.add_option("--curve", curve, "Write the learning curve as CSV")
+        ->check(usage::path())
+        ->type_name("OUT");
+}
+
+int train_policy(const TrainArguments& arguments) {
+    const std::optional<Launch> launched = launch();
+    if (launched && launched->rank > 0) return train_along(arguments);
+    const InterruptGuard interrupt;
+    std::optional<TrainingRanks> ranks;
+    if (launched) ranks.emplace(interrupt.token());
+    if (arguments.resume && arguments.out.empty())
+        throw UsageError("--resume: needs --out, the policy file to resume from");
+    for (const std::string& file : {arguments.out, arguments.curve}) {
+        if (!file.empty()) expect_writable(file);
+    }
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
+    const auto seconds_since = [](Clock::time_point time) {
+        return std::chrono::duration<double>(Clock::now() - time).count();
+    };
+    TrainingTask training = prepare(arguments, ranks ? &*ranks : nullptr);
+    std::vector<std::string> inputs;
+    for (const JobArguments& each : training.arguments) {
+        for (std::string& file : each.inputs()) inputs.push_back(std::move(file));
+    }
+    keep_apart(std::array{OutputFile{"--out", arguments.out}, OutputFile{"--curve", arguments.curve}},
+               inputs);
+    Trainer& trainer = *training.trainer;
+    const std::uint64_t behind = trainer.state().updates;
+    const auto save = [&] {
+        write_policy(training.curriculum.record, trainer.state(), trainer.policy(), arguments.out);
+    };
+
+    Ending ending;
+    std::optional<RankError> lost;
+    std::string diverged;  // why
+    {
+        const ProgressLine line("");
+        auto saved = Clock::now();
+        const auto report = [&](const TrainingState& state, double eta_s) {
+            line.show(progress_text(state, training.budget, eta_s));
+            if (arguments.out.empty() || seconds_since(saved) < arguments.checkpoint_every_s) return;
+            try {
+                save();
+            } catch (const InputError& error) {
+                // The next checkpoint may succeed, for example on a disk that was full.
+                std::cerr << printable(std::string("placewright-cli: ") + error.what(), 8192) << '\n';
+            }
+            saved = Clock::now();
+        };
+        try {
+            if (ranks)
+                ranks->require_same(to_text(training.curriculum.record) +
+                                    std::to_string(trainer.state().updates));
+            if (arguments.out.empty())
+                std::cerr << "placewright-cli: the policy will not be saved; use --out FILE to save it\n";
+            ending.cancelled =
+                !run_training(trainer, training.evaluators, training.budget, interrupt.token(), report);
+        } catch (const TrainingEnded&) {
+            ending.cancelled = true;
+        } catch (const RankError& error) {
+            lost = error;
+        } catch (const TrainingDiverged& error) {
+            // The trainer keeps the state before the failed update.
+            diverged = error.what();
+        }
+    }
+    ending.wall_s = seconds_since(begin);
+    const bool begun = trainer.state().updates > 0;
+    if (lost && !begun) throw InputError(lost->rank(), "", lost->what());
+    if (!begun && !diverged.empty()) throw TrainingDiverged(diverged + "; nothing is written");
+    if (!begun) {
+        std::cerr << "placewright-cli: cancelled before the first update\n";
+        return kCancelled;
+    }
+
+    // Files are written first: they are the costly result, and mpirun soon kills a process that it signalled.
+    std::exception_ptr unwritten;
+    std::vector<std::string> written;
+    const bool saved = trainer.state().updates > behind && !arguments.out.empty();
+    try {
+        if (saved) {
+            save();
+            written.push_back(arguments.out);
+        }
+        if (!arguments.curve.empty()) {
+            write_file(arguments.curve, curve_csv(trainer.state().curve));
+            written.push_back(arguments.curve);
+        }
+    } catch (const InputError&) {
+        unwritten = std::current_exception();
+    }
+    if (arguments.job.json) {
+        print(training_json(training, ending));
+    } else {
+        print_training(training, ending);
+    }
+    if (!diverged.empty()) {
+        std::cerr << "placewright-cli: " << diverged << "; "
+                  << (written.empty() ? "nothing is written"
+                                      : "the state before it is written to " +
+                                            printable(usage::joined(written, " and "), 8192))
+                  << '\n';
+    }
+    if (unwritten) std::rethrow_exception(unwritten);
+    if (!arguments.out.empty() && !arguments.job.json) {
+        if (saved) {
+            std::cout << "\nwritten to " << printable(arguments.out, 4096)
+                      << (ending.cancelled ? "; resume with --resume" : "") << std::endl;
+        } else {
+            std::cout << '\n'
+                      << printable(arguments.out, 4096) << " is unchanged, with " << behind
+                      << (behind == 1 ? " update" : " updates") << " done" << std::endl;
+        }
+    }
+    if (!diverged.empty()) return kInternalError;
+    if (!lost && !ending.cancelled &&
+        std::ranges::none_of(trainer.state().best,
+                             [](const BestPlacement& best) { return best.score.fits; })) {
+        std::cerr << "placewright-cli: no placement that fits the memory was found\n";
+        return kNothingFits;
+    }
+    if (lost) {
+        std::cerr << printable("placewright-cli: " + lost->rank() + ": " + lost->what(), 8192)
+                  << "; training stopped\n";
+        return kInternalError;
+    }
+    return ending.cancelled ? kCancelled : kDone;
+}
+
+}  // namespace placewright

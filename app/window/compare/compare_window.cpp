@@ -1,0 +1,690 @@
+// SPDX-License-Identifier: MIT
+#include "app/window/compare/compare_window.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <QComboBox>
+#include <QFormLayout>
+#include <QGroupBox>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QListWidget>
+#include <QMessageBox>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QScreen>
+#include <QScrollBar>
+#include <QShortcut>
+#include <QSpinBox>
+#include <QSplitter>
+#include <QTabWidget>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include "app/window/document.hpp"
+#include "app/window/option_text.hpp"
+#include "app/window/settings.hpp"
+#include "core/algorithms.hpp"
+#include "core/graph/networks.hpp"
+#include "core/io/machines/machine_file.hpp"
+#include "core/io/shipped.hpp"
+#include "core/io/text/input_error.hpp"
+#include "core/io/text/whole_file.hpp"
+#include "widgets/cdf_plot.hpp"
+#include "widgets/progress_bar.hpp"
+#include "widgets/quantities.hpp"
+#include "widgets/standing_plot.hpp"
+#include "widgets/text.hpp"
+
+namespace placewright {
+namespace {
+
+/// Algorithms that are checked at first.
+constexpr std::array kFirstAlgorithms{"auto",    "expert",    "hill-climbing", "simulated-annealing",
+                                      "genetic", "map-elites"};
+
+constexpr int kValueRole =
+    Qt::UserRole;  ///< role in the lists: id of an algorithm, file or name of a network or machine
+constexpr int kCaseRole = Qt::UserRole;  ///< role in the table's first column: index of the case
+constexpr int kContestantRole = Qt::UserRole + 1;
+
+enum Column { Name, Mean, Interval, Best, Near, Speedup, Chance, Gap, ColumnCount };
+
+QListWidget* makeList(const char* name, const QString& title, const QString& toolTip) {
+    auto* list = new QListWidget;
+    list->setObjectName(QLatin1String(name));
+    list->setAccessibleName(title);
+    list->setToolTip(toolTip);
+    list->setUniformItemSizes(true);
+    list->setSpacing(1);
+    return list;
+}
+
+QListWidgetItem* addEntry(QListWidget* list, const QString& title, const QString& value, bool checked) {
+    auto* item = new QListWidgetItem(title, list);
+    item->setData(kValueRole, value);
+    item->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsUserCheckable);
+    item->setCheckState(checked ? Qt::Checked : Qt::Unchecked);
+    return item;
+}
+
+std::vector<std::string> checkedIn(const QListWidget* list) {
+    std::vector<std::string> values;
+    for (int row = 0; row < list->count(); ++row) {
+        if (list->item(row)->checkState() == Qt::Checked)
+            values.push_back(list->item(row)->data(kValueRole).toString().toStdString());
+    }
+    return values;
+}
+
+QListWidgetItem* findEntry(const QListWidget* list, const QString& value) {
+    for (int row = 0; row < list->count(); ++row) {
+        if (list->item(row)->data(kValueRole).toString() == value) return list->item(row);
+    }
+    return nullptr;
+}
+
+/// Returns the name of a bundled file; any other file stands for itself.
+QString nameOf(const QString& file, const std::vector<ShippedFile>& shipped) {
+    const auto found = std::ranges::find(shipped, file.toStdString(),
+                                         [](const ShippedFile& each) { return each.file.string(); });
+    return found == shipped.end() ? file : toQString(found->name);
+}
+
+/// Checks the entry with this value, which is added at the top if the list lacks it.
+void check(QListWidget* list, const QString& title, const QString& value) {
+    QListWidgetItem* item = findEntry(list, value);
+    if (item == nullptr) {
+        item = addEntry(list, title, value, true);
+        list->insertItem(0, list->takeItem(list->row(item)));
+    }
+    item->setCheckState(Qt::Checked);
+    list->scrollToItem(item);
+}
+
+}  // namespace
+
+CompareWindow::CompareWindow(Document* document, const std::map<std::string, OptionValues>& options,
+                             QWidget* parent)
+    : QWidget(parent, Qt::Window), m_document(document), m_options(options) {
+    setObjectName(QStringLiteral("compareWindow"));
+    setWindowTitle(tr("Compare algorithms — Placewright"));
+    auto* splitter = new QSplitter;
+    splitter->addWidget(makeForm());
+    splitter->addWidget(makeResults());
+    splitter->setStretchFactor(1, 1);
+    splitter->setChildrenCollapsible(false);
+    auto* layout = new QVBoxLayout(this);
+    layout->addWidget(splitter);
+    resize(QSize(1120, 720).boundedTo(screen()->availableSize() * 0.9));
+    auto* close = new QShortcut(QKeySequence::Close, this);
+    connect(close, &QShortcut::activated, this, &QWidget::close);
+    showRequest();
+    showProgress();
+    showRows();
+}
+
+CompareWindow::~CompareWindow() = default;
+
+QWidget* CompareWindow::makeForm() {
+    m_algorithms = makeList("algorithms", tr("Algorithms"),
+                            tr("Algorithms to compare, with the options chosen in the main window"));
+    for (const AlgorithmInfo& info : algorithms()) {
+        const bool first = std::ranges::find(kFirstAlgorithms, info.id) != kFirstAlgorithms.end();
+        addEntry(m_algorithms, toQString(info.title), toQString(info.id), first)
+            ->setToolTip(toQString(info.help));
+    }
+    m_networks = makeList("networks", tr("Networks"), tr("Networks that every algorithm places"));
+    for (const ShippedFile& shipped : shipped_networks()) {
+        const NetworkInfo* info = find_network(shipped.name);
+        addEntry(m_networks, info != nullptr ? toQString(info->title) : toQString(shipped.name),
+                 toQString(shipped.name), false);
+    }
+    m_machines = makeList("machines", tr("Machines"), tr("Machines that every network is placed on"));
+    for (const ShippedFile& shipped : shipped_machines()) {
+        QString title = toQString(shipped.name);
+        try {
+            title = toQString(read_machine(shipped.file).name());
+        } catch (const InputError&) {
+            // The comparison reports the error.
+        }
+        addEntry(m_machines, title, toQString(shipped.name), false)
+            ->setToolTip(toQString(shipped.file.string()));
+    }
+
+    m_seeds = new QSpinBox;
+    m_seeds->setObjectName(QStringLiteral("seeds"));
+    m_seeds->setRange(1, 1000);
+    m_seeds->setValue(5);
+    m_seeds->setToolTip(
+        tr("Number of searches of each algorithm, with seeds 1, 2, …; intervals need two or more"));
+    m_evaluations = new QSpinBox;
+    m_evaluations->setObjectName(QStringLiteral("evaluations"));
+    m_evaluations->setRange(1, 1'000'000'000);
+    m_evaluations->setGroupSeparatorShown(true);
+    m_evaluations->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
+    m_evaluations->setToolTip(tr("Maximum number of placements that each search simulates"));
+    m_size = new QLabel;
+    m_size->setObjectName(QStringLiteral("size"));
+    m_size->setWordWrap(true);
+    m_size->setForegroundRole(QPalette::PlaceholderText);
+    m_start = new QPushButton;
+    m_start->setObjectName(QStringLiteral("start"));
+
+    auto* form = new QWidget;
+    auto* layout = new QVBoxLayout(form);
+    layout->setContentsMargins(0, 0, 6, 0);
+    for (const auto& [list, stretch] :
+         {std::pair(m_algorithms, 3), std::pair(m_networks, 2), std::pair(m_machines, 2)}) {
+        auto* title = new QLabel(list->accessibleName());
+        title->setBuddy(list);
+        layout->addWidget(title);
+        layout->addWidget(list, stretch);
+        connect(list, &QListWidget::itemChanged, this, &CompareWindow::showRequest);
+    }
+    auto* numbers = new QFormLayout;
+    numbers->addRow(tr("&Seeds"), m_seeds);
+    numbers->addRow(tr("&Evaluations"), m_evaluations);
+    layout->addLayout(numbers);
+    layout->addWidget(m_size);
+    layout->addWidget(m_start);
+    connect(m_seeds, &QSpinBox::valueChanged, this, &CompareWindow::showRequest);
+    connect(m_evaluations, &QSpinBox::valueChanged, this, &CompareWindow::showRequest);
+    connect(m_start, &QPushButton::clicked, this, &CompareWindow::startOrStop);
+    return form;
+}
+
+QWidget* CompareWindow::makeResults() {
+    m_status = new QLabel;
+    m_status->setObjectName(QStringLiteral("status"));
+    m_status->setAccessibleName(tr("Comparison progress"));
+    m_status->setWordWrap(true);
+    m_progress = makeProgressBar(tr("Progress"));
+
+    auto* bottom = new QWidget;
+    auto* bottomLayout = new QVBoxLayout(bottom);
+    bottomLayout->setContentsMargins(0, 0, 0, 0);
+    bottomLayout->addWidget(makePlots(), 1);
+    bottomLayout->addLayout(makeButtons());
+    auto* splitter = new QSplitter(Qt::Vertical);
+    splitter->addWidget(makeTable());
+    splitter->addWidget(bottom);
+    splitter->setChildrenCollapsible(false);
+    auto* results = new QWidget;
+    auto* layout = new QVBoxLayout(results);
+    layout->setContentsMargins(6, 0, 0, 0);
+    layout->addWidget(m_status);
+    layout->addWidget(m_progress);
+    layout->addWidget(splitter, 1);
+    return results;
+}
+
+QWidget* CompareWindow::makeTable() {
+    m_table = new QTreeWidget;
+    m_table->setObjectName(QStringLiteral("standings"));
+    m_table->setAccessibleName(tr("Results of the algorithms"));
+    m_table->setToolTip(tr("Double-click or press Enter to show the best placement in the main window."));
+    m_table->setColumnCount(ColumnCount);
+    m_table->setHeaderLabels({tr("Algorithm"), tr("Mean"), tr("± 95 %"), tr("Best"),
+                              tr("Within 5 % of the best"), tr("Speed-up"), tr("p"), tr("Above bound")});
+    const std::array<QString, ColumnCount> help{
+        tr("Networks and machines, and the algorithms on them"),
+        tr("Mean objective value over the seeds, if all placements fit the memory"),
+        tr("Half-width of Student's 95 % confidence interval of the mean"),
+        tr("Lowest value of all seeds"),
+        tr("Number of searches that came within 5 % of the best of all, and the median effort until then"),
+        tr("Value of the best single device divided by the mean"),
+        tr("Probability of such a difference from the algorithm with the lowest mean if both were equally "
+           "good (Welch's t-test)"),
+        tr("How far the best is above the optimum at most, by a proven lower bound for all placements")};
+    for (int column = 0; column < ColumnCount; ++column) {
+        m_table->headerItem()->setToolTip(column, help[static_cast<std::size_t>(column)]);
+        if (column != Name && column != Near)
+            m_table->headerItem()->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+    }
+    m_table->setUniformRowHeights(true);
+    m_table->setAlternatingRowColors(true);
+    m_table->header()->setStretchLastSection(false);
+    m_table->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    m_table->header()->setSectionResizeMode(Near, QHeaderView::Stretch);
+    connect(m_table, &QTreeWidget::currentItemChanged, this, &CompareWindow::showCase);
+    connect(m_table, &QTreeWidget::itemDoubleClicked, this, &CompareWindow::showBest);
+    for (const Qt::Key key : {Qt::Key_Return, Qt::Key_Enter}) {
+        auto* shortcut = new QShortcut(key, m_table);
+        shortcut->setContext(Qt::WidgetShortcut);
+        connect(shortcut, &QShortcut::activated, this, &CompareWindow::showBest);
+    }
+    return m_table;
+}
+
+QWidget* CompareWindow::makePlots() {
+    m_plot = new StandingPlot;
+    m_cdf = new CdfPlot;
+    m_first = new QComboBox;
+    m_second = new QComboBox;
+    m_first->setObjectName(QStringLiteral("first"));
+    m_second->setObjectName(QStringLiteral("second"));
+    for (QComboBox* box : {m_first, m_second}) box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    m_first->setAccessibleName(tr("First algorithm of the test"));
+    m_second->setAccessibleName(tr("Second algorithm of the test"));
+    m_test = new QLabel;
+    m_test->setObjectName(QStringLiteral("test"));
+    m_test->setAccessibleName(tr("Welch's t-test"));
+    m_test->setToolTip(tr("Two-sided Welch's t-test of equal means, with unequal variances"));
+    m_test->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    auto* test = new QHBoxLayout;
+    test->addWidget(m_first);
+    test->addWidget(new QLabel(tr("against")));
+    test->addWidget(m_second);
+    test->addWidget(m_test, 1);
+    const auto note = [this](QComboBox* box, QVariant& chosen) {
+        connect(box, &QComboBox::activated, this, [this, box, &chosen] {
+            chosen = box->currentData();
+            showTest();
+        });
+    };
+    note(m_first, m_firstChosen);
+    note(m_second, m_secondChosen);
+    auto* means = new QWidget;
+    auto* meansLayout = new QVBoxLayout(means);
+    meansLayout->addWidget(m_plot, 1);
+    meansLayout->addLayout(test);
+    auto* tabs = new QTabWidget;
+    tabs->setObjectName(QStringLiteral("plots"));
+    tabs->addTab(means, tr("&Means"));
+    tabs->setTabToolTip(0, tr("Means on the network and machine of the selected row"));
+    tabs->addTab(m_cdf, tr("C&DF"));
+    tabs->setTabToolTip(1,
+                        tr("Distribution of each algorithm's results over all networks, machines and seeds"));
+    return tabs;
+}
+
+QLayout* CompareWindow::makeButtons() {
+    m_show = new QPushButton(tr("Show &placement"));
+    m_show->setObjectName(QStringLiteral("showPlacement"));
+    m_show->setToolTip(
+        tr("Show the best placement of the selected algorithm in the main window (Enter); Ctrl+Z there "
+           "undoes this"));
+    m_exportRuns = new QPushButton(tr("Export &searches…"));
+    m_exportRuns->setToolTip(tr("Write a CSV table with one line per search"));
+    m_exportCurves = new QPushButton(tr("Export &curves…"));
+    m_exportCurves->setToolTip(tr("Write all learning curves as a CSV table"));
+    auto* buttons = new QHBoxLayout;
+    buttons->addWidget(m_show);
+    buttons->addStretch(1);
+    buttons->addWidget(m_exportRuns);
+    buttons->addWidget(m_exportCurves);
+    auto* close = new QPushButton(tr("C&lose"));
+    close->setObjectName(QStringLiteral("close"));
+    close->setToolTip(tr("Close the window; a running comparison continues"));
+    connect(close, &QPushButton::clicked, this, &QWidget::close);
+    buttons->addWidget(close);
+    connect(m_show, &QPushButton::clicked, this, &CompareWindow::showBest);
+    connect(m_exportRuns, &QPushButton::clicked, this, &CompareWindow::exportRuns);
+    connect(m_exportCurves, &QPushButton::clicked, this, [this] {
+        exportTable(QStringLiteral("curves.csv"), [](const auto& cases) {
+            return curves_csv({"network", "machine"}, cases);
+        });
+    });
+    return buttons;
+}
+
+void CompareWindow::prepare(int evaluations) {
+    if (m_run) return;
+    m_evaluations->setValue(evaluations);
+    if (!m_document->isOpen()) return;
+    check(m_networks, toQString(m_document->problem()->graph->name()),
+          nameOf(m_document->networkFile(), shipped_networks()));
+    check(m_machines, toQString(m_document->job().machine->name()),
+          nameOf(m_document->machineFile(), shipped_machines()));
+}
+
+ComparisonRequest CompareWindow::request() const {
+    ComparisonRequest request;
+    request.networks = checkedIn(m_networks);
+    request.machines = checkedIn(m_machines);
+    request.options = m_document->options();
+    request.supplemented = nameOf(m_document->networkFile(), shipped_networks()).toStdString();
+    for (const std::string& id : checkedIn(m_algorithms)) {
+        const auto options = m_options.find(id);
+        request.contestants.push_back(
+            {find_algorithm(id), options == m_options.end() ? OptionValues() : options->second});
+    }
+    request.seeds = static_cast<std::size_t>(m_seeds->value());
+    request.evaluations = static_cast<std::uint64_t>(m_evaluations->value());
+    return request;
+}
+
+void CompareWindow::showRequest() {
+    const bool running = m_run && m_run->state() == ComparisonRun::State::running;
+    for (QWidget* widget :
+         std::initializer_list<QWidget*>{m_algorithms, m_networks, m_machines, m_seeds, m_evaluations}) {
+        widget->setEnabled(!running);
+    }
+    m_start->setText(running ? tr("S&top") : tr("&Compare"));
+    m_start->setToolTip(running ? tr("Stop the comparison; finished searches stay in the table")
+                                : tr("Run all searches, on all cores"));
+    if (running) return;
+    const std::size_t searches = request().searches();
+    m_start->setEnabled(searches > 0);
+    if (searches == 0) {
+        m_size->setText(tr("Check at least one algorithm, one network and one machine."));
+        return;
+    }
+    const QStringList options = changedOptions(m_document->options());
+    QString size = tr("%L1 searches of at most %L2 evaluations").arg(searches).arg(m_evaluations->value());
+    if (!options.isEmpty()) size += tr("; simulation: %1").arg(options.join(QStringLiteral(" · ")));
+    m_size->setText(size);
+}
+
+void CompareWindow::startOrStop() {
+    if (m_run && m_run->state() == ComparisonRun::State::running) {
+        m_run->cancel();
+        m_start->setEnabled(false);
+        return;
+    }
+    m_run = std::make_unique<ComparisonRun>(request());
+    m_savedSearches = 0;
+    connect(m_run.get(), &ComparisonRun::progressed, this, [this] {
+        showProgress();
+        // Else the table would lose its scroll position several times a second.
+        if (m_run->cases() != m_shownCases) showRows();
+    });
+    connect(m_run.get(), &ComparisonRun::ended, this, [this] {
+        m_start->setEnabled(true);
+        showRequest();
+        showProgress();
+    });
+    m_run->start();
+    showRequest();
+    showProgress();
+    showRows();
+}
+
+void CompareWindow::showProgress() {
+    const bool running = m_run && m_run->state() == ComparisonRun::State::running;
+    m_progress->setVisible(running);
+    if (!m_run) {
+        m_status->setText(
+            tr("Make your choice on the left and press Compare: every algorithm runs once per seed, with "
+               "equal evaluations."));
+        return;
+    }
+    const auto searches = static_cast<int>(m_run->request().searches());
+    const auto finished = static_cast<int>(m_run->finishedSearches());
+    m_progress->setRange(0, searches);
+    m_progress->setValue(finished);
+    QString status = tr("%L1 of %L2 searches").arg(finished).arg(searches);
+    switch (m_run->state()) {
+        case ComparisonRun::State::running:
+            if (m_run->remaining_s() > 0)
+                status += tr(" · %1 left").arg(QString::fromStdString(format_clock(m_run->remaining_s())));
+            break;
+        case ComparisonRun::State::finished:
+            break;
+        case ComparisonRun::State::cancelled:
+            status += tr(" · stopped");
+            break;
+        case ComparisonRun::State::failed:
+            status = tr("The comparison failed: %1").arg(m_run->failure());
+            break;
+    }
+    m_status->setText(status);
+}
+
+/// Rebuilds the table; keeps the current row, the folded cases and the scroll position.
+void CompareWindow::showRows() {
+    m_shownCases = m_run ? m_run->cases() : std::vector<std::shared_ptr<const CaseOnItsWay>>();
+    const int scrolled = m_table->verticalScrollBar()->value();
+    const auto current = currentEntry();
+    const QSignalBlocker blocker(m_table);
+    const bool same =
+        m_run && static_cast<std::size_t>(m_table->topLevelItemCount()) <= m_run->cases().size();
+    std::vector<bool> folded;
+    for (int i = 0; same && i < m_table->topLevelItemCount(); ++i)
+        folded.push_back(!m_table->topLevelItem(i)->isExpanded());
+    m_table->clear();
+    QTreeWidgetItem* chosen = nullptr;
+    const std::size_t cases = m_run ? m_run->cases().size() : 0;
+    bool exportable = false;
+    for (std::size_t of = 0; of < cases; ++of) {
+        const CaseOnItsWay& item = *m_run->cases()[of];
+        auto* head = new QTreeWidgetItem(m_table);
+        head->setFirstColumnSpanned(true);
+        QFont bold = head->font(Name);
+        bold.setBold(true);
+        head->setFont(Name, bold);
+        head->setText(Name, toQString(item.compared.title));
+        head->setFlags(Qt::ItemIsEnabled);
+        if (!item.failure.isEmpty()) {
+            auto* failure = new QTreeWidgetItem(head, {item.failure});
+            failure->setFirstColumnSpanned(true);
+            failure->setToolTip(Name, item.failure);
+            failure->setFlags(Qt::ItemIsEnabled);
+        }
+        const std::vector<Standing> all = item.compared.all_standings();
+        const auto rows = standing_rows(item.compared);
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            auto* row = new QTreeWidgetItem(head);
+            for (int column = 0; column < ColumnCount; ++column) {
+                row->setText(column, toQString(rows[i + 1][static_cast<std::size_t>(column)]));
+                if (column != Name && column != Near)
+                    row->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+            }
+            row->setText(Name, toQString(item.compared.contestants[all[i].contestant].algorithm->title));
+            row->setToolTip(Near, row->text(Near));
+            row->setData(Name, kCaseRole, static_cast<qulonglong>(of));
+            row->setData(Name, kContestantRole, static_cast<qulonglong>(all[i].contestant));
+            if (current && current->of == of && current->contestant == all[i].contestant) chosen = row;
+            exportable = true;
+        }
+        head->setExpanded(of >= folded.size() || !folded[of]);
+    }
+    if (chosen == nullptr) {
+        for (QTreeWidgetItemIterator it(m_table); chosen == nullptr && *it != nullptr; ++it) {
+            if ((*it)->data(Name, kContestantRole).isValid()) chosen = *it;
+        }
+    }
+    if (chosen != nullptr) m_table->setCurrentItem(chosen);
+    m_table->verticalScrollBar()->setValue(scrolled);
+    m_exportRuns->setEnabled(exportable);
+    m_exportCurves->setEnabled(exportable);
+    m_cdf->setData(cdf());
+    showCase();
+    Q_EMIT resultsChanged();
+}
+
+CdfData CompareWindow::cdf() const {
+    CdfData family;
+    if (!m_run) return family;
+    family.objective = objectiveTitle(*m_run->request().options.objective);
+    family.members = tr("searches");
+    for (const Contestant& contestant : m_run->request().contestants)
+        family.schemes.push_back({toQString(contestant.algorithm->title), {}});
+    for (const auto& item : m_run->cases()) {
+        // Each network on a machine with each seed is a graph of the family, even before all algorithms have
+        // finished it.
+        const std::size_t first = family.graphs.size();
+        for (std::size_t seed = 1; seed <= m_run->request().seeds; ++seed)
+            family.graphs.push_back({tr("%1, seed %2").arg(toQString(item->compared.title)).arg(seed),
+                                     item->compared.one_device_s.value_or(0)});
+        for (const ComparedRun& run : item->compared.runs) {
+            const Score& best = run.progress.best;
+            family.schemes[run.contestant].values.push_back({first + run.seed - 1, best.value_s, best.fits});
+        }
+    }
+    return family;
+}
+
+std::optional<CompareWindow::Entry> CompareWindow::currentEntry() const {
+    const QTreeWidgetItem* item = m_table->currentItem();
+    if (item == nullptr || !item->data(Name, kContestantRole).isValid()) return {};
+    return Entry{item->data(Name, kCaseRole).toULongLong(), item->data(Name, kContestantRole).toULongLong()};
+}
+
+const CaseOnItsWay* CompareWindow::currentCase() const {
+    const auto entry = currentEntry();
+    return entry && m_run && entry->of < m_run->cases().size() ? m_run->cases()[entry->of].get() : nullptr;
+}
+
+const ComparedRun* CompareWindow::showable() const {
+    const CaseOnItsWay* item = currentCase();
+    if (item == nullptr) return nullptr;
+    if (!isOpen(*item)) return nullptr;
+    const ComparedRun* best = nullptr;
+    for (const ComparedRun& run : item->compared.runs) {
+        if (run.contestant != currentEntry()->contestant) continue;
+        if (best == nullptr || run.progress.best.penalised_s < best->progress.best.penalised_s) best = &run;
+    }
+    return best;
+}
+
+bool CompareWindow::isOpen(const CaseOnItsWay& item) const {
+    return m_document->isOpen() && m_run->request().options == m_document->options() &&
+           item.fingerprint == m_document->fingerprint();
+}
+
+QString CompareWindow::titleOf(const CaseOnItsWay& item, const ComparedRun& run) const {
+    return tr("%1, seed %2")
+        .arg(toQString(item.compared.contestants[run.contestant].algorithm->title))
+        .arg(run.seed);
+}
+
+std::optional<CompareWindow::Found> CompareWindow::bestOfOpen() const {
+    std::optional<Found> best;
+    if (!m_run) return best;
+    for (const auto& item : m_run->cases()) {
+        if (!isOpen(*item)) continue;
+        for (const ComparedRun& run : item->compared.runs) {
+            const SearchProgress& end = run.progress;
+            if (!end.best_placement || (best && end.best.penalised_s >= best->score.penalised_s)) continue;
+            best = Found{*end.best_placement, end.best, titleOf(*item, run)};
+        }
+    }
+    return best;
+}
+
+bool CompareWindow::mayClose() {
+    if (!m_run) return true;
+    const bool running = m_run->state() == ComparisonRun::State::running;
+    const std::size_t unsaved = m_run->finishedSearches() - m_savedSearches;
+    const bool elsewhere =
+        std::ranges::any_of(m_run->cases(), [this](const auto& item) { return !isOpen(*item); });
+    if (unsaved == 0 || !(running || elsewhere)) return true;
+    QMessageBox question(
+        QMessageBox::Question, windowTitle(),
+        unsaved == 1 ? tr("Export 1 unsaved search?") : tr("Export %L1 unsaved searches?").arg(unsaved),
+        QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
+    question.setInformativeText(running ? tr("Closing stops the comparison; unsaved searches will be lost.")
+                                        : tr("Otherwise they will be lost."));
+    question.button(QMessageBox::Save)->setText(tr("&Export searches…"));
+    question.button(QMessageBox::Discard)->setText(tr("&Discard"));
+    question.setDefaultButton(QMessageBox::Save);
+    const int answer = question.exec();
+    return answer == QMessageBox::Discard || (answer == QMessageBox::Save && exportRuns());
+}
+
+/// Shows the plot and the test of the case that the current row belongs to.
+void CompareWindow::showCase() {
+    m_show->setEnabled(showable() != nullptr);
+    const CaseOnItsWay* item = currentCase();
+    std::vector<StandingBar> bars;
+    std::vector<std::size_t> choices;
+    if (item != nullptr) {
+        for (const Standing& standing : item->compared.all_standings()) {
+            const QString title = toQString(item->compared.contestants[standing.contestant].algorithm->title);
+            StandingBar bar{
+                title, standing.score_s.mean, standing.score_s.half_width_95, {}, standing.runs.size()};
+            for (const ComparedRun* run : standing.runs) {
+                if (run->progress.best.fits) bar.scores_s.push_back(run->progress.best.penalised_s);
+            }
+            bars.push_back(std::move(bar));
+            choices.push_back(standing.contestant);
+        }
+    }
+    fillChoice(m_first, choices, m_firstChosen, 0);
+    fillChoice(m_second, choices, m_secondChosen, static_cast<int>(choices.size()) - 1);
+    m_first->setEnabled(m_first->count() > 1);
+    m_second->setEnabled(m_second->count() > 1);
+    m_plot->setBars(std::move(bars), item != nullptr ? item->compared.one_device_s : std::nullopt,
+                    objectiveTitle(m_run ? *m_run->request().options.objective : objectives().front()));
+    showTest();
+}
+
+/// Fills the box with `contestants` of the current case and selects `chosen`, else the index `otherwise`. An
+/// unchanged list is not refilled, because the user may have it open.
+void CompareWindow::fillChoice(QComboBox* box, const std::vector<std::size_t>& contestants,
+                               const QVariant& chosen, int otherwise) {
+    bool same = box->count() == static_cast<int>(contestants.size());
+    for (int i = 0; same && i < box->count(); ++i)
+        same = box->itemData(i).toULongLong() == contestants[static_cast<std::size_t>(i)];
+    if (!same) {
+        box->clear();
+        for (const std::size_t contestant : contestants)
+            box->addItem(toQString(currentCase()->compared.contestants[contestant].algorithm->title),
+                         static_cast<qulonglong>(contestant));
+    }
+    const int index = chosen.isValid() ? box->findData(chosen) : -1;
+    box->setCurrentIndex(index >= 0 ? index : otherwise);
+}
+
+void CompareWindow::showTest() {
+    m_test->clear();
+    const CaseOnItsWay* item = currentCase();
+    if (item == nullptr || m_first->currentData() == m_second->currentData()) return;
+    const std::vector<Standing> all = item->compared.all_standings();
+    const auto of = [&](const QComboBox* box) -> const Standing& {
+        return *std::ranges::find(all, box->currentData().toULongLong(), &Standing::contestant);
+    };
+    const Standing &first = of(m_first), &second = of(m_second);
+    const double difference_s = first.score_s.mean - second.score_s.mean;
+    const QString difference =
+        (difference_s > 0 ? QStringLiteral("+") : QStringLiteral("−")) + secondsText(std::abs(difference_s));
+    if (const auto test = welch_test(first.score_s, second.score_s)) {
+        m_test->setText(tr("%1 · t = %2 · p = %3: %4")
+                            .arg(difference, QString::number(test->t, 'f', 2), toQString(p_text(test->p)),
+                                 test->p < 0.05 ? tr("significant") : tr("not significant")));
+    } else if (difference_s == 0) {
+        m_test->setText(tr("no difference"));
+    } else {
+        m_test->setText(tr("%1 · too few searches, or no variance, for a test").arg(difference));
+    }
+}
+
+void CompareWindow::showBest() {
+    const ComparedRun* best = showable();
+    if (best == nullptr) return;
+    Q_EMIT placementChosen(*best->progress.best_placement, tr("Show %1").arg(titleOf(*currentCase(), *best)));
+}
+
+bool CompareWindow::exportRuns() {
+    return exportTable(QStringLiteral("searches.csv"), [](const auto& cases) {
+        return runs_csv({"network", "machine"}, cases);
+    });
+}
+
+/// Asks for a file and writes the table; returns whether it was written.
+bool CompareWindow::exportTable(const QString& suggestion,
+                                const std::function<std::string(const std::vector<ComparedCase>&)>& write) {
+    const QString file = askSaveFile(this, tr("Export"), settings::exportFolder.get(), suggestion,
+                                     tr("Table (*.csv)"), QStringLiteral(".csv"), settings::exportFolder);
+    if (file.isEmpty()) return false;
+    std::vector<ComparedCase> cases;
+    for (const auto& item : m_run->cases()) {
+        if (!item->compared.runs.empty()) cases.push_back(item->compared);
+    }
+    try {
+        write_file(file.toStdString(), write(cases));
+        m_savedSearches = m_run->finishedSearches();
+        m_status->setText(tr("Written to %1").arg(file));
+        return true;
+    } catch (const InputError& error) {
+        QMessageBox::warning(this, tr("Export"), toQString(error.what()));
+        return false;
+    }
+}
+
+}  // namespace placewright

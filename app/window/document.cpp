@@ -1,0 +1,606 @@
+// SPDX-License-Identifier: MIT
+#include "app/window/document.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <QFileInfo>
+#include <QUndoCommand>
+
+#include "app/window/saved_run.hpp"
+#include "core/io/networks/network_file.hpp"
+#include "core/io/placements/placement_file.hpp"
+#include "core/job/untimed_ops.hpp"
+#include "widgets/quantities.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr auto kDefaultMachine = "4x-v100-nvlink";
+
+std::vector<GroupId> groupsOf(const Problem& problem, const OpList& ops) {
+    std::vector<GroupId> groups;
+    for (const OpId op : ops) groups.push_back(problem.grouping.group_of[op]);
+    std::ranges::sort(groups);
+    groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+    return groups;
+}
+
+}  // namespace
+
+/// Swaps the screen. Keeps the simulation of the state that it leaves, so that undo shows it at once.
+class Document::ScreenCommand : public QUndoCommand {
+public:
+    ScreenCommand(Document& document, const QString& text, Screen before, Screen after)
+        : QUndoCommand(text), m_document(document), m_before(std::move(before)), m_after(std::move(after)) {}
+
+    void undo() override { change(m_after, m_before); }
+    void redo() override { change(m_before, m_after); }
+
+    const std::shared_ptr<const Simulated>& simulatedBefore() const { return m_before.simulated; }
+    /// Whether machine or objective change, so that values before and after cannot be compared.
+    bool changesMeasure() const {
+        const Job &before = m_before.scenario->job, &after = m_after.scenario->job;
+        return before.machine != after.machine || before.objective != after.objective;
+    }
+
+    /// Replaces the state after this command by a better one, without another undo step.
+    void improve(Screen after) {
+        m_after = std::move(after);
+        m_document.setScreen(m_after);
+    }
+
+private:
+    void change(Screen& from, const Screen& to) {
+        if (m_document.m_placement == from.placement && !m_document.m_insights.isSimulating())
+            from.simulated = m_document.m_insights.simulated();
+        m_document.stopFollowing();
+        m_document.setScreen(to);
+    }
+
+    Document& m_document;
+    Screen m_before, m_after;
+};
+
+Document::Document(QObject* parent) : QObject(parent), m_insights(m_runs, m_background) {
+    Scenario first;
+    first.machineFile = QString::fromLatin1(kDefaultMachine);
+    m_scenario = std::make_shared<const Scenario>(std::move(first));
+    // Limited because each undo step keeps a simulation.
+    m_undo.setUndoLimit(200);
+    connect(&m_background, &Background::settled, this, &Document::settled);
+    connect(&m_insights, &Insights::settled, this, &Document::settled);
+    connect(&m_insights, &Insights::simulatedChanged, this, &Document::timelineChanged);
+    connect(&m_insights, &Insights::whyChanged, this, &Document::whyChanged);
+    connect(&m_insights, &Insights::movesChanged, this, &Document::movesChanged);
+    connect(&m_insights, &Insights::movesProgressed, this, &Document::movesProgressed);
+    connect(&m_insights, &Insights::provingChanged, this, &Document::boundChanged);
+    connect(&m_insights, &Insights::previewReady, this, &Document::previewReady);
+    connect(&m_insights, &Insights::failed, this,
+            [this](const QString& error) { Q_EMIT message(true, error); });
+    connect(&m_insights, &Insights::boundTightened, this, [this] {
+        endPointlessSearches();
+        Q_EMIT boundChanged();
+        Q_EMIT runsChanged();
+    });
+}
+
+Document::~Document() {
+    // No signal of a part that is being destroyed may reach the half-destroyed document.
+    m_background.disconnect(this);
+    m_insights.disconnect(this);
+    for (const auto& run : m_runs.all()) run->disconnect(this);
+    for (Background::Lane* lane : {&m_openLane, &m_layoutLane, &m_optionsLane, &m_resumeLane}) lane->cancel();
+    m_insights.cancel();
+}
+
+std::optional<double> Document::valueBefore() const {
+    const auto* last = dynamic_cast<const ScreenCommand*>(m_undo.command(m_undo.index() - 1));
+    if (last == nullptr || !last->simulatedBefore() || last->changesMeasure()) return {};
+    const Assessment& before = last->simulatedBefore()->assessment;
+    return before.is_defined() ? std::optional(before.score.value_s) : std::nullopt;
+}
+
+std::vector<DeviceId> Document::deviceOfOps() const {
+    std::vector<DeviceId> devices;
+    if (!isOpen()) return devices;
+    devices.reserve(problem()->ops);
+    for (const GroupId group : problem()->grouping.group_of) devices.push_back(m_placement[group]);
+    return devices;
+}
+
+bool Document::isBusy() const {
+    return isLoading() || m_insights.isBusy() || m_optionsLane.busy() || m_saveLane.busy() ||
+           m_resumeLane.busy() || isSearching();
+}
+
+void Document::openNetwork(const QString& network) {
+    LoadRequest request = unfinished();
+    request.file = network;
+    request.isNetwork = true;
+    request.reading = {};
+    load(std::move(request));
+}
+
+void Document::openFile(const QString& file) {
+    LoadRequest request = unfinished();
+    request.file = file;
+    request.isNetwork = false;
+    request.reading = {};
+    load(std::move(request));
+}
+
+void Document::setMachine(const QString& machine) {
+    LoadRequest request = unfinished();
+    request.machine = machine;
+    load(std::move(request));
+}
+
+void Document::setOptions(const JobOptions& options) {
+    if (!m_openLane.busy() && options == this->options()) return;
+    LoadRequest request = unfinished();
+    request.options = options;
+    load(std::move(request));
+}
+
+void Document::load(LoadRequest request) {
+    m_background.run(
+        m_openLane,
+        [request, open = m_scenario](const std::stop_token& stop) { return read(request, *open, stop); },
+        [this, request](Reading reading) { receive(request, std::move(reading)); },
+        [this](const QString& error) {
+            Q_EMIT loadingChanged();
+            Q_EMIT machineChanged();  // views of the machine or the options go back to those in use
+            Q_EMIT message(true, error);
+        });
+    m_loading = std::move(request);
+    Q_EMIT loadingChanged();
+}
+
+void Document::receive(const LoadRequest& request, Reading reading) {
+    if (reading.question) return ask(request, *reading.question);
+    if (!reading.placement) return adopt(std::move(reading));
+    Q_EMIT loadingChanged();
+    const QString name = QFileInfo(request.file).fileName();
+    const auto scenario = reading.scenario ? reading.scenario : m_scenario;
+    m_kept.keep(scenario, *reading.placement);
+    change(tr("Open %1").arg(name), {scenario, *reading.placement, nullptr, 0});
+    Q_EMIT machineChanged();
+    QStringList notes;
+    for (const std::string& note : reading.notes) notes << QString::fromStdString(note);
+    if (!notes.isEmpty())
+        Q_EMIT message(false, name + QStringLiteral(": ") + notes.join(QStringLiteral("; ")));
+}
+
+void Document::ask(LoadRequest request, const OpenQuestion& question) {
+    Q_EMIT loadingChanged();
+    if (!m_askToOpen) {
+        Q_EMIT message(true, question.file + QStringLiteral(": ") + question.reason);
+    } else if (m_askToOpen(question, request.reading)) {
+        return load(std::move(request));
+    }
+    Q_EMIT machineChanged();
+}
+
+void Document::previewOptions(const JobOptions& options) {
+    if (!isOpen()) return;
+    m_background.run(
+        m_optionsLane,
+        [options, open = m_scenario, now = m_placement](const std::stop_token& stop) {
+            return previewOf(options, *open, now, stop);
+        },
+        [this](const OptionsPreview& preview) { Q_EMIT optionsPreviewed(preview); },
+        [this](const QString& error) {
+            OptionsPreview preview;
+            preview.error = error;
+            Q_EMIT optionsPreviewed(preview);
+        });
+}
+
+void Document::cancelLoading() {
+    m_openLane.cancel();
+    m_layoutLane.cancel();
+    if (m_scene) m_closed = m_scene->closed;
+    Q_EMIT loadingChanged();
+    Q_EMIT machineChanged();
+    Q_EMIT settled();
+}
+
+bool Document::hasUnsavedPlacement() const {
+    return isOpen() && m_undo.index() > 0 && m_kept.lacks(m_scenario, m_placement);
+}
+
+std::optional<int> Document::unsaved() const {
+    if (!isOpen()) return {};
+    return m_kept.unsaved(m_scenario, m_placement, m_undo.index() > 0, m_runs);
+}
+
+bool Document::isBestKnown(double score_s) const {
+    return isOpen() && m_kept.isBestKnown(score_s, *m_scenario, m_placement, m_runs);
+}
+
+void Document::adopt(Reading reading) {
+    if (!reading.scenario->job.problem) {
+        m_scenario = std::move(reading.scenario);
+        Q_EMIT loadingChanged();
+        Q_EMIT machineChanged();
+        return;
+    }
+    if (reading.sameNetwork) {
+        adoptChange(reading);
+    } else {
+        adoptNetwork(reading);
+    }
+}
+
+void Document::adoptNetwork(const Reading& reading) {
+    const Job& next = reading.scenario->job;
+    if (m_mayLeave && !m_mayLeave()) {
+        Q_EMIT loadingChanged();
+        Q_EMIT machineChanged();
+        return;
+    }
+    m_undo.clear();
+    m_selection.clear();
+    m_kept.keep(reading.scenario, next.single_device);
+    enter(reading.scenario, next.single_device);
+    m_insights.simulate();
+    QStringList notes{QString::fromStdString(estimated_text(next.estimated, next.problem->forward->size()))};
+    if (!m_scenario->groupingAsked && options().problem.grouping != GroupingOptions()) {
+        notes << tr("Large network: %1, shown by module and placed in %2 groups (change in Run ▸ "
+                    "Simulation…)")
+                     .arg(opsText(next.problem->forward->size()))
+                     .arg(countText(static_cast<double>(next.problem->groups)));
+    }
+    notes << unmeasured();
+    tell(notes);
+}
+
+void Document::adoptChange(const Reading& reading) {
+    const Job& next = reading.scenario->job;
+    QStringList notes;
+    const QString title = reading.scenario->machineFile != machineFile()
+                              ? tr("Change to %1").arg(QString::fromStdString(next.machine->name()))
+                              : tr("Change simulation");
+    if (reading.scenario->options.supplements != options().supplements) {
+        for (const std::string& note : reading.scenario->notes) notes << QString::fromStdString(note);
+    }
+    const auto found = carried(m_placement, *problem(), *next.problem, next.single_device);
+    change(title, {reading.scenario, found ? found->placement : next.single_device, nullptr, 0});
+    notes << unmeasured();
+    if (found && found->moved > 0) {
+        notes << tr("%1 moved to the device of most of their group; Ctrl+Z undoes this.")
+                     .arg(opsText(found->moved));
+    } else if (!found) {
+        notes << tr("%1 cannot hold this placement (missing device or unsupported op). All ops were moved to "
+                    "one device. Ctrl+Z undoes this.")
+                     .arg(QString::fromStdString(next.machine->name()));
+    }
+    tell(notes);
+}
+
+void Document::tell(QStringList notes) {
+    notes.removeAll(QString());
+    if (!notes.isEmpty()) Q_EMIT message(false, notes.join(QStringLiteral("; ")));
+}
+
+/// Returns which ops lack measured times although the cost model uses them; empty if none does, and for a
+/// workload, which brings its own times.
+QString Document::unmeasured() const {
+    if (options().problem.cost.model->id != "measured" || job().own_machine) return {};
+    return QString::fromStdString(unmeasured_text(*problem()->forward, *job().machine));
+}
+
+/// Does not simulate: the caller updates the timeline.
+void Document::enter(std::shared_ptr<const Scenario> scenario, Placement placement) {
+    m_runs.cancelAll();
+    stopFollowing();
+    m_openLane.cancel();
+    m_optionsLane.cancel();
+    const std::shared_ptr<const Scenario> before = std::exchange(m_scenario, std::move(scenario));
+    OpList selection;
+    for (const OpId op : m_selection) {
+        if (const auto kept = problem()->graph->find(before->job.problem->graph->op(op).name))
+            selection.push_back(*kept);
+    }
+    std::ranges::sort(selection);
+    m_selection = std::move(selection);
+    // Options that change neither ops nor their times keep the drawing.
+    const Problem* drawn = before->job.problem.get();
+    const bool sameDrawing = m_scene && drawn->forward == problem()->forward &&
+                             before->job.machine == job().machine &&
+                             drawn->inference == problem()->inference && drawn->ops == problem()->ops &&
+                             drawn->op_time_s == problem()->op_time_s;
+    if (drawn == nullptr || drawn->forward != problem()->forward) m_closed.reset();
+    if (!sameDrawing) m_scene.reset();
+    m_placement = std::move(placement);
+    m_shown = 0;
+    m_insights.enter(m_scenario, m_placement);
+    Q_EMIT problemChanged();
+    Q_EMIT whyChanged();
+    Q_EMIT selectionChanged();
+    Q_EMIT placementChanged();
+    m_insights.startBound();
+    if (!m_scene) startLayout(m_closed);
+    Q_EMIT loadingChanged();
+    Q_EMIT runsChanged();
+}
+
+void Document::setClosedModules(const ClosedScopes& closed) {
+    if (!isOpen() || m_closed == closed) return;
+    m_closed = closed;
+    if (m_scene && m_scene->closed == closed) {
+        m_layoutLane.cancel();  // back to the modules that are still drawn
+    } else {
+        startLayout(closed);
+    }
+    Q_EMIT loadingChanged();
+}
+
+void Document::showModules(const QStringList& paths, bool open) {
+    if (!m_scene || !m_closed) return;
+    ClosedScopes closed = *m_closed;
+    for (const QString& path : paths) {
+        if (open) {
+            closed = opened(m_scene->modules, std::move(closed), path.toStdString());
+        } else {
+            closed.insert(path.toStdString());
+        }
+    }
+    setClosedModules(closed);
+}
+
+void Document::startLayout(std::optional<ClosedScopes> closed) {
+    m_background.run(
+        m_layoutLane,
+        [problem = problem(), closed = std::move(closed)](std::stop_token stop) {
+            return buildGraphScene(*problem, closed ? &*closed : nullptr, stop);
+        },
+        [this](std::shared_ptr<const GraphScene> scene) {
+            m_scene = std::move(scene);
+            m_closed = m_scene->closed;
+            Q_EMIT loadingChanged();
+            Q_EMIT sceneChanged();
+        },
+        [this](const QString& error) {
+            Q_EMIT loadingChanged();
+            Q_EMIT message(true, error);
+        });
+}
+
+void Document::endPointlessSearches() {
+    const QString reason = m_insights.infeasible();
+    if (!reason.isEmpty() && m_runs.cancelAllOf(*m_scenario))
+        Q_EMIT message(true, tr("The search was stopped: %1.").arg(reason));
+}
+
+Document::Screen Document::screen() const {
+    return {m_scenario, m_placement, m_insights.current(), m_shown};
+}
+
+void Document::setScreen(const Screen& screen) {
+    if (screen.scenario != m_scenario) enter(screen.scenario, screen.placement);
+    m_placement = screen.placement;
+    m_shown = screen.run;
+    m_insights.setPlacement(m_placement);
+    Q_EMIT placementChanged();
+    Q_EMIT runsChanged();
+    if (screen.simulated) {
+        m_insights.show(screen.simulated);
+    } else {
+        m_insights.simulate();
+    }
+}
+
+int Document::startSearch(RunRequest request) {
+    if (!isOpen()) return 0;
+    if (const QString reason = m_insights.infeasible(); !reason.isEmpty() && !request.predicted) {
+        Q_EMIT message(true, tr("No search was started: %1.").arg(reason));
+        return 0;
+    }
+    m_search = nullptr;  // what the new search improves is an undo step of its own
+    if (!m_insights.current()) {
+        // Right after a change: the search must be compared with the value of the current placement, not with
+        // that of the one before.
+        setScreen({m_scenario, m_placement, Simulated::make(job(), m_placement), m_shown});
+    }
+    if (!request.predicted && !request.known) {
+        request.starts.push_back(m_placement);
+        if (assessment()->is_defined()) request.start_s = assessment()->score.value_s;
+    }
+    Run& run = m_runs.add(m_scenario, std::move(request));
+    connect(&run, &Run::progressed, this, [this, &run] {
+        follow(run);
+        Q_EMIT runsChanged();
+    });
+    connect(&run, &Run::ended, this, [this, &run] { endOf(run); });
+    m_followed.insert(run.id());
+    run.start();
+    Q_EMIT runsChanged();
+    return run.id();
+}
+
+void Document::follow(Run& run) {
+    if (!m_followed.contains(run.id()) || !run.simulated()) return;
+    if (run.simulated()->assessment.score.penalised_s >= assessment()->score.penalised_s) return;
+    Screen better{m_scenario, *run.simulated()->placement, run.simulated(), run.id()};
+    const QString title = tr("Optimize with %1").arg(runTitle(run));
+    if (m_search != nullptr) {
+        m_search->setText(title);
+        m_search->improve(std::move(better));
+        return;
+    }
+    const std::set<int> followed = m_followed;
+    auto* command = new ScreenCommand(*this, title, screen(), std::move(better));
+    m_undo.push(command);
+    // Pushing this command stopped following the searches, as any command does.
+    m_followed = followed;
+    m_search = command;
+}
+
+void Document::endOf(Run& run) {
+    if (run.state() == Run::State::failed)
+        Q_EMIT message(true, tr("%1 failed: %2").arg(runTitle(run), run.failure()));
+    if (m_followed.contains(run.id())) {
+        if (m_search == nullptr && run.state() == Run::State::finished && !run.request().predicted)
+            Q_EMIT message(false, fruitlessText(run));
+        stopFollowing(run.id());
+    }
+    if (run.state() == Run::State::finished && run.request().predicted) {
+        const auto& placement = run.progress().best_placement;
+        Q_EMIT message(false, predictionText(run, placement && *placement == m_placement));
+    }
+    Q_EMIT runsChanged();
+    m_insights.catchUp();
+    Q_EMIT settled();
+}
+
+void Document::stopFollowing() {
+    m_followed.clear();
+    m_search = nullptr;
+}
+
+void Document::stopFollowing(int id) {
+    m_followed.erase(id);
+    if (m_followed.empty()) m_search = nullptr;
+}
+
+void Document::change(const QString& title, Screen next) {
+    // An edit takes the screen back from a running search; the search's result stays an undo step of its own.
+    stopFollowing();
+    if (next.scenario == m_scenario && next.placement == m_placement) return;
+    m_undo.push(new ScreenCommand(*this, title, screen(), std::move(next)));
+}
+
+void Document::cancelRun(int id) {
+    if (Run* run = m_runs.find(id)) run->cancel();
+}
+
+void Document::pauseRun(int id, bool paused) {
+    Run* run = m_runs.find(id);
+    if (run == nullptr) return;
+    run->setPaused(paused);
+    Q_EMIT runsChanged();
+}
+
+void Document::saveSearch(int id, const QString& file) {
+    const Run* run = m_runs.find(id);
+    const auto search = run != nullptr ? run->saved() : std::nullopt;
+    if (!search || isSaving()) return;
+    m_background.run(
+        m_saveLane,
+        [search, file, job = run->job(), record = run->scores()](std::stop_token) {
+            return writeSearch(file, job, *search, *record);
+        },
+        [this, file, title = runTitle(*run)](std::size_t scores) {
+            Q_EMIT runsChanged();
+            Q_EMIT message(
+                false, tr("%1 saved to %2, with the scores of %L3 placements.").arg(title, file).arg(scores));
+        },
+        [this](const QString& error) {
+            Q_EMIT runsChanged();
+            Q_EMIT message(true, error);
+        });
+    Q_EMIT runsChanged();
+}
+
+void Document::resumeSearch(const QString& file, std::uint64_t evaluations) {
+    if (!isOpen()) {
+        Q_EMIT message(true, tr("%1 is a saved search: open its network first, then this file.").arg(file));
+        return;
+    }
+    m_background.run(
+        m_resumeLane,
+        [file, job = job(), evaluations](std::stop_token) { return resumedRequest(file, job, evaluations); },
+        [this, file, scenario = m_scenario](RunRequest request) {
+            if (scenario != m_scenario) return;  // something else was opened meanwhile
+            const std::size_t scores = request.known->size();
+            const Run* run = m_runs.find(startSearch(std::move(request)));
+            if (run == nullptr) return;
+            Q_EMIT message(
+                false, tr("%1 resumes %2 with %L3 scored placements.").arg(runTitle(*run), file).arg(scores));
+        },
+        [this](const QString& error) { Q_EMIT message(true, error); });
+}
+
+void Document::removeRun(int id) {
+    Run* run = m_runs.find(id);
+    if (run == nullptr) return;
+    stopFollowing(id);
+    if (m_shown == id) m_shown = 0;
+    run->disconnect(this);
+    m_runs.remove(id);
+    Q_EMIT runsChanged();
+    Q_EMIT settled();
+}
+
+void Document::showRun(int id) {
+    const Run* run = m_runs.find(id);
+    if (run == nullptr || !run->progress().best_placement) return;
+    const auto& scenario = m_runs.scenarioOf(*run);
+    if (!sameNetwork(*scenario, *m_scenario)) return;
+    const bool isBest = run->simulated() && run->simulated()->placement == run->progress().best_placement;
+    change(tr("Show %1").arg(runTitle(*run)),
+           {sameScenario(*scenario, *m_scenario) ? m_scenario : scenario, *run->progress().best_placement,
+            isBest ? run->simulated() : nullptr, id});
+}
+
+void Document::showPlacement(const Placement& placement, const QString& title) {
+    if (isOpen()) change(title, {m_scenario, placement, nullptr, 0});
+}
+
+void Document::moveOps(const OpList& ops, DeviceId device) {
+    if (!isOpen() || ops.empty() || device >= problem()->devices) return;
+    Placement moved = m_placement;
+    std::size_t refused = 0;
+    for (const GroupId group : groupsOf(*problem(), ops)) {
+        if (mayHold(*problem(), group, device)) {
+            moved[group] = device;
+        } else {
+            ++refused;
+        }
+    }
+    const QString name = QString::fromStdString(problem()->machine->device(device).name);
+    if (refused > 0) {
+        Q_EMIT message(true, tr("%1 not moved to %2: the network file does not allow this device for them.")
+                                 .arg(opsText(refused), name));
+    }
+    const QString what = ops.size() == 1 ? QString::fromStdString(problem()->graph->op(ops.front()).name)
+                                         : opsText(ops.size());
+    change(tr("Move %1 to %2").arg(what, name), {m_scenario, std::move(moved), nullptr, 0});
+}
+
+void Document::requestPreview(const OpList& ops) {
+    if (isOpen()) m_insights.requestPreview(groupsOf(*problem(), ops));
+}
+
+void Document::setSelection(const OpList& ops) {
+    if (ops == m_selection) return;
+    m_selection = ops;
+    Q_EMIT selectionChanged();
+}
+
+PlacedNetwork Document::placed() const {
+    const auto current = m_insights.current();
+    const Outcome outcome =
+        current ? current->timeline->outcome : Simulator(job().problem, job().simulation).run(m_placement);
+    PlacementFile about;
+    about.predicted =
+        prediction(job(), outcome, bound() && job().objective->is_step_time() ? bound()->value_s : 0);
+    if (const Run* run = shownRun()) {
+        about.produced_by = {run->request().algorithm, run->request().seed, run->progress().evaluations,
+                             run->request().options};
+    }
+    return {problem(), m_placement, job().simulation, std::move(about), networkPath(), options().reading};
+}
+
+void Document::exportPlacement(const QString& file) {
+    write_placement(m_placement, *problem(), placed().about, file.toStdString());
+    keepPlacement();
+}
+
+void Document::keepPlacement() {
+    m_kept.keep(m_scenario, m_placement);
+}
+
+}  // namespace placewright

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include <QObject>
+#include <QUndoStack>
+
+#include "app/window/background.hpp"
+#include "app/window/insights.hpp"
+#include "app/window/kept_placements.hpp"
+#include "app/window/loader.hpp"
+#include "app/window/run_list.hpp"
+#include "core/io/placements/placed_network.hpp"
+#include "widgets/graph_scene.hpp"
+#include "widgets/op_view.hpp"
+
+namespace placewright {
+
+/// The single owner of the window's state: network, machine, placement, runs, selection and undo. Lives on
+/// the window's thread; work that takes longer than a frame (reading, layout, simulation, bounds, searches)
+/// runs on other threads and reports by signals. The placement changes by undoable commands only; a followed
+/// search is one command, however often it improves the placement.
+class Document : public QObject {
+    Q_OBJECT
+public:
+    explicit Document(QObject* parent = nullptr);
+    ~Document() override;
+
+    bool isOpen() const { return job().problem != nullptr; }
+    const Job& job() const { return m_scenario->job; }
+    const std::shared_ptr<const Problem>& problem() const { return job().problem; }
+    const QString& networkFile() const { return m_scenario->networkFile; }
+    const Path& networkPath() const { return m_scenario->networkPath; }
+    const QString& machineFile() const { return m_scenario->machineFile; }
+    const JobOptions& options() const { return m_scenario->options; }
+    /// problem_fingerprint() of the problem.
+    const std::string& fingerprint() const { return m_scenario->fingerprint; }
+    const std::shared_ptr<const GraphScene>& scene() const { return m_scene; }
+    /// Lays out the graph again with these modules drawn as one node each. The old drawing stays until that
+    /// is done, or for good if it is cancelled.
+    void setClosedModules(const ClosedScopes& closed);
+    /// Opens modules, from the outermost inwards, or closes each of them, relative to the latest requested
+    /// layout.
+    void showModules(const QStringList& paths, bool open);
+    const Placement& placement() const { return m_placement; }
+    /// Device of each op of the problem's graph.
+    std::vector<DeviceId> deviceOfOps() const;
+    /// Timeline of the placement; may lag behind it briefly.
+    const std::shared_ptr<const TimelineData>& timeline() const { return m_insights.timeline(); }
+    /// Assessment by the objective of the placement that the timeline shows; null without a timeline.
+    const Assessment* assessment() const {
+        return m_insights.simulated() ? &m_insights.simulated()->assessment : nullptr;
+    }
+    /// Explanation of the timeline (critical path, waits, peaks); null or that of an earlier timeline until
+    /// it has been computed.
+    const std::shared_ptr<const TimelineWhy>& why() const { return m_insights.why(); }
+    /// Objective value before the last step that is done and not undone, if it is known and had the same
+    /// machine and objective.
+    std::optional<double> valueBefore() const;
+    /// The tightest lower bound on the objective that has been proven so far.
+    const std::optional<Bound>& bound() const { return m_insights.bound(); }
+    /// Whether a tighter bound is being searched for, which ends by itself.
+    bool isProving() const { return m_insights.isProving(); }
+    /// Sets whether to search for tighter bounds (default: true). Bounds proven so far are kept.
+    void setProofWanted(bool wanted) { m_insights.setProofWanted(wanted); }
+    const OpList& selection() const { return m_selection; }
+    QUndoStack* undoStack() { return &m_undo; }
+    /// Whether a file is being read or a graph laid out.
+    bool isLoading() const { return m_openLane.busy() || m_layoutLane.busy(); }
+    /// Whether any work is under way, except the proof of a tighter bound.
+    bool isBusy() const;
+
+    /// Reads a network (file or name of a bundled one) for the current machine. The open network stays until
+    /// the new one has been read, and if reading fails.
+    void openNetwork(const QString& network);
+    /// Changes the machine (file or name of a bundled one) of the same network; undoable, like setOptions().
+    void setMachine(const QString& machine);
+    /// Changes the simulation options of the same network. The placement is kept as far as its ops and
+    /// devices still exist. Fields that the supplements leave open are filled in; supplements belong to this
+    /// network alone, the next network has none.
+    void setOptions(const JobOptions& options);
+    /// Requests a preview of these options; only the latest request is answered, by optionsPreviewed().
+    void previewOptions(const JobOptions& options);
+    void cancelOptionsPreview() { m_optionsLane.cancel(); }
+    /// Opens a file by its content: a network, a machine, or a placement of the open network.
+    void openFile(const QString& file);
+    void cancelLoading();
+    /// Sets the question asked, on the window's thread, before another network replaces the open one; false
+    /// keeps the open one.
+    void setLeaveQuestion(std::function<bool()> mayLeave) { m_mayLeave = std::move(mayLeave); }
+
+    /// Sets how questions are asked, on the window's thread; true if `options` now contain the answer, with
+    /// which the file is read again.
+    void setOpenQuestion(std::function<bool(const OpenQuestion& question, ReadOptions& options)> ask) {
+        m_askToOpen = std::move(ask);
+    }
+
+    /// Starts a search; returns the run's id, or 0 with a message if it is proven that no placement fits the
+    /// memory. The screen follows its best placement as long as that improves on what is shown.
+    int startSearch(RunRequest request);
+    void cancelRun(int id);
+    void pauseRun(int id, bool paused);
+    void removeRun(int id);
+    /// Writes the state of a run, to resume it later, on another thread; a message reports the end.
+    void saveSearch(int id, const QString& file);
+    bool isSaving() const { return m_saveLane.busy(); }
+    /// Resumes a search of the open scenario, saved here or by placewright-cli optimize --scores.
+    /// `evaluations`: total budget, if the file has none.
+    void resumeSearch(const QString& file, std::uint64_t evaluations);
+    /// Whether the screen shows each improvement by this run: it does for all searches that are running,
+    /// until an edit takes the screen back.
+    bool follows(const Run& run) const { return m_followed.contains(run.id()); }
+    bool isSearching() const { return m_runs.isSearching(); }
+    /// Shows a run's best placement (undoable), with the machine and the options of that run.
+    void showRun(int id);
+    void showPlacement(const Placement& placement, const QString& title);
+    /// Rows for the runs of the open network; those with another machine or other options say so.
+    std::vector<RunRow> runRows() const { return m_runs.rows(*m_scenario, bound(), m_shown); }
+    const std::vector<std::unique_ptr<Run>>& runs() const { return m_runs.all(); }
+    /// The run whose placement is on screen; nullptr for any other placement.
+    const Run* shownRun() const { return m_runs.find(m_shown); }
+
+    /// Moves the groups of these ops (one undoable step). Groups that the device may not hold stay, with a
+    /// message.
+    void moveOps(const OpList& ops, DeviceId device);
+    /// Requests the effect of moving the ops to each device; answered by previewReady().
+    void requestPreview(const OpList& ops);
+    void cancelPreview() { m_insights.cancelPreview(); }
+    void setSelection(const OpList& ops);
+    /// Sets whether to simulate all single moves of the placement: while no search runs, and again after each
+    /// change.
+    void setMovesWanted(bool wanted) { m_insights.setMovesWanted(wanted); }
+    /// The simulated single moves; null until they are complete.
+    const std::shared_ptr<const SingleMoves>& moves() const { return m_insights.moves(); }
+
+    /// The current placement with its prediction, its origin and the network's file.
+    PlacedNetwork placed() const;
+    /// Writes the current placement. Throws InputError.
+    void exportPlacement(const QString& file);
+    /// Notes that the current placement has been saved.
+    void keepPlacement();
+    /// Whether the current placement was made here and is in no file.
+    bool hasUnsavedPlacement() const;
+    /// What would be lost if another network were opened now: the run whose best placement is unsaved, or 0
+    /// for the current placement; nothing if nothing would be lost.
+    std::optional<int> unsaved() const;
+    /// Whether this score is better than those of all placements of the open scenario in files, on screen and
+    /// of runs.
+    bool isBestKnown(double score_s) const;
+
+Q_SIGNALS:
+    void loadingChanged();
+    void problemChanged();
+    void machineChanged();  ///< the machine or the options changed, or a change of them was refused
+    void sceneChanged();
+    void placementChanged();  ///< the placement; timelineChanged follows
+    void timelineChanged();
+    void whyChanged();
+    void movesChanged();
+    void movesProgressed(std::size_t done, std::size_t total);
+    void boundChanged();  ///< the bound changed, or whether a tighter one is being searched for
+    void selectionChanged();
+    void runsChanged();
+    void previewReady(const placewright::DropPreviews& previews);
+    void optionsPreviewed(const placewright::OptionsPreview& preview);
+    void message(bool error, const QString& text);
+    void settled();  ///< some work ended; isBusy() may have changed
+
+private:
+    class ScreenCommand;
+
+    /// The state on screen.
+    struct Screen {
+        std::shared_ptr<const Scenario> scenario;
+        Placement placement;
+        std::shared_ptr<const Simulated> simulated;  ///< null: not simulated yet
+        int run = 0;                                 ///< id of the run whose best placement it is; 0: none
+    };
+
+    /// The request under way, which the next one extends; empty if none.
+    LoadRequest unfinished() const { return m_openLane.busy() ? m_loading : LoadRequest(); }
+    void load(LoadRequest request);
+    /// Handles the result of a request: adopts it, or asks.
+    void receive(const LoadRequest& request, Reading reading);
+    /// Asks the question and, after an answer, loads the request again.
+    void ask(LoadRequest request, const OpenQuestion& question);
+    /// Makes a read scenario the open one: the machine without a network, another network, or the same one
+    /// changed.
+    void adopt(Reading reading);
+    void adoptNetwork(const Reading& reading);
+    void adoptChange(const Reading& reading);
+    /// Emits the non-empty notes as one message.
+    void tell(QStringList notes);
+    QString unmeasured() const;
+    /// Makes a scenario the open one, with this placement: cancels the runs and the work of the one before.
+    void enter(std::shared_ptr<const Scenario> scenario, Placement placement);
+    void setScreen(const Screen& screen);
+    Screen screen() const;
+    /// Changes the screen by an undoable command.
+    void change(const QString& title, Screen screen);
+    void startLayout(std::optional<ClosedScopes> closed);
+    /// Stops searches that are proven to find no placement that fits.
+    void endPointlessSearches();
+    /// Shows the run's best placement if the run is followed and better than the screen.
+    void follow(Run& run);
+    void stopFollowing();
+    /// Stops following one run.
+    void stopFollowing(int id);
+    /// Handles the end of a run.
+    void endOf(Run& run);
+
+    std::shared_ptr<const Scenario> m_scenario;  ///< never null; without a network before one is open
+    LoadRequest m_loading;                       ///< while m_openLane is busy
+    std::shared_ptr<const GraphScene> m_scene;
+    std::optional<ClosedScopes> m_closed;  ///< closed modules of the latest requested layout; nothing before
+                                           ///< the first one of a network
+    Placement m_placement;
+    KeptPlacements m_kept;
+    std::function<bool()> m_mayLeave;
+    std::function<bool(const OpenQuestion&, ReadOptions&)> m_askToOpen;
+    OpList m_selection;
+    QUndoStack m_undo;
+
+    RunList m_runs;
+    std::set<int> m_followed;           ///< ids of the runs that improve the screen
+    ScreenCommand* m_search = nullptr;  ///< command of the followed runs, once one has improved the screen
+    int m_shown = 0;                    ///< id of the run whose placement is on screen
+
+    Insights m_insights;
+
+    Background::Lane m_openLane, m_layoutLane, m_optionsLane, m_saveLane, m_resumeLane;
+    Background m_background{4};  ///< last: its destructor waits for the work in the lanes and in m_insights
+};
+
+}  // namespace placewright

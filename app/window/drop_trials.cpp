@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "app/window/drop_trials.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/search/evaluator.hpp"
+
+namespace placewright {
+
+DeltaSimulator& DropTrials::knowing(const Job& job, const Placement& placement) {
+    if (!m_simulator || m_problem != job.problem || m_options != job.simulation) {
+        m_simulator.emplace(job.problem, job.simulation);
+        m_problem = job.problem;
+        m_options = job.simulation;
+    }
+    if (!std::ranges::equal(m_simulator->base(), placement))
+        m_step_time_s = m_simulator->rebase(placement).step_time_s;
+    return *m_simulator;
+}
+
+void DropTrials::prepare(const Job& job, const Placement& placement) {
+    if (!job.objective->is_step_time()) return;  // formulas keep no state between placements
+    const std::scoped_lock lock(m_mutex);
+    knowing(job, placement);
+}
+
+DropPreviews DropTrials::previews(const Job& job, const Placement& placement,
+                                  const std::vector<GroupId>& groups, const std::stop_token& stop) {
+    const std::scoped_lock lock(m_mutex);
+    const Problem& problem = *job.problem;
+    DropPreviews previews(problem.devices);
+    const auto preview_all = [&](double now_s, const auto& score_of) {
+        for (DeviceId device = 0; device < problem.devices && !stop.stop_requested(); ++device) {
+            const auto mayHold = [&](GroupId group) {
+                return std::ranges::binary_search(problem.allowed_devices(group), device);
+            };
+            if (!std::ranges::all_of(groups, mayHold)) continue;
+            Placement moved = placement;
+            for (const GroupId group : groups) moved[group] = device;
+            const Score score = score_of(moved);
+            previews[device] = {true, score.fits, score.value_s, score.value_s - now_s,
+                                score != kUndefinedScore};
+        }
+    };
+    if (job.objective->is_step_time()) {
+        DeltaSimulator& simulator = knowing(job, placement);
+        preview_all(m_step_time_s,
+                    [&](const Placement& moved) { return job.penalty.score(problem, simulator.run(moved)); });
+    } else {
+        const auto score_of = [&](const Placement& moved) { return assess(job, moved, {}).score; };
+        const Score now = score_of(placement);
+        preview_all(now == kUndefinedScore ? std::numeric_limits<double>::infinity() : now.value_s, score_of);
+    }
+    return previews;
+}
+
+}  // namespace placewright

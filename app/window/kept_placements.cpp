@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "app/window/kept_placements.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace placewright {
+
+void KeptPlacements::keep(std::shared_ptr<const Scenario> scenario, Placement placement) {
+    m_kept.emplace_back(std::move(scenario), std::move(placement));
+}
+
+bool KeptPlacements::lacks(const std::shared_ptr<const Scenario>& scenario,
+                           const Placement& placement) const {
+    for (const auto& [in, kept] : m_kept) {
+        if (sameScenario(*in, *scenario) && kept == placement) return false;
+    }
+    const auto& [in, latest] = m_kept.back();
+    if (in == scenario) return true;
+    const Job& job = scenario->job;
+    const auto along = carried(latest, *in->job.problem, *job.problem, job.single_device);
+    return placement != (along ? along->placement : job.single_device);
+}
+
+std::optional<int> KeptPlacements::unsaved(const std::shared_ptr<const Scenario>& open,
+                                           const Placement& placement, bool edited,
+                                           const RunList& runs) const {
+    std::optional<int> best;
+    std::pair rank(true, std::numeric_limits<double>::infinity());
+    if (edited && lacks(open, placement)) {
+        best = 0;
+        rank = {false, scoreOf(open->job, placement)};
+    }
+    for (const auto& run : runs.all()) {
+        const Scenario& scenario = *runs.scenarioOf(*run);
+        const SearchProgress& progress = run->progress();
+        const std::pair own(!sameScenario(scenario, *open), progress.best.penalised_s);
+        if (!progress.best_placement || !sameNetwork(scenario, *open) || own >= rank ||
+            own.second >= leastScore_s(scenario))
+            continue;
+        best = run->id();
+        rank = own;
+    }
+    return best;
+}
+
+bool KeptPlacements::isBestKnown(double score_s, const Scenario& open, const Placement& placement,
+                                 const RunList& runs) const {
+    if (score_s >= leastScore_s(open) || score_s >= scoreOf(open.job, placement)) return false;
+    return std::ranges::none_of(runs.all(), [&](const auto& run) {
+        const SearchProgress& progress = run->progress();
+        return progress.best_placement && sameScenario(*runs.scenarioOf(*run), open) &&
+               progress.best.penalised_s <= score_s;
+    });
+}
+
+double KeptPlacements::leastScore_s(const Scenario& scenario) const {
+    double least = scoreOf(scenario.job, scenario.job.single_device);
+    for (const auto& [in, placement] : m_kept) {
+        if (sameScenario(*in, scenario)) least = std::min(least, scoreOf(scenario.job, placement));
+    }
+    return least;
+}
+
+}  // namespace placewright

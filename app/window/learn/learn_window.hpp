@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include <QWidget>
+
+#include "app/window/background.hpp"
+#include "app/window/learn/policy_trial.hpp"
+#include "app/window/learn/training_job.hpp"
+
+class QComboBox;
+class QDoubleSpinBox;
+class QFormLayout;
+class QLabel;
+class QLineEdit;
+class QProgressBar;
+class QPushButton;
+class QSpinBox;
+class QTabWidget;
+class QToolButton;
+class QTreeWidget;
+
+namespace placewright {
+
+class Document;
+class LearningPlot;
+class MessageBar;
+
+/// Window that trains a policy: settings on the left, learning curves and test results on the right. Machine
+/// and simulation options are those of the document.
+class LearnWindow : public QWidget {
+    Q_OBJECT
+public:
+    /// `options`: the user's option values by algorithm.
+    LearnWindow(Document* document, std::map<std::string, OptionValues>& options, QWidget* parent = nullptr);
+    ~LearnWindow() override;
+
+    const TrainingRun* run() const { return m_run.get(); }
+    bool hasPolicy() const { return m_run && m_run->training(); }
+    /// The policy in its current state; null before the first update.
+    std::shared_ptr<const PolicyFile> policy() const { return m_run ? m_run->policy() : nullptr; }
+    /// Values of the test networks that are known so far.
+    CdfData cdf() const;
+    /// Asks whether to save or discard an unsaved policy; false if the user cancels.
+    bool mayDrop();
+    /// Fills the form with the settings that a policy file records, to resume its training. Reports errors of
+    /// the file in a dialog.
+    void resume(const QString& file);
+
+Q_SIGNALS:
+    /// hasPolicy() has changed.
+    void policyChanged();
+    void predictionWanted();
+
+protected:
+    void closeEvent(QCloseEvent*) override;
+
+private:
+    QWidget* makeForm();
+    void makeSources();
+    QWidget* makeFolderRow();
+    void makePolicy();
+    QWidget* makePolicyRow();
+    QWidget* makeResults();
+    QWidget* makeTest();
+    /// Returns what the form asks for.
+    TrainingRequest request() const;
+    const PolicyInfo& chosenPolicy() const;
+    bool isRunning() const { return m_run && m_run->state() == TrainingRun::State::running; }
+    /// Opens the dialog with the options of the chosen policy.
+    void editOptions();
+    void chooseFolder();
+    /// Asks for a policy file and resumes it.
+    void choosePolicyFile();
+    bool isResumed(const TrainingRequest& request) const;
+    /// Updates the form: what is visible and enabled, the buttons and the note about the request.
+    void showRequest();
+    /// Starts, continues or stops the training.
+    void startOrStop();
+    void pauseOrGoOn();
+    void drop();
+    /// Updates status, progress bar, plot and table.
+    void showProgress();
+    /// Updates the table of training networks.
+    void showNetworks();
+    void testOrStop(Background::Lane& lane, CdfData& results,
+                    std::function<CdfData(std::stop_token, const CdfCallback&)> work);
+    /// Tests the policy on the test networks, or stops the test.
+    void testPolicy();
+    /// Trains a new policy on each test network alone, or stops that.
+    void optimizeTest();
+    /// Updates the test tab.
+    void showTest();
+    /// Asks for a file and writes the policy.
+    bool save();
+
+    Document* m_document;
+    std::map<std::string, OptionValues>& m_options;
+    std::unique_ptr<TrainingRun> m_run;
+    std::shared_ptr<const PolicyFile> m_resumed;  ///< policy to resume, while the form agrees with its record
+    QString m_resumedFile;
+    std::uint64_t m_savedUpdates = 0;      ///< updates of the policy when it was saved last
+    CdfData m_tested, m_optimized;         ///< results known so far
+    std::uint64_t m_testedUpdates = 0;     ///< updates of the policy that m_tested is of
+    std::uint64_t m_optimizedUpdates = 0;  ///< updates of the policies that m_optimized is of
+
+    QFormLayout* m_form = nullptr;
+    QComboBox *m_source = nullptr, *m_policy = nullptr;
+    QSpinBox *m_count = nullptr, *m_familySeed = nullptr, *m_updates = nullptr;
+    QDoubleSpinBox* m_seed = nullptr;
+    QWidget* m_folderRow = nullptr;
+    QLineEdit* m_folder = nullptr;
+    QLabel *m_machine = nullptr, *m_size = nullptr;
+    QToolButton* m_policyOptions = nullptr;
+    QPushButton *m_start = nullptr, *m_pause = nullptr, *m_resume = nullptr;
+    QLabel* m_status = nullptr;
+    QProgressBar* m_progress = nullptr;
+    QTabWidget* m_tabs = nullptr;
+    LearningPlot* m_plot = nullptr;
+    QTreeWidget* m_table = nullptr;
+    CdfPlot* m_cdf = nullptr;
+    QLabel* m_testStatus = nullptr;
+    QPushButton *m_test = nullptr, *m_optimize = nullptr;
+    QSpinBox* m_testUpdates = nullptr;
+    QPushButton *m_predict = nullptr, *m_save = nullptr;
+    MessageBar* m_message = nullptr;
+
+    Background::Lane m_testLane, m_optimizeLane;
+    Background m_background{
+        2};  ///< two threads, so that no lane waits for the other; last: its destructor waits for the work
+};
+
+}  // namespace placewright

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include <QObject>
+#include <QString>
+
+#include "app/window/background.hpp"
+#include "core/io/state/policy_file.hpp"
+
+class QAction;
+class QWidget;
+
+namespace placewright {
+
+class Document;
+class LearnWindow;
+
+/// What the Learn menu does: opens the training window and places the open network with policies.
+class Learning : public QObject {
+    Q_OBJECT
+public:
+    /// `options`: the user's option values by algorithm.
+    Learning(Document* document, std::map<std::string, OptionValues>& options, QWidget* parent);
+    ~Learning() override;
+
+    /// Sets the action that predicts with the policy of the training window, which is enabled while there is
+    /// one.
+    void setTrainedAction(QAction* action);
+    LearnWindow* window() const { return m_window; }
+    /// Asks whether to save or discard an unsaved policy; false if the user cancels.
+    bool mayClose();
+    /// Places the open network with the policy of a file; the result becomes a run of the document.
+    void predict(const QString& file);
+    /// Opens the training window to resume the policy of a file.
+    void trainOn(const QString& file);
+    void predict(const std::shared_ptr<const PolicyFile>& policy);
+
+    // What the Learn menu does.
+    /// Opens the training window.
+    void train();
+    /// Asks for a policy file and predicts with it.
+    void choosePolicy();
+    /// Predicts with the policy of the training window.
+    void predictTrained();
+
+private:
+    void showAction();
+    void predictBy(std::function<std::shared_ptr<const PolicyFile>()> read);
+
+    Document* m_document;
+    std::map<std::string, OptionValues>& m_options;
+    QWidget* m_parent;
+    LearnWindow* m_window = nullptr;  ///< null until it is opened first
+    QAction* m_predictTrained = nullptr;
+
+    Background::Lane m_lane;
+    Background m_background{1};  ///< last: its destructor waits for the work in the lane
+};
+
+}  // namespace placewright

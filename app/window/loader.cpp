@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+#include "app/window/loader.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+#include <QCoreApplication>
+#include <QStringList>
+
+#include "app/window/option_text.hpp"
+#include "core/io/file_content.hpp"
+#include "core/io/machines/machine_file.hpp"
+#include "core/io/onnx/onnx.hpp"
+#include "core/io/placements/placement_file.hpp"
+#include "core/io/placements/split_points.hpp"
+#include "core/io/pytorch/torchscript.hpp"
+#include "core/io/shipped.hpp"
+#include "core/io/text/input_error.hpp"
+#include "core/io/text/json.hpp"
+
+namespace placewright {
+namespace {
+
+QString tr(const char* text) {
+    return QCoreApplication::translate("Loader", text);
+}
+
+/// Reads a network; a model that leaves the batch size open gets a batch size of 32 until the user chooses
+/// another.
+NetworkFile readNetwork(const Path& file, ReadOptions& options) {
+    constexpr std::int64_t kBatch = 32;
+    try {
+        return read_network(file, options);
+    } catch (const BatchNeeded&) {
+        options.batch = kBatch;
+        return read_network(file, options);
+    }
+}
+
+/// Returns the open scenario with another machine or other options.
+Scenario changed(const LoadRequest& request, const Scenario& open, const std::stop_token& stop) {
+    Scenario next = open;
+    next.options = request.options.value_or(open.options);
+    next.groupingAsked = open.groupingAsked || next.options.problem.grouping != open.options.problem.grouping;
+    std::shared_ptr<const Machine> machine = open.job.machine;
+    if (!request.machine.isEmpty()) {
+        machine =
+            std::make_shared<const Machine>(read_machine(find_machine_file(request.machine.toStdString())));
+        next.machineFile = request.machine;
+        if (open.job.own_machine) {
+            throw InputError(request.machine.toStdString(), "",
+                             "not used: " + open.networkFile.toStdString() +
+                                 " is a workload with a machine and times of its own");
+        }
+    }
+    std::shared_ptr<const Graph> graph = open.job.problem->forward;
+    std::vector<NetworkFile::Estimated> estimated = open.job.estimated;
+    // When only the machine changes, measured times stay those of the device models that they were taken on.
+    if (next.options.reading != open.options.reading ||
+        next.options.supplements != open.options.supplements) {
+        NetworkFile network = readNetwork(open.networkPath, next.options.reading);
+        try {
+            next.notes = supplement(network, next.options.supplements, *machine, stop);
+        } catch (const ModelNeeded& error) {
+            throw std::runtime_error(tr("%1; choose the device model beside it")
+                                         .arg(QString::fromUtf8(error.what()))
+                                         .toStdString());
+        }
+        graph = std::make_shared<const Graph>(std::move(network.graph));
+        estimated = std::move(network.estimated);
+    }
+    JobOptions used = next.options;
+    if (open.job.own_machine) used.problem.cost.model = find_cost_model("measured");
+    next.job = make_job(std::move(graph), std::move(machine), used);
+    next.job.own_machine = open.job.own_machine;
+    next.job.batch_is_open = open.job.batch_is_open;
+    next.job.estimated = std::move(estimated);
+    setFingerprints(next);
+    return next;
+}
+
+/// Reads a placement file for the open scenario. Asks for single ops as groups where the file splits groups
+/// that nobody asked for.
+Reading readPlacement(const QString& path, const Scenario& open, const std::stop_token& stop) {
+    if (!open.job.problem)
+        throw InputError(path.toStdString(), "", "is a placement: open its network first, then this file");
+    Reading reading{nullptr, true, {}, {}};
+    const Path file = path.toStdString();
+    if (open.groupingAsked || open.options.problem.grouping == GroupingOptions()) {
+        reading.placement = read_placement(file, *open.job.problem, &reading.notes);
+        return reading;
+    }
+    // The groups are only the default: a placement that splits them takes precedence.
+    try {
+        reading.placement = read_placement(file, *open.job.problem, &reading.notes);
+    } catch (const InputError&) {
+        LoadRequest ungrouped;
+        ungrouped.options = open.options;
+        ungrouped.options->problem.grouping = {};
+        auto scenario = std::make_shared<const Scenario>(changed(ungrouped, open, stop));
+        reading.notes.clear();
+        reading.placement = read_placement(file, *scenario->job.problem, &reading.notes);
+        reading.notes.insert(reading.notes.begin(), "splits groups of ops, so ops now move one by one");
+        reading.scenario = std::move(scenario);
+    }
+    return reading;
+}
+
+/// Returns the question whose answer lets a TorchScript model be read.
+OpenQuestion questionOf(const ScriptInputError& error, const QString& file) {
+    using enum OpenQuestion::Kind;
+    const auto kind = error.remedy() == ScriptError::Remedy::run ? mayRun : inputs;
+    const QString reason = QString::fromStdString(error.reason());
+    const QString told =
+        error.place().empty()
+            ? tr("The model %1.").arg(reason)
+            : tr("Reading stops at %1: %2.").arg(QString::fromStdString(error.place()), reason);
+    return {file, kind, told, {}, error.proposal()};
+}
+
+/// Returns the question for the extent that an ONNX model leaves open.
+OpenQuestion questionOf(const ExtentNeeded& error, const QString& file) {
+    const QString extent = QString::fromStdString(error.extent());
+    return {file, OpenQuestion::Kind::extent, tr("The model does not state the size of \"%1\".").arg(extent),
+            extent};
+}
+
+}  // namespace
+
+Reading read(const LoadRequest& request, const Scenario& open, const std::stop_token& stop) {
+    const bool isOpen = open.job.problem != nullptr;
+    LoadRequest wanted = request;
+    if (!wanted.file.isEmpty() && !wanted.isNetwork) {
+        const FileContent content = file_content(find_network_file(wanted.file.toStdString()));
+        if (content == FileContent::placement) return readPlacement(wanted.file, open, stop);
+        if (content == FileContent::trace)
+            throw InputError(wanted.file.toStdString(), "", "is a trace of a run: open it with File > Open");
+        if (content == FileContent::unknown) {
+            const JsonFile json(wanted.file.toStdString());
+            const Json root = json.parse();
+            refuse_split_points(json, JsonValue(json, root));
+        }
+        if (content == FileContent::machine) wanted.machine = std::exchange(wanted.file, QString());
+    }
+    if (wanted.file.isEmpty() && isOpen)
+        return {std::make_shared<const Scenario>(changed(wanted, open, stop)), true, {}};
+
+    Scenario next;
+    next.networkFile = wanted.file;
+    next.machineFile = wanted.machine.isEmpty() ? open.machineFile : wanted.machine;
+    next.options = wanted.options.value_or(open.options);
+    next.options.reading = wanted.reading;
+    if (!next.options.supplements.times.empty())
+        next.options.problem.cost.model = ProblemOptions().cost.model;
+    next.options.supplements = {};
+    if (wanted.file.isEmpty()) {
+        read_machine(find_machine_file(next.machineFile.toStdString()));
+        return {std::make_shared<const Scenario>(std::move(next)), false, {}};
+    }
+    next.networkPath = find_network_file(wanted.file.toStdString());
+    NetworkFile network;
+    try {
+        network = readNetwork(next.networkPath, next.options.reading);
+    } catch (const ScriptInputError& error) {
+        if (error.remedy() == ScriptError::Remedy::none) throw;
+        return {nullptr, false, {}, {}, questionOf(error, wanted.file)};
+    } catch (const ExtentNeeded& error) {
+        return {nullptr, false, {}, {}, questionOf(error, wanted.file)};
+    }
+    GroupingOptions& grouping = next.options.problem.grouping;
+    next.groupingAsked = open.groupingAsked || (wanted.options && grouping != open.options.problem.grouping);
+    if (!next.groupingAsked) grouping = default_grouping(network.graph);
+    try {
+        next.job =
+            load_job(next.networkPath, std::move(network), next.machineFile.toStdString(), next.options);
+    } catch (const std::exception& error) {
+        const QStringList options = changedOptions(next.options);
+        if (options.isEmpty()) throw;
+        throw std::runtime_error(std::string(error.what()) + "; the current options are " +
+                                 options.join(QStringLiteral(", ")).toStdString());
+    }
+    setFingerprints(next);
+    return {std::make_shared<const Scenario>(std::move(next)), false, {}};
+}
+
+OptionsPreview previewOf(const JobOptions& options, const Scenario& open, const Placement& now,
+                         const std::stop_token& stop) {
+    LoadRequest request;
+    request.options = options;
+    const Scenario next = changed(request, open, stop);
+    const Problem& problem = *next.job.problem;
+    OptionsPreview preview;
+    preview.notes = next.notes;
+    const auto [placement, moved] = carried(now, *open.job.problem, problem, next.job.single_device)
+                                        .value_or(Carried{next.job.single_device, 0});
+    preview.moved = moved;
+    preview.outcome = Simulator(next.job.problem, next.job.simulation).run(placement);
+    preview.objective = next.job.objective;
+    preview.assessment = assess(next.job, placement, *preview.outcome);
+    if (open.job.objective == next.job.objective) {
+        const Assessment before =
+            assess(open.job, now, Simulator(open.job.problem, open.job.simulation).run(now));
+        if (before.is_defined()) preview.now_s = before.score.value_s;
+    }
+    for (DeviceId device = 0; device < problem.devices; ++device) {
+        const double bytes = preview.assessment.device_bytes[device],
+                     limit_bytes = problem.memory_limit_bytes[device];
+        if (device > 0 && bytes / limit_bytes <= preview.fullest_bytes / preview.fullest_limit_bytes)
+            continue;
+        preview.fullestDevice = QString::fromStdString(problem.machine->device(device).name);
+        preview.fullest_bytes = bytes;
+        preview.fullest_limit_bytes = limit_bytes;
+    }
+    return preview;
+}
+
+}  // namespace placewright

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+// placewright: the desktop program. Options make it open a file, search, take a picture and quit by itself,
+// for scripts and documentation.
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+
+#include <QCommandLineParser>
+#include <QPainter>
+#include <QProxyStyle>
+#include <QStyleOption>
+#include <QTextStream>
+#include <QTimer>
+
+#include "app/window/application.hpp"
+#include "app/window/export.hpp"
+#include "app/window/main_window.hpp"
+#include "app/window/termination.hpp"
+#include "core/algorithms.hpp"
+#include "core/base/exit_status.hpp"
+#include "core/io/text/input_error.hpp"
+#include "widgets/message_bar.hpp"
+#include "widgets/palette.hpp"
+
+namespace placewright {
+namespace {
+
+int complain(const QString& text) {
+    QTextStream(stderr) << QStringLiteral("placewright: ") << text << Qt::endl;
+    return kWrongUsage;
+}
+
+class Style : public QProxyStyle {
+public:
+    using QProxyStyle::QProxyStyle;
+
+    /// Fusion outlines check boxes and radio buttons darker than the window, which is invisible on a dark
+    /// one.
+    void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
+                       const QWidget* widget) const override {
+        QProxyStyle::drawPrimitive(element, option, painter, widget);
+        const bool round = element == PE_IndicatorRadioButton;
+        if ((element != PE_IndicatorCheckBox && !round) || !isDark(option->palette)) return;
+        QColor outline = option->palette.color(QPalette::WindowText);
+        outline.setAlphaF(0.5F);
+        painter->save();
+        painter->setRenderHint(QPainter::Antialiasing);
+        painter->setPen(outline);
+        painter->setBrush(Qt::NoBrush);
+        const QRectF edge = QRectF(option->rect).adjusted(0.5, 0.5, -0.5, -0.5);
+        if (round) {
+            painter->drawEllipse(edge);
+        } else {
+            painter->drawRect(edge);
+        }
+        painter->restore();
+    }
+
+    /// Tooltips carry most information on an op in the graph and the timeline, so they appear at once.
+    int styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget,
+                  QStyleHintReturn* result) const override {
+        return hint == SH_ToolTip_WakeUpDelay ? 150 : QProxyStyle::styleHint(hint, option, widget, result);
+    }
+};
+
+/// Carries out the steps of the command line one after the other, each as soon as the window is idle.
+class Script : public QObject {
+public:
+    struct Steps {
+        bool optimize = false;
+        QStringList screenshots;
+        bool quit = false;
+    };
+
+    Script(MainWindow* window, Steps steps) : QObject(window), m_window(window), m_steps(std::move(steps)) {
+        connect(window->document(), &Document::settled, this,
+                [this] { QTimer::singleShot(0, this, &Script::advance); });
+        connect(window->document(), &Document::message, this, [this](bool error, const QString& text) {
+            if (error && m_steps.quit) fail(text);
+        });
+        // A window without a file emits no settled().
+        QTimer::singleShot(0, this, &Script::advance);
+    }
+
+private:
+    void fail(const QString& text) {
+        QTextStream(stderr) << text << Qt::endl;
+        m_done = true;
+        QCoreApplication::exit(kBadInput);
+    }
+
+    void advance() {
+        if (m_done || m_window->document()->isBusy()) return;
+        if (m_steps.optimize && m_window->document()->isOpen()) {
+            m_steps.optimize = false;
+            m_window->optimizeOrStop();
+            return;
+        }
+        m_done = true;
+        // One turn of the event loop, so that the last values are painted.
+        QTimer::singleShot(50, this, [this] {
+            for (const QString& file : std::as_const(m_steps.screenshots)) {
+                try {
+                    exportWidget(file, m_window);
+                } catch (const InputError& error) {
+                    fail(QString::fromUtf8(error.what()));
+                    return;
+                }
+            }
+            if (m_steps.quit) QCoreApplication::exit(kDone);
+        });
+    }
+
+    MainWindow* m_window;
+    Steps m_steps;
+    bool m_done = false;
+};
+
+/// Whether the arguments only ask for help or the version, which needs no display.
+bool asksForHelp(int argc, char** argv) {
+    constexpr std::array<std::string_view, 5> kQuestions{"-h", "--help", "--help-all", "-v", "--version"};
+    return std::any_of(argv + 1, argv + argc, [&](const char* argument) {
+        return std::ranges::find(kQuestions, argument) != kQuestions.end();
+    });
+}
+
+/// Message handler that exits with an error where Qt would abort because there is no display.
+void withoutDisplay(QtMsgType type, const QMessageLogContext&, const QString& text) {
+    QTextStream(stderr) << text.trimmed() << Qt::endl;
+    if (type != QtFatalMsg) return;
+    complain(QStringLiteral("no display is available; placewright-cli does the same work without one"));
+    std::_Exit(kInternalError);
+}
+
+int run(QCoreApplication& app) {
+    QCommandLineParser parser;
+    parser.setApplicationDescription(
+        QStringLiteral("Decides on which device each operation of a neural network runs."));
+    parser.addHelpOption();
+    parser.addVersionOption();
+    parser.addPositionalArgument(QStringLiteral("FILE"),
+                                 QStringLiteral("Network or trace file, or name of a bundled network."),
+                                 QStringLiteral("[FILE]"));
+    const auto add = [&parser](const char* name, const char* help, const char* value = "") {
+        QCommandLineOption option(QString::fromLatin1(name), QString::fromLatin1(help),
+                                  QString::fromLatin1(value));
+        parser.addOption(option);
+        return option;
+    };
+    const auto machine =
+        add("machine", "Machine file or name of a bundled machine (default: 4x-v100-nvlink).", "MACHINE");
+    const auto optimize = add("optimize", "Start a search with this algorithm; needs FILE.", "ALGORITHM");
+    const auto evaluations =
+        add("evaluations",
+            "Maximum number of placements that the search simulates (default: as in the last session).", "N");
+    const auto seed = add("seed", "Seed of the search (default: 1).", "K");
+    const auto size = add("size", "Size of the window in pixels.", "WIDTHxHEIGHT");
+    const auto screenshot =
+        add("screenshot", "Write a picture of the window (PNG or SVG) at the end; repeatable.", "OUT");
+    const auto quit = add("quit", "Close the window at the end.");
+    parser.process(app);
+    // What looked like a help option was the value of another option.
+    if (qobject_cast<QApplication*>(&app) == nullptr) parser.showHelp(kWrongUsage);
+
+    if (parser.positionalArguments().size() > 1) return complain(QStringLiteral("expected one FILE"));
+    MainWindow window;
+    QObject::connect(qobject_cast<Application*>(&app), &Application::failed, window.document(),
+                     [&window](const QString& problem) { Q_EMIT window.document()->message(true, problem); });
+    if (parser.isSet(machine)) window.document()->setMachine(parser.value(machine));
+    if (parser.isSet(optimize)) {
+        const QString id = parser.value(optimize);
+        if (find_algorithm(id.toStdString()) == nullptr) {
+            return complain(
+                QStringLiteral("there is no algorithm %1; placewright-cli algorithms lists them").arg(id));
+        }
+        if (parser.positionalArguments().isEmpty())
+            return complain(QStringLiteral("--optimize needs a FILE"));
+        window.chooseAlgorithm(id);
+    }
+    if (parser.isSet(evaluations)) {
+        const int count = parser.value(evaluations).toInt();
+        if (count < 1 || count > 1'000'000'000)
+            return complain(
+                QStringLiteral("--evaluations %1: expected 1 to 1000000000").arg(parser.value(evaluations)));
+        window.chooseEvaluations(count);
+    }
+    if (parser.isSet(seed)) {
+        bool isNumber = false;
+        const int value = parser.value(seed).toInt(&isNumber);
+        if (!isNumber || value < 0 || value > 1'000'000'000)
+            return complain(QStringLiteral("--seed %1: expected 0 to 1000000000").arg(parser.value(seed)));
+        window.chooseSeed(value);
+    }
+    if (parser.isSet(size)) {
+        const QStringList parts = parser.value(size).split(QLatin1Char('x'));
+        const QSize wanted = parts.size() == 2 ? QSize(parts[0].toInt(), parts[1].toInt()) : QSize();
+        if (wanted.width() < 200 || wanted.height() < 200 || wanted.width() > 10'000 ||
+            wanted.height() > 10'000) {
+            return complain(QStringLiteral("--size %1: expected WIDTHxHEIGHT, 200 to 10000 each")
+                                .arg(parser.value(size)));
+        }
+        window.resize(wanted);
+    }
+    window.show();
+    const Termination termination;
+    QObject::connect(&termination, &Termination::requested, &window, &QWidget::close);
+    const Script script(&window, {parser.isSet(optimize), parser.values(screenshot), parser.isSet(quit)});
+    if (!parser.positionalArguments().isEmpty()) window.openArgument(parser.positionalArguments().front());
+    return QApplication::exec();
+}
+
+}  // namespace
+}  // namespace placewright
+
+int main(int argc, char** argv) {
+    std::signal(SIGXFSZ, SIG_IGN);  // a file that grows too large (ulimit -f) is an error of writing
+    std::unique_ptr<QCoreApplication> app;
+    if (placewright::asksForHelp(argc, argv)) {
+        app = std::make_unique<QCoreApplication>(argc, argv);
+    } else {
+        const QtMessageHandler usual = qInstallMessageHandler(placewright::withoutDisplay);
+        app = std::make_unique<placewright::Application>(argc, argv);
+        qInstallMessageHandler(usual);
+        QApplication::setStyle(new placewright::Style(QStringLiteral("Fusion")));
+        QApplication::setWindowIcon(QIcon(QStringLiteral(":/placewright.svg")));
+    }
+    QCoreApplication::setOrganizationName(QStringLiteral("Placewright"));
+    QCoreApplication::setApplicationName(QStringLiteral("placewright"));
+    QCoreApplication::setApplicationVersion(QStringLiteral(PLACEWRIGHT_VERSION));
+    return placewright::run(*app);
+}

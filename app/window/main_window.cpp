@@ -1,0 +1,892 @@
+// SPDX-License-Identifier: MIT
+#include "app/window/main_window.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QAction>
+#include <QCloseEvent>
+#include <QDockWidget>
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QPainter>
+#include <QScreen>
+#include <QScrollArea>
+#include <QStackedWidget>
+#include <QStatusBar>
+#include <QVBoxLayout>
+
+#include "app/window/compare/compare_window.hpp"
+#include "app/window/compare/experiment_window.hpp"
+#include "app/window/dialogs/export_dialog.hpp"
+#include "app/window/dialogs/search_options_dialog.hpp"
+#include "app/window/dialogs/simulation_dialog.hpp"
+#include "app/window/export.hpp"
+#include "app/window/gallery.hpp"
+#include "app/window/learn/learning.hpp"
+#include "app/window/op_drag.hpp"
+#include "app/window/option_text.hpp"
+#include "app/window/panels.hpp"
+#include "app/window/questions.hpp"
+#include "app/window/settings.hpp"
+#include "app/window/status_line.hpp"
+#include "app/window/tool_bars.hpp"
+#include "app/window/trace_window.hpp"
+#include "core/algorithms.hpp"
+#include "core/io/file_content.hpp"
+#include "core/io/shipped.hpp"
+#include "core/io/state/policy_file.hpp"
+#include "core/io/state/score_file.hpp"
+#include "core/io/text/input_error.hpp"
+#include "widgets/archive_view.hpp"
+#include "widgets/cdf_plot.hpp"
+#include "widgets/curve_plot.hpp"
+#include "widgets/device_panel.hpp"
+#include "widgets/distribution_view.hpp"
+#include "widgets/find_bar.hpp"
+#include "widgets/graph_view.hpp"
+#include "widgets/learning_plot.hpp"
+#include "widgets/message_bar.hpp"
+#include "widgets/quantities.hpp"
+#include "widgets/runs_view.hpp"
+#include "widgets/selection_panel.hpp"
+#include "widgets/start_page.hpp"
+#include "widgets/suggestions_panel.hpp"
+#include "widgets/text.hpp"
+#include "widgets/why_panel.hpp"
+
+namespace placewright {
+namespace {
+
+/// Whether the file holds a network, by its content; false if it cannot be read.
+bool holdsNetwork(const QString& file) {
+    try {
+        const FileContent content = file_content(file.toStdString());
+        return content == FileContent::network || content == FileContent::workload;
+    } catch (const std::exception&) {
+        return false;
+    }
+}
+
+}  // namespace
+
+MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::make_unique<Document>()) {
+    setWindowTitle(tr("Placewright"));
+    setAcceptDrops(true);
+    resize(QSize(1400, 900).boundedTo(screen()->availableSize()));
+    makeViews();
+    makePanels();
+    makeActions();
+    m_bars = new ToolBars(this, m_document.get(), *m_actions);
+    connect(m_bars, &ToolBars::failed, this, &MainWindow::showError);
+    m_bars->fillMachines();
+    m_status = new StatusLine(m_document.get(), statusBar(), action(ActionId::proof));
+    connect(m_status, &StatusLine::cancelRequested, m_document.get(), &Document::cancelLoading);
+    connectDocument();
+    connectViews();
+    m_start->setGallery(galleryEntries());
+    fillRecent();
+    m_panels->setDefault();
+    restoreSettings();
+    showProblem();
+}
+
+MainWindow::~MainWindow() {
+    // The document's last signals must not reach widgets that are being destroyed.
+    m_document->disconnect(this);
+    m_document->undoStack()->disconnect(this);
+    delete m_drag;
+    delete m_compare;
+    delete m_learning;
+    m_document.reset();
+}
+
+void MainWindow::makeViews() {
+    m_start = new StartPage;
+    m_graph = new GraphView;
+    m_graph->setEmptyText(tr("The graph appears here once its layout is ready."));
+    m_find = new FindBar;
+    m_find->hide();
+    m_message = new MessageBar;
+    m_devices = new DevicePanel;
+    m_selection = new SelectionPanel;
+    m_timeline = new TimelineView;
+    m_runs = new RunsView;
+    m_curve = new CurvePlot;
+    m_learningPlot = new LearningPlot;
+    m_cdf = new CdfPlot;
+    m_archive = new ArchiveMap;
+    m_distribution = new DistributionMap;
+    m_why = new WhyPanel;
+    m_suggestions = new SuggestionsPanel;
+
+    auto* graphPage = new QWidget;
+    auto* graphLayout = new QVBoxLayout(graphPage);
+    graphLayout->setContentsMargins(0, 0, 0, 0);
+    graphLayout->setSpacing(0);
+    graphLayout->addWidget(m_graph, 1);
+    graphLayout->addWidget(m_find);
+    m_stack = new QStackedWidget;
+    m_stack->addWidget(m_start);
+    m_stack->addWidget(graphPage);
+    auto* centre = new QWidget;
+    auto* centreLayout = new QVBoxLayout(centre);
+    centreLayout->setContentsMargins(0, 0, 0, 0);
+    centreLayout->setSpacing(0);
+    centreLayout->addWidget(m_message);
+    centreLayout->addWidget(m_stack, 1);
+    setCentralWidget(centre);
+
+    m_drag = new OpDrag(m_document.get(), m_devices, m_timeline, this);
+    for (OpView* view : std::initializer_list<OpView*>{m_graph, m_timeline, m_devices}) m_drag->watch(view);
+}
+
+void MainWindow::makePanels() {
+    m_panels = new Panels(this);
+    auto* devicesArea = new QScrollArea;
+    devicesArea->setWidget(m_devices);
+    devicesArea->setWidgetResizable(true);
+    devicesArea->setFrameShape(QFrame::NoFrame);
+    devicesArea->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    auto* devices =
+        m_panels->add(tr("Devices"), QStringLiteral("devicesDock"), devicesArea, Qt::LeftDockWidgetArea);
+    auto* selection =
+        m_panels->add(tr("Selection"), QStringLiteral("selectionDock"), m_selection, Qt::LeftDockWidgetArea);
+    auto* runs = m_panels->add(tr("Runs"), QStringLiteral("runsDock"), m_runs, Qt::RightDockWidgetArea);
+    auto* curve = m_panels->add(tr("Curve"), QStringLiteral("curveDock"), m_curve, Qt::RightDockWidgetArea);
+    auto* archive =
+        m_panels->add(tr("Archive"), QStringLiteral("archiveDock"), m_archive, Qt::RightDockWidgetArea);
+    m_timelineDock =
+        m_panels->add(tr("Timeline"), QStringLiteral("timelineDock"), m_timeline, Qt::BottomDockWidgetArea);
+    auto* why = m_panels->add(tr("Why"), QStringLiteral("whyDock"), m_why, Qt::RightDockWidgetArea);
+    auto* suggestions = m_panels->add(tr("Suggestions"), QStringLiteral("suggestionsDock"), m_suggestions,
+                                      Qt::RightDockWidgetArea);
+    auto* distribution = m_panels->add(tr("Distribution"), QStringLiteral("distributionDock"), m_distribution,
+                                       Qt::RightDockWidgetArea);
+    auto* learning = m_panels->add(tr("Learning"), QStringLiteral("learningDock"), m_learningPlot,
+                                   Qt::RightDockWidgetArea);
+    auto* cdf = m_panels->add(tr("CDF"), QStringLiteral("cdfDock"), m_cdf, Qt::RightDockWidgetArea);
+    // A panel behind another tab counts as visible, its dock does not.
+    connect(why, &QDockWidget::visibilityChanged, m_document.get(), [this](bool visible) {
+        m_whySeen = visible;
+        showWhy();
+    });
+    connect(suggestions, &QDockWidget::visibilityChanged, m_document.get(), [this](bool visible) {
+        m_document->setMovesWanted(visible);
+        if (visible) showMoves();
+    });
+    tabifyDockWidget(curve, learning);
+    tabifyDockWidget(learning, cdf);
+    tabifyDockWidget(cdf, archive);
+    tabifyDockWidget(archive, distribution);
+    // These panels have a tab stack of their own: more tabs in the other one would have no room for names.
+    tabifyDockWidget(runs, suggestions);
+    tabifyDockWidget(suggestions, why);
+    runs->raise();
+    curve->raise();
+    m_panels->arrange(devices, selection, runs, curve, m_timelineDock);
+}
+
+void MainWindow::makeActions() {
+    m_actions = std::make_unique<Actions>(*this);
+    for (const ShippedFile& shipped : shipped_networks()) {
+        m_actions->menu(MenuId::bundled)
+            ->addAction(titleOf(shipped), this,
+                        [this, path = toQString(shipped.file.string())] { openPath(path); });
+    }
+    QMenu* moveTo = m_actions->menu(MenuId::moveTo);
+    connect(moveTo, &QMenu::aboutToShow, this, &MainWindow::fillMoveTo);
+    m_timeline->addAction(action(ActionId::path));
+    m_timeline->setContextMenuPolicy(Qt::ActionsContextMenu);
+    m_graph->addActions({moveTo->menuAction(), action(ActionId::openModule), action(ActionId::closeModule),
+                         action(ActionId::pathColour)});
+    m_graph->setContextMenuPolicy(Qt::ActionsContextMenu);
+    m_actions->menu(MenuId::view)->insertActions(action(ActionId::restoreLayout), m_panels->toggles());
+    m_learning = new Learning(m_document.get(), m_optionsOf, this);
+    m_learning->setTrainedAction(action(ActionId::predictTrained));
+    action(ActionId::proof)->setChecked(true);
+}
+
+QAction* MainWindow::action(ActionId id) const {
+    return (*m_actions)[id];
+}
+
+void MainWindow::fillMoveTo() {
+    QMenu* menu = m_actions->menu(MenuId::moveTo);
+    menu->clear();
+    if (!m_document->isOpen()) return;
+    const auto devices = m_document->problem()->machine->devices();
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+        QAction* action = menu->addAction(toQString(devices[i].name), this,
+                                          [this, i] { moveSelectionTo(static_cast<int>(i) + 1); });
+        action->setEnabled(!m_document->selection().empty());
+    }
+}
+
+void MainWindow::openModule() {
+    if (m_graph->canOpenModules()) return m_graph->openSelectedModules();
+    showInformation(tr("No closed module is selected. Closed modules are drawn as stacks of boxes."));
+}
+
+void MainWindow::closeModule() {
+    if (m_graph->canCloseModules()) return m_graph->closeSelectedModules();
+    showInformation(tr("Select an op inside the module to close. Ops outside all modules cannot be closed."));
+}
+
+void MainWindow::restoreLayout() {
+    m_panels->restoreDefault();
+    m_bars->showOptions();
+}
+
+void MainWindow::showKeys() {
+    QMessageBox::information(this, tr("Keyboard and mouse"), Actions::keySheet());
+}
+
+void MainWindow::showAbout() {
+    QMessageBox::about(this, tr("About Placewright"),
+                       tr("<b>Placewright %1</b><br>Decides on which device each operation of a neural "
+                          "network runs.<br>MIT licence.")
+                           .arg(QStringLiteral(PLACEWRIGHT_VERSION)));
+}
+
+void MainWindow::showError(const QString& text) {
+    m_message->showMessage(MessageBar::Kind::error, text);
+}
+
+void MainWindow::showInformation(const QString& text) {
+    m_message->showMessage(MessageBar::Kind::information, text);
+}
+
+void MainWindow::connectDocument() {
+    Document* document = m_document.get();
+    document->setLeaveQuestion([this] {
+        return mayClose(tr("Open another network"),
+                        tr("Runs and undo history of this network will be lost."));
+    });
+    document->setOpenQuestion([this](const OpenQuestion& question, ReadOptions& options) {
+        return answerToOpen(this, question, options);
+    });
+    connect(document, &Document::problemChanged, this, &MainWindow::showProblem);
+    connect(document, &Document::machineChanged, this, &MainWindow::showMachine);
+    connect(document, &Document::sceneChanged, this, [this] {
+        m_graph->setScene(m_document->scene(), m_document->problem()->machine);
+        m_graph->setDevices(m_document->deviceOfOps());
+        m_graph->setSelection(m_document->selection());
+        m_graph->setMatches(m_matches);
+        showWhy();
+    });
+    connect(document, &Document::placementChanged, this, &MainWindow::showPlacement);
+    connect(document, &Document::timelineChanged, this, &MainWindow::showTimeline);
+    connect(document, &Document::whyChanged, this, &MainWindow::showWhy);
+    connect(document, &Document::movesChanged, this, &MainWindow::showMoves);
+    connect(document, &Document::movesProgressed, m_suggestions, &SuggestionsPanel::showProgress);
+    connect(document, &Document::boundChanged, this, [this] {
+        const auto& bound = m_document->bound();
+        m_curve->setLowerBound(bound && std::isfinite(bound->value_s) ? bound->value_s : 0);
+        showStatus();
+    });
+    connect(document, &Document::selectionChanged, this, [this] {
+        m_graph->setSelection(m_document->selection());
+        m_graph->reveal(m_document->selection());
+        m_timeline->setSelection(m_document->selection());
+        if (m_document->isOpen()) {
+            m_selection->show(m_document->problem(), m_document->deviceOfOps(), m_document->selection(),
+                              m_document->timeline());
+        }
+    });
+    connect(document, &Document::runsChanged, this, &MainWindow::showRuns);
+    connect(document, &Document::loadingChanged, this, &MainWindow::showLoading);
+    // The value before the last step is known only after undo or redo has finished.
+    connect(document->undoStack(), &QUndoStack::indexChanged, this, &MainWindow::showStatus);
+    // A message about an undone step no longer holds.
+    connect(document->undoStack(), &QUndoStack::indexChanged, m_message,
+            [this, before = 0](int index) mutable {
+                if (index < before) m_message->dropInformation();
+                before = index;
+            });
+    connect(document, &Document::message, this,
+            [this](bool error, const QString& what) { error ? showError(what) : showInformation(what); });
+}
+
+void MainWindow::connectViews() {
+    for (OpView* view : std::initializer_list<OpView*>{m_graph, m_timeline, m_devices}) {
+        connect(view, &OpView::selectionEdited, m_document.get(), &Document::setSelection);
+        connect(view, &OpView::deviceKeyPressed, this, &MainWindow::moveSelectionTo);
+        view->setToolTipSource([this](OpId op) {
+            if (!m_document->isOpen() || op >= m_document->problem()->ops || m_document->placement().empty())
+                return QString();
+            const Problem& problem = *m_document->problem();
+            return summarizeOp(problem, op, m_document->placement()[problem.grouping.group_of[op]],
+                               m_document->timeline().get());
+        });
+    }
+    connect(m_graph, &GraphView::modulesRequested, m_document.get(), &Document::showModules);
+    connect(m_graph, &OpView::opHovered, m_timeline, &TimelineView::setHovered);
+    connect(m_timeline, &OpView::opHovered, m_graph, &GraphView::setHovered);
+    const auto goTo = [this](OpId op) {
+        m_document->setSelection({op});
+        m_graph->zoomTo({op});
+    };
+    connect(m_selection, &SelectionPanel::opActivated, this, goTo);
+    connect(m_why, &WhyPanel::opActivated, this, goTo);
+    connect(m_why, &WhyPanel::segmentActivated, this, [this](std::size_t segment) {
+        action(ActionId::path)->setChecked(true);
+        m_timeline->zoomToSegment(segment);
+    });
+    connect(m_timeline, &TimelineView::peakActivated, this, [this](DeviceId device) {
+        m_panels->raise(m_why);
+        m_why->setWhy(m_document->why());
+        m_why->showPeak(device);
+    });
+    connect(m_suggestions, &SuggestionsPanel::moveRequested, m_document.get(), &Document::moveOps);
+    connect(m_suggestions, &SuggestionsPanel::selectionEdited, m_document.get(), &Document::setSelection);
+    connect(m_suggestions, &SuggestionsPanel::opHovered, m_timeline, &TimelineView::setHovered);
+    connect(m_suggestions, &SuggestionsPanel::opHovered, m_graph, &GraphView::setHovered);
+    connect(m_runs, &RunsView::runActivated, m_document.get(), &Document::showRun);
+    connect(m_runs, &RunsView::cancelRequested, m_document.get(), &Document::cancelRun);
+    connect(m_runs, &RunsView::pauseRequested, m_document.get(), &Document::pauseRun);
+    connect(m_runs, &RunsView::removeRequested, m_document.get(), &Document::removeRun);
+    connect(m_runs->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &MainWindow::showLearnt);
+    connect(m_distribution, &DistributionMap::groupActivated, m_document.get(), &Document::setSelection);
+    connect(m_archive, &ArchiveMap::eliteActivated, this,
+            [this](const std::shared_ptr<const Placement>& placement, double stepTime) {
+                if (m_document->isOpen() && placement->size() == m_document->problem()->groups) {
+                    m_document->showPlacement(*placement,
+                                              tr("Show elite with %1").arg(secondsText(stepTime)));
+                }
+            });
+    connect(m_start, &StartPage::openRequested, this, &MainWindow::openDialog);
+    connect(m_start, &StartPage::fileChosen, this, &MainWindow::openPath);
+    connect(m_find, &FindBar::textChanged, this, &MainWindow::findOps);
+    connect(m_find, &FindBar::stepRequested, this, [this](int direction) { stepMatch(direction, true); });
+    connect(m_find, &FindBar::closed, this, [this] {
+        findOps({});
+        m_graph->setFocus();
+    });
+}
+
+void MainWindow::chooseAlgorithm(const QString& id) {
+    m_bars->chooseAlgorithm(id);
+}
+
+void MainWindow::chooseEvaluations(int evaluations) {
+    m_bars->chooseEvaluations(evaluations);
+}
+
+void MainWindow::chooseSeed(int seed) {
+    m_bars->chooseSeed(seed);
+}
+
+void MainWindow::optimizeOrStop() {
+    if (!m_document->isSearching()) return optimize();
+    for (const auto& run : m_document->runs()) run->cancel();
+}
+
+void MainWindow::optimize() {
+    if (!m_document->isOpen()) return;
+    RunRequest request;
+    request.algorithm = m_bars->algorithm().toStdString();
+    request.options = m_optionsOf[request.algorithm];
+    request.budget.evaluations = static_cast<std::uint64_t>(m_bars->evaluations());
+    request.seed = m_bars->seed();
+    m_message->dropInformation();  // messages of the previous search
+    m_document->startSearch(std::move(request));
+    // After a click in the toolbar, keys go to the graph, which the search changes.
+    if (m_stack->currentIndex() == 1) m_graph->setFocus();
+}
+
+void MainWindow::pauseOrGoOn() {
+    const bool pause = !allPaused();
+    for (const auto& run : m_document->runs()) {
+        if (run->state() == Run::State::running) m_document->pauseRun(run->id(), pause);
+    }
+}
+
+bool MainWindow::allPaused() const {
+    return std::ranges::all_of(m_document->runs(), [](const auto& run) {
+        return run->state() != Run::State::running || run->isPaused();
+    });
+}
+
+void MainWindow::editOptions() {
+    const AlgorithmInfo* algorithm = find_algorithm(m_bars->algorithm().toStdString());
+    if (algorithm == nullptr) return;
+    SearchOptionsDialog dialog(*algorithm, m_optionsOf[algorithm->id], this);
+    if (dialog.exec() == QDialog::Accepted) m_optionsOf[algorithm->id] = dialog.values();
+}
+
+/// `trace`: a file to take op times from; `weights`: a file to take parameter sizes from; both may be empty.
+void MainWindow::editSimulation(const QString& trace, const QString& weights) {
+    auto* dialog = new SimulationDialog(m_document.get(), this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    if (!trace.isEmpty()) dialog->addTrace(trace);
+    if (!weights.isEmpty()) dialog->setParameters(weights);
+    dialog->open();
+}
+
+void MainWindow::saveSearch() {
+    const Run* run = runWith([](const Run& of) { return of.saved().has_value(); });
+    if (run == nullptr) return;
+    const int id = run->id();  // the run may be removed while the dialog is open
+    const QString file = chooseExportFile(tr("Save search"), QStringLiteral(".scores.jsonl"),
+                                          tr("Saved searches (*.jsonl)"), QStringLiteral(".jsonl"));
+    if (!file.isEmpty()) m_document->saveSearch(id, file);
+}
+
+void MainWindow::resumeSearch() {
+    const QString file = QFileDialog::getOpenFileName(this, tr("Resume a search"), lastExportFolder(),
+                                                      tr("Saved searches (*.jsonl);;All files (*)"));
+    if (!file.isEmpty()) m_document->resumeSearch(file, static_cast<std::uint64_t>(m_bars->evaluations()));
+}
+
+void MainWindow::openCompare() {
+    if (m_compare == nullptr) {
+        m_compare = new CompareWindow(m_document.get(), m_optionsOf, this);
+        connect(m_compare, &CompareWindow::placementChosen, m_document.get(), &Document::showPlacement);
+        connect(m_compare, &CompareWindow::resultsChanged, this,
+                [this] { m_cdf->setData(m_compare->cdf()); });
+    }
+    m_compare->show();
+    m_compare->prepare(m_bars->evaluations());
+    m_compare->raise();
+    m_compare->activateWindow();
+}
+
+void MainWindow::openExperiment() {
+    const QString folder = QFileDialog::getExistingDirectory(this, tr("Choose the folder of an experiment"),
+                                                             settings::experimentFolder.get());
+    if (folder.isEmpty()) return;
+    settings::experimentFolder.set(folder);
+    m_background.run(
+        m_experimentLane, [folder](std::stop_token) { return read_experiment(folder.toStdString()); },
+        [this](ExperimentResults results) { (new ExperimentWindow(std::move(results), this))->show(); },
+        [this](const QString& error) { showError(error); });
+}
+
+void MainWindow::showStart(bool start) {
+    m_stack->setCurrentIndex(start ? 0 : 1);
+    showPanels(!start);
+    action(ActionId::startPage)
+        ->setText(start && m_document->isOpen()
+                      ? tr("&Back to %1").arg(toQString(m_document->problem()->graph->name()))
+                      : tr("&Start page"));
+}
+
+void MainWindow::toggleStart() {
+    showStart(m_stack->currentIndex() == 1);
+}
+
+void MainWindow::openDialog() {
+    const QString path = QFileDialog::getOpenFileName(
+        this, tr("Open a network, machine, placement, trace or policy"), settings::openFolder.get(),
+        tr("Networks, machines, placements, traces, policies (*.json *.json.gz *.onnx *.pt "
+           "*.pt2 *.dot *.gv *.safetensors);;All files (*)"));
+    if (path.isEmpty()) return;
+    rememberFolderOf(path, settings::openFolder);
+    openPath(path);
+}
+
+void MainWindow::openArgument(const QString& text) {
+    if (is_trace(text.toStdString())) {
+        openTrace(text);
+    } else {
+        m_document->openNetwork(text);
+    }
+}
+
+void MainWindow::openPath(const QString& path) {
+    m_message->hide();
+    if (is_trace(path.toStdString())) {
+        openTrace(path);
+        return;
+    }
+    if (path.endsWith(QLatin1String(".safetensors.index.json"), Qt::CaseInsensitive)) {
+        if (m_document->isOpen()) return editSimulation({}, path);
+        showError(tr("%1 lists files of weights: open their network first, then this file.").arg(path));
+        return;
+    }
+    if (path.endsWith(QLatin1String(".safetensors"), Qt::CaseInsensitive)) {
+        if (m_document->isOpen() && holds_weights(path.toStdString())) return editSimulation({}, path);
+        return m_learning->trainOn(path);
+    }
+    if (is_score_file(path.toStdString()))
+        return m_document->resumeSearch(path, static_cast<std::uint64_t>(m_bars->evaluations()));
+    if (m_document->isOpen()) showStart(false);
+    m_document->openFile(path);
+}
+
+void MainWindow::openTrace(const QString& path) {
+    auto* window = new TraceWindow(path, this);
+    window->setNetworkOpen(m_document->isOpen());
+    connect(m_document.get(), &Document::problemChanged, window,
+            [this, window] { window->setNetworkOpen(m_document->isOpen()); });
+    connect(window, &TraceWindow::timesWanted, this, [this](const QString& file) {
+        raise();
+        activateWindow();
+        editSimulation(file);
+    });
+    window->show();
+}
+
+void MainWindow::fillRecent() {
+    const std::vector<StartEntry> entries = recentEntries();
+    QMenu* menu = m_actions->menu(MenuId::recent);
+    menu->clear();
+    int number = 0;
+    for (const StartEntry& entry : entries) {
+        QAction* action =
+            menu->addAction(QStringLiteral("&%1  %2").arg(++number).arg(QFileInfo(entry.path).fileName()),
+                            this, [this, file = entry.path] { openPath(file); });
+        action->setShortcut(QKeySequence(Qt::CTRL | static_cast<Qt::Key>(Qt::Key_0 + number)));
+        action->setStatusTip(entry.path);
+        action->setEnabled(entry.available);
+    }
+    if (entries.empty()) menu->addAction(tr("No recent files"))->setEnabled(false);
+    m_start->setRecent(entries);
+}
+
+void MainWindow::showProblem() {
+    const bool open = m_document->isOpen();
+    m_actions->setNetworkOpen(open);
+    showStart(!open);
+    showMachine();
+    if (!open) {
+        m_selection->clear();
+        showStatus();
+        return;
+    }
+    const Problem& problem = *m_document->problem();
+    setWindowTitle(tr("%1 on %2 — Placewright")
+                       .arg(toQString(problem.graph->name()), toQString(problem.machine->name())));
+    m_matches.clear();
+    m_find->hide();
+    if (!m_document->scene()) m_graph->setScene(nullptr, nullptr);
+    m_graph->setMatches({});
+    m_timeline->setData(nullptr);
+    m_devices->setMachine(problem.machine, problem.memory_limit_bytes);
+    m_archive->setArchive(nullptr);
+    m_distribution->setDistribution(nullptr, nullptr);
+    m_curve->setLowerBound(0);
+    showObjective();
+    if (rememberFile(m_document->networkFile())) fillRecent();
+    showStatus();
+}
+
+/// Puts the objective's name on every view of its values. Where it is not the step time, the timeline's title
+/// says that it shows the simulated step.
+void MainWindow::showObjective() {
+    const Objective& objective = *m_document->job().objective;
+    const QString title = objectiveTitle(objective);
+    m_runs->runs()->setObjective(title, toQString(objective.help));
+    m_curve->setObjective(title);
+    m_archive->setObjective(title);
+    const bool simulated = objective.is_step_time();
+    m_timelineDock->setWindowTitle(
+        simulated
+            ? tr("Timeline")
+            : tr("Timeline of the simulated step (searches minimise the %1)").arg(objectiveName(objective)));
+}
+
+void MainWindow::showMachine() {
+    m_bars->showOptions();
+    m_bars->showMachine();
+}
+
+void MainWindow::showPanels(bool show) {
+    if (show == m_panels->areShown()) return;
+    m_panels->show(show);
+    if (show) m_bars->showOptions();
+}
+
+void MainWindow::showPlacement() {
+    m_graph->setDevices(m_document->deviceOfOps());
+}
+
+void MainWindow::showTimeline() {
+    const auto& timeline = m_document->timeline();
+    if (!timeline) return;
+    const Problem& problem = *m_document->problem();
+    std::vector<OpList> opsOf(problem.devices);
+    for (OpId op = 0; op < problem.ops; ++op) {
+        if (problem.graph->op(op).phase == Phase::forward)
+            opsOf[m_document->placement()[problem.grouping.group_of[op]]].push_back(op);
+    }
+    m_timeline->setData(timeline);
+    m_timeline->setSelection(m_document->selection());
+    m_devices->setOutcome(timeline->outcome, timeline->active_s, m_document->assessment()->device_bytes,
+                          std::move(opsOf));
+    if (!m_document->selection().empty()) {
+        m_selection->show(m_document->problem(), m_document->deviceOfOps(), m_document->selection(),
+                          timeline);
+    }
+    showStatus();
+}
+
+void MainWindow::showRuns() {
+    m_runs->runs()->setRows(m_document->runRows());
+    std::vector<CurveSeries> series;
+    for (const RunRow& row : m_runs->runs()->rows()) {
+        for (const auto& run : m_document->runs()) {
+            if (run->id() != row.id || !run->progress().curve || !row.elsewhere.isEmpty()) continue;
+            const SearchProgress& progress = run->progress();
+            const bool ended =
+                run->state() == Run::State::finished &&
+                (run->request().predicted || progress.evaluations < run->request().budget.evaluations);
+            series.push_back({run->id(), row.title, progress.curve, static_cast<double>(progress.evaluations),
+                              progress.elapsed_s, progress.means, ended});
+        }
+    }
+    m_curve->setSeries(std::move(series));
+    showLearnt();
+
+    const bool searching = m_document->isSearching();
+    m_bars->showSearching(searching);
+    action(ActionId::beside)->setEnabled(searching);
+    action(ActionId::pause)->setEnabled(searching);
+    action(ActionId::pause)->setText(searching && allPaused() ? tr("Resum&e") : tr("&Pause"));
+    action(ActionId::saveSearch)->setEnabled(!m_document->isSaving() && runWith([](const Run& run) {
+                                                                            return run.saved().has_value();
+                                                                        }) != nullptr);
+    showStatus();
+}
+
+/// Returns, of the runs of the open scenario for which `has` holds, the selected one, else the latest; null
+/// for none.
+const Run* MainWindow::runWith(const std::function<bool(const Run&)>& has) const {
+    const Run* latest = nullptr;
+    for (const RunRow& row : m_document->runRows()) {
+        for (const auto& run : m_document->runs()) {
+            if (run->id() != row.id || !has(*run) || !row.elsewhere.isEmpty()) continue;
+            latest = run.get();
+            if (m_runs->currentRun() == row.id) return latest;
+        }
+    }
+    return latest;
+}
+
+/// Shows the archive, the distribution and the learning curve of the runs that have one.
+void MainWindow::showLearnt() {
+    const Run* const archived = runWith([](const Run& run) { return run.progress().archive != nullptr; });
+    m_archive->setArchive(archived != nullptr ? archived->progress().archive : nullptr);
+    const Run* const drawn = runWith([](const Run& run) { return run.progress().distribution != nullptr; });
+    m_distribution->setDistribution(drawn != nullptr ? drawn->progress().distribution : nullptr,
+                                    drawn != nullptr ? drawn->job().problem : nullptr);
+    const Run* const trained = runWith([](const Run& run) { return run.progress().training != nullptr; });
+    m_learningPlot->setCurve(trained != nullptr ? trained->progress().training : nullptr);
+}
+
+void MainWindow::showWhy() {
+    if (!m_actions) return;  // during construction
+    const auto& why = m_document->why();
+    m_timeline->setPathShown(action(ActionId::path)->isChecked());
+    m_timeline->setWhy(why);
+    m_devices->setWhy(why && why->timeline == m_document->timeline() ? why : nullptr);
+    if (m_whySeen) m_why->setWhy(why);
+    m_graph->setHighlighted(why && action(ActionId::pathColour)->isChecked() ? std::optional(why->ops())
+                                                                             : std::nullopt);
+}
+
+void MainWindow::showMoves() {
+    if (!m_document->isOpen()) return;
+    if (m_document->moves()) {
+        m_suggestions->showMoves(*m_document->problem(), m_document->placement(), *m_document->moves(),
+                                 objectiveTitle(*m_document->job().objective));
+    } else if (m_document->isSearching()) {
+        m_suggestions->showText(tr("Suggestions appear when the search stops."));
+    } else {
+        m_suggestions->showProgress(0, 0);
+    }
+}
+
+void MainWindow::showStatus() {
+    m_status->show();
+    showWhyObjective();
+}
+
+/// Says in the Why panel what searches minimise, where that is not the step time.
+void MainWindow::showWhyObjective() {
+    if (!m_document->isOpen() || !m_document->timeline()) return;
+    const Objective& objective = *m_document->job().objective;
+    const Outcome& outcome = m_document->timeline()->outcome;
+    const Assessment& assessment = *m_document->assessment();
+    m_why->setObjective(objective.is_step_time() ? QString()
+                        : assessment.is_defined()
+                            ? tr("Searches minimise the %1, which is %2; the table lists it per device. The "
+                                 "rest describes the simulated step of %3.")
+                                  .arg(objectiveName(objective), secondsText(assessment.score.value_s),
+                                       secondsText(outcome.step_time_s))
+                            : tr("Searches minimise the %1, which is not defined for this placement: %2. The "
+                                 "rest describes the simulated step of %3.")
+                                  .arg(objectiveName(objective), toQString(assessment.undefined),
+                                       secondsText(outcome.step_time_s)),
+                        assessment.device_s);
+}
+
+void MainWindow::showLoading() {
+    m_status->showLoading();
+    if (m_document->isLoading()) {
+        m_graph->setEmptyText(tr("Laying out the graph…"));
+    } else {
+        m_graph->setEmptyText(
+            tr("The layout was cancelled. Placement, timeline and search work without it; open the file "
+               "again to draw the graph."));
+        showStatus();
+    }
+}
+
+void MainWindow::findOps(const QString& what) {
+    m_matches.clear();
+    m_currentMatch = -1;
+    if (!what.isEmpty() && m_document->isOpen()) {
+        const Graph& graph = *m_document->problem()->graph;
+        for (OpId id = 0; id < graph.size(); ++id) {
+            const Op& op = graph.op(id);
+            if (op.phase != Phase::forward) continue;
+            const bool found = toQString(op.name).contains(what, Qt::CaseInsensitive) ||
+                               toQString(op.kind).contains(what, Qt::CaseInsensitive) ||
+                               toQString(op.scope).contains(what, Qt::CaseInsensitive);
+            if (found) m_matches.push_back(id);
+        }
+    }
+    m_graph->setMatches(m_matches);
+    m_find->setMatchCount(0, static_cast<int>(m_matches.size()));
+    if (!m_matches.empty()) stepMatch(1, false);
+}
+
+/// `opens`: also opens the modules around the match; false while the user is still typing.
+void MainWindow::stepMatch(int direction, bool opens) {
+    if (m_matches.empty()) return;
+    const auto count = static_cast<std::ptrdiff_t>(m_matches.size());
+    m_currentMatch =
+        m_currentMatch < 0 ? (direction > 0 ? 0 : count - 1) : (m_currentMatch + direction + count) % count;
+    const OpId op = m_matches[static_cast<std::size_t>(m_currentMatch)];
+    m_document->setSelection({op});
+    m_graph->zoomTo({op});
+    if (opens) m_graph->openRound(op);
+    m_find->setMatchCount(static_cast<int>(m_currentMatch) + 1, static_cast<int>(count));
+}
+
+void MainWindow::moveSelectionTo(int number) {
+    if (!m_document->isOpen() || number < 1) return;
+    if (number > static_cast<int>(m_document->problem()->devices)) {
+        showInformation(tr("This machine has %1 devices; there is no device %2.")
+                            .arg(m_document->problem()->devices)
+                            .arg(number));
+        return;
+    }
+    m_document->moveOps(m_document->selection(), static_cast<DeviceId>(number - 1));
+}
+
+QString MainWindow::chooseExportFile(const QString& title, const QString& ending, const QString& filter,
+                                     const QString& suffix) {
+    return askSaveFile(this, title, lastExportFolder(),
+                       toQString(m_document->problem()->graph->name()) + ending, filter, suffix,
+                       settings::exportFolder);
+}
+
+bool MainWindow::exportPlacement(const std::function<void()>& show) {
+    if (!m_document->isOpen()) return false;
+    const QString file = chooseExportFile(tr("Export"), QStringLiteral(".placement.json"),
+                                          tr("Placement (*.json)"), QStringLiteral(".json"));
+    if (file.isEmpty()) return false;
+    if (show) show();
+    try {
+        m_document->exportPlacement(file);
+        showInformation(tr("Placement written to %1").arg(file));
+        return true;
+    } catch (const InputError& error) {
+        showError(toQString(error.what()));
+        return false;
+    }
+}
+
+void MainWindow::exportForTraining() {
+    auto* dialog = new ExportDialog(m_document.get(), this);
+    dialog->show();
+}
+
+void MainWindow::exportView(const QString& name, QSizeF size,
+                            const std::function<void(QPainter&, const QRectF&)>& paint) {
+    const QString file = chooseExportFile(tr("Export"), QLatin1Char('-') + name + QStringLiteral(".png"),
+                                          tr("Picture (*.png *.svg)"), QStringLiteral(".png"));
+    if (file.isEmpty()) return;
+    try {
+        exportPicture(file, size, paint);
+        showInformation(tr("Picture written to %1").arg(file));
+    } catch (const InputError& error) {
+        showError(toQString(error.what()));
+    }
+}
+
+void MainWindow::changeEvent(QEvent* event) {
+    QMainWindow::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange && m_status != nullptr) showRuns();  // the icon of its button
+}
+
+void MainWindow::resizeEvent(QResizeEvent* event) {
+    QMainWindow::resizeEvent(event);
+    if (m_bars == nullptr) return;  // during construction
+    m_bars->showOptions();
+    if (event->oldSize().height() != event->size().height()) m_panels->fitTimeline();
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+    if (event->mimeData()->hasUrls()) event->acceptProposedAction();
+}
+
+/// Opens one of the files, the first that holds a network if there is one, and says what is not opened.
+void MainWindow::dropEvent(QDropEvent* event) {
+    event->acceptProposedAction();
+    QStringList files, others;
+    for (const QUrl& url : event->mimeData()->urls()) {
+        if (url.isLocalFile()) {
+            files << url.toLocalFile();
+        } else {
+            others << url.toDisplayString();
+        }
+    }
+    if (files.isEmpty()) return showError(tr("Only files on this computer can be dropped here."));
+    const auto network = std::ranges::find_if(files, holdsNetwork);
+    const QString chosen = network != files.end() ? *network : files.front();
+    for (const QString& file : std::as_const(files)) {
+        if (file != chosen) others << QFileInfo(file).fileName();
+    }
+    openPath(chosen);
+    if (!others.isEmpty() && m_message->isHidden())
+        showInformation(tr("Only %1 is opened, not %2. Drop one file at a time.")
+                            .arg(QFileInfo(chosen).fileName(), others.join(QStringLiteral(", "))));
+}
+
+void MainWindow::restoreSettings() {
+    restoreGeometry(settings::geometry.get());
+    restoreState(settings::layout.get());
+    m_bars->chooseAlgorithm(settings::algorithm.get());
+    m_bars->chooseEvaluations(settings::evaluations.get());
+    action(ActionId::proof)->setChecked(settings::tightenBound.get());
+}
+
+void MainWindow::saveSettings() {
+    settings::geometry.set(saveGeometry());
+    settings::layout.set(m_panels->layout());
+    settings::algorithm.set(m_bars->algorithm());
+    settings::evaluations.set(m_bars->evaluations());
+    settings::tightenBound.set(action(ActionId::proof)->isChecked());
+}
+
+bool MainWindow::mayClose(const QString& title, const QString& consequence) {
+    return mayLeave(this, *m_document, m_compare, title, consequence,
+                    [this](const std::function<void()>& show) { return exportPlacement(show); });
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+    if (!mayClose(tr("Close Placewright"), tr("Runs and undo history will be lost.")) ||
+        (m_compare != nullptr && !m_compare->mayClose()) || !m_learning->mayClose())
+        return event->ignore();
+    saveSettings();
+    event->accept();
+}
+
+}  // namespace placewright

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+
+#include <QMainWindow>
+
+#include "app/window/actions.hpp"
+#include "app/window/background.hpp"
+#include "app/window/document.hpp"
+#include "core/io/networks/network_file.hpp"
+#include "widgets/timeline_view.hpp"
+
+class QDockWidget;
+class QStackedWidget;
+
+namespace placewright {
+
+class ArchiveMap;
+class CdfPlot;
+class CompareWindow;
+class CurvePlot;
+class DevicePanel;
+class DistributionMap;
+class FindBar;
+class GraphView;
+class Learning;
+class LearningPlot;
+class MessageBar;
+class OpDrag;
+class Panels;
+class RunsView;
+class SelectionPanel;
+class StartPage;
+class StatusLine;
+class SuggestionsPanel;
+class ToolBars;
+class WhyPanel;
+
+/// The main window. Connects the widgets to the document: the document's signals update the widgets, the
+/// user's actions call the document.
+class MainWindow : public QMainWindow {
+    Q_OBJECT
+public:
+    explicit MainWindow(QWidget* parent = nullptr);
+    ~MainWindow() override;
+
+    /// Opens the program's FILE argument: a network, the name of a bundled one, or a trace.
+    void openArgument(const QString& text);
+    /// The entry of the menus with this id.
+    QAction* action(ActionId id) const;
+    Document* document() const { return m_document.get(); }
+    GraphView* graphView() const { return m_graph; }
+    TimelineView* timelineView() const { return m_timeline; }
+    DevicePanel* devicePanel() const { return m_devices; }
+    RunsView* runsView() const { return m_runs; }
+    ArchiveMap* archiveMap() const { return m_archive; }
+    CdfPlot* cdfPlot() const { return m_cdf; }
+    DistributionMap* distributionMap() const { return m_distribution; }
+    LearningPlot* learningPlot() const { return m_learningPlot; }
+    Learning* learning() const { return m_learning; }
+    WhyPanel* whyPanel() const { return m_why; }
+    SuggestionsPanel* suggestionsPanel() const { return m_suggestions; }
+    MessageBar* messageBar() const { return m_message; }
+
+    // Set the toolbar's controls, as the user would.
+    void chooseAlgorithm(const QString& id);
+    void chooseEvaluations(int evaluations);
+    void chooseSeed(int seed);
+    /// Starts a search with the toolbar's settings, or stops all running ones.
+    void optimizeOrStop();
+    /// Starts a search with the toolbar's settings, also while others run.
+    void optimize();
+    /// Pauses all running searches, or resumes them if all are paused.
+    void pauseOrGoOn();
+    /// Whether every running search is paused; true without searches.
+    bool allPaused() const;
+
+protected:
+    void changeEvent(QEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
+    void dragEnterEvent(QDragEnterEvent*) override;
+    void dropEvent(QDropEvent*) override;
+    void closeEvent(QCloseEvent*) override;
+
+private:
+    friend class Actions;  ///< its table names what each action does
+
+    void makeViews();
+    void makePanels();
+    void makeActions();
+    void connectDocument();
+    void connectViews();
+
+    void openDialog();
+    /// Opens a file by its kind: trace, policy, weights, saved search or anything that the document opens.
+    void openPath(const QString& path);
+    /// Opens a trace in a window of its own.
+    void openTrace(const QString& path);
+    /// Shows the recent files in the menu and on the start page.
+    void fillRecent();
+    /// Resets all views for a new problem, or shows the start page without one.
+    void showProblem();
+    void showObjective();
+    /// Selects the document's machine in the toolbar.
+    void showMachine();
+    /// Shows the panels, or hides them: they have nothing to show on the start page.
+    void showPanels(bool show);
+    void showPlacement();
+    void showTimeline();
+    /// Shows runs and their curves, and enables the actions on searches.
+    void showRuns();
+    const Run* runWith(const std::function<bool(const Run&)>& has) const;
+    void showLearnt();
+    /// Shows the critical path in all views that draw it.
+    void showWhy();
+    /// Shows the single moves of the placement as suggestions.
+    void showMoves();
+    /// Updates the status bar and what depends on the value that it shows.
+    void showStatus();
+    void showWhyObjective();
+    void showLoading();
+    /// Marks the forward ops whose name, kind or scope contains `text`, and goes to the first.
+    void findOps(const QString& text);
+    void stepMatch(int direction, bool opens);
+    /// Moves the selected ops to the device with this number, from 1.
+    void moveSelectionTo(int number);
+    /// Opens the dialog with the options of the chosen algorithm.
+    void editOptions();
+    void editSimulation(const QString& trace = {}, const QString& weights = {});
+    /// Asks for a file and saves the selected (or latest) run to it.
+    void saveSearch();
+    /// Asks for the file of a saved search and resumes it.
+    void resumeSearch();
+    void openCompare();
+    /// Asks for a folder and shows the results of an experiment.
+    void openExperiment();
+    /// Shows the start page, or the graph.
+    void showStart(bool start);
+    void toggleStart();
+    /// Lists the devices of the machine in the menu "Move selection to".
+    void fillMoveTo();
+    void openModule();
+    void closeModule();
+    void restoreLayout();
+    void showKeys();
+    void showAbout();
+    void showError(const QString& text);
+    void showInformation(const QString& text);
+    /// Asks for a file and writes the current placement; `show` is called before, to put the placement on
+    /// screen. Returns false if nothing was written.
+    bool exportPlacement(const std::function<void()>& show = {});
+    void exportForTraining();
+    /// Asks for a file and writes the picture that `paint` draws in `size`.
+    void exportView(const QString& name, QSizeF size,
+                    const std::function<void(QPainter&, const QRectF&)>& paint);
+    template <class Plot>
+    void exportPlot(const QString& name, Plot* plot) {
+        exportView(name, plot->size(), [plot](QPainter& painter, const QRectF& target) {
+            plot->renderWhole(painter, target.toRect());
+        });
+    }
+    /// Asks for a file in the last export folder; proposes the network's name with this ending. A name
+    /// without a suffix gets `suffix`. Empty if the user cancels.
+    QString chooseExportFile(const QString& title, const QString& ending, const QString& filter,
+                             const QString& suffix);
+    /// Asks whether to save or discard unsaved placements; false if the user cancels.
+    bool mayClose(const QString& title, const QString& consequence);
+    void restoreSettings();
+    void saveSettings();
+
+    std::unique_ptr<Document> m_document;
+    OpDrag* m_drag = nullptr;
+    CompareWindow* m_compare = nullptr;  ///< null until it is opened first
+    Learning* m_learning = nullptr;
+
+    QStackedWidget* m_stack = nullptr;
+    StartPage* m_start = nullptr;
+    GraphView* m_graph = nullptr;
+    FindBar* m_find = nullptr;
+    MessageBar* m_message = nullptr;
+    DevicePanel* m_devices = nullptr;
+    SelectionPanel* m_selection = nullptr;
+    TimelineView* m_timeline = nullptr;
+    RunsView* m_runs = nullptr;
+    CurvePlot* m_curve = nullptr;
+    LearningPlot* m_learningPlot = nullptr;
+    CdfPlot* m_cdf = nullptr;
+    ArchiveMap* m_archive = nullptr;
+    DistributionMap* m_distribution = nullptr;
+    WhyPanel* m_why = nullptr;
+    bool m_whySeen = false;  ///< whether the Why panel is visible and must be filled
+    SuggestionsPanel* m_suggestions = nullptr;
+    QDockWidget* m_timelineDock = nullptr;
+
+    Panels* m_panels = nullptr;
+    std::unique_ptr<Actions> m_actions;  ///< null during construction
+    ToolBars* m_bars = nullptr;
+    StatusLine* m_status = nullptr;
+
+    std::map<std::string, OptionValues> m_optionsOf;  ///< the user's option values by algorithm
+    OpList m_matches;
+    std::ptrdiff_t m_currentMatch = -1;
+
+    Background::Lane m_experimentLane;
+    Background m_background{1};  ///< last: its destructor waits for the work in the lane
+};
+
+}  // namespace placewright

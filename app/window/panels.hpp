@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <QByteArray>
+#include <QList>
+#include <QObject>
+#include <QString>
+
+class QAction;
+class QDockWidget;
+class QMainWindow;
+class QWidget;
+
+namespace placewright {
+
+/// The panels round the graph: their arrangement, sizes and visibility. The timeline keeps its share of the
+/// window's height.
+class Panels : public QObject {
+    Q_OBJECT
+public:
+    explicit Panels(QMainWindow* window);
+
+    /// Adds a panel with the object name `name`.
+    QDockWidget* add(const QString& title, const QString& name, QWidget* widget, Qt::DockWidgetArea area);
+    /// Sets the panels that sizes are set of. To be called once, after all panels have been added.
+    void arrange(QDockWidget* devices, QDockWidget* selection, QDockWidget* runs, QDockWidget* curve,
+                 QDockWidget* timeline);
+    /// Takes the present arrangement as the one that restoreDefault() goes back to.
+    void setDefault();
+    void restoreDefault();
+    /// Shows the panels as they were, or hides them all.
+    void show(bool show);
+    bool areShown() const { return m_shown; }
+    /// Brings the panel of this widget to the front of its tabs.
+    void raise(QWidget* widget);
+    /// Gives the timeline its share of the window's height.
+    void fitTimeline();
+    /// The actions that show and hide the panels, in the order of add().
+    QList<QAction*> toggles() const;
+    /// The arrangement to store, also while the panels are hidden.
+    QByteArray layout() const;
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+private:
+    /// Sets the default sizes.
+    void setSizes();
+    /// Stores the timeline's share of the window's height.
+    void noteTimelineShare();
+
+    QMainWindow* m_window;
+    QList<QDockWidget*> m_docks;
+    QDockWidget *m_devices = nullptr, *m_selection = nullptr, *m_runs = nullptr, *m_curve = nullptr,
+                *m_timeline = nullptr;
+    QByteArray m_default;
+    QByteArray m_layout;  ///< while the panels are hidden
+    bool m_shown = true;
+    double m_timelineShare = 0;  ///< share of the window's height; 0: not known yet
+};
+
+}  // namespace placewright

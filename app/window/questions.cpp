@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+#include "app/window/questions.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include <QCoreApplication>
+#include <QFileInfo>
+#include <QInputDialog>
+#include <QLabel>
+#include <QMessageBox>
+#include <QPushButton>
+
+#include "app/window/compare/compare_window.hpp"
+#include "app/window/document.hpp"
+#include "app/window/option_text.hpp"
+#include "app/window/settings.hpp"
+#include "core/io/pytorch/example_input.hpp"
+#include "widgets/quantities.hpp"
+#include "widgets/text.hpp"
+
+namespace placewright {
+namespace {
+
+QString tr(const char* text) {
+    return QCoreApplication::translate("Questions", text);
+}
+
+bool askExtent(QWidget* parent, const QString& title, const OpenQuestion& question, ReadOptions& options) {
+    constexpr int kUsual = 128, kLargest = 1'000'000'000;
+    bool ok = false;
+    const int extent = QInputDialog::getInt(parent, title, tr("%1 Size to use:").arg(question.reason), kUsual,
+                                            1, kLargest, 1, &ok);
+    if (ok) options.dims[question.extent.toStdString()] = extent;
+    return ok;
+}
+
+bool askToRun(QWidget* parent, const QString& title, const OpenQuestion& question, ReadOptions& options) {
+    QMessageBox box(QMessageBox::Question, title, tr("Run the model once on this computer's CPU?"),
+                    QMessageBox::Yes | QMessageBox::No, parent);
+    box.setInformativeText(tr("Some tensor sizes are known only after a run. Choose No if you do not "
+                              "trust the source of the file.\n\n%1")
+                               .arg(question.reason));
+    box.setDefaultButton(QMessageBox::No);
+    options.run = box.exec() == QMessageBox::Yes;
+    return options.run;
+}
+
+bool askInputs(QWidget* parent, const QString& title, const OpenQuestion& question, ReadOptions& options) {
+    const QString help =
+        tr("Enter the shape of each input tensor, separated by spaces: 1x3x224x224, or 1x128:int64 for "
+           "integers. The first number is the batch size.");
+    const bool proposed = options.inputs.empty() && !question.proposal.empty();
+    QStringList shapes;
+    for (const ExampleInput& input : proposed ? question.proposal : options.inputs)
+        shapes << toQString(to_text(input));
+    QString answer = shapes.isEmpty() ? settings::exampleInputs.get() : shapes.join(QLatin1Char(' '));
+    QString prompt = question.reason + QStringLiteral("\n\n") + help;
+    if (proposed)
+        prompt += QStringLiteral("\n\n") +
+                  tr("The proposed shapes fit the first layers; the model may expect other sizes.");
+    while (true) {
+        QInputDialog dialog(parent);
+        dialog.setWindowTitle(title);
+        dialog.setLabelText(prompt);
+        dialog.setTextValue(answer);
+        // Long lines of the prompt are wrapped.
+        if (auto* const label = dialog.findChild<QLabel*>()) label->setWordWrap(true);
+        dialog.resize(480, dialog.sizeHint().height());
+        if (dialog.exec() != QDialog::Accepted) return false;
+        answer = dialog.textValue();
+        try {
+            options.inputs.clear();
+            for (const QString& text : answer.simplified().split(QLatin1Char(' ')))
+                options.inputs.push_back(example_input_from(text.toStdString()));
+            settings::exampleInputs.set(answer.simplified());
+            return true;
+        } catch (const std::invalid_argument& error) {
+            prompt = toQString(error.what()) + QStringLiteral(".\n\n") + help;
+        }
+    }
+}
+
+QString figureOf(const Score& score, const Objective& objective) {
+    return score.fits ? tr("%1 %2").arg(objectiveName(objective), secondsText(score.value_s))
+                      : tr("does not fit the memory");
+}
+
+/// Returns the question whether to save the best placement of the comparison.
+QString questionOf(const CompareWindow::Found& compared, const Document& document) {
+    return tr("Save the best placement found for %1 (%2, by %3 of the comparison)?")
+        .arg(toQString(document.problem()->graph->name()),
+             figureOf(compared.score, *document.job().objective), compared.by);
+}
+
+/// Returns the question whether to save the best placement of this run, or the one on screen if there is
+/// none.
+QString questionOf(int unsaved, const Document& document) {
+    const QString network = toQString(document.problem()->graph->name());
+    const auto run = std::ranges::find(document.runs(), unsaved, [](const auto& of) { return of->id(); });
+    if (run != document.runs().end()) {
+        const QString figure = figureOf((*run)->progress().best, *(*run)->job().objective);
+        return tr("Save the best placement found for %1 (%2, by %3 on %4)?")
+            .arg(network, figure, runTitle(**run), toQString((*run)->job().machine->name()));
+    }
+    const Assessment* assessment = document.assessment();
+    const QString objective = objectiveName(*document.job().objective);
+    return tr("Save the placement of %1 (%2)?")
+        .arg(network, assessment == nullptr ? tr("not simulated yet")
+                      : assessment->is_defined()
+                          ? tr("%1 %2").arg(objective, secondsText(assessment->score.value_s))
+                          : tr("%1 not defined").arg(objective));
+}
+
+}  // namespace
+
+bool answerToOpen(QWidget* parent, const OpenQuestion& question, ReadOptions& options) {
+    const QString title = tr("Open %1").arg(QFileInfo(question.file).fileName());
+    switch (question.kind) {
+        case OpenQuestion::Kind::extent:
+            return askExtent(parent, title, question, options);
+        case OpenQuestion::Kind::mayRun:
+            return askToRun(parent, title, question, options);
+        case OpenQuestion::Kind::inputs:
+            break;
+    }
+    return askInputs(parent, title, question, options);
+}
+
+bool mayLeave(QWidget* parent, Document& document, const CompareWindow* compare, const QString& title,
+              const QString& consequence,
+              const std::function<bool(const std::function<void()>& show)>& save) {
+    std::vector<int> held;  // else they would find more while the question is open
+    for (const auto& run : document.runs()) {
+        if (run->state() != Run::State::running || run->isPaused()) continue;
+        held.push_back(run->id());
+        document.pauseRun(run->id(), true);
+    }
+    bool may = true;
+    while (may) {
+        const auto unsaved = document.unsaved();
+        const auto compared = compare != nullptr ? compare->bestOfOpen() : std::nullopt;
+        const bool byComparison = compared && document.isBestKnown(compared->score.penalised_s);
+        if (!unsaved && !byComparison) break;
+        QMessageBox question(QMessageBox::Question, title, {},
+                             QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, parent);
+        question.setText(byComparison ? questionOf(*compared, document) : questionOf(*unsaved, document));
+        question.setInformativeText(consequence);
+        question.button(QMessageBox::Save)->setText(tr("&Save…"));
+        question.button(QMessageBox::Discard)->setText(tr("&Discard"));
+        question.setDefaultButton(QMessageBox::Save);
+        const int answer = question.exec();
+        if (answer == QMessageBox::Discard) break;
+        may = answer == QMessageBox::Save && save([&] {
+                  if (byComparison)
+                      document.showPlacement(compared->placement, tr("Show %1").arg(compared->by));
+                  else
+                      document.showRun(*unsaved);
+              });
+    }
+    for (const int id : held) document.pauseRun(id, false);
+    return may;
+}
+
+}  // namespace placewright

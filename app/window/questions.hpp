@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// The questions that the main window asks: what a file leaves open, and what to do with unsaved placements.
+#pragma once
+
+#include <functional>
+
+#include <QString>
+
+#include "app/window/loader.hpp"
+
+class QWidget;
+
+namespace placewright {
+
+class CompareWindow;
+class Document;
+
+/// Asks the user for what a file leaves open and adds the answer to `options`; false if the user cancels.
+bool answerToOpen(QWidget* parent, const OpenQuestion& question, ReadOptions& options);
+
+/// Asks whether to save or discard unsaved placements, while searches are paused; false if the user cancels.
+/// `compare` may be null. `save` asks for a file, calls its argument to put the placement on screen, and
+/// writes it; it returns false if nothing was written.
+bool mayLeave(QWidget* parent, Document& document, const CompareWindow* compare, const QString& title,
+              const QString& consequence, const std::function<bool(const std::function<void()>& show)>& save);
+
+}  // namespace placewright

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include "app/window/run.hpp"
+
+#include <chrono>
+
+#include "core/algorithms.hpp"
+#include "core/job/saved_search.hpp"
+#include "core/search/parts/proposals.hpp"
+
+namespace placewright {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// The picture is redrawn at most this often while a search runs.
+constexpr auto kTimelineInterval = std::chrono::milliseconds(100);
+
+/// Maximum number of scores recorded per run (about 100 MB). A resumed search simulates later placements
+/// again.
+constexpr std::size_t kMostRecorded = 1'000'000;
+
+}  // namespace
+
+void ScoreRecord::append(std::span<const RecordedScore> scores) {
+    const std::scoped_lock lock(m_mutex);
+    m_scores.insert(m_scores.end(), scores.begin(), scores.end());
+}
+
+std::vector<RecordedScore> ScoreRecord::scores() const {
+    const std::scoped_lock lock(m_mutex);
+    return m_scores;
+}
+
+Run::Run(int id, Job job, RunRequest request, QObject* parent)
+    : QObject(parent),
+      m_id(id),
+      m_job(std::move(job)),
+      m_request(std::move(request)),
+      m_record(
+          std::make_shared<ScoreRecord>(m_request.known ? *m_request.known : std::vector<RecordedScore>())),
+      m_scores(m_record) {}
+
+Run::~Run() {
+    m_thread.request_stop();
+    if (m_thread.joinable()) m_thread.join();
+}
+
+void Run::start() {
+    m_thread = std::jthread([this](std::stop_token stop) { search(std::move(stop)); });
+}
+
+void Run::cancel() {
+    m_thread.request_stop();
+}
+
+std::optional<SavedSearch> Run::saved() const {
+    if (m_request.predicted) return {};
+    return SavedSearch{m_request.algorithm, m_request.options, m_request.seed, m_request.budget.evaluations,
+                       m_request.starts};
+}
+
+void Run::search(std::stop_token stop) {
+    Update last;
+    try {
+        const AlgorithmInfo* algorithm = find_algorithm(m_request.algorithm);
+        if (algorithm == nullptr) throw std::runtime_error("there is no algorithm " + m_request.algorithm);
+        const auto optimizer =
+            m_request.predicted
+                ? propose_in_turn({*m_request.predicted})
+                : algorithm->make({m_job.problem, m_request.seed, all_starts(m_job, m_request.starts),
+                                   planned_evaluations(m_request.budget), m_job.objective, m_job.simulation},
+                                  m_request.options);
+        const auto evaluator = recorded_evaluator(
+            evaluator_of(m_job), m_record->scores(),
+            [this](std::span<const RecordedScore> added) { m_record->append(added); }, kMostRecorded);
+
+        Simulator simulator(m_job.problem, m_job.simulation);
+        Clock::time_point drawn;
+        const auto draw = [&](const SearchProgress& progress) {
+            last.progress = progress;
+            if (!progress.best_placement ||
+                (last.simulated && progress.best_placement == last.simulated->placement))
+                return;
+            last.simulated = Simulated::make(m_job, simulator, progress.best_placement);
+            drawn = Clock::now();
+        };
+        const auto report = [&](const SearchProgress& progress) {
+            last.progress = progress;
+            if (Clock::now() - drawn >= kTimelineInterval) draw(progress);
+            publish(last);
+        };
+        const SearchResult result = run_search(*optimizer, *evaluator, m_request.budget, stop, report,
+                                               std::chrono::milliseconds(33), &m_pause);
+        draw(result.progress);
+        last.end = result.end == SearchEnd::cancelled ? State::cancelled : State::finished;
+    } catch (const std::exception& error) {
+        last.end = State::failed;
+        last.failure = QString::fromUtf8(error.what());
+    }
+    publish(std::move(last));
+}
+
+void Run::publish(Update update) {
+    if (m_update.put(std::move(update))) QMetaObject::invokeMethod(this, &Run::receive, Qt::QueuedConnection);
+}
+
+void Run::receive() {
+    Update update = m_update.take();
+    m_progress = std::move(update.progress);
+    m_simulated = std::move(update.simulated);
+    if (update.end) {
+        m_state = *update.end;
+        m_failure = update.failure;
+    }
+    Q_EMIT progressed();
+    if (update.end) Q_EMIT ended();
+}
+
+}  // namespace placewright

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <QObject>
+#include <QString>
+
+#include "app/window/latest_value.hpp"
+#include "app/window/simulated.hpp"
+#include "core/io/state/score_file.hpp"
+#include "core/job/job.hpp"
+#include "core/search/search.hpp"
+
+namespace placewright {
+
+struct RunRequest {
+    std::string algorithm;
+    OptionValues options;
+    Budget budget;
+    std::uint64_t seed = 1;
+    std::vector<Placement> starts;  ///< start placements in addition to starting_placements()
+    double start_s = 0;             ///< objective value of the last of them; 0: unknown
+    /// Placement predicted by a policy, simulated in place of a search; null for a search.
+    std::shared_ptr<const Placement> predicted;
+    /// Scores of a saved search that is resumed; null for a new search.
+    std::shared_ptr<const std::vector<RecordedScore>> known;
+};
+
+/// The scores that a search has received, from which it can be repeated. Thread-safe.
+class ScoreRecord {
+public:
+    explicit ScoreRecord(std::vector<RecordedScore> scores) : m_scores(std::move(scores)) {}
+    void append(std::span<const RecordedScore> scores);
+    std::vector<RecordedScore> scores() const;
+
+private:
+    mutable std::mutex m_mutex;
+    std::vector<RecordedScore> m_scores;
+};
+
+/// One search on a thread of its own. Progress reaches the owner's thread at most 30 times a second; a slow
+/// receiver gets fewer, never a queue of them. Ends in exactly one of finished, cancelled or failed; a
+/// cancelled run keeps its best so far.
+class Run : public QObject {
+    Q_OBJECT
+public:
+    enum class State { running, finished, cancelled, failed };
+
+    Run(int id, Job job, RunRequest request, QObject* parent = nullptr);
+    ~Run() override;
+
+    void start();
+    void cancel();
+    /// A paused run takes no time of any core; its elapsed time stands still.
+    void setPaused(bool paused) { m_pause.set(paused); }
+    bool isPaused() const { return m_state == State::running && m_pause.paused(); }
+
+    int id() const { return m_id; }
+    State state() const { return m_state; }
+    const QString& failure() const { return m_failure; }
+    const Job& job() const { return m_job; }
+    const RunRequest& request() const { return m_request; }
+    /// The parameters needed, with scores(), to resume the search; nothing for a prediction.
+    std::optional<SavedSearch> saved() const;
+    /// The scores so far; grows while the run is running.
+    const std::shared_ptr<const ScoreRecord>& scores() const { return m_scores; }
+    const SearchProgress& progress() const { return m_progress; }
+    /// A recent best placement (the best one once the run has ended); null before the first.
+    const std::shared_ptr<const Simulated>& simulated() const { return m_simulated; }
+
+Q_SIGNALS:
+    void progressed();
+    /// The state is no longer running.
+    void ended();
+
+private:
+    struct Update {
+        SearchProgress progress;
+        std::shared_ptr<const Simulated> simulated;
+        std::optional<State> end;
+        QString failure;
+    };
+
+    void search(std::stop_token stop);
+    void publish(Update update);
+    void receive();
+
+    const int m_id;
+    const Job m_job;
+    const RunRequest m_request;
+    State m_state = State::running;
+    QString m_failure;
+    SearchProgress m_progress;
+    std::shared_ptr<const Simulated> m_simulated;
+
+    const std::shared_ptr<ScoreRecord> m_record;
+    const std::shared_ptr<const ScoreRecord> m_scores;
+    Pause m_pause;
+    LatestValue<Update> m_update;  ///< the update that receive() has not taken yet
+    std::jthread m_thread;         ///< last: it is joined before the rest is destroyed
+};
+
+}  // namespace placewright

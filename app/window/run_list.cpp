@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#include "app/window/run_list.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include <QCoreApplication>
+
+#include "app/window/option_text.hpp"
+#include "core/algorithms.hpp"
+#include "widgets/quantities.hpp"
+
+namespace placewright {
+namespace {
+
+/// With at most this many evaluations searches have hardly scored the placements that they build, and
+/// portfolios have not started.
+constexpr std::uint64_t kFewEvaluations = 100;
+
+QString tr(const char* text) {
+    return QCoreApplication::translate("Runs", text);
+}
+
+/// Returns the row of a run of `scenario`, as rows() shows it; all but whether it is on screen.
+RunRow rowOf(const Run& run, const Scenario& scenario, const Scenario& open,
+             const std::optional<Bound>& bound) {
+    const SearchProgress& progress = run.progress();
+    RunRow row;
+    row.id = run.id();
+    row.title = runTitle(run);
+    if (!sameScenario(scenario, open)) row.elsewhere = differenceText(scenario, open);
+    row.options =
+        tr("%1, seed %2").arg(QString::fromStdString(run.request().algorithm)).arg(run.request().seed);
+    if (run.request().start_s > 0)
+        row.options += tr("\nstarted from the placement shown at that time, %1 %2")
+                           .arg(objectiveName(*scenario.job.objective), secondsText(run.request().start_s));
+    for (const auto& [name, value] : run.request().options) {
+        row.options += QLatin1Char('\n') + QString::fromStdString(name + " = " + to_string(value));
+    }
+    row.state = run.isPaused() ? RunRow::State::paused : static_cast<RunRow::State>(run.state());
+    row.failure = run.failure();
+    if (scenario.job.objective != open.job.objective) row.objective = objectiveName(*scenario.job.objective);
+    row.defined = progress.best != kUndefinedScore;
+    if (progress.best_placement) {
+        row.step_time_s = progress.best.value_s;
+        row.fits = progress.best.fits;
+        if (!row.fits && row.defined && run.simulated()) {
+            Misfit lacks = misfit(*run.job().problem, run.simulated()->assessment);
+            row.over_bytes = lacks.over_bytes;
+            row.misfit = std::move(lacks.text);
+        }
+        if (run.job().single_device_s < kUndefinedScore.value_s && row.defined)
+            row.speedup = run.job().single_device_s / progress.best.value_s;
+        if (row.elsewhere.isEmpty() && bound && bound->value_s > 0 && std::isfinite(bound->value_s))
+            row.gap = progress.best.value_s / bound->value_s - 1;
+    }
+    row.evaluations = progress.evaluations;
+    row.budget = run.request().budget.evaluations;
+    row.seconds = progress.elapsed_s;
+    return row;
+}
+
+}  // namespace
+
+Run& RunList::add(std::shared_ptr<const Scenario> scenario, RunRequest request) {
+    m_runs.push_back(std::make_unique<Run>(m_next++, scenario->job, std::move(request)));
+    Run& run = *m_runs.back();
+    m_scenarioOf[run.id()] = std::move(scenario);
+    return run;
+}
+
+void RunList::remove(int id) {
+    std::erase_if(m_runs, [id](const auto& run) { return run->id() == id; });
+    m_scenarioOf.erase(id);
+}
+
+Run* RunList::find(int id) const {
+    const auto found = std::ranges::find_if(m_runs, [&](const auto& run) { return run->id() == id; });
+    return found == m_runs.end() ? nullptr : found->get();
+}
+
+bool RunList::isSearching() const {
+    return std::ranges::any_of(m_runs, [](const auto& run) { return run->state() == Run::State::running; });
+}
+
+void RunList::cancelAll() {
+    for (const auto& run : m_runs) run->cancel();
+}
+
+bool RunList::cancelAllOf(const Scenario& scenario) {
+    bool any = false;
+    for (const auto& run : m_runs) {
+        if (run->state() != Run::State::running || !sameScenario(*scenarioOf(*run), scenario)) continue;
+        run->cancel();
+        any = true;
+    }
+    return any;
+}
+
+double RunList::leastValue_s(const Scenario& scenario) const {
+    double least_s = std::numeric_limits<double>::infinity();
+    for (const auto& run : m_runs) {
+        const SearchProgress& progress = run->progress();
+        if (!progress.best_placement || !progress.best.fits || !sameScenario(*scenarioOf(*run), scenario))
+            continue;
+        least_s = std::min(least_s, progress.best.value_s);
+    }
+    return least_s;
+}
+
+std::vector<RunRow> RunList::rows(const Scenario& open, const std::optional<Bound>& bound, int shown) const {
+    std::vector<RunRow> rows;
+    for (const auto& run : m_runs) {
+        const Scenario& scenario = *scenarioOf(*run);
+        if (!sameNetwork(scenario, open)) continue;
+        rows.push_back(rowOf(*run, scenario, open, bound));
+        rows.back().shown = run->id() == shown;
+    }
+    return rows;
+}
+
+QString runTitle(const Run& run) {
+    const AlgorithmInfo* algorithm = find_algorithm(run.request().algorithm);
+    const QString title =
+        QString::fromStdString(algorithm != nullptr ? algorithm->title : run.request().algorithm);
+    return (run.request().predicted ? tr("%1, zero-shot #%2") : tr("%1 #%2")).arg(title).arg(run.id());
+}
+
+QString fruitlessText(const Run& run) {
+    const std::uint64_t scored = run.progress().evaluations;
+    const bool all = scored < run.request().budget.evaluations;
+    const QString placements = scored == 1 ? tr("1 placement") : tr("%L1 placements").arg(scored);
+    const QString what =
+        tr("%1 scored %2 and found none better than the current one").arg(runTitle(run), placements);
+    return all                         ? tr("%1; it has no more placements to try.").arg(what)
+           : scored <= kFewEvaluations ? tr("%1; allow more evaluations.").arg(what)
+                                       : what + QLatin1Char('.');
+}
+
+QString predictionText(const Run& run, bool shown) {
+    const SearchProgress& progress = run.progress();
+    const QString title = QString::fromStdString(find_algorithm(run.request().algorithm)->title);
+    const QString graph = QString::fromStdString(run.job().problem->graph->name());
+    const QString time =
+        progress.best.fits ? secondsText(progress.best.value_s) : tr("does not fit the memory");
+    return (shown ? tr("%1 placed %2: %3. This is now the current placement.")
+                  : tr("%1 placed %2: %3. The current placement is unchanged; double-click the run in the "
+                       "Runs table to show it."))
+        .arg(title, graph, time);
+}
+
+}  // namespace placewright

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "app/window/scenario.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <string_view>
+
+#include <QCoreApplication>
+#include <QStringList>
+
+#include "app/window/option_text.hpp"
+#include "core/io/state/score_file.hpp"
+
+namespace placewright {
+namespace {
+
+/// Hashes bytes.
+class Fingerprint {
+public:
+    template <class Values>
+    void add(const Values& values) {
+        const std::string_view bytes(reinterpret_cast<const char*>(values.data()),
+                                     values.size() * sizeof(values[0]));
+        m_hash = m_hash * 31 + std::hash<std::string_view>()(bytes);
+    }
+    std::size_t value() const { return m_hash; }
+
+private:
+    std::size_t m_hash = 0;
+};
+
+std::size_t graphFingerprint(const Graph& graph) {
+    Fingerprint print;
+    for (const Op& op : graph.ops()) {
+        print.add(op.name);
+        print.add(std::array{op.flops, static_cast<double>(op.parameter_bytes)});
+    }
+    return print.value();
+}
+
+}  // namespace
+
+void setFingerprints(Scenario& scenario) {
+    scenario.fingerprint = problem_fingerprint(*scenario.job.problem);
+    scenario.graphFingerprint = graphFingerprint(*scenario.job.problem->forward);
+}
+
+bool sameScenario(const Scenario& a, const Scenario& b) {
+    return a.networkFile == b.networkFile && a.machineFile == b.machineFile && a.options == b.options &&
+           a.fingerprint == b.fingerprint;
+}
+
+bool sameNetwork(const Scenario& a, const Scenario& b) {
+    return a.networkFile == b.networkFile &&
+           (a.graphFingerprint == b.graphFingerprint || a.options.reading != b.options.reading ||
+            a.options.supplements != b.options.supplements);
+}
+
+QString differenceText(const Scenario& of, const Scenario& from) {
+    const auto tr = [](const char* text) { return QCoreApplication::translate("Scenario", text); };
+    QStringList parts;
+    if (of.machineFile != from.machineFile) parts << QString::fromStdString(of.job.machine->name());
+    if (of.options != from.options) {
+        const QStringList options = changedOptions(of.options);
+        parts << (options.isEmpty() ? tr("default options") : options.join(QStringLiteral(" · ")));
+    }
+    return parts.isEmpty() ? tr("an earlier version") : parts.join(QStringLiteral(" · "));
+}
+
+bool mayHold(const Problem& problem, GroupId group, DeviceId device) {
+    return std::ranges::binary_search(problem.allowed_devices(group), device);
+}
+
+double scoreOf(const Job& job, const Placement& placement) {
+    return assess(job, placement, Simulator(job.problem, job.simulation).run(placement)).score.penalised_s;
+}
+
+std::optional<Carried> carried(const Placement& placement, const Problem& from, const Problem& to,
+                               const Placement& fallback) {
+    Carried result{fallback, 0};
+    std::vector<std::size_t> ops_on(to.devices);
+    for (GroupId group = 0; group < to.groups; ++group) {
+        std::ranges::fill(ops_on, 0);
+        std::vector<DeviceId> devices;  // in the order of the ops
+        std::vector<DeviceId> own;      // the same without ops that are derived from others
+        for (const OpId member : to.grouping.members[group]) {
+            const Op& op = to.graph->op(member);
+            const auto before = from.graph->find(op.name);
+            if (!before) continue;
+            const auto device =
+                to.machine->find(from.machine->device(placement[from.grouping.group_of[*before]]).name);
+            if (!device) return {};
+            ++ops_on[*device];
+            if (op.forward_op == kInvalidOp) own.push_back(*device);
+            if (mayHold(to, group, *device)) devices.push_back(*device);
+        }
+        if (std::ranges::all_of(ops_on, [](std::size_t ops) { return ops == 0; })) continue;
+        if (devices.empty()) return {};
+        const DeviceId most =
+            *std::ranges::max_element(devices, {}, [&](DeviceId device) { return ops_on[device]; });
+        result.placement[group] = most;
+        result.moved += own.size() - static_cast<std::size_t>(std::ranges::count(own, most));
+    }
+    return result;
+}
+
+}  // namespace placewright

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// What the window remembers from one session to the next, as typed settings in place of names of keys.
+#pragma once
+
+#include <QByteArray>
+#include <QSettings>
+#include <QString>
+#include <QStringList>
+
+class QWidget;
+
+namespace placewright {
+
+/// A value that is stored under a key. The keys are those of earlier versions and must not change.
+template <class Value>
+struct Setting {
+    const char* key;
+    Value fallback{};  ///< value of a setting that was never stored
+
+    Value get() const {
+        return QSettings().value(QLatin1String(key), QVariant::fromValue(fallback)).template value<Value>();
+    }
+    void set(const Value& value) const {
+        QSettings().setValue(QLatin1String(key), QVariant::fromValue(value));
+    }
+    bool isStored() const { return QSettings().contains(QLatin1String(key)); }
+};
+
+namespace settings {
+
+// Folders that file dialogs begin in.
+inline const Setting<QString> openFolder{"folder"};
+inline const Setting<QString> exportFolder{"exportFolder"};
+inline const Setting<QString> policyFolder{"policyFolder"};
+inline const Setting<QString> experimentFolder{"experimentFolder"};
+
+inline const Setting<QStringList> recentFiles{"recentFiles"};  ///< the latest first
+inline const Setting<QString> exampleInputs{"exampleInputs"};  ///< shapes of input tensors, as last entered
+
+inline const Setting<QByteArray> geometry{"geometry"};  ///< place and size of the main window
+inline const Setting<QByteArray> layout{"layout"};      ///< arrangement of its panels and toolbars
+inline const Setting<QString> algorithm{"algorithm", QStringLiteral("auto")};
+inline const Setting<int> evaluations{"evaluations", 20'000};
+inline const Setting<bool> tightenBound{"tightenBound", true};
+
+}  // namespace settings
+
+/// Stores the folder of a file that was chosen.
+void rememberFolderOf(const QString& file, const Setting<QString>& folder);
+
+/// The folder of the last export, else the one that files were opened from; may be empty.
+QString lastExportFolder();
+
+/// Asks for a file to write, beginning in `start` (empty: the current folder), and stores its folder. A name
+/// without a suffix gets `suffix` (".json"). Returns an empty text if the user cancels.
+QString askSaveFile(QWidget* parent, const QString& title, const QString& start, const QString& suggestion,
+                    const QString& filter, const QString& suffix, const Setting<QString>& folder);
+
+}  // namespace placewright

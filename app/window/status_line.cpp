@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "app/window/status_line.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QAction>
+#include <QLabel>
+#include <QProgressBar>
+#include <QStatusBar>
+#include <QToolButton>
+
+#include "app/window/document.hpp"
+#include "app/window/option_text.hpp"
+#include "core/base/units.hpp"
+#include "widgets/quantities.hpp"
+#include "widgets/text.hpp"
+
+namespace placewright {
+namespace {
+
+/// A QLabel for the status bar that grows with its text only.
+QLabel* statusLabel(const QString& name) {
+    auto* label = new QLabel;
+    label->setAccessibleName(name);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    label->setContentsMargins(6, 0, 10, 0);
+    return label;
+}
+
+}  // namespace
+
+StatusLine::StatusLine(const Document* document, QStatusBar* bar, const QAction* proof)
+    : QObject(bar), m_document(document), m_proof(proof) {
+    m_figure = statusLabel(tr("Step time"));
+    m_bound = statusLabel(tr("Lower bound"));
+    m_search = statusLabel(tr("Search"));
+    m_progress = new QProgressBar;
+    m_progress->setMaximumWidth(160);
+    m_progress->setTextVisible(false);
+    m_progress->setAccessibleName(tr("Progress"));
+    m_progress->hide();
+    m_cancel = new QToolButton;
+    m_cancel->setText(tr("Cancel"));
+    m_cancel->setToolTip(tr("Stop loading; the open network stays open"));
+    m_cancel->hide();
+    bar->addWidget(m_figure);
+    bar->addWidget(m_bound);
+    bar->addWidget(m_search, 1);
+    bar->addPermanentWidget(m_progress);
+    bar->addPermanentWidget(m_cancel);
+    connect(m_cancel, &QToolButton::clicked, this, &StatusLine::cancelRequested);
+}
+
+void StatusLine::show() {
+    const auto& timeline = m_document->timeline();
+    if (!m_document->isOpen() || !timeline) {
+        m_figure->setText(m_document->isOpen() ? QString() : tr("Open a network to begin."));
+        m_bound->clear();
+        m_search->clear();
+        return;
+    }
+    showFigure();
+    showBound();
+    const Run* running = nullptr;
+    for (const auto& run : m_document->runs()) {
+        if (run->state() == Run::State::running) running = run.get();
+    }
+    showSearch(running);
+}
+
+void StatusLine::showSearch(const Run* running) {
+    if (running != nullptr) {
+        const SearchProgress& progress = running->progress();
+        const QString done =
+            tr("%L1 / %L2").arg(progress.evaluations).arg(running->request().budget.evaluations);
+        m_search->setText(running->isPaused() ? tr("%1 · paused").arg(done)
+                                              : tr("%1 · %2 simulations/s · %3 left")
+                                                    .arg(done,
+                                                         countText(static_cast<double>(progress.simulations) /
+                                                                   std::max(progress.elapsed_s, 1e-3)),
+                                                         toQString(format_clock(progress.eta_s))));
+    } else {
+        m_search->clear();
+    }
+    if (!m_document->isLoading()) {
+        m_progress->setVisible(running != nullptr);
+        if (running != nullptr) {
+            m_progress->setRange(0, 1000);
+            m_progress->setValue(
+                static_cast<int>(1000.0 * static_cast<double>(running->progress().evaluations) /
+                                 static_cast<double>(running->request().budget.evaluations)));
+        }
+    }
+}
+
+void StatusLine::showFigure() {
+    const Job& job = m_document->job();
+    const Objective& objective = *job.objective;
+    const Outcome& outcome = m_document->timeline()->outcome;
+    const Assessment& assessment = *m_document->assessment();
+    m_figure->setAccessibleName(objectiveTitle(objective));
+    QString tip;
+    if (objective.is_step_time()) {
+        tip = outcome.steady_step_time_s
+                  ? tr("Time per batch over the whole run; steady: time per batch while the pipeline is full")
+                  : tr("Simulated time of one step");
+    } else {
+        tip =
+            tr("%1: %2 The timeline shows the simulated step, which takes %3.")
+                .arg(objectiveTitle(objective), toQString(objective.help), secondsText(outcome.step_time_s));
+    }
+    const QString name = objective.is_step_time() ? tr("step") : objectiveName(objective);
+    if (!assessment.is_defined()) {
+        m_figure->setText(tr("%1 not defined").arg(name));
+        m_figure->setToolTip(QStringLiteral("<qt>%1<br>%2</qt>")
+                                 .arg(tip.toHtmlEscaped(), toQString(assessment.undefined).toHtmlEscaped()));
+        return;
+    }
+    const double now_s = assessment.score.value_s;
+    QString status = tr("%1 %2").arg(name, secondsText(now_s));
+    if (const auto before = m_document->valueBefore(); before && *before > 0 && *before != now_s) {
+        const double change = now_s / *before - 1;
+        status = tr("%1 %2 → %3 (%4%5 %)")
+                     .arg(name, secondsText(*before), secondsText(now_s),
+                          change > 0 ? QStringLiteral("+") : QStringLiteral("−"))
+                     .arg(std::abs(change) * 100, 0, 'f', 1);
+    }
+    if (objective.is_step_time() && outcome.steady_step_time_s)
+        status += tr(", steady %1").arg(secondsText(*outcome.steady_step_time_s));
+    status += assessment.score.fits ? tr(" · fits") : tr(" · %1").arg(misfit(*job.problem, assessment).text);
+    m_figure->setText(status);
+    m_figure->setToolTip(QStringLiteral("<qt>%1</qt>").arg(tip.toHtmlEscaped()));
+}
+
+void StatusLine::showBound() {
+    const Score& score = m_document->assessment()->score;
+    const auto& bound = m_document->bound();
+    if (!bound || bound->value_s <= 0) return m_bound->clear();
+    QString tip =
+        tr("Proven by %1: %2.").arg(toQString(bound->name), toQString(bound->proof)).toHtmlEscaped();
+    if (!std::isfinite(bound->value_s)) {
+        m_bound->setText(tr("no placement fits"));
+    } else {
+        QString status = tr("bound %1").arg(secondsText(bound->value_s));
+        if (m_document->isProving()) {
+            status += QStringLiteral(" ↑");  // little room is left beside a search
+            tip += tr("<br>↑ The bound is being tightened for up to a minute; Run ▸ %1 stops this.")
+                       .arg(m_proof->text().remove(QLatin1Char('&')));
+        }
+        // The bound says nothing about placements that do not fit.
+        if (score.fits) {
+            const double percent = whole_percent(score.value_s / bound->value_s - 1);
+            const bool grouped = m_document->job().grouping.rule != GroupingRule::none;
+            if (percent > 0) {
+                status += (grouped ? tr(" (at most %1 % above the best of these groups)")
+                                   : tr(" (at most %1 % above optimal)"))
+                              .arg(percent, 0, 'f', 0);
+            } else {
+                status += grouped ? tr(" (optimal for these groups)") : tr(" (optimal)");
+            }
+        }
+        m_bound->setText(status);
+    }
+    m_bound->setToolTip(QStringLiteral("<qt>%1</qt>").arg(tip));
+}
+
+void StatusLine::showLoading() {
+    const bool loading = m_document->isLoading();
+    m_cancel->setVisible(loading);
+    m_progress->setVisible(loading || m_document->isSearching());
+    if (loading) m_progress->setRange(0, 0);
+}
+
+}  // namespace placewright

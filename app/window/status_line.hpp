@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <QObject>
+
+class QAction;
+class QLabel;
+class QProgressBar;
+class QStatusBar;
+class QToolButton;
+
+namespace placewright {
+
+class Document;
+class Run;
+
+/// Contents of the main window's status bar: value of the placement, lower bound, progress of search or
+/// loading.
+class StatusLine : public QObject {
+    Q_OBJECT
+public:
+    /// `proof`: the action that tightens the bound, which a tooltip names.
+    StatusLine(const Document* document, QStatusBar* bar, const QAction* proof);
+
+    void show();
+    /// Shows or hides the progress of loading.
+    void showLoading();
+
+Q_SIGNALS:
+    void cancelRequested();
+
+private:
+    /// Shows the objective value of the current placement.
+    void showFigure();
+    /// Shows the lower bound and the gap to it.
+    void showBound();
+    /// Shows the progress of a search; nullptr for none.
+    void showSearch(const Run* running);
+
+    const Document* m_document;
+    const QAction* m_proof;
+    QLabel* m_figure = nullptr;
+    QLabel* m_bound = nullptr;
+    QLabel* m_search = nullptr;
+    QProgressBar* m_progress = nullptr;
+    QToolButton* m_cancel = nullptr;
+};
+
+}  // namespace placewright

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+#include "app/window/tool_bars.hpp"
+
+#include <algorithm>
+
+#include <QComboBox>
+#include <QFileInfo>
+#include <QLabel>
+#include <QPainter>
+#include <QSpinBox>
+#include <QStyle>
+#include <QToolBar>
+#include <QToolButton>
+
+#include "app/window/actions.hpp"
+#include "app/window/document.hpp"
+#include "app/window/option_text.hpp"
+#include "app/window/settings.hpp"
+#include "core/algorithms.hpp"
+#include "core/io/machines/machine_file.hpp"
+#include "core/io/shipped.hpp"
+#include "core/io/text/input_error.hpp"
+#include "widgets/text.hpp"
+
+namespace placewright {
+namespace {
+
+/// Returns a media icon of the style in the colour of button texts; the style's own icons are black.
+QIcon mediaIcon(QStyle::StandardPixmap which, const QWidget* widget) {
+    const QIcon black = widget->style()->standardIcon(which);
+    QIcon icon;
+    for (const auto& [mode, group] :
+         {std::pair(QIcon::Normal, QPalette::Active), std::pair(QIcon::Disabled, QPalette::Disabled)}) {
+        QPixmap pixmap = black.pixmap(QSize(24, 24), widget->devicePixelRatioF());
+        QPainter painter(&pixmap);
+        painter.setCompositionMode(QPainter::CompositionMode_SourceIn);
+        painter.fillRect(pixmap.rect(), widget->palette().color(group, QPalette::ButtonText));
+        painter.end();
+        icon.addPixmap(pixmap, mode);
+    }
+    return icon;
+}
+
+/// Adds the widget to the toolbar, with a label whose mnemonic leads to it.
+void addLabelled(QToolBar* to, const QString& label, QWidget* widget, const QString& tip) {
+    auto* title = new QLabel(label);
+    title->setContentsMargins(10, 0, 4, 0);
+    title->setBuddy(widget);
+    widget->setAccessibleName(QString(label).remove(QLatin1Char('&')));
+    widget->setToolTip(tip);
+    to->addWidget(title);
+    to->addWidget(widget);
+}
+
+QToolBar* addBar(QMainWindow* window, const QString& title, const QString& name) {
+    QToolBar* bar = window->addToolBar(title);
+    bar->setObjectName(name);
+    bar->setMovable(false);
+    bar->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    return bar;
+}
+
+}  // namespace
+
+ToolBars::ToolBars(QMainWindow* window, Document* document, const Actions& actions)
+    : QObject(window), m_window(window), m_document(document), m_actions(actions) {
+    m_bar = addBar(window, tr("Main"), QStringLiteral("mainToolBar"));
+    m_searchBar = addBar(window, tr("Search"), QStringLiteral("searchToolBar"));
+    makeMain();
+    makeSearch();
+}
+
+void ToolBars::makeMain() {
+    auto* open = m_bar->addAction(m_window->style()->standardIcon(QStyle::SP_DialogOpenButton), tr("Open"));
+    connect(open, &QAction::triggered, m_actions[ActionId::open], &QAction::trigger);
+    open->setToolTip(tipWithKeys(tr("Open a network, machine or placement file"), {QKeySequence::Open}));
+
+    m_machine = new QComboBox;
+    m_machine->setObjectName(QStringLiteral("machine"));
+    addLabelled(m_bar, tr("&Machine"), m_machine,
+                tr("Machine whose devices run the ops; open a machine file to use your own"));
+    connect(m_machine, &QComboBox::activated, this, [this](int index) {
+        const QString machine = m_machine->itemData(index).toString();
+        if (machine != m_document->machineFile() || m_document->isLoading()) m_document->setMachine(machine);
+    });
+    m_simulation = new QToolButton;
+    m_simulation->setObjectName(QStringLiteral("simulationButton"));
+    connect(m_simulation, &QToolButton::clicked, m_actions[ActionId::simulation], &QAction::trigger);
+    m_bar->addWidget(m_simulation);
+    m_simulation->setAutoRaise(false);  // looks like a button beside the combo boxes
+    auto* exportButton = new QToolButton;
+    exportButton->setObjectName(QStringLiteral("exportButton"));
+    exportButton->setText(tr("Export"));
+    exportButton->setIcon(m_window->style()->standardIcon(QStyle::SP_DialogSaveButton));
+    exportButton->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    exportButton->setPopupMode(QToolButton::InstantPopup);
+    exportButton->setMenu(m_actions.menu(MenuId::exports));
+    exportButton->setToolTip(tr("Export the placement or a picture"));
+    m_bar->addWidget(exportButton);
+}
+
+void ToolBars::fillMachines() {
+    for (const ShippedFile& shipped : shipped_machines()) {
+        QString title = toQString(shipped.name);
+        try {
+            title = toQString(read_machine(shipped.file).name());
+        } catch (const InputError& error) {
+            Q_EMIT failed(toQString(error.what()));
+        }
+        m_machine->addItem(title, toQString(shipped.name));
+    }
+}
+
+void ToolBars::makeSearch() {
+    m_actions[ActionId::optimize]->setIcon(mediaIcon(QStyle::SP_MediaPlay, m_window));
+    m_searchBar->addAction(m_actions[ActionId::optimize]);
+    if (QWidget* button = m_searchBar->widgetForAction(m_actions[ActionId::optimize]))
+        button->setObjectName(QStringLiteral("optimizeButton"));
+    m_algorithm = new QComboBox;
+    m_algorithm->setObjectName(QStringLiteral("algorithm"));
+    for (const AlgorithmInfo& info : algorithms()) {
+        m_algorithm->addItem(toQString(info.title), toQString(info.id));
+        m_algorithm->setItemData(m_algorithm->count() - 1, toQString(info.help), Qt::ToolTipRole);
+    }
+    addLabelled(m_searchBar, tr("&Algorithm"), m_algorithm,
+                tr("Algorithm that searches for better placements"));
+    auto* options = new QToolButton;
+    options->setText(tr("…"));
+    options->setAccessibleName(tr("Algorithm options"));
+    options->setToolTip(m_actions[ActionId::algorithmOptions]->toolTip());
+    connect(options, &QToolButton::clicked, m_actions[ActionId::algorithmOptions], &QAction::trigger);
+    m_searchBar->addWidget(options);
+
+    m_evaluations = new QSpinBox;
+    m_evaluations->setObjectName(QStringLiteral("evaluations"));
+    m_evaluations->setRange(1, 1'000'000'000);
+    m_evaluations->setGroupSeparatorShown(true);
+    m_evaluations->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
+    m_evaluations->setValue(settings::evaluations.fallback);
+    addLabelled(m_searchBar, tr("&Evaluations"), m_evaluations,
+                tr("Maximum number of placements that a search simulates"));
+    m_seed = new QSpinBox;
+    m_seed->setObjectName(QStringLiteral("seed"));
+    m_seed->setRange(0, 1'000'000'000);
+    m_seed->setValue(1);
+    addLabelled(m_searchBar, tr("See&d"), m_seed,
+                tr("Seed of the search; the same seed and start placement give the same result"));
+
+    chooseAlgorithm(settings::algorithm.fallback);
+}
+
+QString ToolBars::algorithm() const {
+    return m_algorithm->currentData().toString();
+}
+
+void ToolBars::chooseAlgorithm(const QString& id) {
+    const int index = m_algorithm->findData(id);
+    if (index >= 0) m_algorithm->setCurrentIndex(index);
+}
+
+int ToolBars::evaluations() const {
+    return m_evaluations->value();
+}
+
+void ToolBars::chooseEvaluations(int evaluations) {
+    m_evaluations->setValue(evaluations);
+}
+
+std::uint64_t ToolBars::seed() const {
+    return static_cast<std::uint64_t>(m_seed->value());
+}
+
+void ToolBars::chooseSeed(int seed) {
+    m_seed->setValue(seed);
+}
+
+void ToolBars::showMachine() {
+    const bool own = m_document->isOpen() && m_document->job().own_machine;
+    m_machine->setEnabled(!own);
+    if (own) {
+        m_machine->setPlaceholderText(toQString(m_document->problem()->machine->name()));
+        m_machine->setCurrentIndex(-1);
+        return;
+    }
+    const QString& file = m_document->machineFile();
+    int index = m_machine->findData(file);
+    if (index < 0) {
+        m_machine->addItem(m_document->isOpen() ? toQString(m_document->problem()->machine->name())
+                                                : QFileInfo(file).completeBaseName(),
+                           file);
+        index = m_machine->count() - 1;
+    }
+    m_machine->setCurrentIndex(index);
+}
+
+/// Toolbars that do not fit into one row get two, so that no control hides behind an arrow.
+void ToolBars::showOptions() {
+    constexpr int kLeast = 150, kMost = 450;
+    const QStringList changes = changedOptions(m_document->options());
+    const QString all = changes.join(QStringLiteral(" · "));
+    const int first = m_bar->sizeHint().width() - m_simulation->sizeHint().width() + 24;
+    const bool apart = first + kLeast + m_searchBar->sizeHint().width() > m_window->width();
+    if (apart && !m_window->toolBarBreak(m_searchBar)) m_window->insertToolBarBreak(m_searchBar);
+    if (!apart && m_window->toolBarBreak(m_searchBar)) m_window->removeToolBarBreak(m_searchBar);
+    const int room = m_window->width() - first - (apart ? 0 : m_searchBar->sizeHint().width());
+    m_simulation->setText(changes.isEmpty() ? tr("Simulation…")
+                                            : m_window->fontMetrics().elidedText(
+                                                  all, Qt::ElideRight, std::clamp(room, kLeast, kMost)));
+    m_simulation->setAccessibleName(changes.isEmpty() ? tr("Simulation") : tr("Simulation: %1").arg(all));
+    m_simulation->setToolTip(
+        changes.isEmpty()
+            ? m_actions[ActionId::simulation]->toolTip()
+            : QStringLiteral("<qt>%1<br><b>%2</b></qt>")
+                  .arg(m_actions[ActionId::simulation]->toolTip().toHtmlEscaped(), all.toHtmlEscaped()));
+}
+
+void ToolBars::showSearching(bool searching) {
+    QAction* optimize = m_actions[ActionId::optimize];
+    optimize->setText(searching ? tr("&Stop") : tr("&Optimize"));
+    optimize->setIcon(mediaIcon(searching ? QStyle::SP_MediaStop : QStyle::SP_MediaPlay, m_window));
+    optimize->setToolTip(searching ? tr("Stop all searches and keep their best placements (F5)")
+                                   : tr("Search for a better placement (F5)"));
+}
+
+}  // namespace placewright

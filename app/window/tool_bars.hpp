@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <QIcon>
+#include <QMainWindow>
+#include <QString>
+
+class QComboBox;
+class QSpinBox;
+class QToolBar;
+class QToolButton;
+
+namespace placewright {
+
+class Actions;
+class Document;
+
+/// The two toolbars of the main window: what is placed on what, and the settings of a search.
+class ToolBars : public QObject {
+    Q_OBJECT
+public:
+    ToolBars(QMainWindow* window, Document* document, const Actions& actions);
+
+    // The settings of a search. An unknown algorithm is not chosen.
+    QString algorithm() const;
+    void chooseAlgorithm(const QString& id);
+    int evaluations() const;
+    void chooseEvaluations(int evaluations);
+    std::uint64_t seed() const;
+    void chooseSeed(int seed);
+
+    /// Offers the machines that ship; to be called once.
+    void fillMachines();
+    /// Selects the document's machine.
+    void showMachine();
+    /// Lists the simulation options that differ from the defaults, in the room that the window leaves.
+    void showOptions();
+    /// Shows whether a search runs, which the Optimize action then stops.
+    void showSearching(bool searching);
+
+Q_SIGNALS:
+    /// A file of a machine that ships could not be read.
+    void failed(const QString& error);
+
+private:
+    void makeMain();
+    void makeSearch();
+
+    QMainWindow* m_window;
+    Document* m_document;
+    const Actions& m_actions;
+    QToolBar *m_bar = nullptr, *m_searchBar = nullptr;
+    QComboBox* m_machine = nullptr;
+    QToolButton* m_simulation = nullptr;
+    QComboBox* m_algorithm = nullptr;
+    QSpinBox* m_evaluations = nullptr;
+    QSpinBox* m_seed = nullptr;
+};
+
+}  // namespace placewright

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+
+namespace placewright {
+
+using Path = std::filesystem::path;
+
+}  // namespace placewright

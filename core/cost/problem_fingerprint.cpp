@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "core/cost/problem_fingerprint.hpp"
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstdio>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "core/cost/placement_key.hpp"
+
+namespace placewright {
+namespace {
+
+/// A hash of all added values, by the finaliser of splitmix64.
+class Fingerprint {
+public:
+    template <class Number>
+    void add(const std::vector<Number>& values) {
+        add_bits(values.size());
+        for (const Number value : values) {
+            if constexpr (std::is_floating_point_v<Number>) {
+                add_bits(std::bit_cast<std::uint64_t>(static_cast<double>(value)));
+            } else {
+                add_bits(static_cast<std::uint64_t>(value));
+            }
+        }
+    }
+    void add(std::string_view text) {
+        add_bits(text.size());
+        for (const char c : text) add_bits(static_cast<unsigned char>(c));
+    }
+    void add_bits(std::uint64_t bits) { hash_ = mixed_bits(hash_ + 0x9e3779b97f4a7c15ULL + bits); }
+    std::string digits() const {
+        std::array<char, 17> text{};
+        std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(hash_));
+        return text.data();
+    }
+
+private:
+    std::uint64_t hash_ = 0;
+};
+
+}  // namespace
+
+std::string problem_fingerprint(const Problem& problem) {
+    Fingerprint print;
+    for (const Op& op : problem.graph->ops()) {
+        print.add(op.name);
+        // The orders of pipelined batches and of accumulation depend on the phase.
+        print.add_bits(static_cast<std::uint64_t>(op.phase));
+    }
+    for (const bool together : problem.sends_together) print.add_bits(together ? 1 : 0);
+    for (const Device& device : problem.machine->devices()) {
+        print.add(device.name);
+        print.add_bits(device.streams);
+        print.add_bits(device.copy_engines);
+    }
+    for (const auto* values :
+         {&problem.op_time_s, &problem.resident_bytes, &problem.workspace_bytes, &problem.tensor_bytes,
+          &problem.output_bytes, &problem.memory_limit_bytes, &problem.accumulate_s, &problem.op_share,
+          &problem.channel_latency_s, &problem.transfer_s})
+        print.add(*values);
+    for (const auto* values :
+         {&problem.grouping.group_of, &problem.output_begin, &problem.alias_of, &problem.consumer_begin,
+          &problem.consumer, &problem.route_begin, &problem.channel_class, &problem.allowed_begin})
+        print.add(*values);
+    print.add(problem.route_channel);
+    print.add(problem.allowed);
+    for (const std::uint64_t bits :
+         {std::uint64_t(problem.memory), std::uint64_t(problem.inference), std::uint64_t(problem.crossing),
+          std::bit_cast<std::uint64_t>(problem.tick_s)})
+        print.add_bits(bits);
+    return print.digits();
+}
+
+}  // namespace placewright

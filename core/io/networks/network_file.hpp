@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// Readers and writers of networks. They throw InputError with the file, the place and the remedy, never
+// return a partial network, and replace a file only by a complete one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/path.hpp"
+#include "core/graph/graph.hpp"
+#include "core/io/pytorch/example_input.hpp"
+#include "core/machine/machine.hpp"
+
+namespace placewright {
+
+/// Content of a network file. Exprimo's networks also contain a placement (op name -> device index), and
+/// workloads the machine that their times were measured on.
+struct NetworkFile {
+    Graph graph;
+    std::map<std::string, std::int64_t> device_index;
+    std::optional<Machine> machine;
+    bool batch_is_open = false;  ///< the file can be read with any batch size
+    /// An op of a kind whose FLOPs are unknown: its time is estimated from its bytes alone.
+    struct Estimated {
+        std::string op, kind;
+    };
+    std::vector<Estimated> estimated{};
+};
+
+/// Values that a network file leaves open.
+struct ReadOptions {
+    ReadOptions() = default;
+    // NOLINTBEGIN(google-explicit-constructor): most files leave only the batch size open
+    ReadOptions(std::optional<std::int64_t> batch_size) : batch(batch_size) {}
+    ReadOptions(std::int64_t batch_size) : batch(batch_size) {}
+    // NOLINTEND(google-explicit-constructor)
+
+    std::optional<std::int64_t> batch;
+    std::map<std::string, std::int64_t> dims{};  ///< other open extents of an ONNX model, by name
+    std::vector<ExampleInput> inputs{};          ///< tensors that a TorchScript model is called with
+    bool run = false;                            ///< whether code in the file may run to find sizes
+
+    bool operator==(const ReadOptions&) const = default;
+};
+
+/// Reads placewright.graph, ONNX, Exprimo's network, a workload of dnn-partitioning (workload.hpp), an
+/// archive of torch.export (exported_program.hpp) or TorchScript (torchscript.hpp), told apart by content.
+/// options.batch sets a batch size that the file leaves open; for any other file a different batch size is an
+/// error. Throws InputError, and BatchNeeded for an ONNX model that needs a batch size.
+NetworkFile read_network(const Path& file, const ReadOptions& options = {});
+void write_network(const Graph& graph, const Path& file);
+
+}  // namespace placewright

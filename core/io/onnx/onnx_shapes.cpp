@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+#include "core/io/onnx/onnx_shapes.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "core/io/onnx/onnx_model.hpp"
+
+namespace placewright {
+namespace {
+
+/// Returns the indices of a term of an equation; nothing for an invalid term. "..." stands for `unnamed`
+/// indices: -1 is the last of them, -2 the one before and so on.
+std::optional<std::vector<int>> einsum_indices(std::string_view term, std::int64_t unnamed) {
+    std::vector<int> indices;
+    for (std::size_t at = 0; at < term.size(); ++at) {
+        if (term.substr(at, 3) == "...") {
+            for (; unnamed > 0; --unnamed) indices.push_back(static_cast<int>(-unnamed));
+            at += 2;
+        } else if (std::isalpha(static_cast<unsigned char>(term[at])) != 0) {
+            indices.push_back(term[at]);
+        } else {
+            return {};
+        }
+    }
+    return indices;
+}
+
+}  // namespace
+
+double product(const std::vector<std::int64_t>& extents) {
+    double result = 1;
+    for (const std::int64_t extent : extents) result *= static_cast<double>(extent);
+    return result;
+}
+
+std::optional<AttentionExtents> attention_extents(const onnx::NodeProto& node, const OnnxScope& scope) {
+    const bool contributed = node.domain() == "com.microsoft" && node.op_type() == "MultiHeadAttention";
+    const bool own = (node.domain().empty() || node.domain() == "ai.onnx") && node.op_type() == "Attention";
+    if ((!contributed && !own) || node.input_size() < 3) return {};
+    struct Heads {
+        std::int64_t batch, heads, length, size;
+    };
+    const auto shape_of = [&](int input) {
+        return input < node.input_size() ? scope.shape(node.input(input)) : std::nullopt;
+    };
+    // Heads are side by side in three extents, separate in four.
+    const auto heads_of = [&](int input, const char* attribute) -> std::optional<Heads> {
+        const auto shape = shape_of(input);
+        const std::int64_t heads = integer_attribute(node, attribute, 0);
+        if (!shape) return {};
+        if (shape->size() == 4) return Heads{(*shape)[0], (*shape)[1], (*shape)[2], (*shape)[3]};
+        if (shape->size() != 3 || heads < 1 || (*shape)[2] % heads != 0) return {};
+        return Heads{(*shape)[0], heads, (*shape)[1], (*shape)[2] / heads};
+    };
+    const auto query = heads_of(0, own ? "q_num_heads" : "num_heads");
+    const auto key = heads_of(1, own ? "kv_num_heads" : "num_heads"),
+               value = heads_of(2, own ? "kv_num_heads" : "num_heads");
+    if (!query || !key || !value || query->size != key->size || key->length != value->length) return {};
+    AttentionExtents extents{query->batch, query->heads, key->heads,  query->length,
+                             key->length,  query->size,  value->size, {}};
+    // Keys of earlier steps come before those of this step.
+    const auto past = shape_of(own ? 4 : 6);
+    if (past && (past->size() != 4 || __builtin_add_overflow(extents.keys, (*past)[2], &extents.keys)))
+        return {};
+    extents.output = {query->batch, query->heads, query->length, value->size};
+    if (shape_of(0)->size() == 3) {
+        std::int64_t features = 0;
+        if (__builtin_mul_overflow(query->heads, value->size, &features)) return {};
+        extents.output = {query->batch, query->length, features};
+    }
+    return extents;
+}
+
+std::vector<onnx::TypeProto> split_evenly(const onnx::NodeProto& node, const onnx::TypeProto& input) {
+    const std::int64_t parts = node.output_size(), rank = input.tensor_type().shape().dim_size();
+    std::int64_t axis = integer_attribute(node, "axis", 0);
+    if (axis < 0) axis += rank;
+    if (axis < 0 || axis >= rank || parts < 1) return {};
+    std::int64_t left = input.tensor_type().shape().dim(static_cast<int>(axis)).dim_value();
+    const std::int64_t each = left / parts + (left % parts != 0 ? 1 : 0);
+    std::vector<onnx::TypeProto> types;
+    for (std::int64_t i = 0; i < parts; ++i) {
+        types.push_back(input);
+        types.back()
+            .mutable_tensor_type()
+            ->mutable_shape()
+            ->mutable_dim(static_cast<int>(axis))
+            ->set_dim_value(std::min(each, left));
+        left -= std::min(each, left);
+    }
+    return types;
+}
+
+std::optional<std::vector<std::int64_t>> early_slice_shape(const onnx::NodeProto& node,
+                                                           const OnnxScope& scope) {
+    auto shape = scope.shape(node.input(0));
+    const auto starts = integers_attribute(node, "starts"), ends = integers_attribute(node, "ends"),
+               axes = integers_attribute(node, "axes");
+    if (!shape || starts.size() != ends.size() || (!axes.empty() && axes.size() != starts.size())) return {};
+    const auto rank = static_cast<std::int64_t>(shape->size());
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+        std::int64_t axis = axes.empty() ? static_cast<std::int64_t>(i) : axes[i];
+        if (axis < 0) axis += rank;
+        if (axis < 0 || axis >= rank) return {};
+        std::int64_t& extent = (*shape)[static_cast<std::size_t>(axis)];
+        const auto bound = [&](std::int64_t at) {
+            return std::clamp<std::int64_t>(at < 0 ? at + extent : at, 0, extent);
+        };
+        extent = std::max<std::int64_t>(0, bound(ends[i]) - bound(starts[i]));
+    }
+    return shape;
+}
+
+std::optional<std::vector<std::int64_t>> einsum_shape(const onnx::NodeProto& node, const OnnxScope& scope) {
+    const onnx::AttributeProto* attribute = find_attribute(node, "equation");
+    std::string equation = attribute != nullptr ? attribute->s() : "";
+    std::erase(equation, ' ');
+    const std::size_t arrow = std::min(equation.find("->"), equation.size());
+    std::string_view terms = std::string_view(equation).substr(0, arrow);
+    std::map<int, std::int64_t> extents;
+    std::map<int, std::size_t> uses;
+    std::int64_t unnamed = 0;
+    for (int i = 0; i < node.input_size(); ++i) {
+        const std::string_view term = terms.substr(0, terms.find(','));
+        const auto shape = scope.shape(node.input(i));
+        const bool last = term.size() == terms.size();
+        if (!shape || last != (i + 1 == node.input_size())) return {};
+        const bool has_dots = term.find("...") != std::string_view::npos;
+        const auto named = static_cast<std::int64_t>(term.size()) - (has_dots ? 3 : 0);
+        const std::int64_t own = static_cast<std::int64_t>(shape->size()) - named;
+        const auto indices = einsum_indices(term, own);
+        if (own < 0 || !indices || indices->size() != shape->size()) return {};
+        unnamed = std::max(unnamed, own);
+        for (std::size_t at = 0; at < shape->size(); ++at) {
+            std::int64_t& known = extents[(*indices)[at]];
+            known = std::max(known, (*shape)[at]);
+            ++uses[(*indices)[at]];
+        }
+        terms.remove_prefix(last ? terms.size() : term.size() + 1);
+    }
+    std::vector<int> results;
+    if (arrow < equation.size()) {
+        const auto indices = einsum_indices(std::string_view(equation).substr(arrow + 2), unnamed);
+        if (!indices) return {};
+        results = *indices;
+    } else {
+        // First the indices of "...", then those that occur once, in alphabetical order.
+        for (const auto& [index, count] : uses) {
+            if (index < 0 || count == 1) results.push_back(index);
+        }
+    }
+    std::vector<std::int64_t> shape;
+    for (const int index : results) {
+        const auto extent = extents.find(index);
+        if (extent == extents.end()) return {};
+        shape.push_back(extent->second);
+    }
+    return shape;
+}
+
+onnx::TypeProto loosely_sliced(const onnx::NodeProto& node, const OnnxScope& scope) {
+    onnx::TypeProto result = *scope.type(node.input(0));
+    auto& dims = *result.mutable_tensor_type()->mutable_shape()->mutable_dim();
+    const Numbers* const axes = node.input_size() > 3 ? scope.numbers(node.input(3)) : nullptr;
+    if (axes == nullptr) {
+        for (auto& dim : dims) dim.Clear();
+        return result;
+    }
+    for (const std::int64_t axis : axes->whole()) {
+        const std::int64_t from_the_front = axis < 0 ? axis + dims.size() : axis;
+        if (from_the_front >= 0 && from_the_front < dims.size())
+            dims[static_cast<int>(from_the_front)].Clear();
+    }
+    return result;
+}
+
+}  // namespace placewright

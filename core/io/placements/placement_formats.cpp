@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+#include "core/io/placements/placement_formats.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/path.hpp"
+#include "core/base/text.hpp"
+#include "core/io/networks/network_file.hpp"
+#include "core/io/onnx/onnx.hpp"
+#include "core/io/onnx/onnx_placement.hpp"
+#include "core/io/placements/device_map.hpp"
+#include "core/io/placements/dot_placement.hpp"
+#include "core/io/placements/framework_devices.hpp"
+#include "core/io/placements/placement_file.hpp"
+#include "core/io/placements/split_points.hpp"
+#include "core/io/pytorch/example_input.hpp"
+#include "core/io/pytorch/torchscript.hpp"
+#include "core/io/text/json.hpp"
+#include "core/io/traces/chrome_trace.hpp"
+
+namespace placewright {
+namespace {
+
+/// Returns a text as a Python literal.
+std::string in_python(const std::string& text) {
+    return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string loading(const std::string& name, const std::string& path) {
+    return "with open(" + in_python(path) + ") as file:\n    " + name + " = json.load(file)\n";
+}
+
+/// Quotes a text for the shell.
+std::string in_shell(const std::string& text) {
+    std::string result = "'";
+    for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return result + '\'';
+}
+
+WrittenPlacement own_placement(const PlacedNetwork& placed) {
+    return {placement_json(placed.placement, *placed.problem, placed.about), {}};
+}
+
+/// Writes {op: "/device:GPU:0"} (tensorflow, core/framework/node_def.proto). Devices are named without a
+/// task, which is unknown.
+WrittenPlacement tensorflow_devices(const PlacedNetwork& placed) {
+    const Machine& machine = *placed.problem->machine;
+    Json root = Json::object();
+    for (auto& [op, device] : placement_by_name(placed.placement, *placed.problem)) {
+        append_member(root, op, TensorFlowDevice::of(machine, *machine.find(device)).text());
+    }
+    return {root.dump(2, ' ', false, Json::error_handler_t::replace) + '\n', {}};
+}
+
+Trace simulated(const PlacedNetwork& placed) {
+    Trace trace;
+    Simulator(placed.problem, placed.simulation).run(placed.placement, trace);
+    return trace;
+}
+
+WrittenPlacement trace_of_simulation(const PlacedNetwork& placed) {
+    return {chrome_trace(simulated(placed), *placed.problem), {}};
+}
+
+/// Writes a line for each op of a step, with its times in the first batch; empty times for an op that runs
+/// only in other batches.
+WrittenPlacement op_table(const PlacedNetwork& placed) {
+    const Graph& graph = *placed.problem->graph;
+    std::vector<const Span*> spans(graph.size(), nullptr);
+    const Trace trace = simulated(placed);
+    for (const Span& span : trace.spans) {
+        if (span.kind == Span::Kind::op && span.batch == 0) spans[span.op] = &span;
+    }
+    const auto number = [](double value) { return to_string(OptionValue(value)); };
+    std::string text = "op,kind,scope,phase,device,flops,parameter_bytes,output_bytes,start_s,end_s\n";
+    for (OpId id = 0; id < graph.size(); ++id) {
+        const Op& op = graph.op(id);
+        std::int64_t output_bytes = 0;
+        for (const Tensor& output : op.outputs) output_bytes += output.bytes;
+        const std::string& device =
+            placed.problem->machine->device(placed.placement[placed.problem->grouping.group_of[id]]).name;
+        text += csv_field(op.name) + ',' + csv_field(op.kind) + ',' + csv_field(op.scope) + ',' +
+                std::string(to_string(op.phase)) + ',' + csv_field(device) + ',' + number(op.flops) + ',' +
+                std::to_string(op.parameter_bytes) + ',' + std::to_string(output_bytes) + ',' +
+                (spans[id] != nullptr ? number(spans[id]->start_s) + ',' + number(spans[id]->end_s) : ",") +
+                '\n';
+    }
+    return {std::move(text), {}};
+}
+
+WrittenPlacement graphviz(const PlacedNetwork& placed) {
+    return {dot_text(placed), {}};
+}
+
+/// Returns code that passes the network to the Python package, in the format that it reads. Names of ops
+/// alone do not tell it which op holds the parameters of a module with submodules, nor match ops of other
+/// exporters.
+std::string apply_snippet(const std::string& path, const Path& network_file, const ReadOptions& reading) {
+    const std::string import = "import placewright\n\n",
+                      call = "model = placewright.apply(model, " + in_python(path);
+    if (network_file.empty()) return import + call + ")\n";
+    if (network_file.extension() == ".json")
+        return import + call + ", graph=" + in_python(printable(network_file.string(), std::string::npos)) +
+               ")\n";
+    std::string options;
+    if (reading.batch) options += " --batch " + std::to_string(*reading.batch);
+    for (const auto& [name, extent] : reading.dims)
+        options += " --dim " + in_shell(printable(name, std::string::npos) + '=' + std::to_string(extent));
+    for (const ExampleInput& input : reading.inputs) options += " --input " + to_text(input);
+    if (reading.run) options += " --run";
+    return import + "# network.json comes from:\n# placewright-cli convert" + options + ' ' +
+           in_shell(printable(network_file.string(), std::string::npos)) + " network.json\n" + call +
+           ", graph=\"network.json\")\n";
+}
+
+std::string dispatch_snippet(const std::string& path, const Path&, const ReadOptions&) {
+    return "import json\nfrom accelerate import dispatch_model\n\n" + loading("device_map", path) +
+           "model = dispatch_model(model, device_map=device_map)\n"
+           "# or, for a model of the hub:\n"
+           "# model = AutoModel.from_pretrained(name, device_map=device_map)\n";
+}
+
+template <DeviceMapForm form>
+WrittenPlacement write_device_map(const PlacedNetwork& placed) {
+    return device_map(placed, form);
+}
+template <DeviceMapForm form>
+Placement repair_device_map(const PlacedNetwork& placed) {
+    return placed_by_modules(placed, form);
+}
+
+std::string refusal_but_of_onnx(const Path& network_file) {
+    return is_onnx(network_file) ? "" : "Only for a network that is opened from an ONNX model";
+}
+
+template <bool multi_device>
+WrittenPlacement onnx_model(const PlacedNetwork& placed) {
+    if (!is_onnx(placed.network_file))
+        throw PlacementError(
+            "the placement is written into the ONNX model of the network, but the network was not read from "
+            "an ONNX model: choose another format");
+    OnnxPlacement written =
+        onnx_placement(placed.network_file, placed.placement, *placed.problem, multi_device);
+    WrittenPlacement result{std::move(written.content), {}};
+    if (!written.external_tensor.empty()) {
+        result.warnings.push_back(
+            "weights such as " + in_quotes(written.external_tensor) + " are in files beside " +
+            in_quotes(placed.network_file.filename().string()) + ": the model must be in the same folder, " +
+            in_quotes(std::filesystem::absolute(placed.network_file).parent_path().string()));
+    }
+    return result;
+}
+
+std::string onnx_snippet(const std::string& path, const Path&, const ReadOptions&) {
+    return "import json\nimport onnx\n\nmodel = onnx.load(" + in_python(path) +
+           ")\nproperties = {entry.key: entry.value for entry in model.metadata_props}\n"
+           "placement = json.loads(properties[\"placewright.placement\"])[\"placement\"]  # device of each "
+           "node\n";
+}
+
+const std::array kFormats{
+    PlacementFormat{.id = "placement",
+                    .title = "Placewright placement",
+                    .help = "Device of each op by name; opens here, and the Python package applies it",
+                    .suffix = ".placement.json",
+                    .snippet = apply_snippet,
+                    .write = own_placement},
+    PlacementFormat{.id = "device-map",
+                    .title = "Hugging Face device map",
+                    .help = "Shortest device map; Accelerate and Transformers load it",
+                    .suffix = ".device_map.json",
+                    .snippet = dispatch_snippet,
+                    .write = write_device_map<DeviceMapForm::compact>,
+                    .repair = repair_device_map<DeviceMapForm::compact>},
+    PlacementFormat{.id = "device-map-full",
+                    .title = "Hugging Face device map, full",
+                    .help = "Device map with one line for each innermost module, for editing by hand",
+                    .suffix = ".device_map_full.json",
+                    .snippet = dispatch_snippet,
+                    .write = write_device_map<DeviceMapForm::full>,
+                    .repair = repair_device_map<DeviceMapForm::full>},
+    PlacementFormat{
+        .id = "pipeline",
+        .title = "PyTorch pipeline split points",
+        .help = "Modules at which torch.distributed.pipelining cuts a chain of stages",
+        .suffix = ".pipeline.json",
+        .snippet =
+            [](const std::string& path, const Path&, const ReadOptions&) {
+                return "import json\nfrom torch.distributed.pipelining import SplitPoint, pipeline\n\n" +
+                       loading("split", path) +
+                       "points = {name: SplitPoint[where] for name, where in split[\"split_spec\"].items()}\n"
+                       "pipe = pipeline(model, mb_args=(microbatch,), split_spec=points)\n"
+                       "stage = pipe.build_stage(split[\"stage_to_rank\"].index(rank), "
+                       "device=split[\"devices\"][rank])\n";
+            },
+        .write = split_points},
+    PlacementFormat{.id = "tensorflow",
+                    .title = "TensorFlow devices",
+                    .help = "Device string of each op by name, for a device function of TensorFlow",
+                    .suffix = ".tensorflow.json",
+                    .snippet =
+                        [](const std::string& path, const Path&, const ReadOptions&) {
+                            return "import json\nimport tensorflow as tf\n\n" + loading("devices", path) +
+                                   "with tf.Graph().as_default(), tf.compat.v1.device(lambda op: "
+                                   "devices.get(op.name, \"\")):\n"
+                                   "    build_model()\n";
+                        },
+                    .write = tensorflow_devices},
+    PlacementFormat{
+        .id = "onnx",
+        .title = "ONNX model with the placement",
+        .help = "The network's ONNX model with the device of each node in its metadata, for all readers",
+        .suffix = ".placed.onnx",
+        .snippet = onnx_snippet,
+        .write = onnx_model<false>,
+        .is_text = false,
+        .refusal = refusal_but_of_onnx},
+    PlacementFormat{
+        .id = "onnx-multi-device",
+        .title = "ONNX model for several devices",
+        .help =
+            "The same plus the multi-device hints of IR version 11 (ONNX 1.18), which older programs refuse",
+        .suffix = ".multi_device.onnx",
+        .snippet = onnx_snippet,
+        .write = onnx_model<true>,
+        .is_text = false,
+        .refusal = refusal_but_of_onnx},
+    PlacementFormat{.id = "chrome-trace",
+                    .title = "Chrome trace",
+                    .help = "The simulated step as a timeline for Perfetto and chrome://tracing",
+                    .suffix = ".trace.json",
+                    .snippet =
+                        [](const std::string& path, const Path&, const ReadOptions&) {
+                            return "# open https://ui.perfetto.dev and choose\n" + path + '\n';
+                        },
+                    .write = trace_of_simulation},
+    PlacementFormat{.id = "dot",
+                    .title = "Graphviz DOT",
+                    .help = "Graph with ops in the colours of their devices; opens here as a network "
+                            "without placement",
+                    .suffix = ".placed.dot",
+                    .snippet = [](const std::string& path, const Path&,
+                                  const ReadOptions&) { return "dot -Tsvg -O " + in_shell(path) + '\n'; },
+                    .write = graphviz},
+    PlacementFormat{.id = "csv",
+                    .title = "CSV table",
+                    .help = "One line per op of the step: kind, scope, device, FLOPs, bytes, start and end",
+                    .suffix = ".csv",
+                    .snippet =
+                        [](const std::string& path, const Path&, const ReadOptions&) {
+                            return "import pandas\n\nops = pandas.read_csv(" + in_python(path) + ")\n";
+                        },
+                    .write = op_table},
+};
+
+}  // namespace
+
+std::span<const PlacementFormat> placement_formats() {
+    return kFormats;
+}
+
+const PlacementFormat* find_placement_format(std::string_view id) {
+    const auto found = std::ranges::find(kFormats, id, &PlacementFormat::id);
+    return found == kFormats.end() ? nullptr : &*found;
+}
+
+}  // namespace placewright

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// Blocks of a network that a residual connection spans.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.hpp"
+
+namespace placewright {
+
+/// The block of a residual connection.
+struct ResidualBlock {
+    std::string scope;      ///< innermost scope that contains the block; empty for none
+    OpId add = kInvalidOp;  ///< the add of the residual connection
+    std::vector<OpId> ops;
+};
+
+/// Returns the blocks in the order of their adds. For an add of two tensors of the same size as its result,
+/// the fork is the last op that both depend on; the block is the add and all ops between.
+std::vector<ResidualBlock> residual_blocks(const Graph& graph);
+
+}  // namespace placewright

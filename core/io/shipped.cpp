@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "core/io/shipped.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/base/text.hpp"
+#include "core/io/text/input_error.hpp"
+#include "core/io/text/json.hpp"
+
+namespace placewright {
+namespace {
+
+std::vector<ShippedFile> shipped(const char* folder) {
+    std::vector<ShippedFile> files;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(models_folder() / folder, error)) {
+        if (entry.path().extension() == ".json")
+            files.push_back({entry.path().stem().string(), entry.path()});
+    }
+    std::ranges::sort(files, {}, &ShippedFile::name);
+    return files;
+}
+
+/// `what` is "machine", "network" or "catalogue".
+Path find_file(const std::string& text, const std::vector<ShippedFile>& files, const std::string& what) {
+    std::error_code error;
+    if (!text.empty() && std::filesystem::exists(text, error)) return text;
+    for (const ShippedFile& file : files) {
+        if (file.name == text) return file.file;
+    }
+    std::string names;
+    for (const ShippedFile& file : files) {
+        try {
+            if (!text.empty() && JsonFile(file.file).outline().name == text) return file.file;
+        } catch (const InputError&) {
+            // A broken shipped file has no name; it is reported when it is opened.
+        }
+        names += (names.empty() ? "" : ", ") + file.name;
+    }
+    throw InputError(text.empty() ? what : printable(text, 4096), "",
+                     "there is no such file, and no shipped " + what + " has this name; " +
+                         (names.empty() ? "none was found in " + printable(models_folder().string(), 400)
+                                        : "there are " + names));
+}
+
+}  // namespace
+
+Path models_folder() {
+    if (const char* const given = std::getenv("PLACEWRIGHT_MODELS"); given != nullptr && *given != '\0')
+        return given;
+    std::error_code error;
+    const Path program = std::filesystem::read_symlink("/proc/self/exe", error);
+    if (!error) {
+        const Path installed = program.parent_path().parent_path() / "share" / "placewright" / "models";
+        if (std::filesystem::is_directory(installed, error)) return installed;
+    }
+    return PLACEWRIGHT_SOURCE_MODELS;
+}
+
+std::vector<ShippedFile> shipped_networks() {
+    return shipped("networks");
+}
+std::vector<ShippedFile> shipped_machines() {
+    return shipped("machines");
+}
+std::vector<ShippedFile> shipped_catalogues() {
+    return shipped("catalogues");
+}
+
+Path find_machine_file(const std::string& text) {
+    return find_file(text, shipped_machines(), "machine");
+}
+Path find_catalogue_file(const std::string& text) {
+    return find_file(text, shipped_catalogues(), "catalogue");
+}
+Path find_network_file(const std::string& text) {
+    return find_file(text, shipped_networks(), "network");
+}
+
+}  // namespace placewright

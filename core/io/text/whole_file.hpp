@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <string>
+
+#include "core/base/path.hpp"
+
+namespace placewright {
+
+/// Writes `content` to a temporary file in the same folder and renames it. Writes directly to a device or
+/// pipe. Throws InputError.
+void write_file(const Path& file, const std::string& content);
+
+/// Returns the size of a file in bytes. Throws InputError if there is no such file, if it is empty, or if it
+/// is a folder, device or pipe.
+std::uintmax_t regular_file_size(const Path& file);
+
+/// A stream of the bytes of a regular file. For anything else (no file, a folder, a pipe, a device) the
+/// stream has failed and nothing was opened: opening a pipe would wait for its writer.
+std::ifstream open_regular_file(const Path& file);
+
+}  // namespace placewright

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#include "core/job/compared_case.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "core/base/text.hpp"
+#include "core/base/units.hpp"
+
+namespace placewright {
+namespace {
+
+std::string printf_text(const char* format, double value) {
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), format, value);
+    return text.data();
+}
+
+std::string near_text(const Standing& standing) {
+    std::string text = std::to_string(standing.near) + " of " + std::to_string(standing.runs.size());
+    if (standing.half_near) {
+        text += ", median " + format_count(static_cast<double>(standing.half_near->evaluations)) + ", " +
+                format_seconds(standing.half_near->seconds);
+    }
+    return text;
+}
+
+std::string against_best(const Standing& standing, const Standing& best) {
+    if (&standing == &best) return "best";
+    if (const auto test = welch_test(standing.score_s, best.score_s)) return p_text(test->p);
+    return standing.score_s.mean == best.score_s.mean ? "same" : "-";
+}
+
+std::string csv_line(const std::vector<std::string>& labels, const std::vector<std::string>& fields) {
+    std::string line;
+    for (const auto* part : {&labels, &fields}) {
+        for (const std::string& field : *part) {
+            if (!line.empty()) line += ',';
+            line += csv_field(field);
+        }
+    }
+    return line + '\n';
+}
+
+std::string number(double value) {
+    return to_string(OptionValue(value));
+}
+
+/// Returns an empty text if the objective is not defined.
+std::string score_text(const Score& score, double value) {
+    return score == kUndefinedScore ? std::string() : number(value);
+}
+
+}  // namespace
+
+std::vector<Standing> ComparedCase::all_standings() const {
+    return best_known_s ? standings(runs, *best_known_s) : std::vector<Standing>();
+}
+
+std::optional<double> speedup(const ComparedCase& compared, const Standing& standing) {
+    if (!compared.one_device_s || standing.fitting < standing.runs.size() || !(standing.score_s.mean > 0))
+        return {};
+    return *compared.one_device_s / standing.score_s.mean;
+}
+
+std::optional<double> gap(const ComparedCase& compared, const Standing& standing) {
+    if (!compared.bound || !(compared.bound->value_s > 0) || !std::isfinite(compared.bound->value_s) ||
+        standing.fitting == 0)
+        return {};
+    double best_s = std::numeric_limits<double>::infinity();
+    for (const ComparedRun* run : standing.runs) {
+        if (run->progress.best.fits) best_s = std::min(best_s, run->progress.best.value_s);
+    }
+    return best_s / compared.bound->value_s - 1;
+}
+
+std::string standing_alignment(const ComparedCase& compared) {
+    return compared.bound ? "lrrrlrrr" : "lrrrlrr";
+}
+
+std::string value_name(const Objective& objective) {
+    std::string name = std::string(objective.id) + "_s";
+    std::ranges::replace(name, '-', '_');
+    return name;
+}
+
+std::string p_text(double p) {
+    return p < 0.001 ? "<0.001" : printf_text("%.3f", p);
+}
+
+std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared) {
+    std::vector<std::vector<std::string>> rows{
+        {"algorithm", "mean", "± 95 %", "best", "within 5 % (evaluations, time)", "speed-up", "p"}};
+    if (compared.bound) rows.front().push_back("above bound");
+    const std::vector<Standing> all = compared.all_standings();
+    if (all.empty()) return rows;
+    const Standing& best =
+        *std::ranges::min_element(all, {}, [](const Standing& standing) { return standing.score_s.mean; });
+    for (const Standing& standing : all) {
+        const auto faster = speedup(compared, standing);
+        const auto undefined = static_cast<std::size_t>(std::ranges::count_if(
+            standing.runs, [](const ComparedRun* run) { return run->progress.best == kUndefinedScore; }));
+        const std::size_t misfits = standing.runs.size() - standing.fitting - undefined;
+        const std::size_t runs = standing.runs.size();
+        // A mean that includes a penalty is not a time, nor close to one.
+        const std::string none = undefined == runs ? "not defined" : "does not fit";
+        std::string notes = standing.fitting > 0 ? near_text(standing) : "";
+        const auto note = [&](const std::string& text) { notes += (notes.empty() ? "" : "; ") + text; };
+        if (misfits > 0) note(std::to_string(misfits) + (misfits == 1 ? " does not fit" : " do not fit"));
+        if (undefined > 0) note(std::to_string(undefined) + " not defined");
+        rows.push_back({compared.contestants[standing.contestant].algorithm->id,
+                        standing.fitting == 0     ? none
+                        : standing.fitting < runs ? "-"
+                                                  : format_seconds(standing.score_s.mean),
+                        standing.fitting == runs && standing.score_s.half_width_95
+                            ? format_seconds(*standing.score_s.half_width_95)
+                            : "-",
+                        standing.fitting == 0 ? none : format_seconds(standing.best_s), notes,
+                        faster ? printf_text("%.2f", *faster) : "-",
+                        standing.fitting > 0 ? against_best(standing, best) : "-"});
+        if (!compared.bound) continue;
+        const auto above = gap(compared, standing);
+        rows.back().push_back(above ? printf_text("%.0f %%", whole_percent(*above)) : "-");
+    }
+    return rows;
+}
+
+std::string runs_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases) {
+    const Objective& objective = cases.empty() ? objectives().front() : *cases.front().objective;
+    std::string text = csv_line(
+        label_names, {"algorithm", "seed", "score_s", value_name(objective), "fits", "evaluations",
+                      "simulations", "wall_s", "evaluations_to_near", "seconds_to_near", "lower_bound_s"});
+    for (const ComparedCase& compared : cases) {
+        for (const ComparedRun& run : compared.runs) {
+            const SearchProgress& end = run.progress;
+            const auto near = reached(run, *compared.best_known_s);
+            text += csv_line(
+                compared.labels,
+                {compared.contestants[run.contestant].algorithm->id, std::to_string(run.seed),
+                 score_text(end.best, end.best.penalised_s), score_text(end.best, end.best.value_s),
+                 end.best.fits ? "true" : "false", std::to_string(end.evaluations),
+                 std::to_string(end.simulations), number(end.elapsed_s),
+                 near ? std::to_string(near->evaluations) : "", near ? number(near->seconds) : "",
+                 compared.bound && std::isfinite(compared.bound->value_s) ? number(compared.bound->value_s)
+                                                                          : ""});
+        }
+    }
+    return text;
+}
+
+std::string curves_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases) {
+    std::string text =
+        csv_line(label_names, {"algorithm", "seed", "evaluations", "seconds", "best_s", "mean_s"});
+    for (const ComparedCase& compared : cases) {
+        for (const ComparedRun& run : compared.runs) {
+            for (const CurvePoint& point : *run.progress.curve) {
+                const bool undefined = !point.fits && point.best_s == kUndefinedScore.penalised_s;
+                text +=
+                    csv_line(compared.labels,
+                             {compared.contestants[run.contestant].algorithm->id, std::to_string(run.seed),
+                              std::to_string(point.evaluations), number(point.seconds),
+                              undefined ? "" : number(point.best_s), undefined ? "" : number(point.mean_s)});
+            }
+        }
+    }
+    return text;
+}
+
+std::string means_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases) {
+    std::string text = csv_line(label_names, {"algorithm", "seed", "evaluations", "mean_s"});
+    for (const ComparedCase& compared : cases) {
+        for (const ComparedRun& run : compared.runs) {
+            for (const SeriesPoint& point : run.progress.means) {
+                text += csv_line(compared.labels, {compared.contestants[run.contestant].algorithm->id,
+                                                   std::to_string(run.seed),
+                                                   std::to_string(point.evaluations), number(point.value)});
+            }
+        }
+    }
+    return text;
+}
+
+}  // namespace placewright

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// Comparisons as tables for users and as CSV files, shared by the command line and the window.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/bounds/bounds.hpp"
+#include "core/search/comparison.hpp"
+
+namespace placewright {
+
+/// One comparison for output: its names, contestants and results.
+struct ComparedCase {
+    std::string title;                ///< "resnet50 on 4x V100"
+    std::vector<std::string> labels;  ///< "resnet50", "4x-v100-nvlink"
+    std::vector<Contestant> contestants;
+    std::vector<ComparedRun> runs;
+    const Objective* objective = &objectives().front();
+    /// Objective's value for everything on one device, for reference; nothing if that does not fit.
+    std::optional<double> one_device_s;
+    std::optional<Bound> bound;  ///< on the objective's value; nothing if not requested
+    /// The given value, or the best score of all runs; nothing before the first run.
+    std::optional<double> best_known_s;
+
+    std::vector<Standing> all_standings() const;
+};
+
+/// Returns the one-device value divided by the mean of a standing; nothing unless both fit.
+std::optional<double> speedup(const ComparedCase& compared, const Standing& standing);
+
+/// Returns how far the best of a standing is above the bound; nothing without a bound, or if that best does
+/// not fit the memory.
+std::optional<double> gap(const ComparedCase& compared, const Standing& standing);
+
+/// Returns a header and one row per algorithm: mean and interval, best, effort to come within 5 %, speed-up
+/// over one device, p against the algorithm with the lowest mean; with a bound also how much the best is
+/// above it at most.
+std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared);
+/// One letter per column: l (left) or r (right).
+std::string standing_alignment(const ComparedCase& compared);
+
+/// Returns the name of the objective's value in tables and JSON: "step_time_s", "max_load_s".
+std::string value_name(const Objective& objective);
+
+/// Returns one line per run. `label_names`: headings of the labels. All cases have the same objective; fields
+/// are empty where it is not defined.
+std::string runs_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases);
+/// Returns one line per point of each learning curve, with the same empty fields.
+std::string curves_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases);
+/// Returns one line per stretch of evaluations with the mean step time of the placements scored in it.
+std::string means_csv(const std::vector<std::string>& label_names, const std::vector<ComparedCase>& cases);
+
+/// "0.034", "<0.001"
+std::string p_text(double p);
+
+}  // namespace placewright

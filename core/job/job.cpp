@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "core/job/job.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/algorithms.hpp"
+#include "core/base/path.hpp"
+#include "core/base/text.hpp"
+#include "core/io/machines/machine_file.hpp"
+#include "core/io/networks/network_file.hpp"
+#include "core/io/placements/placement_file.hpp"
+#include "core/io/shipped.hpp"
+#include "core/io/text/input_error.hpp"
+
+namespace placewright {
+
+std::string estimated_text(const std::vector<NetworkFile::Estimated>& estimated, std::size_t ops) {
+    if (estimated.empty()) return {};
+    constexpr std::size_t kShown = 5;
+    std::vector<std::string> kinds;
+    for (const auto& [op, kind] : estimated) {
+        if (std::ranges::find(kinds, kind) == kinds.end()) kinds.push_back(kind);
+    }
+    std::string text = std::to_string(estimated.size()) + " of " + std::to_string(ops) +
+                       " ops are estimated by their bytes: no FLOPs are known of ";
+    for (std::size_t i = 0; i < std::min(kShown, kinds.size()); ++i)
+        text += (i > 0 ? ", " : "") + printable(kinds[i], 80);
+    if (kinds.size() > kShown) text += " and " + std::to_string(kinds.size() - kShown) + " more kinds";
+    return text;
+}
+
+Job load_job(const std::string& network, const std::string& machine, const JobOptions& options) {
+    const Path file = find_network_file(network);
+    NetworkFile read = read_network(file, options.reading);
+    Supplements supplements = options.supplements;
+    if (supplements != Supplements())
+        supplement(read, supplements,
+                   read.machine ? *read.machine : read_machine(find_machine_file(machine)));
+    return load_job(file, std::move(read), machine, options);
+}
+
+Job load_job(const Path& file, NetworkFile network, const std::string& machine, JobOptions options) {
+    const bool own_machine = network.machine.has_value();
+    if (own_machine) options.problem.cost.model = find_cost_model("measured");
+    const Path machine_file = own_machine ? file : find_machine_file(machine);
+    auto graph = std::make_shared<const Graph>(std::move(network.graph));
+    auto used = std::make_shared<const Machine>(own_machine ? *std::move(network.machine)
+                                                            : read_machine(machine_file));
+    try {
+        Job job = make_job(std::move(graph), std::move(used), options);
+        job.own_machine = own_machine;
+        job.batch_is_open = network.batch_is_open;
+        job.estimated = std::move(network.estimated);
+        return job;
+    } catch (const GraphError& error) {
+        throw InputError(file.string(), "", error.what());
+    } catch (const PlacementError& error) {
+        throw InputError(file.string(), "", error.what());
+    } catch (const MachineError& error) {
+        throw InputError(machine_file.string(), "", error.what());
+    }
+}
+
+Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> machine,
+             const JobOptions& options) {
+    Job job;
+    job.machine = machine;
+    job.problem = make_problem(std::move(graph), std::move(machine), options.problem);
+    job.simulation = options.simulation;
+    job.objective = options.objective;
+    job.penalty = options.penalty;
+    job.grouping = options.problem.grouping;
+
+    Simulator simulator(job.problem, job.simulation);
+    Score best;
+    for (DeviceId device = 0; device < job.problem->devices; ++device) {
+        Placement placement = single_device_placement(*job.problem, device);
+        const Score score = assess(job, placement, simulator.run(placement)).score;
+        if (job.single_device.empty() || score.penalised_s < best.penalised_s) {
+            best = score;
+            job.single_device = std::move(placement);
+        }
+    }
+    job.single_device_s = best.value_s;
+    job.single_device_fits = best.fits;
+    return job;
+}
+
+Assessment assess(const Job& job, const Placement& placement, const Outcome& outcome) {
+    if (job.objective->is_step_time())
+        return {job.penalty.score(*job.problem, outcome), outcome.peak_bytes, {}, {}};
+    try {
+        const Evaluation evaluation = job.objective->evaluate(*job.problem, placement);
+        return {
+            job.penalty.score(*job.problem, evaluation), evaluation.device_bytes, evaluation.device_s, {}};
+    } catch (const PlacementError& error) {
+        return {kUndefinedScore, outcome.peak_bytes, {}, error.what()};
+    }
+}
+
+std::unique_ptr<Evaluator> evaluator_of(const Job& job, unsigned threads) {
+    return objective_evaluator(job.problem, *job.objective, job.simulation, job.penalty, threads);
+}
+
+std::vector<Placement> starting_placements(const Job& job) {
+    std::vector<Placement> seeds{job.single_device};
+    const auto expert = find_algorithm("expert")->make({job.problem, 1, {}}, {});
+    const auto proposed = expert->ask(1);
+    seeds.insert(seeds.end(), proposed.begin(), proposed.end());
+    return seeds;
+}
+
+std::vector<std::pair<std::string, std::string>> scoring_conditions(const Job& job) {
+    const SimulationOptions& simulation = job.simulation;
+    const MemoryPenalty& penalty = job.penalty;
+    const auto number = [](double value) { return to_string(OptionValue(value)); };
+    return {{"objective", std::string(job.objective->id)},
+            {"order", std::string(to_string(simulation.order))},
+            {"batches", std::to_string(simulation.batches)},
+            {"in_flight", std::to_string(simulation.in_flight)},
+            {"memory_rule", std::string(to_string(penalty.rule))},
+            {"memory_penalty", number(penalty.seconds_per_mb) + " s/MB, " + number(penalty.seconds_per_gb) +
+                                   " s/GB, " + number(penalty.out_of_memory_s) + " s"}};
+}
+
+PlacementFile::Prediction prediction(const Job& job, const Outcome& outcome, double lower_bound_s) {
+    PlacementFile::Prediction prediction{outcome.step_time_s, {}, {}, outcome.fits};
+    if (std::isfinite(lower_bound_s) && lower_bound_s > 0 && job.grouping.rule == GroupingRule::none)
+        prediction.lower_bound_s = lower_bound_s;
+    for (std::size_t i = 0; i < outcome.peak_bytes.size(); ++i) {
+        prediction.peak_bytes[job.problem->machine->devices()[i].name] = outcome.peak_bytes[i];
+    }
+    return prediction;
+}
+
+std::string groups_text(const Job& job) {
+    if (job.grouping.rule == GroupingRule::none) return {};
+    const auto groups = job.problem->groups;
+    return groups == 1 ? " of all ops in one group" : " of these " + std::to_string(groups) + " groups";
+}
+
+Bound bound_of(const Job& job, Bound bound) {
+    if (const std::string groups = groups_text(job); !groups.empty())
+        bound.proof += "; for placements" + groups;
+    return bound;
+}
+
+Bound tightest_bound(const Job& job) {
+    return bound_of(job, quick_bounds(*job.problem, *job.objective, job.simulation).front());
+}
+
+}  // namespace placewright

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// A job: a network on a machine with the options of a simulation; the window and the command line both work
+// on jobs.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/path.hpp"
+#include "core/bounds/bounds.hpp"
+#include "core/cost/problem.hpp"
+#include "core/io/networks/network_file.hpp"
+#include "core/io/placements/placement_file.hpp"
+#include "core/job/side_files.hpp"
+#include "core/search/evaluator.hpp"
+#include "core/search/optimizer.hpp"
+#include "core/sim/memory_penalty.hpp"
+#include "core/sim/objectives.hpp"
+#include "core/sim/simulator.hpp"
+
+namespace placewright {
+
+struct JobOptions {
+    ReadOptions reading;
+    Supplements supplements;
+    ProblemOptions problem;
+    SimulationOptions simulation;
+    const Objective* objective = &objectives().front();
+    MemoryPenalty penalty;
+
+    bool operator==(const JobOptions&) const = default;
+};
+
+struct Job {
+    std::shared_ptr<const Problem> problem;
+    std::shared_ptr<const Machine>
+        machine;  ///< as given; the problem contains the machine as changed by the options
+    SimulationOptions simulation;
+    const Objective* objective = &objectives().front();
+    MemoryPenalty penalty;
+    GroupingOptions grouping;  ///< rule by which the problem groups ops
+    /// Objective's value for everything on the best device that it fits on; on the best device if it fits on
+    /// none.
+    double single_device_s = 0;
+    bool single_device_fits = false;
+    Placement single_device;
+    bool own_machine = false;    ///< the network file contained its machine
+    bool batch_is_open = false;  ///< the network can be read with any batch size
+    std::vector<NetworkFile::Estimated> estimated{};
+};
+
+/// "12 of 412 ops are estimated by their bytes: no FLOPs are known of Mystery, Unique"; empty if none is.
+std::string estimated_text(const std::vector<NetworkFile::Estimated>& estimated, std::size_t ops);
+
+/// `network` and `machine` are files or names of shipped ones. A network file that contains its machine (a
+/// workload) runs on that machine and with the times in the file, whatever `machine` and the options say.
+/// Throws InputError, also for a network that this machine or these options do not allow (an op that may be
+/// on no device, no backward ops to derive, nothing left for inference), and for a machine that they do not
+/// allow (cut-through over a channel twice, no CPU for an objective that needs one).
+Job load_job(const std::string& network, const std::string& machine, const JobOptions& options);
+/// Loads the job of a network that was read from `file` and to which the supplements have been applied.
+Job load_job(const Path& file, NetworkFile network, const std::string& machine, JobOptions options);
+/// Throws PlacementError if some op may be on no device, GraphError if there is no training or inference
+/// graph, MachineError for options that do not suit the machine.
+Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> machine,
+             const JobOptions& options);
+
+/// Evaluation of a placement by the objective.
+struct Assessment {
+    Score score;                       ///< kUndefinedScore where the objective is not defined
+    std::vector<double> device_bytes;  ///< [device]: bytes compared with its memory limit
+    std::vector<double> device_s;      ///< [device]: load in the objective's formula; empty for the step time
+    std::string undefined;             ///< reason why the objective is not defined; otherwise empty
+
+    bool is_defined() const { return undefined.empty(); }
+};
+
+/// `outcome`: result of the job's simulation of the placement. Throws what the objective throws for every
+/// placement: GraphError, MachineError.
+Assessment assess(const Job& job, const Placement& placement, const Outcome& outcome);
+
+/// Returns an evaluator for the job's objective and memory penalty on `threads` threads (0: all cores).
+std::unique_ptr<Evaluator> evaluator_of(const Job& job, unsigned threads = 0);
+
+/// Returns the start placements of searches: single device and expert.
+std::vector<Placement> starting_placements(const Job& job);
+
+/// Returns everything besides the problem that scores depend on, as names with values.
+std::vector<std::pair<std::string, std::string>> scoring_conditions(const Job& job);
+
+/// Returns the prediction of a placement file for a simulated placement; leaves out a lower bound that is not
+/// finite and positive, or that holds for groups only.
+PlacementFile::Prediction prediction(const Job& job, const Outcome& outcome, double lower_bound_s);
+
+/// Returns " of these 12 groups" if the job groups ops, because its bounds then hold for groups only; empty
+/// if every op may be placed on its own.
+std::string groups_text(const Job& job);
+/// Returns a bound of the job's problem whose proof names the groups that it holds for.
+Bound bound_of(const Job& job, Bound bound);
+/// Returns the tightest of quick_bounds() on the objective's value, as bound_of().
+Bound tightest_bound(const Job& job);
+
+}  // namespace placewright

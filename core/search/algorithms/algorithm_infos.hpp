@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// Algorithms of this folder; core/algorithms.hpp lists them with all others.
+#pragma once
+
+#include "core/search/optimizer.hpp"
+
+namespace placewright {
+
+/// A portfolio of the other algorithms.
+AlgorithmInfo auto_algorithm();
+/// Each device alone, fastest first.
+AlgorithmInfo single_device_algorithm();
+/// Every group on a random device.
+AlgorithmInfo random_algorithm();
+/// Expert rules: parallel branches on different devices, for recurrent networks one device per layer.
+AlgorithmInfo expert_algorithm();
+/// Enumeration of all placements.
+AlgorithmInfo linear_search_algorithm();
+/// Random, first or steepest improving moves of single ops.
+AlgorithmInfo hill_climbing_algorithm();
+/// Annealing by moves, and scipy's dual annealing.
+AlgorithmInfo simulated_annealing_algorithm();
+/// FlexFlow's Markov chain Monte Carlo search.
+AlgorithmInfo mcmc_algorithm();
+/// The best move that does not undo a recent one.
+AlgorithmInfo tabu_algorithm();
+/// The particle swarm of Exprimo.
+AlgorithmInfo particle_swarm_algorithm();
+/// The genetic algorithm of Exprimo, section 3.2.2.
+AlgorithmInfo genetic_algorithm();
+/// The MAP-Elites of Exprimo, section 3.2.3.
+AlgorithmInfo map_elites_algorithm();
+/// A distribution fitted to the best placements drawn from it.
+AlgorithmInfo cross_entropy_algorithm();
+/// REINFORCE on that distribution.
+AlgorithmInfo policy_gradient_algorithm();
+/// Proximal policy optimization of that distribution.
+AlgorithmInfo ppo_algorithm();
+/// Cross-entropy minimization and proximal policy optimization together.
+AlgorithmInfo post_algorithm();
+/// Heterogeneous earliest finish time.
+AlgorithmInfo heft_algorithm();
+/// Baechi's fill in topological order.
+AlgorithmInfo m_topo_algorithm();
+/// Baechi's earliest task first.
+AlgorithmInfo m_etf_algorithm();
+/// Baechi's small communication times.
+AlgorithmInfo m_sct_algorithm();
+/// PipeDream's partition of a chain.
+AlgorithmInfo pipedream_algorithm();
+/// The optimal contiguous split for max load.
+AlgorithmInfo ideals_dp_algorithm();
+/// Static mapping by Scotch.
+AlgorithmInfo scotch_algorithm();
+/// Multi-constraint partitions by METIS.
+AlgorithmInfo metis_algorithm();
+/// Branch and cut on an integer programme.
+AlgorithmInfo milp_algorithm();
+/// Annealing of max load and block latency.
+AlgorithmInfo load_annealing_algorithm();
+
+}  // namespace placewright

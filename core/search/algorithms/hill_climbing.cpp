@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <optional>
+
+#include "core/search/algorithms/algorithm_infos.hpp"
+#include "core/search/parts/choices.hpp"
+#include "core/search/parts/variation.hpp"
+
+namespace placewright {
+namespace {
+
+struct HillClimbingOptions {
+    std::string neighbourhood = "random";
+    std::string start = "single-device";
+    bool accept_equal = false;
+    std::size_t patience = 1000;
+    std::size_t restarts = 1'000'000;
+    std::size_t batch_size = 1;
+    bool allow_cpu = false;
+};
+
+const OptionSchema<HillClimbingOptions>& schema() {
+    using Options = HillClimbingOptions;
+    static const auto schema =
+        OptionSchema<Options>{}
+            .add("neighbourhood", &Options::neighbourhood, {"random", "first", "steepest"},
+                 "random: one random move of an op at a time, accepted if better; first: all single-op moves "
+                 "in random order, each accepted if better; steepest: the best of all single-op moves.")
+            .add("start", &Options::start, {"single-device", "random", "cpu"},
+                 "Start placement; restarts are random. cpu: everything on the first CPU, if there is one.")
+            .add("accept_equal", &Options::accept_equal,
+                 "random: also accept moves that leave the score unchanged.")
+            .add("patience", &Options::patience, 0, 1e9,
+                 "random: consecutive moves without improvement after which the climb is stuck; 0: never.")
+            .add("restarts", &Options::restarts, 0, 1e9,
+                 "Maximum number of random restarts of a stuck climb; then the search ends.")
+            .add("batch_size", &Options::batch_size, 1, 1024,
+                 "random, first: moves scored per step, of which the best is taken; larger batches use more "
+                 "cores.")
+            .add("allow_cpu", &Options::allow_cpu, kAllowCpuHelp);
+    return schema;
+}
+
+/// Climbs from one start after another; the subclasses choose the moves.
+class HillClimbing : public Optimizer {
+public:
+    HillClimbing(const SearchContext& context, const HillClimbingOptions& options)
+        : choices_(context.problem, options.allow_cpu),
+          options_(options),
+          random_(context.seed),
+          starts_(checked_seeds(context)) {
+        if (starts_.empty() && options.start != "random") starts_.push_back(start_placement());
+    }
+
+    std::span<const Placement> ask(std::size_t limit) override {
+        if (stuck_ && !next_start()) return {};
+        if (!current_score_) return {&current_, 1};
+        moves_.clear();
+        propose(limit);
+        batch_.resize(moves_.size());
+        for (std::size_t i = 0; i < moves_.size(); ++i) {
+            batch_[i] = current_;
+            batch_[i][moves_[i].group] = moves_[i].device;
+        }
+        return batch_;
+    }
+
+    const Placement* base() const override { return current_score_ ? &current_ : nullptr; }
+
+    void tell(std::span<const Score> scores) override {
+        if (current_score_) {
+            learn(scores);
+        } else {
+            current_score_ = scores[0];
+            stuck_ = choices_.movable().empty();
+        }
+    }
+
+protected:
+    struct Step {
+        Move move;
+        Score score;
+    };
+
+    /// Fills moves_ with 1 to `limit` moves.
+    virtual void propose(std::size_t limit) = 0;
+    /// Takes the scores of moves_.
+    virtual void learn(std::span<const Score> scores) = 0;
+    /// Called when a climb begins at current_.
+    virtual void begin() = 0;
+
+    /// The better of `best` and the moves just scored, the first of equals.
+    std::optional<Step> best_step(std::span<const Score> scores, std::optional<Step> best = {}) const {
+        for (std::size_t i = 0; i < scores.size(); ++i) {
+            if (!best || scores[i].penalised_s < best->score.penalised_s) best = Step{moves_[i], scores[i]};
+        }
+        return best;
+    }
+
+    void take(const Step& step) {
+        current_[step.move.group] = step.move.device;
+        current_score_ = step.score;
+    }
+
+    DeviceChoices choices_;
+    HillClimbingOptions options_;
+    Random random_;
+    Placement current_;
+    std::optional<Score> current_score_;  ///< empty until the start is scored
+    std::vector<Move> moves_;
+    bool stuck_ = true;
+
+private:
+    Placement start_placement() const {
+        if (options_.start == "cpu") {
+            const auto devices = choices_.problem().machine->devices();
+            const auto cpu = std::find_if(devices.begin(), devices.end(), [](const Device& device) {
+                return device.kind == DeviceKind::cpu;
+            });
+            if (cpu != devices.end())
+                return single_device_placement(choices_.problem(),
+                                               static_cast<DeviceId>(cpu - devices.begin()));
+        }
+        return choices_.on_one_device(choices_.fastest_first().front());
+    }
+
+    bool next_start() {
+        if (started_ > options_.restarts) return false;
+        current_ = started_ < starts_.size() ? starts_[started_] : choices_.random_placement(random_);
+        current_score_.reset();
+        ++started_;
+        stuck_ = false;
+        begin();
+        return true;
+    }
+
+    std::vector<Placement> starts_;  ///< the first starts; random ones follow
+    std::size_t started_ = 0;
+    std::vector<Placement> batch_;
+};
+
+class RandomClimbing final : public HillClimbing {
+public:
+    using HillClimbing::HillClimbing;
+
+private:
+    void begin() override { without_gain_ = 0; }
+
+    void propose(std::size_t limit) override {
+        const std::size_t count = std::min(limit, options_.batch_size);
+        for (std::size_t i = 0; i < count; ++i) moves_.push_back(random_move(current_, choices_, random_));
+    }
+
+    void learn(std::span<const Score> scores) override {
+        const Step best = *best_step(scores);
+        const bool gain = best.score.penalised_s < current_score_->penalised_s;
+        if (gain || (options_.accept_equal && best.score.penalised_s == current_score_->penalised_s))
+            take(best);
+        without_gain_ = gain ? 0 : without_gain_ + scores.size();
+        stuck_ = options_.patience > 0 && without_gain_ >= options_.patience;
+    }
+
+    std::size_t without_gain_ = 0;
+};
+
+/// Stuck after a round of all moves without improvement: no single move helps then.
+class FirstClimbing final : public HillClimbing {
+public:
+    using HillClimbing::HillClimbing;
+
+private:
+    void begin() override {
+        if (order_.empty()) {
+            for (const GroupId group : choices_.movable()) {
+                for (const DeviceId device : choices_.of(group)) order_.push_back({group, device});
+            }
+        }
+        random_.shuffle(std::span(order_));
+        next_ = 0;
+        since_gain_ = 0;
+    }
+
+    void propose(std::size_t limit) override {
+        const std::size_t count = std::min(limit, options_.batch_size);
+        for (skip_where_it_is(); moves_.size() < count && !round_is_over(); skip_where_it_is()) {
+            moves_.push_back(order_[next_]);
+            step();
+        }
+    }
+
+    void learn(std::span<const Score> scores) override {
+        const Step best = *best_step(scores);
+        if (best.score.penalised_s < current_score_->penalised_s) {
+            take(best);
+            since_gain_ = 0;
+        }
+        skip_where_it_is();
+        stuck_ = round_is_over();
+    }
+
+    bool round_is_over() const { return since_gain_ == order_.size(); }
+
+    void step() {
+        next_ = (next_ + 1) % order_.size();
+        ++since_gain_;
+    }
+
+    void skip_where_it_is() {
+        while (!round_is_over() && order_[next_].device == current_[order_[next_].group]) step();
+    }
+
+    std::vector<Move> order_;
+    std::size_t next_ = 0;
+    std::size_t since_gain_ = 0;  ///< consecutive moves without improvement
+};
+
+class SteepestClimbing final : public HillClimbing {
+public:
+    using HillClimbing::HillClimbing;
+
+private:
+    /// Enough for many cores; all neighbours of a large graph would not fit into memory at once.
+    static constexpr std::size_t kBatch = 256;
+
+    void begin() override {
+        position_ = 0;
+        choice_ = 0;
+        best_.reset();
+        skip_where_it_is();
+    }
+
+    void propose(std::size_t limit) override {
+        const std::size_t count = std::min(limit, kBatch);
+        while (moves_.size() < count && !round_is_over()) {
+            moves_.push_back({group(), device()});
+            step();
+            skip_where_it_is();
+        }
+    }
+
+    void learn(std::span<const Score> scores) override {
+        best_ = best_step(scores, best_);
+        if (!round_is_over()) return;
+        if (best_->score.penalised_s < current_score_->penalised_s) {
+            take(*best_);
+            begin();
+        } else {
+            stuck_ = true;
+        }
+    }
+
+    bool round_is_over() const { return position_ == choices_.movable().size(); }
+    GroupId group() const { return choices_.movable()[position_]; }
+    DeviceId device() const { return choices_.of(group())[choice_]; }
+
+    void step() {
+        if (++choice_ < choices_.of(group()).size()) return;
+        choice_ = 0;
+        ++position_;
+    }
+
+    void skip_where_it_is() {
+        while (!round_is_over() && device() == current_[group()]) step();
+    }
+
+    std::size_t position_ = 0,
+                choice_ = 0;    ///< position of the next move in movable() and in the choices of that group
+    std::optional<Step> best_;  ///< best step of this round
+};
+
+}  // namespace
+
+AlgorithmInfo hill_climbing_algorithm() {
+    return {"hill-climbing",
+            "Hill climbing",
+            "Takes improving moves of single ops until none is left, then restarts at a random placement.",
+            schema().infos(),
+            [](const SearchContext& context, const OptionValues& values) -> std::unique_ptr<Optimizer> {
+                const HillClimbingOptions options = schema().parse(values);
+                if (options.neighbourhood == "first")
+                    return std::make_unique<FirstClimbing>(context, options);
+                if (options.neighbourhood == "steepest")
+                    return std::make_unique<SteepestClimbing>(context, options);
+                return std::make_unique<RandomClimbing>(context, options);
+            },
+            {{"thesis",
+              "As in the E3 experiments of Lagostra's thesis (2020): everything on the CPU at first, no "
+              "restarts.",
+              {{"start", "cpu"}, {"patience", std::int64_t{0}}, {"allow_cpu", true}}}}};
+}
+
+}  // namespace placewright

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "core/search/algorithms/algorithm_infos.hpp"
+#include "core/search/parts/choices.hpp"
+
+namespace placewright {
+namespace {
+
+struct RandomOptions {
+    bool allow_cpu = false;
+    std::size_t batch_size = 64;
+};
+
+const OptionSchema<RandomOptions>& schema() {
+    static const auto schema = OptionSchema<RandomOptions>{}
+                                   .add("allow_cpu", &RandomOptions::allow_cpu, kAllowCpuHelp)
+                                   .add("batch_size", &RandomOptions::batch_size, 1, 1024,
+                                        "Placements scored at a time; the result does not depend on it.");
+    return schema;
+}
+
+class RandomSearch final : public Optimizer {
+public:
+    RandomSearch(const SearchContext& context, const RandomOptions& options)
+        : choices_(context.problem, options.allow_cpu), options_(options), random_(context.seed) {}
+
+    std::span<const Placement> ask(std::size_t limit) override {
+        batch_.resize(std::min(limit, options_.batch_size));
+        for (Placement& placement : batch_) placement = choices_.random_placement(random_);
+        return batch_;
+    }
+
+    void tell(std::span<const Score>) override {}
+
+private:
+    DeviceChoices choices_;
+    RandomOptions options_;
+    Random random_;
+    std::vector<Placement> batch_;
+};
+
+}  // namespace
+
+AlgorithmInfo random_algorithm() {
+    return {"random", "Random", "Places every op on a random device, again and again.", schema().infos(),
+            [](const SearchContext& context, const OptionValues& values) -> std::unique_ptr<Optimizer> {
+                return std::make_unique<RandomSearch>(context, schema().parse(values));
+            }};
+}
+
+}  // namespace placewright

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// The run that a delta simulation starts from: its events and snapshots of its state.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/sim/run_tables.hpp"
+
+namespace placewright::event_loop {
+
+/// The state of the base run just after one of its events.
+struct Snapshot {
+    /// Few of all possible messages are under way at the same time: make_room() allocates only for those.
+    explicit Snapshot(const Tables& tables) : run_state(tables, 0) {}
+
+    std::uint32_t event = 0;
+    RunState run_state;
+    std::vector<Event> events;                                        ///< pending events, earliest first
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> references;  ///< non-zero ones: index, number
+    std::vector<double> peak_before;                                  ///< [device], from the beginning
+    std::vector<double> peak_of_part;  ///< [device], since the previous snapshot
+};
+
+/// `to = from`, without unused entries and without references.
+void copy(const Tables& tables, const RunState& from, RunState& to);
+
+/// The events of a run.
+struct RunRecord {
+    std::vector<std::uint32_t> op_event;                         ///< [op]: the event in which it ended
+    std::vector<std::pair<TensorId, std::uint32_t>> leg_events;  ///< tensor, event in which a leg ended
+    /// [event]: number of pending events after it, and the op that ended or kInvalidOp.
+    std::vector<std::pair<std::uint32_t, OpId>> pending_after;
+};
+
+/// Runs a placement from the beginning to the end and records its events. `state` must be reset, and
+/// `record.op_event` have room for all ops.
+void record_run(const Tables& tables, const PlacedTables& placed, RunState& state, RunRecord& record);
+
+/// Runs it again and saves the state after the events of `snapshots`, which must be in order. Returns the
+/// peak memory of each device since the last snapshot, in bytes.
+std::vector<double> save_snapshots(const Tables& tables, const PlacedTables& placed, RunState& state,
+                                   std::span<Snapshot> snapshots);
+
+}  // namespace placewright::event_loop

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+#include "core/sim/run_tables.hpp"
+
+#include <cassert>
+#include <functional>
+#include <numeric>
+#include <stdexcept>
+
+namespace placewright::event_loop {
+namespace {
+
+/// [op]: its position by descending upward rank (Topcuoglu, Hariri, Wu: HEFT, 2002) with the mean time of an
+/// op over its allowed devices and the mean time of a transfer over all pairs of devices.
+std::vector<std::uint32_t> upward_ranks(const Tables& tables) {
+    const Problem& p = tables.problem;
+    const std::size_t pairs = std::size_t{p.devices} * (p.devices - 1);
+    std::vector<double> rank(p.ops, 0.0);
+    for (OpId op = p.ops; op-- > 0;) {
+        double longest_s = 0;
+        for (TensorId tensor = p.output_begin[op]; tensor < p.output_begin[op + 1]; ++tensor) {
+            double transfer_s = 0;
+            for (std::uint32_t leg = 0; leg < tables.leg_table.size(); ++leg)
+                transfer_s += tables.leg_time_s(leg, tensor);
+            if (pairs > 0) transfer_s /= static_cast<double>(pairs);
+            for (auto i = p.consumer_begin[tensor]; i < p.consumer_begin[tensor + 1]; ++i) {
+                longest_s = std::max(longest_s, transfer_s + rank[p.consumer[i]]);
+            }
+        }
+        const auto allowed = p.allowed_devices(p.grouping.group_of[op]);
+        double mean_s = 0;
+        for (const DeviceId device : allowed) mean_s += p.time_s(op, device);
+        rank[op] = mean_s / static_cast<double>(allowed.size()) + longest_s;
+    }
+    std::vector<OpId> order(p.ops);
+    std::iota(order.begin(), order.end(), 0U);
+    std::ranges::stable_sort(order, std::greater<>(), [&](OpId op) { return rank[op]; });
+    std::vector<std::uint32_t> position(p.ops);
+    for (std::uint32_t i = 0; i < p.ops; ++i) position[order[i]] = i;
+    return position;
+}
+
+}  // namespace
+
+Tables::Tables(std::shared_ptr<const Problem> p, const SimulationOptions& o)
+    : shared(std::move(p)),
+      problem(*shared),
+      options(o),
+      slots(std::min(o.batches, o.in_flight)),
+      op_bits(std::bit_width(problem.ops)) {
+    if (slots == 0)
+        throw std::invalid_argument("a simulation needs at least one batch, and at least one in flight");
+    if (std::uint64_t{slots} << op_bits >= kNone)
+        throw std::length_error("too many batches in flight for a graph of this size");
+    filled = drained = slots;
+    if (options.order == Order::gpipe) {
+        drained = options.batches / slots * slots;
+    } else if (options.batches >= std::uint64_t{2} * slots + std::max(2U, slots)) {
+        drained = (options.batches - slots) / slots * slots;
+    }
+    tensors.resize(problem.tensors + 1);
+    for (OpId op = 0; op < problem.ops; ++op) {
+        std::size_t departures = 0;
+        for (TensorId t = problem.output_begin[op]; t < problem.output_begin[op + 1]; ++t) {
+            const bool resident =
+                problem.alias_of[t] == kNoTensor && problem.output_bytes[t] != problem.tensor_bytes[t];
+            tensors[t] = {problem.tensor_bytes[t], problem.consumer_begin[t],
+                          resident ? t : problem.alias_of[t]};
+            departures += std::min<std::size_t>(problem.consumer_begin[t + 1] - problem.consumer_begin[t],
+                                                problem.devices - 1);
+        }
+        most_departures = std::max(most_departures, departures);
+        most_transfers += departures * slots;
+    }
+    tensors.back().first_consumer = problem.consumer_begin.back();
+
+    const auto devices = problem.machine->devices();
+    link_room.assign(problem.channels, 1);
+    for (const Device& device : devices) {
+        link_room.push_back(device.copy_engines);
+        has_roomy_links = has_roomy_links || device.copy_engines > 1;
+    }
+    route_leg.assign(1, 0);
+    for (DeviceId from = 0; from < problem.devices; ++from) {
+        for (DeviceId to = 0; to < problem.devices; ++to) add_route(from, to);
+    }
+    stream_begin.assign(1, 0);
+    for (DeviceId device = 0; device < problem.devices; ++device) {
+        stream_begin.push_back(stream_begin.back() + devices[device].streams);
+        stream_device.insert(stream_device.end(), devices[device].streams, device);
+    }
+    for (const double part : problem.op_share)
+        share.push_back(static_cast<std::uint32_t>(part * kWholeDevice));
+
+    general = options.order != Order::fifo || problem.accumulates || streams() > problem.devices ||
+              std::ranges::any_of(problem.workspace_bytes, [](double bytes) { return bytes > 0; });
+    if (most_transfers >= std::size_t{kNone} >> leg_bits)
+        throw std::length_error("too many batches in flight for a graph of this size");
+    legs = general || leg_bits > 0;
+    if (general) {
+        for (const Op& op : problem.graph->ops()) phase.push_back(op.phase);
+        for (OpId op = problem.ops; op-- > 0;) {
+            if (phase[op] != Phase::forward) continue;
+            for (const OpId producer : problem.graph->producers(op)) phase[producer] = Phase::forward;
+        }
+    }
+    if (options.order == Order::critical_path) rank = upward_ranks(*this);
+}
+
+void Tables::add_route(DeviceId from, DeviceId to) {
+    const std::size_t route = std::size_t{from} * problem.devices + to;
+    const std::uint32_t first = problem.route_begin[route];
+    const std::uint32_t end = problem.route_begin[route + 1];
+    auto first_link = static_cast<std::uint32_t>(leg_link.size());
+    const bool cut_through = problem.crossing == Crossing::cut_through;
+    for (std::uint32_t i = first; i < end; ++i) {
+        leg_link.push_back(problem.route_channel[i]);
+        if (cut_through && i + 1 < end) continue;
+        const auto add_engine = [&](DeviceId device) {
+            const std::uint32_t link = problem.channels + device;
+            if (link_room[link] > 0) leg_link.push_back(link);
+        };
+        if (cut_through || i == first) add_engine(from);
+        if (i + 1 == end) add_engine(to);
+        add_leg(std::exchange(first_link, static_cast<std::uint32_t>(leg_link.size())));
+    }
+    route_leg.push_back(static_cast<std::uint32_t>(leg_table.size()));
+}
+
+/// Adds a leg of the links from `first_link` on.
+void Tables::add_leg(std::uint32_t first_link) {
+    Leg leg{first_link, static_cast<std::uint32_t>(leg_link.size()) - first_link,
+            static_cast<std::uint32_t>(speeds.size())};
+    leg_bits = std::max(leg_bits, static_cast<int>(std::bit_width(leg.links - 1)));
+    for (const std::uint32_t link : std::span(leg_link).subspan(first_link)) {
+        if (link >= problem.channels) break;
+        const Speed speed{problem.channel_class[link], problem.channel_latency_s[link]};
+        leg.latency_s += speed.latency_s;
+        if (std::find(speeds.begin() + leg.first_speed, speeds.end(), speed) == speeds.end())
+            speeds.push_back(speed);
+    }
+    leg.speeds = static_cast<std::uint32_t>(speeds.size()) - leg.first_speed;
+    leg.channel_class = speeds.back().channel_class;
+    leg.more_s = leg.latency_s - speeds.back().latency_s;
+    leg_table.push_back(leg);
+}
+
+PlacedTables::PlacedTables(const Tables& tables) {
+    const Problem& problem = tables.problem;
+    ops.resize(problem.ops + 1);
+    fresh.resize(problem.ops);
+    for (OpId op = 0; op < problem.ops; ++op) {
+        ops[op].start_bytes = problem.workspace_bytes[op];
+        for (TensorId t = problem.output_begin[op]; t < problem.output_begin[op + 1]; ++t) {
+            ops[op].start_bytes += problem.output_bytes[t];
+        }
+        ops[op].first_output = problem.output_begin[op];
+        ops[op].first_input = problem.input_begin[op];
+        fresh[op].missing = problem.input_begin[op + 1] - problem.input_begin[op];
+    }
+    ops.back().first_output = problem.output_begin.back();
+    ops.back().first_input = problem.input_begin.back();
+    sources.resize(problem.sources.size());
+    source_devices.reserve(problem.devices);
+    source_end_.resize(problem.devices);
+    resident_bytes.resize(problem.devices);
+    ops_on.resize(problem.devices);
+    forward_on.resize(problem.devices);
+    limit.resize(problem.devices);
+}
+
+void PlacedTables::set(const Tables& tables, std::span<const DeviceId> placement) {
+    const Problem& problem = tables.problem;
+    assert(placement.size() == problem.groups);
+    std::ranges::fill(resident_bytes, 0.0);
+    for (OpId op = 0; op < problem.ops; ++op) {
+        const DeviceId device = placement[problem.grouping.group_of[op]];
+        fresh[op].device = device;
+        ops[op].duration_s = problem.time_s(op, device);
+        resident_bytes[device] += problem.resident_bytes[op];
+    }
+
+    std::ranges::fill(source_end_, 0);
+    for (const OpId op : problem.sources) ++source_end_[fresh[op].device];
+    source_devices.clear();
+    std::uint32_t begin = 0;
+    for (DeviceId device = 0; device < problem.devices; ++device) {
+        if (source_end_[device] > 0) source_devices.push_back(device);
+        begin += std::exchange(source_end_[device], begin);
+    }
+    for (const OpId op : problem.sources) sources[source_end_[fresh[op].device]++] = op;
+
+    if (tables.options.order == Order::gpipe || tables.options.order == Order::one_forward_one_backward)
+        count_ops(tables);
+}
+
+void PlacedTables::count_ops(const Tables& tables) {
+    std::ranges::fill(ops_on, 0);
+    std::ranges::fill(forward_on, 0);
+    std::uint32_t used = 0;
+    for (OpId op = 0; op < tables.problem.ops; ++op) {
+        const DeviceId device = fresh[op].device;
+        if (ops_on[device]++ == 0) limit[device] = used++;
+        if (tables.phase[op] == Phase::forward) ++forward_on[device];
+    }
+    for (DeviceId device = 0; device < tables.problem.devices; ++device) {
+        if (ops_on[device] > 0) limit[device] = used - limit[device];
+    }
+}
+
+RunState::RunState(const Tables& tables, std::size_t most_transfers) {
+    const Problem& problem = tables.problem;
+    const std::size_t items = std::size_t{tables.slots} << tables.op_bits;
+    waiting.resize(items);
+    next_op.resize(items);
+    references.assign(std::size_t{problem.tensors} * problem.devices * tables.slots, 0);
+    make_room(tables, most_transfers);
+    devices.resize(problem.devices);
+    links.resize(tables.link_room.size());
+    heap.reserve(tables.streams() + problem.channels);
+    batch_of.resize(tables.slots);
+    remaining.resize(tables.slots);
+    free_slots.reserve(tables.slots);
+    departures.resize(tables.most_departures);
+    unblocked.reserve((tables.most_departures + 2) << (tables.leg_bits + 1));
+    if (!tables.general) return;
+    stream_item.resize(tables.streams());
+    stream_start_s.resize(tables.streams());
+    stream_started_by.resize(tables.streams());
+    share_taken.resize(problem.devices);
+    held.resize(problem.devices);
+    forward_left.resize(problem.devices);
+    if (tables.options.order == Order::one_forward_one_backward) {
+        left.resize(std::size_t{tables.slots} * problem.devices);
+        finished.resize(problem.devices);
+    }
+    if (tables.sorts_ops()) {
+        op_place.resize(items);
+        op_child.resize(items);
+    }
+    if (problem.accumulates) updates.resize(problem.ops);
+}
+
+void RunState::make_room(const Tables& tables, std::size_t most_transfers) {
+    if (transfers.size() >= most_transfers) return;
+    transfers.resize(most_transfers);
+    next_transfer.resize(most_transfers << tables.leg_bits);
+    if (tables.sorts_transfers()) transfer_child.resize(next_transfer.size());
+}
+
+void RunState::reset(const Tables& tables, const PlacedTables& placed) {
+    std::ranges::fill(devices, DeviceState{});
+    for (std::size_t link = 0; link < links.size(); ++link) {
+        links[link] = {};
+        links[link].room = tables.link_room[link];
+    }
+    for (std::size_t device = 0; device < devices.size(); ++device) {
+        devices[device].memory_bytes = devices[device].peak_bytes = placed.resident_bytes[device];
+    }
+    heap.clear();
+    free_slots.clear();
+    for (std::uint32_t slot = tables.slots; slot > 0; --slot) free_slots.push_back(slot - 1);
+    ended = 0;
+    admitted = 0;
+    sequence = 0;
+    free_transfer = kNone;
+    fresh_transfer = 0;
+    now_s = 0;
+    ops_run = 0;
+    transfers_sent = 0;
+    arrivals = 0;
+    if (!tables.general) return;
+    std::ranges::fill(stream_item, kNone);
+    std::ranges::fill(share_taken, 0);
+    std::ranges::fill(held, Queue{});
+    std::ranges::fill(finished, 0);
+    std::ranges::fill(updates, 0);
+}
+
+Outcome empty_outcome(const Problem& problem) {
+    Outcome outcome;
+    outcome.device_busy_s.resize(problem.devices);
+    outcome.peak_bytes.resize(problem.devices);
+    outcome.resident_bytes.resize(problem.devices);
+    outcome.channel_busy_s.resize(problem.channels);
+    outcome.channel_bytes.resize(problem.channels);
+    outcome.channel_transfers.resize(problem.channels);
+    return outcome;
+}
+
+void collect(const Tables& tables, const PlacedTables& placed, const RunState& run_state, Outcome& outcome) {
+    const Problem& problem = tables.problem;
+    const std::uint32_t batches = tables.options.batches;
+    outcome.total_time_s = run_state.now_s;
+    outcome.step_time_s = run_state.now_s / batches;
+    outcome.steady_step_time_s.reset();
+    if (tables.drained > tables.filled) {
+        outcome.steady_step_time_s =
+            (run_state.drained_s - run_state.filled_s) / static_cast<double>(tables.drained - tables.filled);
+    }
+    outcome.fits = true;
+    outcome.resident_bytes = placed.resident_bytes;
+    for (DeviceId device = 0; device < problem.devices; ++device) {
+        outcome.device_busy_s[device] = run_state.devices[device].busy_s;
+        outcome.peak_bytes[device] = run_state.devices[device].peak_bytes;
+        if (run_state.devices[device].peak_bytes > problem.memory_limit_bytes[device]) outcome.fits = false;
+    }
+    for (std::size_t channel = 0; channel < problem.channels; ++channel) {
+        outcome.channel_busy_s[channel] = run_state.links[channel].busy_s;
+        outcome.channel_bytes[channel] = run_state.links[channel].bytes;
+        outcome.channel_transfers[channel] = run_state.links[channel].crossings;
+    }
+    outcome.ops_run = run_state.ops_run;
+    outcome.transfers = run_state.transfers_sent;
+}
+
+}  // namespace placewright::event_loop

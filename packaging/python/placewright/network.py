@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: MIT
+"""The ops of a network file, from a recorded forward pass."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any, Dict, Iterator, List, Set, Tuple
+
+from .record import Node, Parameter, Value, bytes_of, size_of
+
+#: Every op that reads a constant of up to this size holds a copy of it.
+_SMALL_CONSTANT_BYTES = 64 << 10
+
+
+class Network:
+    """The ops of a recorded forward pass."""
+
+    def __init__(
+        self,
+        state: List[Parameter],
+        inputs: List[Tuple[str, Dict[str, Any]]],
+        nodes: List[Node],
+        results: List[Value],
+    ) -> None:
+        self._nodes = nodes
+        self._needed = self._find_needed(results)
+        readers: List[Set[int]] = [set() for _ in state]
+        read: Set[int] = set()
+        for index, node in self._needed_nodes():
+            for value in node.inputs:
+                if value.source == "parameter":
+                    readers[value.index].add(index)
+                elif value.source == "input":
+                    read.add(value.index)
+        self.unread = [
+            parameter.path for nodes, parameter in zip(readers, state) if parameter.trained and not nodes
+        ]
+        # A parameter that no op reads has no gradient.
+        self._state = [
+            parameter if nodes else dataclasses.replace(parameter, trained=False)
+            for nodes, parameter in zip(readers, state)
+        ]
+        # A parameter belongs to the op that reads it; one that several ops read is an op of its own.
+        self._shared = [
+            len(nodes) > 1 and (parameter.trained or bytes_of(parameter.tensor) > _SMALL_CONSTANT_BYTES)
+            for nodes, parameter in zip(readers, state)
+        ]
+        self._holders = self._find_holders(readers)
+        taken = {node.call.name for node in nodes}
+        self._input_names = [self._unique(name, taken) for name, _ in inputs]
+        self._parameter_names = [self._unique(parameter.path.replace(".", "/"), taken) for parameter in state]
+        self.ops: List[Dict[str, Any]] = []
+        self.estimated: List[str] = []
+        for index, (_, size) in enumerate(inputs):
+            if index in read:
+                self._add({"name": self._input_names[index], "kind": "input"}, [], [size])
+        for index in range(len(state)):
+            if self._shared[index]:
+                self._add_parameter(index)
+        for index, node in self._needed_nodes():
+            self._add_node(index, node)
+
+    @staticmethod
+    def _unique(name: str, taken: Set[str]) -> str:
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        return name
+
+    def _needed_nodes(self) -> Iterator[Tuple[int, Node]]:
+        return ((index, node) for index, node in enumerate(self._nodes) if self._needed[index])
+
+    def _find_needed(self, results: List[Value]) -> List[bool]:
+        """Returns which nodes the results depend on; all nodes if no result comes from a node."""
+        found = [value.index for value in results if value.source == "node"]
+        needed = [not found] * len(self._nodes)
+        while found:
+            index = found.pop()
+            if not needed[index]:
+                needed[index] = True
+                found += [value.index for value in self._nodes[index].inputs if value.source == "node"]
+        return needed
+
+    def _find_holders(self, readers: List[Set[int]]) -> Dict[int, List[int]]:
+        """Returns the indices of the parameters that each node holds.
+
+        A tensor that no op reads (such as num_batches_tracked of a batch_norm) is held by the first op of its
+        module, or else of the nearest enclosing module with ops.
+        """
+        in_module: Dict[str, int] = {}
+        for index, node in self._needed_nodes():
+            scope = node.call.scope
+            while in_module.setdefault(scope, index) == index and scope:
+                scope = scope.rpartition("/")[0]
+        holders: Dict[int, List[int]] = {}
+        for index, parameter in enumerate(self._state):
+            if self._shared[index]:
+                continue
+            nodes = readers[index]
+            if not nodes and in_module:
+                module = parameter.path.rpartition(".")[0].replace(".", "/")
+                while module not in in_module:
+                    module = module.rpartition("/")[0]
+                nodes = {in_module[module]}
+            for node in nodes:
+                holders.setdefault(node, []).append(index)
+        return holders
+
+    def _name_of(self, value: Value) -> str:
+        if value.source == "input":
+            return self._input_names[value.index]
+        if value.source == "parameter":
+            return self._parameter_names[value.index]
+        name = self._nodes[value.index].call.name
+        # "norm:1" could be output 1 of "norm".
+        return f"{name}:{value.output}" if value.output or re.search(r":\d+$", name) else name
+
+    def _add(
+        self, op: Dict[str, Any], held: List[int], outputs: List[Dict[str, Any]], packed_bytes: int = 0
+    ) -> None:
+        parameter_bytes, resident_bytes = 0, packed_bytes
+        names: List[str] = []
+        sizes: List[int] = []
+        buffers: List[str] = []
+        for index in held:
+            parameter = self._state[index]
+            size = bytes_of(parameter.tensor)
+            if parameter.trained:
+                parameter_bytes += size
+            else:
+                resident_bytes += size
+                buffers += parameter.names
+            names += parameter.names
+            # The names of a tied parameter share its bytes: only the first has them.
+            sizes += [
+                size if first else 0 for first in (name == parameter.names[0] for name in parameter.names)
+            ]
+        op = {"inputs": [], "flops": 0, **op, "outputs": outputs, "parameter_bytes": parameter_bytes}
+        if resident_bytes:
+            op["resident_bytes"] = resident_bytes
+        if names:
+            op["attributes"] = {"parameters": names, "parameter_bytes": sizes}
+            if buffers:
+                op["attributes"]["buffers"] = buffers
+        self.ops.append(op)
+
+    def _add_parameter(self, index: int) -> None:
+        parameter = self._state[index]
+        op = {"name": self._parameter_names[index], "kind": "parameter" if parameter.trained else "constant"}
+        scope = parameter.path.rpartition(".")[0].replace(".", "/")
+        self._add({**op, "scope": scope}, [index], [size_of(parameter.tensor)])
+
+    def _add_node(self, index: int, node: Node) -> None:
+        inputs = [
+            self._name_of(value)
+            for value in node.inputs
+            if value.source != "parameter" or self._shared[value.index]
+        ]
+        op: Dict[str, Any] = {
+            "name": node.call.name,
+            "kind": node.call.kind,
+            "scope": node.call.scope,
+            "inputs": inputs,
+        }
+        op["flops"] = node.least_flops if node.flops is None else node.flops
+        if node.flops is None:
+            self.estimated.append(node.call.name)
+        if node.call.changes_input:
+            op["in_place"] = True
+        if node.times:
+            op["time_s"] = node.times
+        self._add(op, self._holders.get(index, []), node.outputs, node.packed_bytes)

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <functional>
+#include <thread>
+
+#include <QElapsedTimer>
+#include <QTest>
+
+#include "core/base/random.hpp"
+#include "core/layout/layout.hpp"
+
+using namespace placewright;
+
+namespace {
+
+using Layout = std::function<LayoutResult(const LayoutInput&)>;
+
+LayoutInput nodes(std::size_t count) {
+    LayoutInput input;
+    Random random(count);
+    for (std::size_t i = 0; i < count; ++i) input.nodes.push_back({random.uniform(60, 220), 26});
+    return input;
+}
+
+LayoutInput chain(std::uint32_t count) {
+    LayoutInput input = nodes(count);
+    for (std::uint32_t i = 1; i < count; ++i) input.edges.emplace_back(i - 1, i);
+    return input;
+}
+
+LayoutInput fork_join(std::uint32_t width) {
+    LayoutInput input = nodes(width + 2);
+    for (std::uint32_t i = 1; i <= width; ++i) {
+        input.edges.emplace_back(0, i);
+        input.edges.emplace_back(i, width + 1);
+    }
+    return input;
+}
+
+/// Every node reads one to three of the twelve before it.
+LayoutInput random_dag(std::uint32_t count, std::uint64_t seed) {
+    LayoutInput input = nodes(count);
+    Random random(seed);
+    for (std::uint32_t i = 1; i < count; ++i) {
+        const std::size_t inputs = 1 + random.index(3);
+        for (std::size_t k = 0; k < inputs; ++k) {
+            input.edges.emplace_back(
+                i - 1 - static_cast<std::uint32_t>(random.index(std::min<std::size_t>(i, 12))), i);
+        }
+    }
+    return input;
+}
+
+/// A chain forward, a chain back, and each node of the first feeding its mirror image.
+LayoutInput training_step(std::uint32_t depth) {
+    LayoutInput input = chain(2 * depth);
+    for (std::uint32_t i = 0; i + 1 < depth; ++i) input.edges.emplace_back(i, 2 * depth - 1 - i);
+    return input;
+}
+
+LayoutInput disconnected() {
+    LayoutInput input = nodes(40);
+    for (std::uint32_t part = 0; part < 3; ++part) {
+        for (std::uint32_t i = 1; i < 8; ++i) input.edges.emplace_back(part * 8 + i - 1, part * 8 + i);
+    }
+    return input;
+}
+
+/// Empty if the drawing is in order, else what is wrong with it.
+QString fault(const LayoutInput& input, const LayoutResult& result) {
+    if (result.centre.size() != input.nodes.size()) return "not every node has a place";
+    if (result.bends.size() != input.edges.size()) return "not every edge has a route";
+    constexpr double kRounding = 0.51;  // Graphviz rounds sizes to whole points
+    const auto inside = [&](double x, double y, double half_width, double half_height) {
+        return x - half_width > -kRounding && y - half_height > -kRounding &&
+               x + half_width < result.width + kRounding && y + half_height < result.height + kRounding;
+    };
+    for (std::size_t v = 0; v < input.nodes.size(); ++v) {
+        const auto& [x, y] = result.centre[v];
+        if (!inside(x, y, input.nodes[v].width / 2, input.nodes[v].height / 2))
+            return QString("node %1 leaves the box").arg(v);
+    }
+    for (std::size_t e = 0; e < input.edges.size(); ++e) {
+        const auto [from, to] = input.edges[e];
+        const double lower = result.centre[from].y + input.nodes[from].height / 2,
+                     upper = result.centre[to].y - input.nodes[to].height / 2;
+        if (lower >= upper) return QString("edge %1 -> %2 does not go down").arg(from).arg(to);
+        for (const auto& bend : result.bends[e]) {
+            if (!inside(bend.x, bend.y, 0, 0))
+                return QString("edge %1 -> %2 leaves the box").arg(from).arg(to);
+            if (bend.y < lower - kRounding || bend.y > upper + kRounding)
+                return QString("edge %1 -> %2 turns back").arg(from).arg(to);
+        }
+    }
+    std::vector<std::size_t> by_place(input.nodes.size());
+    for (std::size_t v = 0; v < by_place.size(); ++v) by_place[v] = v;
+    std::sort(by_place.begin(), by_place.end(), [&](auto a, auto b) {
+        return std::pair(result.centre[a].y, result.centre[a].x) <
+               std::pair(result.centre[b].y, result.centre[b].x);
+    });
+    for (std::size_t i = 1; i < by_place.size(); ++i) {
+        const std::size_t a = by_place[i - 1], b = by_place[i];
+        const bool one_row = std::abs(result.centre[a].y - result.centre[b].y) <
+                             (input.nodes[a].height + input.nodes[b].height) / 2 - kRounding;
+        const double distance = result.centre[b].x - result.centre[a].x;
+        if (one_row && distance < (input.nodes[a].width + input.nodes[b].width) / 2 - 2 * kRounding) {
+            return QString("nodes %1 and %2 overlap").arg(a).arg(b);
+        }
+    }
+    return {};
+}
+
+/// Whether the straight pieces of the edge's route cross a node that is not at its ends.
+bool runs_through_a_node(const LayoutInput& input, const LayoutResult& result, std::size_t edge) {
+    const auto [from, to] = input.edges[edge];
+    std::vector<LayoutPoint> line{
+        {result.centre[from].x, result.centre[from].y + input.nodes[from].height / 2}};
+    line.insert(line.end(), result.bends[edge].begin(), result.bends[edge].end());
+    line.push_back({result.centre[to].x, result.centre[to].y - input.nodes[to].height / 2});
+    for (std::size_t i = 1; i < line.size(); ++i) {
+        for (int step = 0; step <= 20; ++step) {
+            const double x = line[i - 1].x + (line[i].x - line[i - 1].x) * step / 20,
+                         y = line[i - 1].y + (line[i].y - line[i - 1].y) * step / 20;
+            for (std::size_t v = 0; v < input.nodes.size(); ++v) {
+                if (v == from || v == to) continue;
+                const bool hit = std::abs(x - result.centre[v].x) < input.nodes[v].width / 2 - 1 &&
+                                 std::abs(y - result.centre[v].y) < input.nodes[v].height / 2 - 1;
+                if (hit) return true;
+            }
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+class TestLayout : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void drawsInOrder_data() {
+        QTest::addColumn<LayoutInput>("input");
+        QTest::newRow("empty") << LayoutInput{};
+        QTest::newRow("one node") << nodes(1);
+        QTest::newRow("two nodes, no edge") << nodes(2);
+        QTest::newRow("chain") << chain(50);
+        QTest::newRow("fork and join") << fork_join(12);
+        QTest::newRow("disconnected") << disconnected();
+        QTest::newRow("one edge twice") << LayoutInput{{{60, 26}, {60, 26}}, {{0, 1}, {0, 1}}};
+        QTest::newRow("nodes against the order of the edges")
+            << LayoutInput{{{60, 26}, {80, 26}, {70, 26}}, {{2, 1}, {1, 0}, {2, 0}}};
+        QTest::newRow("training step") << training_step(25);
+        for (std::uint64_t seed = 0; seed < 5; ++seed)
+            QTest::addRow("random %d", int(seed)) << random_dag(60, seed);
+    }
+    void drawsInOrder() {
+        QFETCH(LayoutInput, input);
+        QCOMPARE(fault(input, dot_layout(input)), QString());
+        QCOMPARE(fault(input, layered_layout(input)), QString());
+        QCOMPARE(fault(input, layout(input)), QString());
+    }
+
+    void sameAnswerAgain() {
+        const LayoutInput input = random_dag(300, 7);
+        for (const Layout& place :
+             {Layout(dot_layout), Layout([](const LayoutInput& in) { return layered_layout(in); })}) {
+            const LayoutResult a = place(input), b = place(input);
+            QCOMPARE(a.centre, b.centre);
+            QCOMPARE(a.bends, b.bends);
+        }
+    }
+
+    void chainsAreStraight() {
+        const LayoutInput input = chain(100);
+        const auto result = layered_layout(input);
+        for (const auto& centre : result.centre) QVERIFY(std::abs(centre.x - result.centre[0].x) < 1e-6);
+        QVERIFY(result.width < 221);
+    }
+
+    void branchesLieSideBySide() {
+        // Four branches of different length between a fork and a join, as in an Inception block.
+        LayoutInput input = nodes(12);
+        input.edges = {{0, 1}, {0, 2}, {0, 4}, {0, 7}, {2, 3}, {4, 5},  {5, 6},
+                       {7, 8}, {1, 9}, {3, 9}, {6, 9}, {8, 9}, {9, 10}, {10, 11}};
+        for (const auto& result : {dot_layout(input), layered_layout(input)}) {
+            QCOMPARE(fault(input, result), QString());
+            for (std::size_t edge = 0; edge < input.edges.size(); ++edge)
+                QVERIFY(!runs_through_a_node(input, result, edge));
+            for (const std::size_t branch : {2, 4, 7}) QCOMPARE(result.centre[branch].y, result.centre[1].y);
+            QCOMPARE(result.centre[3].y, result.centre[8].y);
+        }
+    }
+
+    void skipEdgesGoRoundNodes() {
+        // Residual blocks: the input of every three ops also feeds their sum.
+        LayoutInput input = chain(31);
+        for (std::uint32_t i = 0; i + 3 < 31; i += 3) input.edges.emplace_back(i, i + 3);
+        for (const auto& result : {dot_layout(input), layered_layout(input)}) {
+            for (std::size_t edge = 0; edge < input.edges.size(); ++edge) {
+                QVERIFY2(!runs_through_a_node(input, result, edge), qPrintable(QString("edge %1").arg(edge)));
+            }
+        }
+    }
+
+    void mainLineIsStraight_data() {
+        QTest::addColumn<int>("branches");
+        QTest::addColumn<int>("blocks");
+        QTest::addColumn<Layout>("place");
+        for (const int branches : {2, 3, 4, 5}) {
+            QTest::addRow("dot, %d branches", branches) << branches << 12 << Layout(dot_layout);
+            QTest::addRow("layered, %d branches", branches)
+                << branches << 400 << Layout([](const LayoutInput& input) { return layered_layout(input); });
+        }
+    }
+    /// Blocks of branches of different lengths between joins.
+    void mainLineIsStraight() {
+        QFETCH(int, branches);
+        QFETCH(int, blocks);
+        QFETCH(Layout, place);
+        LayoutInput input;
+        Random random(static_cast<std::uint64_t>(branches));
+        const auto add = [&](std::uint32_t after) {
+            input.nodes.push_back({random.uniform(60, 220), 26});
+            const auto added = static_cast<std::uint32_t>(input.nodes.size() - 1);
+            input.edges.emplace_back(after, added);
+            return added;
+        };
+        input.nodes.push_back({100, 26});
+        std::vector<std::uint32_t> spine{0};
+        for (int i = 0; i < 3; ++i) spine.push_back(add(spine.back()));
+        for (int block = 0; block < blocks; ++block) {
+            std::vector<std::uint32_t> ends;
+            for (int branch = 0; branch < branches; ++branch) {
+                std::uint32_t end = spine.back();
+                for (std::size_t i = 0, length = 1 + random.index(5); i < length; ++i) end = add(end);
+                ends.push_back(end);
+            }
+            spine.push_back(add(ends.front()));
+            for (std::size_t branch = 1; branch < ends.size(); ++branch)
+                input.edges.emplace_back(ends[branch], spine.back());
+        }
+        const auto result = place(input);
+        QCOMPARE(fault(input, result), QString());
+        for (const auto node : spine) QVERIFY(std::abs(result.centre[node].x - result.centre[0].x) < 1);
+        QVERIFY2(result.width < 2 * 260 * branches, qPrintable(QString::number(result.width)));
+        if (branches < 3) return;
+        // The first block lies about the stem.
+        double left = result.width, right = 0;
+        for (auto node = spine[3] + 1; node < spine[4]; ++node) {
+            left = std::min(left, result.centre[node].x - input.nodes[node].width / 2);
+            right = std::max(right, result.centre[node].x + input.nodes[node].width / 2);
+        }
+        QVERIFY2(std::abs((left + right) / 2 - result.centre[0].x) < 60,
+                 qPrintable(QString("%1 to %2 about %3").arg(left).arg(right).arg(result.centre[0].x)));
+    }
+
+    void residualBlocksLeaveTheMainLineStraight() {
+        // Blocks of three ops; every fourth one has an op in its skip edge.
+        LayoutInput input = chain(49);
+        std::uint32_t aside = 0;
+        for (std::uint32_t i = 0; i + 3 < 49; i += 3) {
+            if (i % 12 != 0) {
+                input.edges.emplace_back(i, i + 3);
+                continue;
+            }
+            aside = static_cast<std::uint32_t>(input.nodes.size());
+            input.nodes.push_back({120, 26});
+            input.edges.emplace_back(i, aside);
+            input.edges.emplace_back(aside, i + 3);
+        }
+        for (const auto& result : {dot_layout(input), layered_layout(input)}) {
+            QCOMPARE(fault(input, result), QString());
+            for (std::size_t v = 0; v < 49; ++v) {
+                const double away = std::abs(result.centre[v].x - result.centre[0].x);
+                QVERIFY2(away < 10, qPrintable(QString("node %1: %2").arg(v).arg(away)));
+            }
+        }
+    }
+
+    void sourcesStandAboveTheirConsumers() {
+        // A constant (20) with its conversion (21) that the last op of a chain reads.
+        LayoutInput input = chain(20);
+        input.nodes.resize(22, {60, 26});
+        input.edges.emplace_back(20, 21);
+        input.edges.emplace_back(21, 19);
+        const auto result = layered_layout(input);
+        QCOMPARE(result.centre[21].y, result.centre[18].y);
+        QCOMPARE(result.centre[20].y, result.centre[17].y);
+    }
+
+    void partsArePacked() {
+        const auto result = layered_layout(nodes(400));
+        QVERIFY2(result.width < 20 * 240, qPrintable(QString::number(result.width)));
+        QVERIFY2(result.height < 20 * 240, qPrintable(QString::number(result.height)));
+        QCOMPARE(fault(nodes(400), result), QString());
+    }
+
+    void veryLongEdgesRunBesideTheGraph() {
+        LayoutInput input = chain(400);
+        input.edges.emplace_back(5, 300);
+        const auto result = layered_layout(input);
+        QCOMPARE(fault(input, result), QString());
+        QCOMPARE(result.bends.back().size(), std::size_t{4});
+        QVERIFY(!runs_through_a_node(input, result, input.edges.size() - 1));
+    }
+
+    void largeGraphs_data() {
+        QTest::addColumn<LayoutInput>("input");
+        QTest::addColumn<int>("limit_ms");  // far above what it takes, so that a slow machine passes and a
+                                            // quadratic step does not
+        QTest::newRow("random, 1 000") << random_dag(1000, 1) << 5'000;
+        QTest::newRow("random, 20 000") << random_dag(20'000, 2) << 10'000;
+        QTest::newRow("training step, 2 000") << training_step(1000) << 5'000;
+        QTest::newRow("chain, 20 000") << chain(20'000) << 10'000;
+        QTest::newRow("fork and join, 10 000") << fork_join(10'000) << 10'000;
+    }
+    void largeGraphs() {
+        QFETCH(LayoutInput, input);
+        QFETCH(int, limit_ms);
+        QElapsedTimer timer;
+        timer.start();
+        const auto result = layout(input);
+        QVERIFY2(timer.elapsed() < limit_ms, qPrintable(QString("%1 ms").arg(timer.elapsed())));
+        QCOMPARE(fault(input, result), QString());
+    }
+
+    void stops() {
+        std::stop_source stop;
+        stop.request_stop();
+        const LayoutInput input = random_dag(200, 3);
+        QVERIFY(layered_layout(input, stop.get_token()).centre.empty());
+        QVERIFY(layout(input, stop.get_token()).centre.empty());
+    }
+
+    void stopsWhileRunning() {
+        const LayoutInput input = random_dag(200'000, 4);
+        std::stop_source stop;
+        LayoutResult result;
+        result.width = 1;
+        std::thread worker([&] { result = layered_layout(input, stop.get_token()); });
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        stop.request_stop();
+        worker.join();
+        QCOMPARE(result.width, 0.0);
+        QVERIFY(result.centre.empty());
+    }
+
+    void threadsMayCallDotAtOnce() {
+        const LayoutInput input = random_dag(150, 5);
+        const auto expected = dot_layout(input);
+        std::vector<LayoutResult> results(4);
+        std::vector<std::thread> threads;
+        for (auto& result : results) {
+            threads.emplace_back([&] {
+                for (int i = 0; i < 3; ++i) result = dot_layout(input);
+            });
+        }
+        for (auto& thread : threads) thread.join();
+        for (const auto& result : results) QCOMPARE(result.centre, expected.centre);
+    }
+
+    void refusesWhatIsNoGraph_data() {
+        QTest::addColumn<LayoutInput>("input");
+        QTest::newRow("cycle") << LayoutInput{{{60, 26}, {60, 26}, {60, 26}}, {{0, 1}, {1, 2}, {2, 1}}};
+        QTest::newRow("loop") << LayoutInput{{{60, 26}}, {{0, 0}}};
+        QTest::newRow("unknown node") << LayoutInput{{{60, 26}}, {{0, 1}}};
+        QTest::newRow("negative size") << LayoutInput{{{-1, 26}}, {}};
+        QTest::newRow("no number") << LayoutInput{{{60, std::numeric_limits<double>::quiet_NaN()}}, {}};
+    }
+    void refusesWhatIsNoGraph() {
+        QFETCH(LayoutInput, input);
+        QVERIFY_EXCEPTION_THROWN(layout(input), std::invalid_argument);
+        QVERIFY_EXCEPTION_THROWN(layered_layout(input), std::invalid_argument);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestLayout)
+#include "tst_layout.moc"

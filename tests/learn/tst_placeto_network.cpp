@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+// Placeto's network: what follows decisions one by one against what is computed from the beginning, and
+// LibTorch's gradient against differences of the log-likelihood.
+#include <cmath>
+
+#include <QtTest>
+
+#include "core/learn/placeto_network.hpp"
+#include "tests/support/graphs.hpp"
+
+using namespace placewright;
+
+namespace {
+
+std::shared_ptr<const PolicyGraph> policy_graph(std::uint64_t seed) {
+    return std::make_shared<const PolicyGraph>(
+        test::problem(test::random_network(seed, 12), test::random_machine(seed)), true);
+}
+
+struct Variant {
+    const char* name;
+    PlacetoNetwork network;
+};
+
+std::vector<Variant> variants(const PolicyGraph& graph) {
+    using enum PlacetoAggregation;
+    using enum PlacetoDevices;
+    std::vector<Variant> all{
+        {"messages", {messages, one_hot}},  {"deep messages", {messages, one_hot}},
+        {"no rounds", {messages, one_hot}}, {"messages, features", {messages, features}},
+        {"pooling", {pooling, one_hot}},    {"pooling, features", {pooling, features}},
+        {"flat", {flat, one_hot}},          {"flat, features", {flat, features}},
+    };
+    for (Variant& variant : all) {
+        variant.network.devices = graph.devices;
+        variant.network.flat_nodes = graph.nodes;
+        variant.network.width = 5;
+        variant.network.hidden = 7;
+        variant.network.rounds = 3;
+        variant.network.inertia = 0.7F;
+        variant.network.foresight = 1.5F;
+    }
+    all[1].network.layers = 2;
+    all[2].network.rounds = 0;
+    return all;
+}
+
+/// Not near 0, so that all parts of the network matter.
+std::vector<float> weights_of(const Policy& policy, std::uint64_t seed) {
+    std::vector<float> weights = policy.initial_weights(seed);
+    Random random(seed + 1);
+    for (float& weight : weights) weight += static_cast<float>(random.uniform(-0.3, 0.3));
+    return weights;
+}
+
+Placement start_of(const PolicyGraph& graph, Random& random) {
+    return graph.choices.random_placement(random);
+}
+
+/// Objective of a task (GradientTask) by the probabilities of the network as it is computed without LibTorch.
+double objective(const PlacetoPolicy& policy, const GradientTask& task) {
+    double sum = 0;
+    for (std::size_t i = 0; i < task.rollouts.size(); ++i) {
+        PlacetoState state(task.graph, task.rollouts[i].start);
+        for (std::size_t step = 0; step < task.rollouts[i].nodes.size(); ++step) {
+            const std::uint16_t device = task.rollouts[i].devices[step];
+            state.turn_to(task.rollouts[i].nodes[step]);
+            const auto now = policy.probabilities(task.graph, task.weights, state);
+            for (const float p : now) sum -= p > 0 ? task.entropy_weight * p * std::log(p) : 0;
+            if (task.weights_before.empty()) {
+                sum += task.advantages[i][step] * std::log(now[device]);
+            } else {
+                const auto before = policy.probabilities(task.graph, task.weights_before, state);
+                sum += task.advantages[i][step] * now[device] / before[device];
+                for (std::size_t d = 0; d < now.size(); ++d)
+                    sum -=
+                        before[d] > 0 ? task.divergence_weight * before[d] * std::log(before[d] / now[d]) : 0;
+            }
+            state.decide(device);
+        }
+    }
+    return sum;
+}
+
+}  // namespace
+
+class TestPlacetoNetwork : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void graph_has_the_reach_of_its_edges();
+    void follows_decisions_exactly();
+    void gradient_data();
+    void gradient();
+    void is_the_same_whatever_the_order_of_devices();
+};
+
+void TestPlacetoNetwork::graph_has_the_reach_of_its_edges() {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        const auto graph = policy_graph(seed);
+        for (GroupId from = 0; from < graph->nodes; ++from) {
+            // Depth first, as slow as it is plain.
+            std::vector<bool> seen(graph->nodes);
+            std::vector<GroupId> open(graph->children(from).begin(), graph->children(from).end());
+            while (!open.empty()) {
+                const GroupId node = open.back();
+                open.pop_back();
+                if (seen[node]) continue;
+                seen[node] = true;
+                open.insert(open.end(), graph->children(node).begin(), graph->children(node).end());
+            }
+            for (GroupId to = 0; to < graph->nodes; ++to) {
+                QCOMPARE(graph->descendants[from].contains(to), bool(seen[to]) && to != from);
+                QCOMPARE(graph->ancestors[to].contains(from), bool(seen[to]) && to != from);
+            }
+        }
+        std::vector<std::size_t> place(graph->nodes);
+        for (std::size_t i = 0; i < graph->order.size(); ++i) place[graph->order[i]] = i;
+        for (GroupId node = 0; node < graph->nodes; ++node) {
+            for (const GroupId parent : graph->parents(node))
+                QVERIFY(place[parent] < place[node] || graph->descendants[node].contains(parent));
+        }
+    }
+}
+
+void TestPlacetoNetwork::follows_decisions_exactly() {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        const auto graph = policy_graph(seed);
+        for (const Variant& variant : variants(*graph)) {
+            const PlacetoPolicy policy(variant.network);
+            const auto weights = weights_of(policy, seed);
+            Random random(seed);
+            std::vector<GroupId> order(graph->order);
+            order.insert(order.end(), graph->order.rbegin(), graph->order.rend());
+            const Rollout rollout =
+                policy.roll_out(*graph, weights, start_of(*graph, random), order, random, true);
+            QCOMPARE(rollout.nodes, order);
+            PlacetoState state(*graph, rollout.start);
+            for (std::size_t i = 0; i < order.size(); ++i) {
+                state.turn_to(order[i]);
+                const auto probabilities = policy.probabilities(*graph, weights, state);
+                double sum = 0;
+                for (const float p : probabilities) sum += p;
+                QVERIFY(std::abs(sum - 1) < 1e-5);
+                const auto best = std::ranges::max_element(probabilities) - probabilities.begin();
+                QCOMPARE(std::ptrdiff_t{rollout.devices[i]}, best);
+                QVERIFY(graph->allowed[order[i] * graph->devices + rollout.devices[i]] != 0);
+                state.decide(rollout.devices[i]);
+            }
+            QCOMPARE(placements_along(*graph, rollout).back(), last_placement(*graph, rollout));
+        }
+    }
+}
+
+void TestPlacetoNetwork::gradient_data() {
+    QTest::addColumn<int>("index");
+    QTest::addColumn<bool>("proximal");
+    const auto all = variants(*policy_graph(3));
+    for (int i = 0; i < static_cast<int>(all.size()); ++i) {
+        for (const bool proximal : {false, true})
+            QTest::newRow((std::string(all[i].name) + (proximal ? ", proximal" : "")).c_str())
+                << i << proximal;
+    }
+}
+
+void TestPlacetoNetwork::gradient() {
+    QFETCH(int, index);
+    QFETCH(bool, proximal);
+    const auto graph = policy_graph(3);
+    const PlacetoPolicy policy(variants(*graph)[index].network);
+    std::vector<float> weights = weights_of(policy, 5);
+    const auto before = weights_of(policy, 6);
+    Random random(7);
+    std::vector<Rollout> rollouts;
+    std::vector<std::vector<double>> advantages;
+    for (int i = 0; i < 3; ++i) {
+        rollouts.push_back(
+            policy.roll_out(*graph, weights, start_of(*graph, random), graph->order, random, false));
+        advantages.emplace_back();
+        for (std::size_t step = 0; step < graph->order.size(); ++step)
+            advantages.back().push_back(random.uniform(-1, 1));
+    }
+    const GradientTask task{
+        *graph,   weights,    proximal ? std::span<const float>(before) : std::span<const float>(),
+        rollouts, advantages, 0.3,
+        0.7};
+    std::vector<float> gradient(policy.size(), 0.5F);
+    const GradientSummary summary = policy.add_gradient(task, gradient);
+    QVERIFY(summary.entropy >= 0);
+    QCOMPARE(summary.divergence > 0, proximal);
+    // Tensor by tensor, along random directions: single weights drown in rounding, tensors with small
+    // gradients among others. Several directions together: a relu that bends within a step makes one of them
+    // differ.
+    std::size_t first = 0;
+    for (const PolicyParameter& parameter : policy.parameters()) {
+        double error = 0, size = 0;
+        for (int trial = 0; trial < 6; ++trial) {
+            std::vector<float> direction(weights.size());
+            double slope = 0;
+            for (std::size_t i = first; i < first + parameter.size(); ++i) {
+                direction[i] = static_cast<float>(random.uniform(-1, 1));
+                slope += static_cast<double>(direction[i]) * (static_cast<double>(gradient[i]) - 0.5);
+            }
+            constexpr float kStep = 1e-3F;
+            const auto at = [&](float step) {
+                std::vector<float> moved = weights;
+                for (std::size_t i = 0; i < moved.size(); ++i) moved[i] += step * direction[i];
+                return objective(policy, {task.graph, moved, task.weights_before, task.rollouts,
+                                          task.advantages, task.entropy_weight, task.divergence_weight});
+            };
+            const double measured = (at(kStep) - at(-kStep)) / (2 * static_cast<double>(kStep));
+            error += (measured - slope) * (measured - slope);
+            size += slope * slope;
+        }
+        first += parameter.size();
+        QVERIFY2(std::sqrt(error) < 0.1 * std::sqrt(size) + 0.02, qPrintable(QString("%1: error %2 of %3")
+                                                                                 .arg(parameter.name.c_str())
+                                                                                 .arg(std::sqrt(error))
+                                                                                 .arg(std::sqrt(size))));
+    }
+}
+
+void TestPlacetoNetwork::is_the_same_whatever_the_order_of_devices() {
+    // A policy that tells devices by features moves with them: two equal GPUs, with what is on them
+    // exchanged, are chosen as each other.
+    Random random(11);
+    const PolicyGraph graph(test::problem(test::random_network(11, 12), test::uniform_machine(2)), false);
+    PlacetoNetwork network{PlacetoAggregation::messages, PlacetoDevices::features};
+    const PlacetoPolicy policy(network);
+    const auto weights = weights_of(policy, 1);
+    const Placement placement = start_of(graph, random);
+    Placement exchanged = placement;
+    for (DeviceId& device : exchanged)
+        device =
+            device == graph.choices.devices()[0] ? graph.choices.devices()[1] : graph.choices.devices()[0];
+    PlacetoState state(graph, placement), other(graph, exchanged);
+    state.turn_to(graph.order[1]);
+    other.turn_to(graph.order[1]);
+    const auto p = policy.probabilities(graph, weights, state),
+               q = policy.probabilities(graph, weights, other);
+    QVERIFY(std::abs(p[0] - q[1]) < 1e-5F && std::abs(p[1] - q[0]) < 1e-5F);
+    QVERIFY(std::abs(p[0] - p[1]) > 1e-6F);
+}
+
+QTEST_APPLESS_MAIN(TestPlacetoNetwork)
+#include "tst_placeto_network.moc"

@@ -1,0 +1,1035 @@
+// SPDX-License-Identifier: MIT
+// Search, stop, runs, archive and algorithm options in the window.
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include <QApplication>
+#include <QCheckBox>
+#include <QComboBox>
+#include <QContextMenuEvent>
+#include <QDialogButtonBox>
+#include <QDockWidget>
+#include <QDoubleSpinBox>
+#include <QFileDialog>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QProcess>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QSpinBox>
+#include <QStatusBar>
+#include <QTest>
+#include <QTimer>
+#include <QToolButton>
+
+#include "app/window/dialogs/search_options_dialog.hpp"
+#include "core/algorithms.hpp"
+#include "core/job/bound_tightening.hpp"
+#include "core/job/saved_search.hpp"
+#include "tests/support/graphs.hpp"
+#include "tests/support/window.hpp"
+#include "widgets/archive_view.hpp"
+#include "widgets/curve_plot.hpp"
+#include "widgets/distribution_view.hpp"
+#include "widgets/graph_view.hpp"
+#include "widgets/qcustomplot_header.hpp"
+#include "widgets/quantities.hpp"
+#include "widgets/runs_view.hpp"
+
+using namespace placewright;
+using test::Shown;
+using test::statusLabel;
+
+namespace {
+
+constexpr int kEndless = 1'000'000'000;
+constexpr QChar kTightening(0x2191);  ///< an arrow upwards
+
+void clickOptimize(const Shown& shown) {
+    QTest::mouseClick(shown.window.findChild<QToolButton*>("optimizeButton"), Qt::LeftButton);
+}
+
+QString statusText(const Shown& shown, const char* name) {
+    return statusLabel(shown, name)->text();
+}
+
+/// Opens the menu that contains the action and clicks the action.
+void pressInMenu(Shown& shown, QAction* action) {
+    for (QMenu* menu : shown.window.findChildren<QMenu*>()) {
+        if (!menu->actions().contains(action)) continue;
+        menu->popup(shown.window.mapToGlobal(QPoint(20, 20)));
+        if (!QTest::qWaitForWindowExposed(menu)) qFatal("the menu does not open");
+        QTest::mouseClick(menu, Qt::LeftButton, {}, menu->actionGeometry(action).center());
+        return;
+    }
+    qFatal("no menu has the action");
+}
+
+const std::vector<RunRow>& rows(const Shown& shown) {
+    return shown.window.runsView()->runs()->rows();
+}
+
+/// Position of the table row that shows a run.
+QPoint rowOf(const Shown& shown, int id) {
+    const RunsView* view = shown.window.runsView();
+    for (int row = 0; row < view->model()->rowCount(); ++row) {
+        const QModelIndex index = view->model()->index(row, 0);
+        if (index.data(RunsModel::IdRole).toInt() == id) return view->visualRect(index).center();
+    }
+    qFatal("the run is not in the table");
+}
+
+void doubleClickRun(const Shown& shown, int id) {
+    QWidget* viewport = shown.window.runsView()->viewport();
+    QTest::mouseClick(viewport, Qt::LeftButton, {}, rowOf(shown, id));
+    QTest::mouseDClick(viewport, Qt::LeftButton, {}, rowOf(shown, id));
+}
+
+bool running(const Shown& shown) {
+    return shown.document.isSearching();
+}
+
+}  // namespace
+
+class TestWindowSearch : public QObject {
+    Q_OBJECT
+
+    std::unique_ptr<test::Workplace> m_place;
+    QString m_machine;  ///< three equal GPUs
+    QString m_wide;
+
+private Q_SLOTS:
+    void init() {
+        m_place = std::make_unique<test::Workplace>();
+        m_machine = m_place->write("three.json", test::uniform_machine(3));
+        m_wide = m_place->write("wide.json", test::wide_graph(12));
+    }
+    void cleanup() { m_place.reset(); }
+
+    void theMenuOfARunIsReadable() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.window.chooseEvaluations(50);
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+        RunsView* view = shown.window.runsView();
+        const QPoint at = rowOf(shown, 1);
+        QContextMenuEvent event(QContextMenuEvent::Mouse, at, view->viewport()->mapToGlobal(at));
+        QApplication::sendEvent(view->viewport(), &event);
+        auto* menu = view->findChild<QMenu*>();
+        QVERIFY(menu != nullptr && QTest::qWaitForWindowExposed(menu));
+        for (const QAction* action : menu->actions()) {
+            if (action->isSeparator()) continue;
+            QFont font = menu->font();
+            font.setBold(action == menu->defaultAction());
+            const int needed =
+                QFontMetrics(font).horizontalAdvance(action->text()) +
+                QFontMetrics(font).horizontalAdvance(action->shortcut().toString(QKeySequence::NativeText));
+            QVERIFY2(menu->actionGeometry(const_cast<QAction*>(action)).width() >= needed + 40,
+                     qPrintable(action->text()));
+        }
+    }
+
+    void optimizeImprovesThePlacementOnScreen_data() {
+        QTest::addColumn<QString>("algorithm");
+        QTest::newRow("genetic") << "genetic";
+        QTest::newRow("map-elites") << "map-elites";
+    }
+    void optimizeImprovesThePlacementOnScreen() {
+        QFETCH(QString, algorithm);
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.window.chooseAlgorithm(algorithm);
+        shown.window.chooseEvaluations(20'000);
+        const Placement first = shown.document.placement();
+        const double firstTime = shown.stepTime();
+        const QString firstStatus = statusText(shown, "Step time");
+        const QImage firstGraph = shown.window.graphView()->grab().toImage();
+        QCOMPARE(statusText(shown, "Search"), QString());
+        auto* curve = shown.window.findChild<CurvePlot*>()->plot();
+        QCOMPARE(curve->graphCount(), 0);
+
+        // The displayed step time never gets worse and always belongs to the displayed placement.
+        double last = firstTime;
+        bool worse = false;
+        int changes = 0;
+        connect(&shown.document, &Document::timelineChanged, &shown.window, [&] {
+            worse |= shown.stepTime() > last;
+            last = shown.stepTime();
+            ++changes;
+        });
+        QString searchStatus;
+        connect(&shown.document, &Document::runsChanged, &shown.window, [&] {
+            if (const QString now = statusText(shown, "Search"); !now.isEmpty()) searchStatus = now;
+        });
+        clickOptimize(shown);
+        QCOMPARE(rows(shown).size(), std::size_t{1});
+        QCOMPARE(rows(shown).front().state, RunRow::State::running);
+        QCOMPARE(shown.action("Stop"),
+                 shown.window.findChild<QToolButton*>("optimizeButton")->defaultAction());
+        QVERIFY(shown.window.statusBar()->findChild<QProgressBar*>()->isVisible());
+        QVERIFY(shown.waitUntilIdle());
+
+        QVERIFY(!worse);
+        QVERIFY(changes >= 1);
+        QVERIFY2(searchStatus.contains(QLatin1String("simulations/s")), qPrintable(searchStatus));
+        QCOMPARE(statusText(shown, "Search"), QString());
+        QVERIFY(!shown.window.statusBar()->findChild<QProgressBar*>()->isVisible());
+        const RunRow& row = rows(shown).front();
+        QCOMPARE(row.state, RunRow::State::finished);
+        QCOMPARE(row.evaluations, quint64{20'000});
+        QVERIFY(row.shown);
+        QVERIFY(row.step_time_s < 0.5 * firstTime);  // twelve branches on three devices
+        QCOMPARE(shown.stepTime(), row.step_time_s);
+        QCOMPARE(shown.stepTime(), test::simulated(shown.document, shown.document.placement()));
+        QVERIFY(row.gap >= 0);
+        QVERIFY(statusText(shown, "Step time") != firstStatus);
+        QVERIFY(statusText(shown, "Step time").contains(QChar(0x2192)));
+        QVERIFY(shown.window.graphView()->grab().toImage() != firstGraph);
+        QCOMPARE(curve->graphCount(), 1);
+        QVERIFY(curve->graph(0)->dataCount() >= 2);
+
+        // The search is one undo step, however often it improved.
+        const Placement found = shown.document.placement();
+        QCOMPARE(shown.document.undoStack()->count(), 1);
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        QCOMPARE(shown.document.placement(), first);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.stepTime(), firstTime);
+        QVERIFY(!rows(shown).front().shown);
+        QCOMPARE(shown.window.graphView()->grab().toImage(), firstGraph);
+        QTest::keyClick(&shown.window, Qt::Key_Y, Qt::ControlModifier);
+        QCOMPARE(shown.document.placement(), found);
+        QVERIFY(rows(shown).front().shown);
+    }
+
+    // --- the lower bound ---
+
+    void theBoundIsTightenedInTheBackground() {
+        Shown shown;
+        QSignalSpy changes(&shown.document, &Document::boundChanged);
+        QVERIFY(shown.open(m_wide, m_machine));
+        QTRY_VERIFY_WITH_TIMEOUT(!shown.document.isProving(), 90'000);
+
+        const double quick_s = quick_bounds(*shown.document.problem(), objectives().front()).front().value_s;
+        const Bound bound = *shown.document.bound();
+        QCOMPARE(bound.name, std::string("branch-and-bound"));
+        QVERIFY2(bound.value_s > 1.01 * quick_s,
+                 qPrintable(QString("%1 after %2").arg(bound.value_s).arg(quick_s)));
+        const QLabel* label = statusLabel(shown, "Lower bound");
+        QVERIFY2(label->text().startsWith(QLatin1String("bound ") + secondsText(bound.value_s)),
+                 qPrintable(label->text()));
+        QVERIFY(!label->text().contains(kTightening));
+        QVERIFY2(label->toolTip().contains(QLatin1String("branch-and-bound")), qPrintable(label->toolTip()));
+        QVERIFY(changes.count() >= 3);  // the quick bound, the start of the proof, and its result
+
+        // Runs are compared with the bound.
+        shown.window.chooseAlgorithm("genetic");
+        shown.window.chooseEvaluations(2'000);
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(bound.value_s <= shown.stepTime());
+        QCOMPARE(rows(shown).front().gap, rows(shown).front().step_time_s / bound.value_s - 1);
+    }
+
+    void theBoundBelongsToTheMachineAndTheOptions() {
+        const QString two = m_place->write("two.json", test::uniform_machine(2));
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        QTRY_VERIFY_WITH_TIMEOUT(!shown.document.isProving(), 90'000);
+        const double three_s = shown.document.bound()->value_s;
+        shown.document.setMachine(two);
+        QVERIFY(shown.waitUntilIdle());
+        QTRY_VERIFY_WITH_TIMEOUT(!shown.document.isProving(), 90'000);
+        QVERIFY(shown.document.bound()->value_s > 1.2 * three_s);
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        QVERIFY(shown.waitUntilIdle());
+        QTRY_VERIFY_WITH_TIMEOUT(!shown.document.isProving(), 90'000);
+        QCOMPARE(shown.document.bound()->value_s, three_s);
+    }
+
+    void aSmallWindowKeepsOptimize() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.window.resize(640, 600);
+        QTest::qWait(50);
+        QVERIFY(shown.window.findChild<QToolButton*>("optimizeButton")->isVisible());
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(!rows(shown).empty());
+    }
+
+    void tighteningCanBeStopped() {
+        Shown shown;
+        QVERIFY(shown.open("resnet50", "4x-v100-pcie"));
+        QVERIFY(shown.document.isProving());  // a minute is too short for this proof
+        QVERIFY(statusText(shown, "Lower bound").contains(kTightening));
+        QAction* tighten = shown.action("Tighten the lower bound");
+        QVERIFY(tighten->isChecked());
+        const Bound before = *shown.document.bound();
+        pressInMenu(shown, tighten);
+        QVERIFY(!shown.document.isProving());
+        QVERIFY(!statusText(shown, "Lower bound").contains(kTightening));
+        QVERIFY(shown.document.bound()->value_s >= before.value_s);
+        // The proof does not start for another machine until it is requested again.
+        QVERIFY(shown.open("resnet50", "2x-v100-pcie"));
+        QVERIFY(shown.document.bound());
+        QVERIFY(!shown.document.isProving());
+        pressInMenu(shown, tighten);
+        QVERIFY(shown.document.isProving());
+        QVERIFY(statusText(shown, "Lower bound").contains(kTightening));
+        // The window closes during the proof.
+    }
+
+    void aSearchThatFindsNothingBetterSaysSo() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.window.chooseAlgorithm("auto");
+        shown.window.chooseEvaluations(1);
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY2(shown.message().contains("scored 1 placement and found none better") &&
+                     shown.message().contains("more evaluations"),
+                 qPrintable(shown.message()));
+        shown.window.chooseEvaluations(2000);
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY2(!shown.message().contains("found none better"), qPrintable(shown.message()));
+    }
+
+    void theSameSeedGivesTheSameBest() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.window.chooseAlgorithm("genetic");
+        shown.window.chooseEvaluations(600);
+        shown.window.chooseSeed(7);
+        std::vector<Placement> best;
+        for (int run = 0; run < 2; ++run) {
+            clickOptimize(shown);
+            QVERIFY(shown.waitUntilIdle());
+            best.push_back(*shown.document.runs().back()->progress().best_placement);
+            shown.document.undoStack()->undo();
+            QVERIFY(shown.waitUntilIdle());
+        }
+        QCOMPARE(best[0], best[1]);
+        QCOMPARE(rows(shown).size(), std::size_t{2});
+        QCOMPARE(rows(shown)[0].step_time_s, rows(shown)[1].step_time_s);
+    }
+
+    void theSameJobGivesTheSameResultWithoutTheWindow() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.window.chooseAlgorithm("genetic");
+        shown.window.chooseEvaluations(400);
+        shown.window.chooseSeed(3);
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+        const Run& run = *shown.document.runs().back();
+        const Job& job = run.job();
+        const auto optimizer =
+            find_algorithm("genetic")->make({job.problem, 3, starting_placements(job)}, {});
+        const auto evaluator = simulation_evaluator(job.problem, job.simulation, job.penalty);
+        const SearchResult alone = run_search(*optimizer, *evaluator, {400});
+        QCOMPARE(*run.progress().best_placement, *alone.progress.best_placement);
+    }
+
+    void aSearchRightAfterAChangeIsComparedWithIt() {
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("chain.json", test::chain(10)), m_machine));
+        const double single = shown.stepTime();
+        for (const char* name : {"op2", "op4", "op6"}) shown.document.moveOps({shown.op(name)}, 1);
+        const Placement worse = shown.document.placement();
+        // The timeline of the last move has not arrived yet, and the algorithm has only one placement.
+        shown.window.chooseAlgorithm("single-device");
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(test::simulated(shown.document, worse) > single);
+        QCOMPARE(shown.stepTime(), single);
+        QVERIFY(rows(shown).front().shown);
+        shown.document.undoStack()->undo();
+        QCOMPARE(shown.document.placement(), worse);
+    }
+
+    void aSearchCanBeStoppedAndStartedAgain() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.window.chooseAlgorithm("genetic");
+        shown.window.chooseEvaluations(kEndless);
+        const double firstTime = shown.stepTime();
+        clickOptimize(shown);
+        QTRY_VERIFY_WITH_TIMEOUT(shown.stepTime() < firstTime, 10'000);
+        QVERIFY(running(shown));
+        clickOptimize(shown);  // the button now says "Stop"
+        QTRY_VERIFY_WITH_TIMEOUT(!running(shown), 5000);
+        QCOMPARE(rows(shown).size(), std::size_t{1});
+        QCOMPARE(rows(shown)[0].state, RunRow::State::cancelled);
+        QVERIFY(rows(shown)[0].evaluations > 0 && rows(shown)[0].evaluations < quint64{kEndless});
+        QVERIFY(rows(shown)[0].shown);
+        QVERIFY(shown.stepTime() < firstTime);
+        QCOMPARE(shown.stepTime(), rows(shown)[0].step_time_s);
+        const Placement kept = shown.document.placement();
+
+        shown.window.chooseEvaluations(300);
+        shown.window.chooseAlgorithm("map-elites");
+        clickOptimize(shown);
+        QCOMPARE(rows(shown).size(), std::size_t{2});
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(rows(shown)[1].state, RunRow::State::finished);
+        QVERIFY(shown.stepTime() <= test::simulated(shown.document, kept));
+    }
+
+    void aSearchPausesAndGoesOn() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.window.chooseAlgorithm("genetic");
+        shown.window.chooseEvaluations(kEndless);
+        clickOptimize(shown);
+        QTRY_VERIFY_WITH_TIMEOUT(!rows(shown).empty() && rows(shown)[0].evaluations > 100, 10'000);
+        auto* view = shown.window.runsView();
+        view->setFocus();
+        QTest::mouseClick(view->viewport(), Qt::LeftButton, {}, rowOf(shown, rows(shown)[0].id));
+        QTest::keyClick(view, Qt::Key_Space);
+        QCOMPARE(rows(shown)[0].state, RunRow::State::paused);
+        QTRY_VERIFY(statusText(shown, "Search").endsWith("paused"));
+        QTest::qWait(200);  // pending results have arrived
+        const quint64 evaluations = rows(shown)[0].evaluations;
+        QTest::qWait(200);
+        QCOMPARE(rows(shown)[0].evaluations, evaluations);
+        QTest::keyClick(view, Qt::Key_Space);
+        QCOMPARE(rows(shown)[0].state, RunRow::State::running);
+        QTRY_VERIFY(rows(shown)[0].evaluations > evaluations);
+        // A paused search can be stopped too.
+        QTest::keyClick(view, Qt::Key_Space);
+        clickOptimize(shown);
+        QTRY_COMPARE(rows(shown)[0].state, RunRow::State::cancelled);
+    }
+
+    // --- no placement fits ---
+
+    /// Three ops, each with more parameters than a device has memory.
+    QString tooLarge() const {
+        GraphBuilder builder("heavy", 1, Training::none);
+        for (int i = 0; i < 3; ++i) {
+            Op op;
+            op.name = "op" + std::to_string(i);
+            op.kind = "matmul";
+            op.parameter_bytes = 2'000'000'000'000;
+            Tensor output;
+            output.bytes = 1'000;
+            op.outputs.push_back(output);
+            builder.add(op);
+        }
+        return m_place->write("heavy.json", builder.build());
+    }
+
+    void noSearchBeginsWhereNothingFits() {
+        Shown shown;
+        QVERIFY(shown.open(tooLarge(), m_machine));
+        QCOMPARE(statusText(shown, "Lower bound"), QString("no placement fits"));
+        shown.window.chooseEvaluations(kEndless);
+        clickOptimize(shown);
+        QVERIFY(rows(shown).empty());
+        QVERIFY(!running(shown));
+        for (const char* part :
+             {"No search was started", "op0", "2.00 TB", "1.00 TB", "a machine with more memory"})
+            QVERIFY2(shown.message().contains(QLatin1String(part)), qPrintable(shown.message()));
+    }
+
+    void aSearchEndsOnceItIsProvenThatNothingFits() {
+        Shown shown;
+        RunRequest request;
+        request.algorithm = "random";
+        request.budget.evaluations = kEndless;
+        // Before the bound can be known.
+        connect(&shown.document, &Document::loadingChanged, &shown.window, [&] {
+            if (shown.document.isOpen() && !shown.document.bound() && shown.document.runs().empty())
+                shown.document.startSearch(request);
+        });
+        QVERIFY(shown.open(tooLarge(), m_machine));  // waits until no search runs
+        QCOMPARE(rows(shown).size(), std::size_t{1});
+        QCOMPARE(rows(shown)[0].state, RunRow::State::cancelled);
+        QVERIFY2(shown.message().contains("The search was stopped") && shown.message().contains("op0"),
+                 qPrintable(shown.message()));
+    }
+
+    void aProofGoesOnBesideOtherWork() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        const auto problem = shown.document.problem();
+        const Objective& objective = objectives().front();
+        const Bound quick = quick_bounds(*problem, objective).front();
+        const double infinity = std::numeric_limits<double>::infinity();
+        const Bound whole = Proof(problem, objective, {}, quick, infinity).end(90, {});
+        QCOMPARE(whole.name, std::string("branch-and-bound"));
+        QVERIFY(whole.value_s > 1.01 * quick.value_s);
+        // Without time, or after a stop, the known bound still holds.
+        const Bound none = Proof(problem, objective, {}, quick, infinity).end(0, {});
+        QVERIFY(none.value_s >= quick.value_s && none.value_s <= whole.value_s);
+        std::stop_source stop;
+        stop.request_stop();
+        QVERIFY(Proof(problem, objective, {}, quick, infinity).end(1e6, stop.get_token()).value_s >=
+                quick.value_s);
+        // The optimum is known, so there is nothing to prove.
+        QCOMPARE(Proof(problem, objective, {}, quick, quick.value_s).end(1e6, {}).value_s, quick.value_s);
+    }
+
+    // --- saved searches ---
+
+    /// Answers the next file dialog.
+    void giveFile(const QString& file) {
+        auto* timer = new QTimer(this);
+        connect(timer, &QTimer::timeout, this, [timer, file] {
+            auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
+            if (dialog == nullptr) return;
+            timer->stop();
+            timer->deleteLater();
+            dialog->findChild<QLineEdit*>("fileNameEdit")->setText(file);
+            QMetaObject::invokeMethod(dialog, "accept");
+        });
+        timer->start(60);
+    }
+
+    void aSavedSearchGoesOnInAnotherWindow() {
+        const QString file = m_place->file("search.jsonl"), later = m_place->file("later.jsonl");
+        constexpr int kEvaluations = 150'000;
+        constexpr int kSeed = 5;
+        const auto prepare = [&](Shown& shown) {
+            QVERIFY(shown.open(m_wide, m_machine));
+            // The starting placement is part of a search.
+            for (const char* name : {"branch2", "branch4", "branch5"})
+                shown.document.moveOps({shown.op(name)}, 1);
+            QVERIFY(shown.waitUntilIdle());
+            shown.window.chooseAlgorithm("genetic");
+            shown.window.chooseEvaluations(kEvaluations);
+            shown.window.chooseSeed(kSeed);
+        };
+        {
+            Shown shown;
+            prepare(shown);
+            QVERIFY(!shown.action("Save search")->isEnabled());
+            clickOptimize(shown);
+            QTRY_VERIFY_WITH_TIMEOUT(!rows(shown).empty() && rows(shown)[0].evaluations > 100, 10'000);
+            pressInMenu(shown, shown.action("Pause"));
+            QCOMPARE(rows(shown)[0].state, RunRow::State::paused);
+            QTest::qWait(200);  // pending results have arrived
+            giveFile(file);
+            pressInMenu(shown, shown.action("Save search"));
+            QTRY_VERIFY_WITH_TIMEOUT(shown.message().contains(file), 10'000);
+            const std::uint64_t evaluations = rows(shown)[0].evaluations;
+            QVERIFY(evaluations < kEvaluations);
+            const Job& job = shown.document.runs()[0]->job();
+            const ScoreContent held = read_scores(file.toStdString(), score_conditions(job));
+            QVERIFY(!held.scores.empty() && held.scores.size() < kEvaluations);
+            QCOMPARE(held.search->algorithm, std::string("genetic"));
+            QCOMPARE(held.search->evaluations, std::optional<std::uint64_t>(kEvaluations));
+
+            // A running search is saved in its current state.
+            pressInMenu(shown, shown.action("Resume"));
+            QTRY_VERIFY_WITH_TIMEOUT(rows(shown)[0].evaluations > evaluations, 10'000);
+            giveFile(later);
+            pressInMenu(shown, shown.action("Save search"));
+            QTRY_VERIFY_WITH_TIMEOUT(shown.message().contains(later), 10'000);
+            const ScoreContent more = read_scores(later.toStdString(), score_conditions(job));
+            QVERIFY(more.scores.size() > held.scores.size());
+            QVERIFY(std::equal(held.scores.begin(), held.scores.end(), more.scores.begin()));
+            for (const auto& run : shown.document.runs()) run->cancel();
+            QTRY_VERIFY_WITH_TIMEOUT(!running(shown), 10'000);
+        }
+        Shown uninterrupted;
+        prepare(uninterrupted);
+        clickOptimize(uninterrupted);
+        QVERIFY(uninterrupted.waitUntilIdle());
+        const SearchProgress expected = uninterrupted.document.runs()[0]->progress();
+
+        Shown fresh;
+        QVERIFY(fresh.open(m_wide, m_machine));
+        fresh.window.chooseAlgorithm("random");  // the algorithm in the toolbar does not matter
+        giveFile(file);
+        pressInMenu(fresh, fresh.action("Resume a search"));
+        QTRY_VERIFY_WITH_TIMEOUT(!rows(fresh).empty(), 10'000);
+        QVERIFY2(fresh.message().contains("resumes"), qPrintable(fresh.message()));
+        QVERIFY(fresh.waitUntilIdle());
+        const Run& run = *fresh.document.runs()[0];
+        QCOMPARE(run.state(), Run::State::finished);
+        QCOMPARE(run.progress().evaluations, expected.evaluations);
+        QCOMPARE(*run.progress().best_placement, *expected.best_placement);
+        QCOMPARE(run.progress().best, expected.best);
+        QCOMPARE(run.progress().curve->size(), expected.curve->size());
+        QVERIFY(run.progress().simulations < expected.simulations);  // known scores were not simulated again
+        QCOMPARE(fresh.stepTime(), run.progress().best.value_s);
+    }
+
+    void aSearchFromTheCommandLineGoesOn() {
+        const QString file = m_place->file("search.jsonl");
+        QProcess cli;
+        const auto optimize = [&](const QStringList& more) {
+            cli.start(PLACEWRIGHT_CLI,
+                      QStringList{"optimize", m_wide, "--machine", m_machine, "--json"} + more);
+            return cli.waitForFinished(60'000) && cli.exitCode() == 0
+                       ? QJsonDocument::fromJson(cli.readAllStandardOutput()).object()
+                       : QJsonObject();
+        };
+        const QJsonObject begun =
+            optimize({"--algorithm", "map-elites", "--seed", "4", "--evaluations", "900", "--scores", file});
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        QVERIFY(shown.dropFile(file));  // dropping the file is sufficient
+        QTRY_VERIFY_WITH_TIMEOUT(!rows(shown).empty(), 10'000);
+        QVERIFY(shown.waitUntilIdle());
+        const Run& run = *shown.document.runs()[0];
+        QCOMPARE(run.progress().evaluations, std::uint64_t{900});
+        QCOMPARE(run.progress().best.value_s, begun["best"]["step_time_s"].toDouble());
+        QCOMPARE(run.progress().simulations, std::uint64_t{0});
+        QCOMPARE(run.request().seed, std::uint64_t{4});
+
+        // The other direction, from a start that the command line does not know.
+        for (const char* name : {"branch2", "branch4", "branch5"})
+            shown.document.moveOps({shown.op(name)}, 1);
+        QVERIFY(shown.waitUntilIdle());
+        shown.window.chooseAlgorithm("hill-climbing");
+        shown.window.chooseEvaluations(300);
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+        const QString other = m_place->file("other.jsonl");
+        giveFile(other);
+        pressInMenu(shown, shown.action("Save search"));
+        QTRY_VERIFY_WITH_TIMEOUT(shown.message().contains(other), 10'000);
+        const QJsonObject again = optimize({"--scores", other});
+        QCOMPARE(again["algorithm"].toString(), QString("hill-climbing"));
+        QCOMPARE(again["evaluations"].toInt(), 300);
+        QCOMPARE(again["best"]["step_time_s"].toDouble(), shown.document.runs()[1]->progress().best.value_s);
+        QCOMPARE(again["simulations_per_s"].toDouble(), 0.0);
+    }
+
+    void aSearchOfSomethingElseIsRefused_data() {
+        QTest::addColumn<QString>("change");
+        QTest::addColumn<QString>("reason");
+        QTest::newRow("network") << "network"
+                                 << "Open the network fork-join first";
+        QTest::newRow("machine") << "machine"
+                                 << "the simulated problem differs. Restore batch size";
+        QTest::newRow("option") << "batches"
+                                << "batches is 1 in the file, 4 here. Change that option in Run";
+        QTest::newRow("problem") << "inference"
+                                 << "Simulation";
+        QTest::newRow("algorithm") << "algorithm"
+                                   << "no algorithm \"wishing\"";
+        QTest::newRow("without a search") << "search"
+                                          << "does not name its search";
+    }
+    void aSearchOfSomethingElseIsRefused() {
+        QFETCH(QString, change);
+        QFETCH(QString, reason);
+        const QString file = m_place->file("search.jsonl");
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        const ScoreConditions conditions = score_conditions(shown.document.job());
+        if (change == "search") {
+            ScoreFile(file.toStdString(), conditions);
+        } else {
+            write_scores(file.toStdString(), conditions, {change == "algorithm" ? "wishing" : "genetic", {}},
+                         {});
+        }
+        JobOptions options = shown.document.options();
+        if (change == "batches") options.simulation.batches = 4;
+        if (change == "inference") options.problem.cost.compute_efficiency = 0.5;
+        shown.document.setOptions(options);
+        if (change == "network") QVERIFY(shown.open(m_place->write("chain.json", test::chain(10))));
+        if (change == "machine")
+            QVERIFY(shown.open(m_wide, m_place->write("two.json", test::uniform_machine(2))));
+        QVERIFY(shown.waitUntilIdle());
+        giveFile(file);
+        pressInMenu(shown, shown.action("Resume a search"));
+        QTRY_VERIFY_WITH_TIMEOUT(!shown.message().isEmpty(), 10'000);
+        QVERIFY2(shown.message().contains(file) && shown.message().contains(reason),
+                 qPrintable(shown.message()));
+        QVERIFY(rows(shown).empty());
+    }
+
+    void runsAreShownAndRemoved() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        for (const char* algorithm : {"single-device", "expert", "genetic"}) {
+            shown.window.chooseAlgorithm(algorithm);
+            shown.window.chooseEvaluations(200);
+            clickOptimize(shown);
+            QVERIFY(shown.waitUntilIdle());
+        }
+        QCOMPARE(rows(shown).size(), std::size_t{3});
+        const int single = rows(shown)[0].id, expert = rows(shown)[1].id, genetic = rows(shown)[2].id;
+        const Placement before = shown.document.placement();
+
+        doubleClickRun(shown, single);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.shownRun()->id(), single);
+        QCOMPARE(shown.document.placement(), *shown.document.runs()[0]->progress().best_placement);
+        QCOMPARE(shown.stepTime(), rows(shown)[0].step_time_s);
+        QVERIFY(rows(shown)[0].shown);
+        QVERIFY(!rows(shown)[2].shown);
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        QCOMPARE(shown.document.placement(), before);
+
+        // The selected row in the middle, then all others.
+        QWidget* viewport = shown.window.runsView()->viewport();
+        QTest::mouseClick(viewport, Qt::LeftButton, {}, rowOf(shown, expert));
+        QTest::keyClick(shown.window.runsView(), Qt::Key_Delete);
+        QCOMPARE(rows(shown).size(), std::size_t{2});
+        QVERIFY(std::ranges::none_of(rows(shown), [&](const RunRow& row) { return row.id == expert; }));
+        QCOMPARE(shown.window.findChild<CurvePlot*>()->plot()->graphCount(), 2);
+        QTest::mouseClick(viewport, Qt::LeftButton, {}, rowOf(shown, genetic));
+        QTest::keyClick(shown.window.runsView(), Qt::Key_Delete);
+        QTest::keyClick(shown.window.runsView(), Qt::Key_Delete);
+        QCOMPARE(rows(shown).size(), std::size_t{0});
+        QVERIFY(shown.document.runs().empty());
+        QCOMPARE(shown.document.placement(), before);
+    }
+
+    void removingARunningRunKeepsItsStepForUndo() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        const Placement first = shown.document.placement();
+        const double firstTime = shown.stepTime();
+        shown.window.chooseAlgorithm("genetic");
+        shown.window.chooseEvaluations(kEndless);
+        clickOptimize(shown);
+        QTRY_VERIFY_WITH_TIMEOUT(shown.stepTime() < firstTime, 10'000);
+        QTest::mouseClick(shown.window.runsView()->viewport(), Qt::LeftButton, {},
+                          rowOf(shown, rows(shown).front().id));
+        QTest::keyClick(shown.window.runsView(), Qt::Key_Delete);
+        QVERIFY(!running(shown));
+        QCOMPARE(rows(shown).size(), std::size_t{0});
+        QVERIFY(shown.document.placement() != first);
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        QCOMPARE(shown.document.placement(), first);
+    }
+
+    void searchesRunSideBySide() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        RunRequest request;
+        request.budget.evaluations = 2000;
+        request.algorithm = "genetic";
+        shown.document.startSearch(request);
+        request.algorithm = "map-elites";
+        shown.document.startSearch(request);
+        for (const auto& run : shown.document.runs()) QVERIFY(shown.document.follows(*run));
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(rows(shown).size(), std::size_t{2});
+        for (const RunRow& row : rows(shown)) QCOMPARE(row.state, RunRow::State::finished);
+        QCOMPARE(shown.window.findChild<CurvePlot*>()->plot()->graphCount(), 2);
+    }
+
+    void theScreenFollowsTheBestOfAllRunningSearches() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        const double firstTime = shown.stepTime();
+        // The search that is started last finds nothing: it scores one placement, the current one.
+        RunRequest request;
+        request.algorithm = "genetic";
+        request.budget.evaluations = kEndless;
+        const int genetic = shown.document.startSearch(request);
+        request.algorithm = "random";
+        request.budget.evaluations = 1;
+        shown.document.startSearch(request);
+        QTRY_VERIFY_WITH_TIMEOUT(rows(shown)[0].step_time_s < firstTime, 10'000);
+        shown.document.cancelRun(genetic);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.shownRun()->id(), genetic);
+        QCOMPARE(shown.stepTime(), rows(shown)[0].step_time_s);
+        QVERIFY(rows(shown)[0].shown);
+    }
+
+    void anotherSearchIsStartedBesideTheFirst() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        QAction* beside = shown.action("Start another search");
+        QVERIFY(!beside->isEnabled());
+        shown.window.chooseEvaluations(kEndless);
+        shown.window.chooseAlgorithm("genetic");
+        clickOptimize(shown);
+        shown.window.chooseAlgorithm("map-elites");
+        pressInMenu(shown, beside);
+        const auto bothRun = [&](std::size_t runs) {
+            return rows(shown).size() == runs && std::ranges::all_of(rows(shown), [](const RunRow& row) {
+                       return row.state == RunRow::State::running && row.evaluations > 100;
+                   });
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(bothRun(2), 10'000);
+        QVERIFY(rows(shown)[0].title.contains("Genetic") && rows(shown)[1].title.contains("MAP-Elites"));
+
+        // The key does the same; F5 stops all searches.
+        QTest::keyClick(&shown.window, Qt::Key_F5, Qt::ShiftModifier);
+        QTRY_VERIFY_WITH_TIMEOUT(bothRun(3), 10'000);
+        QTest::keyClick(&shown.window, Qt::Key_F5);
+        QTRY_VERIFY_WITH_TIMEOUT(!running(shown), 5000);
+        for (const RunRow& row : rows(shown)) QCOMPARE(row.state, RunRow::State::cancelled);
+        QVERIFY(!beside->isEnabled());
+    }
+
+    void aFailedSearchIsReported() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        const Placement before = shown.document.placement();
+        RunRequest request;
+        request.algorithm = "genetic";
+        request.options["population_size"] = std::int64_t{-5};
+        shown.document.startSearch(request);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(rows(shown).front().state, RunRow::State::failed);
+        QVERIFY(rows(shown).front().failure.contains(QLatin1String("population_size")));
+        QVERIFY(shown.message().contains(QLatin1String("population_size")));
+        QCOMPARE(shown.document.placement(), before);
+    }
+
+    // --- archive ---
+
+    void theArchiveFillsAndItsElitesAreShown() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        auto* dock = shown.window.findChild<QDockWidget*>("archiveDock");
+        dock->raise();
+        shown.window.chooseAlgorithm("map-elites");
+        shown.window.chooseEvaluations(kEndless);
+        clickOptimize(shown);
+        auto* map = qobject_cast<QCPColorMap*>(shown.window.archiveMap()->plot()->plottable(0));
+        const auto filled = [&] {
+            int cells = 0;
+            for (int x = 0; x < map->data()->keySize(); ++x) {
+                for (int y = 0; y < map->data()->valueSize(); ++y)
+                    cells += map->data()->cell(x, y) > 0;  // NaN where empty
+            }
+            return cells;
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(running(shown) && filled() > 3, 10'000);
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+
+        // The filled cell with the worst time is not the displayed placement.
+        QPoint worst;
+        double worstTime = 0;
+        for (int x = 0; x < map->data()->keySize(); ++x) {
+            for (int y = 0; y < map->data()->valueSize(); ++y) {
+                if (map->data()->cell(x, y) <= worstTime || std::isnan(map->data()->cell(x, y))) continue;
+                worstTime = map->data()->cell(x, y);
+                worst = {x, y};
+            }
+        }
+        const Placement before = shown.document.placement();
+        QCustomPlot* plot = shown.window.archiveMap()->plot();
+        QVERIFY(plot->isVisible());
+        QTest::mouseClick(plot, Qt::LeftButton, {},
+                          QPoint(qRound(plot->xAxis->coordToPixel(worst.x())),
+                                 qRound(plot->yAxis->coordToPixel(worst.y()))));
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(shown.document.placement() != before);
+        QVERIFY(shown.document.shownRun() == nullptr);
+        QCOMPARE(shown.stepTime(), test::simulated(shown.document, shown.document.placement()));
+        // The map uses milliseconds, or another power of ten.
+        const double ratio = worstTime / shown.stepTime();
+        QVERIFY2(std::abs(std::log10(ratio) - std::round(std::log10(ratio))) < 1e-9,
+                 qPrintable(QString::number(ratio)));
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        QCOMPARE(shown.document.placement(), before);
+    }
+
+    void theArchiveIsThatOfTheChosenRun() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.window.chooseAlgorithm("map-elites");
+        for (const int evaluations : {20, 3000}) {
+            shown.window.chooseEvaluations(evaluations);
+            clickOptimize(shown);
+            QVERIFY(shown.waitUntilIdle());
+        }
+        const auto header = [&] {
+            for (const QLabel* label : shown.window.archiveMap()->findChildren<QLabel*>()) {
+                if (label->text().contains("niches filled")) return label->text();
+            }
+            return QString();
+        };
+        const auto count = [&](int run) {
+            return QLocale().toString(
+                qulonglong(shown.document.runs()[run]->progress().archive->elites.size()));
+        };
+        QVERIFY(count(0) != count(1));
+        QVERIFY2(header().startsWith(count(1) + " "), qPrintable(header()));  // the latest run
+        QTest::mouseClick(shown.window.runsView()->viewport(), Qt::LeftButton, {},
+                          rowOf(shown, rows(shown)[0].id));
+        QVERIFY2(header().startsWith(count(0) + " "), qPrintable(header()));
+    }
+
+    // --- distribution ---
+
+    void theDistributionSharpensAndSelectsOps() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.window.findChild<QDockWidget*>("distributionDock")->raise();
+        QCustomPlot* plot = shown.window.distributionMap()->plot();
+        QVERIFY(!plot->isVisible());
+        shown.window.chooseAlgorithm("post");
+        shown.window.chooseEvaluations(kEndless);
+        clickOptimize(shown);
+        QTRY_VERIFY_WITH_TIMEOUT(plot->isVisible() && running(shown), 10'000);
+        const auto entropy = [&] {
+            const auto& distribution = shown.document.runs().back()->progress().distribution;
+            return distribution ? distribution->entropy / distribution->largest_entropy : 1;
+        };
+        // The mixed-in uniform distribution keeps the entropy above zero.
+        QTRY_VERIFY_WITH_TIMEOUT(entropy() < 0.6, 10'000);
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+        auto* header = shown.window.distributionMap()->findChild<QLabel*>("header");
+        QVERIFY2(header->text().contains("groups at least 90 %") && header->text().contains("nats"),
+                 qPrintable(header->text()));
+
+        const Problem& problem = *shown.document.problem();
+        const GroupId group = problem.grouping.group_of[shown.op("branch2")];
+        plot->replot();
+        QTest::mouseClick(
+            plot, Qt::LeftButton, {},
+            QPoint(qRound(plot->xAxis->coordToPixel(group)), qRound(plot->yAxis->coordToPixel(0))));
+        QCOMPARE(shown.document.selection(), OpList{shown.op("branch2")});
+
+        // A run of another algorithm has no distribution: that of the latest run with one stays, and returns
+        // when that run is selected.
+        shown.window.chooseAlgorithm("random");
+        shown.window.chooseEvaluations(50);
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(plot->isVisible());
+        QVERIFY(shown.document.runs().back()->progress().distribution == nullptr);
+    }
+
+    // --- options ---
+
+    void theFormOfEachAlgorithmKeepsDefaults_data() {
+        QTest::addColumn<QString>("id");
+        for (const AlgorithmInfo& info : algorithms())
+            QTest::newRow(info.id.c_str()) << QString::fromStdString(info.id);
+    }
+    void theFormOfEachAlgorithmKeepsDefaults() {
+        QFETCH(QString, id);
+        const AlgorithmInfo& info = *find_algorithm(id.toStdString());
+        SearchOptionsDialog dialog(info, {});
+        QVERIFY(dialog.values().empty());
+
+        // Each control changes its option; "Restore Defaults" resets all.
+        OptionValues changed;
+        for (const OptionInfo& option : info.options) {
+            auto* editor = dialog.findChild<QWidget*>(QString::fromStdString(option.name));
+            QVERIFY2(editor, option.name.c_str());
+            QCOMPARE(editor->toolTip(), QString::fromStdString(option.help));
+            QVERIFY(!editor->accessibleName().isEmpty());
+            if (auto* box = qobject_cast<QCheckBox*>(editor)) {
+                box->toggle();
+                changed[option.name] = box->isChecked();
+            } else if (auto* whole = qobject_cast<QSpinBox*>(editor)) {
+                whole->setValue(whole->value() < whole->maximum() ? whole->value() + 1 : whole->value() - 1);
+                changed[option.name] = std::int64_t{whole->value()};
+                QCOMPARE(static_cast<double>(whole->minimum()), option.min.value_or(whole->minimum()));
+                QCOMPARE(static_cast<double>(whole->maximum()), option.max.value_or(whole->maximum()));
+            } else if (auto* real = qobject_cast<QDoubleSpinBox*>(editor)) {
+                real->setValue(real->value() + (real->value() < real->maximum() ? 0.0123 : -0.0123));
+                changed[option.name] = real->value();
+                QCOMPARE(real->minimum(), option.min.value_or(real->minimum()));
+                QCOMPARE(real->maximum(), option.max.value_or(real->maximum()));
+            } else {
+                auto* choice = qobject_cast<QComboBox*>(editor);
+                QVERIFY(choice);
+                QCOMPARE(choice->count(), static_cast<int>(option.choices.size()));
+                choice->setCurrentIndex((choice->currentIndex() + 1) % choice->count());
+                changed[option.name] = choice->currentText().toStdString();
+            }
+        }
+        QCOMPARE(dialog.values(), changed);
+        QCOMPARE(SearchOptionsDialog(info, changed).values(),
+                 changed);  // the options are kept for the next time
+        for (const OptionInfo& option : info.options) {
+            if (changed.contains(option.name))
+                checked_option(option, changed[option.name]);  // throws if the value is refused
+        }
+        QTest::mouseClick(dialog.findChild<QPushButton*>("resetOptions"), Qt::LeftButton);
+        QVERIFY(dialog.values().empty());
+    }
+
+    void presetsSetSeveralOptions() {
+        const AlgorithmInfo& info = *find_algorithm("genetic");
+        SearchOptionsDialog dialog(info, {});
+        dialog.show();
+        auto* preset = dialog.findChild<QComboBox*>("preset");
+        QVERIFY(preset);
+        QCOMPARE(preset->currentText(), QString("Defaults"));
+        preset->setFocus();
+        QTest::keyClick(preset, Qt::Key_Down);
+        QCOMPARE(preset->currentText(), QString("Thesis"));
+        // values() omits defaults.
+        OptionValues expected = find_preset(info.presets, "thesis").values;
+        std::erase_if(expected, [&](const auto& item) {
+            return info.options[position(info.options, item.first)].default_value == item.second;
+        });
+        QVERIFY(!expected.empty());
+        QCOMPARE(dialog.values(), expected);
+        dialog.findChild<QSpinBox*>("elite_size")->stepUp();
+        QCOMPARE(preset->currentText(), QString("Custom"));
+        dialog.findChild<QSpinBox*>("elite_size")->stepDown();
+        QCOMPARE(preset->currentText(), QString("Thesis"));
+        QTest::keyClick(preset, Qt::Key_Home);
+        QVERIFY(dialog.values().empty());
+        QVERIFY(SearchOptionsDialog(*find_algorithm("expert"), {}).findChild<QComboBox*>("preset") ==
+                nullptr);
+    }
+
+    void everyPresetIsTaken() {
+        for (const AlgorithmInfo& info : algorithms()) {
+            for (const OptionPreset& preset : info.presets) {
+                for (const auto& [name, value] : preset.values)
+                    checked_option(info.options[position(info.options, name)], value);  // throws if refused
+                QVERIFY(!preset.help.empty());
+            }
+        }
+        QVERIFY_EXCEPTION_THROWN(find_preset(find_algorithm("genetic")->presets, "none"), OptionError);
+        QVERIFY_EXCEPTION_THROWN(find_preset(find_algorithm("expert")->presets, "thesis"), OptionError);
+    }
+
+    void chosenOptionsAreUsedByTheNextRun() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.window.chooseAlgorithm("genetic");
+        shown.window.chooseEvaluations(100);
+        const auto inDialog = [&](const std::function<void(SearchOptionsDialog&)>& act) {
+            QTimer::singleShot(0, &shown.window, [act] {
+                auto* dialog = qobject_cast<SearchOptionsDialog*>(QApplication::activeModalWidget());
+                QVERIFY(dialog);
+                act(*dialog);
+            });
+            shown.action("Algorithm options")->trigger();
+        };
+        inDialog([](SearchOptionsDialog& dialog) {
+            dialog.findChild<QSpinBox*>("population_size")->setValue(23);
+            dialog.accept();
+        });
+        inDialog([](SearchOptionsDialog& dialog) {
+            QCOMPARE(dialog.findChild<QSpinBox*>("population_size")->value(), 23);
+            dialog.findChild<QSpinBox*>("population_size")->setValue(99);
+            dialog.reject();
+        });
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+        const OptionValues expected{{"population_size", std::int64_t{23}}};
+        QCOMPARE(shown.document.runs().front()->request().options, expected);
+        QVERIFY(rows(shown).front().options.contains(QLatin1String("population_size = 23")));
+
+        shown.window.chooseAlgorithm("expert");  // has its own options
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(shown.document.runs().back()->request().options.empty());
+    }
+};
+
+QTEST_MAIN(TestWindowSearch)
+#include "tst_window_search.moc"

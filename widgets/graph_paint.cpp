@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: MIT
+// Painting of a GraphView.
+#include <array>
+#include <cmath>
+
+#include <QPaintEngine>
+#include <QPainter>
+#include <QPainterPath>
+
+#include "widgets/graph_view.hpp"
+#include "widgets/palette.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr double kLargestLabel = 1.25;  ///< largest label, as a multiple of the window's font size
+constexpr int kMostScopes = 3;          ///< most modules shown before a label
+constexpr int kMeasuredAt = 64;         ///< font size for measuring labels, pixels
+/// Most edges that are drawn when single edges cannot be distinguished.
+constexpr std::size_t kEdgesFromAfar = 30'000;
+
+constexpr std::array kEdgeWidths{1.0, 1.6, 2.4, 3.4};
+
+/// Index into kEdgeWidths by the logarithm of the bytes, from 10 kB to 100 MB.
+std::size_t widthStep(double bytes) {
+    const double share = (std::log10(std::max(bytes, 1.0)) - 4) / 4;
+    return static_cast<std::size_t>(std::lround(std::clamp(share, 0.0, 1.0) * (kEdgeWidths.size() - 1)));
+}
+
+QPointF arrowBase(QPointF before, QPointF tip, double length) {
+    const QPointF back = before - tip;
+    const double distance = std::hypot(back.x(), back.y());
+    return distance > length ? tip + back * (length / distance) : before;
+}
+
+void addArrow(QPainterPath& path, QPointF base, QPointF tip) {
+    const QPointF side = QPointF(tip.y() - base.y(), base.x() - tip.x()) * 0.45;
+    path.moveTo(tip);
+    path.lineTo(base + side);
+    path.lineTo(base - side);
+    path.closeSubpath();
+}
+
+/// Edges that are drawn with the same pen.
+struct EdgeBatch {
+    QPainterPath lines, arrows;
+
+    EdgeBatch() { arrows.setFillRule(Qt::WindingFill); }  // arrow heads may overlap
+};
+
+QFont withPixels(QFont font, double pixels) {
+    font.setHintingPreference(QFont::PreferNoHinting);  // makes widths proportional to the font size
+    font.setPixelSize(std::max(1, static_cast<int>(pixels)));
+    return font;
+}
+
+}  // namespace
+
+bool GraphView::crosses(const GraphScene::Edge& edge) const {
+    if (edge.links.empty()) return deviceOf(edge.from) != deviceOf(edge.to);
+    return std::ranges::any_of(
+        edge.links, [&](const auto& link) { return deviceOfOp(link.first) != deviceOfOp(link.second); });
+}
+
+GraphView::DeviceStyle GraphView::deviceStyle(DeviceId device) const {
+    const QColor base = palette().color(QPalette::Base), text = palette().color(QPalette::Text);
+    const bool known = m_machine && device < m_machine->devices().size();
+    const QColor color = known ? deviceColor(*m_machine, device) : mixedColor(base, text, 0.12F);
+    return {known ? deviceBrush(*m_machine, device) : QBrush(color), color, mixedColor(color, text, 0.4F),
+            readableOn(color)};
+}
+
+void GraphView::paintEdges(QPainter& painter, const QTransform& view, const QRectF& area,
+                           const Detail& detail) const {
+    const QColor base = palette().color(QPalette::Base), text = palette().color(QPalette::Text);
+    // Edges within a device stay in the background; those between devices, which cost time, stand out.
+    const float faint = isDark(palette()) ? 0.58F : 0.68F;
+    std::array colors{mixedColor(text, base, faint), mixedColor(text, base, detail.edgeStyles ? 0.1F : 0.4F)};
+    const auto colorOf = [&](bool crosses, bool dimmed) {
+        return dimmed ? mixedColor(colors[crosses], base, 0.7F) : colors[crosses];
+    };
+    const auto dimmed = [&](const GraphScene::Edge& edge) {
+        return isDimmed(edge.from) || isDimmed(edge.to);
+    };
+    const QRectF reach = area.adjusted(-8, -8, 8, 8);
+    const QRectF visible = view.inverted().mapRect(reach);
+
+    if (!detail.edgeStyles) {
+        // By 2 * crosses + !dimmed and drawn in this order: the most important last.
+        std::array<QVector<QLineF>, 4> lines;
+        std::size_t count = 0;
+        for (const auto& edge : m_scene->edges)
+            count += edge.box.intersects(visible) || visible.contains(edge.box.topLeft());
+        const std::size_t step = 1 + count / kEdgesFromAfar;
+        std::size_t seen = 0;
+        for (const auto& edge : m_scene->edges) {
+            if (!edge.box.intersects(visible) && !visible.contains(edge.box.topLeft())) continue;
+            const bool cross = crosses(edge);
+            if (!cross && seen++ % step != 0) continue;
+            auto& into = lines[2 * std::size_t{cross} + !dimmed(edge)];
+            QPointF last = view.map(edge.line.front());
+            for (int i = 1; i < edge.line.size(); ++i) {
+                const QPointF next = view.map(edge.line[i]);
+                if (i + 1 < edge.line.size() && (next - last).manhattanLength() < 3) continue;
+                into.append(QLineF(last, next));
+                last = next;
+            }
+        }
+        // Edges fade where they would fill the view, so that the nodes stay visible.
+        double length = 0;
+        for (const auto& some : lines) {
+            for (const QLineF& line : some) length += line.length();
+        }
+        const float full = lineDensity(length, area.size());
+        colors = {mixedColor(colors[0], base, 0.65F * full), mixedColor(colors[1], base, 0.5F * full)};
+        painter.setRenderHint(QPainter::Antialiasing, false);
+        for (std::size_t style = 0; style < lines.size(); ++style) {
+            painter.setPen(QPen(colorOf(style >= 2, style % 2 == 0), 0));
+            painter.drawLines(lines[style]);
+        }
+        return;
+    }
+
+    std::array<EdgeBatch, 4 * kEdgeWidths.size()> styles;
+    const double thickness = std::clamp(detail.scale, 0.6, 1.6);
+    for (const auto& edge : m_scene->edges) {
+        if (!edge.box.adjusted(-1, 0, 1, 0).intersects(visible)) continue;
+        const std::size_t step = widthStep(edge.bytes);
+        auto& style = styles[(2 * std::size_t{crosses(edge)} + !dimmed(edge)) * kEdgeWidths.size() + step];
+        const QPointF tip = view.map(edge.line.back());
+        const QPointF before = view.map(edge.line[edge.line.size() - 2]);
+        const QPointF end =
+            detail.arrows ? arrowBase(before, tip, (4 + 1.6 * kEdgeWidths[step]) * thickness) : tip;
+        style.lines.moveTo(view.map(edge.line.front()));
+        for (int i = 1; i + 1 < edge.line.size(); ++i) style.lines.lineTo(view.map(edge.line[i]));
+        style.lines.lineTo(end);
+        if (detail.arrows) addArrow(style.arrows, end, tip);
+    }
+    painter.setRenderHint(QPainter::Antialiasing);
+    for (std::size_t i = 0; i < styles.size(); ++i) {
+        if (styles[i].lines.isEmpty()) continue;
+        const std::size_t kind = i / kEdgeWidths.size();
+        const QColor color = colorOf(kind >= 2, kind % 2 == 0);
+        QPen pen(color, kEdgeWidths[i % kEdgeWidths.size()] * thickness, Qt::SolidLine, Qt::FlatCap,
+                 Qt::RoundJoin);
+        if (kind >= 2) pen.setDashPattern({6 / pen.widthF() * thickness, 4 / pen.widthF() * thickness});
+        painter.strokePath(styles[i].lines, pen);
+        painter.fillPath(styles[i].arrows, color);
+    }
+}
+
+void GraphView::paintNodes(QPainter& painter, const QTransform& view, const std::vector<std::uint32_t>& nodes,
+                           const Detail& detail) const {
+    const std::size_t devices = m_machine ? m_machine->devices().size() : 0;
+    std::vector<QVector<QRectF>> groups(2 * (devices + 1));  // by device (last: none) and whether dimmed
+    const double least = 1 / painter.device()->devicePixelRatioF();
+    if (detail.rounded) paintStacks(painter, view, nodes, detail);
+    for (const std::uint32_t node : nodes) {
+        QRectF shown = rectInView(node, view);
+        if (shown.height() < least) shown.setHeight(least);
+        if (shown.width() < least) shown.setWidth(least);
+        groups[2 * std::min<std::size_t>(deviceOf(node), devices) + isDimmed(node)].append(shown);
+    }
+    const QColor base = palette().color(QPalette::Base);
+    const double radius = 0.22 * detail.scale * m_scene->nodes.front().rect.height();
+    const bool withoutTextures = painter.paintEngine()->type() == QPaintEngine::SVG;
+    painter.setRenderHint(QPainter::Antialiasing, detail.rounded);
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+        if (groups[group].isEmpty()) continue;
+        const bool dimmed = group % 2 != 0;
+        const DeviceStyle style = deviceStyle(static_cast<DeviceId>(group / 2));
+        painter.setBrush(dimmed            ? QBrush(mixedColor(style.color, base, 0.8F))
+                         : withoutTextures ? QBrush(style.color)
+                                           : style.fill);
+        if (!detail.rounded) {
+            painter.setPen(Qt::NoPen);
+            painter.drawRects(groups[group]);
+            continue;
+        }
+        painter.setPen(QPen(dimmed ? mixedColor(style.border, base, 0.7F) : style.border,
+                            std::clamp(detail.scale, 0.5, 1.5)));
+        for (const QRectF& shown : groups[group]) painter.drawRoundedRect(shown, radius, radius);
+        if (!withoutTextures || dimmed || group / 2 >= devices) continue;
+        painter.setPen(QPen(hatchColor(style.color), 1));
+        for (const QRectF& shown : groups[group]) {
+            const double inset = 0.3 * radius;  // keeps clear of the round corners
+            painter.drawLines(deviceHatch(*m_machine, static_cast<DeviceId>(group / 2),
+                                          shown.adjusted(inset, inset, -inset, -inset)));
+        }
+    }
+    for (const std::uint32_t node : nodes) {
+        if (m_shares[node].size() > 1) paintShares(painter, rectInView(node, view), node, detail);
+    }
+}
+
+/// Draws a module as a stack: two more edges show below its node.
+void GraphView::paintStacks(QPainter& painter, const QTransform& view,
+                            const std::vector<std::uint32_t>& nodes, const Detail& detail) const {
+    painter.setRenderHint(QPainter::Antialiasing);
+    const double step = 2.5 * detail.scale,
+                 radius = 0.22 * detail.scale * m_scene->nodes.front().rect.height();
+    for (const std::uint32_t node : nodes) {
+        if (!m_scene->nodes[node].isModule()) continue;
+        const DeviceStyle style = deviceStyle(deviceOf(node));
+        const QColor base = palette().color(QPalette::Base);
+        painter.setPen(QPen(isDimmed(node) ? mixedColor(style.border, base, 0.7F) : style.border,
+                            std::clamp(detail.scale, 0.5, 1.5)));
+        painter.setBrush(mixedColor(style.color, base, isDimmed(node) ? 0.9F : 0.6F));
+        const QRectF shown = rectInView(node, view);
+        for (const int depth : {2, 1}) {
+            const double inset = 2 * step * depth;
+            painter.drawRoundedRect(shown.adjusted(inset, step * depth, -inset, step * depth), radius,
+                                    radius);
+        }
+    }
+}
+
+/// Fills the node of a module on several devices in proportion to their shares of its time.
+void GraphView::paintShares(QPainter& painter, const QRectF& shown, std::uint32_t node,
+                            const Detail& detail) const {
+    const QColor base = palette().color(QPalette::Base);
+    const bool dimmed = isDimmed(node), withoutTextures = painter.paintEngine()->type() == QPaintEngine::SVG;
+    const double radius = detail.rounded ? 0.22 * shown.height() : 0;
+    QPainterPath outline;
+    outline.addRoundedRect(shown, radius, radius);
+    double left = shown.left();
+    painter.setRenderHint(QPainter::Antialiasing, detail.rounded);
+    for (const Share& share : m_shares[node]) {
+        const DeviceStyle style = deviceStyle(share.device);
+        QPainterPath part;
+        part.addRect(QRectF(left, shown.top(), share.part * shown.width(), shown.height()));
+        painter.fillPath(detail.rounded ? outline.intersected(part) : part,
+                         dimmed            ? QBrush(mixedColor(style.color, base, 0.8F))
+                         : withoutTextures ? QBrush(style.color)
+                                           : style.fill);
+        left += share.part * shown.width();
+    }
+    if (!detail.rounded) return;
+    const DeviceStyle style = deviceStyle(deviceOf(node));
+    painter.strokePath(outline, QPen(dimmed ? mixedColor(style.border, base, 0.7F) : style.border,
+                                     std::clamp(detail.scale, 0.5, 1.5)));
+}
+
+double GraphView::labelWidth(std::uint32_t node) const {
+    float& width = m_labelWidths[node];
+    if (width < 0)
+        width = static_cast<float>(
+            QFontMetricsF(withPixels(font(), kMeasuredAt)).horizontalAdvance(m_scene->nodes[node].label));
+    return width;
+}
+
+/// The label after as many of its innermost modules as fit: "Mixed_5b/branch1x1 conv"; empty if none fits.
+QString GraphView::scopedLabel(std::uint32_t node, const QFontMetricsF& metrics, double width) const {
+    const QString& scope = m_scene->nodes[node].scope;
+    if (scope.isEmpty()) return {};
+    for (int parts = kMostScopes; parts > 0; --parts) {
+        const QString tail = scope.section(QLatin1Char('/'), -parts);
+        if (parts > 1 && tail == scope.section(QLatin1Char('/'), 1 - parts)) continue;
+        const QString text = tail + QLatin1Char(' ') + m_scene->nodes[node].label;
+        if (metrics.horizontalAdvance(text) <= width) return text;
+    }
+    return {};
+}
+
+void GraphView::paintLabels(QPainter& painter, const QTransform& view,
+                            const std::vector<std::uint32_t>& nodes, const Detail& detail) const {
+    const QColor base = palette().color(QPalette::Base), text = palette().color(QPalette::Text);
+    const double nodeHeight = detail.scale * m_scene->nodes.front().rect.height();
+    // Labels stop growing at a readable size; zooming in further gives room for longer names.
+    const double largest = kLargestLabel * QFontInfo(font()).pixelSize();
+    const QFont labelFont = withPixels(font(), std::min(nodeHeight * (detail.kinds ? 0.36 : 0.48), largest));
+    const QFont kindFont = withPixels(font(), std::min(nodeHeight * 0.27, 0.75 * largest));
+    const QFontMetricsF labelMetrics(labelFont), kindMetrics(kindFont);
+    std::vector<QColor> colors;
+    for (std::size_t device = 0; device <= (m_machine ? m_machine->devices().size() : 0); ++device) {
+        colors.push_back(deviceStyle(static_cast<DeviceId>(device)).text);
+    }
+    QColor plate = base;
+    plate.setAlphaF(0.75F);
+    const auto draw = [&](const QString& line, const QFontMetricsF& metrics, double natural,
+                          const QRectF& room, bool onPlate) {
+        const bool fits = natural <= room.width();
+        const QString shown = fits ? line : metrics.elidedText(line, Qt::ElideMiddle, room.width());
+        const double width = fits ? natural : metrics.horizontalAdvance(shown);
+        if (onPlate) {
+            QRectF behind(0, 0, width + 0.5 * metrics.ascent(),
+                          std::min(metrics.ascent() + metrics.descent(), room.height()));
+            behind.moveCenter(room.center());
+            painter.fillRect(behind, plate);
+        }
+        painter.drawText(QPointF(room.center().x() - width / 2,
+                                 room.center().y() + (metrics.ascent() - metrics.descent()) / 2),
+                         shown);
+    };
+    for (const bool kinds : {false, true}) {
+        if (kinds && !detail.kinds) break;
+        painter.setFont(kinds ? kindFont : labelFont);
+        for (const std::uint32_t node : nodes) {
+            const auto& drawn = m_scene->nodes[node];
+            QRectF room = rectInView(node, view).adjusted(3 * detail.scale, 0, -3 * detail.scale, 0);
+            if (detail.kinds)
+                room = kinds ? room.adjusted(0, 0.56 * room.height(), 0, -0.08 * room.height())
+                             : room.adjusted(0, 0.1 * room.height(), 0, -0.42 * room.height());
+            const QColor color = colors[std::min<std::size_t>(deviceOf(node), colors.size() - 1)];
+            // On several devices the label needs a plate: no text colour is readable on all device colours.
+            const bool onPlate = m_shares[node].size() > 1;
+            painter.setPen(isDimmed(node) ? mixedColor(text, base, 0.6F) : onPlate ? text : color);
+            if (kinds) {
+                draw(drawn.detail, kindMetrics, kindMetrics.horizontalAdvance(drawn.detail), room, onPlate);
+            } else if (const QString scoped =
+                           detail.kinds ? scopedLabel(node, labelMetrics, room.width()) : QString();
+                       !scoped.isEmpty()) {
+                draw(scoped, labelMetrics, labelMetrics.horizontalAdvance(scoped), room, onPlate);
+            } else {
+                draw(drawn.label, labelMetrics, labelWidth(node) * labelFont.pixelSize() / kMeasuredAt, room,
+                     onPlate);
+            }
+        }
+    }
+}
+
+GraphView::Detail GraphView::detailAt(const QTransform& view, const QRectF& area) const {
+    if (!m_scene || m_scene->nodes.empty()) return {};
+    std::size_t nodes = 0;
+    m_scene->forNodesIn(view.inverted().mapRect(area), [&](std::uint32_t) { ++nodes; });
+    const double height = m_scene->nodes.front().rect.height() * view.m11();
+    Detail detail;
+    detail.scale = view.m11();
+    detail.rounded = height >= 6 && nodes <= 2500;
+    detail.labels = height >= 10 && nodes <= 2500;
+    detail.kinds = height >= 36;
+    detail.edgeStyles = height >= 6 && nodes <= 1500;
+    detail.arrows = height >= 10 && nodes <= 1500;
+    return detail;
+}
+
+void GraphView::paintLayer(QPainter& painter, const QTransform& view, const QRectF& area,
+                           const Detail& detail) const {
+    painter.fillRect(area, palette().color(QPalette::Base));
+    if (!m_scene || m_scene->nodes.empty()) return;
+    const auto nodes = m_scene->nodesIn(view.inverted().mapRect(area.adjusted(-8, -8, 8, 8)));
+    paintEdges(painter, view, area, detail);
+    paintNodes(painter, view, nodes, detail);
+    if (detail.labels) paintLabels(painter, view, nodes, detail);
+}
+
+void GraphView::updateLayer() {
+    const double ratio = devicePixelRatioF();
+    const QSize pixels = (QSizeF(size()) * ratio).toSize();
+    const QPointF shift = QPointF(m_view.dx() - m_layerView.dx(), m_view.dy() - m_layerView.dy()) * ratio;
+    const QPoint whole = shift.toPoint();
+    const bool usable = m_layerValid && m_layer.size() == pixels && m_layer.devicePixelRatio() == ratio;
+    if (usable && m_view == m_layerView) return;
+    const Detail detail = detailAt(m_view, rect());
+    const bool wholePixels = (shift - whole).manhattanLength() < 1e-6;
+    const bool overlaps = std::abs(whole.x()) < pixels.width() && std::abs(whole.y()) < pixels.height();
+    const bool moves = usable && detail == m_layerDetail && wholePixels && overlaps;
+    QRegion exposed(QRect(QPoint(), pixels));
+    if (moves) {
+        exposed = QRegion();
+        m_layer.scroll(whole.x(), whole.y(), m_layer.rect(), &exposed);
+    } else if (m_layer.size() != pixels) {
+        m_layer = QPixmap(pixels);
+    }
+    m_layer.setDevicePixelRatio(ratio);
+    QPainter painter(&m_layer);
+    for (const QRect& strip : exposed) {
+        const QRectF area(QPointF(strip.topLeft()) / ratio, QSizeF(strip.size()) / ratio);
+        painter.setClipRect(area);
+        paintLayer(painter, m_view, area, detail);
+    }
+    m_layerView = m_view;
+    m_layerDetail = detail;
+    m_layerValid = true;
+}
+
+void GraphView::paintMarks(QPainter& painter) const {
+    const QColor base = palette().color(QPalette::Base), text = palette().color(QPalette::Text),
+                 highlight = palette().color(QPalette::Highlight);
+    const QRectF area = QRectF(rect()).adjusted(-8, -8, 8, 8);
+    painter.setBrush(Qt::NoBrush);
+    if (m_hovered >= 0) {
+        const auto node = static_cast<std::uint32_t>(m_hovered);
+        QPainterPath path;
+        for (const auto& edge : m_scene->edges) {
+            if (edge.from == node || edge.to == node) path.addPolygon(m_view.map(edge.line));
+        }
+        painter.setRenderHint(QPainter::Antialiasing);
+        painter.strokePath(path, QPen(highlight, 2, Qt::SolidLine, Qt::FlatCap, Qt::RoundJoin));
+    }
+    QVector<QRectF> selected, partly;
+    for (const std::uint32_t node : selectedNodes()) {
+        const QRectF shown = rectInView(node, m_view);
+        if (shown.intersects(area))
+            (isSelected(node) ? selected : partly).append(shown.adjusted(-2.5, -2.5, 2.5, 2.5));
+    }
+    // A ring in the background colour between node and outline keeps it visible on any node colour.
+    painter.setRenderHint(QPainter::Antialiasing, selected.size() < 500);
+    painter.setPen(QPen(base, 2, Qt::SolidLine, Qt::SquareCap, Qt::MiterJoin));
+    for (QRectF& shown : selected) shown.adjust(1.25, 1.25, -1.25, -1.25);
+    painter.drawRects(selected);
+    painter.setPen(QPen(highlight, 3, Qt::SolidLine, Qt::SquareCap, Qt::RoundJoin));
+    for (QRectF& shown : selected) shown.adjust(-2, -2, 2, 2);
+    painter.drawRects(selected);
+    // These modules are partly selected.
+    painter.setPen(QPen(highlight, 2, Qt::DashLine, Qt::FlatCap));
+    painter.drawRects(partly);
+    if (m_hovered >= 0) {
+        painter.setRenderHint(QPainter::Antialiasing);
+        painter.setPen(QPen(text, 1.5));
+        const QRectF shown = rectInView(static_cast<std::uint32_t>(m_hovered), m_view).adjusted(-1, -1, 1, 1);
+        painter.drawRoundedRect(shown, 0.22 * shown.height(), 0.22 * shown.height());
+    }
+    if (m_gesture == Gesture::band) {
+        QColor fill = highlight;
+        fill.setAlpha(50);
+        painter.setRenderHint(QPainter::Antialiasing, false);
+        painter.setPen(highlight);
+        painter.setBrush(fill);
+        painter.drawRect(band());
+    }
+}
+
+void GraphView::paintEvent(QPaintEvent*) {
+    updateLayer();
+    QPainter painter(this);
+    painter.drawPixmap(QPointF(0, 0), m_layer);
+    if (m_scene && !m_scene->nodes.empty()) {
+        paintMarks(painter);
+    } else {
+        painter.setPen(mutedColor(palette()));
+        painter.drawText(rect().adjusted(24, 24, -24, -24), Qt::AlignCenter | Qt::TextWordWrap, m_emptyText);
+    }
+    if (hasFocus()) {
+        painter.setRenderHint(QPainter::Antialiasing, false);
+        painter.setBrush(Qt::NoBrush);
+        painter.setPen(
+            mixedColor(palette().color(QPalette::Base), palette().color(QPalette::Highlight), 0.6F));
+        painter.drawRect(rect().adjusted(0, 0, -1, -1));
+    }
+}
+
+void GraphView::renderWhole(QPainter& painter, const QRectF& target) const {
+    painter.save();
+    const double scale = m_scene ? fittingScale(wholeSize(), target.size()) : 1;
+    const QPointF translation = m_scene ? target.center() - m_scene->bounds.center() * scale : QPointF();
+    const QTransform view(scale, 0, 0, scale, translation.x(), translation.y());
+    painter.setClipRect(target, Qt::IntersectClip);
+    paintLayer(painter, view, target, detailAt(view, target));
+    painter.restore();
+}
+
+}  // namespace placewright

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+// Layout of a TimelineView: where rows, lanes, spans and memory peaks are, and what is at a point.
+#include <algorithm>
+#include <cmath>
+
+#include <QScrollBar>
+
+#include "widgets/quantities.hpp"
+#include "widgets/timeline_view.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr int kPointingSlack = 3;  // pixels beside a narrow span that still point at it
+constexpr int kPeakReach = 6;      // pixels from the mark of a memory peak that still point at it
+
+QString idleText(std::size_t channels) {
+    return channels == 1 ? TimelineView::tr("1 idle channel")
+                         : TimelineView::tr("%1 idle channels").arg(channels);
+}
+
+}  // namespace
+
+/// Makes a row for each device and busy channel, and for idle ones if they are shown; tops are not set.
+void TimelineView::listRows() {
+    m_rows.clear();
+    if (!m_data) return;
+    const int line = QFontMetrics(font()).height();
+    const Machine& machine = *m_data->problem->machine;
+    const Outcome& outcome = m_data->outcome;
+    std::vector<Row> idle;
+    for (DeviceId device = 0; device < machine.devices().size(); ++device) {
+        const double limit_bytes = m_data->problem->memory_limit_bytes[device];
+        const int lanes = static_cast<int>(m_data->lanesOf(device).size());
+        const int bar = lanes == 1 ? line + 6 : lanes * (line + 1);
+        m_rows.push_back({Row::Kind::device, device, 0, bar + line + 14, bar, lanes,
+                          QString::fromStdString(machine.device(device).name),
+                          isMeasured() ? tr("busy for %1").arg(secondsText(outcome.device_busy_s[device]))
+                                       : shareOfBytesText(outcome.peak_bytes[device], limit_bytes),
+                          outcome.peak_bytes[device] > limit_bytes});
+    }
+    for (ChannelId channel = 0; channel < m_data->problem->channels; ++channel) {
+        const bool isIdle = m_data->channelLane(channel).spans.empty();
+        Row row{Row::Kind::channel,
+                channel,
+                0,
+                line + 6,
+                line,
+                1,
+                QString::fromStdString(machine.channels()[channel].name),
+                {},
+                false};
+        (isIdle ? idle : m_rows).push_back(std::move(row));
+    }
+    if (!idle.empty()) {
+        m_rows.push_back({Row::Kind::idle_channels, 0, 0, line + 6, 0, 0, idleText(idle.size()), {}, false});
+        if (m_idleShown) m_rows.insert(m_rows.end(), idle.begin(), idle.end());
+    }
+}
+
+int TimelineView::headerWidth() const {
+    if (!m_data) return 0;
+    const QFontMetrics metrics(font());
+    const Machine& machine = *m_data->problem->machine;
+    int widest = 0;
+    // The width depends on the machine only, so that the chart does not shift while a search runs.
+    for (DeviceId device = 0; device < machine.devices().size(); ++device) {
+        const QString limit = bytesText(m_data->problem->memory_limit_bytes[device]);
+        widest = std::max({widest,
+                           metrics.horizontalAdvance(QString::fromStdString(machine.device(device).name)) +
+                               metrics.height(),
+                           metrics.horizontalAdvance(tr("888 MB") + QStringLiteral(" / ") + limit)});
+    }
+    for (const Channel& channel : machine.channels()) {
+        widest = std::max(widest, metrics.horizontalAdvance(QString::fromStdString(channel.name)));
+    }
+    widest = std::max(widest, metrics.horizontalAdvance(idleText(machine.channels().size())) + 14);
+    // Long names are elided to leave room for the chart.
+    return std::min({widest + 22, std::max(width() * 2 / 5, 60), metrics.averageCharWidth() * 32});
+}
+
+/// Stacks the rows, which share the spare height, up to twice their own.
+void TimelineView::stackRows() {
+    m_contentHeight = m_naturalHeight = 0;
+    if (!m_data) return;
+    m_naturalHeight = 4;
+    for (const Row& row : m_rows) m_naturalHeight += row.height;
+    const int spare = std::max(0, height() - m_rulerHeight - m_naturalHeight);
+    const int devices = static_cast<int>(m_data->problem->machine->devices().size());
+    const int extra = std::clamp(spare / devices, 0, 2 * QFontMetrics(font()).height() + 20);
+    int top = 0;
+    for (Row& row : m_rows) {
+        if (row.kind == Row::Kind::device) {
+            row.height += extra;
+            row.bar += extra / 3;
+        }
+        row.top = top;
+        top += row.height;
+    }
+    m_contentHeight = top + 4;
+}
+
+void TimelineView::layOut() {
+    const int line = QFontMetrics(font()).height();
+    m_rulerHeight = line + 10;
+    listRows();
+    m_headerWidth = headerWidth();
+    stackRows();
+
+    const int page = std::max(0, height() - m_rulerHeight);
+    const int scrollWidth = m_scroll->sizeHint().width();
+    m_scroll->setVisible(m_contentHeight > page);
+    m_scroll->setGeometry(width() - scrollWidth, m_rulerHeight, scrollWidth, page);
+    m_scroll->setPageStep(page);
+    m_scroll->setSingleStep(line);
+    m_scroll->setRange(0, std::max(0, m_contentHeight - page));
+
+    m_axis.left = m_headerWidth;
+    m_axis.width = std::max(1, width() - m_headerWidth - (m_contentHeight > page ? scrollWidth : 0));
+    repaintAll();
+}
+
+QRect TimelineView::plotRect() const {
+    return QRect(m_headerWidth, m_rulerHeight, static_cast<int>(m_axis.width),
+                 std::max(0, height() - m_rulerHeight));
+}
+
+int TimelineView::rowTop(const Row& row) const {
+    return m_rulerHeight + row.top - m_scroll->value();
+}
+
+const TimelineView::Row* TimelineView::rowAt(QPoint position) const {
+    if (position.y() < m_rulerHeight) return nullptr;
+    const auto row = std::ranges::find_if(m_rows, [&](const Row& each) {
+        return position.y() >= rowTop(each) && position.y() < rowTop(each) + each.height;
+    });
+    return row == m_rows.end() ? nullptr : &*row;
+}
+
+const TimelineView::Row* TimelineView::rowOf(const Span& span) const {
+    if (span.kind == Span::Kind::op) return &m_rows[span.resource];
+    const auto row = std::ranges::find_if(m_rows, [&](const Row& each) {
+        return each.kind == Row::Kind::channel && each.resource == span.resource;
+    });
+    return row == m_rows.end() ? nullptr : &*row;
+}
+
+std::size_t TimelineView::firstLane(const Row& row) const {
+    return m_data->first_lane[row.resource + (row.kind == Row::Kind::device ? 0 : m_data->memory.size())];
+}
+
+std::pair<int, int> TimelineView::laneSpace(const Row& row, int lane) {
+    if (row.lanes <= 1) return {kBarTop, row.bar};
+    const int top = row.bar * lane / row.lanes, bottom = row.bar * (lane + 1) / row.lanes;
+    return {kBarTop + top, bottom - top - 1};
+}
+
+/// The spans of the lane at a height, or of the nearest lane if it is between two.
+std::span<const std::uint32_t> TimelineView::spansAt(const Row& row, int y) const {
+    if (row.lanes == 0) return {};
+    const int lane =
+        std::clamp((y - rowTop(row) - kBarTop) * row.lanes / std::max(row.bar, 1), 0, row.lanes - 1);
+    return m_data->lanes[firstLane(row) + static_cast<std::size_t>(lane)].spans;
+}
+
+QRectF TimelineView::spanRect(std::uint32_t span) const {
+    const Span& of = m_data->trace.spans[span];
+    const Row* row = rowOf(of);
+    if (!row) return {};
+    const double x = m_axis.toX(of.start_s);
+    const auto [top, height] = laneSpace(*row, static_cast<int>(m_data->laneOf(of) - firstLane(*row)));
+    return QRectF(x, rowTop(*row) + top, std::max(1.0, m_axis.toX(of.end_s) - x), height);
+}
+
+QRectF TimelineView::laneRect(DeviceId device) const {
+    if (!m_data || device >= m_data->memory.size()) return {};
+    const Row& row = m_rows[device];
+    return QRectF(0, rowTop(row), m_headerWidth + m_axis.width, row.height);
+}
+
+int TimelineView::MemoryScale::y(double bytes) const {
+    return bottom - static_cast<int>(std::lround(bytes / top_bytes * (bottom - top)));
+}
+
+/// The scale reaches up to the limit or the peak, whichever is higher. If all devices stay far below their
+/// limits, the limit is left out and all scales end at the same share of their limit, so that something is
+/// visible.
+TimelineView::MemoryScale TimelineView::memoryScale(const Row& row) const {
+    const std::vector<double>& limits_bytes = m_data->problem->memory_limit_bytes;
+    double fullest = 0;
+    for (DeviceId device = 0; device < limits_bytes.size(); ++device) {
+        fullest = std::max(fullest, m_data->outcome.peak_bytes[device] / limits_bytes[device]);
+    }
+    const double limit_bytes = limits_bytes[row.resource];
+    const bool limitShown = fullest >= 0.25;
+    return {rowTop(row) + kBarTop + row.bar + 4, rowTop(row) + row.height - 3,
+            limitShown ? std::max(limit_bytes, m_data->outcome.peak_bytes[row.resource]) * 1.1
+                       : std::max(fullest, 1e-12) * limit_bytes * 1.15,
+            limitShown};
+}
+
+QRectF TimelineView::peakRect(DeviceId device) const {
+    if (!why() || why()->peaks[device].bytes <= 0) return {};
+    const MemoryPeak& peak = why()->peaks[device];
+    const QPointF at(m_axis.toX(peak.time_s), memoryScale(m_rows[device]).y(peak.bytes));
+    if (at.x() < m_axis.left || at.x() > m_axis.left + m_axis.width || at.y() < m_rulerHeight) return {};
+    return QRectF(at - QPointF(kPeakReach, kPeakReach), QSizeF(2 * kPeakReach, 2 * kPeakReach));
+}
+
+std::optional<DeviceId> TimelineView::peakAt(QPoint position) const {
+    const Row* row = plotRect().contains(position) ? rowAt(position) : nullptr;
+    if (!row || row->kind != Row::Kind::device || !peakRect(row->resource).contains(position)) return {};
+    return row->resource;
+}
+
+std::optional<std::uint32_t> TimelineView::spanAt(QPoint position) const {
+    const Row* row = plotRect().contains(position) ? rowAt(position) : nullptr;
+    if (!row || position.y() < rowTop(*row) + 2 || position.y() > rowTop(*row) + 4 + row->bar)
+        return std::nullopt;
+    const std::vector<Span>& spans = m_data->trace.spans;
+    const auto row_spans = spansAt(*row, position.y());
+    // Of the few spans around the pointer take the one under it, else the nearest.
+    const double slack_s = kPointingSlack * m_axis.secondsPerPixel();
+    const double time_s = m_axis.toTime(position.x() + 0.5);
+    const auto inside = std::ranges::partition_point(
+        row_spans, [&](std::uint32_t span) { return spans[span].end_s < time_s; });
+    std::optional<std::uint32_t> nearest;
+    double distance_s = slack_s;
+    const auto consider = [&](std::uint32_t span) {
+        const double away_s = std::max({0.0, spans[span].start_s - time_s, time_s - spans[span].end_s});
+        if (away_s <= distance_s && (!nearest || away_s < distance_s)) {
+            nearest = span;
+            distance_s = away_s;
+        }
+    };
+    if (inside != row_spans.end()) consider(*inside);
+    if (inside != row_spans.begin()) consider(*std::prev(inside));
+    return nearest;
+}
+
+std::ptrdiff_t TimelineView::spansInColumn(QPoint position) const {
+    const std::vector<Span>& spans = m_data->trace.spans;
+    const double begin_s = m_axis.toTime(position.x()), end_s = m_axis.toTime(position.x() + 1);
+    const auto row_spans = spansAt(*rowAt(position), position.y());
+    return std::ranges::partition_point(row_spans,
+                                        [&](std::uint32_t span) { return spans[span].start_s < end_s; }) -
+           std::ranges::partition_point(row_spans,
+                                        [&](std::uint32_t span) { return spans[span].end_s <= begin_s; });
+}
+
+void TimelineView::scrollTo(const Row& row) {
+    const int page = height() - m_rulerHeight;
+    if (row.top < m_scroll->value()) {
+        m_scroll->setValue(row.top);
+    } else if (row.top + row.height > m_scroll->value() + page) {
+        m_scroll->setValue(row.top + row.height - page);
+    }
+}
+
+QSize TimelineView::sizeHint() const {
+    const int line = QFontMetrics(font()).height();
+    return {50 * line, std::max(m_rulerHeight + m_naturalHeight, 14 * line)};
+}
+
+QSize TimelineView::minimumSizeHint() const {
+    const int line = QFontMetrics(font()).height();
+    return {12 * line, 5 * line};
+}
+
+}  // namespace placewright
