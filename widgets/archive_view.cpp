@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include <QComboBox>
@@ -13,6 +12,7 @@
 #include <QSlider>
 #include <QVBoxLayout>
 
+#include "core/base/infinity.hpp"
 #include "core/base/units.hpp"
 #include "widgets/heat_map.hpp"
 #include "widgets/palette.hpp"
@@ -22,8 +22,6 @@
 
 namespace placewright {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 bool betterThan(const Score& a, const Score& b) {
     return a.fits != b.fits ? a.fits : a.penalised_s < b.penalised_s;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <QCheckBox>
 #include <QComboBox>
@@ -13,6 +12,7 @@
 #include <QStandardItemModel>
 #include <QTreeWidget>
 
+#include "core/base/infinity.hpp"
 #include "core/base/statistics.hpp"
 #include "widgets/palette.hpp"
 #include "widgets/plain_text.hpp"
@@ -22,9 +22,7 @@
 namespace placewright {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-enum Column { Title, Median, Slowest, Fits, ColumnCount };
+enum CdfColumn { Title, Median, Slowest, Fits, CdfColumnCount };
 enum Axis { RelativeAxis, SecondsAxis };
 
 /// Icon with the line of a scheme as in the plot.
@@ -99,7 +97,7 @@ void CdfPlot::makeList() {
     m_list->setObjectName("schemes");
     m_list->setAccessibleName(tr("Schemes"));
     m_list->setToolTip(tr("Ticked schemes are drawn"));
-    m_list->setColumnCount(ColumnCount);
+    m_list->setColumnCount(CdfColumnCount);
     m_list->setHeaderLabels({tr("Scheme"), tr("Median"), tr("Slowest"), tr("Fitting")});
     m_list->headerItem()->setToolTip(Median, tr("Median of all values (the mean of the middle two if their "
                                                 "number is even); – until all are known"));

@@ -3,20 +3,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <QCheckBox>
 #include <QComboBox>
 #include <QFontMetricsF>
 
+#include "core/base/infinity.hpp"
 #include "core/base/units.hpp"
 #include "widgets/palette.hpp"
 #include "widgets/qcustomplot_header.hpp"
 
 namespace placewright {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Share of the longest search in which values still fall steeply from arbitrary starts; the vertical range
 /// is fitted to the values after it.

@@ -17,8 +17,7 @@
 namespace placewright {
 namespace {
 
-constexpr std::size_t kHeldThings = 5;  // entries of a memory peak in a tooltip
-constexpr int kMargin = 8;
+constexpr int kPanelMargin = 8;
 constexpr int kMeter = 5;  // height of a meter, pixels
 
 QColor faded(QColor color, double alpha) {
@@ -190,7 +189,8 @@ void DevicePanel::paintEvent(QPaintEvent* event) {
     painter.fillRect(event->rect(), palette().color(QPalette::Base));
     if (!m_machine) {
         painter.setPen(mutedColor(palette()));
-        painter.drawText(rect().adjusted(kMargin, 4, -kMargin, -4), Qt::AlignCenter | Qt::TextWordWrap,
+        painter.drawText(rect().adjusted(kPanelMargin, 4, -kPanelMargin, -4),
+                         Qt::AlignCenter | Qt::TextWordWrap,
                          tr("Open a network and choose a machine to list its devices."));
         return;
     }
@@ -201,7 +201,7 @@ void DevicePanel::paintEvent(QPaintEvent* event) {
         if (device < m_previews.size()) paintDropPreview(painter, device);
     }
     if (m_machine->channels().empty()) return;
-    const QRect heading(kMargin, channelsTop(), width() - 2 * kMargin, channelRowHeight());
+    const QRect heading(kPanelMargin, channelsTop(), width() - 2 * kPanelMargin, channelRowHeight());
     painter.setPen(mutedColor(palette()));
     painter.drawText(heading, Qt::AlignVCenter | Qt::AlignLeft, tr("Channels"));
     for (ChannelId channel = 0; channel < m_machine->channels().size(); ++channel)
@@ -222,9 +222,9 @@ void DevicePanel::paintDevice(QPainter& painter, DeviceId device) const {
     painter.fillRect(QRect(row.left(), row.bottom(), row.width(), 1), faded(text, 0.12));
 
     // First line: number key, colour, name, model and number of ops.
-    int left = kMargin;
+    int left = kPanelMargin;
     const int top = row.top() + 6;
-    const int right = row.right() - kMargin;
+    const int right = row.right() - kPanelMargin;
     if (device < 9) {
         painter.setPen(muted);
         painter.drawText(QRect(left, top, metrics.horizontalAdvance(QLatin1Char('0')) + 2, line),
@@ -325,7 +325,7 @@ void DevicePanel::paintDropPreview(QPainter& painter, DeviceId device) const {
     painter.setFont(font);
     QString words = dropPreviewText(preview);
     if (overflows) words += tr(" · does not fit");
-    const QRect place = below.adjusted(2 * kMargin, 2, -kMargin, -2);
+    const QRect place = below.adjusted(2 * kPanelMargin, 2, -kPanelMargin, -2);
     const QRect behind(place.left() - 4, place.center().y() - metrics.height() / 2 - 1,
                        std::min(place.width(), QFontMetrics(font).horizontalAdvance(words)) + 8,
                        metrics.height() + 3);
@@ -351,7 +351,7 @@ void DevicePanel::paintChannel(QPainter& painter, ChannelId channel) const {
                             : !idle    ? tr("%1 · %2 busy").arg(bytesText(bytes), percentText(busy))
                                        : tr("idle");
     const int figuresWidth = metrics.horizontalAdvance(figures);
-    const QRect line(kMargin, row.top() + 2, row.width() - 2 * kMargin, metrics.height());
+    const QRect line(kPanelMargin, row.top() + 2, row.width() - 2 * kPanelMargin, metrics.height());
     painter.setPen(text);
     painter.drawText(line, Qt::AlignVCenter | Qt::AlignRight, figures);
     const int nameWidth = std::max(0, line.width() - figuresWidth - 8);
@@ -365,7 +365,7 @@ void DevicePanel::paintIdleLine(QPainter& painter) const {
     const QRectF row = idleLineRect();
     if (row.isNull()) return;
     const QColor muted = mutedColor(palette());
-    const double x = kMargin + 3, y = row.center().y();
+    const double x = kPanelMargin + 3, y = row.center().y();
     const QPolygonF closed{{{x - 2, y - 4}, {x + 3, y}, {x - 2, y + 4}}},
         open{{{x - 4, y - 2}, {x + 4, y - 2}, {x, y + 3}}};
     painter.save();
@@ -375,7 +375,7 @@ void DevicePanel::paintIdleLine(QPainter& painter) const {
     painter.drawPolygon(m_idleShown ? open : closed);
     painter.restore();
     painter.setPen(muted);
-    painter.drawText(row.adjusted(kMargin + 12, 0, -kMargin, 0), Qt::AlignVCenter | Qt::AlignLeft,
+    painter.drawText(row.adjusted(kPanelMargin + 12, 0, -kPanelMargin, 0), Qt::AlignVCenter | Qt::AlignLeft,
                      idleText());
 }
 
@@ -405,7 +405,7 @@ QString DevicePanel::toolTipAt(QPoint position) const {
             lines << tr("Peak memory %1, of which %2 during the whole step")
                          .arg(bytesText(m_outcome->peak_bytes[*device]),
                               bytesText(m_outcome->resident_bytes[*device]));
-            if (m_why) lines << peakText(*m_why, *device, kHeldThings, false);
+            if (m_why) lines << peakText(*m_why, *device, false);
         }
         lines << (*device < 9
                       ? tr("Drop ops here, or press %1 to move the selected ops here. Click to select "

@@ -15,7 +15,7 @@ namespace {
 /// A group counts as decided if one device has at least this probability.
 constexpr double kDecided = 0.9;
 
-QString percentText(double share) {
+QString probabilityText(double share) {
     if (share > 0 && share < 0.0005) return QObject::tr("<0.1 %");
     return QObject::tr("%1 %").arg(100 * share, 0, 'f', share > 0 && share < 0.095 ? 1 : 0);
 }
@@ -125,7 +125,7 @@ QString DistributionMap::describe(Cell cell) const {
         const DeviceId device = m_distribution->devices[static_cast<std::size_t>(row)];
         text += QStringLiteral("\n%1: %2")
                     .arg(QString::fromStdString(m_problem->machine->device(device).name),
-                         percentText(probability(group, row)));
+                         probabilityText(probability(group, row)));
     }
     return text;
 }
@@ -163,7 +163,7 @@ void DistributionMap::updateHeader() {
         parts << tr("entropy %1 of %2 nats (%3)")
                      .arg(m_distribution->entropy, 0, 'f', 2)
                      .arg(m_distribution->largest_entropy, 0, 'f', 2)
-                     .arg(percentText(m_distribution->entropy / m_distribution->largest_entropy));
+                     .arg(probabilityText(m_distribution->entropy / m_distribution->largest_entropy));
     }
     setHeader(parts.join(QStringLiteral(" · ")));
 }

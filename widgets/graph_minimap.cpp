@@ -13,7 +13,7 @@ namespace placewright {
 namespace {
 
 constexpr double kInset = 5;  ///< between border and graph, pixels
-constexpr double kNarrowest = 64, kWidest = 112;
+constexpr double kNarrowestMap = 64, kWidestMap = 112;
 constexpr double kLeastFrame = 8;
 /// Height of a node as a share of the row distance, and its limit as a multiple of the node's own height.
 constexpr double kRowFilled = 0.8, kStretched = 2;
@@ -31,9 +31,9 @@ GraphMinimap::GraphMinimap(QWidget* parent) : QWidget(parent) {
 
 QSize GraphMinimap::sizeFor(QSizeF graph, QSize view) {
     const double aspect = std::max(graph.width(), 1.0) / std::max(graph.height(), 1.0);
-    const double height = std::clamp((kWidest - 2 * kInset) / aspect + 2 * kInset, kNarrowest,
-                                     std::max<double>(view.height(), kNarrowest));
-    const double width = std::clamp((height - 2 * kInset) * aspect + 2 * kInset, kNarrowest, kWidest);
+    const double height = std::clamp((kWidestMap - 2 * kInset) / aspect + 2 * kInset, kNarrowestMap,
+                                     std::max<double>(view.height(), kNarrowestMap));
+    const double width = std::clamp((height - 2 * kInset) * aspect + 2 * kInset, kNarrowestMap, kWidestMap);
     return 2 * width > view.width() ? QSize(0, 0) : QSizeF(width, height).toSize();
 }
 

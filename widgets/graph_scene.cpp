@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/infinity.hpp"
 #include "core/layout/layout.hpp"
 #include "widgets/quantities.hpp"
 
@@ -11,7 +12,7 @@ namespace placewright {
 namespace {
 
 constexpr std::size_t kOverview = 400;  ///< most nodes in the overview of a large network
-constexpr double kNodeHeight = 26, kNarrowest = 60, kWidest = 220;
+constexpr double kNodeHeight = 26, kNarrowestNode = 60, kWidestNode = 220;
 // Widths are estimated, since fonts belong to the GUI thread. Labels that do not fit are elided.
 constexpr double kCharacterWidth = 7.2, kLabelMargin = 14;
 
@@ -77,7 +78,7 @@ void addNodes(const Problem& problem, GraphScene& scene) {
     for (OpId op = 0; op < problem.ops; ++op) {
         const OpId shown = representative(problem, op);
         scene.node_of[op] = scene.node_of[shown];
-        double fastest = std::numeric_limits<double>::infinity();
+        double fastest = kInfinity;
         for (DeviceId device = 0; device < problem.devices; ++device)
             fastest = std::min(fastest, problem.time_s(op, device));
         seconds[static_cast<std::size_t>(scene.node_of[op])] += fastest;
@@ -87,11 +88,12 @@ void addNodes(const Problem& problem, GraphScene& scene) {
         std::max(*std::max_element(seconds.begin(), seconds.end()), std::numeric_limits<double>::min());
     for (std::size_t i = 0; i < scene.nodes.size(); ++i) {
         // The square root keeps small differences visible beside an op that takes most of the step.
-        const double byTime = kNarrowest + (kWidest - kNarrowest) * std::sqrt(seconds[i] / longest);
+        const double byTime =
+            kNarrowestNode + (kWidestNode - kNarrowestNode) * std::sqrt(seconds[i] / longest);
         const double byText =
             kLabelMargin + kCharacterWidth * static_cast<double>(scene.nodes[i].label.size());
         scene.nodes[i].rect =
-            QRectF(0, 0, std::clamp(std::max(byTime, byText), kNarrowest, kWidest), kNodeHeight);
+            QRectF(0, 0, std::clamp(std::max(byTime, byText), kNarrowestNode, kWidestNode), kNodeHeight);
     }
 }
 

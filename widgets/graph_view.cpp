@@ -12,7 +12,7 @@
 namespace placewright {
 namespace {
 
-constexpr double kMargin = 24;     ///< around the fitted graph, pixels
+constexpr double kFitMargin = 24;  ///< around the fitted graph, pixels
 constexpr double kReadable = 0.6;  ///< scale at which labels are readable
 constexpr double kLargestScale = 6;
 constexpr double kAlwaysInView = 40;  ///< part of the graph that stays in view, pixels
@@ -199,7 +199,7 @@ void GraphView::colorMinimap() {
 void GraphView::centreOn(QPointF scenePoint) {
     const double scale = m_view.m11();
     const QRectF shown = m_view.inverted().mapRect(room(scale)),
-                 all = m_scene->bounds.marginsAdded(QMarginsF(1, 1, 1, 1) * (kMargin / scale));
+                 all = m_scene->bounds.marginsAdded(QMarginsF(1, 1, 1, 1) * (kFitMargin / scale));
     const auto held = [](double wish, double low, double high, double extent, double now) {
         return high - low <= extent ? now : std::clamp(wish, low + extent / 2, high - extent / 2);
     };
@@ -230,13 +230,13 @@ void GraphView::setView(double scale, QPointF translation) {
 void GraphView::applyFit() {
     if (!m_scene || m_fit == Fit::kept) return;
     const QRectF& bounds = m_scene->bounds;
-    const QSizeF inner(std::max(width() - 2 * kMargin, 20.0), std::max(height() - 2 * kMargin, 20.0));
+    const QSizeF inner(std::max(width() - 2 * kFitMargin, 20.0), std::max(height() - 2 * kFitMargin, 20.0));
     double scale = std::min(fittingScale(bounds.size(), inner), 1.25);
     bool fromTop = false;
     if (m_fit == Fit::initial) {
         // A long thin graph would be a sliver: fit its short side, no larger than readable labels need, and
         // start at the beginning of the network.
-        const QSizeF beside = roomBesideMinimap().size() - QSizeF(2 * kMargin, 2 * kMargin);
+        const QSizeF beside = roomBesideMinimap().size() - QSizeF(2 * kFitMargin, 2 * kFitMargin);
         const double byWidth = beside.width() / std::max(bounds.width(), 1.0),
                      byHeight = beside.height() / std::max(bounds.height(), 1.0);
         const double readable = std::min(std::max(byWidth, byHeight), kReadable);
@@ -246,7 +246,7 @@ void GraphView::applyFit() {
         }
     }
     QPointF translation = room(scale).center() - bounds.center() * scale;
-    if (fromTop) translation.setY(kMargin - bounds.top() * scale);
+    if (fromTop) translation.setY(kFitMargin - bounds.top() * scale);
     setView(scale, translation);
 }
 
@@ -264,8 +264,8 @@ void GraphView::zoomTo(const OpList& ops) {
     if (area.isNull()) return;
     m_fit = Fit::kept;
     const QRectF beside = roomBesideMinimap();
-    const QSizeF inner(std::max(beside.width() - 4 * kMargin, 20.0),
-                       std::max(beside.height() - 4 * kMargin, 20.0));
+    const QSizeF inner(std::max(beside.width() - 4 * kFitMargin, 20.0),
+                       std::max(beside.height() - 4 * kFitMargin, 20.0));
     const double scale = std::min(fittingScale(area.size(), inner), 1.75);
     setView(scale, room(scale).center() - area.center() * scale);
 }
@@ -301,7 +301,7 @@ void GraphView::panBy(QPointF pixels) {
 
 void GraphView::panToShow(std::uint32_t node) {
     const QRectF shown = rectInView(node, m_view),
-                 inner = room(m_view.m11()).adjusted(kMargin, kMargin, -kMargin, -kMargin);
+                 inner = room(m_view.m11()).adjusted(kFitMargin, kFitMargin, -kFitMargin, -kFitMargin);
     if (!inner.contains(shown)) panBy(inner.center() - shown.center());
 }
 
@@ -339,7 +339,7 @@ int GraphView::nodeUnder(QPointF position) const {
 }
 
 QSizeF GraphView::wholeSize() const {
-    return m_scene ? m_scene->bounds.size() + QSizeF(2 * kMargin, 2 * kMargin) : QSizeF(size());
+    return m_scene ? m_scene->bounds.size() + QSizeF(2 * kFitMargin, 2 * kFitMargin) : QSizeF(size());
 }
 
 // --- selection and modules ---

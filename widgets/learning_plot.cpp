@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <QCheckBox>
 #include <QLabel>
 #include <QToolTip>
 
+#include "core/base/infinity.hpp"
 #include "widgets/palette.hpp"
 #include "widgets/plot_style.hpp"
 #include "widgets/qcustomplot_header.hpp"
@@ -16,7 +16,6 @@
 namespace placewright {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kPace_ms = 100;
 
 QString pointText(const TrainingPoint& point) {

@@ -11,4 +11,8 @@ namespace placewright {
 /// returned unchanged.
 QString plainToolTip(const QString& text);
 
+/// Makes all labels of the program, also those of message boxes, show their text literally unless they ask
+/// for rich text. May be called more than once.
+void makeLabelsPlain();
+
 }  // namespace placewright

@@ -2,7 +2,6 @@
 #include "widgets/runs_view.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <unordered_set>
 
 #include <QContextMenuEvent>
@@ -14,6 +13,7 @@
 #include <QSortFilterProxyModel>
 #include <QTimer>
 
+#include "core/base/infinity.hpp"
 #include "core/bounds/bounds.hpp"
 #include "widgets/palette.hpp"
 #include "widgets/plain_text.hpp"
@@ -23,7 +23,7 @@
 namespace placewright {
 namespace {
 
-constexpr double kLast = std::numeric_limits<double>::infinity();
+constexpr double kLast = kInfinity;
 
 QString stepTimeText(const RunRow& row) {
     if (row.step_time_s <= 0) return {};

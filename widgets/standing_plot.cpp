@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <QEvent>
 #include <QLabel>
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
+#include "core/base/infinity.hpp"
 #include "widgets/palette.hpp"
 #include "widgets/plot_style.hpp"
 #include "widgets/qcustomplot_header.hpp"
@@ -52,7 +52,7 @@ void StandingPlot::draw() {
     stylePlot(*m_plot);
     if (m_bars.empty()) return;
 
-    double least_s = std::numeric_limits<double>::infinity();
+    double least_s = kInfinity;
     for (const StandingBar& bar : m_bars) {
         if (bar.fits()) least_s = std::min(least_s, bar.mean_s);
         for (const double score_s : bar.scores_s) least_s = std::min(least_s, score_s);

@@ -20,7 +20,7 @@
 namespace placewright {
 namespace {
 
-constexpr int kWidest = 960;  // pixels; wider lines are hard to read
+constexpr int kWidestPage = 960;  // pixels; wider lines are hard to read
 constexpr int kGap = 12;
 
 /// A framed button that shows hover, press and focus, and that Enter presses too.
@@ -156,7 +156,7 @@ void deleteAll(std::vector<QAbstractButton*>& buttons) {
 StartPage::StartPage(QWidget* parent) : QWidget(parent) {
     setAccessibleName(tr("Start"));
     m_content = new QWidget;
-    m_content->setMaximumWidth(kWidest);
+    m_content->setMaximumWidth(kWidestPage);
 
     auto* title = makeLabel(tr("Placewright"), 2.2, true, m_content);
     auto* purpose = makeLabel(tr("Decides on which device each operation of a neural network runs."), 1.1,
@@ -261,7 +261,7 @@ void StartPage::resizeEvent(QResizeEvent* event) {
 
 void StartPage::arrangeGallery() {
     const QMargins margins = m_content->layout()->contentsMargins();
-    const int room = std::min(width(), kWidest) - margins.left() - margins.right();
+    const int room = std::min(width(), kWidestPage) - margins.left() - margins.right();
     const int columns = std::max(1, (room + kGap) / (NetworkCard::kNarrowest + kGap));
     if (columns == m_columns) return;
     for (QAbstractButton* card : m_cards) m_gallery->removeWidget(card);

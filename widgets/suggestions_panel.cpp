@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t kMostRows = 50;
 
-enum Column { What, From, To, Gain, ColumnCount };
+enum MoveColumn { What, From, To, Gain, MoveColumnCount };
 
 QIcon swatch(const Machine& machine, DeviceId device, qreal ratio) {
     constexpr int kSide = 12;
@@ -93,7 +93,7 @@ SuggestionsPanel::SuggestionsPanel(QWidget* parent)
     m_text->setTextFormat(Qt::PlainText);
     m_text->setWordWrap(true);
     m_text->setContentsMargins(6, 4, 6, 4);
-    m_list->setColumnCount(ColumnCount);
+    m_list->setColumnCount(MoveColumnCount);
     m_list->setHeaderLabels({tr("Move"), tr("From"), tr("To"), tr("Change")});
     m_list->headerItem()->setTextAlignment(Gain, Qt::AlignRight | Qt::AlignVCenter);
     m_list->setRootIsDecorated(false);

@@ -9,12 +9,6 @@
 #include "widgets/timeline_view.hpp"
 
 namespace placewright {
-namespace {
-
-constexpr std::size_t kHeldThings = 5;  // entries of a memory peak in a tooltip
-
-}  // namespace
-
 /// Tooltip of a span with the pointer at `position`.
 QString TimelineView::toolTipOf(std::uint32_t index, QPoint position) const {
     const Machine& machine = *m_data->problem->machine;
@@ -60,7 +54,7 @@ QString TimelineView::toolTipOf(std::uint32_t index, QPoint position) const {
 
 QString TimelineView::toolTipAt(QPoint position) const {
     if (!m_data) return {};
-    if (const auto device = peakAt(position)) return peakText(*why(), *device, kHeldThings, false);
+    if (const auto device = peakAt(position)) return peakText(*why(), *device, false);
     if (const auto span = spanAt(position)) return toolTipOf(*span, position);
     if (position.y() < m_rulerHeight) {
         return tr("Zoom: Ctrl+wheel or W, S. Pan: drag or A, D. Fit: F. Measure a time span: Shift+drag.");
@@ -87,8 +81,7 @@ QString TimelineView::toolTipAt(QPoint position) const {
             tr("%1: busy for %2, peak memory %3")
                 .arg(row->name, secondsText(m_data->outcome.device_busy_s[row->resource]),
                      shareOfBytesText(m_data->outcome.peak_bytes[row->resource], limit_bytes));
-        return why() ? sums.toHtmlEscaped() + QStringLiteral("<br>") +
-                           peakText(*why(), row->resource, kHeldThings, false)
+        return why() ? sums.toHtmlEscaped() + QStringLiteral("<br>") + peakText(*why(), row->resource, false)
                      : plainToolTip(sums);
     }
     if (position.y() <= rowTop(*row) + 4 + row->bar) return {};

@@ -127,7 +127,8 @@ QString segmentText(const TimelineWhy& why, std::size_t index) {
              escaped(machine.device(span.to).name));
 }
 
-QString peakText(const TimelineWhy& why, DeviceId device, std::size_t most, bool linked) {
+QString peakText(const TimelineWhy& why, DeviceId device, bool linked) {
+    constexpr std::size_t kMostHeld = 5;
     const MemoryPeak& peak = why.peaks[device];
     const Problem& problem = *why.timeline->problem;
     QString text = translated("Peak %1 at %2").arg(bytesText(peak.bytes), secondsText(peak.time_s));
@@ -143,7 +144,7 @@ QString peakText(const TimelineWhy& why, DeviceId device, std::size_t most, bool
     row(peak.optimizer_bytes, translated("optimizer state"));
     row(peak.accumulated_gradient_bytes, translated("accumulated gradients"));
     row(peak.other_resident_bytes, translated("other, held throughout"));
-    const std::size_t told = std::min(most, peak.held.size());
+    const std::size_t told = std::min(kMostHeld, peak.held.size());
     for (const Held& held : std::span(peak.held).first(told)) {
         QString name = escaped(problem.graph->op(held.op).name);
         if (linked)

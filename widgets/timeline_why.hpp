@@ -44,8 +44,8 @@ struct TimelineWhy {
 QString pathSummary(const TimelineWhy& why);
 /// "conv1 on gpu:0", "conv1 over pcie0, gpu:0 → gpu:1", "conv1 waits for gpu:0 until conv2 is done".
 QString segmentText(const TimelineWhy& why, std::size_t segment);
-/// The time of a device's memory peak, the bytes held then by category, and the `most` largest tensors and
+/// The time of a device's memory peak, the bytes held then by category, and the five largest tensors and
 /// workspaces; ops link to "op:ID" if `linked`.
-QString peakText(const TimelineWhy& why, DeviceId device, std::size_t most, bool linked);
+QString peakText(const TimelineWhy& why, DeviceId device, bool linked);
 
 }  // namespace placewright

@@ -15,8 +15,7 @@
 namespace placewright {
 namespace {
 
-constexpr std::size_t kShares = 8;      // rows of devices and channels
-constexpr std::size_t kHeldThings = 5;  // entries of a memory peak
+constexpr std::size_t kShares = 8;  // rows of devices and channels
 
 QString heading(const QString& text) {
     return QStringLiteral("<p style='margin-top:8px; margin-bottom:2px'><b>%1</b></p>").arg(text);
@@ -157,7 +156,7 @@ QString WhyPanel::html() const {
                     .arg(peak.device)
                     .arg(swatch(machine, peak.device),
                          QString::fromStdString(machine.device(peak.device).name).toHtmlEscaped()) +
-                peakText(*m_why, peak.device, kHeldThings, true) + QStringLiteral("</p>");
+                peakText(*m_why, peak.device, true) + QStringLiteral("</p>");
     }
     return html;
 }

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <limits>
 
 #include "app/cli/console.hpp"
 #include "app/cli/interrupt.hpp"
 #include "core/algorithms.hpp"
+#include "core/base/infinity.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
 #include "core/bounds/bounds.hpp"
@@ -22,7 +22,7 @@ double quick_incumbent_s(const Job& job, double seconds, std::stop_token stop) {
     constexpr const char* kSearches[] = {"ideals-dp", "load-annealing"};
     const auto evaluator = evaluator_of(job);
     std::vector<Placement> seeds = starting_placements(job);
-    double best_s = std::numeric_limits<double>::infinity();
+    double best_s = kInfinity;
     for (const char* id : kSearches) {
         const AlgorithmInfo& algorithm = *find_algorithm(id);
         OptionValues options;

@@ -2,8 +2,6 @@
 #include "app/cli/family_command.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <iostream>
 #include <vector>
 
@@ -41,12 +39,6 @@ Structure structure_of(const Graph& graph) {
     structure.depth = *std::ranges::max_element(level);
     structure.mean_in_degree = static_cast<double>(edges) / static_cast<double>(structure.ops);
     return structure;
-}
-
-std::string decimals(const char* format, double value) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), format, value);
-    return text.data();
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <unistd.h>
@@ -20,6 +19,7 @@
 #include "app/cli/usage.hpp"
 #include "core/algorithms.hpp"
 #include "core/base/exit_status.hpp"
+#include "core/base/infinity.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
 #include "core/bounds/bounds.hpp"
@@ -213,7 +213,7 @@ public:
         const std::unique_ptr<Optimizer> optimizer = make_optimizer();
         const std::unique_ptr<Evaluator> evaluator = make_evaluator();
         Proof proof(finest_, *job_.objective, job_.simulation, std::move(bound_),
-                    job_.single_device_fits ? job_.single_device_s : std::numeric_limits<double>::infinity());
+                    job_.single_device_fits ? job_.single_device_s : kInfinity);
         SearchResult result = search(*optimizer, *evaluator);
         if (!result.progress.best_placement) return report_nothing_scored(result);
         prove(proof, result.progress);

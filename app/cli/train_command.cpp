@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <limits>
 #include <optional>
 
 #include "app/cli/console.hpp"
@@ -211,12 +212,6 @@ Json curve_json(const std::vector<TrainingPoint>& curve) {
         list.push_back(std::move(json));
     }
     return list;
-}
-
-std::string decimals(const char* format, double value) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), format, value);
-    return text.data();
 }
 
 std::string progress_text(const TrainingState& state, const TrainingBudget& budget, double eta_s) {

@@ -51,9 +51,9 @@ JobOptions job_options(Setting setting) {
 }
 
 /// One network in one setting, as the claims need it.
-class View {
+class E3Case {
 public:
-    explicit View(const ExperimentCase& item) : case_(item), standings_(item.compared.all_standings()) {}
+    explicit E3Case(const ExperimentCase& item) : case_(item), standings_(item.compared.all_standings()) {}
 
     /// nullptr where the algorithm has not run.
     const SampleStatistics* find(std::string_view algorithm) const {
@@ -86,7 +86,7 @@ struct Claim {
     std::vector<std::string_view> networks;
     std::string_view text;
     std::vector<std::string_view> algorithms;  ///< algorithms that the claim is about
-    std::function<bool(const View&)> holds;
+    std::function<bool(const E3Case&)> holds;
 };
 
 const std::vector<Claim>& claims() {
@@ -96,7 +96,7 @@ const std::vector<Claim>& claims() {
     static const std::vector<std::string_view> everyone{kHill, kAnnealing, kGenetic, kElites};
     static const std::vector<Claim> list{
         {normal, all, "Hill climbing is clearly worse than every other algorithm.", everyone,
-         [](const View& view) {
+         [](const E3Case& view) {
              return view.clearly_better(kAnnealing, kHill) && view.clearly_better(kGenetic, kHill) &&
                     view.clearly_better(kElites, kHill);
          }},
@@ -104,7 +104,7 @@ const std::vector<Claim>& claims() {
          alexnet,
          "All but hill climbing find the optimum, one GPU.",
          {kAnnealing, kGenetic, kElites},
-         [](const View& view) {
+         [](const E3Case& view) {
              return view.finds_one_gpu(kAnnealing) && view.finds_one_gpu(kGenetic) &&
                     view.finds_one_gpu(kElites);
          }},
@@ -112,21 +112,21 @@ const std::vector<Claim>& claims() {
          large,
          "Annealing does not come close to one GPU (within 5 %).",
          {kAnnealing},
-         [](const View& view) { return view.mean_s(kAnnealing) > 1.05 * view.one_gpu_s(); }},
+         [](const E3Case& view) { return view.mean_s(kAnnealing) > 1.05 * view.one_gpu_s(); }},
         {normal,
          large,
          "The genetic algorithm does not quite find one GPU, but is clearly better than annealing.",
          {kAnnealing, kGenetic},
-         [](const View& view) {
+         [](const E3Case& view) {
              return !view.finds_one_gpu(kGenetic) && view.clearly_better(kGenetic, kAnnealing);
          }},
         {normal,
          all,
          "MAP-Elites finds the optimum, one GPU (or better).",
          {kElites},
-         [](const View& view) { return view.finds_one_gpu(kElites); }},
+         [](const E3Case& view) { return view.finds_one_gpu(kElites); }},
         {limited, alexnet, "Hill climbing is clearly worse than every other algorithm.", everyone,
-         [](const View& view) {
+         [](const E3Case& view) {
              return view.clearly_better(kAnnealing, kHill) && view.clearly_better(kGenetic, kHill) &&
                     view.clearly_better(kElites, kHill);
          }},
@@ -135,7 +135,7 @@ const std::vector<Claim>& claims() {
          "Annealing is clearly worse than the genetic algorithm and MAP-Elites, which are similar (within 5 "
          "%).",
          {kAnnealing, kGenetic, kElites},
-         [](const View& view) {
+         [](const E3Case& view) {
              return view.clearly_better(kGenetic, kAnnealing) && view.clearly_better(kElites, kAnnealing) &&
                     view.similar(kGenetic, kElites);
          }},
@@ -143,28 +143,28 @@ const std::vector<Claim>& claims() {
          large,
          "The genetic algorithm and MAP-Elites are clearly better than annealing.",
          {kAnnealing, kGenetic, kElites},
-         [](const View& view) {
+         [](const E3Case& view) {
              return view.clearly_better(kGenetic, kAnnealing) && view.clearly_better(kElites, kAnnealing);
          }},
         {limited,
          inception,
          "Hill climbing is better than annealing.",
          {kHill, kAnnealing},
-         [](const View& view) { return view.clearly_better(kHill, kAnnealing); }},
+         [](const E3Case& view) { return view.clearly_better(kHill, kAnnealing); }},
         {limited,
          large,
          "MAP-Elites is slightly worse than the genetic algorithm.",
          {kGenetic, kElites},
-         [](const View& view) { return view.mean_s(kGenetic) < view.mean_s(kElites); }},
+         [](const E3Case& view) { return view.mean_s(kGenetic) < view.mean_s(kElites); }},
         {pipelined, alexnet, "Every algorithm beats one GPU.", everyone,
-         [](const View& view) {
+         [](const E3Case& view) {
              return std::ranges::all_of(
                  everyone, [&](auto algorithm) { return view.mean_s(algorithm) < view.one_gpu_s(); });
          }},
         {pipelined, alexnet,
          "The genetic algorithm and MAP-Elites are equal (within 5 %), hill climbing and annealing worse.",
          everyone,
-         [](const View& view) {
+         [](const E3Case& view) {
              const double worse_s = std::max(view.mean_s(kGenetic), view.mean_s(kElites));
              return view.similar(kGenetic, kElites) && view.mean_s(kHill) > worse_s &&
                     view.mean_s(kAnnealing) > worse_s;
@@ -173,14 +173,14 @@ const std::vector<Claim>& claims() {
          large,
          "Neither hill climbing nor annealing beats one GPU.",
          {kHill, kAnnealing},
-         [](const View& view) {
+         [](const E3Case& view) {
              return view.mean_s(kHill) >= view.one_gpu_s() && view.mean_s(kAnnealing) >= view.one_gpu_s();
          }},
         {pipelined,
          large,
          "The genetic algorithm and MAP-Elites beat one GPU, but take more than half its time.",
          {kGenetic, kElites},
-         [](const View& view) {
+         [](const E3Case& view) {
              return std::ranges::all_of(std::array{kGenetic, kElites}, [&](auto algorithm) {
                  return view.mean_s(algorithm) < view.one_gpu_s() &&
                         view.mean_s(algorithm) > view.one_gpu_s() / 2;
@@ -190,12 +190,12 @@ const std::vector<Claim>& claims() {
          large,
          "MAP-Elites is slightly better than the genetic algorithm.",
          {kGenetic, kElites},
-         [](const View& view) { return view.mean_s(kElites) < view.mean_s(kGenetic); }},
+         [](const E3Case& view) { return view.mean_s(kElites) < view.mean_s(kGenetic); }},
         {pipelined,
          resnet,
          "The difference between the two is not significant (the thesis: t(18) = 1.56, p = 0.1371).",
          {kGenetic, kElites},
-         [](const View& view) {
+         [](const E3Case& view) {
              return !view.clearly_better(kElites, kGenetic) && !view.clearly_better(kGenetic, kElites);
          }},
     };
@@ -203,7 +203,7 @@ const std::vector<Claim>& claims() {
 }
 
 /// "resnet50: genetic 250 ms, map-elites 203 ms, one GPU 203 ms"
-std::string figures(const std::string& network, const ExperimentCase& item, const View& view,
+std::string figures(const std::string& network, const ExperimentCase& item, const E3Case& view,
                     const Claim& claim) {
     std::string text = network + ": ";
     for (const std::string_view algorithm : claim.algorithms) {
@@ -215,7 +215,7 @@ std::string figures(const std::string& network, const ExperimentCase& item, cons
     return text;
 }
 
-std::string test_text(const View& view, const Claim& claim) {
+std::string test_text(const E3Case& view, const Claim& claim) {
     if (claim.algorithms.size() != 2) return {};
     const auto test = welch_test(view[claim.algorithms[0]], view[claim.algorithms[1]]);
     if (!test) return {};
@@ -308,7 +308,7 @@ std::vector<Finding> findings(const std::vector<ExperimentCase>& cases) {
             const std::vector labels{to_string(claim.setting), std::string(network)};
             const auto item = std::ranges::find_if(
                 cases, [&](const ExperimentCase& candidate) { return candidate.compared.labels == labels; });
-            const View view(*item);
+            const E3Case view(*item);
             const bool ran = std::ranges::all_of(
                 claim.algorithms, [&](auto algorithm) { return view.find(algorithm) != nullptr; });
             finding.add(ran, ran && claim.holds(view),

@@ -5,10 +5,10 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 #include <numeric>
 
 #include "core/base/exit_status.hpp"
+#include "core/base/infinity.hpp"
 #include "core/base/statistics.hpp"
 #include "core/base/units.hpp"
 #include "core/job/learning_curve.hpp"
@@ -17,10 +17,8 @@
 namespace placewright {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
 double time_s(const SchemeValue& value) {
-    return value.fits ? value.step_time_s : kNever;
+    return value.fits ? value.step_time_s : kInfinity;
 }
 
 void add_once(std::vector<std::string>& names, const std::string& name) {
@@ -36,7 +34,7 @@ std::string number(double value) {
 }
 
 std::string time_text(double seconds) {
-    return seconds < kNever ? format_seconds(seconds) : "OOM";
+    return seconds < kInfinity ? format_seconds(seconds) : "OOM";
 }
 
 }  // namespace

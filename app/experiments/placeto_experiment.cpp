@@ -6,6 +6,7 @@
 
 #include "app/experiments/experiment.hpp"
 #include "core/algorithms.hpp"
+#include "core/base/infinity.hpp"
 #include "core/base/statistics.hpp"
 #include "core/base/units.hpp"
 
@@ -59,9 +60,9 @@ std::vector<ExperimentCase> cases(const ExperimentInputs& inputs) {
 }
 
 /// Results for one row of the table.
-class View {
+class PlacetoCase {
 public:
-    View(const ExperimentCase& item, const PaperRow& row) : item_(item), row_(row) {}
+    PlacetoCase(const ExperimentCase& item, const PaperRow& row) : item_(item), row_(row) {}
 
     const PaperRow& row() const { return row_; }
     std::string name() const { return item_.compared.labels[0] + " on " + item_.compared.labels[1]; }
@@ -103,7 +104,7 @@ public:
                 counts.push_back(static_cast<double>(reached->evaluations));
         }
         if (counts.empty() || 2 * counts.size() <= all) return {};
-        counts.resize(all, std::numeric_limits<double>::infinity());
+        counts.resize(all, kInfinity);
         return median(std::move(counts));
     }
 
@@ -125,8 +126,8 @@ private:
     const PaperRow& row_;
 };
 
-std::vector<View> views(const std::vector<ExperimentCase>& cases) {
-    std::vector<View> all;
+std::vector<PlacetoCase> views(const std::vector<ExperimentCase>& cases) {
+    std::vector<PlacetoCase> all;
     for (std::size_t i = 0; i < cases.size(); ++i) all.emplace_back(cases[i], kPaper[i]);
     return all;
 }
@@ -137,21 +138,21 @@ constexpr double kSame = 1.005;
 struct Claim {
     std::string_view text;
     std::vector<std::string_view> algorithms;  ///< algorithms that the claim is about
-    bool (*holds)(const View&);
+    bool (*holds)(const PlacetoCase&);
 };
 
 const std::vector<Claim>& claims() {
     static const std::vector<Claim> list{
         {"Placeto is at least as good as the RNN, Scotch and the expert.",
          {kExpert, kScotch, kRnn, kPlaceto},
-         [](const View& view) {
+         [](const PlacetoCase& view) {
              return std::ranges::all_of(std::array{kExpert, kScotch, kRnn}, [&](auto other) {
                  return *view.score_s(kPlaceto) <= kSame * *view.score_s(other);
              });
          }},
         {"Placeto needs at most a third of the RNN's placements to reach the RNN's best.",
          {kRnn, kPlaceto},
-         [](const View& view) {
+         [](const PlacetoCase& view) {
              const auto rnn = view.rnn_sampled(), placeto = view.placeto_sampled();
              return rnn && placeto && 3 * *placeto <= *rnn;
          }},
@@ -159,7 +160,7 @@ const std::vector<Claim>& claims() {
     return list;
 }
 
-std::string time_text(const View& view, std::string_view algorithm) {
+std::string time_text(const PlacetoCase& view, std::string_view algorithm) {
     if (!view.score_s(algorithm)) return "-";
     return view.fits(algorithm) ? format_seconds(*view.score_s(algorithm)) : "OOM";
 }
@@ -169,12 +170,12 @@ std::string count_text(std::optional<double> count) {
 }
 
 std::vector<Finding> findings(const std::vector<ExperimentCase>& cases) {
-    const std::vector<View> rows = views(cases);
+    const std::vector<PlacetoCase> rows = views(cases);
     std::vector<Finding> all;
     for (const Claim& claim : claims()) {
         for (const std::string_view family : {"Inception-V3", "NMT", "NASNet"}) {
             Finding finding{std::string(family), std::string(claim.text)};
-            for (const View& row : rows) {
+            for (const PlacetoCase& row : rows) {
                 if (row.row().family != family) continue;
                 const bool ran = std::ranges::all_of(
                     claim.algorithms, [&](auto algorithm) { return row.score_s(algorithm).has_value(); });
@@ -203,7 +204,7 @@ std::vector<ReportTable> tables(const std::vector<ExperimentCase>& cases) {
         for (const char* column : {"RNN sampled", "Placeto sampled"})
             table->rows.front().emplace_back(column);
     }
-    for (const View& view : views(cases)) {
+    for (const PlacetoCase& view : views(cases)) {
         const PaperRow& row = view.row();
         const std::string name = std::string(row.network) + ", " + std::to_string(row.gpus);
         paper.rows.push_back({name});

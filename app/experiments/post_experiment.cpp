@@ -102,9 +102,9 @@ std::vector<ExperimentCase> cases(const ExperimentInputs& inputs) {
 }
 
 /// Results for one row of the table.
-class View {
+class PostCase {
 public:
-    View(const ExperimentCase& item, const PaperRow& row) : item_(item), row_(row) {}
+    PostCase(const ExperimentCase& item, const PaperRow& row) : item_(item), row_(row) {}
 
     const PaperRow& row() const { return row_; }
     std::string name() const { return item_.compared.labels[0] + " on " + item_.compared.labels[1]; }
@@ -152,8 +152,8 @@ private:
     const PaperRow& row_;
 };
 
-std::vector<View> views(const std::vector<ExperimentCase>& cases) {
-    std::vector<View> all;
+std::vector<PostCase> views(const std::vector<ExperimentCase>& cases) {
+    std::vector<PostCase> all;
     for (std::size_t i = 0; i < cases.size(); ++i) all.emplace_back(cases[i], kPaper[i]);
     return all;
 }
@@ -165,7 +165,7 @@ struct Claim {
     std::vector<Kind> kinds;
     std::string_view text;
     std::vector<std::string_view> algorithms;  ///< algorithms that the claim is about
-    bool (*holds)(const View&);
+    bool (*holds)(const PostCase&);
 };
 
 const std::vector<Claim>& claims() {
@@ -175,7 +175,7 @@ const std::vector<Claim>& claims() {
         {all,
          "Post is at least as good as policy gradient, proximal policy optimization and cross-entropy alone.",
          {kGradient, kProximal, kCrossEntropy, kPost},
-         [](const View& view) {
+         [](const PostCase& view) {
              return std::ranges::all_of(std::array{kGradient, kProximal, kCrossEntropy}, [&](auto other) {
                  return *view.score_s(kPost) <= kSame * *view.score_s(other);
              });
@@ -183,11 +183,11 @@ const std::vector<Claim>& claims() {
         {all,
          "The step time with Post is at least 20 % below that with policy gradient (the paper: 24 to 64 %).",
          {kGradient, kPost},
-         [](const View& view) { return *view.score_s(kPost) <= 0.8 * *view.score_s(kGradient); }},
+         [](const PostCase& view) { return *view.score_s(kPost) <= 0.8 * *view.score_s(kGradient); }},
         {{residual, language_model},
          "One GPU is the best placement found by any algorithm, and Post finds it.",
          {kGradient, kPost},
-         [](const View& view) {
+         [](const PostCase& view) {
              const auto one_gpu_s = view.one_gpu_s();
              return one_gpu_s && *view.score_s(kPost) <= kSame * *one_gpu_s &&
                     *one_gpu_s <= kSame * *view.score_s(kPost);
@@ -195,24 +195,24 @@ const std::vector<Claim>& claims() {
         {{branches},
          "Post is faster than one GPU by at least a tenth.",
          {kPost},
-         [](const View& view) {
+         [](const PostCase& view) {
              return view.one_gpu_s() && *view.score_s(kPost) <= 0.9 * *view.one_gpu_s();
          }},
         {{translator},
          "One GPU has too little memory.",
          {kSingle},
-         [](const View& view) { return !view.one_gpu_s(); }},
+         [](const PostCase& view) { return !view.one_gpu_s(); }},
         {{translator},
          "Post is faster than the expert, which gives each layer a GPU; policy gradient is not.",
          {kExpert, kGradient, kPost},
-         [](const View& view) {
+         [](const PostCase& view) {
              return *view.score_s(kPost) < *view.score_s(kExpert) &&
                     *view.score_s(kGradient) >= *view.score_s(kExpert);
          }},
         {all,
          "METIS (parts of equal work) is slower than all other algorithms.",
          {kExpert, kMetis, kGradient, kPost},
-         [](const View& view) {
+         [](const PostCase& view) {
              return std::ranges::all_of(std::array{kExpert, kGradient, kPost}, [&](auto other) {
                  return *view.score_s(kMetis) > *view.score_s(other);
              });
@@ -228,12 +228,12 @@ std::string time_text(std::optional<double> seconds, double out_of_memory_s) {
 
 std::vector<Finding> findings(const std::vector<ExperimentCase>& cases) {
     static constexpr std::array<const char*, 4> kNames{"ResNet", "Inception-V3", "RNNLM", "NMT"};
-    const std::vector<View> rows = views(cases);
+    const std::vector<PostCase> rows = views(cases);
     std::vector<Finding> all;
     for (const Claim& claim : claims()) {
         for (const Kind kind : claim.kinds) {
             Finding finding{kNames[static_cast<std::size_t>(kind)], std::string(claim.text)};
-            for (const View& row : rows) {
+            for (const PostCase& row : rows) {
                 if (row.row().kind != kind) continue;
                 const bool ran = std::ranges::all_of(
                     claim.algorithms, [&](auto algorithm) { return row.score_s(algorithm).has_value(); });
@@ -272,7 +272,7 @@ std::vector<ReportTable> tables(const std::vector<ExperimentCase>& cases) {
     static constexpr std::array kLearning{kGradient, kProximal, kCrossEntropy, kPost};
     for (const std::string_view column : kLearning) means.rows.front().emplace_back(column);
 
-    for (const View& view : views(cases)) {
+    for (const PostCase& view : views(cases)) {
         const PaperRow& row = view.row();
         const std::string name = std::string(row.network) + ", " + std::to_string(row.gpus);
         const auto in_paper = [&](double seconds) {

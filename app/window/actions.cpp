@@ -244,7 +244,7 @@ std::span<const ActionInfo> Actions::table() {
          .tip = QT_TR_NOOP("Pause all searches (their results are unaffected)"),
          .does = QT_TR_NOOP("pause or resume"),
          .needs = more,
-         .run = [](MainWindow& w) { w.pauseOrGoOn(); }},
+         .run = [](MainWindow& w) { w.pauseOrResume(); }},
         {.id = Id::algorithmOptions,
          .menu = Menu::run,
          .text = QT_TR_NOOP("&Algorithm options…"),

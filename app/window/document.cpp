@@ -70,14 +70,19 @@ Document::Document(QObject* parent) : QObject(parent), m_insights(m_runs, m_back
     m_undo.setUndoLimit(200);
     connect(&m_background, &Background::settled, this, &Document::settled);
     connect(&m_insights, &Insights::settled, this, &Document::settled);
-    connect(&m_insights, &Insights::simulatedChanged, this, &Document::timelineChanged);
+    connect(&m_insights, &Insights::simulatedChanged, this, [this] {
+        Q_EMIT timelineChanged();
+        startWaiting();
+    });
     connect(&m_insights, &Insights::whyChanged, this, &Document::whyChanged);
     connect(&m_insights, &Insights::movesChanged, this, &Document::movesChanged);
     connect(&m_insights, &Insights::movesProgressed, this, &Document::movesProgressed);
     connect(&m_insights, &Insights::provingChanged, this, &Document::boundChanged);
     connect(&m_insights, &Insights::previewReady, this, &Document::previewReady);
-    connect(&m_insights, &Insights::failed, this,
-            [this](const QString& error) { Q_EMIT message(true, error); });
+    connect(&m_insights, &Insights::failed, this, [this](const QString& error) {
+        Q_EMIT message(true, error);
+        startWaiting();
+    });
     connect(&m_insights, &Insights::boundTightened, this, [this] {
         endPointlessSearches();
         Q_EMIT boundChanged();
@@ -163,7 +168,7 @@ void Document::receive(const LoadRequest& request, Reading reading) {
     Q_EMIT loadingChanged();
     const QString name = QFileInfo(request.file).fileName();
     const auto scenario = reading.scenario ? reading.scenario : m_scenario;
-    m_kept.keep(scenario, *reading.placement);
+    m_kept.keep(scenario, *reading.placement, reading.score_s);
     change(tr("Open %1").arg(name), {scenario, *reading.placement, nullptr, 0});
     Q_EMIT machineChanged();
     QStringList notes;
@@ -212,11 +217,17 @@ bool Document::hasUnsavedPlacement() const {
 
 std::optional<int> Document::unsaved() const {
     if (!isOpen()) return {};
-    return m_kept.unsaved(m_scenario, m_placement, m_undo.index() > 0, m_runs);
+    return m_kept.unsaved(m_scenario, m_placement, score_s(), m_undo.index() > 0, m_runs);
 }
 
 bool Document::isBestKnown(double score_s) const {
-    return isOpen() && m_kept.isBestKnown(score_s, *m_scenario, m_placement, m_runs);
+    return isOpen() && m_kept.isBestKnown(score_s, *m_scenario, this->score_s(), m_runs);
+}
+
+double Document::score_s() const {
+    const auto current = m_insights.current();
+    return current && *current->placement == m_placement ? current->assessment.score.penalised_s
+                                                         : scoreOf(job(), m_placement);
 }
 
 void Document::adopt(Reading reading) {
@@ -242,7 +253,10 @@ void Document::adoptNetwork(const Reading& reading) {
     }
     m_undo.clear();
     m_selection.clear();
-    m_kept.keep(reading.scenario, next.single_device);
+    m_waiting.clear();
+    m_runs.clear();
+    m_kept.clear();
+    m_kept.keep(reading.scenario, next.single_device, reading.scenario->singleDevice_s);
     enter(reading.scenario, next.single_device);
     m_insights.simulate();
     QStringList notes{QString::fromStdString(estimated_text(next.estimated, next.problem->forward->size()))};
@@ -253,7 +267,7 @@ void Document::adoptNetwork(const Reading& reading) {
                      .arg(countText(static_cast<double>(next.problem->groups)));
     }
     notes << unmeasured();
-    tell(notes);
+    report(notes);
 }
 
 void Document::adoptChange(const Reading& reading) {
@@ -276,10 +290,10 @@ void Document::adoptChange(const Reading& reading) {
                     "one device. Ctrl+Z undoes this.")
                      .arg(QString::fromStdString(next.machine->name()));
     }
-    tell(notes);
+    report(notes);
 }
 
-void Document::tell(QStringList notes) {
+void Document::report(QStringList notes) {
     notes.removeAll(QString());
     if (!notes.isEmpty()) Q_EMIT message(false, notes.join(QStringLiteral("; ")));
 }
@@ -399,15 +413,7 @@ int Document::startSearch(RunRequest request) {
         return 0;
     }
     m_search = nullptr;  // what the new search improves is an undo step of its own
-    if (!m_insights.current()) {
-        // Right after a change: the search must be compared with the value of the current placement, not with
-        // that of the one before.
-        setScreen({m_scenario, m_placement, Simulated::make(job(), m_placement), m_shown});
-    }
-    if (!request.predicted && !request.known) {
-        request.starts.push_back(m_placement);
-        if (assessment()->is_defined()) request.start_s = assessment()->score.value_s;
-    }
+    if (!request.predicted && !request.known) request.starts.push_back(m_placement);
     Run& run = m_runs.add(m_scenario, std::move(request));
     connect(&run, &Run::progressed, this, [this, &run] {
         follow(run);
@@ -415,14 +421,29 @@ int Document::startSearch(RunRequest request) {
     });
     connect(&run, &Run::ended, this, [this, &run] { endOf(run); });
     m_followed.insert(run.id());
-    run.start();
+    m_waiting.push_back(run.id());
+    if (m_insights.current()) startWaiting();
     Q_EMIT runsChanged();
     return run.id();
 }
 
+void Document::startWaiting() {
+    const auto current = m_insights.current();
+    for (const int id : std::exchange(m_waiting, {})) {
+        Run* run = m_runs.find(id);
+        if (run == nullptr) continue;
+        const RunRequest& request = run->request();
+        const bool fromScreen =
+            !request.starts.empty() && !request.known && request.starts.back() == m_placement;
+        const bool isKnown = fromScreen && current && current->assessment.is_defined();
+        run->start(isKnown ? current->assessment.score.value_s : 0);
+    }
+}
+
 void Document::follow(Run& run) {
     if (!m_followed.contains(run.id()) || !run.simulated()) return;
-    if (run.simulated()->assessment.score.penalised_s >= assessment()->score.penalised_s) return;
+    const Assessment* now = assessment();
+    if (now != nullptr && run.simulated()->assessment.score.penalised_s >= now->score.penalised_s) return;
     Screen better{m_scenario, *run.simulated()->placement, run.simulated(), run.id()};
     const QString title = tr("Optimize with %1").arg(runTitle(run));
     if (m_search != nullptr) {
@@ -600,7 +621,7 @@ void Document::exportPlacement(const QString& file) {
 }
 
 void Document::keepPlacement() {
-    m_kept.keep(m_scenario, m_placement);
+    m_kept.keep(m_scenario, m_placement, score_s());
 }
 
 }  // namespace placewright

@@ -195,7 +195,7 @@ private:
     void adoptNetwork(const Reading& reading);
     void adoptChange(const Reading& reading);
     /// Emits the non-empty notes as one message.
-    void tell(QStringList notes);
+    void report(QStringList notes);
     QString unmeasured() const;
     /// Makes a scenario the open one, with this placement: cancels the runs and the work of the one before.
     void enter(std::shared_ptr<const Scenario> scenario, Placement placement);
@@ -208,6 +208,10 @@ private:
     void endPointlessSearches();
     /// Shows the run's best placement if the run is followed and better than the screen.
     void follow(Run& run);
+    /// Starts the searches that waited until the current placement was simulated: they are compared with it.
+    void startWaiting();
+    /// The penalised objective value of the current placement. Simulates it only right after a change.
+    double score_s() const;
     void stopFollowing();
     /// Stops following one run.
     void stopFollowing(int id);
@@ -227,6 +231,7 @@ private:
     QUndoStack m_undo;
 
     RunList m_runs;
+    std::vector<int> m_waiting;         ///< ids of the runs that startWaiting() will start
     std::set<int> m_followed;           ///< ids of the runs that improve the screen
     ScreenCommand* m_search = nullptr;  ///< command of the followed runs, once one has improved the screen
     int m_shown = 0;                    ///< id of the run whose placement is on screen

@@ -2,8 +2,8 @@
 #include "app/window/drop_trials.hpp"
 
 #include <algorithm>
-#include <limits>
 
+#include "core/base/infinity.hpp"
 #include "core/search/evaluator.hpp"
 
 namespace placewright {
@@ -50,7 +50,7 @@ DropPreviews DropTrials::previews(const Job& job, const Placement& placement,
     } else {
         const auto score_of = [&](const Placement& moved) { return assess(job, moved, {}).score; };
         const Score now = score_of(placement);
-        preview_all(now == kUndefinedScore ? std::numeric_limits<double>::infinity() : now.value_s, score_of);
+        preview_all(now == kUndefinedScore ? kInfinity : now.value_s, score_of);
     }
     return previews;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "app/window/gallery.hpp"
 
+#include <exception>
 #include <utility>
 
 #include <QCoreApplication>
@@ -8,8 +9,8 @@
 
 #include "app/window/settings.hpp"
 #include "core/graph/networks.hpp"
+#include "core/io/machines/machine_file.hpp"
 #include "core/io/networks/network_file.hpp"
-#include "core/io/text/input_error.hpp"
 #include "widgets/quantities.hpp"
 #include "widgets/text.hpp"
 
@@ -20,28 +21,6 @@ constexpr int kMostRecent = 9;
 QString titleOf(const ShippedFile& network) {
     const NetworkInfo* info = find_network(network.name);
     return info != nullptr ? toQString(info->title) : toQString(network.name);
-}
-
-std::vector<StartEntry> galleryEntries() {
-    std::vector<StartEntry> gallery;
-    for (const ShippedFile& shipped : shipped_networks()) {
-        StartEntry entry{toQString(shipped.name), {}, toQString(shipped.file.string()), true};
-        try {
-            const Graph graph = read_network(shipped.file).graph;
-            const GraphTotals sums = totals(graph);
-            entry.title = titleOf(shipped);
-            entry.detail = QCoreApplication::translate("StartPage", "%1 · %2 · %3 parameters · batch %4")
-                               .arg(opsText(sums.ops), flopsText(sums.forward_flops),
-                                    countText(static_cast<double>(sums.parameter_bytes) / 4))
-                               .arg(graph.batch());
-            entry.picture = makeStartPicture(graph);
-        } catch (const InputError& error) {
-            entry.detail = toQString(error.what());
-            entry.available = false;
-        }
-        gallery.push_back(std::move(entry));
-    }
-    return gallery;
 }
 
 std::vector<StartEntry> recentEntries() {
@@ -61,6 +40,57 @@ bool rememberFile(const QString& path) {
     files.prepend(absolute);
     settings::recentFiles.set(files.mid(0, kMostRecent));
     return true;
+}
+
+Gallery::Gallery(QObject* parent) : QObject(parent) {
+    for (const ShippedFile& shipped : shipped_networks())
+        m_content.networks.push_back({titleOf(shipped), {}, toQString(shipped.file.string()), true});
+    m_background.run(
+        m_lane, [](const std::stop_token& stop) { return readAll(stop); },
+        [this](Content content) {
+            m_content = std::move(content);
+            for (const QString& error : std::as_const(m_content.errors)) Q_EMIT failed(error);
+            Q_EMIT read();
+        },
+        [this](const QString& error) { Q_EMIT failed(error); });
+}
+
+Gallery::~Gallery() {
+    m_lane.cancel();
+}
+
+QString Gallery::machineTitle(const QString& machine) const {
+    const auto found = m_content.titleOfMachine.find(machine);
+    return found == m_content.titleOfMachine.end() ? machine : found->second;
+}
+
+Gallery::Content Gallery::readAll(const std::stop_token& stop) {
+    Content content;
+    for (const ShippedFile& shipped : shipped_machines()) {
+        try {
+            content.titleOfMachine[toQString(shipped.name)] = toQString(read_machine(shipped.file).name());
+        } catch (const std::exception& error) {
+            content.errors << toQString(error.what());
+        }
+    }
+    for (const ShippedFile& shipped : shipped_networks()) {
+        if (stop.stop_requested()) return content;
+        StartEntry entry{titleOf(shipped), {}, toQString(shipped.file.string()), true};
+        try {
+            const Graph graph = read_network(shipped.file).graph;
+            const GraphTotals sums = totals(graph);
+            entry.detail = QCoreApplication::translate("StartPage", "%1 · %2 · %3 parameters · batch %4")
+                               .arg(opsText(sums.ops), flopsText(sums.forward_flops),
+                                    countText(static_cast<double>(sums.parameter_bytes) / 4))
+                               .arg(graph.batch());
+            entry.picture = makeStartPicture(graph);
+        } catch (const std::exception& error) {
+            entry.detail = toQString(error.what());
+            entry.available = false;
+        }
+        content.networks.push_back(std::move(entry));
+    }
+    return content;
 }
 
 }  // namespace placewright

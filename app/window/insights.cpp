@@ -2,10 +2,10 @@
 #include "app/window/insights.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "app/window/learn/training_job.hpp"
+#include "core/base/infinity.hpp"
 #include "core/job/bound_tightening.hpp"
 
 namespace placewright {
@@ -162,8 +162,7 @@ void Insights::setProofWanted(bool wanted) {
 }
 
 double Insights::leastKnown_s() const {
-    double least_s =
-        job().single_device_fits ? job().single_device_s : std::numeric_limits<double>::infinity();
+    double least_s = job().single_device_fits ? job().single_device_s : kInfinity;
     if (m_simulated && m_simulated->assessment.score.fits)
         least_s = std::min(least_s, m_simulated->assessment.score.value_s);
     return std::min(least_s, m_runs.leastValue_s(*m_scenario));

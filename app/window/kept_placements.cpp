@@ -2,20 +2,22 @@
 #include "app/window/kept_placements.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <utility>
+
+#include "core/base/infinity.hpp"
 
 namespace placewright {
 
-void KeptPlacements::keep(std::shared_ptr<const Scenario> scenario, Placement placement) {
-    m_kept.emplace_back(std::move(scenario), std::move(placement));
+void KeptPlacements::keep(std::shared_ptr<const Scenario> scenario, Placement placement, double score_s) {
+    m_kept.push_back({std::move(scenario), std::move(placement), score_s});
 }
 
 bool KeptPlacements::lacks(const std::shared_ptr<const Scenario>& scenario,
                            const Placement& placement) const {
-    for (const auto& [in, kept] : m_kept) {
-        if (sameScenario(*in, *scenario) && kept == placement) return false;
+    for (const Kept& kept : m_kept) {
+        if (sameScenario(*kept.scenario, *scenario) && kept.placement == placement) return false;
     }
-    const auto& [in, latest] = m_kept.back();
+    const auto& [in, latest, score_s] = m_kept.back();
     if (in == scenario) return true;
     const Job& job = scenario->job;
     const auto along = carried(latest, *in->job.problem, *job.problem, job.single_device);
@@ -23,13 +25,13 @@ bool KeptPlacements::lacks(const std::shared_ptr<const Scenario>& scenario,
 }
 
 std::optional<int> KeptPlacements::unsaved(const std::shared_ptr<const Scenario>& open,
-                                           const Placement& placement, bool edited,
+                                           const Placement& placement, double score_s, bool edited,
                                            const RunList& runs) const {
     std::optional<int> best;
-    std::pair rank(true, std::numeric_limits<double>::infinity());
+    std::pair rank(true, kInfinity);
     if (edited && lacks(open, placement)) {
         best = 0;
-        rank = {false, scoreOf(open->job, placement)};
+        rank = {false, score_s};
     }
     for (const auto& run : runs.all()) {
         const Scenario& scenario = *runs.scenarioOf(*run);
@@ -44,9 +46,9 @@ std::optional<int> KeptPlacements::unsaved(const std::shared_ptr<const Scenario>
     return best;
 }
 
-bool KeptPlacements::isBestKnown(double score_s, const Scenario& open, const Placement& placement,
+bool KeptPlacements::isBestKnown(double score_s, const Scenario& open, double screen_s,
                                  const RunList& runs) const {
-    if (score_s >= leastScore_s(open) || score_s >= scoreOf(open.job, placement)) return false;
+    if (score_s >= leastScore_s(open) || score_s >= screen_s) return false;
     return std::ranges::none_of(runs.all(), [&](const auto& run) {
         const SearchProgress& progress = run->progress();
         return progress.best_placement && sameScenario(*runs.scenarioOf(*run), open) &&
@@ -55,11 +57,11 @@ bool KeptPlacements::isBestKnown(double score_s, const Scenario& open, const Pla
 }
 
 double KeptPlacements::leastScore_s(const Scenario& scenario) const {
-    double least = scoreOf(scenario.job, scenario.job.single_device);
-    for (const auto& [in, placement] : m_kept) {
-        if (sameScenario(*in, scenario)) least = std::min(least, scoreOf(scenario.job, placement));
+    double least_s = scenario.singleDevice_s;
+    for (const Kept& kept : m_kept) {
+        if (sameScenario(*kept.scenario, scenario)) least_s = std::min(least_s, kept.score_s);
     }
-    return least;
+    return least_s;
 }
 
 }  // namespace placewright

@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "app/window/run_list.hpp"
@@ -12,31 +11,37 @@
 
 namespace placewright {
 
-/// Placements that are in files or that a network was opened with, also of other networks.
+/// Placements of the open network that are in files or that it was opened with, each with its penalised
+/// objective value.
 class KeptPlacements {
 public:
     /// Notes that a placement is saved.
-    void keep(std::shared_ptr<const Scenario> scenario, Placement placement);
+    void keep(std::shared_ptr<const Scenario> scenario, Placement placement, double score_s);
+    /// Forgets all, for another network.
+    void clear() { m_kept.clear(); }
     /// Whether the placement is in no file. A placement that was only carried along from the latest kept one
     /// to other options or another machine counts as kept. Requires a kept placement of the network.
     bool lacks(const std::shared_ptr<const Scenario>& scenario, const Placement& placement) const;
     /// Returns what is worth keeping and in no file: the id of the run whose best placement it is, or 0 for
     /// the placement on screen; nothing if all is kept. The best placement of a run is worth keeping if it is
     /// better than all kept ones of its scenario. The best of another machine or of other options comes last.
-    /// `placement` is on screen in the scenario `open`; `edited`: whether it was made here. Simulates.
+    /// `placement` with `score_s` is on screen in the scenario `open`; `edited`: whether it was made here.
     std::optional<int> unsaved(const std::shared_ptr<const Scenario>& open, const Placement& placement,
-                               bool edited, const RunList& runs) const;
+                               double score_s, bool edited, const RunList& runs) const;
     /// Whether this score is better than those of all placements of the open scenario that are kept, on
-    /// screen and of runs. Simulates.
-    bool isBestKnown(double score_s, const Scenario& open, const Placement& placement,
-                     const RunList& runs) const;
+    /// screen (`screen_s`) and of runs.
+    bool isBestKnown(double score_s, const Scenario& open, double screen_s, const RunList& runs) const;
 
 private:
     /// Returns the lowest score of the kept placements and of everything on one device.
     double leastScore_s(const Scenario& scenario) const;
 
-    /// The latest last.
-    std::vector<std::pair<std::shared_ptr<const Scenario>, Placement>> m_kept;
+    struct Kept {
+        std::shared_ptr<const Scenario> scenario;
+        Placement placement;
+        double score_s;
+    };
+    std::vector<Kept> m_kept;  ///< the latest last
 };
 
 }  // namespace placewright

@@ -21,9 +21,9 @@
 namespace placewright {
 namespace {
 
-QString tr(const char* text) {
-    return QCoreApplication::translate("Loader", text);
-}
+struct LoaderText {
+    Q_DECLARE_TR_FUNCTIONS(Loader)
+};
 
 /// Reads a network; a model that leaves the batch size open gets a batch size of 32 until the user chooses
 /// another.
@@ -62,7 +62,7 @@ Scenario changed(const LoadRequest& request, const Scenario& open, const std::st
         try {
             next.notes = supplement(network, next.options.supplements, *machine, stop);
         } catch (const ModelNeeded& error) {
-            throw std::runtime_error(tr("%1; choose the device model beside it")
+            throw std::runtime_error(LoaderText::tr("%1; choose the device model beside it")
                                          .arg(QString::fromUtf8(error.what()))
                                          .toStdString());
         }
@@ -75,7 +75,7 @@ Scenario changed(const LoadRequest& request, const Scenario& open, const std::st
     next.job.own_machine = open.job.own_machine;
     next.job.batch_is_open = open.job.batch_is_open;
     next.job.estimated = std::move(estimated);
-    setFingerprints(next);
+    complete(next);
     return next;
 }
 
@@ -113,16 +113,16 @@ OpenQuestion questionOf(const ScriptInputError& error, const QString& file) {
     const QString reason = QString::fromStdString(error.reason());
     const QString told =
         error.place().empty()
-            ? tr("The model %1.").arg(reason)
-            : tr("Reading stops at %1: %2.").arg(QString::fromStdString(error.place()), reason);
+            ? LoaderText::tr("The model %1.").arg(reason)
+            : LoaderText::tr("Reading stops at %1: %2.").arg(QString::fromStdString(error.place()), reason);
     return {file, kind, told, {}, error.proposal()};
 }
 
 /// Returns the question for the extent that an ONNX model leaves open.
 OpenQuestion questionOf(const ExtentNeeded& error, const QString& file) {
     const QString extent = QString::fromStdString(error.extent());
-    return {file, OpenQuestion::Kind::extent, tr("The model does not state the size of \"%1\".").arg(extent),
-            extent};
+    return {file, OpenQuestion::Kind::extent,
+            LoaderText::tr("The model does not state the size of \"%1\".").arg(extent), extent};
 }
 
 }  // namespace
@@ -132,7 +132,12 @@ Reading read(const LoadRequest& request, const Scenario& open, const std::stop_t
     LoadRequest wanted = request;
     if (!wanted.file.isEmpty() && !wanted.isNetwork) {
         const FileContent content = file_content(find_network_file(wanted.file.toStdString()));
-        if (content == FileContent::placement) return readPlacement(wanted.file, open, stop);
+        if (content == FileContent::placement) {
+            Reading reading = readPlacement(wanted.file, open, stop);
+            const Scenario& in = reading.scenario ? *reading.scenario : open;
+            reading.score_s = scoreOf(in.job, *reading.placement);
+            return reading;
+        }
         if (content == FileContent::trace)
             throw InputError(wanted.file.toStdString(), "", "is a trace of a run: open it with File > Open");
         if (content == FileContent::unknown) {
@@ -154,7 +159,8 @@ Reading read(const LoadRequest& request, const Scenario& open, const std::stop_t
         next.options.problem.cost.model = ProblemOptions().cost.model;
     next.options.supplements = {};
     if (wanted.file.isEmpty()) {
-        read_machine(find_machine_file(next.machineFile.toStdString()));
+        next.job.machine =
+            std::make_shared<const Machine>(read_machine(find_machine_file(next.machineFile.toStdString())));
         return {std::make_shared<const Scenario>(std::move(next)), false, {}};
     }
     next.networkPath = find_network_file(wanted.file.toStdString());
@@ -179,7 +185,7 @@ Reading read(const LoadRequest& request, const Scenario& open, const std::stop_t
         throw std::runtime_error(std::string(error.what()) + "; the current options are " +
                                  options.join(QStringLiteral(", ")).toStdString());
     }
-    setFingerprints(next);
+    complete(next);
     return {std::make_shared<const Scenario>(std::move(next)), false, {}};
 }
 

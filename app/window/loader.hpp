@@ -49,6 +49,7 @@ struct Reading {
     std::optional<Placement> placement;
     std::vector<std::string> notes{};  ///< how the placement was read
     std::optional<OpenQuestion> question{};
+    double score_s = 0;  ///< penalised objective value of the placement
 };
 
 /// Carries out a request; `open` is the open scenario, without a problem before a network is open. Throws

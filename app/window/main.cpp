@@ -16,8 +16,9 @@
 #include <QTimer>
 
 #include "app/window/application.hpp"
-#include "app/window/export.hpp"
+#include "app/window/gallery.hpp"
 #include "app/window/main_window.hpp"
+#include "app/window/picture.hpp"
 #include "app/window/termination.hpp"
 #include "core/algorithms.hpp"
 #include "core/base/exit_status.hpp"
@@ -78,6 +79,7 @@ public:
     Script(MainWindow* window, Steps steps) : QObject(window), m_window(window), m_steps(std::move(steps)) {
         connect(window->document(), &Document::settled, this,
                 [this] { QTimer::singleShot(0, this, &Script::advance); });
+        connect(window->gallery(), &Gallery::read, this, &Script::advance);
         connect(window->document(), &Document::message, this, [this](bool error, const QString& text) {
             if (error && m_steps.quit) fail(text);
         });
@@ -93,7 +95,7 @@ private:
     }
 
     void advance() {
-        if (m_done || m_window->document()->isBusy()) return;
+        if (m_done || m_window->document()->isBusy() || !m_window->gallery()->isRead()) return;
         if (m_steps.optimize && m_window->document()->isOpen()) {
             m_steps.optimize = false;
             m_window->optimizeOrStop();

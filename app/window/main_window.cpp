@@ -24,12 +24,12 @@
 #include "app/window/dialogs/export_dialog.hpp"
 #include "app/window/dialogs/search_options_dialog.hpp"
 #include "app/window/dialogs/simulation_dialog.hpp"
-#include "app/window/export.hpp"
 #include "app/window/gallery.hpp"
 #include "app/window/learn/learning.hpp"
 #include "app/window/op_drag.hpp"
 #include "app/window/option_text.hpp"
 #include "app/window/panels.hpp"
+#include "app/window/picture_export.hpp"
 #include "app/window/questions.hpp"
 #include "app/window/settings.hpp"
 #include "app/window/status_line.hpp"
@@ -50,6 +50,7 @@
 #include "widgets/graph_view.hpp"
 #include "widgets/learning_plot.hpp"
 #include "widgets/message_bar.hpp"
+#include "widgets/plain_text.hpp"
 #include "widgets/quantities.hpp"
 #include "widgets/runs_view.hpp"
 #include "widgets/selection_panel.hpp"
@@ -71,23 +72,33 @@ bool holdsNetwork(const QString& file) {
     }
 }
 
+/// Shows a text of our own that contains markup.
+void showRichText(QWidget* parent, const QString& title, const QString& text) {
+    QMessageBox box(QMessageBox::Information, title, text, QMessageBox::Ok, parent);
+    box.setTextFormat(Qt::RichText);
+    box.exec();
+}
+
 }  // namespace
 
 MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::make_unique<Document>()) {
+    makeLabelsPlain();
     setWindowTitle(tr("Placewright"));
     setAcceptDrops(true);
     resize(QSize(1400, 900).boundedTo(screen()->availableSize()));
+    m_gallery = new Gallery(this);
     makeViews();
     makePanels();
     makeActions();
     m_bars = new ToolBars(this, m_document.get(), *m_actions);
-    connect(m_bars, &ToolBars::failed, this, &MainWindow::showError);
     m_bars->fillMachines();
     m_status = new StatusLine(m_document.get(), statusBar(), action(ActionId::proof));
     connect(m_status, &StatusLine::cancelRequested, m_document.get(), &Document::cancelLoading);
     connectDocument();
     connectViews();
-    m_start->setGallery(galleryEntries());
+    showGallery();
+    connect(m_gallery, &Gallery::read, this, &MainWindow::showGallery);
+    connect(m_gallery, &Gallery::failed, this, &MainWindow::showError);
     fillRecent();
     m_panels->setDefault();
     restoreSettings();
@@ -205,7 +216,7 @@ void MainWindow::makeActions() {
                          action(ActionId::pathColour)});
     m_graph->setContextMenuPolicy(Qt::ActionsContextMenu);
     m_actions->menu(MenuId::view)->insertActions(action(ActionId::restoreLayout), m_panels->toggles());
-    m_learning = new Learning(m_document.get(), m_optionsOf, this);
+    m_learning = new Learning(m_document.get(), m_optionsOf, *m_gallery, this);
     m_learning->setTrainedAction(action(ActionId::predictTrained));
     action(ActionId::proof)->setChecked(true);
 }
@@ -242,14 +253,14 @@ void MainWindow::restoreLayout() {
 }
 
 void MainWindow::showKeys() {
-    QMessageBox::information(this, tr("Keyboard and mouse"), Actions::keySheet());
+    showRichText(this, tr("Keyboard and mouse"), Actions::keySheet());
 }
 
 void MainWindow::showAbout() {
-    QMessageBox::about(this, tr("About Placewright"),
-                       tr("<b>Placewright %1</b><br>Decides on which device each operation of a neural "
-                          "network runs.<br>MIT licence.")
-                           .arg(QStringLiteral(PLACEWRIGHT_VERSION)));
+    showRichText(this, tr("About Placewright"),
+                 tr("<b>Placewright %1</b><br>Decides on which device each operation of a neural "
+                    "network runs.<br>MIT licence.")
+                     .arg(QStringLiteral(PLACEWRIGHT_VERSION)));
 }
 
 void MainWindow::showError(const QString& text) {
@@ -398,7 +409,7 @@ void MainWindow::optimize() {
     if (m_stack->currentIndex() == 1) m_graph->setFocus();
 }
 
-void MainWindow::pauseOrGoOn() {
+void MainWindow::pauseOrResume() {
     const bool pause = !allPaused();
     for (const auto& run : m_document->runs()) {
         if (run->state() == Run::State::running) m_document->pauseRun(run->id(), pause);
@@ -416,6 +427,11 @@ void MainWindow::editOptions() {
     if (algorithm == nullptr) return;
     SearchOptionsDialog dialog(*algorithm, m_optionsOf[algorithm->id], this);
     if (dialog.exec() == QDialog::Accepted) m_optionsOf[algorithm->id] = dialog.values();
+}
+
+void MainWindow::showGallery() {
+    m_start->setGallery(m_gallery->networks());
+    m_bars->showMachineTitles(*m_gallery);
 }
 
 /// `trace`: a file to take op times from; `weights`: a file to take parameter sizes from; both may be empty.
@@ -444,7 +460,7 @@ void MainWindow::resumeSearch() {
 
 void MainWindow::openCompare() {
     if (m_compare == nullptr) {
-        m_compare = new CompareWindow(m_document.get(), m_optionsOf, this);
+        m_compare = new CompareWindow(m_document.get(), m_optionsOf, *m_gallery, this);
         connect(m_compare, &CompareWindow::placementChosen, m_document.get(), &Document::showPlacement);
         connect(m_compare, &CompareWindow::resultsChanged, this,
                 [this] { m_cdf->setData(m_compare->cdf()); });
@@ -813,12 +829,13 @@ void MainWindow::exportView(const QString& name, QSizeF size,
     const QString file = chooseExportFile(tr("Export"), QLatin1Char('-') + name + QStringLiteral(".png"),
                                           tr("Picture (*.png *.svg)"), QStringLiteral(".png"));
     if (file.isEmpty()) return;
-    try {
-        exportPicture(file, size, paint);
-        showInformation(tr("Picture written to %1").arg(file));
-    } catch (const InputError& error) {
-        showError(toQString(error.what()));
-    }
+    Picture picture = recordPicture(size, paint);
+    const auto scale = askPictureScale(this, file, picture);
+    if (!scale) return;
+    auto* writing = new PictureExport(file, std::move(picture), *scale, this);
+    connect(writing, &PictureExport::written, this,
+            [this](const QString& written) { showInformation(tr("Picture written to %1").arg(written)); });
+    connect(writing, &PictureExport::failed, this, &MainWindow::showError);
 }
 
 void MainWindow::changeEvent(QEvent* event) {

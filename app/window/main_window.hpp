@@ -25,6 +25,7 @@ class CurvePlot;
 class DevicePanel;
 class DistributionMap;
 class FindBar;
+class Gallery;
 class GraphView;
 class Learning;
 class LearningPlot;
@@ -60,6 +61,7 @@ public:
     CdfPlot* cdfPlot() const { return m_cdf; }
     DistributionMap* distributionMap() const { return m_distribution; }
     LearningPlot* learningPlot() const { return m_learningPlot; }
+    const Gallery* gallery() const { return m_gallery; }
     Learning* learning() const { return m_learning; }
     WhyPanel* whyPanel() const { return m_why; }
     SuggestionsPanel* suggestionsPanel() const { return m_suggestions; }
@@ -74,7 +76,7 @@ public:
     /// Starts a search with the toolbar's settings, also while others run.
     void optimize();
     /// Pauses all running searches, or resumes them if all are paused.
-    void pauseOrGoOn();
+    void pauseOrResume();
     /// Whether every running search is paused; true without searches.
     bool allPaused() const;
 
@@ -99,6 +101,8 @@ private:
     void openPath(const QString& path);
     /// Opens a trace in a window of its own.
     void openTrace(const QString& path);
+    /// Shows the titles of what ships with the program, as far as they are known.
+    void showGallery();
     /// Shows the recent files in the menu and on the start page.
     void fillRecent();
     /// Resets all views for a new problem, or shows the start page without one.
@@ -172,6 +176,7 @@ private:
     void saveSettings();
 
     std::unique_ptr<Document> m_document;
+    Gallery* m_gallery = nullptr;
     OpDrag* m_drag = nullptr;
     CompareWindow* m_compare = nullptr;  ///< null until it is opened first
     Learning* m_learning = nullptr;

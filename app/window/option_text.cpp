@@ -9,13 +9,14 @@
 namespace placewright {
 namespace {
 
-QString tr(const char* text) {
-    return QCoreApplication::translate("Options", text);
-}
+struct OptionsText {
+    Q_DECLARE_TR_FUNCTIONS(Options)
+};
 
 QString batchesText(const SimulationOptions& simulation) {
-    QString text = simulation.batches == 1 ? tr("1 batch") : tr("%1 batches").arg(simulation.batches);
-    if (simulation.in_flight > 1) text += tr(", %1 in flight").arg(simulation.in_flight);
+    QString text = simulation.batches == 1 ? OptionsText::tr("1 batch")
+                                           : OptionsText::tr("%1 batches").arg(simulation.batches);
+    if (simulation.in_flight > 1) text += OptionsText::tr(", %1 in flight").arg(simulation.in_flight);
     return text;
 }
 
@@ -24,14 +25,16 @@ QString groupingText(const GroupingOptions& grouping) {
         case GroupingRule::none:
             return {};
         case GroupingRule::colocation:
-            return tr("colocated ops");
+            return OptionsText::tr("colocated ops");
         case GroupingRule::scope:
-            return grouping.scope_depth == 1 ? tr("grouped by module")
-                                             : tr("grouped by module, depth %1").arg(grouping.scope_depth);
+            return grouping.scope_depth == 1
+                       ? OptionsText::tr("grouped by module")
+                       : OptionsText::tr("grouped by module, depth %1").arg(grouping.scope_depth);
         case GroupingRule::merge:
             return grouping.merge_below_bytes > 0
-                       ? tr("merged below %1").arg(bytesText(static_cast<double>(grouping.merge_below_bytes)))
-                       : tr("merged to %1 groups").arg(grouping.merge_groups);
+                       ? OptionsText::tr("merged below %1")
+                             .arg(bytesText(static_cast<double>(grouping.merge_below_bytes)))
+                       : OptionsText::tr("merged to %1 groups").arg(grouping.merge_groups);
     }
     return {};
 }
@@ -41,13 +44,13 @@ QString groupingText(const GroupingOptions& grouping) {
 QString orderTitle(Order order) {
     switch (order) {
         case Order::fifo:
-            return tr("First come, first served");
+            return OptionsText::tr("First come, first served");
         case Order::critical_path:
-            return tr("Critical path first");
+            return OptionsText::tr("Critical path first");
         case Order::gpipe:
-            return tr("GPipe");
+            return OptionsText::tr("GPipe");
         case Order::one_forward_one_backward:
-            return tr("1F1B");
+            return OptionsText::tr("1F1B");
     }
     return {};
 }
@@ -55,21 +58,23 @@ QString orderTitle(Order order) {
 QString recomputationTitle(Recomputation recomputation) {
     switch (recomputation) {
         case Recomputation::none:
-            return tr("Keep everything");
+            return OptionsText::tr("Keep everything");
         case Recomputation::segments:
-            return tr("Recompute segments");
+            return OptionsText::tr("Recompute segments");
         case Recomputation::cheap:
-            return tr("Recompute cheap ops");
+            return OptionsText::tr("Recompute cheap ops");
     }
     return {};
 }
 
 QString crossingTitle(Crossing crossing) {
-    return crossing == Crossing::cut_through ? tr("Cut-through") : tr("Store and forward");
+    return crossing == Crossing::cut_through ? OptionsText::tr("Cut-through")
+                                             : OptionsText::tr("Store and forward");
 }
 
 QString memoryModelTitle(MemoryModel model) {
-    return model == MemoryModel::exprimo ? tr("Exprimo") : tr("Whole training step");
+    return model == MemoryModel::exprimo ? OptionsText::tr("Exprimo")
+                                         : OptionsText::tr("Whole training step");
 }
 
 QString objectiveTitle(const Objective& objective) {
@@ -83,11 +88,11 @@ QString objectiveName(const Objective& objective) {
 QString memoryRuleTitle(MemoryRule rule) {
     switch (rule) {
         case MemoryRule::exprimo:
-            return tr("Exprimo: per MB over the limit");
+            return OptionsText::tr("Exprimo: per MB over the limit");
         case MemoryRule::placeto:
-            return tr("Placeto: fullest device only");
+            return OptionsText::tr("Placeto: fullest device only");
         case MemoryRule::post:
-            return tr("Post: fixed 100 s");
+            return OptionsText::tr("Post: fixed 100 s");
     }
     return {};
 }
@@ -95,65 +100,67 @@ QString memoryRuleTitle(MemoryRule rule) {
 QString groupingTitle(GroupingRule rule) {
     switch (rule) {
         case GroupingRule::none:
-            return tr("Single ops");
+            return OptionsText::tr("Single ops");
         case GroupingRule::colocation:
-            return tr("With the only reader");
+            return OptionsText::tr("With the only reader");
         case GroupingRule::scope:
-            return tr("By module");
+            return OptionsText::tr("By module");
         case GroupingRule::merge:
-            return tr("Small groups merged");
+            return OptionsText::tr("Small groups merged");
     }
     return {};
 }
 
 QString optimizerTitle(double states) {
-    return states == 0   ? tr("Plain SGD")
-           : states == 1 ? tr("SGD with momentum")
-           : states == 2 ? tr("Adam")
-                         : tr("%1 states").arg(states);
+    return states == 0   ? OptionsText::tr("Plain SGD")
+           : states == 1 ? OptionsText::tr("SGD with momentum")
+           : states == 2 ? OptionsText::tr("Adam")
+                         : OptionsText::tr("%1 states").arg(states);
 }
 
 QStringList changedOptions(const JobOptions& options) {
     const JobOptions defaults;
     const ProblemOptions &problem = options.problem, &usual = defaults.problem;
     QStringList changes;
-    if (options.reading.batch) changes << tr("batch size %1").arg(*options.reading.batch);
-    if (problem.inference) changes << tr("inference");
+    if (options.reading.batch) changes << OptionsText::tr("batch size %1").arg(*options.reading.batch);
+    if (problem.inference) changes << OptionsText::tr("inference");
     if (options.simulation.batches != defaults.simulation.batches ||
         options.simulation.in_flight != defaults.simulation.in_flight)
         changes << batchesText(options.simulation);
     if (options.simulation.order != defaults.simulation.order)
         changes << orderTitle(options.simulation.order);
-    if (problem.accumulate_gradients) changes << tr("accumulated gradients");
+    if (problem.accumulate_gradients) changes << OptionsText::tr("accumulated gradients");
     const Supplements& beside = options.supplements;
     if (!beside.times.empty())
         changes << (beside.times.size() == 1
-                        ? tr("times from %1")
+                        ? OptionsText::tr("times from %1")
                               .arg(QString::fromStdString(beside.times.front().trace.filename().string()))
-                        : tr("times from %1 traces").arg(beside.times.size()));
+                        : OptionsText::tr("times from %1 traces").arg(beside.times.size()));
     else if (problem.cost.model != usual.cost.model)
-        changes << tr("%1 times").arg(toQString(problem.cost.model->title));
+        changes << OptionsText::tr("%1 times").arg(toQString(problem.cost.model->title));
     if (!beside.parameters.empty())
-        changes << tr("sizes from %1").arg(QString::fromStdString(beside.parameters.filename().string()));
+        changes << OptionsText::tr("sizes from %1")
+                       .arg(QString::fromStdString(beside.parameters.filename().string()));
     if (problem.optimizer_states != usual.optimizer_states)
         changes << optimizerTitle(problem.optimizer_states);
     if (problem.recomputation != usual.recomputation) changes << recomputationTitle(problem.recomputation);
-    if (problem.in_place) changes << tr("in place");
+    if (problem.in_place) changes << OptionsText::tr("in place");
     if (problem.workspace_limit_bytes > 0)
-        changes << tr("workspaces up to %1").arg(bytesText(problem.workspace_limit_bytes));
+        changes << OptionsText::tr("workspaces up to %1").arg(bytesText(problem.workspace_limit_bytes));
     if (problem.usable_memory != usual.usable_memory)
-        changes << tr("%1 of memory").arg(percentText(problem.usable_memory));
-    if (problem.memory != usual.memory) changes << tr("%1 memory").arg(memoryModelTitle(problem.memory));
+        changes << OptionsText::tr("%1 of memory").arg(percentText(problem.usable_memory));
+    if (problem.memory != usual.memory)
+        changes << OptionsText::tr("%1 memory").arg(memoryModelTitle(problem.memory));
     if (options.objective != defaults.objective) changes << objectiveName(*options.objective);
     if (options.penalty.rule != defaults.penalty.rule)
-        changes
-            << tr("%1 penalty").arg(memoryRuleTitle(options.penalty.rule).section(QLatin1Char(':'), 0, 0));
+        changes << OptionsText::tr("%1 penalty")
+                       .arg(memoryRuleTitle(options.penalty.rule).section(QLatin1Char(':'), 0, 0));
     if (problem.grouping.rule != GroupingRule::none) changes << groupingText(problem.grouping);
     if (problem.crossing) changes << crossingTitle(*problem.crossing);
     if (problem.cost.compute_efficiency)
-        changes << tr("computing at %1").arg(percentText(*problem.cost.compute_efficiency));
+        changes << OptionsText::tr("computing at %1").arg(percentText(*problem.cost.compute_efficiency));
     if (problem.cost.channel_efficiency)
-        changes << tr("channels at %1").arg(percentText(*problem.cost.channel_efficiency));
+        changes << OptionsText::tr("channels at %1").arg(percentText(*problem.cost.channel_efficiency));
     return changes;
 }
 

@@ -24,34 +24,37 @@
 namespace placewright {
 namespace {
 
-QString tr(const char* text) {
-    return QCoreApplication::translate("Questions", text);
-}
+struct QuestionsText {
+    Q_DECLARE_TR_FUNCTIONS(Questions)
+};
 
 bool askExtent(QWidget* parent, const QString& title, const OpenQuestion& question, ReadOptions& options) {
     constexpr int kUsual = 128, kLargest = 1'000'000'000;
     bool ok = false;
-    const int extent = QInputDialog::getInt(parent, title, tr("%1 Size to use:").arg(question.reason), kUsual,
-                                            1, kLargest, 1, &ok);
+    const int extent =
+        QInputDialog::getInt(parent, title, QuestionsText::tr("%1 Size to use:").arg(question.reason), kUsual,
+                             1, kLargest, 1, &ok);
     if (ok) options.dims[question.extent.toStdString()] = extent;
     return ok;
 }
 
 bool askToRun(QWidget* parent, const QString& title, const OpenQuestion& question, ReadOptions& options) {
-    QMessageBox box(QMessageBox::Question, title, tr("Run the model once on this computer's CPU?"),
+    QMessageBox box(QMessageBox::Question, title,
+                    QuestionsText::tr("Run the model once on this computer's CPU?"),
                     QMessageBox::Yes | QMessageBox::No, parent);
-    box.setInformativeText(tr("Some tensor sizes are known only after a run. Choose No if you do not "
-                              "trust the source of the file.\n\n%1")
-                               .arg(question.reason));
+    box.setInformativeText(
+        QuestionsText::tr("Some tensor sizes are known only after a run. Choose No if you do not "
+                          "trust the source of the file.\n\n%1")
+            .arg(question.reason));
     box.setDefaultButton(QMessageBox::No);
     options.run = box.exec() == QMessageBox::Yes;
     return options.run;
 }
 
 bool askInputs(QWidget* parent, const QString& title, const OpenQuestion& question, ReadOptions& options) {
-    const QString help =
-        tr("Enter the shape of each input tensor, separated by spaces: 1x3x224x224, or 1x128:int64 for "
-           "integers. The first number is the batch size.");
+    const QString help = QuestionsText::tr(
+        "Enter the shape of each input tensor, separated by spaces: 1x3x224x224, or 1x128:int64 for "
+        "integers. The first number is the batch size.");
     const bool proposed = options.inputs.empty() && !question.proposal.empty();
     QStringList shapes;
     for (const ExampleInput& input : proposed ? question.proposal : options.inputs)
@@ -59,8 +62,9 @@ bool askInputs(QWidget* parent, const QString& title, const OpenQuestion& questi
     QString answer = shapes.isEmpty() ? settings::exampleInputs.get() : shapes.join(QLatin1Char(' '));
     QString prompt = question.reason + QStringLiteral("\n\n") + help;
     if (proposed)
-        prompt += QStringLiteral("\n\n") +
-                  tr("The proposed shapes fit the first layers; the model may expect other sizes.");
+        prompt +=
+            QStringLiteral("\n\n") +
+            QuestionsText::tr("The proposed shapes fit the first layers; the model may expect other sizes.");
     while (true) {
         QInputDialog dialog(parent);
         dialog.setWindowTitle(title);
@@ -84,13 +88,13 @@ bool askInputs(QWidget* parent, const QString& title, const OpenQuestion& questi
 }
 
 QString figureOf(const Score& score, const Objective& objective) {
-    return score.fits ? tr("%1 %2").arg(objectiveName(objective), secondsText(score.value_s))
-                      : tr("does not fit the memory");
+    return score.fits ? QuestionsText::tr("%1 %2").arg(objectiveName(objective), secondsText(score.value_s))
+                      : QuestionsText::tr("does not fit the memory");
 }
 
 /// Returns the question whether to save the best placement of the comparison.
 QString questionOf(const CompareWindow::Found& compared, const Document& document) {
-    return tr("Save the best placement found for %1 (%2, by %3 of the comparison)?")
+    return QuestionsText::tr("Save the best placement found for %1 (%2, by %3 of the comparison)?")
         .arg(toQString(document.problem()->graph->name()),
              figureOf(compared.score, *document.job().objective), compared.by);
 }
@@ -102,22 +106,22 @@ QString questionOf(int unsaved, const Document& document) {
     const auto run = std::ranges::find(document.runs(), unsaved, [](const auto& of) { return of->id(); });
     if (run != document.runs().end()) {
         const QString figure = figureOf((*run)->progress().best, *(*run)->job().objective);
-        return tr("Save the best placement found for %1 (%2, by %3 on %4)?")
+        return QuestionsText::tr("Save the best placement found for %1 (%2, by %3 on %4)?")
             .arg(network, figure, runTitle(**run), toQString((*run)->job().machine->name()));
     }
     const Assessment* assessment = document.assessment();
     const QString objective = objectiveName(*document.job().objective);
-    return tr("Save the placement of %1 (%2)?")
-        .arg(network, assessment == nullptr ? tr("not simulated yet")
+    return QuestionsText::tr("Save the placement of %1 (%2)?")
+        .arg(network, assessment == nullptr ? QuestionsText::tr("not simulated yet")
                       : assessment->is_defined()
-                          ? tr("%1 %2").arg(objective, secondsText(assessment->score.value_s))
-                          : tr("%1 not defined").arg(objective));
+                          ? QuestionsText::tr("%1 %2").arg(objective, secondsText(assessment->score.value_s))
+                          : QuestionsText::tr("%1 not defined").arg(objective));
 }
 
 }  // namespace
 
 bool answerToOpen(QWidget* parent, const OpenQuestion& question, ReadOptions& options) {
-    const QString title = tr("Open %1").arg(QFileInfo(question.file).fileName());
+    const QString title = QuestionsText::tr("Open %1").arg(QFileInfo(question.file).fileName());
     switch (question.kind) {
         case OpenQuestion::Kind::extent:
             return askExtent(parent, title, question, options);
@@ -148,14 +152,15 @@ bool mayLeave(QWidget* parent, Document& document, const CompareWindow* compare,
                              QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, parent);
         question.setText(byComparison ? questionOf(*compared, document) : questionOf(*unsaved, document));
         question.setInformativeText(consequence);
-        question.button(QMessageBox::Save)->setText(tr("&Save…"));
-        question.button(QMessageBox::Discard)->setText(tr("&Discard"));
+        question.button(QMessageBox::Save)->setText(QuestionsText::tr("&Save…"));
+        question.button(QMessageBox::Discard)->setText(QuestionsText::tr("&Discard"));
         question.setDefaultButton(QMessageBox::Save);
         const int answer = question.exec();
         if (answer == QMessageBox::Discard) break;
         may = answer == QMessageBox::Save && save([&] {
                   if (byComparison)
-                      document.showPlacement(compared->placement, tr("Show %1").arg(compared->by));
+                      document.showPlacement(compared->placement,
+                                             QuestionsText::tr("Show %1").arg(compared->by));
                   else
                       document.showRun(*unsaved);
               });

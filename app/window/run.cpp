@@ -2,6 +2,7 @@
 #include "app/window/run.hpp"
 
 #include <chrono>
+#include <system_error>
 
 #include "core/algorithms.hpp"
 #include "core/job/saved_search.hpp"
@@ -41,16 +42,20 @@ Run::Run(int id, Job job, RunRequest request, QObject* parent)
       m_scores(m_record) {}
 
 Run::~Run() {
-    m_thread.request_stop();
+    cancel();
     if (m_thread.joinable()) m_thread.join();
 }
 
-void Run::start() {
-    m_thread = std::jthread([this](std::stop_token stop) { search(std::move(stop)); });
-}
-
-void Run::cancel() {
-    m_thread.request_stop();
+void Run::start(double start_s) {
+    m_start_s = start_s;
+    try {
+        m_thread = std::thread([this] { search(m_stop.get_token()); });
+    } catch (const std::system_error& error) {
+        Update last;
+        last.end = State::failed;
+        last.failure = tr("no thread could be started: %1").arg(QString::fromUtf8(error.what()));
+        publish(std::move(last));
+    }
 }
 
 std::optional<SavedSearch> Run::saved() const {
@@ -59,7 +64,7 @@ std::optional<SavedSearch> Run::saved() const {
                        m_request.starts};
 }
 
-void Run::search(std::stop_token stop) {
+void Run::search(const std::stop_token& stop) {
     Update last;
     try {
         const AlgorithmInfo* algorithm = find_algorithm(m_request.algorithm);

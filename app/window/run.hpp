@@ -4,6 +4,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -24,7 +26,6 @@ struct RunRequest {
     Budget budget;
     std::uint64_t seed = 1;
     std::vector<Placement> starts;  ///< start placements in addition to starting_placements()
-    double start_s = 0;             ///< objective value of the last of them; 0: unknown
     /// Placement predicted by a policy, simulated in place of a search; null for a search.
     std::shared_ptr<const Placement> predicted;
     /// Scores of a saved search that is resumed; null for a new search.
@@ -54,17 +55,22 @@ public:
     Run(int id, Job job, RunRequest request, QObject* parent = nullptr);
     ~Run() override;
 
-    void start();
-    void cancel();
+    /// Starts the search. `start_s`: objective value of the last start placement; 0: unknown.
+    void start(double start_s = 0);
+    /// Ends the search, also one that starts later.
+    void cancel() { m_stop.request_stop(); }
     /// A paused run takes no time of any core; its elapsed time stands still.
     void setPaused(bool paused) { m_pause.set(paused); }
     bool isPaused() const { return m_state == State::running && m_pause.paused(); }
+
+    bool isStarted() const { return m_thread.joinable(); }
 
     int id() const { return m_id; }
     State state() const { return m_state; }
     const QString& failure() const { return m_failure; }
     const Job& job() const { return m_job; }
     const RunRequest& request() const { return m_request; }
+    double start_s() const { return m_start_s; }
     /// The parameters needed, with scores(), to resume the search; nothing for a prediction.
     std::optional<SavedSearch> saved() const;
     /// The scores so far; grows while the run is running.
@@ -86,13 +92,14 @@ private:
         QString failure;
     };
 
-    void search(std::stop_token stop);
+    void search(const std::stop_token& stop);
     void publish(Update update);
     void receive();
 
     const int m_id;
     const Job m_job;
     const RunRequest m_request;
+    double m_start_s = 0;
     State m_state = State::running;
     QString m_failure;
     SearchProgress m_progress;
@@ -101,8 +108,9 @@ private:
     const std::shared_ptr<ScoreRecord> m_record;
     const std::shared_ptr<const ScoreRecord> m_scores;
     Pause m_pause;
+    std::stop_source m_stop;
     LatestValue<Update> m_update;  ///< the update that receive() has not taken yet
-    std::jthread m_thread;         ///< last: it is joined before the rest is destroyed
+    std::thread m_thread;
 };
 
 }  // namespace placewright

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include <QCoreApplication>
 
 #include "app/window/option_text.hpp"
 #include "core/algorithms.hpp"
+#include "core/base/infinity.hpp"
 #include "widgets/quantities.hpp"
 
 namespace placewright {
@@ -19,9 +19,9 @@ namespace {
 /// portfolios have not started.
 constexpr std::uint64_t kFewEvaluations = 100;
 
-QString tr(const char* text) {
-    return QCoreApplication::translate("Runs", text);
-}
+struct RunsText {
+    Q_DECLARE_TR_FUNCTIONS(Runs)
+};
 
 /// Returns the row of a run of `scenario`, as rows() shows it; all but whether it is on screen.
 RunRow rowOf(const Run& run, const Scenario& scenario, const Scenario& open,
@@ -31,11 +31,12 @@ RunRow rowOf(const Run& run, const Scenario& scenario, const Scenario& open,
     row.id = run.id();
     row.title = runTitle(run);
     if (!sameScenario(scenario, open)) row.elsewhere = differenceText(scenario, open);
-    row.options =
-        tr("%1, seed %2").arg(QString::fromStdString(run.request().algorithm)).arg(run.request().seed);
-    if (run.request().start_s > 0)
-        row.options += tr("\nstarted from the placement shown at that time, %1 %2")
-                           .arg(objectiveName(*scenario.job.objective), secondsText(run.request().start_s));
+    row.options = RunsText::tr("%1, seed %2")
+                      .arg(QString::fromStdString(run.request().algorithm))
+                      .arg(run.request().seed);
+    if (run.start_s() > 0)
+        row.options += RunsText::tr("\nstarted from the placement shown at that time, %1 %2")
+                           .arg(objectiveName(*scenario.job.objective), secondsText(run.start_s()));
     for (const auto& [name, value] : run.request().options) {
         row.options += QLatin1Char('\n') + QString::fromStdString(name + " = " + to_string(value));
     }
@@ -72,8 +73,30 @@ Run& RunList::add(std::shared_ptr<const Scenario> scenario, RunRequest request) 
 }
 
 void RunList::remove(int id) {
-    std::erase_if(m_runs, [id](const auto& run) { return run->id() == id; });
+    const auto found = std::ranges::find(m_runs, id, [](const auto& run) { return run->id(); });
+    if (found == m_runs.end()) return;
+    std::unique_ptr<Run> run = std::move(*found);
+    m_runs.erase(found);
     m_scenarioOf.erase(id);
+    leave(std::move(run));
+}
+
+void RunList::clear() {
+    m_scenarioOf.clear();
+    for (auto& run : std::exchange(m_runs, {})) leave(std::move(run));
+}
+
+void RunList::leave(std::unique_ptr<Run> run) {
+    run->disconnect();
+    run->cancel();
+    if (run->state() != Run::State::running || !run->isStarted()) return;
+    // Its thread needs a moment to end; the window does not wait for it.
+    QObject::connect(run.get(), &Run::ended, run.get(), [this, leaving = run.get()] {
+        const auto found = std::ranges::find(m_leaving, leaving, [](const auto& of) { return of.get(); });
+        found->release()->deleteLater();
+        m_leaving.erase(found);
+    });
+    m_leaving.push_back(std::move(run));
 }
 
 Run* RunList::find(int id) const {
@@ -100,7 +123,7 @@ bool RunList::cancelAllOf(const Scenario& scenario) {
 }
 
 double RunList::leastValue_s(const Scenario& scenario) const {
-    double least_s = std::numeric_limits<double>::infinity();
+    double least_s = kInfinity;
     for (const auto& run : m_runs) {
         const SearchProgress& progress = run->progress();
         if (!progress.best_placement || !progress.best.fits || !sameScenario(*scenarioOf(*run), scenario))
@@ -125,17 +148,20 @@ QString runTitle(const Run& run) {
     const AlgorithmInfo* algorithm = find_algorithm(run.request().algorithm);
     const QString title =
         QString::fromStdString(algorithm != nullptr ? algorithm->title : run.request().algorithm);
-    return (run.request().predicted ? tr("%1, zero-shot #%2") : tr("%1 #%2")).arg(title).arg(run.id());
+    return (run.request().predicted ? RunsText::tr("%1, zero-shot #%2") : RunsText::tr("%1 #%2"))
+        .arg(title)
+        .arg(run.id());
 }
 
 QString fruitlessText(const Run& run) {
     const std::uint64_t scored = run.progress().evaluations;
     const bool all = scored < run.request().budget.evaluations;
-    const QString placements = scored == 1 ? tr("1 placement") : tr("%L1 placements").arg(scored);
-    const QString what =
-        tr("%1 scored %2 and found none better than the current one").arg(runTitle(run), placements);
-    return all                         ? tr("%1; it has no more placements to try.").arg(what)
-           : scored <= kFewEvaluations ? tr("%1; allow more evaluations.").arg(what)
+    const QString placements =
+        scored == 1 ? RunsText::tr("1 placement") : RunsText::tr("%L1 placements").arg(scored);
+    const QString what = RunsText::tr("%1 scored %2 and found none better than the current one")
+                             .arg(runTitle(run), placements);
+    return all                         ? RunsText::tr("%1; it has no more placements to try.").arg(what)
+           : scored <= kFewEvaluations ? RunsText::tr("%1; allow more evaluations.").arg(what)
                                        : what + QLatin1Char('.');
 }
 
@@ -144,10 +170,11 @@ QString predictionText(const Run& run, bool shown) {
     const QString title = QString::fromStdString(find_algorithm(run.request().algorithm)->title);
     const QString graph = QString::fromStdString(run.job().problem->graph->name());
     const QString time =
-        progress.best.fits ? secondsText(progress.best.value_s) : tr("does not fit the memory");
-    return (shown ? tr("%1 placed %2: %3. This is now the current placement.")
-                  : tr("%1 placed %2: %3. The current placement is unchanged; double-click the run in the "
-                       "Runs table to show it."))
+        progress.best.fits ? secondsText(progress.best.value_s) : RunsText::tr("does not fit the memory");
+    return (shown ? RunsText::tr("%1 placed %2: %3. This is now the current placement.")
+                  : RunsText::tr(
+                        "%1 placed %2: %3. The current placement is unchanged; double-click the run in the "
+                        "Runs table to show it."))
         .arg(title, graph, time);
 }
 

@@ -15,13 +15,16 @@
 
 namespace placewright {
 
-/// All runs since the window was opened, also those of other networks, in the order of their start.
+/// The runs of the open network, also those on other machines and with other options, in the order of their
+/// start.
 class RunList {
 public:
     /// Adds a run of the scenario, with an id of its own; the caller starts it.
     Run& add(std::shared_ptr<const Scenario> scenario, RunRequest request);
     /// Cancels and removes a run; without effect if there is none with this id.
     void remove(int id);
+    /// Cancels and removes all runs.
+    void clear();
     /// The run with this id; nullptr for none.
     Run* find(int id) const;
     const std::vector<std::unique_ptr<Run>>& all() const { return m_runs; }
@@ -41,7 +44,11 @@ public:
     std::vector<RunRow> rows(const Scenario& open, const std::optional<Bound>& bound, int shown) const;
 
 private:
+    /// Cancels a run that was removed and destroys it once its thread has ended.
+    void leave(std::unique_ptr<Run> run);
+
     std::vector<std::unique_ptr<Run>> m_runs;
+    std::vector<std::unique_ptr<Run>> m_leaving;
     std::map<int, std::shared_ptr<const Scenario>> m_scenarioOf;  ///< by run
     int m_next = 1;                                               ///< id of the next run
 };

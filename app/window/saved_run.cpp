@@ -16,9 +16,9 @@
 namespace placewright {
 namespace {
 
-QString tr(const char* text) {
-    return QCoreApplication::translate("SavedRun", text);
-}
+struct SavedRunText {
+    Q_DECLARE_TR_FUNCTIONS(SavedRun)
+};
 
 }  // namespace
 
@@ -38,10 +38,10 @@ RunRequest resumedRequest(const QString& file, const Job& job, std::uint64_t eva
         const QString name = QString::fromStdString(error.name).replace(QLatin1Char('_'), QLatin1Char(' '));
         const QString difference =
             error.name == "problem"
-                ? tr("the simulated problem differs")
-                : tr("%1 is %2 in the file, %3 here")
+                ? SavedRunText::tr("the simulated problem differs")
+                : SavedRunText::tr("%1 is %2 in the file, %3 here")
                       .arg(name, QString::fromStdString(error.theirs), QString::fromStdString(error.ours));
-        throw std::runtime_error(tr("%1 belongs to another search: %2. %3")
+        throw std::runtime_error(SavedRunText::tr("%1 belongs to another search: %2. %3")
                                      .arg(file, difference, QString::fromStdString(remedy(error)))
                                      .toStdString());
     }

@@ -41,9 +41,10 @@ std::size_t graphFingerprint(const Graph& graph) {
 
 }  // namespace
 
-void setFingerprints(Scenario& scenario) {
+void complete(Scenario& scenario) {
     scenario.fingerprint = problem_fingerprint(*scenario.job.problem);
     scenario.graphFingerprint = graphFingerprint(*scenario.job.problem->forward);
+    scenario.singleDevice_s = scoreOf(scenario.job, scenario.job.single_device);
 }
 
 bool sameScenario(const Scenario& a, const Scenario& b) {

@@ -25,10 +25,11 @@ struct Scenario {
                                        ///< default_grouping() of the network
     std::string fingerprint;  ///< of the problem; graphFingerprint tells whether the network file has changed
     std::size_t graphFingerprint = 0;
+    double singleDevice_s = 0;  ///< penalised objective value of everything on the best device
 };
 
-/// Sets both fingerprints of the scenario from its job.
-void setFingerprints(Scenario& scenario);
+/// Sets both fingerprints of the scenario, and the value of one device, from its job. Simulates.
+void complete(Scenario& scenario);
 
 /// Whether placements and scores of one scenario are those of the other.
 bool sameScenario(const Scenario& a, const Scenario& b);

@@ -14,12 +14,11 @@
 
 #include "app/window/actions.hpp"
 #include "app/window/document.hpp"
+#include "app/window/gallery.hpp"
 #include "app/window/option_text.hpp"
 #include "app/window/settings.hpp"
 #include "core/algorithms.hpp"
-#include "core/io/machines/machine_file.hpp"
 #include "core/io/shipped.hpp"
-#include "core/io/text/input_error.hpp"
 #include "widgets/text.hpp"
 
 namespace placewright {
@@ -77,6 +76,7 @@ void ToolBars::makeMain() {
 
     m_machine = new QComboBox;
     m_machine->setObjectName(QStringLiteral("machine"));
+    m_machine->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     addLabelled(m_bar, tr("&Machine"), m_machine,
                 tr("Machine whose devices run the ops; open a machine file to use your own"));
     connect(m_machine, &QComboBox::activated, this, [this](int index) {
@@ -100,14 +100,15 @@ void ToolBars::makeMain() {
 }
 
 void ToolBars::fillMachines() {
-    for (const ShippedFile& shipped : shipped_machines()) {
-        QString title = toQString(shipped.name);
-        try {
-            title = toQString(read_machine(shipped.file).name());
-        } catch (const InputError& error) {
-            Q_EMIT failed(toQString(error.what()));
-        }
-        m_machine->addItem(title, toQString(shipped.name));
+    for (const ShippedFile& shipped : shipped_machines())
+        m_machine->addItem(toQString(shipped.name), toQString(shipped.name));
+}
+
+void ToolBars::showMachineTitles(const Gallery& gallery) {
+    for (int i = 0; i < m_machine->count(); ++i) {
+        const QString machine = m_machine->itemData(i).toString();
+        if (const QString title = gallery.machineTitle(machine); title != machine)
+            m_machine->setItemText(i, title);
     }
 }
 

@@ -17,6 +17,7 @@ namespace placewright {
 
 class Actions;
 class Document;
+class Gallery;
 
 /// The two toolbars of the main window: what is placed on what, and the settings of a search.
 class ToolBars : public QObject {
@@ -32,18 +33,16 @@ public:
     std::uint64_t seed() const;
     void chooseSeed(int seed);
 
-    /// Offers the machines that ship; to be called once.
+    /// Offers the machines that ship, by name; to be called once.
     void fillMachines();
+    /// Replaces names of machines that ship by their titles.
+    void showMachineTitles(const Gallery& gallery);
     /// Selects the document's machine.
     void showMachine();
     /// Lists the simulation options that differ from the defaults, in the room that the window leaves.
     void showOptions();
     /// Shows whether a search runs, which the Optimize action then stops.
     void showSearching(bool searching);
-
-Q_SIGNALS:
-    /// A file of a machine that ships could not be read.
-    void failed(const QString& error);
 
 private:
     void makeMain();

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/base/infinity.hpp"
+
 namespace placewright {
 namespace {
 
@@ -55,7 +57,7 @@ std::vector<bool> between(const Problem& problem, OpId first, OpId last) {
 }  // namespace
 
 std::vector<double> fastest_times_s(const Problem& problem) {
-    std::vector<double> seconds(problem.ops, std::numeric_limits<double>::infinity());
+    std::vector<double> seconds(problem.ops, kInfinity);
     for (OpId op = 0; op < problem.ops; ++op) {
         for (const DeviceId device : problem.allowed_devices(problem.grouping.group_of[op]))
             seconds[op] = std::min(seconds[op], problem.time_s(op, device));

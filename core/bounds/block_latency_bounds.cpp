@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <utility>
 #include <vector>
 
+#include "core/base/infinity.hpp"
 #include "core/bounds/backbone.hpp"
 #include "core/bounds/min_cut.hpp"
 #include "core/bounds/simple_bounds.hpp"
@@ -15,8 +15,6 @@
 
 namespace placewright {
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 class BackboneProgram {
 public:
@@ -35,7 +33,7 @@ public:
         }
         for (std::size_t k = 0; k + 1 < length; ++k)
             paths_.push_back(spine_.segment_path(problem, k, fastest_s_));
-        best_s_.assign(length, kNever);
+        best_s_.assign(length, kInfinity);
         find_last_readers();
     }
 
@@ -64,11 +62,11 @@ public:
 private:
     double time_s(OpId op, DeviceId device) const {
         const auto allowed = problem_.allowed_devices(problem_.grouping.group_of[op]);
-        return std::ranges::binary_search(allowed, device) ? problem_.time_s(op, device) : kNever;
+        return std::ranges::binary_search(allowed, device) ? problem_.time_s(op, device) : kInfinity;
     }
 
     double cpu_s(OpId op) const {
-        double least_s = kNever;
+        double least_s = kInfinity;
         for (DeviceId device = 0; device < problem_.devices; ++device) {
             if (host_.is_cpu(device)) least_s = std::min(least_s, time_s(op, device));
         }

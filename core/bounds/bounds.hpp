@@ -4,10 +4,10 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 #include <stop_token>
 #include <vector>
 
+#include "core/base/infinity.hpp"
 #include "core/bounds/simple_bounds.hpp"
 #include "core/sim/objectives.hpp"
 
@@ -23,7 +23,7 @@ struct BoundEffort {
     double seconds = 0;
     std::stop_token stop;
     /// The value of a placement that fits the memory; only better placements are searched for.
-    double incumbent_s = std::numeric_limits<double>::infinity();
+    double incumbent_s = kInfinity;
 };
 
 /// Calls `found` with bounds that need more time than quick_bounds, as far as `effort` allows: each when it

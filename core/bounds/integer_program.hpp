@@ -9,9 +9,11 @@
 #include <stop_token>
 #include <vector>
 
+#include "core/base/infinity.hpp"
+
 namespace placewright {
 
-inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+inline constexpr double kNoLimit = kInfinity;
 
 /// Minimises cost * x subject to limits on every row and column; some columns are integers. The tolerances of
 /// the solvers are absolute: costs and factors should be of the order of one.

@@ -2,11 +2,11 @@
 #include "core/bounds/load_model.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
 
+#include "core/base/infinity.hpp"
 #include "core/sim/host_memory.hpp"
 
 namespace placewright {
@@ -50,7 +50,7 @@ LoadModel load_model(const Problem& problem, std::span<const double> transfer_s)
         one.devices = {device};
         one.is_cpu = host && host->is_cpu(device);
         one.limit_bytes = problem.memory_limit_bytes[device];
-        one.group_s.assign(problem.groups, std::numeric_limits<double>::infinity());
+        one.group_s.assign(problem.groups, kInfinity);
         for (GroupId group = 0; group < problem.groups; ++group) {
             const auto allowed = problem.allowed_devices(group);
             if (std::ranges::binary_search(allowed, device))

@@ -13,7 +13,8 @@ namespace {
 
 using Traits = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
 using Arc = Traits::edge_descriptor;
-using Graph =
+/// Arcs with their capacity and what of it is left.
+using Residual =
     boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS,
                           boost::property<boost::vertex_color_t, boost::default_color_type,
                                           boost::property<boost::vertex_distance_t, long,
@@ -25,7 +26,7 @@ using Graph =
 }  // namespace
 
 struct CutNetwork::State {
-    Graph graph;
+    Residual graph;
 };
 
 CutNetwork::CutNetwork() : state_(std::make_unique<State>()) {}
@@ -38,7 +39,7 @@ CutNetwork::Vertex CutNetwork::add_vertex() {
 }
 
 void CutNetwork::connect(Vertex from, Vertex to, Ticks there, Ticks back) {
-    Graph& graph = state_->graph;
+    Residual& graph = state_->graph;
     const Arc arc = add_edge(from, to, graph).first;
     const Arc reverse = add_edge(to, from, graph).first;
     put(boost::edge_capacity, graph, arc, there);

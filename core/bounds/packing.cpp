@@ -12,7 +12,7 @@
 namespace placewright {
 namespace {
 
-constexpr Ticks kNever = std::numeric_limits<Ticks>::max();
+constexpr Ticks kNoTicks = std::numeric_limits<Ticks>::max();
 
 class Packing {
 public:
@@ -33,7 +33,7 @@ public:
             std::vector<Item> items;
             for (std::size_t i = 0; i < count_; ++i) {
                 const auto ticks = [&](double seconds) {
-                    return std::isfinite(seconds) ? to_ticks(seconds, model.tick_s) : kNever;
+                    return std::isfinite(seconds) ? to_ticks(seconds, model.tick_s) : kNoTicks;
                 };
                 items.push_back({i, ticks(one.group_s[groups[i]]), ticks(least[c][groups[i]])});
             }
@@ -51,7 +51,7 @@ public:
             Ticks longest = 0;
             for (const auto& items : times_) {
                 const Item& item = items[rank];
-                if (item.time < kNever && item.least < kNever)
+                if (item.time < kNoTicks && item.least < kNoTicks)
                     longest = std::max({longest, item.time, item.least});
             }
             sum += longest;
@@ -80,7 +80,7 @@ public:
 private:
     struct Item {
         std::size_t rank = 0;  ///< position in the order of packing
-        Ticks time = 0;        ///< kNever where the group is not allowed
+        Ticks time = 0;        ///< kNoTicks where the group is not allowed
         Ticks least = 0;       ///< lower bound on the load of a device that has it
     };
     struct Room {
@@ -100,7 +100,7 @@ private:
         struct Other {
             const Room* device = nullptr;
             double share = 0;  ///< best ratio of time here to time there
-            Ticks shortest = kNever;
+            Ticks shortest = kNoTicks;
         };
         std::vector<Other> others;
         for (const Room& device : devices_) {
@@ -115,7 +115,7 @@ private:
         std::size_t open = 0;
         Ticks room = 0;
         for (const Item& item : by_time_[c]) {
-            if (item.rank < rank || item.time == kNever) continue;
+            if (item.rank < rank || item.time == kNoTicks) continue;
             sums.push_back(sums.back() + item.time);
             for (; open < rooms.size() && rooms[open] >= item.time && item.least <= limit_; ++open)
                 room += rooms[open];
@@ -130,7 +130,7 @@ private:
                     other.shortest = std::min(other.shortest, there.time);
                 }
                 taken += other.share * static_cast<double>(other.device->left);
-                if (other.shortest < kNever)
+                if (other.shortest < kNoTicks)
                     number += static_cast<std::size_t>(other.device->left / other.shortest);
             }
             if (static_cast<double>(sums.back()) > taken * (1 + 1e-12)) return false;

@@ -3,18 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <numeric>
 
+#include "core/base/infinity.hpp"
 #include "core/base/units.hpp"
 #include "core/sim/memory_shortage.hpp"
 #include "core/sim/op_loads.hpp"
 
 namespace placewright {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Lagrangian dual of the fractional assignment problem: minimise T so that every group is assigned, the work
 /// of each device is at most T and its resident bytes are at most its memory. For any weights y (summing to

@@ -4,17 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
+#include "core/base/infinity.hpp"
 #include "core/bounds/backbone.hpp"
 #include "core/bounds/simple_bounds.hpp"
 #include "core/sim/op_loads.hpp"
 
 namespace placewright {
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// A message takes at least as long as each of its tensors alone.
 double transfer_s(const Problem& problem, TensorId tensor, DeviceId from, DeviceId to) {
@@ -40,7 +38,7 @@ double rounds_a_batch(const SimulationOptions& options) {
 
 /// [op * devices + device]: least time in every batch; infinite where the op is not allowed.
 std::vector<double> least_times_s(const Problem& problem, std::uint32_t batches) {
-    std::vector<double> seconds(std::size_t{problem.ops} * problem.devices, kNever);
+    std::vector<double> seconds(std::size_t{problem.ops} * problem.devices, kInfinity);
     for (OpId op = 0; op < problem.ops; ++op) {
         for (const DeviceId device : problem.allowed_devices(problem.grouping.group_of[op]))
             seconds[std::size_t{op} * problem.devices + device] =
@@ -70,7 +68,7 @@ public:
             kMostSteps)
             return {};
         find_segments(spine);
-        best_s_.assign(length, kNever);
+        best_s_.assign(length, kInfinity);
         std::vector<DeviceId> distinct;
         for (DeviceId device = 0; device < problem_.devices; ++device) {
             const auto alike = [&](DeviceId other) {
@@ -122,7 +120,7 @@ private:
     /// transfer on it.
     struct Way {
         double seconds = 0;
-        double transfer_s = kNever;
+        double transfer_s = kInfinity;
     };
 
     void find_segments(const Backbone& spine) {
@@ -219,7 +217,7 @@ private:
             for (std::size_t p = 0; p < kPrices; ++p)
                 least_s[p] = std::min(least_s[p], seconds + prices_[p] * (home / limit));
         };
-        least_s.fill(kNever);
+        least_s.fill(kInfinity);
         consider(segment.path_s);
         for (const Branch& branch : segment.branches) {
             if (counted[branch.group]) continue;
@@ -240,7 +238,7 @@ private:
 }  // namespace
 
 std::vector<double> least_transfers_s(const Problem& problem) {
-    std::vector<double> seconds(problem.tensors, kNever);
+    std::vector<double> seconds(problem.tensors, kInfinity);
     for (TensorId tensor = 0; tensor < problem.tensors; ++tensor) {
         for (DeviceId from = 0; from < problem.devices; ++from) {
             for (DeviceId to = 0; to < problem.devices; ++to) {
@@ -334,7 +332,7 @@ StepProgramme::StepProgramme(const Problem& problem, const SimulationOptions& op
             // end >= end of the producer + time + transfer (x_producer,device - x_op,device), for every
             // device
             for (const auto& [from, from_column] : choices_[from_group]) {
-                double least_s = kNever;
+                double least_s = kInfinity;
                 for (const auto& [to, column] : choices_[group]) {
                     if (to != from) least_s = std::min(least_s, transfer_s(problem, tensor, from, to));
                 }

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <utility>
 
+#include "core/base/infinity.hpp"
 #include "core/graph/kinds.hpp"
 #include "core/graph/training.hpp"
 
@@ -464,7 +464,7 @@ Placement single_device_placement(const Problem& problem, DeviceId device) {
 
 Placement single_device_placement(const Problem& problem) {
     Placement best;
-    double least_s = std::numeric_limits<double>::infinity();
+    double least_s = kInfinity;
     for (DeviceId device = 0; device < problem.devices; ++device) {
         Placement placement = single_device_placement(problem, device);
         double total_s = 0;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "core/distributed/mailbox.hpp"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <list>
+#include <span>
 #include <stdexcept>
 
 // MPI's deprecated C++ bindings need symbols of an extra library.
@@ -16,7 +18,7 @@ namespace placewright {
 
 struct Mailbox::Traffic {
     struct Outgoing {
-        std::vector<std::byte> bytes;
+        Bytes bytes;
         MPI_Request request = MPI_REQUEST_NULL;
     };
     struct Incoming {
@@ -26,6 +28,17 @@ struct Mailbox::Traffic {
     std::list<Outgoing> outgoing;  ///< a list, because MPI keeps pointers to the requests
     std::optional<Incoming> incoming;
 };
+
+Bytes bytes_of(std::string_view text) {
+    const auto bytes = std::as_bytes(std::span(text));
+    return {bytes.begin(), bytes.end()};
+}
+
+std::string text_of(const Bytes& bytes) {
+    std::string text(bytes.size(), '\0');
+    std::ranges::transform(bytes, text.begin(), [](std::byte byte) { return static_cast<char>(byte); });
+    return text;
+}
 
 Mailbox::Mailbox() : traffic_(std::make_unique<Traffic>()) {
     int provided = 0;
@@ -61,7 +74,7 @@ bool Mailbox::works(int code) {
     return false;
 }
 
-void Mailbox::post(int rank, int tag, std::vector<std::byte> bytes) {
+void Mailbox::post(int rank, int tag, Bytes bytes) {
     if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
         throw std::runtime_error(
             "a message of " + std::to_string(bytes.size()) +
@@ -92,8 +105,7 @@ std::optional<Message> Mailbox::next() {
         int bytes = 0;
         MPI_Get_count(&status, MPI_BYTE, &bytes);
         incoming.emplace();
-        incoming->message = {status.MPI_SOURCE, status.MPI_TAG,
-                             std::vector<std::byte>(static_cast<std::size_t>(bytes))};
+        incoming->message = {status.MPI_SOURCE, status.MPI_TAG, Bytes(static_cast<std::size_t>(bytes))};
         if (!works(
                 MPI_Imrecv(incoming->message.bytes.data(), bytes, MPI_BYTE, &handle, &incoming->request))) {
             incoming.reset();

@@ -3,18 +3,29 @@
 // dead.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace placewright {
 
+using Bytes = std::vector<std::byte>;
+
+/// A text as the bytes of a message, and back.
+Bytes bytes_of(std::string_view text);
+std::string text_of(const Bytes& bytes);
+
+/// Pause between two checks for messages. MPI's own waiting would keep a core busy.
+inline constexpr auto kPause = std::chrono::microseconds(50);
+
 struct Message {
     int rank = 0;  ///< the sender
     int tag = 0;
-    std::vector<std::byte> bytes;
+    Bytes bytes;
 };
 
 /// Initialises MPI and finalises it on destruction; one per process. To be used on the thread that made it.
@@ -34,7 +45,7 @@ public:
     /// Returns the name of the computer that this rank runs on: "node7".
     const std::string& host() const { return host_; }
 
-    void post(int rank, int tag, std::vector<std::byte> bytes = {});
+    void post(int rank, int tag, Bytes bytes = {});
     /// Returns whether all posted messages are on their way and need nothing more from this rank. Call it
     /// until it returns true.
     bool sent();

@@ -16,7 +16,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
-using Bytes = std::vector<std::byte>;
 
 enum Tag : int {
     kHello,   ///< host name
@@ -31,8 +30,6 @@ enum Tag : int {
     kBye,  ///< last message of a rank
 };
 
-/// Pause between two checks for messages. MPI's own waiting would keep a core busy.
-constexpr auto kPause = 50us;
 constexpr auto kLongestPause = 1ms;
 
 /// A rank that has been silent for this long is asked for a sign of life; a rank answers even while it
@@ -54,18 +51,6 @@ void append(Bytes& bytes, std::span<const Item> items) {
 
 void append(Bytes& bytes, std::uint64_t number) {
     append(bytes, std::span<const std::uint64_t>(&number, 1));
-}
-
-Bytes bytes_of(std::string_view text) {
-    Bytes bytes;
-    append(bytes, std::span(text));
-    return bytes;
-}
-
-std::string text_of(const Bytes& bytes) {
-    std::string text(bytes.size(), '\0');
-    std::ranges::transform(bytes, text.begin(), [](std::byte byte) { return static_cast<char>(byte); });
-    return text;
 }
 
 /// Removes `items` from the front of `bytes`.

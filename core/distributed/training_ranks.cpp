@@ -7,33 +7,6 @@
 #include <thread>
 
 namespace placewright {
-namespace {
-
-using namespace std::chrono_literals;
-using Bytes = std::vector<std::byte>;
-
-enum Tag : int {
-    kHost,    ///< host name
-    kShare,   ///< share of an exchange
-    kFailed,  ///< reason
-    kEnd,
-};
-
-/// Pause between two checks for messages. MPI's own waiting would keep a core busy.
-constexpr auto kPause = 50us;
-
-Bytes bytes_of(const std::string& text) {
-    const auto bytes = std::as_bytes(std::span(text));
-    return {bytes.begin(), bytes.end()};
-}
-
-std::string text_of(const Bytes& bytes) {
-    std::string text(bytes.size(), '\0');
-    std::ranges::transform(bytes, text.begin(), [](std::byte byte) { return static_cast<char>(byte); });
-    return text;
-}
-
-}  // namespace
 
 TrainingRanks::TrainingRanks(std::stop_token stop) : stop_(std::move(stop)), hosts_(size()), shares_(size()) {
     if (rank() > 0) mailbox_.post(0, kHost, bytes_of(mailbox_.host()));

@@ -37,7 +37,7 @@ public:
 
     /// Throws TrainingEnded if `stop` is requested or rank 0 has ended; on rank 0 RankError for a rank that
     /// failed.
-    std::vector<std::vector<std::byte>> exchange(std::vector<std::byte> own) override;
+    std::vector<Bytes> exchange(Bytes own) override;
 
     /// Throws RankError on rank 0 if another rank has a different text of what the training depends on.
     void require_same(const std::string& conditions);
@@ -46,13 +46,20 @@ public:
     void fail(const std::string& why);
 
 private:
+    enum Tag : int {
+        kHost,    ///< host name
+        kShare,   ///< share of an exchange
+        kFailed,  ///< reason
+        kEnd,
+    };
+
     std::string name(int rank) const;
     void take();
 
     Mailbox mailbox_;
     std::stop_token stop_;
     std::vector<std::string> hosts_;  ///< [rank]; known to rank 0
-    std::vector<std::deque<std::vector<std::byte>>>
+    std::vector<std::deque<Bytes>>
         shares_;  ///< [rank]: shares that have arrived for this exchange and the next
     bool ended_ = false;
 };

@@ -343,7 +343,7 @@ struct Family {
     std::string_view never = {};                   ///< why no op of these kinds can be split
 };
 
-constexpr std::array kFamilies{
+constexpr std::array kOpFamilies{
     Family{"conv1d", at<-2>, convolution<false>, convolution_groups},
     Family{"conv2d", at<-3>, convolution<false>, convolution_groups},
     Family{"conv3d", at<-4>, convolution<false>, convolution_groups},
@@ -415,7 +415,7 @@ constexpr std::array kFamilies{
 const Family* family_of(std::string_view kind) {
     static const auto by_kind = [] {
         std::unordered_map<std::string_view, const Family*> result;
-        for (const Family& family : kFamilies) {
+        for (const Family& family : kOpFamilies) {
             for (std::string_view rest = family.kinds; !rest.empty();) {
                 const std::size_t length = std::min(rest.find(' '), rest.size());
                 result.emplace(rest.substr(0, length), &family);

@@ -9,13 +9,13 @@
 #include "core/graph/kinds.hpp"
 
 namespace placewright {
-namespace {
-
 double elements(std::span<const std::int64_t> shape) {
     double product = 1;
     for (const std::int64_t extent : shape) product *= static_cast<double>(extent);
     return product;
 }
+
+namespace {
 
 using Formula = std::optional<double> (*)(const OpShapes&);
 

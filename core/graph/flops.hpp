@@ -26,6 +26,9 @@ struct OpShapes {
     std::string_view equation{};  ///< of an Einstein sum: "bij,jk->bik"
 };
 
+/// Number of elements of a tensor of this shape.
+double elements(std::span<const std::int64_t> shape);
+
 /// FLOPs of the forward op, counted from the definition of its kind in PyTorch's documentation; nothing for a
 /// kind or shapes without a formula.
 ///

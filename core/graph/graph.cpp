@@ -51,13 +51,9 @@ std::optional<Enum> value_of(const std::array<Name<Enum>, N>& names, std::string
     return std::nullopt;
 }
 
-[[noreturn]] void fail(const std::string& op, const std::string& problem) {
-    throw GraphError(op, "op " + in_quotes(op) + ": " + problem);
-}
-
 void require_not_negative(const Op& op, const std::string& what, double value) {
     if (std::isfinite(value) && value >= 0) return;
-    fail(op.name, what + " is " + short_number(value) + ", expected a finite number of at least 0");
+    fail_at(op.name, what + " is " + short_number(value) + ", expected a finite number of at least 0");
 }
 
 void check_numbers(const Op& op) {
@@ -180,12 +176,16 @@ std::vector<OpId> sorted_positions(std::span<const Op> ops) {
         }
         path += ops[cycle[i]].name + " -> ";
     }
-    fail(ops[cycle.front()].name,
-         "is on a cycle of " + std::to_string(cycle.size()) + (cycle.size() == 1 ? " op: " : " ops: ") +
-             path + ops[cycle.front()].name + ", expected ops that do not wait for themselves");
+    fail_at(ops[cycle.front()].name,
+            "is on a cycle of " + std::to_string(cycle.size()) + (cycle.size() == 1 ? " op: " : " ops: ") +
+                path + ops[cycle.front()].name + ", expected ops that do not wait for themselves");
 }
 
 }  // namespace
+
+void fail_at(const std::string& op, const std::string& problem) {
+    throw GraphError(op, "op " + in_quotes(op) + ": " + problem);
+}
 
 std::string_view to_string(Phase phase) {
     return text_of(kPhases, phase);
@@ -296,20 +296,20 @@ void GraphBuilder::add(Op op) {
         throw GraphError(
             "", "op " + std::to_string(ops_.size()) + " has no name, expected one that is not empty");
     if (graph_.by_name_.contains(op.name))
-        fail(op.name, "the name is taken, expected a name of its own for every op");
+        fail_at(op.name, "the name is taken, expected a name of its own for every op");
     check_numbers(op);
     if (op.forward_op != kInvalidOp && op.forward_op >= ops_.size()) {
-        fail(op.name,
-             "forward op " + std::to_string(op.forward_op) + " is unknown, expected an op added before");
+        fail_at(op.name,
+                "forward op " + std::to_string(op.forward_op) + " is unknown, expected an op added before");
     }
     for (const TensorRef& input : op.inputs) {
         if (input.op >= ops_.size())
-            fail(op.name,
-                 "input op " + std::to_string(input.op) + " is unknown, expected an op added before");
+            fail_at(op.name,
+                    "input op " + std::to_string(input.op) + " is unknown, expected an op added before");
         const Op& producer = ops_[input.op];
         if (input.output >= producer.outputs.size()) {
-            fail(op.name, "input " + in_quotes(producer.name + ':' + std::to_string(input.output)) + ": op " +
-                              in_quotes(producer.name) + ' ' + output_count(producer));
+            fail_at(op.name, "input " + in_quotes(producer.name + ':' + std::to_string(input.output)) +
+                                 ": op " + in_quotes(producer.name) + ' ' + output_count(producer));
         }
     }
     graph_.by_name_.emplace(op.name, static_cast<OpId>(ops_.size()));
@@ -325,8 +325,8 @@ Graph GraphBuilder::build() {
 
     for (std::size_t i = 0; i < ops.size(); ++i) {
         if (graph.training_ == Training::implicit && ops[i].phase != Phase::forward) {
-            fail(ops[i].name, "phase is " + in_quotes(to_string(ops[i].phase)) +
-                                  ", expected \"forward\" where training is implicit");
+            fail_at(ops[i].name, "phase is " + in_quotes(to_string(ops[i].phase)) +
+                                     ", expected \"forward\" where training is implicit");
         }
         for (const std::string& input : inputs[i]) {
             TensorRef ref;
@@ -336,14 +336,14 @@ Graph GraphBuilder::build() {
                 ref = {graph.find(parts->first).value_or(kInvalidOp), parts->second};
             }
             if (ref.op == kInvalidOp) {
-                fail(ops[i].name,
-                     "input " + in_quotes(input) +
-                         " is unknown, expected the name of an op, or \"op:k\" for its output k");
+                fail_at(ops[i].name,
+                        "input " + in_quotes(input) +
+                            " is unknown, expected the name of an op, or \"op:k\" for its output k");
             }
             const Op& producer = ops[ref.op];
             if (ref.output >= producer.outputs.size()) {
-                fail(ops[i].name, "input " + in_quotes(input) + ": op " + in_quotes(producer.name) + ' ' +
-                                      output_count(producer));
+                fail_at(ops[i].name, "input " + in_quotes(input) + ": op " + in_quotes(producer.name) + ' ' +
+                                         output_count(producer));
             }
             ops[i].inputs.push_back(ref);
         }

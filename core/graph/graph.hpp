@@ -124,6 +124,9 @@ private:
     std::string op_;
 };
 
+/// Throws GraphError for an op: "op "conv1": its output has no bytes".
+[[noreturn]] void fail_at(const std::string& op, const std::string& problem);
+
 class Graph {
 public:
     const std::string& name() const { return name_; }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -12,6 +11,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/base/infinity.hpp"
 #include "core/graph/kinds.hpp"
 
 namespace placewright {
@@ -277,8 +277,7 @@ void merge_small(const Graph& graph, const GroupingOptions& options, OpSets& set
         }
         return;
     }
-    while (merging.size() > options.merge_groups &&
-           merging.merge_smallest(std::numeric_limits<double>::infinity())) {
+    while (merging.size() > options.merge_groups && merging.merge_smallest(kInfinity)) {
     }
 }
 

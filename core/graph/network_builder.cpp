@@ -29,11 +29,6 @@ void require(bool good, const std::string& name, const std::string& problem) {
     if (!good) throw std::invalid_argument("op " + in_quotes(name) + ": " + problem);
 }
 
-double elements(std::span<const std::int64_t> shape) {
-    return static_cast<double>(
-        std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>()));
-}
-
 std::string json(Extent extent) {
     return '[' + std::to_string(extent.height) + ',' + std::to_string(extent.width) + ']';
 }

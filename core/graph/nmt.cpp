@@ -11,7 +11,7 @@
 namespace placewright {
 namespace {
 
-constexpr std::int64_t kVocabulary = 32'000, kHidden = 1'024;
+constexpr std::int64_t kNmtVocabulary = 32'000, kNmtHidden = 1'024;
 
 using Steps = std::vector<Value>;
 
@@ -21,15 +21,15 @@ std::string numbered(const std::string& scope, std::size_t step) {
 
 Steps embed(NetworkBuilder& net, const std::string& name, std::int64_t steps) {
     const Value tokens = net.tokens(name + "/tokens", steps);
-    return net.unbind(name + "/steps", net.embedding(name + "/table", tokens, kVocabulary, kHidden));
+    return net.unbind(name + "/steps", net.embedding(name + "/table", tokens, kNmtVocabulary, kNmtHidden));
 }
 
 /// A layer that reads at each step the outputs of all lists in `from`; with `residual` it adds the first of
 /// them to its own output.
 Steps lstm_layer(NetworkBuilder& net, const std::string& scope, const std::vector<Steps>& from, bool reversed,
                  bool residual) {
-    const auto inputs = static_cast<std::int64_t>(from.size()) * kHidden;
-    const Value weights = net.lstm_weights(scope + "weights", inputs, kHidden);
+    const auto inputs = static_cast<std::int64_t>(from.size()) * kNmtHidden;
+    const Value weights = net.lstm_weights(scope + "weights", inputs, kNmtHidden);
     Steps result(from.front().size());
     std::optional<LstmState> state;
     for (std::size_t i = 0; i < result.size(); ++i) {
@@ -50,10 +50,10 @@ struct Attention {
 
 Attention make_attention(NetworkBuilder& net, const Steps& encoded) {
     const Value memory = net.stack("attention/memory", encoded);
-    const Value key_weights = net.parameter("attention/key_weights", {kHidden, kHidden});
+    const Value key_weights = net.parameter("attention/key_weights", {kNmtHidden, kNmtHidden});
     return {memory, net.linear("attention/keys", memory, key_weights),
-            net.parameter("attention/query_weights", {kHidden, kHidden}),
-            net.parameter("attention/score_weights", {1, kHidden})};
+            net.parameter("attention/query_weights", {kNmtHidden, kNmtHidden}),
+            net.parameter("attention/score_weights", {1, kNmtHidden})};
 }
 
 /// The context of the decoder's `state`: the encoder's outputs weighted by attention. The ops of a step share
@@ -62,12 +62,12 @@ Value context(NetworkBuilder& net, const std::string& scope, const Attention& at
     net.colocate(scope);
     const Value query = net.linear(scope + "query", state, attention.query_weights);
     Value x = net.add(scope + "sum", attention.keys,
-                      net.reshape(scope + "row", query, {state.shape[0], 1, kHidden}));
+                      net.reshape(scope + "row", query, {state.shape[0], 1, kNmtHidden}));
     x = net.linear(scope + "scores", net.tanh(scope + "tanh", x), attention.score_weights);
     x = net.softmax(scope + "weights",
                     net.reshape(scope + "scores_row", x, {state.shape[0], 1, attention.memory.shape[1]}));
     x = net.bmm(scope + "context", x, attention.memory);
-    x = net.reshape(scope + "context_row", x, {state.shape[0], kHidden});
+    x = net.reshape(scope + "context_row", x, {state.shape[0], kNmtHidden});
     net.colocate({});
     return x;
 }
@@ -86,7 +86,7 @@ Graph nmt(const std::string& name, std::int64_t batch, int layers, std::int64_t 
     const Attention attention = make_attention(net, encoded);
 
     const Steps target = embed(net, "target", steps);
-    const Value weights = net.lstm_weights("decoder1/weights", 2 * kHidden, kHidden);
+    const Value weights = net.lstm_weights("decoder1/weights", 2 * kNmtHidden, kNmtHidden);
     Steps decoded, contexts;
     std::optional<LstmState> state;
     for (std::size_t step = 0; step < target.size(); ++step) {
@@ -101,7 +101,7 @@ Graph nmt(const std::string& name, std::int64_t batch, int layers, std::int64_t 
         decoded =
             lstm_layer(net, "decoder" + std::to_string(layer) + '/', {decoded, contexts}, false, layer > 2);
     }
-    const Value logits = net.linear("output/projection", net.stack("output/steps", decoded), kVocabulary);
+    const Value logits = net.linear("output/projection", net.stack("output/steps", decoded), kNmtVocabulary);
     net.cross_entropy("loss", logits);
     return net.build();
 }

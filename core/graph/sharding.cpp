@@ -15,10 +15,6 @@
 namespace placewright {
 namespace {
 
-[[noreturn]] void fail(const std::string& op, const std::string& problem) {
-    throw GraphError(op, "op " + in_quotes(op) + ": " + problem);
-}
-
 /// The part of `whole` bytes, which belong to `of` channels, for the channels in `range`. Adjacent ranges add
 /// up.
 std::int64_t portion(std::int64_t whole, Range range, std::int64_t of) {
@@ -43,8 +39,8 @@ struct Split {
 
 Split make_split(const Op& op, std::int64_t count, const Channels& channels) {
     if (count < 1 || count > channels.units) {
-        fail(op.name, "cannot be split into " + std::to_string(count) + " parts, expected 1 to " +
-                          std::to_string(channels.units) + ", one for each " + std::string(channels.unit));
+        fail_at(op.name, "cannot be split into " + std::to_string(count) + " parts, expected 1 to " +
+                             std::to_string(channels.units) + ", one for each " + std::string(channels.unit));
     }
     Split split{channels, {}, {}};
     std::int64_t begin = 0;
@@ -64,7 +60,8 @@ public:
         for (const ShardRequest& request : requests) {
             const auto id = graph.find(request.op);
             if (!id) throw GraphError(request.op, "there is no op " + in_quotes(request.op) + " to split");
-            if (splits_.contains(*id)) fail(request.op, "is to be split twice, expected one number of parts");
+            if (splits_.contains(*id))
+                fail_at(request.op, "is to be split twice, expected one number of parts");
             splits_.emplace(*id, make_split(graph.op(*id), request.parts, channels_.of(*id)));
         }
         std::map<std::string_view, std::optional<std::size_t>> parts_of_label;

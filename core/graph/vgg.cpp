@@ -9,24 +9,25 @@
 namespace placewright {
 namespace {
 
-struct Stage {
+struct VggStage {
     std::int64_t channels;
     int convolutions;
 };
 
-constexpr std::array<Stage, 5> kStages{{{64, 2}, {128, 2}, {256, 3}, {512, 3}, {512, 3}}};
+constexpr std::array<VggStage, 5> kVggStages{{{64, 2}, {128, 2}, {256, 3}, {512, 3}, {512, 3}}};
 
 }  // namespace
 
 Graph vgg16(std::int64_t batch) {
     NetworkBuilder net("vgg16", batch);
     Value x = net.input("input", std::array<std::int64_t, 3>{3, 224, 224});
-    for (std::size_t stage = 0; stage < kStages.size(); ++stage) {
+    for (std::size_t stage = 0; stage < kVggStages.size(); ++stage) {
         const std::string scope = "stage" + std::to_string(stage + 1) + '/';
-        for (int i = 1; i <= kStages[stage].convolutions; ++i) {
-            x = net.conv2d(
-                scope + "conv" + std::to_string(i), x,
-                {.channels = kStages[stage].channels, .window = {.kernel = 3, .padding = 1}, .bias = true});
+        for (int i = 1; i <= kVggStages[stage].convolutions; ++i) {
+            x = net.conv2d(scope + "conv" + std::to_string(i), x,
+                           {.channels = kVggStages[stage].channels,
+                            .window = {.kernel = 3, .padding = 1},
+                            .bias = true});
             x = net.relu(scope + "relu" + std::to_string(i), x);
         }
         x = net.max_pool2d(scope + "pool", x, {.kernel = 2, .stride = 2});

@@ -5,8 +5,8 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 
+#include "core/base/infinity.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
 
@@ -70,7 +70,7 @@ std::optional<double> gap(const ComparedCase& compared, const Standing& standing
     if (!compared.bound || !(compared.bound->value_s > 0) || !std::isfinite(compared.bound->value_s) ||
         standing.fitting == 0)
         return {};
-    double best_s = std::numeric_limits<double>::infinity();
+    double best_s = kInfinity;
     for (const ComparedRun* run : standing.runs) {
         if (run->progress.best.fits) best_s = std::min(best_s, run->progress.best.value_s);
     }

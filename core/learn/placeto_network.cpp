@@ -36,9 +36,9 @@ struct Linear {
 };
 
 /// Reads linear maps from flat weights, in their order.
-class Reader {
+class WeightReader {
 public:
-    Reader(const std::vector<PolicyParameter>& parameters, std::span<const float> weights)
+    WeightReader(const std::vector<PolicyParameter>& parameters, std::span<const float> weights)
         : parameters_(parameters), weights_(weights) {}
 
     Linear linear() {
@@ -75,7 +75,7 @@ private:
 struct Networks {
     Networks(const PlacetoNetwork& shape, const std::vector<PolicyParameter>& parameters,
              std::span<const float> weights) {
-        Reader reader(parameters, weights);
+        WeightReader reader(parameters, weights);
         if (shape.aggregation == PlacetoAggregation::messages) {
             transform = reader.linears(shape.layers + 1);
             for (auto& way : message) {

@@ -41,9 +41,9 @@ private:
     std::vector<std::byte> bytes_;
 };
 
-class Reader {
+class BytesReader {
 public:
-    explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+    explicit BytesReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
     bool done() const { return bytes_.empty(); }
     template <class T>
@@ -236,7 +236,7 @@ std::vector<Trainer::Outcome> Trainer::gather(std::vector<Outcome> own) {
     }
     std::vector<Outcome> all;
     for (const auto& bytes : peers_->exchange(writer.take())) {
-        Reader reader(bytes);
+        BytesReader reader(bytes);
         while (!reader.done()) {
             Outcome outcome;
             outcome.worker = reader.get<std::uint32_t>();
@@ -384,7 +384,7 @@ GradientSummary Trainer::gather_gradient(std::span<const std::vector<double>> ad
         }
         parts.clear();
         for (const auto& bytes : peers_->exchange(writer.take())) {
-            Reader reader(bytes);
+            BytesReader reader(bytes);
             while (!reader.done()) {
                 Part part;
                 part.worker = reader.get<std::uint32_t>();

@@ -36,9 +36,9 @@ std::optional<std::vector<std::vector<Score>>> scores_of(
 }
 
 /// Returns the decision of the first peer.
-bool agreed(TrainingPeers* peers, bool go_on) {
-    if (peers == nullptr) return go_on;
-    return peers->exchange({std::byte{go_on}}).front().front() != std::byte{0};
+bool agreed(TrainingPeers* peers, bool proceed) {
+    if (peers == nullptr) return proceed;
+    return peers->exchange({std::byte{proceed}}).front().front() != std::byte{0};
 }
 
 }  // namespace
@@ -50,11 +50,11 @@ bool run_training(Trainer& trainer, std::span<const std::unique_ptr<Evaluator>> 
     const auto elapsed_s = [&] {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     };
-    const auto go_on = [&] {
+    const auto proceed = [&] {
         return !stop.stop_requested() && trainer.state().updates < budget.updates &&
                elapsed_s() < budget.seconds;
     };
-    while (agreed(trainer.peers(), go_on())) {
+    while (agreed(trainer.peers(), proceed())) {
         const std::span<const Episode> episodes = trainer.begin(stop);
         if (stop.stop_requested()) return false;
         const auto scores = scores_of(episodes, evaluators, stop);

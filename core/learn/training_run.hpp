@@ -9,6 +9,7 @@
 #include <span>
 #include <stop_token>
 
+#include "core/base/infinity.hpp"
 #include "core/learn/trainer.hpp"
 #include "core/search/evaluator.hpp"
 
@@ -17,7 +18,7 @@ namespace placewright {
 struct TrainingBudget {
     std::uint64_t updates = std::numeric_limits<std::uint64_t>::max();  ///< in total, including those that
                                                                         ///< the trainer has done before
-    double seconds = std::numeric_limits<double>::infinity();           ///< from now on
+    double seconds = kInfinity;                                         ///< from now on
 };
 
 /// Called after each update with the time left.

@@ -5,9 +5,9 @@
 #include <atomic>
 #include <cmath>
 #include <future>
-#include <limits>
 #include <mutex>
 
+#include "core/base/infinity.hpp"
 #include "core/search/threads.hpp"
 
 namespace placewright {
@@ -99,7 +99,7 @@ private:
         double share = 0;
         for (const double each : shares_) share += each / static_cast<double>(shares_.size());
         if (share > 0) progress.eta_s = progress.elapsed_s * std::max(0.0, 1 / share - 1);
-        if (best_s_ < std::numeric_limits<double>::infinity()) progress.best_s = best_s_;
+        if (best_s_ < kInfinity) progress.best_s = best_s_;
         report_(progress);
         next_report_ = Clock::now() + interval_;
     }
@@ -114,7 +114,7 @@ private:
     std::vector<std::optional<ComparedRun>> outcomes_;  ///< by contestant, then seed
     std::vector<double> shares_;  ///< share of its evaluations that each search has used, in the same order
     std::size_t finished_ = 0;
-    double best_s_ = std::numeric_limits<double>::infinity();
+    double best_s_ = kInfinity;
     Clock::time_point next_report_ = start_;
 
     std::stop_source stop_;

@@ -76,7 +76,7 @@ public:
                                                          double max, std::string help) {
         using Stored = std::conditional_t<std::is_floating_point_v<Number>, double, std::int64_t>;
         infos_.push_back(
-            {std::move(name), static_cast<Stored>(Options{}.*member), min, max, {}, std::move(help)});
+            {std::move(name), static_cast<Stored>(defaults_.*member), min, max, {}, std::move(help)});
         setters_.push_back([member](Options& options, const OptionValue& value) {
             options.*member = static_cast<Number>(std::get<Stored>(value));
         });
@@ -84,7 +84,7 @@ public:
     }
 
     OptionSchema& add(std::string name, bool Options::*member, std::string help) {
-        infos_.push_back({std::move(name), Options{}.*member, {}, {}, {}, std::move(help)});
+        infos_.push_back({std::move(name), defaults_.*member, {}, {}, {}, std::move(help)});
         setters_.push_back([member](Options& options, const OptionValue& value) {
             options.*member = std::get<bool>(value);
         });
@@ -93,7 +93,7 @@ public:
 
     OptionSchema& add(std::string name, std::string Options::*member, std::vector<std::string> choices,
                       std::string help) {
-        infos_.push_back({std::move(name), Options{}.*member, {}, {}, std::move(choices), std::move(help)});
+        infos_.push_back({std::move(name), defaults_.*member, {}, {}, std::move(choices), std::move(help)});
         setters_.push_back([member](Options& options, const OptionValue& value) {
             options.*member = std::get<std::string>(value);
         });
@@ -104,7 +104,7 @@ public:
 
     /// Throws OptionError for an unknown name, a wrong type or a value out of range.
     Options parse(const OptionValues& values) const {
-        Options options;
+        Options options = defaults_;
         for (const auto& [name, value] : values) {
             const std::size_t index = position(infos_, name);
             setters_[index](options, checked_option(infos_[index], value));
@@ -113,6 +113,7 @@ public:
     }
 
 private:
+    Options defaults_{};
     std::vector<OptionInfo> infos_;
     std::vector<std::function<void(Options&, const OptionValue&)>> setters_;
 };

@@ -6,13 +6,13 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
 #include <vector>
 
+#include "core/base/infinity.hpp"
 #include "core/search/evaluator.hpp"
 #include "core/search/optimizer.hpp"
 
@@ -20,7 +20,7 @@ namespace placewright {
 
 struct Budget {
     std::uint64_t evaluations = 20'000;
-    double seconds = std::numeric_limits<double>::infinity();
+    double seconds = kInfinity;
 };
 
 /// Returns the number of evaluations that an optimizer may plan with (SearchContext::evaluations); nothing if

@@ -5,6 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "core/base/infinity.hpp"
 #include "core/base/text.hpp"
 
 namespace placewright {
@@ -12,7 +13,6 @@ namespace {
 
 using BlockId = std::uint32_t;
 constexpr BlockId kNoBlock = std::numeric_limits<BlockId>::max();
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -39,7 +39,7 @@ BlockLatency::BlockLatency(const Problem& problem)
             for (auto i = problem.consumer_begin[tensor]; i < problem.consumer_begin[tensor + 1]; ++i)
                 rest_s_[op] = std::max(rest_s_[op], rest_s_[problem.consumer[i]]);
         }
-        double least_s = kNever;
+        double least_s = kInfinity;
         for (DeviceId device = 0; device < problem.devices; ++device)
             least_s = std::min(least_s, problem.time_s(op, device));
         rest_s_[op] += least_s;
@@ -147,9 +147,9 @@ double BlockLatency::seconds(std::span<const DeviceId> placement, double limit_s
         }
         block.end_s = start_s + block.seconds;
         latency_s = std::max(latency_s, block.end_s + rest_s);
-        if (latency_s > limit_s) return kNever;
+        if (latency_s > limit_s) return kInfinity;
     }
-    return ready_.size() == blocks_.size() ? latency_s : kNever;
+    return ready_.size() == blocks_.size() ? latency_s : kInfinity;
 }
 
 /// Blocks that lack an input wait for other such blocks; follows them until one repeats.
@@ -196,7 +196,7 @@ void BlockLatency::fail_with_cycle() const {
 Evaluation BlockLatency::evaluate(std::span<const DeviceId> placement) {
     Evaluation result = evaluate_memory(problem_, placement);
     result.seconds = seconds(placement);
-    if (result.seconds == kNever) fail_with_cycle();
+    if (result.seconds == kInfinity) fail_with_cycle();
     for (const Block& block : blocks_) result.device_s[block.device] += block.seconds;
     return result;
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/infinity.hpp"
 #include "core/sim/host_memory.hpp"
 
 namespace placewright {
@@ -35,8 +36,7 @@ public:
 
     /// Returns the value alone; infinity if blocks wait for each other or the value exceeds the limit, which
     /// is detected before the last block.
-    double seconds(std::span<const DeviceId> placement,
-                   double limit_s = std::numeric_limits<double>::infinity());
+    double seconds(std::span<const DeviceId> placement, double limit_s = kInfinity);
     /// Throws PlacementError if blocks wait for each other.
     Evaluation evaluate(std::span<const DeviceId> placement);
 

@@ -284,8 +284,9 @@ struct DeltaSimulator::State {
     }
 
     /// Skips ahead to a later snapshot if the run is in the state of the base run at this one. Returns true
-    /// if it has skipped to the end of the base run.
-    bool catch_up(std::size_t index, double now_s) {
+    /// if it has skipped to the end of the base run. Not inlined: the loops of all rules would each contain
+    /// it.
+    [[gnu::noinline]] bool catch_up(std::size_t index, double now_s) {
         const Snapshot& here = snapshots[index];
         if (!same_but_for_time(here, now_s)) return false;
         const std::uint32_t next = next_difference(here);

@@ -26,6 +26,11 @@ namespace placewright::event_loop {
 /// or both.
 enum class Features : std::uint8_t { none, legs, all };
 
+/// A loop that calls nothing after its events.
+struct NoHook {
+    static constexpr bool kActive = false;
+};
+
 /// One run: resumes from `run_state` and runs to the end. `kTraced` records spans and memory in the same
 /// loop, `Memory` is a rule of memory_rules.hpp, `kFeatures` are those of the tables. `hook.after(op,
 /// transfer, now_s)` is called after each event with the op that ended, or the index of the message whose leg

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/sim/op_loads.hpp"
 
-#include <limits>
+#include "core/base/infinity.hpp"
 
 namespace placewright {
 namespace {
@@ -25,8 +25,7 @@ OpSeconds op_seconds(const Problem& problem, OpId op, DeviceId device, std::uint
 
 GroupLoads group_loads(const Problem& problem, std::uint32_t batches, DevicePart part) {
     GroupLoads loads;
-    loads.time_s.assign(std::size_t{problem.groups} * problem.devices,
-                        std::numeric_limits<double>::infinity());
+    loads.time_s.assign(std::size_t{problem.groups} * problem.devices, kInfinity);
     loads.resident_bytes.assign(problem.groups, 0);
     for (GroupId group = 0; group < problem.groups; ++group) {
         for (const DeviceId device : problem.allowed_devices(group)) {

@@ -4,14 +4,6 @@
 #include "core/sim/event_loop.hpp"
 
 namespace placewright::event_loop {
-namespace {
-
-struct NoHook {
-    static constexpr bool kActive = false;
-};
-
-}  // namespace
-
 void run_loop(const Tables& tables, const PlacedTables& placed, RunState& state) {
     with_rules(tables, [&]<class Memory, Features kFeatures>(Rules<Memory, kFeatures>) {
         Loop<false, Memory, kFeatures, NoHook> loop(tables, placed, state);

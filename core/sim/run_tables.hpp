@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/infinity.hpp"
 #include "core/cost/problem.hpp"
 #include "core/sim/event_heap.hpp"
 #include "core/sim/ready_queue.hpp"
@@ -167,7 +168,7 @@ struct Tables {
 private:
     /// The longest time of the leg's channels without their latencies.
     [[gnu::noinline]] double longest_s(const Leg& leg, const double* times_s) const {
-        double longest_s = -std::numeric_limits<double>::infinity();
+        double longest_s = -kInfinity;
         for (const Speed& speed : std::span(&speeds[leg.first_speed], leg.speeds)) {
             longest_s = std::max(longest_s, times_s[speed.channel_class] - speed.latency_s);
         }

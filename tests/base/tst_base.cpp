@@ -11,6 +11,7 @@
 
 #include <QtTest>
 
+#include "core/base/infinity.hpp"
 #include "core/base/random.hpp"
 #include "core/base/silent_stdout.hpp"
 #include "core/base/text.hpp"
@@ -69,7 +70,6 @@ void compare(Format format) {
     QCOMPARE(QString::fromStdString(format(value)), text);
 }
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace

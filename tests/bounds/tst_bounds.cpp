@@ -7,6 +7,7 @@
 
 #include <QtTest>
 
+#include "core/base/infinity.hpp"
 #include "core/base/random.hpp"
 #include "core/bounds/bounds.hpp"
 #include "core/sim/memory_shortage.hpp"
@@ -16,7 +17,6 @@
 namespace placewright {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kSecond = 1e12;  // FLOPs that take one second on test::uniform_machine
 
 double bound(const std::vector<Bound>& bounds, std::string_view name) {

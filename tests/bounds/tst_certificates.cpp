@@ -3,11 +3,11 @@
 // published workloads.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <QtTest>
 
 #include "core/algorithms.hpp"
+#include "core/base/infinity.hpp"
 #include "core/base/path.hpp"
 #include "core/base/random.hpp"
 #include "core/bounds/bounds.hpp"
@@ -20,8 +20,6 @@
 
 namespace placewright {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// CPUs first, then accelerators; the devices of one kind are all equal or all different. All transfers pass
 /// the memory of the first CPU.

@@ -10,6 +10,7 @@
 
 #include <QtTest>
 
+#include "core/base/infinity.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/grouping.hpp"
 #include "core/graph/kinds.hpp"
@@ -40,7 +41,6 @@ std::vector<OpId> list(std::span<const OpId> ids) {
 using Names = std::vector<std::string>;
 using Ids = std::vector<OpId>;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 struct Fault {

@@ -4,7 +4,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
-#include <limits>
 #include <memory>
 #include <sstream>
 
@@ -14,8 +13,8 @@
 #include <QScopeGuard>
 #include <QTemporaryDir>
 #include <QTest>
-#include <sys/resource.h>
 
+#include "core/base/infinity.hpp"
 #include "core/base/path.hpp"
 #include "core/base/random.hpp"
 #include "core/cost/cost_model.hpp"
@@ -26,6 +25,7 @@
 #include "core/io/shipped.hpp"
 #include "core/io/text/input_error.hpp"
 #include "core/io/text/whole_file.hpp"
+#include "tests/support/cpu_time.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/reference.hpp"
 
@@ -58,16 +58,6 @@ std::string changed(std::string text, const std::string& before, const std::stri
     const std::size_t at = text.find(before);
     if (at == std::string::npos) qFatal("the fixture has no %s", before.c_str());
     return text.replace(at, before.size(), after);
-}
-
-/// Processor time of this process: a limit on it also holds on a busy machine.
-double cpu_s() {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    const auto seconds = [](const timeval& time) {
-        return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-    };
-    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 std::string repeated(std::string_view text, std::size_t count) {
@@ -492,10 +482,10 @@ void TestIo::hugeGarbage() {
     }
     rusage before{}, after{};
     getrusage(RUSAGE_SELF, &before);
-    const double begin_s = cpu_s();
+    const test::CpuTimer timer;
     const QString network = refusal([&] { read_network(path); });
     const QString machine = refusal([&] { read_machine(path); });
-    const double elapsed_s = cpu_s() - begin_s;
+    const double elapsed_s = timer.elapsed_s();
     getrusage(RUSAGE_SELF, &after);
     check_refusal(network, path, "");
     QCOMPARE(machine, network);
@@ -718,7 +708,7 @@ void TestIo::placementFile() {
             text.indexOf("\"fc\"") < text.indexOf("\"act\""));
 
     // JSON has no infinity: an unknown time is omitted.
-    about.predicted->step_time_s = std::numeric_limits<double>::infinity();
+    about.predicted->step_time_s = kInfinity;
     write_placement({0, 1, 1}, *problem, about, file("p.json"));
     const QJsonObject unknown =
         QJsonDocument::fromJson(QByteArray::fromStdString(content_of(file("p.json")))).object();
@@ -780,11 +770,11 @@ void TestIo::largePlacement() {
     const auto problem = test::problem(test::chain(50'000), test::uniform_machine(2));
     Placement placement(problem->groups);
     for (std::size_t i = 0; i < placement.size(); ++i) placement[i] = i % 2;
-    const double begin_s = cpu_s();
+    const test::CpuTimer timer;
     write_placement(placement, *problem, {}, file("p.json"));
     QVERIFY(read_placement(file("p.json"), *problem) == placement);
     // A linear search for duplicate keys would take far longer.
-    const double elapsed_s = cpu_s() - begin_s;
+    const double elapsed_s = timer.elapsed_s();
     QVERIFY2(elapsed_s < 4, qPrintable(QString::number(elapsed_s) + " s"));
 }
 

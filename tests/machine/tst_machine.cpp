@@ -7,6 +7,7 @@
 
 #include <QtTest>
 
+#include "core/base/infinity.hpp"
 #include "core/machine/machine.hpp"
 
 using namespace placewright;
@@ -39,7 +40,6 @@ Parts two_devices() {
             .routes = {{.from = 0, .to = 1, .channels = {0, 1}}, {.from = 1, .to = 0, .channels = {1}}}};
 }
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 struct Fault {
@@ -285,4 +285,5 @@ void TestMachine::refuses() {
 }
 
 QTEST_GUILESS_MAIN(TestMachine)
+
 #include "tst_machine.moc"

@@ -7,6 +7,7 @@
 #include <QtTest>
 
 #include "core/algorithms.hpp"
+#include "core/base/infinity.hpp"
 #include "core/graph/networks.hpp"
 #include "core/search/parts/branches.hpp"
 #include "core/search/parts/niches.hpp"
@@ -65,7 +66,7 @@ double seconds_of(const ProblemPtr& problem, const Placement& placement) {
 double optimum_s(const ProblemPtr& problem) {
     Simulator simulator(problem);
     Placement placement(problem->groups, 0);
-    double best_s = std::numeric_limits<double>::infinity();
+    double best_s = kInfinity;
     while (true) {
         best_s = std::min(best_s, MemoryPenalty().score(*problem, simulator.run(placement)).penalised_s);
         std::size_t gene = 0;
@@ -676,7 +677,7 @@ private Q_SLOTS:
             cells *= dimension.size;
         }
         QVERIFY(archive.elites.size() > 20);
-        double best_s = std::numeric_limits<double>::infinity();
+        double best_s = kInfinity;
         for (std::size_t i = 0; i < archive.elites.size(); ++i) {
             const auto& elite = archive.elites[i];
             QVERIFY(elite.cell < cells);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <fstream>
-#include <limits>
 
 #include <QTemporaryDir>
 #include <QtTest>
 
 #include "core/algorithms.hpp"
+#include "core/base/infinity.hpp"
 #include "core/base/path.hpp"
 #include "core/io/machines/catalogue_file.hpp"
 #include "core/io/shipped.hpp"
@@ -204,7 +204,7 @@ private Q_SLOTS:
                     const auto problem = make_problem(
                         task.graph, std::make_shared<const Machine>(build_machine(design, task.catalogue)));
                     Simulator simulator(problem);
-                    double least_s = std::numeric_limits<double>::infinity();
+                    double least_s = kInfinity;
                     Placement placement(problem->groups, 0);
                     for (std::size_t gene = 0; gene < placement.size();) {
                         least_s = std::min(least_s, simulator.run(placement).step_time_s);

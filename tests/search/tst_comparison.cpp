@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <cmath>
-#include <limits>
 
 #include <QtTest>
 
+#include "core/base/infinity.hpp"
 #include "core/base/statistics.hpp"
 #include "core/search/algorithms/algorithm_infos.hpp"
 #include "core/search/comparison.hpp"
@@ -97,12 +97,11 @@ void TestComparison::intervals() {
 }
 
 void TestComparison::medians() {
-    const double infinity = std::numeric_limits<double>::infinity();
     QCOMPARE(median({7}), 7.0);
     QCOMPARE(median({9, 1, 2}), 2.0);
     QCOMPARE(median({9, 1, 2, 4}), 3.0);
-    QCOMPARE(median({infinity, 1, 2}), 2.0);
-    QCOMPARE(median({infinity, 1, 2, infinity}), infinity);
+    QCOMPARE(median({kInfinity, 1, 2}), 2.0);
+    QCOMPARE(median({kInfinity, 1, 2, kInfinity}), kInfinity);
     QVERIFY_THROWS_EXCEPTION(std::invalid_argument, median({}));
 }
 
@@ -196,7 +195,7 @@ void TestComparison::threads() {
 
 void TestComparison::progress() {
     std::size_t finished = 0;
-    double best_s = std::numeric_limits<double>::infinity();
+    double best_s = kInfinity;
     bool in_between = false;
     std::vector<std::size_t> order;
     const auto report = [&](const ComparisonProgress& progress) {

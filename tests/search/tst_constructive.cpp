@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdio>
 #include <functional>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -15,6 +14,7 @@
 #include <QtTest>
 
 #include "core/algorithms.hpp"
+#include "core/base/infinity.hpp"
 #include "core/base/path.hpp"
 #include "core/io/networks/network_file.hpp"
 #include "core/search/parts/list_scheduling.hpp"
@@ -190,7 +190,7 @@ double slowest_of_chain(const Problem& problem, const Placement& placement) {
     for (GroupId group = 0; group < placement.size(); ++group) {
         stage_s[placement[group]] += problem.group_time_s(group, placement[group]);
         if (group == 0 || placement[group] == placement[group - 1]) continue;
-        if (placement[group] < placement[group - 1]) return std::numeric_limits<double>::infinity();
+        if (placement[group] < placement[group - 1]) return kInfinity;
         double boundary_s = 0;
         for (TensorId tensor = 0; tensor < problem.tensors; ++tensor) {
             const GroupId at = problem.grouping.group_of[problem.producer[tensor]];
@@ -269,37 +269,37 @@ class TestConstructive : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
-    void timeline_finds_gaps_and_takes_bookings_back() {
-        Timeline timeline;
-        QCOMPARE(timeline.earliest(3, 2), 3.0);
-        timeline.book(3, 2);
-        timeline.book(9, 1);
-        QCOMPARE(timeline.earliest(0, 3), 0.0);
-        QCOMPARE(timeline.earliest(1, 3), 5.0);
-        QCOMPARE(timeline.earliest(1, 5), 10.0);
-        timeline.book(5, 4);
-        QCOMPARE(timeline.earliest(3, 0.5), 10.0);
-        QCOMPARE(timeline.end_s(), 10.0);
-        timeline.release(5, 4);
-        QCOMPARE(timeline.earliest(4, 4), 5.0);
-        timeline.release(3, 2);
-        QCOMPARE(timeline.earliest(0, 9), 0.0);
-        timeline.release(9, 1);
-        QCOMPARE(timeline.end_s(), 0.0);
+    void busy_intervals_find_gaps_and_take_bookings_back() {
+        BusyIntervals busy;
+        QCOMPARE(busy.earliest(3, 2), 3.0);
+        busy.book(3, 2);
+        busy.book(9, 1);
+        QCOMPARE(busy.earliest(0, 3), 0.0);
+        QCOMPARE(busy.earliest(1, 3), 5.0);
+        QCOMPARE(busy.earliest(1, 5), 10.0);
+        busy.book(5, 4);
+        QCOMPARE(busy.earliest(3, 0.5), 10.0);
+        QCOMPARE(busy.end_s(), 10.0);
+        busy.release(5, 4);
+        QCOMPARE(busy.earliest(4, 4), 5.0);
+        busy.release(3, 2);
+        QCOMPARE(busy.earliest(0, 9), 0.0);
+        busy.release(9, 1);
+        QCOMPARE(busy.end_s(), 0.0);
     }
 
     /// Compares with a simulated clock of whole seconds.
-    void timeline_agrees_with_a_clock() {
+    void busy_intervals_agree_with_a_clock() {
         Random random(3);
         for (int round = 0; round < 50; ++round) {
-            Timeline timeline;
+            BusyIntervals intervals;
             std::vector<bool> busy(400, false);
             std::vector<std::pair<std::size_t, std::size_t>> bookings;
             for (int step = 0; step < 40; ++step) {
                 if (!bookings.empty() && random.chance(0.3)) {
                     const auto [start, length] = bookings[random.index(bookings.size())];
                     std::erase(bookings, std::pair(start, length));
-                    timeline.release(static_cast<double>(start), static_cast<double>(length));
+                    intervals.release(static_cast<double>(start), static_cast<double>(length));
                     std::fill_n(busy.begin() + static_cast<std::ptrdiff_t>(start), length, false);
                 }
                 const std::size_t ready = random.index(40);
@@ -311,9 +311,9 @@ private Q_SLOTS:
                                         [](bool b) { return b; });
                 };
                 while (!is_free()) ++start;
-                QCOMPARE(timeline.earliest(static_cast<double>(ready), static_cast<double>(length)),
+                QCOMPARE(intervals.earliest(static_cast<double>(ready), static_cast<double>(length)),
                          static_cast<double>(start));
-                timeline.book(static_cast<double>(start), static_cast<double>(length));
+                intervals.book(static_cast<double>(start), static_cast<double>(length));
                 std::fill_n(busy.begin() + static_cast<std::ptrdiff_t>(start), length, true);
                 bookings.emplace_back(start, length);
             }
@@ -619,7 +619,7 @@ private Q_SLOTS:
                 const ProblemPtr problem =
                     test::problem(uneven_chain(seed, 9, training), test::uniform_machine(3));
                 const Placement placement = only_proposal("pipedream", problem);
-                double best_s = std::numeric_limits<double>::infinity();
+                double best_s = kInfinity;
                 for_each_placement(*problem, [&](const Placement& other) {
                     best_s = std::min(best_s, slowest_of_chain(*problem, other));
                 });
@@ -635,7 +635,7 @@ private Q_SLOTS:
             const ProblemPtr problem =
                 test::problem(test::random_graph(seed, 8, 2, training), machine_with_cpu(3, memory_bytes));
             const Evaluation found = max_load(*problem, only_proposal("ideals-dp", problem));
-            double best_s = std::numeric_limits<double>::infinity();
+            double best_s = kInfinity;
             for_each_placement(*problem, [&](const Placement& placement) {
                 const Evaluation evaluation = max_load(*problem, placement);
                 if (evaluation.fits && evaluation.seconds < best_s && is_contiguous(*problem, placement))

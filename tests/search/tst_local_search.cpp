@@ -4,13 +4,13 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <map>
 #include <set>
 
 #include <QtTest>
 
 #include "core/algorithms.hpp"
+#include "core/base/infinity.hpp"
 #include "core/search/algorithms/generalized_annealing.hpp"
 #include "core/search/parts/neighbourhood.hpp"
 #include "core/search/search.hpp"
@@ -742,7 +742,7 @@ private Q_SLOTS:
     void swarm_finds_the_optimum_of_a_small_case() {
         for (std::uint64_t seed = 1; seed <= 3; ++seed) {
             const ProblemPtr problem = tiny(seed);
-            double least_s = std::numeric_limits<double>::infinity();
+            double least_s = kInfinity;
             Placement placement(problem->groups, 0);
             while (true) {
                 least_s = std::min(least_s, score_of(problem, placement).penalised_s);

@@ -11,6 +11,7 @@
 #include <QtTest>
 
 #include "core/algorithms.hpp"
+#include "core/base/infinity.hpp"
 #include "core/base/random.hpp"
 #include "core/search/parts/partition.hpp"
 #include "core/search/search.hpp"
@@ -357,13 +358,13 @@ private Q_SLOTS:
             const ProblemPtr problem = test::problem(builder.build(), test::uniform_machine(2));
             const WeightedGraph graph = group_graph(DeviceChoices(problem, false), "bytes");
             // 7 | 7 and 6 | 8 are within a sixth.
-            double best = std::numeric_limits<double>::infinity();
+            double best = kInfinity;
             for (std::uint32_t bits = 0; bits < 1U << kOps; ++bits) {
                 if (std::abs(std::popcount(bits) - 7) > 1) continue;
                 best = std::min(best,
                                 cut_traffic(graph, [&](std::size_t vertex) { return bits >> vertex & 1; }));
             }
-            double found = std::numeric_limits<double>::infinity();
+            double found = kInfinity;
             for (const Placement& placement :
                  proposals(id.toStdString(), problem,
                            {{"parts", whole(2)}, {"imbalance", 0.16}, {"tries", whole(10)}})) {

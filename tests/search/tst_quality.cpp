@@ -8,6 +8,7 @@
 #include <QTest>
 
 #include "core/algorithms.hpp"
+#include "core/base/infinity.hpp"
 #include "core/base/path.hpp"
 #include "core/job/job.hpp"
 #include "core/search/search.hpp"
@@ -92,7 +93,7 @@ private Q_SLOTS:
                                                                  kEvaluations, job.objective, job.simulation},
                                                                 values);
                 const Score best = run_search(*optimizer, *evaluator, {kEvaluations}).progress.best;
-                ms.push_back(best.fits ? best.value_s * 1e3 : std::numeric_limits<double>::infinity());
+                ms.push_back(best.fits ? best.value_s * 1e3 : kInfinity);
             }
             std::ranges::sort(ms);
             return ms[ms.size() / 2];

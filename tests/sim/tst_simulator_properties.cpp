@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <map>
 #include <new>
 #include <set>
@@ -12,6 +11,7 @@
 
 #include <QtTest>
 
+#include "core/base/infinity.hpp"
 #include "core/base/random.hpp"
 #include "core/graph/networks.hpp"
 #include "core/io/machines/machine_file.hpp"
@@ -563,8 +563,7 @@ void admission_keeps_the_limit(const Case& c) {
     Simulator simulator(c.problem, c.options);
     Trace trace;
     simulator.run(c.placement, trace);
-    std::vector<double> entered_s(c.options.batches, std::numeric_limits<double>::infinity()),
-        left_s(c.options.batches);
+    std::vector<double> entered_s(c.options.batches, kInfinity), left_s(c.options.batches);
     for (const Span& span : trace.spans) {
         entered_s[span.batch] = std::min(entered_s[span.batch], span.queued_s);
         left_s[span.batch] = std::max(left_s[span.batch], span.end_s);

@@ -7,8 +7,10 @@
 #include <QDragEnterEvent>
 #include <QDropEvent>
 #include <QFile>
+#include <QFileDialog>
 #include <QFileInfo>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMenu>
 #include <QMouseEvent>
 #include <QPushButton>
@@ -16,8 +18,10 @@
 #include <QSettings>
 #include <QStatusBar>
 #include <QTest>
+#include <QTimer>
 
 #include "app/window/dialogs/simulation_dialog.hpp"
+#include "app/window/gallery.hpp"
 #include "core/io/machines/machine_file.hpp"
 #include "core/io/networks/network_file.hpp"
 #include "tests/support/graphs.hpp"
@@ -28,7 +32,7 @@
 namespace placewright::test {
 namespace {
 
-constexpr int kPatienceMs = 30'000;
+constexpr int kPatienceMs = 120'000;
 
 void sendMouse(QWidget* widget, QEvent::Type type, QPoint global, Qt::MouseButton button,
                Qt::MouseButtons buttons) {
@@ -36,9 +40,17 @@ void sendMouse(QWidget* widget, QEvent::Type type, QPoint global, Qt::MouseButto
     QApplication::sendEvent(widget, &event);
 }
 
+QtMessageHandler usualHandler = nullptr;
+
+/// Drops what the offscreen platform says about each window, which would fill the log.
+void withoutOffscreenNotes(QtMsgType type, const QMessageLogContext& context, const QString& text) {
+    if (!text.startsWith(QLatin1String("This plugin does not support"))) usualHandler(type, context, text);
+}
+
 }  // namespace
 
 Workplace::Workplace() {
+    if (usualHandler == nullptr) usualHandler = qInstallMessageHandler(withoutOffscreenNotes);
     QCoreApplication::setOrganizationName(QStringLiteral("PlacewrightTests"));
     QCoreApplication::setApplicationName(QStringLiteral("tests"));
     QSettings::setDefaultFormat(QSettings::IniFormat);
@@ -79,6 +91,8 @@ Graph constrained_graph() {
 Shown::Shown() : document(*window.document()) {
     window.show();
     if (!QTest::qWaitForWindowExposed(&window)) qFatal("the window does not appear");
+    if (!QTest::qWaitFor([this] { return window.gallery()->isRead(); }, kPatienceMs))
+        qFatal("the networks and machines that ship are not read");
     window.activateWindow();
 }
 
@@ -168,6 +182,20 @@ void raise(const QWidget* panel) {
         if (auto* dock = qobject_cast<QDockWidget*>(parent)) dock->raise();
     }
     QCoreApplication::processEvents();
+}
+
+void giveFile(const QString& file, const std::function<void()>& before) {
+    auto* timer = new QTimer(qApp);
+    QObject::connect(timer, &QTimer::timeout, timer, [timer, file, before] {
+        auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
+        if (dialog == nullptr) return;
+        timer->stop();
+        timer->deleteLater();
+        dialog->findChild<QLineEdit*>(QStringLiteral("fileNameEdit"))->setText(file);
+        if (before) before();
+        QMetaObject::invokeMethod(dialog, "accept");
+    });
+    timer->start(60);
 }
 
 SimulationDialog* openSimulation(Shown& shown) {

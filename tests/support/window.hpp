@@ -2,6 +2,8 @@
 // Shared by the tests of the window: a window with its own settings, small files, and a mouse.
 #pragma once
 
+#include <functional>
+
 #include <QDir>
 #include <QMimeData>
 #include <QString>
@@ -47,7 +49,7 @@ struct Shown {
     Document& document;
 
     Shown();
-    /// Opens the file and waits until no task is running. Returns false after half a minute, or if the file
+    /// Opens the file and waits until no task is running. Returns false after two minutes, or if the file
     /// is not the open one then.
     bool open(const QString& network, const QString& machine = {});
     bool waitUntilIdle();
@@ -72,6 +74,9 @@ struct Shown {
 const QLabel* statusLabel(const Shown& shown, const char* name);
 /// Brings a panel to the front of its tabs.
 void raise(const QWidget* panel);
+
+/// Answers the next file dialog, whenever it opens; `before` is called first.
+void giveFile(const QString& file, const std::function<void()>& before = {});
 
 /// Opens the simulation options by keyboard.
 SimulationDialog* openSimulation(Shown& shown);

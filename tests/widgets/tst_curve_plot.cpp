@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <cmath>
-#include <limits>
 
 #include <QApplication>
 #include <QCheckBox>
@@ -12,6 +11,7 @@
 #include <QToolTip>
 #include <QWheelEvent>
 
+#include "core/base/infinity.hpp"
 #include "tests/support/plots.hpp"
 #include "tests/support/widgets.hpp"
 #include "widgets/curve_plot.hpp"
@@ -61,8 +61,7 @@ private Q_SLOTS:
 
     void curvesSkipTimesThatAreNotFinite() {
         CurvePlot curves;
-        curves.setSeries({series(
-            1, {{10, 0.1, std::numeric_limits<double>::infinity(), 0}, {20, 0.2, 0.05, 0.1}}, 30, 0.3)});
+        curves.setSeries({series(1, {{10, 0.1, kInfinity, 0}, {20, 0.2, 0.05, 0.1}}, 30, 0.3)});
         QCOMPARE(dataOf(*curves.plot(), 0), QList<QPointF>({{20, 50}, {30, 50}}));
     }
 

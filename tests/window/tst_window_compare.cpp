@@ -316,12 +316,7 @@ private Q_SLOTS:
         QVERIFY(QTest::qWaitFor([&] { return finished() > 0; }, kPatience_ms));
 
         const QString file = m_place->file(QStringLiteral("searches.csv"));
-        QTimer::singleShot(100, compare, [&file] {
-            auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
-            if (dialog == nullptr) return;
-            dialog->findChild<QLineEdit*>("fileNameEdit")->setText(file);
-            QMetaObject::invokeMethod(dialog, "accept");
-        });
+        test::giveFile(file);
         for (QPushButton* button : compare->findChildren<QPushButton*>()) {
             if (button->text().startsWith(QLatin1String("Export &searches"))) button->click();
         }

@@ -95,15 +95,7 @@ void click(QWidget* in, const char* name) {
 
 /// Clicks what asks for a file, and gives that.
 void giveFile(QWidget* in, const char* button, const QString& file) {
-    QTimer timer;
-    QObject::connect(&timer, &QTimer::timeout, &timer, [&timer, file] {
-        auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
-        if (dialog == nullptr) return;
-        timer.stop();
-        dialog->findChild<QLineEdit*>("fileNameEdit")->setText(file);
-        QMetaObject::invokeMethod(dialog, "accept");
-    });
-    timer.start(60);
+    test::giveFile(file);
     click(in, button);
 }
 

@@ -191,7 +191,7 @@ private Q_SLOTS:
         const QPoint mark = timeline->peakRect(1).center().toPoint();
         for (const QString& tip : {toolTipAt(timeline, mark), toolTipAt(timeline, QPoint(5, mark.y())),
                                    toolTipAt(shown.window.devicePanel(), shown.rowOf(1))}) {
-            QVERIFY2(tip.contains(peakText(*why, 1, 5, false)), qPrintable(tip));
+            QVERIFY2(tip.contains(peakText(*why, 1, false)), qPrintable(tip));
             QVERIFY2(tip.contains(largest), qPrintable(tip));
         }
         const auto isSeen = [&] { return !textOf(shown)->viewport()->visibleRegion().isEmpty(); };

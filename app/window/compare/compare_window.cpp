@@ -25,6 +25,7 @@
 #include <QVBoxLayout>
 
 #include "app/window/document.hpp"
+#include "app/window/gallery.hpp"
 #include "app/window/option_text.hpp"
 #include "app/window/settings.hpp"
 #include "core/algorithms.hpp"
@@ -34,6 +35,7 @@
 #include "core/io/text/input_error.hpp"
 #include "core/io/text/whole_file.hpp"
 #include "widgets/cdf_plot.hpp"
+#include "widgets/plain_text.hpp"
 #include "widgets/progress_bar.hpp"
 #include "widgets/quantities.hpp"
 #include "widgets/standing_plot.hpp"
@@ -108,8 +110,8 @@ void check(QListWidget* list, const QString& title, const QString& value) {
 }  // namespace
 
 CompareWindow::CompareWindow(Document* document, const std::map<std::string, OptionValues>& options,
-                             QWidget* parent)
-    : QWidget(parent, Qt::Window), m_document(document), m_options(options) {
+                             const Gallery& gallery, QWidget* parent)
+    : QWidget(parent, Qt::Window), m_document(document), m_gallery(gallery), m_options(options) {
     setObjectName(QStringLiteral("compareWindow"));
     setWindowTitle(tr("Compare algorithms — Placewright"));
     auto* splitter = new QSplitter;
@@ -129,6 +131,14 @@ CompareWindow::CompareWindow(Document* document, const std::map<std::string, Opt
 
 CompareWindow::~CompareWindow() = default;
 
+void CompareWindow::showMachineTitles() {
+    for (int row = 0; row < m_machines->count(); ++row) {
+        QListWidgetItem* item = m_machines->item(row);
+        const QString machine = item->data(kValueRole).toString();
+        if (const QString title = m_gallery.machineTitle(machine); title != machine) item->setText(title);
+    }
+}
+
 QWidget* CompareWindow::makeForm() {
     m_algorithms = makeList("algorithms", tr("Algorithms"),
                             tr("Algorithms to compare, with the options chosen in the main window"));
@@ -145,15 +155,11 @@ QWidget* CompareWindow::makeForm() {
     }
     m_machines = makeList("machines", tr("Machines"), tr("Machines that every network is placed on"));
     for (const ShippedFile& shipped : shipped_machines()) {
-        QString title = toQString(shipped.name);
-        try {
-            title = toQString(read_machine(shipped.file).name());
-        } catch (const InputError&) {
-            // The comparison reports the error.
-        }
-        addEntry(m_machines, title, toQString(shipped.name), false)
-            ->setToolTip(toQString(shipped.file.string()));
+        addEntry(m_machines, toQString(shipped.name), toQString(shipped.name), false)
+            ->setToolTip(plainToolTip(toQString(shipped.file.string())));
     }
+    showMachineTitles();
+    connect(&m_gallery, &Gallery::read, this, &CompareWindow::showMachineTitles);
 
     m_seeds = new QSpinBox;
     m_seeds->setObjectName(QStringLiteral("seeds"));
@@ -462,7 +468,7 @@ void CompareWindow::showRows() {
         if (!item.failure.isEmpty()) {
             auto* failure = new QTreeWidgetItem(head, {item.failure});
             failure->setFirstColumnSpanned(true);
-            failure->setToolTip(Name, item.failure);
+            failure->setToolTip(Name, plainToolTip(item.failure));
             failure->setFlags(Qt::ItemIsEnabled);
         }
         const std::vector<Standing> all = item.compared.all_standings();

@@ -27,6 +27,7 @@ namespace placewright {
 struct CdfData;
 class CdfPlot;
 class Document;
+class Gallery;
 class StandingPlot;
 
 /// Window that compares algorithms on networks and machines: settings on the left, results so far on the
@@ -36,7 +37,7 @@ class CompareWindow : public QWidget {
     Q_OBJECT
 public:
     CompareWindow(Document* document, const std::map<std::string, OptionValues>& options,
-                  QWidget* parent = nullptr);
+                  const Gallery& gallery, QWidget* parent = nullptr);
     ~CompareWindow() override;
 
     /// Checks the document's network and machine and sets the evaluations, unless a comparison was started
@@ -73,6 +74,8 @@ private:
         std::size_t contestant = 0;
     };
 
+    /// Shows the titles of the machines that ship, as far as they are known.
+    void showMachineTitles();
     QWidget* makeForm();
     QWidget* makeResults();
     QWidget* makeTable();
@@ -109,6 +112,7 @@ private:
     QString titleOf(const CaseOnItsWay& item, const ComparedRun& run) const;
 
     Document* m_document;
+    const Gallery& m_gallery;
     const std::map<std::string, OptionValues>& m_options;
     std::unique_ptr<ComparisonRun> m_run;
 

@@ -20,6 +20,7 @@
 #include "app/window/option_text.hpp"
 #include "app/window/settings.hpp"
 #include "widgets/palette.hpp"
+#include "widgets/plain_text.hpp"
 #include "widgets/quantities.hpp"
 #include "widgets/text.hpp"
 
@@ -113,7 +114,7 @@ public:
     void setFile(const QString& file) {
         m_file = file;
         m_name = file.isEmpty() ? m_without : QFileInfo(file).fileName();
-        setToolTip(file);
+        setToolTip(plainToolTip(file));
         setAccessibleName(m_name);
         updateGeometry();
         elide();

@@ -19,16 +19,14 @@
 
 #include "app/window/dialogs/search_options_dialog.hpp"
 #include "app/window/document.hpp"
+#include "app/window/gallery.hpp"
 #include "app/window/learn/learn_controls.hpp"
 #include "app/window/learn/learn_window.hpp"
 #include "app/window/option_text.hpp"
 #include "app/window/settings.hpp"
 #include "core/algorithms.hpp"
 #include "core/graph/families.hpp"
-#include "core/io/machines/machine_file.hpp"
-#include "core/io/shipped.hpp"
 #include "core/io/state/policy_file.hpp"
-#include "core/io/text/input_error.hpp"
 #include "widgets/text.hpp"
 
 namespace placewright {
@@ -36,14 +34,6 @@ namespace {
 
 // Entries of the list of sources other than names of families.
 constexpr auto kFolder = "folder", kOpen = "open";
-
-QString machineTitle(const std::string& file) {
-    try {
-        return toQString(read_machine(find_machine_file(file)).name());
-    } catch (const InputError&) {
-        return toQString(file);  // the training reports the error
-    }
-}
 
 /// The family that a policy's training networks belong to, as far as their names tell: members are named
 /// after the family, and the half to train on depends on the number of members and on the seed.
@@ -133,7 +123,7 @@ QWidget* LearnWindow::makeForm() {
     m_start = makeButton("start", tr("&Train"), {});
     m_pause = makeButton("pause", tr("&Pause"), tr("Pause the training (the result is unaffected)"));
     connect(m_start, &QPushButton::clicked, this, &LearnWindow::startOrStop);
-    connect(m_pause, &QPushButton::clicked, this, &LearnWindow::pauseOrGoOn);
+    connect(m_pause, &QPushButton::clicked, this, &LearnWindow::pauseOrResume);
 
     layout->addWidget(m_size);
     auto* buttons = new QHBoxLayout;
@@ -262,6 +252,7 @@ TrainingRequest LearnWindow::request() const {
         request.family_seed = static_cast<std::uint64_t>(m_familySeed->value());
     }
     request.machine = m_document->machineFile().toStdString();
+    request.machineTitle = machineTitle();
     request.options = m_document->options();
     request.policy = &chosenPolicy();
     const auto values = m_options.find(request.policy->id);
@@ -287,40 +278,55 @@ void LearnWindow::choosePolicyFile() {
     resume(file);
 }
 
+QString LearnWindow::machineTitle() const {
+    // A workload has a machine of its own, which training does not use.
+    const Job& job = m_document->job();
+    return job.machine && !job.own_machine ? toQString(job.machine->name())
+                                           : m_gallery.machineTitle(m_document->machineFile());
+}
+
+void LearnWindow::warn(const QString& reason) {
+    QMessageBox::warning(this, tr("Resume a policy"), reason);
+}
+
 void LearnWindow::resume(const QString& file) {
     if (isRunning()) {
-        QMessageBox::information(this, tr("Resume a policy"),
-                                 tr("A policy is being trained. Stop it before resuming another."));
+        warn(tr("A policy is being trained. Stop it before resuming another."));
         return;
     }
-    std::shared_ptr<const PolicyFile> read;
-    try {
-        read = std::make_shared<const PolicyFile>(read_policy(file.toStdString()));
-    } catch (const InputError& error) {
-        QMessageBox::warning(this, tr("Resume a policy"), toQString(error.what()));
-        return;
-    }
-    const TrainingRecord& record = read->record;
+    m_background.run(
+        m_resumeLane,
+        [file](const std::stop_token&) {
+            return std::make_shared<const PolicyFile>(read_policy(file.toStdString()));
+        },
+        [this, file](std::shared_ptr<const PolicyFile> policy) {
+            if (!isRunning()) adopt(file, std::move(policy));
+        },
+        [this](const QString& error) { warn(error); });
+}
+
+/// Fills the form with the settings of a policy that was read from a file, or says why it cannot be resumed
+/// here.
+void LearnWindow::adopt(const QString& file, std::shared_ptr<const PolicyFile> policy) {
+    const TrainingRecord& record = policy->record;
     if (record.seed > static_cast<std::uint64_t>(m_seed->maximum())) {
-        QMessageBox::warning(this, tr("Resume a policy"),
-                             tr("%1 was trained with seed %2; the largest seed of this window is %L3. Use "
-                                "placewright-cli train --resume instead.")
-                                 .arg(QFileInfo(file).fileName())
-                                 .arg(record.seed)
-                                 .arg(static_cast<std::uint64_t>(m_seed->maximum())));
+        warn(tr("%1 was trained with seed %2; the largest seed of this window is %L3. Use "
+                "placewright-cli train --resume instead.")
+                 .arg(QFileInfo(file).fileName())
+                 .arg(record.seed)
+                 .arg(static_cast<std::uint64_t>(m_seed->maximum())));
         return;
     }
     std::set<std::string> machines;
     for (const TrainingRecord::Graph& graph : record.graphs) machines.insert(graph.machine);
     if (machines.size() > 1) {
-        QMessageBox::warning(this, tr("Resume a policy"),
-                             tr("%1 was trained on %L2 machines; this window trains on one. Use "
-                                "placewright-cli train --resume instead.")
-                                 .arg(QFileInfo(file).fileName())
-                                 .arg(machines.size()));
+        warn(tr("%1 was trained on %L2 machines; this window trains on one. Use "
+                "placewright-cli train --resume instead.")
+                 .arg(QFileInfo(file).fileName())
+                 .arg(machines.size()));
         return;
     }
-    m_resumed = read;
+    m_resumed = std::move(policy);
     m_resumedFile = QFileInfo(file).fileName();
     m_options[record.policy] = record.options;
     m_policy->setCurrentIndex(m_policy->findData(toQString(record.policy)));
@@ -373,8 +379,7 @@ void LearnWindow::showRequest() {
     m_pause->setEnabled(running);
     m_pause->setText(running && m_run->isPaused() ? tr("&Resume") : tr("&Pause"));
     const TrainingRequest& shown = running ? m_run->request() : wanted;
-    m_machine->setText(shown.network ? toQString(shown.network->machine->name())
-                                     : machineTitle(shown.machine));
+    m_machine->setText(shown.network ? toQString(shown.network->machine->name()) : shown.machineTitle);
     m_predict->setEnabled(hasPolicy() && m_document->isOpen());
     m_save->setEnabled(hasPolicy());
     if (running) {
@@ -383,10 +388,10 @@ void LearnWindow::showRequest() {
         return;
     }
 
-    const bool goesOn =
+    const bool continues =
         m_run && m_run->state() != TrainingRun::State::failed && wanted.continues(m_run->request());
-    const bool resumes = wanted.resumed && !goesOn;
-    m_start->setText(goesOn || resumes ? tr("&Continue") : tr("&Train"));
+    const bool resumes = wanted.resumed && !continues;
+    m_start->setText(continues || resumes ? tr("&Continue") : tr("&Train"));
     if (!m_run) {
         m_status->setText(
             resumes
@@ -395,10 +400,11 @@ void LearnWindow::showRequest() {
                 : tr("Choose the settings on the left and press Train: the policy draws placements and "
                      "learns from their step times."));
     }
-    m_start->setToolTip(goesOn || resumes ? tr("Train the policy further, up to the given number of updates")
-                                          : tr("Train a new policy, on all cores but one"));
+    m_start->setToolTip(continues || resumes
+                            ? tr("Train the policy further, up to the given number of updates")
+                            : tr("Train a new policy, on all cores but one"));
     auto [lacking, size] = textOf(wanted, folder, open);
-    const std::uint64_t behind = goesOn ? m_run->updates() : resumes ? m_resumed->state.updates : 0;
+    const std::uint64_t behind = continues ? m_run->updates() : resumes ? m_resumed->state.updates : 0;
     if (behind >= wanted.updates && behind > 0)
         lacking =
             tr("The policy already has %L1 updates; enter a larger number to train it further.").arg(behind);

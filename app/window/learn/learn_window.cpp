@@ -22,6 +22,7 @@
 #include <QVBoxLayout>
 
 #include "app/window/document.hpp"
+#include "app/window/gallery.hpp"
 #include "app/window/learn/learn_controls.hpp"
 #include "app/window/option_text.hpp"
 #include "app/window/settings.hpp"
@@ -38,7 +39,14 @@
 namespace placewright {
 namespace {
 
-enum Column { Name, Groups, OneDevice, Best, Speedup, ColumnCount };
+enum LessonColumn {
+    NetworkColumn,
+    GroupsColumn,
+    OneDeviceColumn,
+    BestColumn,
+    SpeedupColumn,
+    LessonColumnCount
+};
 
 QString scoreText(double step_time_s, bool fits) {
     return fits ? secondsText(step_time_s) : LearnWindow::tr("does not fit");
@@ -46,8 +54,9 @@ QString scoreText(double step_time_s, bool fits) {
 
 }  // namespace
 
-LearnWindow::LearnWindow(Document* document, std::map<std::string, OptionValues>& options, QWidget* parent)
-    : QWidget(parent, Qt::Window), m_document(document), m_options(options) {
+LearnWindow::LearnWindow(Document* document, std::map<std::string, OptionValues>& options,
+                         const Gallery& gallery, QWidget* parent)
+    : QWidget(parent, Qt::Window), m_document(document), m_options(options), m_gallery(gallery) {
     setObjectName(QStringLiteral("learnWindow"));
     setWindowTitle(tr("Train a policy — Placewright"));
     auto* splitter = new QSplitter;
@@ -64,6 +73,7 @@ LearnWindow::LearnWindow(Document* document, std::map<std::string, OptionValues>
     connect(close, &QShortcut::activated, this, &QWidget::close);
     connect(document, &Document::problemChanged, this, &LearnWindow::showRequest);
     connect(document, &Document::machineChanged, this, &LearnWindow::showRequest);
+    connect(&gallery, &Gallery::read, this, &LearnWindow::showRequest);
     // Also messages about work that this window has started.
     connect(document, &Document::message, this, [this](bool error, const QString& what) {
         if (isVisible())
@@ -77,6 +87,7 @@ LearnWindow::LearnWindow(Document* document, std::map<std::string, OptionValues>
 LearnWindow::~LearnWindow() {
     m_testLane.cancel();
     m_optimizeLane.cancel();
+    m_resumeLane.cancel();
 }
 
 QWidget* LearnWindow::makeResults() {
@@ -91,22 +102,22 @@ QWidget* LearnWindow::makeResults() {
     m_table = new QTreeWidget;
     m_table->setObjectName(QStringLiteral("networks"));
     m_table->setAccessibleName(tr("Training networks"));
-    m_table->setColumnCount(ColumnCount);
+    m_table->setColumnCount(LessonColumnCount);
     m_table->setHeaderLabels(
         {tr("Network"), tr("Groups"), tr("One device"), tr("Best found"), tr("Speed-up")});
     m_table->headerItem()->setToolTip(
-        Groups, tr("Groups of ops that are placed together: one decision of an episode each"));
-    m_table->headerItem()->setToolTip(Best, tr("Best placement found during training"));
-    m_table->headerItem()->setToolTip(Speedup,
+        GroupsColumn, tr("Groups of ops that are placed together: one decision of an episode each"));
+    m_table->headerItem()->setToolTip(BestColumn, tr("Best placement found during training"));
+    m_table->headerItem()->setToolTip(SpeedupColumn,
                                       tr("Time on one device divided by the time of the best placement"));
-    for (int column = Groups; column < ColumnCount; ++column)
+    for (int column = GroupsColumn; column < LessonColumnCount; ++column)
         m_table->headerItem()->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
     m_table->setRootIsDecorated(false);
     m_table->setUniformRowHeights(true);
     m_table->setAlternatingRowColors(true);
     m_table->header()->setStretchLastSection(false);
     m_table->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
-    m_table->header()->setSectionResizeMode(Name, QHeaderView::Stretch);
+    m_table->header()->setSectionResizeMode(NetworkColumn, QHeaderView::Stretch);
     auto* learning = new QSplitter(Qt::Vertical);
     learning->addWidget(m_plot);
     learning->addWidget(m_table);
@@ -186,9 +197,9 @@ void LearnWindow::startOrStop() {
     }
     TrainingRequest wanted = request();
     const std::uint64_t updates = wanted.updates;
-    const bool goesOn =
+    const bool continues =
         m_run && m_run->state() != TrainingRun::State::failed && wanted.continues(m_run->request());
-    if (goesOn) {
+    if (continues) {
         m_testLane.cancel();
         m_optimizeLane.cancel();
     } else {
@@ -210,7 +221,7 @@ void LearnWindow::startOrStop() {
     showTest();
 }
 
-void LearnWindow::pauseOrGoOn() {
+void LearnWindow::pauseOrResume() {
     m_run->setPaused(!m_run->isPaused());
     showRequest();
     showProgress();
@@ -329,13 +340,13 @@ void LearnWindow::showNetworks() {
         QTreeWidgetItem* row = m_table->topLevelItem(static_cast<int>(i));
         if (row == nullptr) {
             row = new QTreeWidgetItem(m_table);
-            for (int column = Groups; column < ColumnCount; ++column)
+            for (int column = GroupsColumn; column < LessonColumnCount; ++column)
                 row->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
         }
         const Job& job = lessons[i].job;
-        row->setText(Name, toQString(job.problem->graph->name()));
-        row->setText(Groups, QString::number(job.problem->groups));
-        row->setText(OneDevice, scoreText(job.single_device_s, job.single_device_fits));
+        row->setText(NetworkColumn, toQString(job.problem->graph->name()));
+        row->setText(GroupsColumn, QString::number(job.problem->groups));
+        row->setText(OneDeviceColumn, scoreText(job.single_device_s, job.single_device_fits));
         QString best, speedup;
         if (hasPolicy() && !m_run->training()->best[i].placement.empty()) {
             const Score& score = m_run->training()->best[i].score;
@@ -343,8 +354,8 @@ void LearnWindow::showNetworks() {
             if (score.fits && job.single_device_fits && score.value_s > 0)
                 speedup = tr("%1 ×").arg(job.single_device_s / score.value_s, 0, 'f', 2);
         }
-        row->setText(Best, best);
-        row->setText(Speedup, speedup);
+        row->setText(BestColumn, best);
+        row->setText(SpeedupColumn, speedup);
     }
 }
 

@@ -27,6 +27,7 @@ class QTreeWidget;
 namespace placewright {
 
 class Document;
+class Gallery;
 class LearningPlot;
 class MessageBar;
 
@@ -36,7 +37,8 @@ class LearnWindow : public QWidget {
     Q_OBJECT
 public:
     /// `options`: the user's option values by algorithm.
-    LearnWindow(Document* document, std::map<std::string, OptionValues>& options, QWidget* parent = nullptr);
+    LearnWindow(Document* document, std::map<std::string, OptionValues>& options, const Gallery& gallery,
+                QWidget* parent = nullptr);
     ~LearnWindow() override;
 
     const TrainingRun* run() const { return m_run.get(); }
@@ -47,9 +49,10 @@ public:
     CdfData cdf() const;
     /// Asks whether to save or discard an unsaved policy; false if the user cancels.
     bool mayDrop();
-    /// Fills the form with the settings that a policy file records, to resume its training. Reports errors of
-    /// the file in a dialog.
+    /// Reads a policy file on another thread and fills the form with the settings that it records, to resume
+    /// its training. Reports errors of the file in a dialog.
     void resume(const QString& file);
+    bool isReading() const { return m_resumeLane.busy(); }
 
 Q_SIGNALS:
     /// hasPolicy() has changed.
@@ -76,12 +79,17 @@ private:
     void chooseFolder();
     /// Asks for a policy file and resumes it.
     void choosePolicyFile();
+    /// Says why a policy cannot be resumed.
+    void warn(const QString& reason);
+    void adopt(const QString& file, std::shared_ptr<const PolicyFile> policy);
+    /// The machine to train on: its title if the document has read it or it ships.
+    QString machineTitle() const;
     bool isResumed(const TrainingRequest& request) const;
     /// Updates the form: what is visible and enabled, the buttons and the note about the request.
     void showRequest();
     /// Starts, continues or stops the training.
     void startOrStop();
-    void pauseOrGoOn();
+    void pauseOrResume();
     void drop();
     /// Updates status, progress bar, plot and table.
     void showProgress();
@@ -100,6 +108,7 @@ private:
 
     Document* m_document;
     std::map<std::string, OptionValues>& m_options;
+    const Gallery& m_gallery;
     std::unique_ptr<TrainingRun> m_run;
     std::shared_ptr<const PolicyFile> m_resumed;  ///< policy to resume, while the form agrees with its record
     QString m_resumedFile;
@@ -129,9 +138,9 @@ private:
     QPushButton *m_predict = nullptr, *m_save = nullptr;
     MessageBar* m_message = nullptr;
 
-    Background::Lane m_testLane, m_optimizeLane;
-    Background m_background{
-        2};  ///< two threads, so that no lane waits for the other; last: its destructor waits for the work
+    Background::Lane m_testLane, m_optimizeLane, m_resumeLane;
+    /// One thread a lane, so that none waits for another. Last: its destructor waits for the work.
+    Background m_background{3};
 };
 
 }  // namespace placewright

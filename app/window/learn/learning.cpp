@@ -10,8 +10,9 @@
 
 namespace placewright {
 
-Learning::Learning(Document* document, std::map<std::string, OptionValues>& options, QWidget* parent)
-    : QObject(parent), m_document(document), m_options(options), m_parent(parent) {
+Learning::Learning(Document* document, std::map<std::string, OptionValues>& options, const Gallery& gallery,
+                   QWidget* parent)
+    : QObject(parent), m_document(document), m_options(options), m_gallery(gallery), m_parent(parent) {
     connect(document, &Document::problemChanged, this, &Learning::showAction);
 }
 
@@ -31,7 +32,7 @@ void Learning::showAction() {
 
 void Learning::train() {
     if (m_window == nullptr) {
-        m_window = new LearnWindow(m_document, m_options, m_parent);
+        m_window = new LearnWindow(m_document, m_options, m_gallery, m_parent);
         connect(m_window, &LearnWindow::policyChanged, this, &Learning::showAction);
         connect(m_window, &LearnWindow::predictionWanted, this, &Learning::predictTrained);
     }

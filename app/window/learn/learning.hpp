@@ -18,6 +18,7 @@ class QWidget;
 namespace placewright {
 
 class Document;
+class Gallery;
 class LearnWindow;
 
 /// What the Learn menu does: opens the training window and places the open network with policies.
@@ -25,7 +26,8 @@ class Learning : public QObject {
     Q_OBJECT
 public:
     /// `options`: the user's option values by algorithm.
-    Learning(Document* document, std::map<std::string, OptionValues>& options, QWidget* parent);
+    Learning(Document* document, std::map<std::string, OptionValues>& options, const Gallery& gallery,
+             QWidget* parent);
     ~Learning() override;
 
     /// Sets the action that predicts with the policy of the training window, which is enabled while there is
@@ -54,6 +56,7 @@ private:
 
     Document* m_document;
     std::map<std::string, OptionValues>& m_options;
+    const Gallery& m_gallery;
     QWidget* m_parent;
     LearnWindow* m_window = nullptr;  ///< null until it is opened first
     QAction* m_predictTrained = nullptr;

@@ -29,6 +29,7 @@ struct TrainingRequest {
     std::shared_ptr<const Job> network;  ///< the open network
 
     std::string machine;  ///< file, or name of a bundled machine
+    QString machineTitle;
     JobOptions options;
     const PolicyInfo* policy = nullptr;
     OptionValues values;

@@ -13,8 +13,8 @@
 namespace placewright {
 namespace {
 
-constexpr std::string_view kFormat = "placewright.machine";
-constexpr std::int64_t kVersion = 1;
+constexpr std::string_view kMachineFormat = "placewright.machine";
+constexpr std::int64_t kMachineVersion = 1;
 /// Counts are stored in 32 bits; the machine itself checks its tighter limits.
 constexpr std::int64_t kMaxCount = std::numeric_limits<std::uint32_t>::max();
 
@@ -109,10 +109,10 @@ std::size_t position_of(const std::unordered_map<std::string, std::size_t>& posi
 }
 
 Machine read_own(const JsonFile& file) {
-    file.require_format(kFormat, ", or \"comm_channels\" in a device graph of Exprimo");
+    file.require_format(kMachineFormat, ", or \"comm_channels\" in a device graph of Exprimo");
     const Json json = file.parse();
     const JsonValue root(file, json);
-    JsonFile::require_version(root, kVersion);
+    JsonFile::require_version(root, kMachineVersion);
 
     // Positions are stored in 16 bits; the machine itself checks its tighter limits.
     constexpr std::size_t kMaxItems = std::numeric_limits<DeviceId>::max();
@@ -171,7 +171,7 @@ Machine read_machine(const Path& path) {
 }
 
 std::string machine_json(const Machine& machine) {
-    Json root{{"format", kFormat}, {"version", kVersion}, {"name", machine.name()}};
+    Json root{{"format", kMachineFormat}, {"version", kMachineVersion}, {"name", machine.name()}};
     if (machine.crossing() != Crossing::store_and_forward) root["crossing"] = to_string(machine.crossing());
     Json devices = Json::array();
     for (const Device& device : machine.devices()) {

@@ -21,9 +21,9 @@
 namespace placewright {
 namespace {
 
-constexpr std::string_view kFormat = "placewright.graph";
-constexpr std::int64_t kVersion = 1;
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::string_view kGraphFormat = "placewright.graph";
+constexpr std::int64_t kGraphVersion = 1;
+constexpr std::int64_t kMostOfGraph = std::numeric_limits<std::int64_t>::max();
 
 /// Reads a word that `from` converts.
 template <class Enum>
@@ -45,12 +45,12 @@ Tensor read_size(const JsonValue& value) {
     if (!shape) {
         if (!bytes) value.fail("has neither \"shape\" nor \"bytes\", expected one of them");
         Tensor tensor;
-        tensor.bytes = bytes->whole(0, kMost);
+        tensor.bytes = bytes->whole(0, kMostOfGraph);
         if (dtype) tensor.dtype = read_dtype(*dtype);
         return tensor;
     }
     std::vector<std::int64_t> extents;
-    shape->for_each_item([&](const JsonValue& extent) { extents.push_back(extent.whole(0, kMost)); });
+    shape->for_each_item([&](const JsonValue& extent) { extents.push_back(extent.whole(0, kMostOfGraph)); });
     Tensor tensor;
     try {
         tensor = make_tensor(std::move(extents), read_dtype(value.at("dtype")));
@@ -92,14 +92,14 @@ std::string op_name(const JsonValue& op) {
 
 Graph read_own(const JsonFile& file, std::optional<std::int64_t> batch) {
     file.require_format(
-        kFormat,
+        kGraphFormat,
         ", or \"layers\" in a network of Exprimo, or \"maxFPGAs\" in a workload of dnn-partitioning");
     const Json json = file.parse();
     const JsonValue root(file, json);
-    JsonFile::require_version(root, kVersion);
+    JsonFile::require_version(root, kGraphVersion);
 
     const std::string name = root.at("name").text();
-    const std::int64_t file_batch = root.at("batch").whole(1, kMost);
+    const std::int64_t file_batch = root.at("batch").whole(1, kMostOfGraph);
     const Training training = word(root.at("training"), training_from, "implicit, explicit or none");
     if (batch && *batch != file_batch) {
         file.fail("", "the batch size of this file is fixed at " + std::to_string(file_batch) + ", not " +
@@ -283,8 +283,8 @@ NetworkFile read_network(const Path& path, const ReadOptions& options) {
 }
 
 void write_network(const Graph& graph, const Path& file) {
-    Json root{{"format", kFormat},
-              {"version", kVersion},
+    Json root{{"format", kGraphFormat},
+              {"version", kGraphVersion},
               {"name", graph.name()},
               {"batch", graph.batch()},
               {"training", to_string(graph.training())}};

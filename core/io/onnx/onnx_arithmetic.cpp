@@ -255,8 +255,8 @@ std::optional<Numbers> remainder(const onnx::NodeProto& node, const Operands& in
 
 }  // namespace
 
-Evaluation find_evaluation(const std::string& op) {
-    static const std::unordered_map<std::string, Evaluation> by_op{
+FoldingFunction find_folding_function(const std::string& op) {
+    static const std::unordered_map<std::string, FoldingFunction> by_op{
         {"Cast", cast},
         {"Identity", identity},
         {"Gather", gather},

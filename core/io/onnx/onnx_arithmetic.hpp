@@ -13,12 +13,12 @@
 namespace placewright {
 
 using Operands = std::vector<const Numbers*>;
-using Evaluation = std::optional<Numbers> (*)(const onnx::NodeProto&, const Operands&);
+using FoldingFunction = std::optional<Numbers> (*)(const onnx::NodeProto&, const Operands&);
 
 /// Returns the function that computes the first output of an op from the numbers of all its inputs, of which
 /// there is at least one; nullptr for an op that is not evaluated. The function returns nothing for what it
 /// cannot compute.
-Evaluation find_evaluation(const std::string& op);
+FoldingFunction find_folding_function(const std::string& op);
 
 /// Returns whether the first input of an op may be a matrix: ops that keep numbers or reorder them, as
 /// PyTorch reverses the pads of Pad in a matrix. Other inputs have at most one dimension.

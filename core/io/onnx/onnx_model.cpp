@@ -28,15 +28,11 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::internal::WireFormatLite;
 
-constexpr std::uintmax_t kMaxFileBytes = std::numeric_limits<std::int32_t>::max();
+constexpr std::uintmax_t kMaxOnnxBytes = std::numeric_limits<std::int32_t>::max();
 constexpr std::uint32_t kKeptTensorBytes = 64 << 10;
 constexpr std::size_t kMaxKeptBytes = std::size_t{256} << 20;
 constexpr std::size_t kMaxItems = 10'000'000;
-constexpr int kMaxDepth = 64;
-
-[[noreturn]] void fail(const Path& file, const std::string& problem) {
-    throw InputError(printable(file.string(), 4096), "", problem);
-}
+constexpr int kMaxOnnxDepth = 64;
 
 void append_varint(std::string& text, std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) text += static_cast<char>(value | 0x80);
@@ -53,16 +49,17 @@ public:
     Skimmer(const Path& file, google::protobuf::io::CodedInputStream& input) : file_(file), input_(input) {}
 
     void message(const Descriptor& type, int depth, std::string& text) {
-        if (depth > kMaxDepth)
-            fail(file_, "is nested more than " + std::to_string(kMaxDepth) + " levels deep, the maximum");
+        if (depth > kMaxOnnxDepth)
+            fail_file(file_,
+                      "is nested more than " + std::to_string(kMaxOnnxDepth) + " levels deep, the maximum");
         while (const std::uint32_t tag = input_.ReadTag()) {
             if (++items_ > kMaxItems)
-                fail(file_, "has more than " + std::to_string(kMaxItems) +
-                                " messages, names and numbers, the maximum");
+                fail_file(file_, "has more than " + std::to_string(kMaxItems) +
+                                     " messages, names and numbers, the maximum");
             field(type, depth, tag, text);
             if (text.size() > kMaxKeptBytes) {
-                fail(file_, "has more than " + format_bytes(kMaxKeptBytes) +
-                                " in addition to its tensors, the maximum");
+                fail_file(file_, "has more than " + format_bytes(kMaxKeptBytes) +
+                                     " in addition to its tensors, the maximum");
             }
         }
         if (!input_.ConsumedEntireMessage()) cut();
@@ -70,8 +67,8 @@ public:
 
 private:
     [[noreturn]] void cut() const {
-        fail(file_, "is no ONNX model, or is cut off or damaged at byte " +
-                        std::to_string(input_.CurrentPosition()) + "; export it again");
+        fail_file(file_, "is no ONNX model, or is cut off or damaged at byte " +
+                             std::to_string(input_.CurrentPosition()) + "; export it again");
     }
 
     void field(const Descriptor& type, int depth, std::uint32_t tag, std::string& text) {
@@ -129,10 +126,10 @@ private:
 
 std::uintmax_t checked_size(const Path& file) {
     const std::uintmax_t bytes = regular_file_size(file);
-    if (bytes > kMaxFileBytes) {
-        fail(file, "has " + format_bytes(static_cast<double>(bytes)) + ", expected at most " +
-                       format_bytes(static_cast<double>(kMaxFileBytes)) +
-                       "; save the model with its weights in external data");
+    if (bytes > kMaxOnnxBytes) {
+        fail_file(file, "has " + format_bytes(static_cast<double>(bytes)) + ", expected at most " +
+                            format_bytes(static_cast<double>(kMaxOnnxBytes)) +
+                            "; save the model with its weights in external data");
     }
     return bytes;
 }
@@ -147,7 +144,7 @@ private:
     static int open(const Path& file) {
         regular_file_size(file);  // throws for a pipe, whose opening would wait
         const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-        if (descriptor < 0) fail(file, std::string("cannot be read: ") + std::strerror(errno));
+        if (descriptor < 0) fail_file(file, std::string("cannot be read: ") + std::strerror(errno));
         return descriptor;
     }
     google::protobuf::io::FileInputStream stream_;
@@ -171,8 +168,8 @@ onnx::ModelProto read_onnx_model(const Path& file) {
         Skimmer(file, input).message(*onnx::ModelProto::descriptor(), 0, text);
     }
     onnx::ModelProto model;
-    if (!model.ParseFromString(text)) fail(file, "is no ONNX model, or is damaged");
-    if (!model.has_graph()) fail(file, "is no ONNX model: it has no graph");
+    if (!model.ParseFromString(text)) fail_file(file, "is no ONNX model, or is damaged");
+    if (!model.has_graph()) fail_file(file, "is no ONNX model: it has no graph");
     return model;
 }
 
@@ -180,7 +177,7 @@ onnx::ModelProto read_whole_onnx_model(const Path& file) {
     read_onnx_model(file);  // refuses a file that would take more memory than its size
     OpenFile open(file);
     onnx::ModelProto model;
-    if (!model.ParseFromZeroCopyStream(&open.stream())) fail(file, "is no ONNX model, or is damaged");
+    if (!model.ParseFromZeroCopyStream(&open.stream())) fail_file(file, "is no ONNX model, or is damaged");
     return model;
 }
 

@@ -233,7 +233,7 @@ std::optional<Numbers> OnnxScope::evaluate(const onnx::NodeProto& node) const {
         for (const std::int64_t extent : *extents) product *= static_cast<double>(extent);
         return Numbers{{}, TensorProto::INT64, {product}};
     }
-    const Evaluation function = find_evaluation(node.op_type());
+    const FoldingFunction function = find_folding_function(node.op_type());
     if (function == nullptr) return {};
     Operands operands;
     for (const std::string& input : node.input()) {

@@ -24,8 +24,8 @@
 namespace placewright {
 namespace {
 
-constexpr std::string_view kFormat = "placewright.placement";
-constexpr std::int64_t kVersion = 1;
+constexpr std::string_view kPlacementFormat = "placewright.placement";
+constexpr std::int64_t kPlacementVersion = 1;
 
 /// Collects a placement and all names that do not match.
 class Matcher {
@@ -100,8 +100,8 @@ private:
 };
 
 Placement read_own(const JsonFile& file, const JsonValue& root, const Problem& problem) {
-    file.require_format(kFormat);
-    JsonFile::require_version(root, kVersion);
+    file.require_format(kPlacementFormat);
+    JsonFile::require_version(root, kPlacementVersion);
     std::string made_for;
     const auto compare = [&](const char* key, const std::string& here) {
         const std::string there = root.text_or(key, here);
@@ -243,7 +243,7 @@ Placement read_placement(const Path& path, const Problem& problem, std::vector<s
     if (!is_flat(root)) return read_own(file, root, problem);
     refuse_split_points(file, root);
     if (is_tensorflow(root)) return read_tensorflow(file, root, problem, notes);
-    if (root.find("placement")) file.fail("", "has no \"format\", expected " + in_quotes(kFormat));
+    if (root.find("placement")) file.fail("", "has no \"format\", expected " + in_quotes(kPlacementFormat));
     const auto layers = root.find("layers");
     if (layers && layers->json().is_object()) return read_own_devices(file, problem);
     return is_device_map(root, problem) ? read_device_map(file, root, problem, notes)
@@ -282,8 +282,8 @@ std::vector<std::pair<std::string, std::string>> placement_by_name(const Placeme
 }
 
 std::string placement_json(const Placement& placement, const Problem& problem, const PlacementFile& about) {
-    Json root{{"format", kFormat},
-              {"version", kVersion},
+    Json root{{"format", kPlacementFormat},
+              {"version", kPlacementVersion},
               {"graph", problem.forward->name()},
               {"machine", problem.machine->name()}};
     Json by_name = Json::object();

@@ -16,8 +16,8 @@
 namespace placewright {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{512} << 20;
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t kMostProgramBytes = std::uint64_t{512} << 20;
+constexpr std::int64_t kLargestExtent = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kOldestSchema = 5, kNewestSchema = 8;
 constexpr std::string_view kOlderName = "serialized_exported_program.json";
 
@@ -156,7 +156,7 @@ private:
             for (std::size_t i = 0; i < sizes->size(); ++i) {
                 const auto expression = sizes->at(i).find("as_expr");
                 if (!expression) {
-                    if (i == 0 && !fixed) fixed = sizes->at(i).at("as_int").whole(0, kMost);
+                    if (i == 0 && !fixed) fixed = sizes->at(i).at("as_int").whole(0, kLargestExtent);
                     continue;
                 }
                 const std::string symbol = expression->at("expr_str").text();
@@ -187,7 +187,7 @@ private:
         if (!hint || !hint->json().is_object()) return {};
         const auto number = hint->find("as_int");
         if (!number) return {};
-        return number->whole(0, kMost);
+        return number->whole(0, kLargestExtent);
     }
 
     /// Returns the value of a product of numbers and known symbols; nothing for another expression.
@@ -213,7 +213,7 @@ private:
     }
 
     std::int64_t size(const JsonValue& value) const {
-        if (const auto number = value.find("as_int")) return number->whole(0, kMost);
+        if (const auto number = value.find("as_int")) return number->whole(0, kLargestExtent);
         const JsonValue expression = value.at("as_expr");
         const std::string text = expression.at("expr_str").text();
         const bool of_batch = options_.batch && !batch_symbol_.empty() && mentions(text, batch_symbol_);
@@ -435,7 +435,7 @@ NetworkFile read_exported_program(const Archive& archive, const ReadOptions& opt
     if (member == nullptr)
         throw InputError(printable(archive.path().string(), 4096), "",
                          "has no models/NAME.json, expected an archive of torch.export");
-    const JsonFile file(archive.path(), archive.text(*member, kMostBytes));
+    const JsonFile file(archive.path(), archive.text(*member, kMostProgramBytes));
     const Json json = file.parse();
     return ExportedProgramReader(file, json, options).run(archive.path().stem().string());
 }

@@ -106,7 +106,7 @@ bool confine() {
            syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
 }
 
-int tell(const Json& json, int status) {
+int report(const Json& json, int status) {
     // Names in a hostile file need not be UTF-8.
     const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
     const bool written =
@@ -132,7 +132,7 @@ int main(int count, char** arguments) {
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, 0);  // a pipe is no file
     if (!confine()) {
-        return tell(
+        return report(
             script_message::of(ScriptError(ScriptError::Remedy::none, "",
                                            "cannot be read safely: the system refuses the seccomp filter "
                                            "that keeps code in the file from writing to others")),
@@ -140,17 +140,17 @@ int main(int count, char** arguments) {
     }
     try {
         const auto inputs = script_message::inputs_in(Json::parse(arguments[2]));
-        return tell(script_message::of(walk_script(file, inputs, std::string_view(arguments[3]) == "run")),
-                    0);
+        return report(script_message::of(walk_script(file, inputs, std::string_view(arguments[3]) == "run")),
+                      0);
     } catch (const ScriptError& error) {
-        return tell(script_message::of(error), 1);
+        return report(script_message::of(error), 1);
     } catch (const std::bad_alloc&) {
-        return tell(script_message::of(ScriptError(ScriptError::Remedy::none, "",
-                                                   "takes too much memory to read: more than " +
-                                                       format_bytes(static_cast<double>(kMostScriptBytes)) +
-                                                       " in addition to its weights")),
-                    1);
+        return report(script_message::of(ScriptError(ScriptError::Remedy::none, "",
+                                                     "takes too much memory to read: more than " +
+                                                         format_bytes(static_cast<double>(kMostScriptBytes)) +
+                                                         " in addition to its weights")),
+                      1);
     } catch (const std::exception& error) {
-        return tell(script_message::of(ScriptError(ScriptError::Remedy::none, "", error.what())), 1);
+        return report(script_message::of(ScriptError(ScriptError::Remedy::none, "", error.what())), 1);
     }
 }

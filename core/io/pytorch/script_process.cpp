@@ -43,17 +43,17 @@ std::filesystem::path reader() {
 }
 
 /// A file descriptor that child processes do not inherit.
-struct Descriptor {
+struct FileDescriptor {
     int number = -1;
 
     void close() {
         if (number >= 0) ::close(number);
         number = -1;
     }
-    Descriptor() = default;
-    ~Descriptor() { close(); }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
+    FileDescriptor() = default;
+    ~FileDescriptor() { close(); }
+    FileDescriptor(const FileDescriptor&) = delete;
+    FileDescriptor& operator=(const FileDescriptor&) = delete;
 };
 
 /// Output of the process, and its status from waitpid.
@@ -63,7 +63,7 @@ struct Answer {
 };
 
 Answer answer_of(const std::filesystem::path& program, std::vector<std::string> arguments) {
-    Descriptor from_it, to_us;
+    FileDescriptor from_it, to_us;
     if (int ends[2]; pipe2(ends, O_CLOEXEC) == 0) {
         from_it.number = ends[0];
         to_us.number = ends[1];

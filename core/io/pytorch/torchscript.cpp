@@ -22,14 +22,11 @@ namespace {
 /// Maximum of unpacked bytes in addition to the file's size: torch.jit.save does not compress tensors.
 constexpr std::uint64_t kMostUnpackedBytes = std::uint64_t{256} << 20;
 
-[[noreturn]] void fail(const Path& file, const std::string& problem) {
-    throw InputError(printable(file.string(), 4096), "", problem);
-}
-
 [[noreturn]] void fail_as_pickle(const Path& file) {
-    fail(file,
-         "is a pickled module or its weights, which hold no program; export it with torch.jit.trace(model, "
-         "example).save(\"model.pt\")");
+    fail_file(
+        file,
+        "is a pickled module or its weights, which hold no program; export it with torch.jit.trace(model, "
+        "example).save(\"model.pt\")");
 }
 
 /// Checks the unpacked size. The code is checked where it is loaded, because another zip reader may see other
@@ -41,10 +38,11 @@ void check_size(const Archive& archive) {
                     ? std::min(member.bytes - member.packed_bytes, kMostUnpackedBytes + 1)
                     : 0;
         if (more > kMostUnpackedBytes) {
-            fail(archive.path(),
-                 "unpacks to too many bytes: torch.jit.save does not compress tensors, expected at most " +
-                     format_bytes(static_cast<double>(kMostUnpackedBytes)) +
-                     " more than the size of the file");
+            fail_file(
+                archive.path(),
+                "unpacks to too many bytes: torch.jit.save does not compress tensors, expected at most " +
+                    format_bytes(static_cast<double>(kMostUnpackedBytes)) +
+                    " more than the size of the file");
         }
     }
 }
@@ -109,7 +107,7 @@ NetworkFile read_torchscript(const Archive& archive, const ReadOptions& options)
         archive.members(), [](const Archive::Member& member) { return member.name.ends_with(".py"); });
     if (!has_code || archive.find("constants.pkl") == nullptr) {
         if (archive.find("data.pkl") != nullptr) fail_as_pickle(file);
-        fail(file, "is a zip file, but neither of TorchScript nor of torch.export");
+        fail_file(file, "is a zip file, but neither of TorchScript nor of torch.export");
     }
 
     std::vector<ExampleInput> inputs = options.inputs;

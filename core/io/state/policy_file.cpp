@@ -24,8 +24,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "tensors are written as they lie in memory");
 
-constexpr auto kFormat = "placewright.policy";
-constexpr std::int64_t kVersion = 1;
+constexpr auto kPolicyFormat = "placewright.policy";
+constexpr std::int64_t kPolicyVersion = 1;
 constexpr std::int64_t kMostDevices = 65'535, kMostNodes = 100'000'000;
 
 template <class Number>
@@ -47,7 +47,7 @@ std::string number(double value) {
 }
 
 bool is_policy(const std::optional<JsonValue>& metadata) {
-    return metadata && metadata->text_or("format", "") == kFormat;
+    return metadata && metadata->text_or("format", "") == kPolicyFormat;
 }
 
 class TensorWriter {
@@ -375,8 +375,8 @@ void write_policy(const TrainingRecord& record, const TrainingState& state, cons
                         {"evaluations", state.evaluations},
                         {"steps", state.steps},
                         {"divergence_weight", state.divergence_weight}};
-    write_file(file, tensors.text({{"format", kFormat},
-                                   {"version", std::to_string(kVersion)},
+    write_file(file, tensors.text({{"format", kPolicyFormat},
+                                   {"version", std::to_string(kPolicyVersion)},
                                    {"record", to_text(record)},
                                    {"state", counters.dump()}}));
 }
@@ -385,14 +385,14 @@ PolicyFile read_policy(const Path& file) {
     TensorFile tensors(file);
     const std::optional<JsonValue> own = tensors.metadata();
     if (!is_policy(own))
-        tensors.fail("__metadata__", "is not a policy: expected \"format\" " + in_quotes(kFormat) +
+        tensors.fail("__metadata__", "is not a policy: expected \"format\" " + in_quotes(kPolicyFormat) +
                                          ", which train writes. Weights of a network give the sizes of its "
                                          "parameters: --parameters, or Run ▸ "
                                          "Simulation… in the window");
     const JsonValue& metadata = *own;
-    if (const std::string version = metadata.at("version").text(); version != std::to_string(kVersion))
+    if (const std::string version = metadata.at("version").text(); version != std::to_string(kPolicyVersion))
         tensors.fail("__metadata__", "version is " + in_quotes(version) + ", expected \"" +
-                                         std::to_string(kVersion) +
+                                         std::to_string(kPolicyVersion) +
                                          "\"; use the version of Placewright that wrote it, or train again");
 
     PolicyFile policy;

@@ -23,7 +23,7 @@ static_assert(std::endian::native == std::endian::little, "lengths are read as t
 
 /// The limit in the format's own library.
 constexpr std::uint64_t kMostHeaderBytes = 100'000'000;
-constexpr std::int64_t kMost = std::int64_t{1} << 48;
+constexpr std::int64_t kMostTensorBytes = std::int64_t{1} << 48;
 
 const std::map<std::string, std::uint64_t>& bits_by_dtype() {
     static const std::map<std::string, std::uint64_t> bits{
@@ -88,16 +88,16 @@ void SafetensorsFile::check_entries(std::uint64_t bytes) {
                                 ", which is not known, expected such as F32 or BF16");
         std::uint64_t bits = width->second;
         at.at("shape").for_each_item([&](const JsonValue& extent) {
-            entry.shape.push_back(extent.whole(0, kMost));
-            if (bits > 0 &&
-                static_cast<std::uint64_t>(entry.shape.back()) > 8 * static_cast<std::uint64_t>(kMost) / bits)
+            entry.shape.push_back(extent.whole(0, kMostTensorBytes));
+            if (bits > 0 && static_cast<std::uint64_t>(entry.shape.back()) >
+                                8 * static_cast<std::uint64_t>(kMostTensorBytes) / bits)
                 at.fail("is larger than any file");
             bits *= static_cast<std::uint64_t>(entry.shape.back());
         });
         const JsonValue offsets = at.at("data_offsets");
         if (offsets.size() != 2) offsets.fail("expected two numbers");
-        entry.begin = static_cast<std::uint64_t>(offsets.at(0).whole(0, kMost));
-        entry.end = static_cast<std::uint64_t>(offsets.at(1).whole(0, kMost));
+        entry.begin = static_cast<std::uint64_t>(offsets.at(0).whole(0, kMostTensorBytes));
+        entry.end = static_cast<std::uint64_t>(offsets.at(1).whole(0, kMostTensorBytes));
         if (entry.end < entry.begin || 8 * (entry.end - entry.begin) != bits)
             offsets.fail("are not of the size of the tensor");
         entries_.emplace(name, std::move(entry));

@@ -20,7 +20,7 @@
 namespace placewright {
 namespace {
 
-constexpr auto kFormat = "placewright.scores";
+constexpr auto kScoreFormat = "placewright.scores";
 constexpr std::size_t kHexDigits = 16;
 
 std::string hex(std::uint64_t bits) {
@@ -66,7 +66,7 @@ SavedSearch search_from(const JsonValue& value) {
 }
 
 std::string header_line(const ScoreConditions& conditions, const std::optional<SavedSearch>& search) {
-    Json json = {{"format", kFormat}, {"version", 1}};
+    Json json = {{"format", kScoreFormat}, {"version", 1}};
     for (const auto& [name, value] : conditions) json[name] = value;
     if (search) json["search"] = search_json(*search);
     return json.dump() + '\n';
@@ -115,9 +115,9 @@ public:
         if (!read_line(line, kMostHeaderBytes, 1)) return;
         const bool whole = !stream_.eof();
         const Json found = json_value(line);
-        if (!found.is_object() || found.value("format", Json()) != kFormat)
+        if (!found.is_object() || found.value("format", Json()) != kScoreFormat)
             throw InputError(file_.string(), "line 1",
-                             "is not a file of scores; expected " + in_quotes(kFormat) +
+                             "is not a file of scores; expected " + in_quotes(kScoreFormat) +
                                  ", or a file that is not there yet");
         if (found.value("version", Json()) != 1)
             throw InputError(file_.string(), "line 1", "has an unknown version");
@@ -223,7 +223,7 @@ void write_scores(const Path& file, const ScoreConditions& conditions, const Sav
 }
 
 bool is_score_file(const Path& file) {
-    const std::string begin = std::string(R"({"format":")") + kFormat;
+    const std::string begin = std::string(R"({"format":")") + kScoreFormat;
     std::string found(begin.size(), '\0');
     std::ifstream stream = open_regular_file(file);
     return stream.read(found.data(), static_cast<std::streamsize>(found.size())) && found == begin;

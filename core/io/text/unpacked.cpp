@@ -9,7 +9,7 @@
 namespace placewright {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;
+constexpr std::uint64_t kMostInflatedBytes = std::uint64_t{4} << 30;
 constexpr std::uint64_t kMostString = std::uint64_t{8} << 20;
 
 }  // namespace
@@ -25,9 +25,9 @@ Unpacked::int_type Unpacked::underflow() {
         return traits_type::eof();
     }
     bytes_ += static_cast<std::uint64_t>(count);
-    if (bytes_ > kMostBytes)
-        problem_ =
-            "it has more than " + format_bytes(static_cast<double>(kMostBytes)) + " unpacked, the maximum";
+    if (bytes_ > kMostInflatedBytes)
+        problem_ = "it has more than " + format_bytes(static_cast<double>(kMostInflatedBytes)) +
+                   " unpacked, the maximum";
     // The parser keeps a complete string or number in memory.
     for (int i = 0; i < count; ++i) {
         if (std::exchange(escaped_, false)) continue;

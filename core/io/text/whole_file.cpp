@@ -13,6 +13,10 @@
 #include "core/io/text/input_error.hpp"
 
 namespace placewright {
+void fail_file(const Path& file, const std::string& problem) {
+    throw InputError(printable(file.string(), 4096), "", problem);
+}
+
 namespace {
 
 /// Returns a unique file name, because two programs may write the same file at once.
@@ -24,8 +28,8 @@ std::string temporary_name() {
     return name + ".tmp";
 }
 
-[[noreturn]] void fail(const Path& file, const std::string& reason) {
-    throw InputError(printable(file.string(), 4096), "", "cannot be written: " + reason);
+[[noreturn]] void fail_to_write(const Path& file, const std::string& reason) {
+    fail_file(file, "cannot be written: " + reason);
 }
 
 /// Writes a file; returns the reason of a failure, else an empty text. With `durable`, the content survives a
@@ -53,21 +57,22 @@ void write_file(const Path& file, const std::string& content) {
     Path target = file;
     if (fs::is_symlink(file, error)) {
         const Path resolved = fs::canonical(file, error);
-        if (error) fail(file, error.message());
+        if (error) fail_to_write(file, error.message());
         target = resolved;
     }
     const auto status = fs::status(target, error);
-    if (fs::is_directory(status)) fail(file, "it is a folder");
+    if (fs::is_directory(status)) fail_to_write(file, "it is a folder");
     if (fs::exists(status) && !fs::is_regular_file(status)) {
         // A device or pipe such as /dev/stdout must not be replaced by a file, and its folder may not take a
         // temporary file.
         const std::string reason = write_all(target, content, "wb");
-        if (!reason.empty()) fail(file, reason);
+        if (!reason.empty()) fail_to_write(file, reason);
         return;
     }
 
     const Path folder = target.has_parent_path() ? target.parent_path() : Path(".");
-    if (!fs::is_directory(folder, error)) fail(file, "there is no folder " + in_quotes(folder.string()));
+    if (!fs::is_directory(folder, error))
+        fail_to_write(file, "there is no folder " + in_quotes(folder.string()));
     const Path temporary = folder / temporary_name();
     // An existing file must not be replaced before the new content has reached the disk.
     std::string reason = write_all(temporary, content, "wbx", fs::exists(status));
@@ -78,7 +83,7 @@ void write_file(const Path& file, const std::string& content) {
     }
     if (!reason.empty()) {
         fs::remove(temporary, error);
-        fail(file, reason);
+        fail_to_write(file, reason);
     }
 }
 

@@ -9,6 +9,9 @@
 
 namespace placewright {
 
+/// Throws InputError for a file as a whole.
+[[noreturn]] void fail_file(const Path& file, const std::string& problem);
+
 /// Writes `content` to a temporary file in the same folder and renames it. Writes directly to a device or
 /// pipe. Throws InputError.
 void write_file(const Path& file, const std::string& content);

@@ -2,9 +2,38 @@
 // Algorithms of this folder; core/algorithms.hpp lists them with all others.
 #pragma once
 
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "core/search/optimizer.hpp"
 
 namespace placewright {
+
+/// Describes an algorithm that `make(context, options)` makes. `schema` must live as long as the program.
+template <class Options, class Make>
+AlgorithmInfo describe(std::string id, std::string title, std::string help,
+                       const OptionSchema<Options>& schema, Make make,
+                       std::vector<OptionPreset> presets = {}) {
+    return {std::move(id),
+            std::move(title),
+            std::move(help),
+            schema.infos(),
+            [&schema, make](const SearchContext& context, const OptionValues& values)
+                -> std::unique_ptr<Optimizer> { return make(context, schema.parse(values)); },
+            std::move(presets)};
+}
+
+/// The same for a class that is constructed from (context, options).
+template <class Algorithm, class Options>
+AlgorithmInfo describe(std::string id, std::string title, std::string help,
+                       const OptionSchema<Options>& schema, std::vector<OptionPreset> presets = {}) {
+    const auto make = [](const SearchContext& context, const Options& options) {
+        return std::make_unique<Algorithm>(context, options);
+    };
+    return describe(std::move(id), std::move(title), std::move(help), schema, make, std::move(presets));
+}
 
 /// A portfolio of the other algorithms.
 AlgorithmInfo auto_algorithm();

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/infinity.hpp"
 #include "core/cost/placement_key.hpp"
 #include "core/search/algorithms/algorithm_infos.hpp"
 #include "core/search/parts/choices.hpp"
@@ -26,7 +27,7 @@ struct AutoOptions {
     std::string cpus = "if-needed";
 };
 
-const OptionSchema<AutoOptions>& schema() {
+const OptionSchema<AutoOptions>& auto_schema() {
     using Options = AutoOptions;
     static const auto schema =
         OptionSchema<Options>{}
@@ -412,7 +413,7 @@ private:
     std::size_t fruitless_turns_ = 0;
 
     std::unordered_map<PlacementKey, Score, PlacementKey::Hash> scores_;
-    double best_s_ = std::numeric_limits<double>::infinity();
+    double best_s_ = kInfinity;
 
     // State of the current batch.
     std::vector<Placement> open_;  ///< placements without a score
@@ -424,13 +425,11 @@ private:
 }  // namespace
 
 AlgorithmInfo auto_algorithm() {
-    return {"auto", "Auto",
-            "Runs all quick placement rules, then a portfolio of searches that improve on each other's "
-            "placements and get evaluations by their success (Gomes and Selman, 2001).",
-            schema().infos(),
-            [](const SearchContext& context, const OptionValues& values) -> std::unique_ptr<Optimizer> {
-                return std::make_unique<Auto>(context, schema().parse(values));
-            }};
+    return describe<Auto>(
+        "auto", "Auto",
+        "Runs all quick placement rules, then a portfolio of searches that improve on each other's "
+        "placements and get evaluations by their success (Gomes and Selman, 2001).",
+        auto_schema());
 }
 
 }  // namespace placewright

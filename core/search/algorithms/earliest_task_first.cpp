@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <limits>
 #include <tuple>
 
 #include <queue>
 
+#include "core/base/infinity.hpp"
 #include "core/search/parts/list_scheduling.hpp"
 #include "core/search/parts/memory_estimate.hpp"
 
@@ -20,7 +20,7 @@ public:
           options_(options),
           favourite_child_(favourite_child),
           schedule_(problem_, {false, options.link_contention}),
-          memory_(problem_, options.memory_filter ? memory_share : std::numeric_limits<double>::infinity()),
+          memory_(problem_, options.memory_filter ? memory_share : kInfinity),
           transfers_s_(mean_transfers_s(problem_, choices.fastest_first())),
           rank_s_(upward_ranks_s(problem_, mean_op_times_s(choices), transfers_s_)),
           missing_(problem_.ops, 0),

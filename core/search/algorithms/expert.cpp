@@ -20,7 +20,7 @@ struct ExpertOptions {
     bool allow_cpu = false;
 };
 
-const OptionSchema<ExpertOptions>& schema() {
+const OptionSchema<ExpertOptions>& expert_schema() {
     using Options = ExpertOptions;
     static const auto schema =
         OptionSchema<Options>{}
@@ -240,12 +240,13 @@ private:
 }  // namespace
 
 AlgorithmInfo expert_algorithm() {
-    return {"expert", "Expert",
-            "Expert heuristic: parallel branches on different devices; in recurrent networks, one device per "
-            "layer.",
-            schema().infos(), [](const SearchContext& context, const OptionValues& values) {
-                return propose_in_turn({Expert(context, schema().parse(values)).placement()});
-            }};
+    return describe(
+        "expert", "Expert",
+        "Expert heuristic: parallel branches on different devices; in recurrent networks, one device per "
+        "layer.",
+        expert_schema(), [](const SearchContext& context, const ExpertOptions& options) {
+            return propose_in_turn({Expert(context, options).placement()});
+        });
 }
 
 }  // namespace placewright

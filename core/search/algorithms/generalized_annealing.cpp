@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
+#include "core/base/infinity.hpp"
 #include "core/search/parts/neighbourhood.hpp"
 
 namespace placewright {
@@ -128,7 +128,7 @@ private:
         if (temperature() >= options_.start_temperature * options_.restart_temperature_ratio) return;
         step_ = 1;
         starts_ = {choices_.random_placement(random_)};
-        current_s_ = std::numeric_limits<double>::infinity();
+        current_s_ = kInfinity;
     }
 
     DeviceChoices choices_;
@@ -138,7 +138,7 @@ private:
     std::vector<Placement> starts_;  ///< not yet scored
     Placement current_, visited_;
     std::vector<double> current_position_, visited_position_;  ///< [movable group]
-    double current_s_ = std::numeric_limits<double>::infinity();
+    double current_s_ = kInfinity;
     std::uint64_t step_ = 1;
     std::size_t visit_ = 0;  ///< in this temperature step
 };

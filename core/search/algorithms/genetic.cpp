@@ -34,7 +34,7 @@ struct GeneticOptions {
     bool allow_cpu = false;
 };
 
-const OptionSchema<GeneticOptions>& schema() {
+const OptionSchema<GeneticOptions>& genetic_schema() {
     using Options = GeneticOptions;
     static const auto schema =
         OptionSchema<Options>{}
@@ -241,28 +241,27 @@ private:
 }  // namespace
 
 AlgorithmInfo genetic_algorithm() {
-    return {"genetic",
-            "Genetic algorithm",
-            "Evolves a population of placements by crossover, mutation and elitism with self-adapting "
-            "mutation rates (Exprimo).",
-            schema().infos(),
-            [](const SearchContext& context, const OptionValues& values) -> std::unique_ptr<Optimizer> {
-                const GeneticOptions options = schema().parse(values);
-                check(options);
-                return std::make_unique<Genetic>(context, options);
-            },
-            {{"thesis",
-              "As in the E3 experiments of Lagostra's thesis (2020).",
-              {{"population_size", std::int64_t{50}},
-               {"mutation_rate", 0.5},
-               {"zone_mutation_rate", 0.2},
-               {"crossover_rate", 0.2},
-               {"crossover_type", "one-point"},
-               {"parent_selection", "rank"},
-               {"rank_distribution", "linear"},
-               {"elite_size", std::int64_t{5}},
-               {"include_trivial_solutions", false},
-               {"allow_cpu", true}}}}};
+    return describe(
+        "genetic", "Genetic algorithm",
+        "Evolves a population of placements by crossover, mutation and elitism with self-adapting "
+        "mutation rates (Exprimo).",
+        genetic_schema(),
+        [](const SearchContext& context, const GeneticOptions& options) -> std::unique_ptr<Optimizer> {
+            check(options);
+            return std::make_unique<Genetic>(context, options);
+        },
+        {{"thesis",
+          "As in the E3 experiments of Lagostra's thesis (2020).",
+          {{"population_size", std::int64_t{50}},
+           {"mutation_rate", 0.5},
+           {"zone_mutation_rate", 0.2},
+           {"crossover_rate", 0.2},
+           {"crossover_type", "one-point"},
+           {"parent_selection", "rank"},
+           {"rank_distribution", "linear"},
+           {"elite_size", std::int64_t{5}},
+           {"include_trivial_solutions", false},
+           {"allow_cpu", true}}}});
 }
 
 }  // namespace placewright

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
+#include "core/base/infinity.hpp"
 #include "core/search/algorithms/algorithm_infos.hpp"
 #include "core/search/parts/list_scheduling.hpp"
 #include "core/search/parts/memory_estimate.hpp"
@@ -11,7 +11,7 @@
 namespace placewright {
 namespace {
 
-const OptionSchema<HeftOptions>& schema() {
+const OptionSchema<HeftOptions>& heft_schema() {
     using Options = HeftOptions;
     static const auto schema =
         OptionSchema<Options>{}
@@ -66,14 +66,13 @@ ListSchedule heft(const DeviceChoices& choices, const HeftOptions& options, doub
     const Problem& problem = choices.problem();
     const std::vector<double> transfers_s = mean_transfers_s(problem, choices.fastest_first());
     Schedule schedule(problem, {options.insertion, options.link_contention});
-    MemoryEstimate memory(problem,
-                          options.memory_filter ? memory_share : std::numeric_limits<double>::infinity());
+    MemoryEstimate memory(problem, options.memory_filter ? memory_share : kInfinity);
     ListSchedule result;
     result.placement.assign(problem.groups, kInvalidDevice);
 
     const auto decide = [&](OpId op, GroupId group) {
         DeviceId best = kInvalidDevice;
-        double best_s = std::numeric_limits<double>::infinity();
+        double best_s = kInfinity;
         for (const DeviceId device : choices.of(group)) {
             if (!memory.fits(group, device)) continue;
             const double finish_s =
@@ -103,18 +102,18 @@ ListSchedule heft(const DeviceChoices& choices, const HeftOptions& options, doub
 }
 
 AlgorithmInfo heft_algorithm() {
-    return {"heft", "HEFT",
-            "Heterogeneous earliest finish time: ops by upward rank, each on the device where it finishes "
-            "first (Topcuoglu, Hariri and Wu, 2002).",
-            schema().infos(), [](const SearchContext& context, const OptionValues& values) {
-                const HeftOptions options = schema().parse(values);
-                return propose_until_fits(
-                    [options, choices = DeviceChoices(context.problem, options.allow_cpu)](
-                        double memory_share, const std::stop_token& stop) {
-                        return heft(choices, options, memory_share, stop).placement;
-                    },
-                    options.memory_filter ? options.attempts : 1);
-            }};
+    return describe(
+        "heft", "HEFT",
+        "Heterogeneous earliest finish time: ops by upward rank, each on the device where it finishes "
+        "first (Topcuoglu, Hariri and Wu, 2002).",
+        heft_schema(), [](const SearchContext& context, const HeftOptions& options) {
+            return propose_until_fits(
+                [options, choices = DeviceChoices(context.problem, options.allow_cpu)](
+                    double memory_share, const std::stop_token& stop) {
+                    return heft(choices, options, memory_share, stop).placement;
+                },
+                options.memory_filter ? options.attempts : 1);
+        });
 }
 
 }  // namespace placewright

@@ -19,7 +19,7 @@ struct HillClimbingOptions {
     bool allow_cpu = false;
 };
 
-const OptionSchema<HillClimbingOptions>& schema() {
+const OptionSchema<HillClimbingOptions>& hill_climbing_schema() {
     using Options = HillClimbingOptions;
     static const auto schema =
         OptionSchema<Options>{}
@@ -271,22 +271,20 @@ private:
 }  // namespace
 
 AlgorithmInfo hill_climbing_algorithm() {
-    return {"hill-climbing",
-            "Hill climbing",
-            "Takes improving moves of single ops until none is left, then restarts at a random placement.",
-            schema().infos(),
-            [](const SearchContext& context, const OptionValues& values) -> std::unique_ptr<Optimizer> {
-                const HillClimbingOptions options = schema().parse(values);
-                if (options.neighbourhood == "first")
-                    return std::make_unique<FirstClimbing>(context, options);
-                if (options.neighbourhood == "steepest")
-                    return std::make_unique<SteepestClimbing>(context, options);
-                return std::make_unique<RandomClimbing>(context, options);
-            },
-            {{"thesis",
-              "As in the E3 experiments of Lagostra's thesis (2020): everything on the CPU at first, no "
-              "restarts.",
-              {{"start", "cpu"}, {"patience", std::int64_t{0}}, {"allow_cpu", true}}}}};
+    return describe(
+        "hill-climbing", "Hill climbing",
+        "Takes improving moves of single ops until none is left, then restarts at a random placement.",
+        hill_climbing_schema(),
+        [](const SearchContext& context, const HillClimbingOptions& options) -> std::unique_ptr<Optimizer> {
+            if (options.neighbourhood == "first") return std::make_unique<FirstClimbing>(context, options);
+            if (options.neighbourhood == "steepest")
+                return std::make_unique<SteepestClimbing>(context, options);
+            return std::make_unique<RandomClimbing>(context, options);
+        },
+        {{"thesis",
+          "As in the E3 experiments of Lagostra's thesis (2020): everything on the CPU at first, no "
+          "restarts.",
+          {{"start", "cpu"}, {"patience", std::int64_t{0}}, {"allow_cpu", true}}}});
 }
 
 }  // namespace placewright

@@ -4,13 +4,13 @@
 // (NeurIPS 2020), section 4. The variant for block latency, where times of blocks add up, is our own.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <set>
 #include <stop_token>
 
+#include "core/base/infinity.hpp"
 #include "core/search/algorithms/algorithm_infos.hpp"
 #include "core/search/parts/choices.hpp"
 #include "core/search/parts/contraction.hpp"
@@ -22,15 +22,13 @@
 namespace placewright {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
 struct IdealsOptions {
     std::size_t max_ideals = 200'000;
     std::size_t max_states = 50'000'000;
     bool allow_cpu = true;
 };
 
-const OptionSchema<IdealsOptions>& schema() {
+const OptionSchema<IdealsOptions>& ideals_schema() {
     using Options = IdealsOptions;
     static const auto schema =
         OptionSchema<Options>{}
@@ -83,7 +81,7 @@ public:
         find_states(options.max_states);
         max_ideals_ = std::min(options.max_ideals, options.max_states / states_);
         for (std::size_t part = 0; part < parts_.size(); ++part) {
-            double least_s = kNever;
+            double least_s = kInfinity;
             for (const DeviceClass& device : classes_) least_s = std::min(least_s, device.part_s[part]);
             reference_s_.push_back(std::isfinite(least_s) ? least_s : 0);
             double bytes = 0;
@@ -120,7 +118,7 @@ public:
         if (solve(most_s)) return read_off();
         if (stop_.stop_requested()) return {};
         // No split fits the memory, so the limits are lifted.
-        for (DeviceClass& device : classes_) device.limit_bytes = kNever;
+        for (DeviceClass& device : classes_) device.limit_bytes = kInfinity;
         if (solve(most_s)) return read_off();
         if (stop_.stop_requested()) return {};
         return choices_.on_one_device(choices_.fastest_first().front());
@@ -128,7 +126,7 @@ public:
 
 private:
     struct Entry {
-        double value_s = kNever;  ///< largest load so far, or latency
+        double value_s = kInfinity;  ///< largest load so far, or latency
         std::uint32_t from = 0;
         std::uint32_t state = 0;
         std::uint32_t device_class = 0;
@@ -179,7 +177,7 @@ private:
             for (const std::vector<GroupId>& groups : parts_.groups) {
                 double part_s = 0;
                 for (const GroupId group : groups)
-                    part_s += choices_.allows(group, id) ? problem_.group_time_s(group, id) : kNever;
+                    part_s += choices_.allows(group, id) ? problem_.group_time_s(group, id) : kInfinity;
                 device.part_s.push_back(part_s);
             }
             for (const Bundle& bundle : bundles_) {
@@ -302,18 +300,18 @@ private:
             if (stop_.stop_requested()) return false;
         }
         const auto ends = std::span(table_).last(states_);
-        return std::ranges::min(ends, {}, &Entry::value_s).value_s < kNever;
+        return std::ranges::min(ends, {}, &Entry::value_s).value_s < kInfinity;
     }
 
     /// Finds the states of the ideal from which the remaining parts can be done, and the classes that have
     /// devices left in any of them.
     void find_alive(std::uint32_t ideal) {
         alive_.clear();
-        least_value_s_ = kNever;
+        least_value_s_ = kInfinity;
         open_classes_.clear();
         for (std::size_t state = 0; state < states_; ++state) {
             if (table_[ideal * states_ + state].value_s > threshold_s_ - least_left_s(ideal)) continue;
-            double capacity_s = for_latency_ ? kNever : 0;
+            double capacity_s = for_latency_ ? kInfinity : 0;
             for (std::size_t c = 0; c < classes_.size(); ++c)
                 capacity_s += static_cast<double>(classes_[c].devices.size() - used(state, c)) *
                               classes_[c].most_absorbed_s;
@@ -451,18 +449,18 @@ private:
 }  // namespace
 
 AlgorithmInfo ideals_dp_algorithm() {
-    return {"ideals-dp", "Ideals DP",
-            "Finds the contiguous split with the least max load or block latency by dynamic programming over "
-            "ideals of the graph (Tarnawski et al., 2020).",
-            schema().infos(), [](const SearchContext& context, const OptionValues& values) {
-                const IdealsOptions options = schema().parse(values);
-                const bool for_latency =
-                    context.objective != nullptr && context.objective->evaluate == block_latency;
-                const auto program = std::make_shared<IdealsProgram>(
-                    DeviceChoices(context.problem, options.allow_cpu), options, for_latency);
-                return propose_until_fits(
-                    [program](double, const std::stop_token& stop) { return program->placement(stop); }, 1);
-            }};
+    return describe(
+        "ideals-dp", "Ideals DP",
+        "Finds the contiguous split with the least max load or block latency by dynamic programming over "
+        "ideals of the graph (Tarnawski et al., 2020).",
+        ideals_schema(), [](const SearchContext& context, const IdealsOptions& options) {
+            const bool for_latency =
+                context.objective != nullptr && context.objective->evaluate == block_latency;
+            const auto program = std::make_shared<IdealsProgram>(
+                DeviceChoices(context.problem, options.allow_cpu), options, for_latency);
+            return propose_until_fits(
+                [program](double, const std::stop_token& stop) { return program->placement(stop); }, 1);
+        });
 }
 
 }  // namespace placewright

@@ -12,7 +12,7 @@ struct LinearSearchOptions {
     bool allow_cpu = true;  // the optimum may need one
 };
 
-const OptionSchema<LinearSearchOptions>& schema() {
+const OptionSchema<LinearSearchOptions>& linear_search_schema() {
     using Options = LinearSearchOptions;
     static const auto schema = OptionSchema<Options>{}
                                    .add("batch_size", &Options::batch_size, 1, 1024,
@@ -69,13 +69,11 @@ private:
 }  // namespace
 
 AlgorithmInfo linear_search_algorithm() {
-    return {"linear-search", "Linear search",
-            "Scores every placement in turn; finds the optimum if the budget covers them all, so for a dozen "
-            "ops.",
-            schema().infos(),
-            [](const SearchContext& context, const OptionValues& values) -> std::unique_ptr<Optimizer> {
-                return std::make_unique<LinearSearch>(context, schema().parse(values));
-            }};
+    return describe<LinearSearch>(
+        "linear-search", "Linear search",
+        "Scores every placement in turn; finds the optimum if the budget covers them all, so for a dozen "
+        "ops.",
+        linear_search_schema());
 }
 
 }  // namespace placewright

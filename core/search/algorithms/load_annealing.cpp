@@ -3,8 +3,8 @@
 // millions of moves.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/base/infinity.hpp"
 #include "core/search/algorithms/algorithm_infos.hpp"
 #include "core/search/algorithms/incremental_objective.hpp"
 #include "core/search/parts/neighbourhood.hpp"
@@ -25,7 +25,7 @@ struct LoadAnnealingOptions {
     bool allow_cpu = true;
 };
 
-const OptionSchema<LoadAnnealingOptions>& schema() {
+const OptionSchema<LoadAnnealingOptions>& load_annealing_schema() {
     using Options = LoadAnnealingOptions;
     static const auto schema =
         OptionSchema<Options>{}
@@ -47,7 +47,6 @@ const OptionSchema<LoadAnnealingOptions>& schema() {
     return schema;
 }
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 /// Share of the single moves whose target is the device of a neighbour in the graph.
 constexpr double kToNeighbour = 0.6;
 /// Attempts to find an op to swap with.
@@ -101,7 +100,7 @@ public:
         if (!starts_.empty()) return std::span(starts_).first(std::min(limit, starts_.size()));
         if (choices_.movable().empty()) return {};
         proposal_ = objective_->placement();
-        proposal_s_ = kNever;
+        proposal_s_ = kInfinity;
         for (std::size_t i = 0; i < options_.moves; ++i) step();
         return std::span(&proposal_, 1);
     }
@@ -135,7 +134,7 @@ private:
 
     void begin(bool fresh) {
         objective_->start_at(fresh ? choices_.random_placement(random_) : best_);
-        energy_s_ = objective_->energy_s(kNever);
+        energy_s_ = objective_->energy_s(kInfinity);
         excess_bytes_ = objective_->excess_bytes();
         const double span = options_.end_temperature / options_.start_temperature;
         const double start = options_.start_temperature * std::pow(span, fresh ? 0 : random_.uniform());
@@ -184,7 +183,7 @@ private:
         if (excess_bytes > excess_bytes_) return false;
         // Metropolis rule with the random number drawn first: a value above the limit need not be computed.
         const double limit_s = excess_bytes < excess_bytes_
-                                   ? kNever
+                                   ? kInfinity
                                    : energy_s_ - temperature_s_ * std::log1p(-random_.uniform());
         const double energy_s = objective_->energy_s(limit_s);
         if (energy_s > limit_s) return false;
@@ -230,22 +229,20 @@ private:
     std::size_t coolings_ = 0;
 
     Placement best_;
-    double best_s_ = kNever, best_excess_bytes_ = kNever;
-    double learnt_s_ = kNever;  ///< best score of the other searches
+    double best_s_ = kInfinity, best_excess_bytes_ = kInfinity;
+    double learnt_s_ = kInfinity;  ///< best score of the other searches
     Placement proposal_;
-    double proposal_s_ = kNever;
+    double proposal_s_ = kInfinity;
 };
 
 }  // namespace
 
 AlgorithmInfo load_annealing_algorithm() {
-    return {"load-annealing", "Load annealing",
-            "Simulated annealing of the max load or block latency that tries millions of moves by "
-            "incremental evaluation (Kirkpatrick et al., 1983).",
-            schema().infos(),
-            [](const SearchContext& context, const OptionValues& values) -> std::unique_ptr<Optimizer> {
-                return std::make_unique<LoadAnnealing>(context, schema().parse(values));
-            }};
+    return describe<LoadAnnealing>(
+        "load-annealing", "Load annealing",
+        "Simulated annealing of the max load or block latency that tries millions of moves by "
+        "incremental evaluation (Kirkpatrick et al., 1983).",
+        load_annealing_schema());
 }
 
 }  // namespace placewright

@@ -6,7 +6,7 @@
 namespace placewright {
 namespace {
 
-const OptionSchema<EarliestTaskOptions>& schema() {
+const OptionSchema<EarliestTaskOptions>& earliest_task_schema() {
     static const auto schema = add_earliest_task_options(OptionSchema<EarliestTaskOptions>{});
     return schema;
 }
@@ -14,18 +14,18 @@ const OptionSchema<EarliestTaskOptions>& schema() {
 }  // namespace
 
 AlgorithmInfo m_etf_algorithm() {
-    return {"m-etf", "m-ETF",
-            "Earliest task first: repeatedly takes the op and device that can start soonest, within the "
-            "memory (m-ETF of Baechi; Jeon et al., 2020).",
-            schema().infos(), [](const SearchContext& context, const OptionValues& values) {
-                const EarliestTaskOptions options = schema().parse(values);
-                return propose_until_fits(
-                    [options, choices = DeviceChoices(context.problem, options.allow_cpu)](
-                        double memory_share, const std::stop_token& stop) {
-                        return earliest_task_first(choices, options, {}, memory_share, stop).placement;
-                    },
-                    options.memory_filter ? options.attempts : 1);
-            }};
+    return describe(
+        "m-etf", "m-ETF",
+        "Earliest task first: repeatedly takes the op and device that can start soonest, within the "
+        "memory (m-ETF of Baechi; Jeon et al., 2020).",
+        earliest_task_schema(), [](const SearchContext& context, const EarliestTaskOptions& options) {
+            return propose_until_fits(
+                [options, choices = DeviceChoices(context.problem, options.allow_cpu)](
+                    double memory_share, const std::stop_token& stop) {
+                    return earliest_task_first(choices, options, {}, memory_share, stop).placement;
+                },
+                options.memory_filter ? options.attempts : 1);
+        });
 }
 
 }  // namespace placewright

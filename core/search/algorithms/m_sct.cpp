@@ -8,7 +8,7 @@ namespace {
 
 struct SctOptions : EarliestTaskOptions, FavouriteOptions {};
 
-const OptionSchema<SctOptions>& schema() {
+const OptionSchema<SctOptions>& sct_schema() {
     using Options = SctOptions;
     static const auto schema = add_earliest_task_options(
         OptionSchema<Options>{}
@@ -27,12 +27,11 @@ const OptionSchema<SctOptions>& schema() {
 }  // namespace
 
 AlgorithmInfo m_sct_algorithm() {
-    return {
+    return describe(
         "m-sct", "m-SCT",
         "Small communication times: m-ETF in which a device waits for the favourite child of the op that it "
         "has run (m-SCT of Baechi; Jeon et al., 2020).",
-        schema().infos(), [](const SearchContext& context, const OptionValues& values) {
-            const SctOptions options = schema().parse(values);
+        sct_schema(), [](const SearchContext& context, const SctOptions& options) {
             DeviceChoices choices(context.problem, options.allow_cpu);
             std::optional<std::vector<OpId>> favourites;
             return propose_until_fits(
@@ -46,7 +45,7 @@ AlgorithmInfo m_sct_algorithm() {
                     return earliest_task_first(choices, options, *favourites, memory_share, stop).placement;
                 },
                 options.memory_filter ? options.attempts : 1);
-        }};
+        });
 }
 
 }  // namespace placewright

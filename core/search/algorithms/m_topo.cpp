@@ -15,7 +15,7 @@ struct TopoOptions {
     bool allow_cpu = false;
 };
 
-const OptionSchema<TopoOptions>& schema() {
+const OptionSchema<TopoOptions>& topo_schema() {
     using Options = TopoOptions;
     static const auto schema = OptionSchema<Options>{}
                                    .add("devices", &Options::devices, 0, 1024,
@@ -73,18 +73,18 @@ Placement topological_fill(const DeviceChoices& choices, const TopoOptions& opti
 }  // namespace
 
 AlgorithmInfo m_topo_algorithm() {
-    return {"m-topo", "m-TOPO",
-            "Fills one device after the other in topological order, each with an equal share of the memory "
-            "(m-TOPO of Baechi; Jeon et al., 2020).",
-            schema().infos(), [](const SearchContext& context, const OptionValues& values) {
-                const TopoOptions options = schema().parse(values);
-                return propose_until_fits(
-                    [options, choices = DeviceChoices(context.problem, options.allow_cpu)](
-                        double memory_share, const std::stop_token&) {
-                        return topological_fill(choices, options, memory_share);
-                    },
-                    options.attempts);
-            }};
+    return describe(
+        "m-topo", "m-TOPO",
+        "Fills one device after the other in topological order, each with an equal share of the memory "
+        "(m-TOPO of Baechi; Jeon et al., 2020).",
+        topo_schema(), [](const SearchContext& context, const TopoOptions& options) {
+            return propose_until_fits(
+                [options, choices = DeviceChoices(context.problem, options.allow_cpu)](
+                    double memory_share, const std::stop_token&) {
+                    return topological_fill(choices, options, memory_share);
+                },
+                options.attempts);
+        });
 }
 
 }  // namespace placewright

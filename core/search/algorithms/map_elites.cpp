@@ -35,7 +35,7 @@ struct MapElitesOptions {
     std::size_t batch_size = 8;
 };
 
-const OptionSchema<MapElitesOptions>& schema() {
+const OptionSchema<MapElitesOptions>& map_elites_schema() {
     using Options = MapElitesOptions;
     static const auto schema =
         OptionSchema<Options>{}
@@ -199,31 +199,28 @@ private:
 }  // namespace
 
 AlgorithmInfo map_elites_algorithm() {
-    return {"map-elites",
-            "MAP-Elites",
-            "Keeps the best placement of each niche in an archive and breeds from all elites (Mouret and "
-            "Clune, 2015; Exprimo).",
-            schema().infos(),
-            [](const SearchContext& context, const OptionValues& values) -> std::unique_ptr<Optimizer> {
-                return std::make_unique<MapElites>(context, schema().parse(values));
-            },
-            {{"thesis",
-              "As in the E3 experiments of Lagostra's thesis (2020): a grid of 40 cells by jumps between "
-              "devices.",
-              {{"most_used_size", std::int64_t{0}},
-               {"used_size", std::int64_t{0}},
-               {"jumps_size", std::int64_t{40}},
-               {"initial_size", std::int64_t{3}},
-               {"mutation_rate", 0.4},
-               {"copy_mutation_rate", 0.4},
-               {"replace_mutation_rate", 0.01},
-               {"zone_mutation_rate", 0.05},
-               {"crossover_rate", 0.4},
-               {"selection", "tournament"},
-               {"tournament_size", std::int64_t{10}},
-               {"include_trivial_solutions", false},
-               {"allow_cpu", true},
-               {"batch_size", std::int64_t{1}}}}}};
+    return describe<MapElites>(
+        "map-elites", "MAP-Elites",
+        "Keeps the best placement of each niche in an archive and breeds from all elites (Mouret and "
+        "Clune, 2015; Exprimo).",
+        map_elites_schema(),
+        {{"thesis",
+          "As in the E3 experiments of Lagostra's thesis (2020): a grid of 40 cells by jumps between "
+          "devices.",
+          {{"most_used_size", std::int64_t{0}},
+           {"used_size", std::int64_t{0}},
+           {"jumps_size", std::int64_t{40}},
+           {"initial_size", std::int64_t{3}},
+           {"mutation_rate", 0.4},
+           {"copy_mutation_rate", 0.4},
+           {"replace_mutation_rate", 0.01},
+           {"zone_mutation_rate", 0.05},
+           {"crossover_rate", 0.4},
+           {"selection", "tournament"},
+           {"tournament_size", std::int64_t{10}},
+           {"include_trivial_solutions", false},
+           {"allow_cpu", true},
+           {"batch_size", std::int64_t{1}}}}});
 }
 
 }  // namespace placewright

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <cmath>
 
+#include "core/base/infinity.hpp"
 #include "core/search/algorithms/algorithm_infos.hpp"
 #include "core/search/parts/walk.hpp"
 
@@ -19,7 +20,7 @@ struct McmcOptions {
     bool allow_cpu = false;
 };
 
-const OptionSchema<McmcOptions>& schema() {
+const OptionSchema<McmcOptions>& mcmc_schema() {
     using Options = McmcOptions;
     static const auto schema =
         OptionSchema<Options>{}
@@ -85,13 +86,13 @@ private:
     void next_chain() {
         if (chains_++ == options_.restarts) return end();
         evaluations_ = since_return_ = best_at_ = 0;
-        chain_best_s_ = std::numeric_limits<double>::infinity();
+        chain_best_s_ = kInfinity;
         forget_best();
         start_at(random_placement());
     }
 
     McmcOptions options_;
-    double chain_best_s_ = std::numeric_limits<double>::infinity();
+    double chain_best_s_ = kInfinity;
     std::size_t evaluations_ = 0, best_at_ = 0, since_return_ = 0;  ///< of this chain
     std::size_t chains_ = 0;
 };
@@ -99,13 +100,11 @@ private:
 }  // namespace
 
 AlgorithmInfo mcmc_algorithm() {
-    return {"mcmc", "MCMC",
-            "Markov chain Monte Carlo as in FlexFlow: random moves, where slower placements are accepted "
-            "with a probability that falls with the slowdown (Jia, Zaharia and Aiken, 2019).",
-            schema().infos(),
-            [](const SearchContext& context, const OptionValues& values) -> std::unique_ptr<Optimizer> {
-                return std::make_unique<Mcmc>(context, schema().parse(values));
-            }};
+    return describe<Mcmc>(
+        "mcmc", "MCMC",
+        "Markov chain Monte Carlo as in FlexFlow: random moves, where slower placements are accepted "
+        "with a probability that falls with the slowdown (Jia, Zaharia and Aiken, 2019).",
+        mcmc_schema());
 }
 
 }  // namespace placewright

@@ -22,12 +22,14 @@ namespace {
 static_assert(std::is_same_v<idx_t, std::int32_t> && std::is_same_v<real_t, float>);
 
 struct MetisOptions : PartitionOptions {
+    MetisOptions() = default;  // avoids a warning of GCC 12 about a partly initialised aggregate
+
     std::string method = "all";
     std::string objective = "cut";
     bool memory = true;
 };
 
-const OptionSchema<MetisOptions>& schema() {
+const OptionSchema<MetisOptions>& metis_schema() {
     using Options = MetisOptions;
     static const auto schema =
         add_partition_options(OptionSchema<Options>{})
@@ -43,14 +45,14 @@ const OptionSchema<MetisOptions>& schema() {
 }
 
 /// METIS draws its random numbers from rand() and prints its complaints to standard output.
-std::mutex& library() {
+std::mutex& metis_library() {
     static std::mutex mutex;
     return mutex;
 }
 
 /// The largest sums that METIS forms stay below 2^31.
-constexpr double kTotalVertexWeight = 1 << 24;
-constexpr double kTotalEdgeWeight = 1 << 26;
+constexpr double kMetisVertexWeight = 1 << 24;
+constexpr double kMetisEdgeWeight = 1 << 26;
 
 class Metis {
 public:
@@ -63,13 +65,13 @@ public:
         const WeightedGraph graph = subgraph(partition_.graph(), vertices_);
         begin_.assign(graph.begin.begin(), graph.begin.end());
         neighbour_.assign(graph.neighbour.begin(), graph.neighbour.end());
-        edge_weight_ = whole_weights(graph.traffic, kTotalEdgeWeight);
-        time_weight_ = whole_weights(graph.time_s, kTotalVertexWeight);
-        memory_weight_ = whole_weights(graph.bytes, kTotalVertexWeight);
+        edge_weight_ = whole_weights(graph.traffic, kMetisEdgeWeight);
+        time_weight_ = whole_weights(graph.time_s, kMetisVertexWeight);
+        memory_weight_ = whole_weights(graph.bytes, kMetisVertexWeight);
         std::vector<double> sent(graph.size());
         for (std::size_t vertex = 0; vertex < graph.size(); ++vertex)
             sent[vertex] = sent_by(vertices_[vertex]);
-        sent_ = whole_weights(sent, kTotalEdgeWeight);
+        sent_ = whole_weights(sent, kMetisEdgeWeight);
     }
 
     std::optional<Placement> next() {
@@ -139,7 +141,7 @@ private:
         idx_t cut = 0;
         std::vector<idx_t> begin(begin_), neighbour(neighbour_), edge_weight(edge_weight_), sent(sent_);
         const bool k_way = options_.method == "k-way" || (options_.method == "all" && trial.variant == 1);
-        const std::lock_guard lock(library());
+        const std::lock_guard lock(metis_library());
         const SilentStdout silent;
         METIS_SetDefaultOptions(settings.data());
         settings[METIS_OPTION_SEED] = trial.seed;
@@ -167,14 +169,14 @@ private:
 }  // namespace
 
 AlgorithmInfo metis_algorithm() {
-    return {"metis", "METIS",
-            "Cuts the graph into parts of balanced time and memory with as little traffic between them as "
-            "possible (METIS; Karypis and Kumar, 1998).",
-            schema().infos(), [](const SearchContext& context, const OptionValues& values) {
-                return propose_distinct([metis = std::make_shared<Metis>(context, schema().parse(values))] {
-                    return metis->next();
-                });
-            }};
+    return describe(
+        "metis", "METIS",
+        "Cuts the graph into parts of balanced time and memory with as little traffic between them as "
+        "possible (METIS; Karypis and Kumar, 1998).",
+        metis_schema(), [](const SearchContext& context, const MetisOptions& options) {
+            return propose_distinct(
+                [metis = std::make_shared<Metis>(context, options)] { return metis->next(); });
+        });
 }
 
 }  // namespace placewright

@@ -2,6 +2,7 @@
 // Placement as an integer programme, solved by branch and cut.
 #include <algorithm>
 #include <exception>
+#include <limits>
 #include <semaphore>
 #include <thread>
 
@@ -20,7 +21,7 @@ struct MilpOptions {
     int events_a_step = 50;
 };
 
-const OptionSchema<MilpOptions>& schema() {
+const OptionSchema<MilpOptions>& milp_schema() {
     using Options = MilpOptions;
     static const auto schema =
         OptionSchema<Options>{}
@@ -170,13 +171,11 @@ private:
 }  // namespace
 
 AlgorithmInfo milp_algorithm() {
-    return {"milp", "MILP",
-            "Branch and cut on an integer programme of the step time or the max load, which also proves a "
-            "lower bound.",
-            schema().infos(),
-            [](const SearchContext& context, const OptionValues& values) -> std::unique_ptr<Optimizer> {
-                return std::make_unique<Milp>(context, schema().parse(values));
-            }};
+    return describe<Milp>(
+        "milp", "MILP",
+        "Branch and cut on an integer programme of the step time or the max load, which also proves a "
+        "lower bound.",
+        milp_schema());
 }
 
 }  // namespace placewright

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/base/infinity.hpp"
 #include "core/search/algorithms/algorithm_infos.hpp"
 #include "core/search/parts/neighbourhood.hpp"
 
@@ -21,7 +21,7 @@ struct ParticleSwarmOptions {
     bool allow_cpu = false;
 };
 
-const OptionSchema<ParticleSwarmOptions>& schema() {
+const OptionSchema<ParticleSwarmOptions>& particle_swarm_schema() {
     using Options = ParticleSwarmOptions;
     static const auto schema =
         OptionSchema<Options>{}
@@ -90,7 +90,7 @@ public:
 private:
     struct Particle {
         std::vector<double> position, velocity, best;  ///< [movable group]
-        double best_s = std::numeric_limits<double>::infinity();
+        double best_s = kInfinity;
     };
 
     double range(std::size_t gene) const {
@@ -157,20 +157,18 @@ private:
     std::vector<Placement> placements_;  ///< [particle]
     std::size_t scored_ = 0;             ///< number of particles scored in this iteration
     std::vector<double> best_;
-    double best_s_ = std::numeric_limits<double>::infinity();
+    double best_s_ = kInfinity;
     std::size_t without_gain_ = 0;  ///< in iterations
 };
 
 }  // namespace
 
 AlgorithmInfo particle_swarm_algorithm() {
-    return {"particle-swarm", "Particle swarm",
-            "Particle swarm optimisation: placements move towards their own best position and that of the "
-            "swarm (Kennedy and Eberhart, 1995; Exprimo).",
-            schema().infos(),
-            [](const SearchContext& context, const OptionValues& values) -> std::unique_ptr<Optimizer> {
-                return std::make_unique<ParticleSwarm>(context, schema().parse(values));
-            }};
+    return describe<ParticleSwarm>(
+        "particle-swarm", "Particle swarm",
+        "Particle swarm optimisation: placements move towards their own best position and that of the "
+        "swarm (Kennedy and Eberhart, 1995; Exprimo).",
+        particle_swarm_schema());
 }
 
 }  // namespace placewright

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <limits>
 #include <optional>
 
+#include "core/base/infinity.hpp"
 #include "core/search/algorithms/algorithm_infos.hpp"
 #include "core/search/parts/choices.hpp"
 #include "core/search/parts/memory_estimate.hpp"
@@ -19,7 +19,7 @@ struct PipedreamOptions {
     bool allow_cpu = false;
 };
 
-const OptionSchema<PipedreamOptions>& schema() {
+const OptionSchema<PipedreamOptions>& pipedream_schema() {
     using Options = PipedreamOptions;
     static const auto schema = OptionSchema<Options>{}
                                    .add("devices", &Options::devices, 0, 1024,
@@ -69,16 +69,14 @@ public:
 
     Placement placement(double memory_share) const {
         std::optional<Placement> found = cut(memory_share);
-        return found ? *found : *cut(std::numeric_limits<double>::infinity());
+        return found ? *found : *cut(kInfinity);
     }
 
 private:
-    static constexpr double kNever = std::numeric_limits<double>::infinity();
-
     struct Stage {
-        double slowest_s = kNever;  ///< A(j, d)
-        std::uint32_t begin = 0;    ///< i
-        std::uint32_t before = 0;   ///< d'
+        double slowest_s = kInfinity;  ///< A(j, d)
+        std::uint32_t begin = 0;       ///< i
+        std::uint32_t before = 0;      ///< d'
     };
 
     std::vector<double>& boundary_s(std::size_t from, std::size_t to) {
@@ -126,7 +124,7 @@ private:
         const auto ends = std::span(best).last(count);
         auto d =
             static_cast<std::size_t>(std::ranges::min_element(ends, {}, &Stage::slowest_s) - ends.begin());
-        if (ends[d].slowest_s == kNever) return {};
+        if (ends[d].slowest_s == kInfinity) return {};
 
         Placement placement(groups);
         for (std::size_t j = groups; j > 0;) {
@@ -178,18 +176,18 @@ private:
 }  // namespace
 
 AlgorithmInfo pipedream_algorithm() {
-    return {"pipedream", "PipeDream",
-            "Cuts the ops in topological order into one stage per device so that the slowest stage is as "
-            "fast as possible (PipeDream; Narayanan et al., 2019).",
-            schema().infos(), [](const SearchContext& context, const OptionValues& values) {
-                const PipedreamOptions options = schema().parse(values);
-                return propose_until_fits(
-                    [options, choices = DeviceChoices(context.problem, options.allow_cpu)](
-                        double memory_share, const std::stop_token&) {
-                        return Partitioner(choices, options).placement(memory_share);
-                    },
-                    options.attempts);
-            }};
+    return describe(
+        "pipedream", "PipeDream",
+        "Cuts the ops in topological order into one stage per device so that the slowest stage is as "
+        "fast as possible (PipeDream; Narayanan et al., 2019).",
+        pipedream_schema(), [](const SearchContext& context, const PipedreamOptions& options) {
+            return propose_until_fits(
+                [options, choices = DeviceChoices(context.problem, options.allow_cpu)](
+                    double memory_share, const std::stop_token&) {
+                    return Partitioner(choices, options).placement(memory_share);
+                },
+                options.attempts);
+        });
 }
 
 }  // namespace placewright

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 
+#include "core/base/infinity.hpp"
 #include "core/search/algorithms/algorithm_infos.hpp"
 #include "core/search/algorithms/softmax_distribution.hpp"
 #include "core/search/parts/choices.hpp"
@@ -35,53 +36,53 @@ struct DistributionOptions {
     bool allow_cpu = false;
 };
 
-using Options = DistributionOptions;
-using Schema = OptionSchema<Options>;
+using Schema = OptionSchema<DistributionOptions>;
 
 Schema with_gradient(Schema schema) {
     return schema
-        .add("batch_size", &Options::batch_size, 1, 1024,
+        .add("batch_size", &DistributionOptions::batch_size, 1, 1024,
              "Number of placements drawn and scored before each gradient update of the distribution (K).")
-        .add("learning_rate", &Options::learning_rate, 1e-6, 1000, "Step size along the gradient.")
-        .add("reward", &Options::reward, {"standardized", "seconds", "square-root"},
+        .add("learning_rate", &DistributionOptions::learning_rate, 1e-6, 1000,
+             "Step size along the gradient.")
+        .add("reward", &DistributionOptions::reward, {"standardized", "seconds", "square-root"},
              "Unit of the advantage of a score over the moving average. standardized: standard deviations of "
              "the scores, which makes it independent of the step time; seconds: as in Post, equation 11; "
              "square-root: square roots of seconds, as in ColocRL.")
-        .add("baseline_decay", &Options::baseline_decay, 0.01, 1,
+        .add("baseline_decay", &DistributionOptions::baseline_decay, 0.01, 1,
              "Weight of a score in the moving average relative to the next score; 1: all weigh the same.")
-        .add("advantage_limit", &Options::advantage_limit, 0, 1e9,
+        .add("advantage_limit", &DistributionOptions::advantage_limit, 0, 1e9,
              "Maximum advantage in standard deviations of the scores, so that a few placements beyond the "
              "memory do not dominate; 0: no limit.");
 }
 
 Schema with_proximity(Schema schema) {
     return schema
-        .add("gradient_steps", &Options::gradient_steps, 1, 1000,
+        .add("gradient_steps", &DistributionOptions::gradient_steps, 1, 1000,
              "Number of gradient steps on the proximal objective per batch.")
-        .add("penalty", &Options::penalty, 1e-6, 1000,
+        .add("penalty", &DistributionOptions::penalty, 1e-6, 1000,
              "Initial weight (beta) of the divergence from the distribution that was drawn from, at most 2 / "
              "learning_rate; doubled if the divergence is above 1.5 times its target, halved if below two "
              "thirds of it.")
-        .add("target_divergence", &Options::target_divergence, 1e-9, 10,
+        .add("target_divergence", &DistributionOptions::target_divergence, 1e-9, 10,
              "Target of the Kullback-Leibler divergence per batch, in nats, mean over the groups.");
 }
 
 Schema with_cross_entropy(Schema schema) {
     return schema
-        .add("minimize_every", &Options::minimize_every, 1, 1'000'000,
+        .add("minimize_every", &DistributionOptions::minimize_every, 1, 1'000'000,
              "Number of placements between cross-entropy updates, which fit the distribution to the best of "
              "them (N).")
-        .add("elite_share", &Options::elite_share, 0, 1,
+        .add("elite_share", &DistributionOptions::elite_share, 0, 1,
              "Share of these placements that form the elite (rho); at least one placement.")
-        .add("exploration", &Options::exploration, 0, 1,
+        .add("exploration", &DistributionOptions::exploration, 0, 1,
              "Share of the uniform distribution mixed in at each cross-entropy update (epsilon); falls "
              "linearly to 0 at the end of the search.")
-        .add("exploration_samples", &Options::exploration_samples, 1, 1e9,
+        .add("exploration_samples", &DistributionOptions::exploration_samples, 1, 1e9,
              "Number of placements over which exploration falls to 0 if the search is limited by time only.");
 }
 
 Schema with_devices(Schema schema) {
-    return schema.add("allow_cpu", &Options::allow_cpu, kAllowCpuHelp);
+    return schema.add("allow_cpu", &DistributionOptions::allow_cpu, kAllowCpuHelp);
 }
 
 /// How an algorithm learns from scores.
@@ -224,8 +225,7 @@ private:
     std::vector<double> advantages() const {
         const double deviation = statistics_.deviation();
         const double unit = options_.reward == "standardized" ? deviation : 1;
-        const double limit = options_.advantage_limit > 0 ? options_.advantage_limit * deviation
-                                                          : std::numeric_limits<double>::infinity();
+        const double limit = options_.advantage_limit > 0 ? options_.advantage_limit * deviation : kInfinity;
         std::vector<double> advantages;
         for (const double score_s : batch_.scores_s) {
             const double advantage = std::clamp(statistics_.mean() - worth(score_s), -limit, limit);

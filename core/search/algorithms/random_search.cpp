@@ -12,7 +12,7 @@ struct RandomOptions {
     std::size_t batch_size = 64;
 };
 
-const OptionSchema<RandomOptions>& schema() {
+const OptionSchema<RandomOptions>& random_schema() {
     static const auto schema = OptionSchema<RandomOptions>{}
                                    .add("allow_cpu", &RandomOptions::allow_cpu, kAllowCpuHelp)
                                    .add("batch_size", &RandomOptions::batch_size, 1, 1024,
@@ -43,10 +43,8 @@ private:
 }  // namespace
 
 AlgorithmInfo random_algorithm() {
-    return {"random", "Random", "Places every op on a random device, again and again.", schema().infos(),
-            [](const SearchContext& context, const OptionValues& values) -> std::unique_ptr<Optimizer> {
-                return std::make_unique<RandomSearch>(context, schema().parse(values));
-            }};
+    return describe<RandomSearch>("random", "Random", "Places every op on a random device, again and again.",
+                                  random_schema());
 }
 
 }  // namespace placewright

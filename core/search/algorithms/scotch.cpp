@@ -24,15 +24,14 @@ namespace {
 static_assert(std::is_same_v<SCOTCH_Num, std::int32_t>);
 
 struct ScotchOptions : PartitionOptions {
-    ScotchOptions() =
-        default;  // avoids a warning of GCC 12 about a partly initialised Options{} if that is an aggregate
+    ScotchOptions() = default;  // avoids a warning of GCC 12 about a partly initialised aggregate
 
     std::string architecture = "machine";
     std::string balance = "all";
     std::string strategy = "balance";
 };
 
-const OptionSchema<ScotchOptions>& schema() {
+const OptionSchema<ScotchOptions>& scotch_schema() {
     using Options = ScotchOptions;
     static const auto schema =
         add_partition_options(OptionSchema<Options>{})
@@ -47,7 +46,7 @@ const OptionSchema<ScotchOptions>& schema() {
 }
 
 /// Scotch has global state, so only one thread at a time may enter it.
-std::mutex& library() {
+std::mutex& scotch_library() {
     static std::mutex mutex;
     return mutex;
 }
@@ -99,8 +98,8 @@ using Strategy = Owned<SCOTCH_Strat, begin_strategy, end_strategy>;
 using Context = Owned<SCOTCH_Context, begin_context, end_context>;
 
 /// The sum of edge weights times distances stays below 2^31.
-constexpr double kTotalVertexWeight = 1 << 24;
-constexpr double kTotalEdgeWeight = 1 << 22;
+constexpr double kScotchVertexWeight = 1 << 24;
+constexpr double kScotchEdgeWeight = 1 << 22;
 constexpr double kLargestDistance = 200;
 constexpr double kTotalDeviceWeight = 1 << 16;
 
@@ -214,10 +213,10 @@ private:
         const std::vector<std::int32_t> begin(graph.begin.begin(), graph.begin.end());
         const std::vector<std::int32_t> neighbour(graph.neighbour.begin(), graph.neighbour.end());
         const std::vector<std::int32_t> load =
-            whole_weights(by_memory(trial) ? graph.bytes : graph.time_s, kTotalVertexWeight);
-        const std::vector<std::int32_t> weight = whole_weights(graph.traffic, kTotalEdgeWeight);
+            whole_weights(by_memory(trial) ? graph.bytes : graph.time_s, kScotchVertexWeight);
+        const std::vector<std::int32_t> weight = whole_weights(graph.traffic, kScotchEdgeWeight);
 
-        const std::lock_guard lock(library());
+        const std::lock_guard lock(scotch_library());
         const SilentStdout silent;
         Architecture architecture;
         build_architecture(devices, by_memory(trial), architecture);
@@ -254,14 +253,14 @@ private:
 }  // namespace
 
 AlgorithmInfo scotch_algorithm() {
-    return {"scotch", "Scotch",
-            "Maps the graph onto the machine with balanced work and as little traffic on slow routes as "
-            "possible (Scotch; Pellegrini and Roman, 1996).",
-            schema().infos(), [](const SearchContext& context, const OptionValues& values) {
-                return propose_distinct([scotch = std::make_shared<Scotch>(context, schema().parse(values))] {
-                    return scotch->next();
-                });
-            }};
+    return describe(
+        "scotch", "Scotch",
+        "Maps the graph onto the machine with balanced work and as little traffic on slow routes as "
+        "possible (Scotch; Pellegrini and Roman, 1996).",
+        scotch_schema(), [](const SearchContext& context, const ScotchOptions& options) {
+            return propose_distinct(
+                [scotch = std::make_shared<Scotch>(context, options)] { return scotch->next(); });
+        });
 }
 
 }  // namespace placewright

@@ -29,7 +29,7 @@ struct AnnealingOptions {
     bool allow_cpu = false;
 };
 
-const OptionSchema<AnnealingOptions>& schema() {
+const OptionSchema<AnnealingOptions>& annealing_schema() {
     using Options = AnnealingOptions;
     static const auto schema =
         OptionSchema<Options>{}
@@ -155,25 +155,24 @@ private:
 }  // namespace
 
 AlgorithmInfo simulated_annealing_algorithm() {
-    return {"simulated-annealing",
-            "Simulated annealing",
-            "Walks from neighbour to neighbour by moves of single ops and whole blocks and accepts worse "
-            "placements more and more rarely (Kirkpatrick, Gelatt and Vecchi, 1983).",
-            schema().infos(),
-            [](const SearchContext& context, const OptionValues& values) -> std::unique_ptr<Optimizer> {
-                const AnnealingOptions options = schema().parse(values);
-                if (options.method == "moves") {
-                    check(options);
-                    return std::make_unique<Annealing>(context, options);
-                }
-                return generalized_annealing(
-                    context, {options.visiting_q, options.acceptance_q, options.visiting_temperature,
-                              options.restart_temperature_ratio, options.start, options.allow_cpu});
-            },
-            {{"thesis",
-              "As in the E3 experiments of Lagostra's thesis (2020): scipy's dual annealing without local "
-              "search.",
-              {{"method", "generalized"}, {"start", "random"}, {"allow_cpu", true}}}}};
+    return describe(
+        "simulated-annealing", "Simulated annealing",
+        "Walks from neighbour to neighbour by moves of single ops and whole blocks and accepts worse "
+        "placements more and more rarely (Kirkpatrick, Gelatt and Vecchi, 1983).",
+        annealing_schema(),
+        [](const SearchContext& context, const AnnealingOptions& options) -> std::unique_ptr<Optimizer> {
+            if (options.method == "moves") {
+                check(options);
+                return std::make_unique<Annealing>(context, options);
+            }
+            return generalized_annealing(
+                context, {options.visiting_q, options.acceptance_q, options.visiting_temperature,
+                          options.restart_temperature_ratio, options.start, options.allow_cpu});
+        },
+        {{"thesis",
+          "As in the E3 experiments of Lagostra's thesis (2020): scipy's dual annealing without local "
+          "search.",
+          {{"method", "generalized"}, {"start", "random"}, {"allow_cpu", true}}}});
 }
 
 }  // namespace placewright

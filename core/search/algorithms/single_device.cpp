@@ -10,7 +10,7 @@ struct SingleDeviceOptions {
     bool allow_cpu = false;
 };
 
-const OptionSchema<SingleDeviceOptions>& schema() {
+const OptionSchema<SingleDeviceOptions>& single_device_schema() {
     static const auto schema =
         OptionSchema<SingleDeviceOptions>{}.add("allow_cpu", &SingleDeviceOptions::allow_cpu, kAllowCpuHelp);
     return schema;
@@ -19,12 +19,11 @@ const OptionSchema<SingleDeviceOptions>& schema() {
 }  // namespace
 
 AlgorithmInfo single_device_algorithm() {
-    return {"single-device", "Single device",
-            "Everything on one device: each device in turn, the fastest first.", schema().infos(),
-            [](const SearchContext& context, const OptionValues& values) {
-                return propose_in_turn(
-                    DeviceChoices(context.problem, schema().parse(values).allow_cpu).on_each_device());
-            }};
+    return describe(
+        "single-device", "Single device", "Everything on one device: each device in turn, the fastest first.",
+        single_device_schema(), [](const SearchContext& context, const SingleDeviceOptions& options) {
+            return propose_in_turn(DeviceChoices(context.problem, options.allow_cpu).on_each_device());
+        });
 }
 
 }  // namespace placewright

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <limits>
 
+#include "core/base/infinity.hpp"
 #include "core/search/algorithms/algorithm_infos.hpp"
 #include "core/search/parts/neighbourhood.hpp"
 #include "core/search/parts/variation.hpp"
@@ -22,7 +22,7 @@ struct TabuOptions {
     bool allow_cpu = false;
 };
 
-const OptionSchema<TabuOptions>& schema() {
+const OptionSchema<TabuOptions>& tabu_schema() {
     using Options = TabuOptions;
     static const auto schema =
         OptionSchema<Options>{}
@@ -114,7 +114,7 @@ private:
     void propose() {
         neighbours_.clear();
         scored_ = 0;
-        next_s_ = std::numeric_limits<double>::infinity();
+        next_s_ = kInfinity;
         if (options_.sample > 0) {
             neighbours_.assign(options_.sample, current_);
             for (Placement& neighbour : neighbours_) neighbourhood_.move(neighbour, random_);
@@ -145,7 +145,7 @@ private:
     /// Moves to the best neighbour, if any is allowed.
     void step() {
         ++step_;
-        if (next_s_ < std::numeric_limits<double>::infinity()) {
+        if (next_s_ < kInfinity) {
             const std::size_t until = step_ + options_.tenure + random_.index(options_.tenure + 1);
             for (const GroupId group : choices_.movable()) {
                 if (next_[group] != current_[group]) tabu_until(group, current_[group]) = until;
@@ -166,7 +166,7 @@ private:
         std::fill(tabu_until_.begin(), tabu_until_.end(), std::size_t{0});
         starts_ = {options_.fresh_starts && restarted_ % 2 == 1 ? choices_.random_placement(random_)
                                                                 : kicked_best()};
-        current_s_ = std::numeric_limits<double>::infinity();
+        current_s_ = kInfinity;
     }
 
     Placement kicked_best() {
@@ -181,8 +181,7 @@ private:
     Neighbourhood neighbourhood_;
     std::vector<Placement> starts_;  ///< not yet scored
     Placement current_, best_;
-    double current_s_ = std::numeric_limits<double>::infinity(),
-           best_s_ = std::numeric_limits<double>::infinity();
+    double current_s_ = kInfinity, best_s_ = kInfinity;
     std::vector<std::size_t>
         tabu_until_;  ///< [group * devices + device]: the step from which the group may go there again
     std::size_t step_ = 0, best_step_ = 0, restarted_ = 0;
@@ -191,19 +190,17 @@ private:
     std::vector<Placement> neighbours_;
     std::size_t scored_ = 0;
     Placement next_;  ///< best allowed neighbour scored so far
-    double next_s_ = std::numeric_limits<double>::infinity();
+    double next_s_ = kInfinity;
 };
 
 }  // namespace
 
 AlgorithmInfo tabu_algorithm() {
-    return {"tabu", "Tabu search",
-            "Moves to the best neighbour, even a worse one, but not back to devices that ops left recently "
-            "(Glover, 1989).",
-            schema().infos(),
-            [](const SearchContext& context, const OptionValues& values) -> std::unique_ptr<Optimizer> {
-                return std::make_unique<Tabu>(context, schema().parse(values));
-            }};
+    return describe<Tabu>(
+        "tabu", "Tabu search",
+        "Moves to the best neighbour, even a worse one, but not back to devices that ops left recently "
+        "(Glover, 1989).",
+        tabu_schema());
 }
 
 }  // namespace placewright

@@ -5,7 +5,7 @@
 
 namespace placewright {
 
-double Timeline::earliest(double ready_s, double duration_s) const {
+double BusyIntervals::earliest(double ready_s, double duration_s) const {
     auto next = std::ranges::upper_bound(busy_, ready_s, {}, &Interval::end_s);
     double start_s = ready_s;
     for (; next != busy_.end() && next->start_s < start_s + duration_s; ++next)
@@ -13,7 +13,7 @@ double Timeline::earliest(double ready_s, double duration_s) const {
     return start_s;
 }
 
-void Timeline::book(double start_s, double duration_s) {
+void BusyIntervals::book(double start_s, double duration_s) {
     if (duration_s <= 0) return;
     const double end_s = start_s + duration_s;
     const auto next = std::ranges::lower_bound(busy_, end_s, {}, &Interval::start_s);
@@ -31,7 +31,7 @@ void Timeline::book(double start_s, double duration_s) {
     }
 }
 
-void Timeline::release(double start_s, double duration_s) {
+void BusyIntervals::release(double start_s, double duration_s) {
     if (duration_s <= 0) return;
     const double end_s = start_s + duration_s;
     const auto around = std::ranges::lower_bound(busy_, end_s, {}, &Interval::end_s);

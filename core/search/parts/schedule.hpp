@@ -10,7 +10,7 @@
 namespace placewright {
 
 /// Busy intervals of a device or channel.
-class Timeline {
+class BusyIntervals {
 public:
     /// Returns the first time from `ready_s` on at which it is free for `duration_s`.
     double earliest(double ready_s, double duration_s) const;
@@ -75,7 +75,7 @@ private:
 
     const Problem& problem_;
     ScheduleOptions options_;
-    std::vector<Timeline> devices_, channels_;
+    std::vector<BusyIntervals> devices_, channels_;
     std::vector<DeviceId> device_of_;      ///< [op]
     std::vector<double> start_s_, end_s_;  ///< [op]
     std::vector<double>

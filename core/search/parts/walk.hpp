@@ -3,11 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "core/base/infinity.hpp"
 #include "core/search/optimizer.hpp"
 #include "core/search/parts/neighbourhood.hpp"
 
@@ -92,7 +92,7 @@ protected:
     }
     void start_at(Placement placement) {
         starts_ = {std::move(placement)};
-        current_score_.penalised_s = std::numeric_limits<double>::infinity();
+        current_score_.penalised_s = kInfinity;
     }
     /// The next placement found becomes the best.
     void forget_best() { best_score_ = kNone; }
@@ -105,7 +105,7 @@ protected:
     Random random_;
 
 private:
-    static constexpr Score kNone{std::numeric_limits<double>::infinity(), 0, false};
+    static constexpr Score kNone{kInfinity, 0, false};
 
     Neighbourhood neighbourhood_;
     std::size_t batch_size_;

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// Limits on processor time, which hold on a busy machine too.
+#pragma once
+
+#include <sys/resource.h>
+
+namespace placewright::test {
+
+/// Measures the processor time of this process, or of the child processes that have ended, since it was made.
+class CpuTimer {
+public:
+    enum class Of { self = RUSAGE_SELF, children = RUSAGE_CHILDREN };
+    explicit CpuTimer(Of of = Of::self) : of_(of), begin_s_(now_s()) {}
+    double elapsed_s() const { return now_s() - begin_s_; }
+
+private:
+    double now_s() const {
+        rusage usage{};
+        getrusage(static_cast<__rusage_who_t>(of_), &usage);
+        const auto seconds = [](const timeval& time) {
+            return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+        };
+        return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+    }
+
+    Of of_;
+    double begin_s_;
+};
+
+}  // namespace placewright::test
