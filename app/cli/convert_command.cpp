@@ -44,6 +44,7 @@ void ConvertArguments::add_to(CLI::App& command) {
         "of the machine are nominal.\n\n" +
         command.get_parent()->get_footer());
     command.add_option("FILES", files, "Input and output, or only the output with --network")
+        ->check(usage::path())
         ->expected(1, -1);
     command.add_option("--network", network, "Generate this network (see networks)")->type_name("NAME");
     command.add_option("--batch", batch, "Batch size; default for --network: 32")

@@ -154,6 +154,7 @@ void JobArguments::add_to(CLI::App& command, std::span<const Objective> objectiv
                    command.get_parent()->get_footer());
     const auto efficiency = usage::positive_number(1, "a number above 0 and at most 1");
     command.add_option("GRAPH", network, "Network file, or name of a shipped network (see networks)")
+        ->check(usage::path())
         ->required();
     command
         .add_option("--machine", machine, "Machine file or shipped name (see machines); not for workloads")

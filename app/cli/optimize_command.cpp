@@ -390,7 +390,9 @@ void OptimizeArguments::add_to(CLI::App& command) {
         ->type_name("K")
         ->capture_default_str();
     usage::add_threads(command, threads, "Threads, 0 for all cores; same result");
-    command.add_option("--refine", refinement, "Then try up to N moves of single ops, without groups")
+    command
+        .add_option("--refine", refinement,
+                    "After the search, try up to N moves of single ops, without groups")
         ->check(usage::whole_number(0, kUnlimited))
         ->type_name("N");
     command.add_option("--out", out, "Write the placement file")->check(usage::path())->type_name("P");

@@ -120,16 +120,18 @@ void print_prediction(const PolicyFile& policy, const Job& job, const Predicted&
 }  // namespace
 
 void PredictArguments::add_to(CLI::App& command) {
-    command.add_option("POLICY", policy, "Policy file written by train")->required();
+    command.add_option("POLICY", policy, "Policy file written by train")->required()->check(usage::path());
     job.add_to(command, objectives());
     group_ = command.get_option("--group");
     groups_ = command.get_option("--groups");
     merge_below_ = command.get_option("--merge-below");
     objective_ = command.get_option("--objective");
     memory_rule_ = command.get_option("--memory-rule");
-    command.get_option("--group")->description("Grouping of ops; default: as in training");
-    command.get_option("--objective")->description("Objective to minimise; default: as in training");
-    command.get_option("--memory-rule")->description("Penalty if memory overflows; default: as in training");
+    command.get_option("--group")->description("Grouping of ops")->default_str("as in training");
+    command.get_option("--objective")->description("Objective to minimise")->default_str("as in training");
+    command.get_option("--memory-rule")
+        ->description("Penalty if memory overflows")
+        ->default_str("as in training");
     command.add_flag("--best", best, "Score all intermediate placements and return the best");
     command.add_option("--episodes", episodes, "Also sample N placements and return the best")
         ->check(usage::whole_number(0, 1'000'000))

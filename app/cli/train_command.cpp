@@ -320,7 +320,8 @@ TrainArguments::TrainArguments() {
 void TrainArguments::add_to(CLI::App& command) {
     job.add_to(command, objectives());
     command.remove_option(command.get_option("GRAPH"));
-    command.add_option("GRAPHS", networks, "Network files, or names of shipped networks (see networks)");
+    command.add_option("GRAPHS", networks, "Network files, or names of shipped networks (see networks)")
+        ->check(usage::path());
     command.get_option("--machine")->description("Machine files or shipped names, separated by commas");
     group_ = command.get_option("--group");
     command.get_option("--group")->description("Grouping of ops, see below; for families: merge");
@@ -340,7 +341,9 @@ void TrainArguments::add_to(CLI::App& command) {
         ->capture_default_str();
     command.add_option("--policy", policy, usage::joined(known, ", "))->type_name("P")->capture_default_str();
     usage::add_repeated(command, "--set", settings, "Option of the policy (see algorithms)", "OPTION=VALUE");
-    command.add_option("--updates", updates, "Policy updates [until --seconds, else option updates]")
+    command
+        .add_option("--updates", updates,
+                    "Policy updates [until --seconds; without it the option updates of the policy]")
         ->check(usage::whole_number(1, 1'000'000'000))
         ->type_name("N");
     command.add_option("--seconds", seconds, "Time limit (s); results then depend on the computer")

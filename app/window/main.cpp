@@ -144,7 +144,7 @@ int run(QCoreApplication& app) {
     parser.addHelpOption();
     parser.addVersionOption();
     parser.addPositionalArgument(QStringLiteral("FILE"),
-                                 QStringLiteral("Network or trace file, or name of a bundled network."),
+                                 QStringLiteral("Network or trace file, or name of a shipped network."),
                                  QStringLiteral("[FILE]"));
     const auto add = [&parser](const char* name, const char* help, const char* value = "") {
         QCommandLineOption option(QString::fromLatin1(name), QString::fromLatin1(help),
@@ -153,7 +153,7 @@ int run(QCoreApplication& app) {
         return option;
     };
     const auto machine =
-        add("machine", "Machine file or name of a bundled machine (default: 4x-v100-nvlink).", "MACHINE");
+        add("machine", "Machine file or name of a shipped machine (default: 4x-v100-nvlink).", "MACHINE");
     const auto optimize = add("optimize", "Start a search with this algorithm; needs FILE.", "ALGORITHM");
     const auto evaluations =
         add("evaluations",

@@ -7,40 +7,24 @@
 #include <QAction>
 #include <QCloseEvent>
 #include <QDockWidget>
-#include <QDragEnterEvent>
-#include <QFileDialog>
-#include <QFileInfo>
 #include <QMessageBox>
-#include <QMimeData>
-#include <QPainter>
-#include <QScreen>
 #include <QScrollArea>
 #include <QStackedWidget>
-#include <QStatusBar>
 #include <QVBoxLayout>
 
 #include "app/window/compare/compare_window.hpp"
-#include "app/window/compare/experiment_window.hpp"
-#include "app/window/dialogs/export_dialog.hpp"
 #include "app/window/dialogs/search_options_dialog.hpp"
 #include "app/window/dialogs/simulation_dialog.hpp"
 #include "app/window/gallery.hpp"
 #include "app/window/learn/learning.hpp"
 #include "app/window/op_drag.hpp"
-#include "app/window/option_text.hpp"
 #include "app/window/panels.hpp"
-#include "app/window/picture_export.hpp"
 #include "app/window/questions.hpp"
 #include "app/window/settings.hpp"
 #include "app/window/status_line.hpp"
 #include "app/window/tool_bars.hpp"
-#include "app/window/trace_window.hpp"
 #include "core/algorithms.hpp"
-#include "core/io/file_content.hpp"
 #include "core/io/shipped.hpp"
-#include "core/io/state/policy_file.hpp"
-#include "core/io/state/score_file.hpp"
-#include "core/io/text/input_error.hpp"
 #include "widgets/archive_view.hpp"
 #include "widgets/cdf_plot.hpp"
 #include "widgets/curve_plot.hpp"
@@ -61,16 +45,6 @@
 
 namespace placewright {
 namespace {
-
-/// Whether the file holds a network, by its content; false if it cannot be read.
-bool holdsNetwork(const QString& file) {
-    try {
-        const FileContent content = file_content(file.toStdString());
-        return content == FileContent::network || content == FileContent::workload;
-    } catch (const std::exception&) {
-        return false;
-    }
-}
 
 /// Shows a text of our own that contains markup.
 void showRichText(QWidget* parent, const QString& title, const QString& text) {
@@ -429,11 +403,6 @@ void MainWindow::editOptions() {
     if (dialog.exec() == QDialog::Accepted) m_optionsOf[algorithm->id] = dialog.values();
 }
 
-void MainWindow::showGallery() {
-    m_start->setGallery(m_gallery->networks());
-    m_bars->showMachineTitles(*m_gallery);
-}
-
 /// `trace`: a file to take op times from; `weights`: a file to take parameter sizes from; both may be empty.
 void MainWindow::editSimulation(const QString& trace, const QString& weights) {
     auto* dialog = new SimulationDialog(m_document.get(), this);
@@ -441,21 +410,6 @@ void MainWindow::editSimulation(const QString& trace, const QString& weights) {
     if (!trace.isEmpty()) dialog->addTrace(trace);
     if (!weights.isEmpty()) dialog->setParameters(weights);
     dialog->open();
-}
-
-void MainWindow::saveSearch() {
-    const Run* run = runWith([](const Run& of) { return of.saved().has_value(); });
-    if (run == nullptr) return;
-    const int id = run->id();  // the run may be removed while the dialog is open
-    const QString file = chooseExportFile(tr("Save search"), QStringLiteral(".scores.jsonl"),
-                                          tr("Saved searches (*.jsonl)"), QStringLiteral(".jsonl"));
-    if (!file.isEmpty()) m_document->saveSearch(id, file);
-}
-
-void MainWindow::resumeSearch() {
-    const QString file = QFileDialog::getOpenFileName(this, tr("Resume a search"), lastExportFolder(),
-                                                      tr("Saved searches (*.jsonl);;All files (*)"));
-    if (!file.isEmpty()) m_document->resumeSearch(file, static_cast<std::uint64_t>(m_bars->evaluations()));
 }
 
 void MainWindow::openCompare() {
@@ -469,288 +423,6 @@ void MainWindow::openCompare() {
     m_compare->prepare(m_bars->evaluations());
     m_compare->raise();
     m_compare->activateWindow();
-}
-
-void MainWindow::openExperiment() {
-    const QString folder = QFileDialog::getExistingDirectory(this, tr("Choose the folder of an experiment"),
-                                                             settings::experimentFolder.get());
-    if (folder.isEmpty()) return;
-    settings::experimentFolder.set(folder);
-    m_background.run(
-        m_experimentLane, [folder](std::stop_token) { return read_experiment(folder.toStdString()); },
-        [this](ExperimentResults results) { (new ExperimentWindow(std::move(results), this))->show(); },
-        [this](const QString& error) { showError(error); });
-}
-
-void MainWindow::showStart(bool start) {
-    m_stack->setCurrentIndex(start ? 0 : 1);
-    showPanels(!start);
-    action(ActionId::startPage)
-        ->setText(start && m_document->isOpen()
-                      ? tr("&Back to %1").arg(toQString(m_document->problem()->graph->name()))
-                      : tr("&Start page"));
-}
-
-void MainWindow::toggleStart() {
-    showStart(m_stack->currentIndex() == 1);
-}
-
-void MainWindow::openDialog() {
-    const QString path = QFileDialog::getOpenFileName(
-        this, tr("Open a network, machine, placement, trace or policy"), settings::openFolder.get(),
-        tr("Networks, machines, placements, traces, policies (*.json *.json.gz *.onnx *.pt "
-           "*.pt2 *.dot *.gv *.safetensors);;All files (*)"));
-    if (path.isEmpty()) return;
-    rememberFolderOf(path, settings::openFolder);
-    openPath(path);
-}
-
-void MainWindow::openArgument(const QString& text) {
-    if (is_trace(text.toStdString())) {
-        openTrace(text);
-    } else {
-        m_document->openNetwork(text);
-    }
-}
-
-void MainWindow::openPath(const QString& path) {
-    m_message->hide();
-    if (is_trace(path.toStdString())) {
-        openTrace(path);
-        return;
-    }
-    if (path.endsWith(QLatin1String(".safetensors.index.json"), Qt::CaseInsensitive)) {
-        if (m_document->isOpen()) return editSimulation({}, path);
-        showError(tr("%1 lists files of weights: open their network first, then this file.").arg(path));
-        return;
-    }
-    if (path.endsWith(QLatin1String(".safetensors"), Qt::CaseInsensitive)) {
-        if (m_document->isOpen() && holds_weights(path.toStdString())) return editSimulation({}, path);
-        return m_learning->trainOn(path);
-    }
-    if (is_score_file(path.toStdString()))
-        return m_document->resumeSearch(path, static_cast<std::uint64_t>(m_bars->evaluations()));
-    if (m_document->isOpen()) showStart(false);
-    m_document->openFile(path);
-}
-
-void MainWindow::openTrace(const QString& path) {
-    auto* window = new TraceWindow(path, this);
-    window->setNetworkOpen(m_document->isOpen());
-    connect(m_document.get(), &Document::problemChanged, window,
-            [this, window] { window->setNetworkOpen(m_document->isOpen()); });
-    connect(window, &TraceWindow::timesWanted, this, [this](const QString& file) {
-        raise();
-        activateWindow();
-        editSimulation(file);
-    });
-    window->show();
-}
-
-void MainWindow::fillRecent() {
-    const std::vector<StartEntry> entries = recentEntries();
-    QMenu* menu = m_actions->menu(MenuId::recent);
-    menu->clear();
-    int number = 0;
-    for (const StartEntry& entry : entries) {
-        QAction* action =
-            menu->addAction(QStringLiteral("&%1  %2").arg(++number).arg(QFileInfo(entry.path).fileName()),
-                            this, [this, file = entry.path] { openPath(file); });
-        action->setShortcut(QKeySequence(Qt::CTRL | static_cast<Qt::Key>(Qt::Key_0 + number)));
-        action->setStatusTip(entry.path);
-        action->setEnabled(entry.available);
-    }
-    if (entries.empty()) menu->addAction(tr("No recent files"))->setEnabled(false);
-    m_start->setRecent(entries);
-}
-
-void MainWindow::showProblem() {
-    const bool open = m_document->isOpen();
-    m_actions->setNetworkOpen(open);
-    showStart(!open);
-    showMachine();
-    if (!open) {
-        m_selection->clear();
-        showStatus();
-        return;
-    }
-    const Problem& problem = *m_document->problem();
-    setWindowTitle(tr("%1 on %2 — Placewright")
-                       .arg(toQString(problem.graph->name()), toQString(problem.machine->name())));
-    m_matches.clear();
-    m_find->hide();
-    if (!m_document->scene()) m_graph->setScene(nullptr, nullptr);
-    m_graph->setMatches({});
-    m_timeline->setData(nullptr);
-    m_devices->setMachine(problem.machine, problem.memory_limit_bytes);
-    m_archive->setArchive(nullptr);
-    m_distribution->setDistribution(nullptr, nullptr);
-    m_curve->setLowerBound(0);
-    showObjective();
-    if (rememberFile(m_document->networkFile())) fillRecent();
-    showStatus();
-}
-
-/// Puts the objective's name on every view of its values. Where it is not the step time, the timeline's title
-/// says that it shows the simulated step.
-void MainWindow::showObjective() {
-    const Objective& objective = *m_document->job().objective;
-    const QString title = objectiveTitle(objective);
-    m_runs->runs()->setObjective(title, toQString(objective.help));
-    m_curve->setObjective(title);
-    m_archive->setObjective(title);
-    const bool simulated = objective.is_step_time();
-    m_timelineDock->setWindowTitle(
-        simulated
-            ? tr("Timeline")
-            : tr("Timeline of the simulated step (searches minimise the %1)").arg(objectiveName(objective)));
-}
-
-void MainWindow::showMachine() {
-    m_bars->showOptions();
-    m_bars->showMachine();
-}
-
-void MainWindow::showPanels(bool show) {
-    if (show == m_panels->areShown()) return;
-    m_panels->show(show);
-    if (show) m_bars->showOptions();
-}
-
-void MainWindow::showPlacement() {
-    m_graph->setDevices(m_document->deviceOfOps());
-}
-
-void MainWindow::showTimeline() {
-    const auto& timeline = m_document->timeline();
-    if (!timeline) return;
-    const Problem& problem = *m_document->problem();
-    std::vector<OpList> opsOf(problem.devices);
-    for (OpId op = 0; op < problem.ops; ++op) {
-        if (problem.graph->op(op).phase == Phase::forward)
-            opsOf[m_document->placement()[problem.grouping.group_of[op]]].push_back(op);
-    }
-    m_timeline->setData(timeline);
-    m_timeline->setSelection(m_document->selection());
-    m_devices->setOutcome(timeline->outcome, timeline->active_s, m_document->assessment()->device_bytes,
-                          std::move(opsOf));
-    if (!m_document->selection().empty()) {
-        m_selection->show(m_document->problem(), m_document->deviceOfOps(), m_document->selection(),
-                          timeline);
-    }
-    showStatus();
-}
-
-void MainWindow::showRuns() {
-    m_runs->runs()->setRows(m_document->runRows());
-    std::vector<CurveSeries> series;
-    for (const RunRow& row : m_runs->runs()->rows()) {
-        for (const auto& run : m_document->runs()) {
-            if (run->id() != row.id || !run->progress().curve || !row.elsewhere.isEmpty()) continue;
-            const SearchProgress& progress = run->progress();
-            const bool ended =
-                run->state() == Run::State::finished &&
-                (run->request().predicted || progress.evaluations < run->request().budget.evaluations);
-            series.push_back({run->id(), row.title, progress.curve, static_cast<double>(progress.evaluations),
-                              progress.elapsed_s, progress.means, ended});
-        }
-    }
-    m_curve->setSeries(std::move(series));
-    showLearnt();
-
-    const bool searching = m_document->isSearching();
-    m_bars->showSearching(searching);
-    action(ActionId::beside)->setEnabled(searching);
-    action(ActionId::pause)->setEnabled(searching);
-    action(ActionId::pause)->setText(searching && allPaused() ? tr("Resum&e") : tr("&Pause"));
-    action(ActionId::saveSearch)->setEnabled(!m_document->isSaving() && runWith([](const Run& run) {
-                                                                            return run.saved().has_value();
-                                                                        }) != nullptr);
-    showStatus();
-}
-
-/// Returns, of the runs of the open scenario for which `has` holds, the selected one, else the latest; null
-/// for none.
-const Run* MainWindow::runWith(const std::function<bool(const Run&)>& has) const {
-    const Run* latest = nullptr;
-    for (const RunRow& row : m_document->runRows()) {
-        for (const auto& run : m_document->runs()) {
-            if (run->id() != row.id || !has(*run) || !row.elsewhere.isEmpty()) continue;
-            latest = run.get();
-            if (m_runs->currentRun() == row.id) return latest;
-        }
-    }
-    return latest;
-}
-
-/// Shows the archive, the distribution and the learning curve of the runs that have one.
-void MainWindow::showLearnt() {
-    const Run* const archived = runWith([](const Run& run) { return run.progress().archive != nullptr; });
-    m_archive->setArchive(archived != nullptr ? archived->progress().archive : nullptr);
-    const Run* const drawn = runWith([](const Run& run) { return run.progress().distribution != nullptr; });
-    m_distribution->setDistribution(drawn != nullptr ? drawn->progress().distribution : nullptr,
-                                    drawn != nullptr ? drawn->job().problem : nullptr);
-    const Run* const trained = runWith([](const Run& run) { return run.progress().training != nullptr; });
-    m_learningPlot->setCurve(trained != nullptr ? trained->progress().training : nullptr);
-}
-
-void MainWindow::showWhy() {
-    if (!m_actions) return;  // during construction
-    const auto& why = m_document->why();
-    m_timeline->setPathShown(action(ActionId::path)->isChecked());
-    m_timeline->setWhy(why);
-    m_devices->setWhy(why && why->timeline == m_document->timeline() ? why : nullptr);
-    if (m_whySeen) m_why->setWhy(why);
-    m_graph->setHighlighted(why && action(ActionId::pathColour)->isChecked() ? std::optional(why->ops())
-                                                                             : std::nullopt);
-}
-
-void MainWindow::showMoves() {
-    if (!m_document->isOpen()) return;
-    if (m_document->moves()) {
-        m_suggestions->showMoves(*m_document->problem(), m_document->placement(), *m_document->moves(),
-                                 objectiveTitle(*m_document->job().objective));
-    } else if (m_document->isSearching()) {
-        m_suggestions->showText(tr("Suggestions appear when the search stops."));
-    } else {
-        m_suggestions->showProgress(0, 0);
-    }
-}
-
-void MainWindow::showStatus() {
-    m_status->show();
-    showWhyObjective();
-}
-
-/// Says in the Why panel what searches minimise, where that is not the step time.
-void MainWindow::showWhyObjective() {
-    if (!m_document->isOpen() || !m_document->timeline()) return;
-    const Objective& objective = *m_document->job().objective;
-    const Outcome& outcome = m_document->timeline()->outcome;
-    const Assessment& assessment = *m_document->assessment();
-    m_why->setObjective(objective.is_step_time() ? QString()
-                        : assessment.is_defined()
-                            ? tr("Searches minimise the %1, which is %2; the table lists it per device. The "
-                                 "rest describes the simulated step of %3.")
-                                  .arg(objectiveName(objective), secondsText(assessment.score.value_s),
-                                       secondsText(outcome.step_time_s))
-                            : tr("Searches minimise the %1, which is not defined for this placement: %2. The "
-                                 "rest describes the simulated step of %3.")
-                                  .arg(objectiveName(objective), toQString(assessment.undefined),
-                                       secondsText(outcome.step_time_s)),
-                        assessment.device_s);
-}
-
-void MainWindow::showLoading() {
-    m_status->showLoading();
-    if (m_document->isLoading()) {
-        m_graph->setEmptyText(tr("Laying out the graph…"));
-    } else {
-        m_graph->setEmptyText(
-            tr("The layout was cancelled. Placement, timeline and search work without it; open the file "
-               "again to draw the graph."));
-        showStatus();
-    }
 }
 
 void MainWindow::findOps(const QString& what) {
@@ -796,48 +468,6 @@ void MainWindow::moveSelectionTo(int number) {
     m_document->moveOps(m_document->selection(), static_cast<DeviceId>(number - 1));
 }
 
-QString MainWindow::chooseExportFile(const QString& title, const QString& ending, const QString& filter,
-                                     const QString& suffix) {
-    return askSaveFile(this, title, lastExportFolder(),
-                       toQString(m_document->problem()->graph->name()) + ending, filter, suffix,
-                       settings::exportFolder);
-}
-
-bool MainWindow::exportPlacement(const std::function<void()>& show) {
-    if (!m_document->isOpen()) return false;
-    const QString file = chooseExportFile(tr("Export"), QStringLiteral(".placement.json"),
-                                          tr("Placement (*.json)"), QStringLiteral(".json"));
-    if (file.isEmpty()) return false;
-    if (show) show();
-    try {
-        m_document->exportPlacement(file);
-        showInformation(tr("Placement written to %1").arg(file));
-        return true;
-    } catch (const InputError& error) {
-        showError(toQString(error.what()));
-        return false;
-    }
-}
-
-void MainWindow::exportForTraining() {
-    auto* dialog = new ExportDialog(m_document.get(), this);
-    dialog->show();
-}
-
-void MainWindow::exportView(const QString& name, QSizeF size,
-                            const std::function<void(QPainter&, const QRectF&)>& paint) {
-    const QString file = chooseExportFile(tr("Export"), QLatin1Char('-') + name + QStringLiteral(".png"),
-                                          tr("Picture (*.png *.svg)"), QStringLiteral(".png"));
-    if (file.isEmpty()) return;
-    Picture picture = recordPicture(size, paint);
-    const auto scale = askPictureScale(this, file, picture);
-    if (!scale) return;
-    auto* writing = new PictureExport(file, std::move(picture), *scale, this);
-    connect(writing, &PictureExport::written, this,
-            [this](const QString& written) { showInformation(tr("Picture written to %1").arg(written)); });
-    connect(writing, &PictureExport::failed, this, &MainWindow::showError);
-}
-
 void MainWindow::changeEvent(QEvent* event) {
     QMainWindow::changeEvent(event);
     if (event->type() == QEvent::PaletteChange && m_status != nullptr) showRuns();  // the icon of its button
@@ -848,33 +478,6 @@ void MainWindow::resizeEvent(QResizeEvent* event) {
     if (m_bars == nullptr) return;  // during construction
     m_bars->showOptions();
     if (event->oldSize().height() != event->size().height()) m_panels->fitTimeline();
-}
-
-void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
-    if (event->mimeData()->hasUrls()) event->acceptProposedAction();
-}
-
-/// Opens one of the files, the first that holds a network if there is one, and says what is not opened.
-void MainWindow::dropEvent(QDropEvent* event) {
-    event->acceptProposedAction();
-    QStringList files, others;
-    for (const QUrl& url : event->mimeData()->urls()) {
-        if (url.isLocalFile()) {
-            files << url.toLocalFile();
-        } else {
-            others << url.toDisplayString();
-        }
-    }
-    if (files.isEmpty()) return showError(tr("Only files on this computer can be dropped here."));
-    const auto network = std::ranges::find_if(files, holdsNetwork);
-    const QString chosen = network != files.end() ? *network : files.front();
-    for (const QString& file : std::as_const(files)) {
-        if (file != chosen) others << QFileInfo(file).fileName();
-    }
-    openPath(chosen);
-    if (!others.isEmpty() && m_message->isHidden())
-        showInformation(tr("Only %1 is opened, not %2. Drop one file at a time.")
-                            .arg(QFileInfo(chosen).fileName(), others.join(QStringLiteral(", "))));
 }
 
 void MainWindow::restoreSettings() {

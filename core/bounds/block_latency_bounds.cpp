@@ -262,7 +262,7 @@ private:
 
 double backbone_latency_s(const Problem& problem) {
     if (problem.graph->training() != Training::none)
-        throw GraphError("", "block latency is not defined for training graphs; bound the inference");
+        throw GraphError("", "block latency is not defined for training graphs; choose inference");
     return std::max(critical_path_s(problem), BackboneProgram(problem).latency_s());
 }
 

@@ -130,15 +130,15 @@ void prove_max_load(const Problem& problem, const BoundEffort& effort,
              "one accelerator does at least the average of the work that CPUs leave: the least load of a set "
              "of groups with that much work, transfers included (integer program)"});
     });
-    const LoadProgramme programme(model, least, cutoff_s);
+    const LoadProgramme program(model, least, cutoff_s);
     IntegerLimits exact = limits();
-    exact.cutoff = cutoff_s / programme.unit_s();
-    const IntegerResult result = solve_integer(programme.programme(), exact);
+    exact.cutoff = cutoff_s / program.unit_s();
+    const IntegerResult result = solve_integer(program.program(), exact);
     if (result.bound > -kNoLimit) {
         // The incumbent is optimal, within the tolerance of the solver.
         const bool optimal = result.finished && result.x.empty();
         tell({"branch-and-bound",
-              optimal ? cutoff_s : std::max(0.0, within_tolerance(result.bound) * programme.unit_s()),
+              optimal ? cutoff_s : std::max(0.0, within_tolerance(result.bound) * program.unit_s()),
               result.finished
                   ? "all placements were searched, by branch and cut on an integer program"
                   : "the least value that branch and cut on an integer program of all placements has not yet "
@@ -152,10 +152,10 @@ void prove_step_time(const Problem& problem, const SimulationOptions& options, c
     const auto left_s = [&] {
         return std::max(0.0, std::chrono::duration<double>(end - Clock::now()).count());
     };
-    const StepProgramme programme(problem, options);
-    const auto relaxation = solve_relaxation(programme.programme(), left_s(), effort.stop);
+    const StepProgramme program(problem, options);
+    const auto relaxation = solve_relaxation(program.program(), left_s(), effort.stop);
     if (!relaxation) return;
-    found({"linear-programme", within_tolerance(relaxation->value) * programme.unit_s(),
+    found({"linear-program", within_tolerance(relaxation->value) * program.unit_s(),
            "ops shared between the devices in fractions: the work of each device, the longest path on this "
            "mix of devices and the parameters in their memory, all at once (linear program)"});
     if (!std::isfinite(relaxation->value)) return;
@@ -167,24 +167,24 @@ void prove_step_time(const Problem& problem, const SimulationOptions& options, c
     };
     constexpr auto kUnfinished = " (not finished)";
     constexpr double kWorthTelling = 1.001;
-    double told_s = within_tolerance(relaxation->value) * programme.unit_s();
+    double told_s = within_tolerance(relaxation->value) * program.unit_s();
     IntegerLimits limits;
     limits.seconds = left_s();
     limits.stop = effort.stop;
-    limits.cutoff = effort.incumbent_s / programme.unit_s();
+    limits.cutoff = effort.incumbent_s / program.unit_s();
     limits.progress = [&](double bound, const auto&) {
-        const double bound_s = within_tolerance(bound) * programme.unit_s();
+        const double bound_s = within_tolerance(bound) * program.unit_s();
         if (bound_s > told_s * kWorthTelling) {
             told_s = bound_s;
             tell(bound_s, kUnfinished);
         }
         return true;
     };
-    const IntegerResult result = solve_integer(programme.programme(), limits);
+    const IntegerResult result = solve_integer(program.program(), limits);
     if (result.bound == -kNoLimit) return;
     // The incumbent is optimal, within the tolerance of the solver.
     const bool optimal = result.finished && result.x.empty();
-    tell(optimal ? effort.incumbent_s : within_tolerance(result.bound) * programme.unit_s(),
+    tell(optimal ? effort.incumbent_s : within_tolerance(result.bound) * program.unit_s(),
          result.finished ? "" : kUnfinished);
 }
 

@@ -29,7 +29,7 @@
 namespace placewright {
 
 struct ProgrammeAccess {
-    static void load_into(ClpSimplex& lp, const Programme& p) {
+    static void load_into(ClpSimplex& lp, const IntegerProgram& p) {
         std::vector<CoinBigIndex> begin(p.row_begin_.begin(), p.row_begin_.end());
         begin.push_back(static_cast<CoinBigIndex>(p.entry_.size()));
         const CoinPackedMatrix matrix(false, static_cast<int>(p.columns()), static_cast<int>(p.rows()),
@@ -43,7 +43,7 @@ struct ProgrammeAccess {
                        finite(p.row_lower_).data(), finite(p.row_upper_).data());
     }
 
-    static const std::vector<Programme::Column>& whole(const Programme& p) { return p.whole_; }
+    static const std::vector<IntegerProgram::Column>& whole(const IntegerProgram& p) { return p.whole_; }
 };
 
 namespace {
@@ -162,35 +162,36 @@ void add_heuristics(CbcModel& model) {
 
 }  // namespace
 
-Programme::Column Programme::add_column(double lower, double upper, double cost) {
+IntegerProgram::Column IntegerProgram::add_column(double lower, double upper, double cost) {
     lower_.push_back(lower);
     upper_.push_back(upper);
     cost_.push_back(cost);
     return static_cast<Column>(cost_.size() - 1);
 }
 
-Programme::Column Programme::add_binary(double cost) {
+IntegerProgram::Column IntegerProgram::add_binary(double cost) {
     whole_.push_back(static_cast<Column>(cost_.size()));
     return add_column(0, 1, cost);
 }
 
-void Programme::begin_row(double lower, double upper) {
+void IntegerProgram::begin_row(double lower, double upper) {
     row_begin_.push_back(static_cast<int>(entry_.size()));
     row_lower_.push_back(lower);
     row_upper_.push_back(upper);
 }
 
-void Programme::add(Column column, double factor) {
+void IntegerProgram::add(Column column, double factor) {
     entry_column_.push_back(column);
     entry_.push_back(factor);
 }
 
-std::optional<Relaxation> solve_relaxation(const Programme& programme, double seconds, std::stop_token stop) {
+std::optional<Relaxation> solve_relaxation(const IntegerProgram& program, double seconds,
+                                           std::stop_token stop) {
     // Whatever the level of their logs, the libraries print complaints.
     const SilentStdout silent;
     ClpSimplex lp;
     lp.setLogLevel(0);
-    ProgrammeAccess::load_into(lp, programme);
+    ProgrammeAccess::load_into(lp, program);
     IntegerLimits limits;
     limits.seconds = seconds;
     limits.stop = std::move(stop);
@@ -202,10 +203,10 @@ std::optional<Relaxation> solve_relaxation(const Programme& programme, double se
     if (lp.isProvenPrimalInfeasible()) return Relaxation{kNoLimit, {}};
     if (!lp.isProvenOptimal()) return {};
     return Relaxation{lp.objectiveValue(),
-                      {lp.primalColumnSolution(), lp.primalColumnSolution() + programme.columns()}};
+                      {lp.primalColumnSolution(), lp.primalColumnSolution() + program.columns()}};
 }
 
-IntegerResult solve_integer(const Programme& programme, const IntegerLimits& limits) {
+IntegerResult solve_integer(const IntegerProgram& program, const IntegerLimits& limits) {
     const SilentStdout silent;
     Watch watch{limits};
     const SimplexWatcher simplex_watcher(watch);
@@ -214,8 +215,8 @@ IntegerResult solve_integer(const Programme& programme, const IntegerLimits& lim
     OsiClpSolverInterface solver;
     solver.setLogLevel(0);
     solver.messageHandler()->setLogLevel(0);
-    ProgrammeAccess::load_into(*solver.getModelPtr(), programme);
-    for (const Programme::Column column : ProgrammeAccess::whole(programme)) solver.setInteger(column);
+    ProgrammeAccess::load_into(*solver.getModelPtr(), program);
+    for (const IntegerProgram::Column column : ProgrammeAccess::whole(program)) solver.setInteger(column);
     solver.getModelPtr()->passInEventHandler(&simplex_watcher);
     solver.setHintParam(OsiDoReducePrint, true, OsiHintTry);
 
@@ -246,7 +247,7 @@ IntegerResult solve_integer(const Programme& programme, const IntegerLimits& lim
     }
     if (model.bestSolution() != nullptr) {
         result.value = model.getObjValue();
-        result.x.assign(model.bestSolution(), model.bestSolution() + programme.columns());
+        result.x.assign(model.bestSolution(), model.bestSolution() + program.columns());
     }
     // An interrupted solver may leave invalid values: only bounds that were reported before are valid.
     result.bound = watch.bound;

@@ -17,7 +17,7 @@ inline constexpr double kNoLimit = kInfinity;
 
 /// Minimises cost * x subject to limits on every row and column; some columns are integers. The tolerances of
 /// the solvers are absolute: costs and factors should be of the order of one.
-class Programme {
+class IntegerProgram {
 public:
     using Column = int;
 
@@ -50,7 +50,7 @@ struct Relaxation {
 
 /// Solves the program with its integer columns relaxed to fractions; nothing if that takes more than
 /// `seconds` or `stop` was requested.
-std::optional<Relaxation> solve_relaxation(const Programme& programme, double seconds = kNoLimit,
+std::optional<Relaxation> solve_relaxation(const IntegerProgram& program, double seconds = kNoLimit,
                                            std::stop_token stop = {});
 
 struct IntegerLimits {
@@ -76,6 +76,6 @@ struct IntegerResult {
 };
 
 /// Branch and cut on one thread. Deterministic unless `seconds` or `stop` ends it.
-IntegerResult solve_integer(const Programme& programme, const IntegerLimits& limits);
+IntegerResult solve_integer(const IntegerProgram& program, const IntegerLimits& limits);
 
 }  // namespace placewright

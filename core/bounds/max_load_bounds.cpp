@@ -43,9 +43,9 @@ std::optional<double> shared_load_s(const LoadModel& model, const LeastLoads& le
                                     std::stop_token stop) {
     const double unit_s = unit_of(model);
     const double bytes = std::max(total_bytes(model), 1.0);
-    Programme lp;
-    const Programme::Column most = lp.add_column(0, kNoLimit, 1);
-    std::vector<std::vector<std::pair<GroupId, Programme::Column>>> shares(model.classes.size());
+    IntegerProgram lp;
+    const IntegerProgram::Column most = lp.add_column(0, kNoLimit, 1);
+    std::vector<std::vector<std::pair<GroupId, IntegerProgram::Column>>> shares(model.classes.size());
     for (GroupId group = 0; group < model.groups(); ++group) {
         bool anywhere = false;
         for (std::size_t c = 0; c < model.classes.size(); ++c) {
@@ -143,21 +143,22 @@ std::vector<double> lone_loads(const LoadModel& model, const LoadClass& one) {
 
 /// Adds columns and rows for the transfers of a device. `x` [group]: column that is 1 if the device has the
 /// group, or -1 if it never has. `add_paid` makes a column that costs the given seconds if it is 1.
-void add_borders(Programme& programme, const LoadModel& model, const LoadClass& one,
-                 const std::vector<Programme::Column>& x,
-                 const std::function<Programme::Column(double seconds)>& add_paid) {
+void add_borders(IntegerProgram& program, const LoadModel& model, const LoadClass& one,
+                 const std::vector<IntegerProgram::Column>& x,
+                 const std::function<IntegerProgram::Column(double seconds)>& add_paid) {
     if (one.is_cpu) return;
     // paid >= inside - outside
-    const auto exceed = [&](Programme::Column paid, Programme::Column inside, Programme::Column outside) {
-        programme.begin_row(0, kNoLimit);
-        programme.add(paid, 1);
-        programme.add(inside, -1);
-        if (outside >= 0) programme.add(outside, 1);
+    const auto exceed = [&](IntegerProgram::Column paid, IntegerProgram::Column inside,
+                            IntegerProgram::Column outside) {
+        program.begin_row(0, kNoLimit);
+        program.add(paid, 1);
+        program.add(inside, -1);
+        if (outside >= 0) program.add(outside, 1);
     };
     for (std::size_t b = 0; b < model.bundles.size(); ++b) {
         const TensorBundle& bundle = model.bundles[b];
-        const Programme::Column producer = x[bundle.producer];
-        Programme::Column written = -1, read = -1;
+        const IntegerProgram::Column producer = x[bundle.producer];
+        IntegerProgram::Column written = -1, read = -1;
         if (one.write_s[b] > 0 && producer >= 0) written = add_paid(one.write_s[b]);
         // A device writes a tensor or reads it, never both: one column suffices if both take equally long.
         if (one.read_s[b] == one.write_s[b]) read = written;
@@ -171,14 +172,14 @@ void add_borders(Programme& programme, const LoadModel& model, const LoadClass& 
     }
 }
 
-void add_memory(Programme& programme, const LoadModel& model, const LoadClass& one,
-                const std::vector<Programme::Column>& x) {
+void add_memory(IntegerProgram& program, const LoadModel& model, const LoadClass& one,
+                const std::vector<IntegerProgram::Column>& x) {
     const double bytes = total_bytes(model);
     if (bytes <= one.limit_bytes) return;
-    programme.begin_row(-kNoLimit, one.limit_bytes / bytes);
+    program.begin_row(-kNoLimit, one.limit_bytes / bytes);
     for (GroupId group = 0; group < model.groups(); ++group) {
         if (x[group] >= 0 && model.group_bytes[group] > 0)
-            programme.add(x[group], model.group_bytes[group] / bytes);
+            program.add(x[group], model.group_bytes[group] / bytes);
     }
 }
 
@@ -322,14 +323,14 @@ double pigeonhole_load_s(const LoadModel& model, std::size_t device_class, const
     const double bytes = std::max(total_bytes(model), 1.0);
 
     // The most work of this class that other classes can take over, in fractions of groups.
-    Programme others;
-    std::vector<std::vector<std::pair<GroupId, Programme::Column>>> elsewhere(model.classes.size());
+    IntegerProgram others;
+    std::vector<std::vector<std::pair<GroupId, IntegerProgram::Column>>> elsewhere(model.classes.size());
     double all_s = 0;
     for (GroupId group = 0; group < model.groups(); ++group) {
         const bool here = may_have(device_class, group);
         const double own_s = here ? one.group_s[group] : 0;
         all_s += own_s;
-        std::vector<Programme::Column> columns;
+        std::vector<IntegerProgram::Column> columns;
         for (std::size_t c = 0; c < model.classes.size(); ++c) {
             if (c == device_class || !may_have(c, group)) continue;
             columns.push_back(others.add_column(0, 1, -own_s / unit_s));
@@ -338,7 +339,7 @@ double pigeonhole_load_s(const LoadModel& model, std::size_t device_class, const
         if (!here && columns.empty()) return cutoff_s;
         if (columns.empty()) continue;
         others.begin_row(here ? 0 : 1, 1);
-        for (const Programme::Column column : columns) others.add(column, 1);
+        for (const IntegerProgram::Column column : columns) others.add(column, 1);
     }
     for (std::size_t c = 0; c < model.classes.size(); ++c) {
         const LoadClass& other = model.classes[c];
@@ -357,27 +358,27 @@ double pigeonhole_load_s(const LoadModel& model, std::size_t device_class, const
         taken_s = -relaxation->value * unit_s * (1 + 1e-6);
     }
 
-    Programme programme;
-    std::vector<Programme::Column> x(model.groups(), -1);
+    IntegerProgram program;
+    std::vector<IntegerProgram::Column> x(model.groups(), -1);
     for (GroupId group = 0; group < model.groups(); ++group) {
-        if (may_have(device_class, group)) x[group] = programme.add_binary(one.group_s[group] / unit_s);
+        if (may_have(device_class, group)) x[group] = program.add_binary(one.group_s[group] / unit_s);
     }
-    add_borders(programme, model, one, x,
-                [&](double seconds) { return programme.add_column(0, 1, seconds / unit_s); });
+    add_borders(program, model, one, x,
+                [&](double seconds) { return program.add_column(0, 1, seconds / unit_s); });
     const double average_s = (all_s - taken_s) / one.count();
     const Crowd crowd = busiest_crowd(model, device_class, least, cutoff_s);
     if (crowd.work_s > average_s) {
-        programme.begin_row(static_cast<double>(crowd.on_one), kNoLimit);
-        for (const GroupId group : crowd.groups) programme.add(x[group], 1);
+        program.begin_row(static_cast<double>(crowd.on_one), kNoLimit);
+        for (const GroupId group : crowd.groups) program.add(x[group], 1);
     } else {
-        programme.begin_row(average_s / unit_s * (1 - 1e-9), kNoLimit);
+        program.begin_row(average_s / unit_s * (1 - 1e-9), kNoLimit);
         for (GroupId group = 0; group < model.groups(); ++group) {
-            if (x[group] >= 0 && one.group_s[group] > 0) programme.add(x[group], one.group_s[group] / unit_s);
+            if (x[group] >= 0 && one.group_s[group] > 0) program.add(x[group], one.group_s[group] / unit_s);
         }
     }
-    add_memory(programme, model, one, x);
+    add_memory(program, model, one, x);
     limits.cutoff = cutoff_s / unit_s;
-    const IntegerResult result = solve_integer(programme, limits);
+    const IntegerResult result = solve_integer(program, limits);
     // Optimal within the tolerance of the solver.
     if (result.finished && result.x.empty()) return cutoff_s;
     return std::max(0.0, within_tolerance(result.bound) * unit_s);
@@ -385,12 +386,12 @@ double pigeonhole_load_s(const LoadModel& model, std::size_t device_class, const
 
 LoadProgramme::LoadProgramme(const LoadModel& model, const LeastLoads& least, double cutoff_s)
     : unit_s_(unit_of(model)), choices_(model.groups()) {
-    const Programme::Column most = programme_.add_column(0, cutoff_s / unit_s_, 1);
-    std::vector<std::vector<std::vector<Programme::Column>>> x(
+    const IntegerProgram::Column most = program_.add_column(0, cutoff_s / unit_s_, 1);
+    std::vector<std::vector<std::vector<IntegerProgram::Column>>> x(
         model.classes.size());  // [class][device of the class][group]
     for (std::size_t c = 0; c < model.classes.size(); ++c) {
         const LoadClass& one = model.classes[c];
-        x[c].assign(one.devices.size(), std::vector<Programme::Column>(model.groups(), -1));
+        x[c].assign(one.devices.size(), std::vector<IntegerProgram::Column>(model.groups(), -1));
         std::vector<GroupId> order;
         for (GroupId group = 0; group < model.groups(); ++group) {
             if (std::isfinite(least[c][group]) && least[c][group] < cutoff_s) order.push_back(group);
@@ -401,40 +402,40 @@ LoadProgramme::LoadProgramme(const LoadModel& model, const LeastLoads& least, do
         // each.
         for (std::size_t rank = 0; rank < order.size(); ++rank) {
             for (std::size_t i = 0; i < std::min(one.devices.size(), rank + 1); ++i) {
-                x[c][i][order[rank]] = programme_.add_binary();
+                x[c][i][order[rank]] = program_.add_binary();
                 choices_[order[rank]].emplace_back(one.devices[i], x[c][i][order[rank]]);
             }
         }
     }
     for (GroupId group = 0; group < model.groups(); ++group) {
-        programme_.begin_row(1, 1);
-        for (const auto& choice : choices_[group]) programme_.add(choice.second, 1);
+        program_.begin_row(1, 1);
+        for (const auto& choice : choices_[group]) program_.add(choice.second, 1);
     }
     for (std::size_t c = 0; c < model.classes.size(); ++c) {
         const LoadClass& one = model.classes[c];
         for (std::size_t i = 0; i < one.devices.size(); ++i) {
-            const std::vector<Programme::Column>& here = x[c][i];
-            std::vector<std::pair<Programme::Column, double>> load;
+            const std::vector<IntegerProgram::Column>& here = x[c][i];
+            std::vector<std::pair<IntegerProgram::Column, double>> load;
             for (GroupId group = 0; group < model.groups(); ++group) {
                 if (here[group] >= 0 && one.group_s[group] > 0)
                     load.emplace_back(here[group], one.group_s[group] / unit_s_);
             }
-            add_borders(programme_, model, one, here, [&](double seconds) {
-                load.emplace_back(programme_.add_column(0, 1), seconds / unit_s_);
+            add_borders(program_, model, one, here, [&](double seconds) {
+                load.emplace_back(program_.add_column(0, 1), seconds / unit_s_);
                 return load.back().first;
             });
-            programme_.begin_row(0, kNoLimit);
-            programme_.add(most, 1);
-            for (const auto& [column, seconds] : load) programme_.add(column, -seconds);
+            program_.begin_row(0, kNoLimit);
+            program_.add(most, 1);
+            for (const auto& [column, seconds] : load) program_.add(column, -seconds);
             if (std::isfinite(cutoff_s)) {
                 // Redundant, but only a row of integer columns yields cover cuts.
-                programme_.begin_row(-kNoLimit, cutoff_s / unit_s_);
+                program_.begin_row(-kNoLimit, cutoff_s / unit_s_);
                 for (GroupId group = 0; group < model.groups(); ++group) {
                     if (here[group] >= 0 && one.group_s[group] > 0)
-                        programme_.add(here[group], one.group_s[group] / unit_s_);
+                        program_.add(here[group], one.group_s[group] / unit_s_);
                 }
             }
-            add_memory(programme_, model, one, here);
+            add_memory(program_, model, one, here);
         }
     }
 }

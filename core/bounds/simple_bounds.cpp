@@ -205,7 +205,7 @@ Bound memory_bound(const Problem& problem, const GroupLoads& loads, double relax
     std::iota(all.begin(), all.end(), DeviceId{0});
     return {"memory", relaxed_s,
             "the best sharing of the work between the devices with no more parameters on each than fit its "
-            "memory (fractional assignment, by its dual); parameters need " +
+            "memory (linear-programming relaxation); parameters need " +
                 format_bytes(needed) + " of " + format_bytes(memory_of(problem, all))};
 }
 
@@ -262,8 +262,8 @@ std::vector<Bound> lower_bounds(const Problem& problem, const SimulationOptions&
              (options.batches > 1 ? std::string(", ") + std::to_string(overlap) + " batches at a time"
                                   : std::string())},
         {"load", load_s,
-         "the best sharing of all work between the devices without idle time, transfers free (fractional "
-         "assignment of ops to devices, by its dual)" +
+         "the best sharing of all work between the devices without idle time, transfers free (linear-programming "
+         "relaxation of the assignment of ops to devices)" +
              std::string(problem.op_share.empty() ? ""
                                                   : "; on devices with several streams an op counts with "
                                                     "the share of the device that it needs")},

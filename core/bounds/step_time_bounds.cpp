@@ -263,12 +263,12 @@ StepProgramme::StepProgramme(const Problem& problem, const SimulationOptions& op
     unit_s_ = critical_path_s(problem, options.batches) * rounds;
     if (unit_s_ == 0) unit_s_ = 1;
 
-    const Programme::Column most = programme_.add_column(0, kNoLimit, 1);
+    const IntegerProgram::Column most = program_.add_column(0, kNoLimit, 1);
     for (GroupId group = 0; group < problem.groups; ++group) {
         for (const DeviceId device : problem.allowed_devices(group))
-            choices_[group].emplace_back(device, programme_.add_binary());
-        programme_.begin_row(1, 1);
-        for (const auto& choice : choices_[group]) programme_.add(choice.second, 1);
+            choices_[group].emplace_back(device, program_.add_binary());
+        program_.begin_row(1, 1);
+        for (const auto& choice : choices_[group]) program_.add(choice.second, 1);
     }
 
     std::vector<DevicePart> parts{DevicePart::share};
@@ -277,12 +277,12 @@ StepProgramme::StepProgramme(const Problem& problem, const SimulationOptions& op
     for (const DevicePart part : parts) {
         GroupLoads loads = group_loads(problem, options.batches, part);
         for (DeviceId device = 0; device < problem.devices; ++device) {
-            programme_.begin_row(0, kNoLimit);
-            programme_.add(most, 1);
+            program_.begin_row(0, kNoLimit);
+            program_.add(most, 1);
             for (GroupId group = 0; group < problem.groups; ++group) {
                 for (const auto& [where, column] : choices_[group]) {
                     const double load_s = loads.time_s[std::size_t{group} * problem.devices + device];
-                    if (where == device && load_s > 0) programme_.add(column, -load_s / unit_s_);
+                    if (where == device && load_s > 0) program_.add(column, -load_s / unit_s_);
                 }
             }
         }
@@ -291,32 +291,32 @@ StepProgramme::StepProgramme(const Problem& problem, const SimulationOptions& op
     const double all_bytes = std::max(1.0, std::accumulate(bytes.begin(), bytes.end(), 0.0));
     for (DeviceId device = 0; device < problem.devices; ++device) {
         if (all_bytes <= problem.memory_limit_bytes[device]) continue;
-        programme_.begin_row(-kNoLimit, problem.memory_limit_bytes[device] / all_bytes);
+        program_.begin_row(-kNoLimit, problem.memory_limit_bytes[device] / all_bytes);
         for (GroupId group = 0; group < problem.groups; ++group) {
             for (const auto& [where, column] : choices_[group]) {
-                if (where == device && bytes[group] > 0) programme_.add(column, bytes[group] / all_bytes);
+                if (where == device && bytes[group] > 0) program_.add(column, bytes[group] / all_bytes);
             }
         }
     }
 
     // [op]: its end within a batch, in rounds.
-    std::vector<Programme::Column> end;
-    for (OpId op = 0; op < problem.ops; ++op) end.push_back(programme_.add_column(0, kNoLimit));
+    std::vector<IntegerProgram::Column> end;
+    for (OpId op = 0; op < problem.ops; ++op) end.push_back(program_.add_column(0, kNoLimit));
     const auto begin_end_row = [&](OpId op) {
-        programme_.begin_row(0, kNoLimit);
-        programme_.add(end[op], 1);
+        program_.begin_row(0, kNoLimit);
+        program_.add(end[op], 1);
     };
     const auto time = [&](OpId op, DeviceId device) {
         return times_s[std::size_t{op} * problem.devices + device] * rounds / unit_s_;
     };
     for (OpId op = 0; op < problem.ops; ++op) {
-        programme_.begin_row(0, kNoLimit);
-        programme_.add(most, 1);
-        programme_.add(end[op], -1);
+        program_.begin_row(0, kNoLimit);
+        program_.add(most, 1);
+        program_.add(end[op], -1);
         const GroupId group = problem.grouping.group_of[op];
         if (problem.input_begin[op] == problem.input_begin[op + 1]) {
             begin_end_row(op);
-            for (const auto& [device, column] : choices_[group]) programme_.add(column, -time(op, device));
+            for (const auto& [device, column] : choices_[group]) program_.add(column, -time(op, device));
         }
         for (auto i = problem.input_begin[op]; i < problem.input_begin[op + 1]; ++i) {
             const TensorId tensor = problem.input[i];
@@ -324,9 +324,8 @@ StepProgramme::StepProgramme(const Problem& problem, const SimulationOptions& op
             const GroupId from_group = problem.grouping.group_of[producer];
             if (from_group == group || problem.devices == 1) {
                 begin_end_row(op);
-                programme_.add(end[producer], -1);
-                for (const auto& [device, column] : choices_[group])
-                    programme_.add(column, -time(op, device));
+                program_.add(end[producer], -1);
+                for (const auto& [device, column] : choices_[group]) program_.add(column, -time(op, device));
                 continue;
             }
             // end >= end of the producer + time + transfer (x_producer,device - x_op,device), for every
@@ -338,10 +337,10 @@ StepProgramme::StepProgramme(const Problem& problem, const SimulationOptions& op
                 }
                 const double crossing = std::isfinite(least_s) ? least_s * rounds / unit_s_ : 0;
                 begin_end_row(op);
-                programme_.add(end[producer], -1);
-                if (crossing > 0) programme_.add(from_column, -crossing);
+                program_.add(end[producer], -1);
+                if (crossing > 0) program_.add(from_column, -crossing);
                 for (const auto& [device, column] : choices_[group])
-                    programme_.add(column, -time(op, device) + (device == from ? crossing : 0));
+                    program_.add(column, -time(op, device) + (device == from ? crossing : 0));
             }
         }
     }

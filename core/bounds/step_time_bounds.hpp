@@ -37,15 +37,15 @@ class StepProgramme {
 public:
     StepProgramme(const Problem& problem, const SimulationOptions& options);
 
-    const Programme& programme() const { return programme_; }
+    const IntegerProgram& program() const { return program_; }
     /// Seconds per unit of the program's value.
     double unit_s() const { return unit_s_; }
     Placement placement(std::span<const double> x) const;
 
 private:
-    Programme programme_;
+    IntegerProgram program_;
     double unit_s_ = 1;
-    std::vector<std::vector<std::pair<DeviceId, Programme::Column>>> choices_;  ///< [group]
+    std::vector<std::vector<std::pair<DeviceId, IntegerProgram::Column>>> choices_;  ///< [group]
 };
 
 }  // namespace placewright

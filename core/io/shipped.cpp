@@ -24,21 +24,24 @@ std::vector<ShippedFile> shipped(const char* folder) {
 
 /// `what` is "machine", "network" or "catalogue".
 Path find_file(const std::string& text, const std::vector<ShippedFile>& files, const std::string& what) {
+    if (text.empty())
+        throw InputError("\"\"", "",
+                         "expected a file or the name of a shipped " + what + ", not an empty text");
     std::error_code error;
-    if (!text.empty() && std::filesystem::exists(text, error)) return text;
+    if (std::filesystem::exists(text, error)) return text;
     for (const ShippedFile& file : files) {
         if (file.name == text) return file.file;
     }
     std::string names;
     for (const ShippedFile& file : files) {
         try {
-            if (!text.empty() && JsonFile(file.file).outline().name == text) return file.file;
+            if (JsonFile(file.file).outline().name == text) return file.file;
         } catch (const InputError&) {
             // A broken shipped file has no name; it is reported when it is opened.
         }
         names += (names.empty() ? "" : ", ") + file.name;
     }
-    throw InputError(text.empty() ? what : printable(text, 4096), "",
+    throw InputError(printable(text, 4096), "",
                      "there is no such file, and no shipped " + what + " has this name; " +
                          (names.empty() ? "none was found in " + printable(models_folder().string(), 400)
                                         : "there are " + names));

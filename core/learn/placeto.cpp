@@ -99,8 +99,8 @@ PolicyInfo placeto_policy() {
             make,
             {{"paper",
               "Closer to the paper: devices by number, no initial preference, rewards neither discounted nor "
-              "standardized. The paper does not give the width of layers beyond the features; `width` and "
-              "`hidden` keep our defaults.",
+              "standardized. The paper does not give the width of layers beyond the features; width and "
+              "hidden keep their defaults.",
               {{"devices", std::string("one-hot")},
                {"foresight", 0.0},
                {"inertia", 0.0},

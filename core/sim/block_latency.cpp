@@ -19,7 +19,7 @@ constexpr BlockId kNoBlock = std::numeric_limits<BlockId>::max();
 BlockLatency::BlockLatency(const Problem& problem)
     : problem_(problem), host_(problem), lane_(problem.devices, kNoLane) {
     if (problem.graph->training() != Training::none) {
-        throw GraphError("", "block latency is not defined for training graphs; simulate the inference");
+        throw GraphError("", "block latency is not defined for training graphs; choose inference");
     }
     for (DeviceId device = 0; device < problem.devices; ++device) {
         if (!host_.is_cpu(device)) lane_[device] = lanes_++;

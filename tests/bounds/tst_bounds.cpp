@@ -509,8 +509,8 @@ void TestBounds::hold_for_every_placement() {
     };
     QVERIFY(as_tight("split-path", "critical-path"));
     if (best_s < kInfinity)
-        QVERIFY(as_tight("linear-programme", "critical-path") && as_tight("linear-programme", "memory"));
-    if (best_s < kInfinity && seed % 2 == 1) QVERIFY(as_tight("branch-and-bound", "linear-programme"));
+        QVERIFY(as_tight("linear-program", "critical-path") && as_tight("linear-program", "memory"));
+    if (best_s < kInfinity && seed % 2 == 1) QVERIFY(as_tight("branch-and-bound", "linear-program"));
     const double proven_s = std::ranges::max(bounds, {}, &Bound::value_s).value_s,
                  simple_s = lower_bounds(*c.problem, c.options)[0].value_s;
     if (best_s == kInfinity) return;

@@ -323,12 +323,12 @@ void TestCertificates::devicesThatAreAlikeAreToldApart() {
     // By the longest group of each device: the one of 4 s is on the first, the one of 3 s on one of the
     // first two.
     const LoadModel model = row_of_groups(3, {1, 4, 2, 3}, 0);
-    const LoadProgramme programme(model, own_loads(model), kInfinity);
-    QCOMPARE(programme.programme().columns(), std::size_t{1 + (1 + 2 + 3 + 3)});
-    const IntegerResult result = solve_integer(programme.programme(), {});
+    const LoadProgramme program(model, own_loads(model), kInfinity);
+    QCOMPARE(program.program().columns(), std::size_t{1 + (1 + 2 + 3 + 3)});
+    const IntegerResult result = solve_integer(program.program(), {});
     QVERIFY(result.finished);
-    QVERIFY(std::abs(result.value * programme.unit_s() - 4) < 1e-6);
-    const Placement placement = programme.placement(result.x);
+    QVERIFY(std::abs(result.value * program.unit_s() - 4) < 1e-6);
+    const Placement placement = program.placement(result.x);
     QCOMPARE(placement[1], DeviceId{0});
     QCOMPARE(placement[3], DeviceId{1});
 }

@@ -15,7 +15,7 @@
 
 namespace {
 
-constexpr auto kTime = std::chrono::seconds(30);
+constexpr auto kTime = std::chrono::seconds(12);
 constexpr int kRounds = 200'000;
 
 /// Changes, removes, duplicates or inserts (from another seed) a few bytes.

@@ -262,8 +262,7 @@ private Q_SLOTS:
         pick(dialog, "objective", BlockLatencyEntry);
         auto* ok = dialog->findChild<QPushButton*>("okButton");
         QTRY_VERIFY(!ok->isEnabled());
-        QVERIFY2(preview(dialog).contains(QStringLiteral("simulate the inference")),
-                 qPrintable(preview(dialog)));
+        QVERIFY2(preview(dialog).contains(QStringLiteral("choose inference")), qPrintable(preview(dialog)));
         pick(dialog, "pass", 1);
         QTRY_VERIFY(ok->isEnabled() && preview(dialog).contains(QStringLiteral("block latency of")));
         leave(shown, dialog, true);

@@ -602,7 +602,7 @@ private Q_SLOTS:
             QVERIFY(shown.dropFile(file));
             QVERIFY(shown.waitUntilIdle());
             QVERIFY2(shown.message().contains(
-                         "holds split points for a pipeline, from which no placement is read"),
+                         "holds split points for a pipeline, from which no placement can be read"),
                      qPrintable(shown.message()));
         }
     }

@@ -7,7 +7,6 @@
 #include <QComboBox>
 #include <QDialogButtonBox>
 #include <QFileDialog>
-#include <QFileInfo>
 #include <QFormLayout>
 #include <QGroupBox>
 #include <QHBoxLayout>
@@ -17,10 +16,10 @@
 #include <QSpinBox>
 #include <QVBoxLayout>
 
+#include "app/window/dialogs/trace_row.hpp"
 #include "app/window/option_text.hpp"
 #include "app/window/settings.hpp"
 #include "widgets/palette.hpp"
-#include "widgets/plain_text.hpp"
 #include "widgets/quantities.hpp"
 #include "widgets/text.hpp"
 
@@ -28,13 +27,6 @@ namespace placewright {
 namespace {
 
 constexpr double kMegabyte = 1e6;
-
-template <class Control>
-Control* named(Control* control, const char* name, const QString& help) {
-    control->setObjectName(QString::fromLatin1(name));
-    control->setToolTip(QStringLiteral("<qt>%1</qt>").arg(help.toHtmlEscaped()));
-    return control;
-}
 
 /// Adds a row whose label and control have the same tooltip and name.
 void addRow(QFormLayout* form, const QString& title, QWidget* control) {
@@ -100,99 +92,6 @@ void rememberFolder(const QString& file) {
 }
 
 }  // namespace
-
-/// The elided name of a file; the tooltip has the whole path.
-class FileLabel : public QLabel {
-public:
-    explicit FileLabel(const QString& without = {}) : m_without(without) {
-        setTextFormat(Qt::PlainText);
-        setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
-        setFile({});
-    }
-
-    const QString& file() const { return m_file; }
-    void setFile(const QString& file) {
-        m_file = file;
-        m_name = file.isEmpty() ? m_without : QFileInfo(file).fileName();
-        setToolTip(plainToolTip(file));
-        setAccessibleName(m_name);
-        updateGeometry();
-        elide();
-    }
-
-    QSize sizeHint() const override {
-        return {fontMetrics().horizontalAdvance(m_name) + 4, QLabel::sizeHint().height()};
-    }
-    QSize minimumSizeHint() const override {
-        return {10 * fontMetrics().averageCharWidth(), QLabel::minimumSizeHint().height()};
-    }
-
-protected:
-    void resizeEvent(QResizeEvent* event) override {
-        QLabel::resizeEvent(event);
-        elide();
-    }
-
-private:
-    void elide() { setText(fontMetrics().elidedText(m_name, Qt::ElideMiddle, width())); }
-
-    QString m_without, m_file, m_name;
-};
-
-/// A trace with the device model that it was measured on and a button to remove it.
-class TraceRow : public QWidget {
-public:
-    /// `machine` may be null.
-    TraceRow(const Supplements::Times& times, const Machine* machine) {
-        const QString file = QString::fromStdString(times.trace.string());
-        auto* name = new FileLabel;
-        name->setObjectName(QStringLiteral("traceFile"));
-        name->setFile(file);
-        auto* on = new QLabel(SimulationDialog::tr("measured on"));
-        m_model =
-            named(new QComboBox, "traceModel",
-                  SimulationDialog::tr("Device model that this trace was measured on, needed if the trace "
-                                       "does not say; ops on other devices take roofline times."));
-        m_model->setAccessibleName(
-            SimulationDialog::tr("Measured on, for %1").arg(QFileInfo(file).fileName()));
-        m_model->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-        m_model->setMinimumContentsLength(16);
-        m_model->addItem(SimulationDialog::tr("From the trace"), QString());
-        if (machine != nullptr) {
-            for (const Device& device : machine->devices())
-                addModel(QString::fromStdString(device.model), {});
-        }
-        if (!times.model.empty())
-            addModel(QString::fromStdString(times.model), SimulationDialog::tr(" (not in this machine)"));
-        m_model->setCurrentIndex(m_model->findData(QString::fromStdString(times.model)));
-        m_remove = named(new QPushButton(SimulationDialog::tr("Remove")), "removeTrace",
-                         SimulationDialog::tr("Stop using this trace; the file stays"));
-        m_remove->setAccessibleName(SimulationDialog::tr("Remove %1").arg(QFileInfo(file).fileName()));
-        m_remove->setAutoDefault(false);
-        m_file = name;
-        auto* row = new QHBoxLayout(this);
-        row->setContentsMargins(0, 0, 0, 0);
-        row->addWidget(name, 1);
-        row->addWidget(on);
-        row->addWidget(m_model);
-        row->addWidget(m_remove);
-    }
-
-    Supplements::Times times() const {
-        return {m_file->file().toStdString(), m_model->currentData().toString().toStdString()};
-    }
-    QComboBox* model() const { return m_model; }
-    QPushButton* removeButton() const { return m_remove; }
-
-private:
-    void addModel(const QString& model, const QString& remark) {
-        if (m_model->findData(model) < 0) m_model->addItem(model + remark, model);
-    }
-
-    FileLabel* m_file = nullptr;
-    QComboBox* m_model = nullptr;
-    QPushButton* m_remove = nullptr;
-};
 
 SimulationDialog::SimulationDialog(Document* document, QWidget* parent)
     : QDialog(parent), m_document(document) {

@@ -203,9 +203,10 @@ bool is_flat(const JsonValue& root) {
 /// Throws InputError for export formats that only display a placement.
 void refuse_pictures(const Path& path) {
     const auto refuse = [&](const std::string& what) {
-        throw InputError(
-            printable(path.string(), 4096), "",
-            "is " + what + ", from which no placement is read: export it as placewright.placement");
+        throw InputError(printable(path.string(), 4096), "",
+                         "is " + what +
+                             ", from which no placement can be read: export the placement itself as "
+                             "placewright.placement");
     };
     if (is_trace(path)) refuse("a trace of a run in Chrome's format");
     if (is_dot(path)) refuse("a Graphviz graph, which is a network");

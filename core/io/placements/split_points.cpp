@@ -192,7 +192,8 @@ void refuse_split_points(const JsonFile& file, const JsonValue& root) {
     const auto split = root.find("split_spec");
     if (split && split->json().is_object())
         file.fail("",
-                  "holds split points for a pipeline, from which no placement is read: export it as "
+                  "holds split points for a pipeline, from which no placement can be read: export the "
+                  "placement itself as "
                   "placewright.placement");
 }
 

@@ -83,7 +83,7 @@ AlgorithmInfo ideals_dp_algorithm();
 AlgorithmInfo scotch_algorithm();
 /// Multi-constraint partitions by METIS.
 AlgorithmInfo metis_algorithm();
-/// Branch and cut on an integer programme.
+/// Branch and cut on an integer program.
 AlgorithmInfo milp_algorithm();
 /// Annealing of max load and block latency.
 AlgorithmInfo load_annealing_algorithm();

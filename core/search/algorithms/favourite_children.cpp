@@ -51,7 +51,7 @@ std::vector<OpId> match(std::uint32_t ops, std::span<const Edge> edges, std::spa
     return child;
 }
 
-/// Rows of a linear programme, one after the other.
+/// Rows of a linear program, one after the other.
 class Rows {
 public:
     void begin(double at_least) {
@@ -91,7 +91,7 @@ private:
     std::stop_token stop_;
 };
 
-/// Solves the linear programme. Returns x [edge], or nothing if that takes too long. Columns are the edges,
+/// Solves the linear program. Returns x [edge], or nothing if that takes too long. Columns are the edges,
 /// the start times, and the end of all ops.
 std::optional<std::vector<double>> relaxed(const std::vector<double>& times_s, const std::vector<Edge>& edges,
                                            std::uint32_t iterations, const std::stop_token& stop) {

@@ -69,11 +69,11 @@ private:
 }  // namespace
 
 AlgorithmInfo linear_search_algorithm() {
-    return describe<LinearSearch>(
-        "linear-search", "Linear search",
-        "Scores every placement in turn; finds the optimum if the budget covers them all, so for a dozen "
-        "ops.",
-        linear_search_schema());
+    return describe<LinearSearch>("linear-search", "Linear search",
+                                  "Scores every placement in turn; finds the optimum if the budget covers "
+                                  "them all, which is practical up to a dozen "
+                                  "ops.",
+                                  linear_search_schema());
 }
 
 }  // namespace placewright

@@ -13,14 +13,13 @@ const OptionSchema<SctOptions>& sct_schema() {
     static const auto schema = add_earliest_task_options(
         OptionSchema<Options>{}
             .add("favourite", &Options::favourite, {"lp", "heaviest", "longest"},
-                 "How the favourite child of an op is chosen. lp: by a linear programme; heaviest: along the "
+                 "How the favourite child of an op is chosen. lp: by a linear program; heaviest: along the "
                  "longest transfer; longest: along the longest path to the end.")
             .add("threshold", &Options::threshold, 0, 1,
-                 "Value of an edge's variable in the linear programme below which its reader is a favourite "
+                 "Value of an edge's variable in the linear program below which its reader is a favourite "
                  "child.")
-            .add(
-                "lp_iterations", &Options::lp_iterations, 1, 1e9,
-                "Solver iterations after which the linear programme is given up for the longest transfers."));
+            .add("lp_iterations", &Options::lp_iterations, 1, 1e9,
+                 "Solver iterations after which the linear program is given up for the longest transfers."));
     return schema;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Placement as an integer programme, solved by branch and cut.
+// Placement as an integer program, solved by branch and cut.
 #include <algorithm>
 #include <exception>
 #include <limits>
@@ -35,18 +35,18 @@ const OptionSchema<MilpOptions>& milp_schema() {
     return schema;
 }
 
-/// An integer programme of the objective, and how to read placements from its solutions.
+/// An integer program of the objective, and how to read placements from its solutions.
 struct Model {
-    Programme programme;
+    IntegerProgram program;
     double unit_s = 1;
     std::function<Placement(std::span<const double>)> placement;
 };
 
 Model make_model(const Problem& problem, bool for_max_load, const SimulationOptions& simulation,
                  double cutoff_s, const std::stop_token& stop) {
-    const auto of = [](auto programme) {
-        return Model{programme.programme(), programme.unit_s(),
-                     [=](std::span<const double> x) { return programme.placement(x); }};
+    const auto of = [](auto program) {
+        return Model{program.program(), program.unit_s(),
+                     [=](std::span<const double> x) { return program.placement(x); }};
     };
     if (!for_max_load) return of(StepProgramme(problem, simulation));
     const LoadModel loads = load_model(problem);
@@ -66,7 +66,7 @@ public:
           starts_(checked_seeds(context)) {
         if (context.objective != nullptr && !context.objective->is_step_time()) {
             if (context.objective->evaluate != max_load)
-                throw OptionError("milp has no programme for " + std::string(context.objective->id) +
+                throw OptionError("milp has no program for " + std::string(context.objective->id) +
                                   ", expected step-time or max-load");
             for_max_load_ = true;
         }
@@ -145,7 +145,7 @@ private:
             go_on_.acquire();
             return !stop.stop_requested();
         };
-        const IntegerResult result = solve_integer(model.programme, limits);
+        const IntegerResult result = solve_integer(model.program, limits);
         take(result.bound,
              result.x.empty() ? std::nullopt : std::optional(std::span<const double>(result.x)));
     }
@@ -173,7 +173,7 @@ private:
 AlgorithmInfo milp_algorithm() {
     return describe<Milp>(
         "milp", "MILP",
-        "Branch and cut on an integer programme of the step time or the max load, which also proves a "
+        "Branch and cut on an integer program of the step time or the max load, which also proves a "
         "lower bound.",
         milp_schema());
 }

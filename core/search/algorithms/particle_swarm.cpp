@@ -166,7 +166,7 @@ private:
 AlgorithmInfo particle_swarm_algorithm() {
     return describe<ParticleSwarm>(
         "particle-swarm", "Particle swarm",
-        "Particle swarm optimisation: placements move towards their own best position and that of the "
+        "Particle swarm optimization: placements move towards their own best position and that of the "
         "swarm (Kennedy and Eberhart, 1995; Exprimo).",
         particle_swarm_schema());
 }

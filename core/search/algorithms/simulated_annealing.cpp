@@ -39,7 +39,8 @@ const OptionSchema<AnnealingOptions>& annealing_schema() {
             .add("acceptance", &Options::acceptance, {"metropolis", "logistic"},
                  "moves: probability of accepting a rise d at temperature T. metropolis: exp(-d/T); "
                  "logistic: 1/(1+exp(d/T)), as in Exprimo.")
-            .add("start", &Options::start, kStartNames, kStartHelp + std::string(" scipy: random."))
+            .add("start", &Options::start, kStartNames,
+                 kStartHelp + std::string(" method=generalized (scipy): random."))
             .add("block_moves", &Options::block_moves, 0, 1, kBlockMovesHelp + std::string(" Exprimo: 0."))
             .add("learn_moves", &Options::learn_moves,
                  "moves: prefer kinds of moves that recently led to faster placements; block_moves then has "

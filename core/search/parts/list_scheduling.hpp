@@ -66,7 +66,7 @@ struct FavouriteOptions {
 
 /// Returns [op]: the consumer that should follow on the same device, or kInvalidOp; no op is the favourite of
 /// two. The rule `favourite` is one of:
-/// - "lp": a linear programme (Hanen, Munier: SCT, 1995) with x in [0, 1] for each edge, 0 if its reader is
+/// - "lp": a linear program (Hanen, Munier: SCT, 1995) with x in [0, 1] for each edge, 0 if its reader is
 ///   the favourite, start times s and the end w of all, minimising w where s_i + t_i + c_ij x_ij <= s_j, s_i
 ///   + t_i <= w, and at most one favourite among the consumers of an op and among the producers of an op: the
 ///   x of its n edges add up to at least n - 1. Edges with x under `threshold` are taken, the smallest first.

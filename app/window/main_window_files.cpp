@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+// Files that the main window opens, takes by drag and drop, and writes.
+#include <algorithm>
+
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMimeData>
+#include <QPainter>
+
+#include "app/window/compare/experiment_window.hpp"
+#include "app/window/dialogs/export_dialog.hpp"
+#include "app/window/learn/learning.hpp"
+#include "app/window/main_window.hpp"
+#include "app/window/picture_export.hpp"
+#include "app/window/settings.hpp"
+#include "app/window/tool_bars.hpp"
+#include "app/window/trace_window.hpp"
+#include "core/io/file_content.hpp"
+#include "core/io/state/score_file.hpp"
+#include "core/io/text/input_error.hpp"
+#include "widgets/message_bar.hpp"
+#include "widgets/text.hpp"
+
+namespace placewright {
+namespace {
+
+/// Whether the file holds a network, by its content; false if it cannot be read.
+bool holdsNetwork(const QString& file) {
+    try {
+        const FileContent content = file_content(file.toStdString());
+        return content == FileContent::network || content == FileContent::workload;
+    } catch (const std::exception&) {
+        return false;
+    }
+}
+
+}  // namespace
+
+void MainWindow::saveSearch() {
+    const Run* run = runWith([](const Run& of) { return of.saved().has_value(); });
+    if (run == nullptr) return;
+    const int id = run->id();  // the run may be removed while the dialog is open
+    const QString file = chooseExportFile(tr("Save search"), QStringLiteral(".scores.jsonl"),
+                                          tr("Saved searches (*.jsonl)"), QStringLiteral(".jsonl"));
+    if (!file.isEmpty()) m_document->saveSearch(id, file);
+}
+
+void MainWindow::resumeSearch() {
+    const QString file = QFileDialog::getOpenFileName(this, tr("Resume a search"), lastExportFolder(),
+                                                      tr("Saved searches (*.jsonl);;All files (*)"));
+    if (!file.isEmpty()) m_document->resumeSearch(file, static_cast<std::uint64_t>(m_bars->evaluations()));
+}
+
+void MainWindow::openExperiment() {
+    const QString folder = QFileDialog::getExistingDirectory(this, tr("Choose the folder of an experiment"),
+                                                             settings::experimentFolder.get());
+    if (folder.isEmpty()) return;
+    settings::experimentFolder.set(folder);
+    m_background.run(
+        m_experimentLane, [folder](std::stop_token) { return read_experiment(folder.toStdString()); },
+        [this](ExperimentResults results) { (new ExperimentWindow(std::move(results), this))->show(); },
+        [this](const QString& error) { showError(error); });
+}
+
+void MainWindow::openDialog() {
+    const QString path = QFileDialog::getOpenFileName(
+        this, tr("Open a network, machine, placement, trace or policy"), settings::openFolder.get(),
+        tr("Networks, machines, placements, traces, policies (*.json *.json.gz *.onnx *.pt "
+           "*.pt2 *.dot *.gv *.safetensors);;All files (*)"));
+    if (path.isEmpty()) return;
+    rememberFolderOf(path, settings::openFolder);
+    openPath(path);
+}
+
+void MainWindow::openArgument(const QString& text) {
+    if (is_trace(text.toStdString())) {
+        openTrace(text);
+    } else {
+        m_document->openNetwork(text);
+    }
+}
+
+void MainWindow::openPath(const QString& path) {
+    m_message->hide();
+    if (is_trace(path.toStdString())) {
+        openTrace(path);
+        return;
+    }
+    if (path.endsWith(QLatin1String(".safetensors.index.json"), Qt::CaseInsensitive)) {
+        if (m_document->isOpen()) return editSimulation({}, path);
+        showError(tr("%1 lists files of weights: open their network first, then this file.").arg(path));
+        return;
+    }
+    if (path.endsWith(QLatin1String(".safetensors"), Qt::CaseInsensitive)) {
+        if (m_document->isOpen() && holds_weights(path.toStdString())) return editSimulation({}, path);
+        return m_learning->trainOn(path);
+    }
+    if (is_score_file(path.toStdString()))
+        return m_document->resumeSearch(path, static_cast<std::uint64_t>(m_bars->evaluations()));
+    if (m_document->isOpen()) showStart(false);
+    m_document->openFile(path);
+}
+
+void MainWindow::openTrace(const QString& path) {
+    auto* window = new TraceWindow(path, this);
+    window->setNetworkOpen(m_document->isOpen());
+    connect(m_document.get(), &Document::problemChanged, window,
+            [this, window] { window->setNetworkOpen(m_document->isOpen()); });
+    connect(window, &TraceWindow::timesWanted, this, [this](const QString& file) {
+        raise();
+        activateWindow();
+        editSimulation(file);
+    });
+    window->show();
+}
+
+QString MainWindow::chooseExportFile(const QString& title, const QString& ending, const QString& filter,
+                                     const QString& suffix) {
+    return askSaveFile(this, title, lastExportFolder(),
+                       toQString(m_document->problem()->graph->name()) + ending, filter, suffix,
+                       settings::exportFolder);
+}
+
+bool MainWindow::exportPlacement(const std::function<void()>& show) {
+    if (!m_document->isOpen()) return false;
+    const QString file = chooseExportFile(tr("Export"), QStringLiteral(".placement.json"),
+                                          tr("Placement (*.json)"), QStringLiteral(".json"));
+    if (file.isEmpty()) return false;
+    if (show) show();
+    try {
+        m_document->exportPlacement(file);
+        showInformation(tr("Placement written to %1").arg(file));
+        return true;
+    } catch (const InputError& error) {
+        showError(toQString(error.what()));
+        return false;
+    }
+}
+
+void MainWindow::exportForTraining() {
+    auto* dialog = new ExportDialog(m_document.get(), this);
+    dialog->show();
+}
+
+void MainWindow::exportView(const QString& name, QSizeF size,
+                            const std::function<void(QPainter&, const QRectF&)>& paint) {
+    const QString file = chooseExportFile(tr("Export"), QLatin1Char('-') + name + QStringLiteral(".png"),
+                                          tr("Picture (*.png *.svg)"), QStringLiteral(".png"));
+    if (file.isEmpty()) return;
+    Picture picture = recordPicture(size, paint);
+    const auto scale = askPictureScale(this, file, picture);
+    if (!scale) return;
+    auto* writing = new PictureExport(file, std::move(picture), *scale, this);
+    connect(writing, &PictureExport::written, this,
+            [this](const QString& written) { showInformation(tr("Picture written to %1").arg(written)); });
+    connect(writing, &PictureExport::failed, this, &MainWindow::showError);
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+    if (event->mimeData()->hasUrls()) event->acceptProposedAction();
+}
+
+/// Opens one of the files, the first that holds a network if there is one, and says what is not opened.
+void MainWindow::dropEvent(QDropEvent* event) {
+    event->acceptProposedAction();
+    QStringList files, others;
+    for (const QUrl& url : event->mimeData()->urls()) {
+        if (url.isLocalFile()) {
+            files << url.toLocalFile();
+        } else {
+            others << url.toDisplayString();
+        }
+    }
+    if (files.isEmpty()) return showError(tr("Only files on this computer can be dropped here."));
+    const auto network = std::ranges::find_if(files, holdsNetwork);
+    const QString chosen = network != files.end() ? *network : files.front();
+    for (const QString& file : std::as_const(files)) {
+        if (file != chosen) others << QFileInfo(file).fileName();
+    }
+    openPath(chosen);
+    if (!others.isEmpty() && m_message->isHidden())
+        showInformation(tr("Only %1 is opened, not %2. Drop one file at a time.")
+                            .arg(QFileInfo(chosen).fileName(), others.join(QStringLiteral(", "))));
+}
+
+}  // namespace placewright

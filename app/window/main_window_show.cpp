@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+// Values of the document on the widgets of the main window.
+#include <QAction>
+#include <QDockWidget>
+#include <QFileInfo>
+#include <QStackedWidget>
+
+#include "app/window/gallery.hpp"
+#include "app/window/main_window.hpp"
+#include "app/window/option_text.hpp"
+#include "app/window/panels.hpp"
+#include "app/window/status_line.hpp"
+#include "app/window/tool_bars.hpp"
+#include "widgets/archive_view.hpp"
+#include "widgets/curve_plot.hpp"
+#include "widgets/device_panel.hpp"
+#include "widgets/distribution_view.hpp"
+#include "widgets/find_bar.hpp"
+#include "widgets/graph_view.hpp"
+#include "widgets/learning_plot.hpp"
+#include "widgets/quantities.hpp"
+#include "widgets/runs_view.hpp"
+#include "widgets/selection_panel.hpp"
+#include "widgets/start_page.hpp"
+#include "widgets/suggestions_panel.hpp"
+#include "widgets/text.hpp"
+#include "widgets/why_panel.hpp"
+
+namespace placewright {
+
+void MainWindow::showGallery() {
+    m_start->setGallery(m_gallery->networks());
+    m_bars->showMachineTitles(*m_gallery);
+}
+
+void MainWindow::showStart(bool start) {
+    m_stack->setCurrentIndex(start ? 0 : 1);
+    showPanels(!start);
+    action(ActionId::startPage)
+        ->setText(start && m_document->isOpen()
+                      ? tr("&Back to %1").arg(toQString(m_document->problem()->graph->name()))
+                      : tr("&Start page"));
+}
+
+void MainWindow::toggleStart() {
+    showStart(m_stack->currentIndex() == 1);
+}
+
+void MainWindow::fillRecent() {
+    const std::vector<StartEntry> entries = recentEntries();
+    QMenu* menu = m_actions->menu(MenuId::recent);
+    menu->clear();
+    int number = 0;
+    for (const StartEntry& entry : entries) {
+        QAction* action =
+            menu->addAction(QStringLiteral("&%1  %2").arg(++number).arg(QFileInfo(entry.path).fileName()),
+                            this, [this, file = entry.path] { openPath(file); });
+        action->setShortcut(QKeySequence(Qt::CTRL | static_cast<Qt::Key>(Qt::Key_0 + number)));
+        action->setStatusTip(entry.path);
+        action->setEnabled(entry.available);
+    }
+    if (entries.empty()) menu->addAction(tr("No recent files"))->setEnabled(false);
+    m_start->setRecent(entries);
+}
+
+void MainWindow::showProblem() {
+    const bool open = m_document->isOpen();
+    m_actions->setNetworkOpen(open);
+    showStart(!open);
+    showMachine();
+    if (!open) {
+        m_selection->clear();
+        showStatus();
+        return;
+    }
+    const Problem& problem = *m_document->problem();
+    setWindowTitle(tr("%1 on %2 — Placewright")
+                       .arg(toQString(problem.graph->name()), toQString(problem.machine->name())));
+    m_matches.clear();
+    m_find->hide();
+    if (!m_document->scene()) m_graph->setScene(nullptr, nullptr);
+    m_graph->setMatches({});
+    m_timeline->setData(nullptr);
+    m_devices->setMachine(problem.machine, problem.memory_limit_bytes);
+    m_archive->setArchive(nullptr);
+    m_distribution->setDistribution(nullptr, nullptr);
+    m_curve->setLowerBound(0);
+    showObjective();
+    if (rememberFile(m_document->networkFile())) fillRecent();
+    showStatus();
+}
+
+/// Puts the objective's name on every view of its values. Where it is not the step time, the timeline's title
+/// says that it shows the simulated step.
+void MainWindow::showObjective() {
+    const Objective& objective = *m_document->job().objective;
+    const QString title = objectiveTitle(objective);
+    m_runs->runs()->setObjective(title, toQString(objective.help));
+    m_curve->setObjective(title);
+    m_archive->setObjective(title);
+    const bool simulated = objective.is_step_time();
+    m_timelineDock->setWindowTitle(
+        simulated
+            ? tr("Timeline")
+            : tr("Timeline of the simulated step (searches minimise the %1)").arg(objectiveName(objective)));
+}
+
+void MainWindow::showMachine() {
+    m_bars->showOptions();
+    m_bars->showMachine();
+}
+
+void MainWindow::showPanels(bool show) {
+    if (show == m_panels->areShown()) return;
+    m_panels->show(show);
+    if (show) m_bars->showOptions();
+}
+
+void MainWindow::showPlacement() {
+    m_graph->setDevices(m_document->deviceOfOps());
+}
+
+void MainWindow::showTimeline() {
+    const auto& timeline = m_document->timeline();
+    if (!timeline) return;
+    const Problem& problem = *m_document->problem();
+    std::vector<OpList> opsOf(problem.devices);
+    for (OpId op = 0; op < problem.ops; ++op) {
+        if (problem.graph->op(op).phase == Phase::forward)
+            opsOf[m_document->placement()[problem.grouping.group_of[op]]].push_back(op);
+    }
+    m_timeline->setData(timeline);
+    m_timeline->setSelection(m_document->selection());
+    m_devices->setOutcome(timeline->outcome, timeline->active_s, m_document->assessment()->device_bytes,
+                          std::move(opsOf));
+    if (!m_document->selection().empty()) {
+        m_selection->show(m_document->problem(), m_document->deviceOfOps(), m_document->selection(),
+                          timeline);
+    }
+    showStatus();
+}
+
+void MainWindow::showRuns() {
+    m_runs->runs()->setRows(m_document->runRows());
+    std::vector<CurveSeries> series;
+    for (const RunRow& row : m_runs->runs()->rows()) {
+        for (const auto& run : m_document->runs()) {
+            if (run->id() != row.id || !run->progress().curve || !row.elsewhere.isEmpty()) continue;
+            const SearchProgress& progress = run->progress();
+            const bool ended =
+                run->state() == Run::State::finished &&
+                (run->request().predicted || progress.evaluations < run->request().budget.evaluations);
+            series.push_back({run->id(), row.title, progress.curve, static_cast<double>(progress.evaluations),
+                              progress.elapsed_s, progress.means, ended});
+        }
+    }
+    m_curve->setSeries(std::move(series));
+    showLearnt();
+
+    const bool searching = m_document->isSearching();
+    m_bars->showSearching(searching);
+    action(ActionId::beside)->setEnabled(searching);
+    action(ActionId::pause)->setEnabled(searching);
+    action(ActionId::pause)->setText(searching && allPaused() ? tr("Resum&e") : tr("&Pause"));
+    action(ActionId::saveSearch)->setEnabled(!m_document->isSaving() && runWith([](const Run& run) {
+                                                                            return run.saved().has_value();
+                                                                        }) != nullptr);
+    showStatus();
+}
+
+/// Returns, of the runs of the open scenario for which `has` holds, the selected one, else the latest; null
+/// for none.
+const Run* MainWindow::runWith(const std::function<bool(const Run&)>& has) const {
+    const Run* latest = nullptr;
+    for (const RunRow& row : m_document->runRows()) {
+        for (const auto& run : m_document->runs()) {
+            if (run->id() != row.id || !has(*run) || !row.elsewhere.isEmpty()) continue;
+            latest = run.get();
+            if (m_runs->currentRun() == row.id) return latest;
+        }
+    }
+    return latest;
+}
+
+/// Shows the archive, the distribution and the learning curve of the runs that have one.
+void MainWindow::showLearnt() {
+    const Run* const archived = runWith([](const Run& run) { return run.progress().archive != nullptr; });
+    m_archive->setArchive(archived != nullptr ? archived->progress().archive : nullptr);
+    const Run* const drawn = runWith([](const Run& run) { return run.progress().distribution != nullptr; });
+    m_distribution->setDistribution(drawn != nullptr ? drawn->progress().distribution : nullptr,
+                                    drawn != nullptr ? drawn->job().problem : nullptr);
+    const Run* const trained = runWith([](const Run& run) { return run.progress().training != nullptr; });
+    m_learningPlot->setCurve(trained != nullptr ? trained->progress().training : nullptr);
+}
+
+void MainWindow::showWhy() {
+    if (!m_actions) return;  // during construction
+    const auto& why = m_document->why();
+    m_timeline->setPathShown(action(ActionId::path)->isChecked());
+    m_timeline->setWhy(why);
+    m_devices->setWhy(why && why->timeline == m_document->timeline() ? why : nullptr);
+    if (m_whySeen) m_why->setWhy(why);
+    m_graph->setHighlighted(why && action(ActionId::pathColour)->isChecked() ? std::optional(why->ops())
+                                                                             : std::nullopt);
+}
+
+void MainWindow::showMoves() {
+    if (!m_document->isOpen()) return;
+    if (m_document->moves()) {
+        m_suggestions->showMoves(*m_document->problem(), m_document->placement(), *m_document->moves(),
+                                 objectiveTitle(*m_document->job().objective));
+    } else if (m_document->isSearching()) {
+        m_suggestions->showText(tr("Suggestions appear when the search stops."));
+    } else {
+        m_suggestions->showProgress(0, 0);
+    }
+}
+
+void MainWindow::showStatus() {
+    m_status->show();
+    showWhyObjective();
+}
+
+/// Says in the Why panel what searches minimise, where that is not the step time.
+void MainWindow::showWhyObjective() {
+    if (!m_document->isOpen() || !m_document->timeline()) return;
+    const Objective& objective = *m_document->job().objective;
+    const Outcome& outcome = m_document->timeline()->outcome;
+    const Assessment& assessment = *m_document->assessment();
+    m_why->setObjective(objective.is_step_time() ? QString()
+                        : assessment.is_defined()
+                            ? tr("Searches minimise the %1, which is %2; the table lists it per device. The "
+                                 "rest describes the simulated step of %3.")
+                                  .arg(objectiveName(objective), secondsText(assessment.score.value_s),
+                                       secondsText(outcome.step_time_s))
+                            : tr("Searches minimise the %1, which is not defined for this placement: %2. The "
+                                 "rest describes the simulated step of %3.")
+                                  .arg(objectiveName(objective), toQString(assessment.undefined),
+                                       secondsText(outcome.step_time_s)),
+                        assessment.device_s);
+}
+
+void MainWindow::showLoading() {
+    m_status->showLoading();
+    if (m_document->isLoading()) {
+        m_graph->setEmptyText(tr("Laying out the graph…"));
+    } else {
+        m_graph->setEmptyText(
+            tr("The layout was cancelled. Placement, timeline and search work without it; open the file "
+               "again to draw the graph."));
+        showStatus();
+    }
+}
+
+}  // namespace placewright
