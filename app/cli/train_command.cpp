@@ -311,6 +311,130 @@ int train_along(const TrainArguments& arguments) {
     return kDone;
 }
 
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point time) {
+    return std::chrono::duration<double>(Clock::now() - time).count();
+}
+
+void save(const TrainingTask& training, const TrainArguments& arguments) {
+    write_policy(training.curriculum.record, training.trainer->state(), training.trainer->policy(),
+                 arguments.out);
+}
+
+/// How a training ended. At most one of `lost` and `diverged` is set.
+struct Ended {
+    Ending ending;
+    std::optional<RankError> lost;
+    std::string diverged;  ///< why
+};
+
+/// Trains with a progress line and checkpoints. `ranks` may be null.
+Ended train(TrainingTask& training, const TrainArguments& arguments, TrainingRanks* ranks,
+            const std::stop_token& stop) {
+    Trainer& trainer = *training.trainer;
+    Ended ended;
+    const ProgressLine line("");
+    auto saved = Clock::now();
+    const auto report = [&](const TrainingState& state, double eta_s) {
+        line.show(progress_text(state, training.budget, eta_s));
+        if (arguments.out.empty() || seconds_since(saved) < arguments.checkpoint_every_s) return;
+        try {
+            save(training, arguments);
+        } catch (const InputError& error) {
+            // The next checkpoint may succeed, for example on a disk that was full.
+            std::cerr << printable(std::string("placewright-cli: ") + error.what(), 8192) << '\n';
+        }
+        saved = Clock::now();
+    };
+    try {
+        if (ranks != nullptr)
+            ranks->require_same(to_text(training.curriculum.record) +
+                                std::to_string(trainer.state().updates));
+        if (arguments.out.empty())
+            std::cerr << "placewright-cli: the policy will not be saved; use --out FILE to save it\n";
+        ended.ending.cancelled = !run_training(trainer, training.evaluators, training.budget, stop, report);
+    } catch (const TrainingEnded&) {
+        ended.ending.cancelled = true;
+    } catch (const RankError& error) {
+        ended.lost = error;
+    } catch (const TrainingDiverged& error) {
+        // The trainer keeps the state before the failed update.
+        ended.diverged = error.what();
+    }
+    return ended;
+}
+
+/// What was written at the end of a training.
+struct Written {
+    bool saved = false;  ///< whether the policy has new updates for --out
+    std::vector<std::string> files;
+    std::exception_ptr failure;  ///< null if all could be written
+};
+
+/// `behind`: updates of the policy before this training.
+Written write_results(const TrainingTask& training, const TrainArguments& arguments, std::uint64_t behind) {
+    Written written;
+    written.saved = training.trainer->state().updates > behind && !arguments.out.empty();
+    try {
+        if (written.saved) {
+            save(training, arguments);
+            written.files.push_back(arguments.out);
+        }
+        if (!arguments.curve.empty()) {
+            write_file(arguments.curve, curve_csv(training.trainer->state().curve));
+            written.files.push_back(arguments.curve);
+        }
+    } catch (const InputError&) {
+        written.failure = std::current_exception();
+    }
+    return written;
+}
+
+/// Prints the result. Throws the failure of writing, if there was one.
+void report(const TrainingTask& training, const TrainArguments& arguments, const Ended& ended,
+            const Written& written, std::uint64_t behind) {
+    if (arguments.job.json) {
+        print(training_json(training, ended.ending));
+    } else {
+        print_training(training, ended.ending);
+    }
+    if (!ended.diverged.empty()) {
+        std::cerr << "placewright-cli: " << ended.diverged << "; "
+                  << (written.files.empty() ? "nothing is written"
+                                            : "the state before it is written to " +
+                                                  printable(usage::joined(written.files, " and "), 8192))
+                  << '\n';
+    }
+    if (written.failure) std::rethrow_exception(written.failure);
+    if (arguments.out.empty() || arguments.job.json) return;
+    std::cout << '\n';
+    if (written.saved) {
+        std::cout << "written to " << printable(arguments.out, 4096)
+                  << (ended.ending.cancelled ? "; resume with --resume" : "") << std::endl;
+    } else {
+        std::cout << printable(arguments.out, 4096) << " is unchanged, with " << behind
+                  << (behind == 1 ? " update" : " updates") << " done" << std::endl;
+    }
+}
+
+/// Returns the exit status of a training that has made updates; says why if it is not 0.
+int status_of(const TrainingTask& training, const Ended& ended) {
+    if (!ended.diverged.empty()) return kInternalError;
+    if (ended.lost) {
+        std::cerr << printable("placewright-cli: " + ended.lost->rank() + ": " + ended.lost->what(), 8192)
+                  << "; training stopped\n";
+        return kInternalError;
+    }
+    if (ended.ending.cancelled) return kCancelled;
+    if (std::ranges::none_of(training.trainer->state().best,
+                             [](const BestPlacement& best) { return best.score.fits; })) {
+        std::cerr << "placewright-cli: no placement that fits the memory was found\n";
+        return kNothingFits;
+    }
+    return kDone;
+}
+
 }  // namespace
 
 TrainArguments::TrainArguments() {
@@ -378,11 +502,7 @@ int train_policy(const TrainArguments& arguments) {
     for (const std::string& file : {arguments.out, arguments.curve}) {
         if (!file.empty()) expect_writable(file);
     }
-    using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
-    const auto seconds_since = [](Clock::time_point time) {
-        return std::chrono::duration<double>(Clock::now() - time).count();
-    };
     TrainingTask training = prepare(arguments, ranks ? &*ranks : nullptr);
     std::vector<std::string> inputs;
     for (const JobArguments& each : training.arguments) {
@@ -390,107 +510,20 @@ int train_policy(const TrainArguments& arguments) {
     }
     keep_apart(std::array{OutputFile{"--out", arguments.out}, OutputFile{"--curve", arguments.curve}},
                inputs);
-    Trainer& trainer = *training.trainer;
-    const std::uint64_t behind = trainer.state().updates;
-    const auto save = [&] {
-        write_policy(training.curriculum.record, trainer.state(), trainer.policy(), arguments.out);
-    };
+    const std::uint64_t behind = training.trainer->state().updates;
 
-    Ending ending;
-    std::optional<RankError> lost;
-    std::string diverged;  // why
-    {
-        const ProgressLine line("");
-        auto saved = Clock::now();
-        const auto report = [&](const TrainingState& state, double eta_s) {
-            line.show(progress_text(state, training.budget, eta_s));
-            if (arguments.out.empty() || seconds_since(saved) < arguments.checkpoint_every_s) return;
-            try {
-                save();
-            } catch (const InputError& error) {
-                // The next checkpoint may succeed, for example on a disk that was full.
-                std::cerr << printable(std::string("placewright-cli: ") + error.what(), 8192) << '\n';
-            }
-            saved = Clock::now();
-        };
-        try {
-            if (ranks)
-                ranks->require_same(to_text(training.curriculum.record) +
-                                    std::to_string(trainer.state().updates));
-            if (arguments.out.empty())
-                std::cerr << "placewright-cli: the policy will not be saved; use --out FILE to save it\n";
-            ending.cancelled =
-                !run_training(trainer, training.evaluators, training.budget, interrupt.token(), report);
-        } catch (const TrainingEnded&) {
-            ending.cancelled = true;
-        } catch (const RankError& error) {
-            lost = error;
-        } catch (const TrainingDiverged& error) {
-            // The trainer keeps the state before the failed update.
-            diverged = error.what();
-        }
-    }
-    ending.wall_s = seconds_since(begin);
-    const bool begun = trainer.state().updates > 0;
-    if (lost && !begun) throw InputError(lost->rank(), "", lost->what());
-    if (!begun && !diverged.empty()) throw TrainingDiverged(diverged + "; nothing is written");
-    if (!begun) {
+    Ended ended = train(training, arguments, ranks ? &*ranks : nullptr, interrupt.token());
+    ended.ending.wall_s = seconds_since(begin);
+    if (training.trainer->state().updates == 0) {
+        if (ended.lost) throw InputError(ended.lost->rank(), "", ended.lost->what());
+        if (!ended.diverged.empty()) throw TrainingDiverged(ended.diverged + "; nothing is written");
         std::cerr << "placewright-cli: cancelled before the first update\n";
         return kCancelled;
     }
-
     // Files are written first: they are the costly result, and mpirun soon kills a process that it signalled.
-    std::exception_ptr unwritten;
-    std::vector<std::string> written;
-    const bool saved = trainer.state().updates > behind && !arguments.out.empty();
-    try {
-        if (saved) {
-            save();
-            written.push_back(arguments.out);
-        }
-        if (!arguments.curve.empty()) {
-            write_file(arguments.curve, curve_csv(trainer.state().curve));
-            written.push_back(arguments.curve);
-        }
-    } catch (const InputError&) {
-        unwritten = std::current_exception();
-    }
-    if (arguments.job.json) {
-        print(training_json(training, ending));
-    } else {
-        print_training(training, ending);
-    }
-    if (!diverged.empty()) {
-        std::cerr << "placewright-cli: " << diverged << "; "
-                  << (written.empty() ? "nothing is written"
-                                      : "the state before it is written to " +
-                                            printable(usage::joined(written, " and "), 8192))
-                  << '\n';
-    }
-    if (unwritten) std::rethrow_exception(unwritten);
-    if (!arguments.out.empty() && !arguments.job.json) {
-        if (saved) {
-            std::cout << "\nwritten to " << printable(arguments.out, 4096)
-                      << (ending.cancelled ? "; resume with --resume" : "") << std::endl;
-        } else {
-            std::cout << '\n'
-                      << printable(arguments.out, 4096) << " is unchanged, with " << behind
-                      << (behind == 1 ? " update" : " updates") << " done" << std::endl;
-        }
-    }
-    if (!diverged.empty()) return kInternalError;
-    if (!lost && !ending.cancelled &&
-        std::ranges::none_of(trainer.state().best,
-                             [](const BestPlacement& best) { return best.score.fits; })) {
-        std::cerr << "placewright-cli: no placement that fits the memory was found\n";
-        return kNothingFits;
-    }
-    if (lost) {
-        std::cerr << printable("placewright-cli: " + lost->rank() + ": " + lost->what(), 8192)
-                  << "; training stopped\n";
-        return kInternalError;
-    }
-    return ending.cancelled ? kCancelled : kDone;
+    const Written written = write_results(training, arguments, behind);
+    report(training, arguments, ended, written, behind);
+    return status_of(training, ended);
 }
 
 }  // namespace placewright

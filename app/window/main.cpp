@@ -163,11 +163,16 @@ int run(QCoreApplication& app) {
     const auto screenshot =
         add("screenshot", "Write a picture of the window (PNG or SVG) at the end; repeatable.", "OUT");
     const auto quit = add("quit", "Close the window at the end.");
+    if (!parser.parse(QCoreApplication::arguments())) return complain(parser.errorText());
     parser.process(app);
     // What looked like a help option was the value of another option.
     if (qobject_cast<QApplication*>(&app) == nullptr) parser.showHelp(kWrongUsage);
 
     if (parser.positionalArguments().size() > 1) return complain(QStringLiteral("expected one FILE"));
+    if (parser.positionalArguments().contains(QString()))
+        return complain(QStringLiteral("FILE: expected a path, not an empty text"));
+    if (parser.isSet(machine) && parser.value(machine).isEmpty())
+        return complain(QStringLiteral("--machine: expected a path, not an empty text"));
     MainWindow window;
     QObject::connect(qobject_cast<Application*>(&app), &Application::failed, window.document(),
                      [&window](const QString& problem) { Q_EMIT window.document()->message(true, problem); });

@@ -2,48 +2,19 @@
 #include "app/window/scenario.hpp"
 
 #include <algorithm>
-#include <array>
-#include <functional>
-#include <string_view>
 
 #include <QCoreApplication>
 #include <QStringList>
 
 #include "app/window/option_text.hpp"
-#include "core/io/state/score_file.hpp"
+#include "core/cost/problem_fingerprint.hpp"
+#include "core/graph/fingerprint.hpp"
 
 namespace placewright {
-namespace {
-
-/// Hashes bytes.
-class Fingerprint {
-public:
-    template <class Values>
-    void add(const Values& values) {
-        const std::string_view bytes(reinterpret_cast<const char*>(values.data()),
-                                     values.size() * sizeof(values[0]));
-        m_hash = m_hash * 31 + std::hash<std::string_view>()(bytes);
-    }
-    std::size_t value() const { return m_hash; }
-
-private:
-    std::size_t m_hash = 0;
-};
-
-std::size_t graphFingerprint(const Graph& graph) {
-    Fingerprint print;
-    for (const Op& op : graph.ops()) {
-        print.add(op.name);
-        print.add(std::array{op.flops, static_cast<double>(op.parameter_bytes)});
-    }
-    return print.value();
-}
-
-}  // namespace
 
 void complete(Scenario& scenario) {
     scenario.fingerprint = problem_fingerprint(*scenario.job.problem);
-    scenario.graphFingerprint = graphFingerprint(*scenario.job.problem->forward);
+    scenario.graphFingerprint = graph_fingerprint(*scenario.job.problem->forward);
     scenario.singleDevice_s = scoreOf(scenario.job, scenario.job.single_device);
 }
 

@@ -24,7 +24,7 @@ struct Scenario {
     bool groupingAsked = false;        ///< whether the user chose the grouping in `options`; else it is
                                        ///< default_grouping() of the network
     std::string fingerprint;  ///< of the problem; graphFingerprint tells whether the network file has changed
-    std::size_t graphFingerprint = 0;
+    std::string graphFingerprint;
     double singleDevice_s = 0;  ///< penalised objective value of everything on the best device
 };
 

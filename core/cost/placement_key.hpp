@@ -25,13 +25,6 @@ struct PlacementKey {
     };
 };
 
-/// The finaliser of splitmix64: every bit of the argument reaches every bit of the result.
-inline std::uint64_t mixed_bits(std::uint64_t bits) {
-    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebULL;
-    return bits ^ (bits >> 31);
-}
-
 /// Each half of the key takes one multiplication per 16 bytes and combines both halves of the product by xor
 /// (wyhash, Wang Yi, 2019). Fast, because searches hash placements on their own thread.
 inline PlacementKey key_of(std::span<const DeviceId> placement) {

@@ -1,50 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "core/cost/problem_fingerprint.hpp"
 
-#include <array>
 #include <bit>
 #include <cstdint>
-#include <cstdio>
-#include <string_view>
-#include <type_traits>
-#include <vector>
 
-#include "core/cost/placement_key.hpp"
+#include "core/base/fingerprint.hpp"
 
 namespace placewright {
-namespace {
-
-/// A hash of all added values, by the finaliser of splitmix64.
-class Fingerprint {
-public:
-    template <class Number>
-    void add(const std::vector<Number>& values) {
-        add_bits(values.size());
-        for (const Number value : values) {
-            if constexpr (std::is_floating_point_v<Number>) {
-                add_bits(std::bit_cast<std::uint64_t>(static_cast<double>(value)));
-            } else {
-                add_bits(static_cast<std::uint64_t>(value));
-            }
-        }
-    }
-    void add(std::string_view text) {
-        add_bits(text.size());
-        for (const char c : text) add_bits(static_cast<unsigned char>(c));
-    }
-    void add_bits(std::uint64_t bits) { hash_ = mixed_bits(hash_ + 0x9e3779b97f4a7c15ULL + bits); }
-    std::string digits() const {
-        std::array<char, 17> text{};
-        std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(hash_));
-        return text.data();
-    }
-
-private:
-    std::uint64_t hash_ = 0;
-};
-
-}  // namespace
-
 std::string problem_fingerprint(const Problem& problem) {
     Fingerprint print;
     for (const Op& op : problem.graph->ops()) {

@@ -11,6 +11,7 @@
 #include <QtTest>
 
 #include "core/base/infinity.hpp"
+#include "core/graph/fingerprint.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/grouping.hpp"
 #include "core/graph/kinds.hpp"
@@ -208,6 +209,7 @@ private Q_SLOTS:
     void labelsJoinDerivedOps();
 
     void kinds();
+    void fingerprintsTellGraphsApart();
 };
 
 void TestGraph::enumsAndTheirTexts() {
@@ -599,6 +601,25 @@ void TestGraph::kinds() {
 
     std::set<std::string_view> names;
     for (const KindInfo& kind : known_kinds()) QVERIFY2(names.insert(kind.name).second, kind.name.data());
+}
+
+void TestGraph::fingerprintsTellGraphsApart() {
+    const auto print = [](const char* name, double flops, std::int64_t parameter_bytes) {
+        GraphBuilder builder("graph", 1, Training::none);
+        Op op;
+        op.name = name;
+        op.kind = "matmul";
+        op.flops = flops;
+        op.parameter_bytes = parameter_bytes;
+        builder.add(op);
+        return graph_fingerprint(builder.build());
+    };
+    const std::string base = print("op", 1e9, 4000);
+    QCOMPARE(base.size(), std::size_t{16});
+    QCOMPARE(print("op", 1e9, 4000), base);
+    QVERIFY(print("other", 1e9, 4000) != base);
+    QVERIFY(print("op", 2e9, 4000) != base);
+    QVERIFY(print("op", 1e9, 4004) != base);
 }
 
 QTEST_GUILESS_MAIN(TestGraph)

@@ -114,6 +114,10 @@ private Q_SLOTS:
             << QStringList{"alexnet", "--evaluations", "0", "--quit"} << 2 << "--evaluations 0";
         QTest::newRow("seed") << QStringList{"alexnet", "--seed", "x", "--quit"} << 2 << "--seed x";
         QTest::newRow("size") << QStringList{"alexnet", "--size", "10", "--quit"} << 2 << "--size 10";
+        QTest::newRow("no such option") << QStringList{"--foo", "--quit"} << 2 << "foo";
+        QTest::newRow("empty file") << QStringList{"", "--quit"} << 2 << "FILE";
+        QTest::newRow("empty machine")
+            << QStringList{"alexnet", "--machine", "", "--quit"} << 2 << "--machine";
         QTest::newRow("two files") << QStringList{"alexnet", "resnet50", "--quit"} << 2 << "FILE";
     }
     void wrongInputsHaveTheirStatus() {

@@ -988,6 +988,7 @@ private Q_SLOTS:
         QVERIFY(colorsOf(image) > 8);
 
         // A cancelled one leaves no file.
+        QTRY_VERIFY(shown.window.findChild<PictureExport*>() == nullptr);
         const QString second = m_place->file("second.png");
         test::giveFile(second);
         choose(0);
