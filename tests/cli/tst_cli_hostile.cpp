@@ -69,6 +69,8 @@ private Q_SLOTS:
     void pipes();
     void emptyPaths_data();
     void emptyPaths();
+    void emptyArguments_data();
+    void emptyArguments();
     void linksInACircle_data();
     void linksInACircle();
     void closedOutput();
@@ -189,6 +191,27 @@ void TestCliHostile::emptyPaths_data() {
     row("convert", "--graph", {path("net.json")});
     row("convert", "--machine", {path("net.json")});
     row("predict", "--out", QStringList{"policy"} + job);
+}
+
+void TestCliHostile::emptyArguments_data() {
+    QTest::addColumn<QStringList>("arguments");
+    QTest::addColumn<QByteArray>("name");
+    const QStringList machine{"--machine", path("machine.json")};
+    for (const char* command : {"simulate", "optimize", "compare", "bound", "export"})
+        QTest::newRow(command) << QStringList{command, ""} + machine << QByteArray("GRAPH");
+    QTest::newRow("train") << QStringList{"train", ""} + machine << QByteArray("GRAPHS");
+    QTest::newRow("predict") << QStringList{"predict", "", path("net.json")} + machine
+                             << QByteArray("POLICY");
+    QTest::newRow("convert") << QStringList{"convert", "", path("out.json")} << QByteArray("FILES");
+}
+
+void TestCliHostile::emptyArguments() {
+    QFETCH(QStringList, arguments);
+    QFETCH(QByteArray, name);
+    const CliResult result = run_cli(arguments);
+    QCOMPARE(result.status, 2);
+    QVERIFY2(result.err.contains(name + ": expected a path, not an empty text"), result.err);
+    QCOMPARE(result.out, QByteArray());
 }
 
 void TestCliHostile::emptyPaths() {
