@@ -190,7 +190,7 @@ void CompareArguments::add_to(CLI::App& command) {
         ->capture_default_str();
     command
         .add_option("--best-known", best_known_s,
-                    "Best known value in seconds, for the column \"within 5 %\"; default: best of all runs")
+                    "Best known value (s), for \"within 5 %\"; default: best of all runs")
         ->check(usage::positive_number(1e9, "a number above 0"))
         ->type_name("S");
     usage::add_threads(command, threads, "Parallel searches, 0 for all cores; same results");

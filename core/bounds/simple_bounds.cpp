@@ -262,7 +262,8 @@ std::vector<Bound> lower_bounds(const Problem& problem, const SimulationOptions&
              (options.batches > 1 ? std::string(", ") + std::to_string(overlap) + " batches at a time"
                                   : std::string())},
         {"load", load_s,
-         "the best sharing of all work between the devices without idle time, transfers free (linear-programming "
+         "the best sharing of all work between the devices without idle time, transfers free "
+         "(linear-programming "
          "relaxation of the assignment of ops to devices)" +
              std::string(problem.op_share.empty() ? ""
                                                   : "; on devices with several streams an op counts with "

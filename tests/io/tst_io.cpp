@@ -1297,7 +1297,7 @@ void TestIo::findingModels() {
     check_refusal(
         refusal([] { find_machine_file("9x-h100"); }), "9x-h100",
         "no shipped machine has this name; there are 1x-v100, 2x-v100-malvik, 2x-v100-pcie, 4x-v100-nvlink");
-    check_refusal(refusal([] { find_machine_file(""); }), "machine", "no shipped machine has this name");
+    check_refusal(refusal([] { find_machine_file(""); }), "\"\"", "not an empty text");
     check_refusal(refusal([] { find_network_file("gpt-9"); }), "gpt-9", "no shipped network has this name");
     for (const ShippedFile& shipped : shipped_networks())
         QVERIFY(find_network_file(shipped.name) == shipped.file);

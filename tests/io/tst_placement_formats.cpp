@@ -652,8 +652,9 @@ private Q_SLOTS:
         const Path file = written(
             QByteArray::fromStdString(find_placement_format(format.toStdString())->write(placed).content));
         const QString error = error_of<InputError>([&] { read_placement(file, *placed.problem); });
-        QVERIFY2(error.contains(what) && error.contains("export it as placewright.placement"),
-                 qPrintable(error));
+        QVERIFY2(
+            error.contains(what) && error.contains("export the placement itself as placewright.placement"),
+            qPrintable(error));
     }
 
     void tableHasALineForEachOp() {
