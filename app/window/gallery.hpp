@@ -34,8 +34,7 @@ public:
     bool isRead() const { return !m_lane.busy(); }
     /// Networks that cannot be read are not available and tell why.
     const std::vector<StartEntry>& networks() const { return m_content.networks; }
-    /// Returns the title of a shipped machine; any other text, such as the name of a file, is returned as it
-    /// is.
+    /// Returns the title of a shipped machine, or the text itself if it names none.
     QString machineTitle(const QString& machine) const;
 
 Q_SIGNALS:

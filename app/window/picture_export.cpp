@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "app/window/picture_export.hpp"
 
-#include <array>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -81,7 +80,7 @@ PictureExport::~PictureExport() {
 }
 
 void PictureExport::showProgress(double painted) {
-    if (!m_dialog) return;
+    if (!m_dialog || !m_lane.busy()) return;  // cancelled
     m_dialog->setValue(static_cast<int>(100 * painted));
     if (painted < 1) return;
     // The share that is compressed is not known.

@@ -14,7 +14,8 @@ class QWidget;
 
 namespace placewright {
 
-/// Asks for the size of a large PNG in pixels per point; nothing if the user cancels. Others get kPrintScale.
+/// Returns the pixels per point of a picture: kPrintScale, or what the user chooses for a large PNG; nothing
+/// if the user cancels.
 std::optional<double> askPictureScale(QWidget* parent, const QString& file, const Picture& picture);
 
 /// Writes one picture on a thread of its own, with progress and Cancel where it takes longer than a moment.

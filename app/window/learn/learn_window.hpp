@@ -82,7 +82,7 @@ private:
     /// Says why a policy cannot be resumed.
     void warn(const QString& reason);
     void adopt(const QString& file, std::shared_ptr<const PolicyFile> policy);
-    /// The machine to train on: its title if the document has read it or it ships.
+    /// Title of the machine to train on; the name of its file where no title is known.
     QString machineTitle() const;
     bool isResumed(const TrainingRequest& request) const;
     /// Updates the form: what is visible and enabled, the buttons and the note about the request.
