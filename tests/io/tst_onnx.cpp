@@ -1,61 +1,25 @@
 // SPDX-License-Identifier: MIT
-// ONNX models: conversion of ops, totals of networks that PyTorch exports, placements in models, and files
-// that are not models.
-#include <array>
+// ONNX models: conversion of ops, totals of networks that PyTorch exports, and files that are not models.
 #include <cmath>
-#include <fstream>
-#include <functional>
 
-#include <QRegularExpression>
-#include <QTemporaryDir>
 #include <QTest>
-#include <sys/resource.h>
 
 #include "core/base/path.hpp"
 #include "core/graph/kinds.hpp"
-#include "core/graph/networks.hpp"
 #include "core/io/file_content.hpp"
 #include "core/io/networks/network_file.hpp"
-#include "core/io/onnx/onnx_model.hpp"
-#include "core/io/onnx/onnx_placement.hpp"
-#include "core/io/placements/placed_network.hpp"
-#include "core/io/placements/placement_file.hpp"
-#include "core/io/placements/placement_formats.hpp"
 #include "core/io/text/input_error.hpp"
-#include "core/io/text/whole_file.hpp"
 #include "tests/support/graphs.hpp"
+#include "tests/support/onnx_fixture.hpp"
 #include "tests/support/onnx_models.hpp"
 
 using namespace placewright;
-using test::Extents;
-using test::onnx_node;
-using test::OnnxAttribute;
-using test::OnnxModel;
+using test::body, test::Extents, test::onnx_node, test::OnnxAttribute, test::OnnxModel, test::op_of,
+    test::single;
 
 namespace {
 
 constexpr auto kInt64 = onnx::TensorProto::INT64;
-
-/// x (1 x 8 x 6 x 6) through one node with weights w0, w1, ... to y.
-OnnxModel single(const std::string& op, const std::vector<Extents>& weights,
-                 const std::vector<OnnxAttribute>& attributes = {}, const Extents& input = {1, 8, 6, 6},
-                 std::int64_t opset = 13) {
-    OnnxModel model(opset);
-    model.input("x", input);
-    std::vector<std::string> inputs{"x"};
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-        inputs.emplace_back(1, 'w') += std::to_string(i);
-        model.weight(inputs.back(), weights[i]);
-    }
-    model.node(op, inputs, {"y"}, attributes).output("y");
-    return model;
-}
-
-const Op& op_of(const Graph& graph, const std::string& name) {
-    const auto id = graph.find(name);
-    if (!id) throw std::runtime_error("no op " + name);
-    return graph.op(*id);
-}
 
 /// FLOPs of products (convolutions, matrix products), which published counts of multiply-adds include.
 double product_flops(const Graph& graph) {
@@ -64,47 +28,10 @@ double product_flops(const Graph& graph) {
     return flops;
 }
 
-onnx::GraphProto body(const std::vector<onnx::NodeProto>& nodes,
-                      const std::vector<onnx::ValueInfoProto>& inputs,
-                      const std::vector<std::string>& outputs) {
-    onnx::GraphProto graph;
-    for (const auto& node : nodes) *graph.add_node() = node;
-    for (const auto& input : inputs) *graph.add_input() = input;
-    for (const auto& output : outputs) graph.add_output()->set_name(output);
-    return graph;
-}
-
 }  // namespace
 
-class TestOnnx : public QObject {
+class TestOnnx : public test::OnnxFixture {
     Q_OBJECT
-
-private:
-    QTemporaryDir m_folder;
-
-    Path write(const std::string& name, const std::string& bytes) {
-        const Path file = Path(m_folder.path().toStdString()) / name;
-        std::ofstream(file, std::ios::binary) << bytes;
-        return file;
-    }
-    NetworkFile read(const OnnxModel& model, std::optional<std::int64_t> batch = {},
-                     const std::map<std::string, std::int64_t>& dims = {}) {
-        ReadOptions options(batch);
-        options.dims = dims;
-        return read_network(write("net.onnx", model.bytes()), options);
-    }
-    QString error(const std::function<void()>& call) {
-        try {
-            call();
-        } catch (const InputError& problem) {
-            return QString::fromUtf8(problem.what()).replace(m_folder.path() + '/', QString());
-        }
-        return {};
-    }
-    QString refusal(const std::string& bytes) {
-        const Path file = write("bad.onnx", bytes);
-        return error([&] { read_network(file); });
-    }
 
 private Q_SLOTS:
     void kinds_data() {
@@ -378,262 +305,6 @@ private Q_SLOTS:
         }
     }
 
-    void parametersAreInitializers() {
-        OnnxModel model;
-        model.input("x", {1, 8, 6, 6});
-        model.weight("layer1.0.conv.weight", {8, 8, 3, 3});
-        for (const char* part : {"weight", "bias", "running_mean", "running_var"})
-            model.weight(std::string("layer1.0.bn.") + part, {8});
-        model.node("Conv", {"x", "layer1.0.conv.weight"}, {"c"}, {}, "/layer1/layer1.0/conv/Conv");
-        model.node("BatchNormalization",
-                   {"c", "layer1.0.bn.weight", "layer1.0.bn.bias", "layer1.0.bn.running_mean",
-                    "layer1.0.bn.running_var"},
-                   {"n"});
-        model.node("Relu", {"n"}, {"y"}, {}, "/layer1/layer1.0/relu/Relu").output("y");
-        const Graph graph = read(model).graph;
-        const Op& conv = op_of(graph, "/layer1/layer1.0/conv/Conv");
-        QCOMPARE(conv.parameter_bytes, 4 * 8 * 8 * 9);
-        QCOMPARE(conv.scope, std::string("layer1/0/conv"));
-        QCOMPARE(conv.attributes.at("parameters"), std::string(R"(["layer1.0.conv.weight"])"));
-        const Op& norm = op_of(graph, "n");
-        QCOMPARE(norm.scope, std::string("layer1/0/bn"));
-        QCOMPARE(norm.parameter_bytes, 4 * 16);
-        QCOMPARE(norm.resident_bytes, 4 * 16);
-        QCOMPARE(op_of(graph, "/layer1/layer1.0/relu/Relu").scope, std::string("layer1/0/relu"));
-    }
-
-    /// PyTorch's exporter numbers the uses of a module from the second on.
-    void laterUsesOfAModuleAreInThatModule() {
-        OnnxModel model;
-        model.input("x", {1, 8, 6, 6})
-            .weight("b.0.conv.weight", {8, 8, 1, 1})
-            .weight("b.0.conv_2.weight", {8, 8, 1, 1});
-        model.node("Relu", {"x"}, {"r0"}, {}, "/b/b.0/relu/Relu");
-        model.node("Conv", {"r0", "b.0.conv.weight"}, {"c0"}, {}, "/b/b.0/conv/Conv");
-        model.node("Relu", {"c0"}, {"r1"}, {}, "/b/b.0/relu_1/Relu");
-        model.node("Conv", {"r1", "b.0.conv.weight"}, {"c1"}, {}, "/b/b.0/conv_1/Conv");
-        model.node("Conv", {"c1", "b.0.conv_2.weight"}, {"c2"}, {}, "/b/b.0/conv_2/Conv");
-        model.node("Relu", {"c2"}, {"y"}, {}, "/b/b.0/act_1/Relu").output("y");
-        const Graph graph = read(model).graph;
-        QCOMPARE(op_of(graph, "/b/b.0/relu_1/Relu").scope, std::string("b/0/relu"));
-        QCOMPARE(op_of(graph, "/b/b.0/conv_1/Conv").scope, std::string("b/0/conv"));
-        QCOMPARE(op_of(graph, "/b/b.0/conv_2/Conv").scope,
-                 std::string("b/0/conv_2"));  // a module with a parameter
-        QCOMPARE(op_of(graph, "/b/b.0/act_1/Relu").scope,
-                 std::string("b/0/act_1"));  // there is no module "act"
-    }
-
-    void parametersThatAreNotExportedAreInputs() {
-        OnnxModel model;
-        model.input("input.1", {-2, 7}).input("fc.weight", {5, 7}).input("fc.bias", {5});
-        model.node("Gemm", {"input.1", "fc.weight", "fc.bias"}, {"y"}, {{"transB", 1}}).output("y");
-        const Graph graph = read(model, 3).graph;
-        QCOMPARE(graph.size(), 2u);
-        QCOMPARE(op_of(graph, "y").parameter_bytes, 4 * 40);
-        QCOMPARE(op_of(graph, "y").scope, std::string("fc"));
-    }
-
-    void parametersOfTheWholeModelAreNoInputs() {
-        OnnxModel model;
-        model.input("input", {-2, 7}).input("class_token", {1, 7}).input("fc.weight", {5, 7});
-        model.node("Add", {"input", "class_token"}, {"t"})
-            .node("Gemm", {"t", "fc.weight"}, {"y"}, {{"transB", 1}})
-            .output("y");
-        const Graph graph = read(model, 3).graph;
-        QCOMPARE(totals(graph).parameter_bytes, 4 * (7 + 35));
-        OnnxModel recurrent;
-        recurrent.input("x", {-2, 7, 3}).input("weight_ih_l0", {1, 16, 3}).input("weight_hh_l0", {1, 16, 4});
-        recurrent.node("LSTM", {"x", "weight_ih_l0", "weight_hh_l0"}, {"y", "h", "c"}, {{"hidden_size", 4}})
-            .output("y");
-        QCOMPARE(totals(read(recurrent, 2).graph).parameter_bytes, 4 * 16 * 7);
-        // The names of PyTorch's own parameters identify them, whether a batch size is open or not.
-        OnnxModel module;
-        module.input("x", {5, 7}).input("weight", {4, 7}).input("bias", {4});
-        module.node("Gemm", {"x", "weight", "bias"}, {"y"}, {{"transB", 1}}).output("y");
-        QCOMPARE(totals(read(module).graph).parameter_bytes, 4 * 4 * 8);
-        // If a batch size is open, other names identify parameters too, except the names that PyTorch gives
-        // to inputs.
-        OnnxModel plain;
-        plain.proto.set_producer_name("pytorch");
-        plain.input("input", {-2, 7}).input("offset", {7}).input("onnx::Mul_1", {7}).input("input.3", {7});
-        plain.node("Sum", {"input", "offset", "onnx::Mul_1", "input.3"}, {"y"}).output("y");
-        QCOMPARE(totals(read(plain, 2).graph).parameter_bytes, 4 * 7);
-        // If no batch size is open, a parameter cannot be told from another input.
-        OnnxModel fixed;
-        fixed.input("input", {2, 7}).input("mask", {2, 7}).input("fc.weight", {5, 7});
-        fixed.node("Add", {"input", "mask"}, {"t"})
-            .node("Gemm", {"t", "fc.weight"}, {"y"}, {{"transB", 1}})
-            .output("y");
-        QCOMPARE(totals(read(fixed).graph).parameter_bytes, 4 * 35);
-    }
-
-    void tiedParametersLeaveOpsInTheirModules() {
-        OnnxModel model;
-        model.input("tokens", {2, 3}, onnx::TensorProto::INT64).weight("wte.weight", {9, 4});
-        model.node("Gather", {"wte.weight", "tokens"}, {"e"}, {}, "/wte/Gather");
-        model.node("Transpose", {"wte.weight"}, {"w"}, {{"perm", Extents{1, 0}}}, "/lm_head/Transpose");
-        model.node("MatMul", {"e", "w"}, {"y"}, {}, "/lm_head/MatMul").output("y");
-        const Graph graph = read(model).graph;
-        QCOMPARE(op_of(graph, "/wte/Gather").scope, std::string("wte"));
-        QCOMPARE(op_of(graph, "/lm_head/MatMul").scope, std::string("lm_head"));
-    }
-
-    void parametersThatAreStoredOnceAreTwo_data() {
-        QTest::addColumn<bool>("stored");
-        QTest::newRow("stored") << true;
-        QTest::newRow("left out") << false;
-    }
-    void parametersThatAreStoredOnceAreTwo() {
-        QFETCH(bool, stored);
-        OnnxModel model;
-        model.input("x", {2, 4});
-        for (const auto& [name, shape] :
-             {std::pair("first.weight", Extents{4}), std::pair("table.weight", Extents{4, 4})}) {
-            if (stored)
-                model.weight(name, shape);
-            else
-                model.input(name, shape);
-        }
-        model.node("Identity", {"first.weight"}, {"second.weight"}, {}, "Identity_0");
-        model.node("Identity", {"table.weight"}, {"head.weight"}, {}, "Identity_1");  // tied
-        model.node("Mul", {"x", "first.weight"}, {"a"}, {}, "/first/Mul")
-            .node("Mul", {"a", "second.weight"}, {"b"}, {}, "/second/Mul");
-        model.node("MatMul", {"b", "table.weight"}, {"c"}, {}, "/table/MatMul");
-        model.node("MatMul", {"c", "head.weight"}, {"y"}, {}, "/head/MatMul").output("y");
-        const Graph graph = read(model).graph;
-        QCOMPARE(totals(graph).parameter_bytes, 4 * (4 + 4 + 16));
-        for (const std::string module : {"first", "second"}) {
-            const Op& op = op_of(graph, "/" + module + "/Mul");
-            QCOMPARE(op.parameter_bytes, 16);
-            QCOMPARE(op.attributes.at("parameters"), "[\"" + module + ".weight\"]");
-        }
-    }
-
-    void biasesThatAreStoredOnceAreTwo() {
-        OnnxModel model;
-        model.input("x", {1, 4, 8})
-            .weight("a.weight", {4, 4, 1})
-            .weight("a.bias", {4})
-            .weight("b.weight", {4, 4, 1});
-        model.node("Identity", {"a.bias"}, {"onnx::Conv_9"}, {}, "Identity_0");
-        model.node("Conv", {"x", "a.weight", "a.bias"}, {"h"}, {}, "/a/Conv");
-        model.node("Conv", {"h", "b.weight", "onnx::Conv_9"}, {"y"}, {}, "/b/Conv").output("y");
-        const Graph graph = read(model).graph;
-        QCOMPARE(graph.size(), 3u);
-        QCOMPARE(op_of(graph, "/a/Conv").attributes.at("parameters"),
-                 std::string(R"(["a.weight","a.bias"])"));
-        QCOMPARE(op_of(graph, "/b/Conv").attributes.at("parameters"),
-                 std::string(R"(["b.weight","b.bias"])"));
-    }
-
-    void whatIsMadeOfParametersIsNoConstant() {
-        OnnxModel model;  // the way exporters build the biases of recurrent layers
-        model.input("x", {2, 4})
-            .weight("rnn.bias", {4})
-            .numbers("begin", {2})
-            .numbers("end", {4})
-            .numbers("axes", {0});
-        onnx::TensorProto& bias = *model.graph().mutable_initializer(0);
-        for (int i = 0; i < 4; ++i) bias.add_float_data(0.5F);
-        model.node("Slice", {"rnn.bias", "begin", "end", "axes"}, {"half"});
-        model.node("Concat", {"half", "half"}, {"both"}, {{"axis", std::int64_t{0}}});
-        model.node("Shape", {"rnn.bias"}, {"shape"}).node("Expand", {"both", "shape"}, {"wide"});
-        model.node("Add", {"x", "wide"}, {"y"}).output("y");
-        const Graph graph = read(model).graph;
-        QCOMPARE(totals(graph).parameter_bytes, 16);
-        QVERIFY(std::ranges::none_of(graph.ops(), [](const Op& op) { return op.kind == "Shape"; }));
-        QCOMPARE(op_of(graph, "half").kind, std::string("slice"));
-    }
-
-    void littleOfWhatNodesGiveIsKept_data() {
-        QTest::addColumn<std::string>("bytes");
-        // Stored separately, all of it would take at least 262 MB.
-        constexpr int kMany = 4'000;
-        const auto name = [](int i) { return "n" + std::to_string(i); };
-        OnnxModel numbers;
-        numbers.input("x", {8192}).numbers("length", {8192});
-        for (int i = 0; i < kMany; ++i) numbers.node("ConstantOfShape", {"length"}, {name(i)});
-        numbers.node("Add", {"x", "n0"}, {"y"}).output("y");
-        QTest::newRow("numbers") << numbers.bytes();
-
-        OnnxModel aliases;
-        aliases.input("x", {8192}).numbers("length", {8192}).node("ConstantOfShape", {"length"}, {"c"});
-        aliases.node("F", std::vector<std::string>(kMany, "c"), {"z"});
-        aliases.graph().mutable_node(1)->set_domain("own");
-        aliases.node("Add", {"x", "z"}, {"y"}).output("y");
-        onnx::FunctionProto& function = *aliases.proto.add_functions();
-        function.set_name("F");
-        function.set_domain("own");
-        function.add_opset_import()->set_version(13);
-        for (int i = 0; i < kMany; ++i) function.add_input(name(i));
-        function.add_output("o");
-        *function.add_node() = onnx_node("Relu", {"n0"}, {"o"});
-        QTest::newRow("arguments of a function") << aliases.bytes();
-
-        OnnxModel extents;
-        extents.input("x", {8}).numbers("shape", Extents(8192, 1));
-        for (int i = 0; i < kMany / 4; ++i) extents.node("ConstantOfShape", {"shape"}, {name(i)});
-        extents.node("Relu", {"x"}, {"y"}).output("y");
-        QTest::newRow("extents") << extents.bytes();
-    }
-    void littleOfWhatNodesGiveIsKept() {
-        QFETCH(std::string, bytes);
-        const auto most_kilobytes = [] {
-            rusage usage{};
-            getrusage(RUSAGE_SELF, &usage);
-            return usage.ru_maxrss;
-        };
-        const Path file = write("net.onnx", bytes);
-        const auto before = most_kilobytes();
-        try {
-            read_network(file);
-        } catch (const InputError&) {  // values without a shape
-        }
-        QVERIFY(most_kilobytes() < before + 150'000);
-    }
-
-    void foldedParametersAreNamedByTheirModule() {
-        OnnxModel model;
-        model.input("x", {2, 7}).weight("onnx::MatMul_21", {7, 5});
-        model.node("MatMul", {"x", "onnx::MatMul_21"}, {"y"}, {}, "/layers.0/query/MatMul").output("y");
-        const Graph graph = read(model).graph;
-        QCOMPARE(op_of(graph, "/layers.0/query/MatMul").attributes.at("parameters"),
-                 std::string(R"(["layers.0.query.weight"])"));
-    }
-
-    void externalDataIsNotRead() {
-        OnnxModel model = single("Gemm", {{1 << 16, 1 << 14}}, {}, {1, 1 << 16});
-        onnx::TensorProto& weight = *model.graph().mutable_initializer(0);
-        weight.set_data_location(onnx::TensorProto::EXTERNAL);
-        auto& location = *weight.add_external_data();
-        location.set_key("location");
-        location.set_value("../../etc/passwd");
-        QCOMPARE(op_of(read(model).graph, "y").parameter_bytes, std::int64_t{4} << 30);
-    }
-
-    void sparseInitializersTakeWhatTheyStore() {
-        OnnxModel model = single("MatMul", {}, {}, {1, 100});
-        model.graph().mutable_node(0)->add_input("s");
-        onnx::SparseTensorProto& sparse = *model.graph().add_sparse_initializer();
-        sparse.add_dims(100);
-        sparse.add_dims(10);
-        *sparse.mutable_values() = test::onnx_tensor("s", {7});
-        *sparse.mutable_indices() = test::onnx_tensor("", {7}, kInt64);
-        QCOMPARE(op_of(read(model).graph, "y").parameter_bytes, 7 * 12);
-    }
-
-    void fourBitsAreTwoInAByte() {
-        constexpr std::int32_t kUint4 = 21, kInt4 = 22, kFloat4 = 23;
-        for (const std::int32_t type : {kUint4, kInt4, kFloat4}) {
-            for (const auto& [elements, bytes] : {std::pair{1, 1}, {2, 1}, {3, 2}, {8, 4}}) {
-                OnnxModel model = single("Mystery", {}, {}, {2, 3});
-                model.graph().mutable_node(0)->set_domain("com.acme");
-                *model.graph().mutable_output(0) = test::onnx_value("y", {elements}, type);
-                QCOMPARE(op_of(read(model).graph, "y").outputs[0].bytes, bytes);
-            }
-        }
-    }
-
     void functionsAreSingleOps() {
         OnnxModel model;
         model.input("x", {4, 6}).weight("w", {6, 5});
@@ -663,46 +334,6 @@ private Q_SLOTS:
         *function.add_node() = onnx_node("Block", {"a", "b"}, {"e"});
         for (int i : {2, 3}) function.mutable_node(i)->set_domain("local");
         QVERIFY(refusal(model.bytes()).contains("node \"y\" (Block): its body runs more than"));
-    }
-
-    void largeAttributesOfBodiesAreCounted() {
-        // The node of the body and the attribute of the call each contain a text.
-        const auto calls = [](int count, const std::string& in_body, const std::string& in_call) {
-            OnnxModel model;
-            onnx::FunctionProto& function = *model.proto.add_functions();
-            function.set_name("Turn");
-            function.set_domain("local");
-            function.add_opset_import()->set_version(13);
-            function.add_input("a");
-            function.add_output("b");
-            onnx::NodeProto& transpose = *function.add_node() =
-                onnx_node("Transpose", {"a"}, {"b"}, {{"perm", Extents{}}});
-            transpose.mutable_attribute(0)->set_ref_attr_name("order");
-            transpose.set_doc_string(in_body);
-            model.input("v0", {2, 4, 6});
-            for (int i = 0; i < count; ++i) {
-                model.node("Turn", {'v' + std::to_string(i)}, {'v' + std::to_string(i + 1)},
-                           {{"order", Extents{1, 2, 0}}});
-                onnx::NodeProto& call = *model.graph().mutable_node(i);
-                call.set_domain("local");
-                call.mutable_attribute(0)->set_doc_string(in_call);
-            }
-            model.output('v' + std::to_string(count));
-            return model;
-        };
-        QCOMPARE(*op_of(read(calls(2, "small", "small")).graph, "v2").outputs.at(0).shape,
-                 (Extents{6, 2, 4}));
-        const std::string large(std::size_t{64} << 20, 'a');
-        const QString refused = refusal(calls(9, large, "").bytes());
-        QVERIFY2(refused.contains(QRegularExpression("node \"v\\d\" \\(Turn\\): .*each run counts")),
-                 qPrintable(refused));
-        // The attribute of the call is copied for each node that refers to it.
-        OnnxModel many = calls(1, "", large);
-        for (int i = 0; i < 9; ++i)
-            *many.proto.mutable_functions(0)->add_node() = many.proto.functions(0).node(0);
-        const QString given = refusal(many.bytes());
-        QVERIFY2(given.contains("node \"v1\" (Turn): ") && given.contains("each run counts"),
-                 qPrintable(given));
     }
 
     void bagsAreLoopsOverSlices() {
@@ -873,151 +504,6 @@ private Q_SLOTS:
         const Graph graph = read(model).graph;
         QCOMPARE(op_of(graph, "of_mean").outputs[0].bytes, 4 * 10);
         QCOMPARE(op_of(graph, "of_sum").outputs[0].bytes, 4 * 80);
-    }
-
-    void largeTensorsStayOnTheDisk() {
-        OnnxModel model = single("Gemm", {{1000, 1000}}, {}, {1, 1000});
-        model.graph().mutable_initializer(0)->set_raw_data(std::string(4'000'000, '\0'));
-        const Path file = write("large.onnx", model.bytes());
-        QVERIFY(read_onnx_model(file).SerializeAsString().size() < 1000);
-        QCOMPARE(read_whole_onnx_model(file).graph().initializer(0).raw_data().size(), 4'000'000u);
-        QCOMPARE(op_of(read_network(file).graph, "y").parameter_bytes, 4'000'000);
-    }
-
-    void placementIsWrittenIntoTheModel() {
-        OnnxModel model;
-        model.input("x", {1, 8}).weight("a.weight", {8, 8}).weight("b.weight", {8, 8});
-        model.graph().mutable_initializer(0)->set_raw_data(std::string(256, '\1'));
-        model.node("Gemm", {"x", "a.weight"}, {"h"}, {}, "same")
-            .node("Gemm", {"h", "b.weight"}, {"y"}, {}, "same")
-            .output("y");
-        const Path file = write("model.onnx", model.bytes()), out = write("placed.onnx", "");
-        const auto problem = test::problem(read_network(file).graph, test::uniform_machine(2));
-        Placement placement(problem->groups, 0);
-        placement[problem->grouping.group_of[*problem->graph->find("same#2")]] = 1;
-        QVERIFY(error([&] { read_placement(file, *problem); }).contains("metadata_props: hold no placement"));
-
-        write_file(out, onnx_placement(file, placement, *problem).content);
-        QCOMPARE(read_placement(out, *problem), placement);
-        onnx::ModelProto written = read_whole_onnx_model(out);
-        QCOMPARE(written.ir_version(), 7);
-        QCOMPARE(written.graph().initializer(0).raw_data(), std::string(256, '\1'));
-        const auto property = [](const std::string& device) {
-            return "\x4a\x1b\n\x12placewright.device\x12\x05" + device;
-        };
-        const auto unknown = [&](int node) {
-            std::string text;
-            const auto& node_proto = written.graph().node(node);
-            onnx::NodeProto::GetReflection()->GetUnknownFields(node_proto).SerializeToString(&text);
-            return text;
-        };
-        QCOMPARE(unknown(0), property("gpu:0"));
-        QCOMPARE(unknown(1), property("gpu:1"));
-
-        // Another placement replaces the first; the device hints of IR version 11 raise the version.
-        std::ranges::fill(placement, DeviceId{1});
-        write_file(out, onnx_placement(out, placement, *problem, true).content);
-        QCOMPARE(read_placement(out, *problem), placement);
-        written = read_whole_onnx_model(out);
-        QCOMPARE(written.ir_version(), 11);
-        QCOMPARE(written.metadata_props_size(), 1);
-        const auto& node_fields = onnx::NodeProto::GetReflection()->GetUnknownFields(written.graph().node(0));
-        QCOMPARE(node_fields.field_count(), 2);
-        QCOMPARE(node_fields.field(1).number(), 10);
-        const std::string device_of_h("\n\x0bplacewright\x12\x05\n\x01h\x10\x01");
-        QCOMPARE(node_fields.field(1).length_delimited(), device_of_h + std::string("\x18\x00", 2));
-        write_file(out, onnx_placement(out, placement, *problem).content);
-        written = read_whole_onnx_model(out);
-        QCOMPARE(onnx::NodeProto::GetReflection()->GetUnknownFields(written.graph().node(0)).field_count(),
-                 1);
-        QCOMPARE(onnx::ModelProto::GetReflection()->GetUnknownFields(written).field_count(), 0);
-    }
-
-    void outputsThatAreLeftOutGetNoDevice() {
-        OnnxModel model;
-        model.input("x", {2, 5, 8}).weight("scale", {8});
-        model.node("SkipLayerNormalization", {"x", "x", "scale"}, {"normal", "", "", "sum"});
-        model.graph().mutable_node(0)->set_domain("com.microsoft");
-        model.node("Add", {"normal", "sum"}, {"y"}).output("y");
-        const Path file = write("model.onnx", model.bytes());
-        const auto problem = test::problem(read_network(file).graph, test::uniform_machine(2));
-        const Path out =
-            write("placed.onnx", onnx_placement(file, Placement(problem->groups, 1), *problem, true).content);
-        const onnx::ModelProto written = read_whole_onnx_model(out);
-        google::protobuf::UnknownFieldSet fields;
-        fields.ParseFromString(onnx::NodeProto::GetReflection()
-                                   ->GetUnknownFields(written.graph().node(0))
-                                   .field(1)
-                                   .length_delimited());
-        QStringList sharded;
-        for (int i = 0; i < fields.field_count(); ++i) {
-            if (fields.field(i).number() != 2) continue;
-            google::protobuf::UnknownFieldSet sharding;
-            sharding.ParseFromString(fields.field(i).length_delimited());
-            sharded << QString::fromStdString(sharding.field(0).length_delimited());
-        }
-        QCOMPARE(sharded, (QStringList{"normal", "sum"}));
-    }
-
-    void stagesAreNumberedWhereThePlacementIsAChain() {
-        OnnxModel model;
-        model.input("x", {1, 8})
-            .node("Relu", {"x"}, {"a"})
-            .node("Tanh", {"a"}, {"b"})
-            .node("Sigmoid", {"b"}, {"y"})
-            .output("y");
-        const Path file = write("model.onnx", model.bytes());
-        const auto problem = test::problem(read_network(file).graph, test::uniform_machine(2));
-        // The stage of each node, -1 for none.
-        const auto stages = [&](const std::array<DeviceId, 3>& devices) {
-            Placement placement(problem->groups, devices[0]);
-            for (std::size_t i = 0; i < 3; ++i)
-                placement[problem->grouping
-                              .group_of[*problem->graph->find(std::array{"a", "b", "y"}.at(i))]] =
-                    devices.at(i);
-            const Path out = write("placed.onnx", onnx_placement(file, placement, *problem, true).content);
-            const onnx::ModelProto written = read_whole_onnx_model(out);
-            std::vector<int> numbers;
-            for (const auto& node : written.graph().node()) {
-                google::protobuf::UnknownFieldSet fields;
-                fields.ParseFromString(
-                    onnx::NodeProto::GetReflection()->GetUnknownFields(node).field(1).length_delimited());
-                const auto& last = fields.field(fields.field_count() - 1);
-                numbers.push_back(last.number() == 3 ? static_cast<int>(last.varint()) : -1);
-            }
-            return numbers;
-        };
-        QCOMPARE(stages({1, 1, 0}), (std::vector{0, 0, 1}));
-        QCOMPARE(stages({0, 1, 1}), (std::vector{0, 1, 1}));
-        QCOMPARE(stages({0, 1, 0}), (std::vector{-1, -1, -1}));
-    }
-
-    void externalWeightsStayBesideTheModel() {
-        OnnxModel model = single("Gemm", {{8, 8}}, {}, {1, 8});
-        model.graph().mutable_initializer(0)->set_data_location(onnx::TensorProto::EXTERNAL);
-        const Path file = write("external.onnx", model.bytes());
-        const auto problem = test::problem(read_network(file).graph, test::uniform_machine(2));
-        const PlacedNetwork placed{problem, Placement(problem->groups, 1), {}, {}, file};
-        const WrittenPlacement written = find_placement_format("onnx")->write(placed);
-        QCOMPARE(written.warnings.size(), 1u);
-        QVERIFY(QString::fromStdString(written.warnings[0])
-                    .contains("beside \"external.onnx\": the model must be in the same folder, \"" +
-                              m_folder.path() + '"'));
-        write_file(file.parent_path() / "out.onnx", written.content);
-        QCOMPARE(read_placement(file.parent_path() / "out.onnx", *problem), placed.placement);
-    }
-
-    void otherNetworksAreNoModelsToWriteInto() {
-        const Graph graph = find_network("alexnet")->build(1);
-        const Path file = Path(m_folder.path().toStdString()) / "alexnet.json";
-        write_network(graph, file);
-        const auto problem = test::problem(graph, test::uniform_machine(2));
-        try {
-            find_placement_format("onnx")->write({problem, Placement(problem->groups, 1), {}, {}, file});
-            QFAIL("written");
-        } catch (const PlacementError& error) {
-            QVERIFY(QString(error.what()).contains("choose another format"));
-        }
     }
 
     /// Multiply-adds: from torchvision's model pages ("GFLOPS"); for the transformers from

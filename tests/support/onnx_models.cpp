@@ -123,4 +123,27 @@ OnnxModel deep_onnx_model(std::size_t nodes) {
     return model;
 }
 
+OnnxModel single(const std::string& op, const std::vector<Extents>& weights,
+                 const std::vector<OnnxAttribute>& attributes, const Extents& input, std::int64_t opset) {
+    OnnxModel model(opset);
+    model.input("x", input);
+    std::vector<std::string> inputs{"x"};
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+        inputs.emplace_back(1, 'w') += std::to_string(i);
+        model.weight(inputs.back(), weights[i]);
+    }
+    model.node(op, inputs, {"y"}, attributes).output("y");
+    return model;
+}
+
+onnx::GraphProto body(const std::vector<onnx::NodeProto>& nodes,
+                      const std::vector<onnx::ValueInfoProto>& inputs,
+                      const std::vector<std::string>& outputs) {
+    onnx::GraphProto graph;
+    for (const auto& node : nodes) *graph.add_node() = node;
+    for (const auto& input : inputs) *graph.add_input() = input;
+    for (const auto& output : outputs) graph.add_output()->set_name(output);
+    return graph;
+}
+
 }  // namespace placewright::test

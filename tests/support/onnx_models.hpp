@@ -50,6 +50,15 @@ struct OnnxModel {
     std::string bytes() const { return proto.SerializeAsString(); }
 };
 
+/// x (1 x 8 x 6 x 6) through one node with weights w0, w1, ... to y.
+OnnxModel single(const std::string& op, const std::vector<Extents>& weights,
+                 const std::vector<OnnxAttribute>& attributes = {}, const Extents& input = {1, 8, 6, 6},
+                 std::int64_t opset = 13);
+
+onnx::GraphProto body(const std::vector<onnx::NodeProto>& nodes,
+                      const std::vector<onnx::ValueInfoProto>& inputs,
+                      const std::vector<std::string>& outputs);
+
 /// A network of convolutions, norms and sums with PyTorch's op names, of about `nodes` nodes.
 OnnxModel deep_onnx_model(std::size_t nodes);
 
