@@ -41,6 +41,16 @@ inline SearchResult search(std::string_view id, const ProblemPtr& problem, std::
     return run_search(*make(id, problem, values, seed), *evaluator, {evaluations});
 }
 
+/// Step time of a placement, with the penalty for memory.
+inline double seconds_of(const ProblemPtr& problem, const Placement& placement) {
+    Simulator simulator(problem);
+    return MemoryPenalty().score(*problem, simulator.run(placement)).penalised_s;
+}
+
+inline GroupId group_of(const Problem& problem, const std::string& op) {
+    return problem.grouping.group_of[*problem.graph->find(op)];
+}
+
 /// Message of an exception of this type; nothing if none is thrown.
 template <class Error, class Callable>
 QString error_of(Callable&& callable) {
