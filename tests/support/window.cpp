@@ -19,6 +19,7 @@
 #include <QStatusBar>
 #include <QTest>
 #include <QTimer>
+#include <QToolButton>
 
 #include "app/window/dialogs/simulation_dialog.hpp"
 #include "app/window/gallery.hpp"
@@ -28,6 +29,7 @@
 #include "widgets/device_panel.hpp"
 #include "widgets/graph_view.hpp"
 #include "widgets/message_bar.hpp"
+#include "widgets/runs_view.hpp"
 
 namespace placewright::test {
 namespace {
@@ -177,11 +179,49 @@ const QLabel* statusLabel(const Shown& shown, const char* name) {
     qFatal("no %s in the status bar", name);
 }
 
+QString statusText(const Shown& shown, const char* name) {
+    return statusLabel(shown, name)->text();
+}
+
 void raise(const QWidget* panel) {
     for (QWidget* parent = panel->parentWidget(); parent != nullptr; parent = parent->parentWidget()) {
         if (auto* dock = qobject_cast<QDockWidget*>(parent)) dock->raise();
     }
     QCoreApplication::processEvents();
+}
+
+bool panelVisible(const Shown& shown, const char* name) {
+    return shown.window.findChild<QDockWidget*>(QLatin1String(name))->isVisible();
+}
+
+RunRequest request(const char* algorithm, std::uint64_t evaluations) {
+    RunRequest wanted;
+    wanted.algorithm = algorithm;
+    wanted.budget.evaluations = evaluations;
+    return wanted;
+}
+
+void clickOptimize(const Shown& shown) {
+    QTest::mouseClick(shown.window.findChild<QToolButton*>("optimizeButton"), Qt::LeftButton);
+}
+
+const std::vector<RunRow>& rows(const Shown& shown) {
+    return shown.window.runsView()->runs()->rows();
+}
+
+bool running(const Shown& shown) {
+    return shown.document.isSearching();
+}
+
+void pressInMenu(Shown& shown, QAction* action) {
+    for (QMenu* menu : shown.window.findChildren<QMenu*>()) {
+        if (!menu->actions().contains(action)) continue;
+        menu->popup(shown.window.mapToGlobal(QPoint(20, 20)));
+        if (!QTest::qWaitForWindowExposed(menu)) qFatal("the menu does not open");
+        QTest::mouseClick(menu, Qt::LeftButton, {}, menu->actionGeometry(action).center());
+        return;
+    }
+    qFatal("no menu has the action");
 }
 
 void giveFile(const QString& file, const std::function<void()>& before) {

@@ -72,8 +72,26 @@ struct Shown {
 
 /// A label of the status bar, by its accessible name.
 const QLabel* statusLabel(const Shown& shown, const char* name);
+QString statusText(const Shown& shown, const char* name);
 /// Brings a panel to the front of its tabs.
 void raise(const QWidget* panel);
+
+/// Whether the dock of this object name is seen.
+bool panelVisible(const Shown& shown, const char* name);
+
+/// A search with this algorithm, and otherwise as it is by default.
+RunRequest request(const char* algorithm, std::uint64_t evaluations);
+/// Evaluations of a search that does not end by itself.
+constexpr int kEndless = 1'000'000'000;
+/// Clicks the button that starts and stops a search.
+void clickOptimize(const Shown& shown);
+/// The rows of the table of runs.
+const std::vector<RunRow>& rows(const Shown& shown);
+/// Whether a search is under way.
+bool running(const Shown& shown);
+
+/// Opens the menu that contains the action and clicks the action.
+void pressInMenu(Shown& shown, QAction* action);
 
 /// Answers the next file dialog, whenever it opens; `before` is called first.
 void giveFile(const QString& file, const std::function<void()>& before = {});
