@@ -8,4 +8,5 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 install_packages
 build release -DPLACEWRIGHT_TESTS=ON -DPLACEWRIGHT_BENCHMARKS=ON
 cd "$root"
-ctest --preset release --parallel "$(nproc)" "$@"
+# Not nproc, which takes OMP_NUM_THREADS for the number of cores.
+ctest --preset release --parallel "$(getconf _NPROCESSORS_ONLN)" "$@"
