@@ -103,10 +103,15 @@ int run(int argc, char** argv) {
         CLI::App& command = *app.add_subcommand(name, help);
         command.add_flag("--json", json, "Print one JSON array");
         command.callback([&, list] { status = list(json); });
+        return &command;
     };
     add_list("algorithms", "List all algorithms with their options", list_algorithms);
     add_list("networks", "List the shipped networks", list_networks);
-    add_list("machines", "List the shipped machines", list_machines);
+    CLI::App& machines =
+        *add_list("machines", "List the shipped machines, or the devices known by name", list_machines);
+    bool devices = false;
+    machines.add_flag("--devices", devices, "List the devices and links that a machine file can name");
+    machines.callback([&] { status = devices ? list_devices(json) : list_machines(json); });
 
     if (launch()) {
         const auto alone = [](const CLI::App* item) {

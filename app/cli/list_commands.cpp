@@ -11,6 +11,7 @@
 #include "core/base/exit_status.hpp"
 #include "core/base/units.hpp"
 #include "core/graph/networks.hpp"
+#include "core/io/machines/device_catalogue_file.hpp"
 #include "core/io/machines/machine_file.hpp"
 #include "core/io/networks/network_file.hpp"
 #include "core/io/shipped.hpp"
@@ -126,6 +127,66 @@ int list_machines(bool json) {
     } else {
         std::cout << table("lll", rows);
     }
+    return kDone;
+}
+
+namespace {
+
+Json speeds_json(const Speeds& speeds) {
+    Json json = Json::object();
+    for (std::size_t i = 0; i < kNumberTypes; ++i) {
+        const auto type = static_cast<NumberType>(i);
+        if (speeds[type] > 0) json[std::string(to_string(type))] = json_number(speeds[type]);
+    }
+    return json;
+}
+
+Json device_model_json(const DeviceModel& device) {
+    Speeds best;
+    for (std::size_t i = 0; i < kNumberTypes; ++i)
+        best[static_cast<NumberType>(i)] = device.peak_flops(static_cast<NumberType>(i));
+    Json json{{"model", device.model},
+              {"aliases", device.aliases},
+              {"kind", to_string(device.kind)},
+              {"vendor", device.vendor},
+              {"architecture", device.architecture},
+              {"year", device.year},
+              {"memory_bytes", json_number(device.memory_bytes)},
+              {"memory_bandwidth", json_number(device.memory_bandwidth)},
+              {"cache_bytes", json_number(device.cache_bytes)},
+              {"power_w", json_number(device.power_w)},
+              {"unified_memory", device.unified_memory},
+              {"peak_flops", speeds_json(best)},
+              {"vector_flops", speeds_json(device.vector_flops)},
+              {"matrix_flops", speeds_json(device.matrix_flops)}};
+    json["links"] = device.links;
+    json["source"] = device.source;
+    return json;
+}
+
+}  // namespace
+
+int list_devices(bool json) {
+    const DeviceCatalogue& catalogue = shipped_devices();
+    if (json) {
+        Json list = Json::array();
+        for (const auto& device : catalogue.devices()) list.push_back(device_model_json(*device));
+        print(list);
+        return kDone;
+    }
+    std::vector<Row> rows{{"device", "kind", "memory", "bandwidth", "float32", "TF32", "16 bits"}};
+    const auto speed = [](double flops) { return flops > 0 ? format_flops(flops) + "/s" : std::string("-"); };
+    for (const auto& device : catalogue.devices()) {
+        rows.push_back({device->model, std::string(to_string(device->kind)),
+                        format_bytes(device->memory_bytes), format_bytes(device->memory_bandwidth) + "/s",
+                        speed(device->peak_flops()), speed(device->peak_flops(NumberType::tf32)),
+                        speed(device->peak_flops(NumberType::fp16))});
+    }
+    std::cout << table("llrrrrr", rows) << '\n';
+    rows = {{"link", "bandwidth", "latency"}};
+    for (const LinkModel& link : catalogue.links())
+        rows.push_back({link.model, format_bytes(link.bandwidth) + "/s", format_seconds(link.latency_s)});
+    std::cout << table("lrr", rows);
     return kDone;
 }
 

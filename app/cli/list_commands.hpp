@@ -8,5 +8,7 @@ namespace placewright {
 int list_algorithms(bool json);
 int list_networks(bool json);
 int list_machines(bool json);
+/// placewright-cli machines --devices: the catalogue of devices and links. The array holds the devices.
+int list_devices(bool json);
 
 }  // namespace placewright

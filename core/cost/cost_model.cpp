@@ -6,9 +6,12 @@
 #include <cmath>
 #include <utility>
 
+#include "core/cost/device_time.hpp"
 #include "core/cost/exprimo_cost.hpp"
+#include "core/cost/op_work.hpp"
 #include "core/graph/kinds.hpp"
 #include "core/graph/training.hpp"
+#include "core/machine/device_model.hpp"
 
 namespace placewright {
 namespace {
@@ -71,19 +74,58 @@ Ceilings at_ceilings(const Graph& graph, OpId id, const Device& device, double o
     return result;
 }
 
+/// The times of a model that knows one device at a time.
+template <double (*time_s)(const Graph&, OpId, const Device&, double)>
+void times_of(const Graph& graph, OpId op, std::span<const Device> devices, double optimizer_states,
+              std::span<double> times_s) {
+    for (std::size_t i = 0; i < devices.size(); ++i)
+        times_s[i] = time_s(graph, op, devices[i], optimizer_states);
+}
+
+bool same_speed(const Device& a, const Device& b) {
+    return a.known && a.known == b.known && a.peak_flops == b.peak_flops &&
+           a.memory_bandwidth == b.memory_bandwidth && a.launch_overhead_s == b.launch_overhead_s &&
+           a.uniform_efficiency == b.uniform_efficiency && a.efficiency == b.efficiency && a.tf32 == b.tf32;
+}
+
+/// The work of the op is found once for all devices, and devices that are alike are asked once.
+void roofline_times_s(const Graph& graph, OpId op, std::span<const Device> devices, double optimizer_states,
+                      std::span<double> times_s) {
+    std::optional<OpWork> work;
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+        if (i > 0 && same_speed(devices[i - 1], devices[i])) {
+            times_s[i] = times_s[i - 1];
+        } else if (devices[i].known) {
+            if (!work) work = op_work(graph, op, optimizer_states);
+            times_s[i] = device_time_s(*work, devices[i]);
+        } else {
+            times_s[i] = roofline_time_s(graph, op, devices[i], optimizer_states);
+        }
+    }
+}
+
+void measured_times_s(const Graph& graph, OpId op, std::span<const Device> devices, double optimizer_states,
+                      std::span<double> times_s) {
+    roofline_times_s(graph, op, devices, optimizer_states, times_s);
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+        if (const auto time_s = measured_time_s(graph.op(op), devices[i])) times_s[i] = *time_s;
+    }
+}
+
 constexpr std::array<CostModel, 4> kModels{{
     {"roofline", "Roofline",
-     "The larger of the times to compute and to move bytes, plus the launch overhead.", roofline_time_s,
-     training_graph},
+     "The larger of the times to compute and to move bytes, with ceilings by class of op where the catalogue "
+     "of devices knows the model, plus the launch overhead.",
+     roofline_times_s, training_graph},
     {"paleo", "Paleo",
      "The sum of the times to compute and to move bytes, as in Paleo and Exprimo, with all gradients.",
-     paleo_time_s, training_graph},
+     times_of<paleo_time_s>, training_graph},
     {"exprimo", "Exprimo",
      "Exprimo's own times and backward ops, without weight gradients, for comparison with its results.",
-     exprimo_time_s, exprimo_training_graph, true},
+     times_of<exprimo_time_s>, exprimo_training_graph, true},
     {"measured", "Measured",
-     "The times in the network file for the device's model; the roofline if there are none.", measured_time_s,
-     training_graph},
+     "The times in the network file for the device's model; the roofline if there are none.",
+     measured_times_s, training_graph},
 }};
 
 }  // namespace
@@ -123,6 +165,7 @@ OpTraffic op_traffic(const Graph& graph, OpId id, double optimizer_states) {
 }
 
 double roofline_time_s(const Graph& graph, OpId id, const Device& device, double optimizer_states) {
+    if (device.known) return device_time_s(op_work(graph, id, optimizer_states), device);
     if (!computes(graph.op(id))) return 0;
     const Ceilings ceilings = at_ceilings(graph, id, device, optimizer_states);
     const double saturation_s = device.half_efficiency_flops / ceilings.flops_per_s;
@@ -131,6 +174,7 @@ double roofline_time_s(const Graph& graph, OpId id, const Device& device, double
 }
 
 double device_share(const Graph& graph, OpId id, const Device& device, double optimizer_states) {
+    if (device.known) return device_busy_share(op_work(graph, id, optimizer_states), device);
     if (!computes(graph.op(id))) return 0;
     const Ceilings ceilings = at_ceilings(graph, id, device, optimizer_states);
     const double busy_s = std::max(ceilings.compute_s, ceilings.memory_s);
@@ -146,13 +190,16 @@ double paleo_time_s(const Graph& graph, OpId id, const Device& device, double op
            bytes / (device.memory_bandwidth * device.efficiency);
 }
 
-double measured_time_s(const Graph& graph, OpId id, const Device& device, double optimizer_states) {
-    const Op& op = graph.op(id);
-    if (const auto entry = op.time_s.find(device.model); entry != op.time_s.end()) {
-        const auto& time = op.phase == Phase::forward ? entry->second.forward_s : entry->second.backward_s;
-        if (time && op.phase != Phase::update) return *time;
+std::optional<double> measured_time_s(const Op& op, const Device& device) {
+    if (op.time_s.empty() || op.phase == Phase::update) return {};
+    auto entry = op.time_s.find(device.model);
+    if (entry == op.time_s.end() && device.known) {
+        // The file may call the model as the driver does.
+        entry = std::ranges::find_if(
+            op.time_s, [&](const auto& measured) { return names(*device.known, measured.first); });
     }
-    return roofline_time_s(graph, id, device, optimizer_states);
+    if (entry == op.time_s.end()) return {};
+    return op.phase == Phase::forward ? entry->second.forward_s : entry->second.backward_s;
 }
 
 double transfer_time_s(const Channel& channel, double bytes) {

@@ -19,9 +19,10 @@ struct CostModel {
     std::string_view id;  ///< as on the command line
     std::string_view title;
     std::string_view help;
-    /// Seconds for `op` of `graph` (a training or inference graph) on `device`, with an optimizer that keeps
-    /// `optimizer_states` numbers per parameter.
-    double (*op_time_s)(const Graph& graph, OpId op, const Device& device, double optimizer_states);
+    /// Seconds for `op` of `graph` (a training or inference graph) on each of the devices, with an optimizer
+    /// that keeps `optimizer_states` numbers per parameter.
+    void (*op_times_s)(const Graph& graph, OpId op, std::span<const Device> devices, double optimizer_states,
+                       std::span<double> times_s);
     /// Derives from a forward graph the training step for which these times are defined.
     Graph (*training_graph)(const Graph& graph, Recomputation recomputation);
     /// A transfer takes only the first channel of its route: the sender's, as in Exprimo.
@@ -50,11 +51,12 @@ struct OpTraffic {
 };
 OpTraffic op_traffic(const Graph& graph, OpId op, double optimizer_states = 0);
 
-/// launch_overhead_s + max((F + H) / (e P), B / (w W)), with FLOPs F, bytes B read and written, peak FLOP/s P
-/// and memory bandwidth W. The device gives the shares e (efficiency_by_kind, else efficiency) and w
-/// (memory_efficiency, else efficiency) and half_efficiency_flops H: an op reaches F / (F + H) of e P.
-/// Without FLOPs only the bytes count. Williams, Waterman, Patterson: Roofline (2009), with measured
-/// ceilings. Zero for kinds that do not compute.
+/// On a device that the catalogue knows: device_time_s() of the op's work. Else launch_overhead_s +
+/// max((F + H) / (e P), B / (w W)), with FLOPs F, bytes B read and written, peak FLOP/s P and memory
+/// bandwidth W. The device gives the shares e (efficiency_by_kind, else efficiency) and w (memory_efficiency,
+/// else efficiency) and half_efficiency_flops H: an op reaches F / (F + H) of e P. Without FLOPs only the
+/// bytes count. Williams, Waterman, Patterson: Roofline (2009), with measured ceilings. Zero for kinds that
+/// do not compute.
 double roofline_time_s(const Graph& graph, OpId op, const Device& device, double optimizer_states = 0);
 
 /// Share of a device that an op keeps busy while it runs there: the roofline time at the device's ceilings,
@@ -67,8 +69,9 @@ double device_share(const Graph& graph, OpId op, const Device& device, double op
 /// convolutions.
 double paleo_time_s(const Graph& graph, OpId op, const Device& device, double optimizer_states = 0);
 
-/// The op's measured time for the device's model; the roofline time if there is none.
-double measured_time_s(const Graph& graph, OpId op, const Device& device, double optimizer_states = 0);
+/// The op's measured time for the device's model, by any name that the catalogue of devices has for it;
+/// nothing if there is none.
+std::optional<double> measured_time_s(const Op& op, const Device& device);
 
 /// latency + bytes / (bandwidth * efficiency(bytes)).
 double transfer_time_s(const Channel& channel, double bytes);

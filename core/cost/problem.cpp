@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/infinity.hpp"
+#include "core/cost/device_time.hpp"
 #include "core/graph/kinds.hpp"
 #include "core/graph/training.hpp"
 
@@ -24,6 +25,7 @@ Machine with_options(const Machine& machine, const ProblemOptions& options) {
     for (Device& device : devices) {
         if (!cost.compute_efficiency) continue;
         device.efficiency = *cost.compute_efficiency;
+        device.uniform_efficiency = device.known != nullptr;
         device.efficiency_by_kind.clear();
         device.memory_efficiency.reset();
         device.half_efficiency_flops = 0;
@@ -173,6 +175,13 @@ Gradient gradient_of_update(const Graph& graph, const Op& op) {
 double accumulation_s(const Op& op, const Graph& graph, const Device& device) {
     if (op.phase != Phase::update) return 0;
     const Gradient gradient = gradient_of_update(graph, op);
+    if (device.known) {
+        OpWork work;
+        work.work_class = WorkClass::update;
+        work.bytes = 3 * gradient.bytes;
+        work.kernels = 1;
+        return device_time_s(work, device);
+    }
     return device.launch_overhead_s +
            std::max(gradient.elements / (device.efficiency * device.peak_flops),
                     3 * gradient.bytes /
@@ -293,6 +302,7 @@ void fill_routes(Problem& problem, const Machine& machine) {
         }
         problem.channel_latency_s.push_back(channel.latency_s);
         channel.name.clear();
+        channel.model.clear();
         const auto known = std::ranges::find(classes, channel);
         problem.channel_class.push_back(static_cast<std::uint32_t>(known - classes.begin()));
         if (known == classes.end()) classes.push_back(std::move(channel));
@@ -393,11 +403,13 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph,
         std::ranges::any_of(ops.ops(), [](const Op& op) { return op.phase != Phase::forward; });
     const double states = training && options.memory == MemoryModel::training ? options.optimizer_states : 0;
     problem->op_time_s.reserve(std::size_t{problem->ops} * problem->devices);
+    const auto devices = problem->machine->devices();
+    std::vector<double> times_s(devices.size());
     for (OpId op = 0; op < problem->ops; ++op) {
-        for (const Device& device : problem->machine->devices()) {
-            const double time_s = options.cost.model->op_time_s(ops, op, device, states);
-            if (!(time_s <= kLongestS)) fail_uncountable(ops.op(op), device);
-            problem->op_time_s.push_back(time_s);
+        options.cost.model->op_times_s(ops, op, devices, states, times_s);
+        for (std::size_t device = 0; device < devices.size(); ++device) {
+            if (!(times_s[device] <= kLongestS)) fail_uncountable(ops.op(op), devices[device]);
+            problem->op_time_s.push_back(times_s[device]);
         }
         // The sum of the gradients is held from batch to batch.
         const bool sums = options.accumulate_gradients && options.memory == MemoryModel::training &&

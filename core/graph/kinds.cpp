@@ -33,8 +33,24 @@ constexpr KindInfo keeps_output(std::string_view name) {
 constexpr KindInfo keeps_both(std::string_view name) {
     return {.name = name, .keeps_output = true};
 }
+constexpr KindInfo factors(std::string_view name) {
+    return {.name = name, .factors = true};
+}
 constexpr KindInfo product(std::string_view name) {
-    return {.name = name, .product = true};
+    KindInfo kind = factors(name);
+    kind.product = true;
+    return kind;
+}
+constexpr KindInfo keeps_only(std::string_view name, std::int8_t input) {
+    return {.name = name, .only_input = input};
+}
+/// A dropout keeps which elements it let through, a byte for each.
+constexpr KindInfo dropout(std::string_view name) {
+    return {.name = name, .keeps_inputs = false, .mask_bytes = 1};
+}
+/// A max pool keeps its input and the positions of the maxima, 64-bit integers.
+constexpr KindInfo max_pool(std::string_view name) {
+    return {.name = name, .mask_bytes = 8};
 }
 constexpr KindInfo no_gradient(std::string_view name) {
     return {.name = name, .keeps_inputs = false, .differentiable = false};
@@ -134,19 +150,18 @@ constexpr std::array kKinds{
     keeps_inputs("remainder"),
     keeps_inputs("maximum"),
     keeps_inputs("minimum"),
-    // Its mask can be computed from the output.
-    elementwise(keeps_output("dropout")),
-    elementwise(keeps_output("dropout1d")),
-    elementwise(keeps_output("dropout2d")),
-    elementwise(keeps_output("dropout3d")),
-    elementwise(keeps_output("alpha_dropout")),
+    elementwise(dropout("dropout")),
+    elementwise(dropout("dropout1d")),
+    elementwise(dropout("dropout2d")),
+    elementwise(dropout("dropout3d")),
+    elementwise(dropout("alpha_dropout")),
 
-    keeps_inputs("max_pool1d"),
-    keeps_inputs("max_pool2d"),
-    keeps_inputs("max_pool3d"),
-    keeps_inputs("adaptive_max_pool1d"),
-    keeps_inputs("adaptive_max_pool2d"),
-    keeps_inputs("adaptive_max_pool3d"),
+    max_pool("max_pool1d"),
+    max_pool("max_pool2d"),
+    max_pool("max_pool3d"),
+    max_pool("adaptive_max_pool1d"),
+    max_pool("adaptive_max_pool2d"),
+    max_pool("adaptive_max_pool3d"),
     keeps_nothing("avg_pool1d"),
     keeps_nothing("avg_pool2d"),
     keeps_nothing("avg_pool3d"),
@@ -183,12 +198,12 @@ constexpr std::array kKinds{
     keeps_both("logsumexp"),
     keeps_output("topk"),
     keeps_inputs("scatter"),
-    elementwise(keeps_inputs("mul")),
-    elementwise(keeps_inputs("div")),
+    elementwise(factors("mul")),
+    elementwise(factors("div")),
     keeps_inputs("gather"),
     keeps_inputs("index_select"),
-    elementwise(keeps_inputs("masked_fill")),
-    keeps_inputs("where"),
+    elementwise(keeps_only("masked_fill", 1)),
+    keeps_only("where", 0),
     keeps_inputs("max"),
     keeps_inputs("min"),
 

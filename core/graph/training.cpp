@@ -63,7 +63,8 @@ public:
                 (op.parameter_bytes > 0 || std::ranges::any_of(op.inputs, [&](const TensorRef& input) {
                      return carries_gradient(input);
                  }));
-            builder_.add(op);
+            builder_.add(with_mask(id));
+            if (is_loss(id)) losses_.push_back(id);
         }
     }
 
@@ -75,6 +76,39 @@ public:
     }
 
 private:
+    /// Whether the forward op writes a mask for its backward, an output after its own (KindInfo::mask_bytes).
+    bool writes_mask(OpId id) const {
+        const Op& op = graph_.op(id);
+        return kind_info(op.kind).mask_bytes > 0 && op.outputs.size() == 1 && needs_gradient_[id] &&
+               !graph_.consumers(id).empty() && std::ranges::any_of(op.inputs, [&](const TensorRef& input) {
+                   return carries_gradient(input);
+               });
+    }
+
+    Op with_mask(OpId id) const {
+        Op op = graph_.op(id);
+        if (!writes_mask(id)) return op;
+        const std::int64_t bytes = kind_info(op.kind).mask_bytes;
+        Tensor mask = op.outputs.front();
+        mask.dtype = bytes == 1 ? DType::uint8 : DType::int64;
+        if (__builtin_mul_overflow(element_count(op.outputs.front()), bytes, &mask.bytes))
+            fail_at(op.name, "the mask that it keeps for its backward is too large to be counted");
+        op.outputs.push_back(std::move(mask));
+        return op;
+    }
+
+    /// Whether the backward of the op reads its input at `index`.
+    bool keeps_input(const Op& op, std::size_t index) const {
+        const KindInfo& kind = kind_info(op.kind);
+        if (!kind.keeps_inputs) return false;
+        if (kind.only_input >= 0) return index == static_cast<std::size_t>(kind.only_input);
+        if (!kind.factors) return true;
+        for (std::size_t other = 0; other < op.inputs.size(); ++other) {
+            if (other != index && carries_gradient(op.inputs[other])) return true;
+        }
+        return false;
+    }
+
     bool carries_gradient(const TensorRef& tensor) const {
         return needs_gradient_[tensor.op] && is_continuous(graph_.op(tensor.op).outputs[tensor.output]);
     }
@@ -85,6 +119,13 @@ private:
         return range ? reader.outputs.front() : graph_.op(input.op).outputs[input.output];
     }
 
+    /// Whether the op computes a number that nothing reads.
+    bool is_loss(OpId id) const {
+        const Op& op = graph_.op(id);
+        return graph_.consumers(id).empty() && needs_gradient_[id] && op.outputs.size() == 1 &&
+               element_count(op.outputs.front()) == 1;
+    }
+
     /// The gradients of the op's outputs; for an op without consumers, the tensor that its backward waits
     /// for.
     std::vector<TensorRef> incoming_gradients(OpId id) const {
@@ -92,7 +133,13 @@ private:
         if (graph_.consumers(id).empty()) {
             const Op& op = graph_.op(id);
             for (std::uint32_t k = 0; k < op.outputs.size(); ++k) gradients.push_back({id, k});
-            return gradients.empty() ? op.inputs : gradients;
+            if (gradients.empty()) return op.inputs;
+            if (is_loss(id)) {
+                for (const OpId other : losses_) {
+                    if (other != id) gradients.push_back({other, 0});
+                }
+            }
+            return gradients;
         }
         for (const OpId consumer : graph_.consumers(id)) {
             if (!backward_[consumer]) continue;
@@ -175,12 +222,13 @@ private:
             if (!op.backward_flops) backward.flops *= gradients_per_forward(op);
             backward.inputs = gradients;
             const KindInfo& kind = kind_info(op.kind);
-            if (kind.keeps_inputs) {
-                for (const TensorRef& input : op.inputs) add_distinct(backward.inputs, input);
+            for (std::size_t k = 0; k < op.inputs.size(); ++k) {
+                if (keeps_input(op, k)) add_distinct(backward.inputs, op.inputs[k]);
             }
             if (kind.keeps_output) {
                 for (std::uint32_t k = 0; k < op.outputs.size(); ++k) add_distinct(backward.inputs, {id, k});
             }
+            if (writes_mask(id)) add_distinct(backward.inputs, {id, 1});
             backward.outputs = std::move(input_gradients);
             backward_[id] = add(std::move(backward));
         }
@@ -228,6 +276,7 @@ private:
     const Graph& graph_;
     GraphBuilder builder_;
     std::vector<bool> needs_gradient_;
+    std::vector<OpId> losses_;                   ///< their sum is what is differentiated
     std::vector<bool> is_parameter_;             ///< [op]: its outputs are parameters or views of them
     std::vector<std::optional<OpId>> backward_;  ///< [forward op]: "f/backward"
 };

@@ -23,14 +23,16 @@ std::optional<Recomputation> recomputation_from(std::string_view text);
 /// Returns the graph of one training step. A graph with `Training::implicit` keeps its forward ops and their
 /// ids. After them, in reverse order, come these ops for each forward op f through which gradients flow:
 ///   "f/backward"         Reads the gradients that f's consumers produced and what f's kind keeps
-///                        (kinds.hpp). Output k is the gradient of f's k-th differentiable input and has as
-///                        many bytes. For a view of a range (KindInfo::range) it is the gradient of that
-///                        range: the zeros around it are not written, sent or added. Left out if no input
-///                        needs a gradient (the first convolution).
+///                        (kinds.hpp); f gets an output more for a mask that it keeps. Output k is the
+///                        gradient of f's k-th differentiable input and has as many bytes. For a view of a
+///                        range (KindInfo::range) it is the gradient of that range: the zeros around it are
+///                        not written, sent or added. Left out if no input needs a gradient (the first
+///                        convolution).
 ///   "f/weight_gradient"  For an op with parameters. Reads the same gradients and f's inputs; has one output
 ///                        of parameter_bytes.
 ///   "f/update"           Reads the weight gradient; has no outputs.
-/// The backward of an op without consumers (the loss) starts right after its forward. Integer tensors have no
+/// The backward of an op without consumers (the loss) starts right after its forward; that of several losses,
+/// which are single numbers, starts from their sum, when all have been computed. Integer tensors have no
 /// gradient. Parameters that several ops read as a tensor (KindInfo::parameter) have one "f/update" and one
 /// "f/weight_gradient" of kind "add", which sums the gradients of all readers when the last one is done (left
 /// out for a single reader).

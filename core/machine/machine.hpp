@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -23,11 +24,13 @@ enum class DeviceKind : std::uint8_t { cpu, gpu, accelerator };
 std::string_view to_string(DeviceKind kind);
 std::optional<DeviceKind> device_kind_from(std::string_view text);
 
+struct DeviceModel;
+
 struct Device {
     std::string name;
     DeviceKind kind = DeviceKind::gpu;
     std::string model;
-    double peak_flops = 0;        ///< per second
+    double peak_flops = 0;        ///< per second, of float32; of all types if `known` is null
     double memory_bandwidth = 0;  ///< bytes per second
     double memory_bytes = 0;
     double efficiency = 1;         ///< share of peak_flops and memory_bandwidth that ops reach
@@ -43,6 +46,12 @@ struct Device {
     std::uint32_t streams = 1;
     /// Number of transfers from or to the device at a time; 0: as many as the channels allow.
     std::uint32_t copy_engines = 0;
+    /// What the catalogue of devices knows of the model; the roofline model then has ceilings by class of op
+    /// and by type of number (device_time.hpp), in place of the shares above. Null: the device has one speed.
+    std::shared_ptr<const DeviceModel> known = {};
+    /// `efficiency` holds for all classes of ops, in place of the efficiencies of `known`.
+    bool uniform_efficiency = false;
+    bool tf32 = false;  ///< products of float32 use TF32 where the device has it
 
     bool operator==(const Device&) const = default;
 };
@@ -55,6 +64,7 @@ struct Channel {
     /// (bytes, efficiency), ascending in bytes; interpolated on log(bytes), constant beyond the ends;
     /// replaces `efficiency`.
     std::vector<std::pair<double, double>> efficiency_by_bytes;
+    std::string model = {};  ///< of the link, if the file names one
 
     bool operator==(const Channel&) const = default;
 };

@@ -17,7 +17,8 @@
 namespace placewright {
 namespace {
 
-using test::device_of, test::machine_of, test::op_of, test::small_network, test::with_states;
+using test::device_of, test::machine_of, test::op_of, test::small_network, test::with_states,
+    test::model_time_s;
 
 ProblemOptions with_model(const CostModel& model) {
     ProblemOptions options;
@@ -148,7 +149,7 @@ void TestProblem::problem_times() {
         QCOMPARE(problem->op_time_s.size(), std::size_t{problem->ops} * problem->devices);
         for (OpId op = 0; op < problem->ops; ++op) {
             for (DeviceId device = 0; device < problem->devices; ++device) {
-                const double time_s = model.op_time_s(*problem->graph, op, machine.device(device), 1);
+                const double time_s = model_time_s(model.id, *problem->graph, op, machine.device(device), 1);
                 QVERIFY(std::abs(problem->time_s(op, device) - time_s) <= problem->tick_s / 2);
             }
         }

@@ -560,12 +560,20 @@ void TestGraph::kinds() {
                              "relu6", "gelu", "max_pool2d", "mul", "embedding", "cross_entropy"}) {
         QVERIFY2(kept(kind) == "inputs ", kind);
     }
-    for (const char* kind : {"relu", "sigmoid", "tanh", "softmax", "log_softmax", "dropout"})
+    for (const char* kind : {"relu", "sigmoid", "tanh", "softmax", "log_softmax"})
         QVERIFY2(kept(kind) == "output", kind);
-    for (const char* kind : {"add", "cat", "avg_pool2d", "adaptive_avg_pool2d", "flatten", "reshape",
-                             "identity", "upsample", "input"}) {
+    for (const char* kind : {"dropout", "add", "cat", "avg_pool2d", "adaptive_avg_pool2d", "flatten",
+                             "reshape", "identity", "upsample", "input"}) {
         QVERIFY2(kept(kind).empty(), kind);
     }
+    for (const char* kind : {"matmul", "mul", "div", "linear", "conv2d"})
+        QVERIFY2(kind_info(kind).factors, kind);
+    QVERIFY(!kind_info("gelu").factors && !kind_info("batch_norm").factors);
+    QCOMPARE(int(kind_info("dropout").mask_bytes), 1);
+    QCOMPARE(int(kind_info("max_pool2d").mask_bytes), 8);
+    QCOMPARE(int(kind_info("relu").mask_bytes), 0);
+    QCOMPARE(int(kind_info("where").only_input), 0);
+    QCOMPARE(int(kind_info("masked_fill").only_input), 1);
     for (const char* kind : {"input", "flatten", "reshape", "identity"})
         QVERIFY2(!kind_info(kind).computes, kind);
     for (const char* kind : {"conv2d", "add", "cat", "dropout"}) QVERIFY2(kind_info(kind).computes, kind);

@@ -118,7 +118,9 @@ void TestMachineFile::badMachines_data() {
         "devices[1] \"gpu:0\": kind is \"tpu\", expected \"cpu\"");
     add("speed as text", with("\"peak_flops\": 1e13", "\"peak_flops\": \"fast\""),
         "devices[1] \"gpu:0\": peak_flops is the string \"fast\"");
-    add("no speed", with("\"peak_flops\": 1e13, ", ""), "devices[1] \"gpu:0\": \"peak_flops\" is missing");
+    add("no speed", with("\"peak_flops\": 1e13, ", ""),
+        "devices[1] \"gpu:0\": has no \"peak_flops\", and the model \"G\" is not in the catalogue of "
+        "devices");
     add("zero speed", with("\"peak_flops\": 1e13", "\"peak_flops\": 0"),
         "device \"gpu:0\": peak_flops is 0, expected a positive");
     add("infinite memory", with("32e9", "1e999"), "line 5, column ");
@@ -192,13 +194,16 @@ void TestMachineFile::shippedMachines() {
         QCOMPARE(machine.device(0).name, std::string("cpu:0"));
         QVERIFY(machine.devices().size() >= 2);
         for (const Device& device : machine.devices())
-            QCOMPARE(device.launch_overhead_s > 0, device.kind == DeviceKind::gpu);
+            QVERIFY(device.launch_overhead_s > 0 || device.kind == DeviceKind::cpu);
         QVERIFY(find_machine_file(machine.name()) == shipped.file);
         QVERIFY(find_machine_file(shipped.name) == shipped.file);
     }
-    const std::vector<std::string> expected{
-        "1x-v100",      "2x-v100-malvik", "2x-v100-pcie",       "4x-v100-nvlink",
-        "4x-v100-pcie", "8x-a100-nvlink", "mixed-v100-p100-k80"};
+    const std::vector<std::string> expected{"1x-v100",          "2x-rtx-3090",         "2x-rtx-4090",
+                                            "2x-v100-malvik",   "2x-v100-pcie",        "4x-l4",
+                                            "4x-rtx-3090",      "4x-rtx-4090",         "4x-v100-nvlink",
+                                            "4x-v100-pcie",     "8x-a100-nvlink",      "8x-h100-nvlink",
+                                            "laptop-rtx-4060",  "mac-studio-m2-ultra", "mixed-v100-p100-k80",
+                                            "rtx-4090-rtx-3060"};
     QVERIFY(names == expected);
     // Full duplex: the sends of a GPU do not wait for its receives.
     const Machine pcie = read_machine(find_machine_file("4x V100, PCIe 3"));
@@ -232,7 +237,7 @@ void TestMachineFile::findingModels() {
     QVERIFY(find_machine_file(path.string()) == path);
     check_refusal(
         refusal([] { find_machine_file("9x-h100"); }), "9x-h100",
-        "no shipped machine has this name; there are 1x-v100, 2x-v100-malvik, 2x-v100-pcie, 4x-v100-nvlink");
+        "no shipped machine has this name; there are 1x-v100, 2x-rtx-3090, 2x-rtx-4090, 2x-v100-malvik");
     check_refusal(refusal([] { find_machine_file(""); }), "\"\"", "not an empty text");
     check_refusal(refusal([] { find_network_file("gpt-9"); }), "gpt-9", "no shipped network has this name");
     for (const ShippedFile& shipped : shipped_networks())

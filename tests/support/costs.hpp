@@ -54,6 +54,14 @@ inline Graph small_network(Training training = Training::implicit) {
     return builder.build();
 }
 
+/// Seconds by the cost model of that id.
+inline double model_time_s(std::string_view id, const Graph& graph, OpId op, const Device& device,
+                           double optimizer_states = 0) {
+    double time_s = 0;
+    find_cost_model(id)->op_times_s(graph, op, {&device, 1}, optimizer_states, {&time_s, 1});
+    return time_s;
+}
+
 inline ProblemOptions with_states(double states, bool inference = false) {
     ProblemOptions options;
     options.optimizer_states = states;

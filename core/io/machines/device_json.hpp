@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/io/text/json.hpp"
@@ -10,9 +11,15 @@
 
 namespace placewright {
 
-/// Reads a device of a machine or of a catalogue; in a catalogue it has no name.
+/// Reads a device of a machine or of a catalogue of parts; there it has no name. What it leaves out of peak
+/// FLOP/s, bandwidth and memory comes from the catalogue of devices, by its model; a device that gives all
+/// three is described by the file alone.
 Device read_device(const JsonValue& value);
+/// Reads a channel. What it leaves out comes from the catalogue of links, by its model.
 Channel read_channel(const JsonValue& value);
+DeviceKind read_device_kind(const JsonValue& value);
+/// Reads [[bytes, efficiency], ...].
+std::vector<std::pair<double, double>> read_efficiency_by_bytes(const JsonValue& value);
 
 /// Builds a machine; a MachineError becomes an InputError.
 Machine build_machine(const JsonFile& file, std::string name, std::vector<Device> devices,

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "core/io/machines/machine_file.hpp"
 
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <unordered_map>
 
 #include "core/base/text.hpp"
+#include "core/io/machines/device_catalogue_file.hpp"
 #include "core/io/machines/device_json.hpp"
 #include "core/io/machines/exprimo_machine.hpp"
 #include "core/io/text/json.hpp"
@@ -20,18 +23,66 @@ constexpr std::int64_t kMaxCount = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
 
+namespace {
+
+/// " (similar: "A", "B")", or nothing.
+std::string alternatives(const std::vector<std::string>& models) {
+    std::string text;
+    for (const std::string& model : models) text += (text.empty() ? " (similar: " : ", ") + in_quotes(model);
+    return text.empty() ? text : text + ")";
+}
+
+constexpr std::array kDataSheet{"peak_flops", "memory_bandwidth", "memory_bytes"};
+
+/// The device of the catalogue that a device of a file leaves its data sheet to; null if the file gives it.
+std::shared_ptr<const DeviceModel> model_of(const JsonValue& value) {
+    const auto missing =
+        std::ranges::find_if(kDataSheet, [&](const char* key) { return !value.find(key).has_value(); });
+    if (missing == kDataSheet.end()) return nullptr;
+    const JsonValue model = value.at("model");
+    if (auto known = shipped_devices().find_device(model.text())) return known;
+    value.fail("has no \"" + std::string(*missing) + "\", and the model " + in_quotes(model.text()) +
+               " is not in the catalogue of devices" +
+               alternatives(shipped_devices().similar_devices(model.text())) +
+               "; give \"peak_flops\", \"memory_bandwidth\" and \"memory_bytes\", or a model of "
+               "placewright-cli machines --devices");
+}
+
+/// The link of the catalogue that a channel of a file leaves its bandwidth to; null if the file gives it.
+const LinkModel* link_of(const JsonValue& value) {
+    const auto model = value.find("model");
+    if (!model) return nullptr;
+    const LinkModel* known = shipped_devices().find_link(model->text());
+    if (known == nullptr && !value.find("bandwidth")) {
+        value.fail("has no \"bandwidth\", and the model " + in_quotes(model->text()) +
+                   " is not in the catalogue of links" +
+                   alternatives(shipped_devices().similar_links(model->text())) +
+                   "; give \"bandwidth\", or a model of placewright-cli machines --devices");
+    }
+    return known;
+}
+
+}  // namespace
+
+DeviceKind read_device_kind(const JsonValue& value) {
+    const std::string kind = value.text();
+    if (const auto known = device_kind_from(kind)) return *known;
+    value.fail("is " + in_quotes(kind) + ", expected \"cpu\", \"gpu\" or \"accelerator\"");
+}
+
 Device read_device(const JsonValue& value) {
-    Device device;
+    const DeviceKind kind = read_device_kind(value.at("kind"));
+    const std::string model = value.at("model").text();
+    const std::shared_ptr<const DeviceModel> known = model_of(value);
+    Device device = known ? device_of(known) : Device();
     device.name = value.text_or("name", "");
-    const std::string kind = value.at("kind").text();
-    const auto known = device_kind_from(kind);
-    if (!known)
-        value.at("kind").fail("is " + in_quotes(kind) + ", expected \"cpu\", \"gpu\" or \"accelerator\"");
-    device.kind = *known;
-    device.model = value.at("model").text();
-    device.peak_flops = value.at("peak_flops").number();
-    device.memory_bandwidth = value.at("memory_bandwidth").number();
-    device.memory_bytes = value.at("memory_bytes").number();
+    device.kind = kind;
+    device.model = model;
+    device.peak_flops = value.number_or("peak_flops", device.peak_flops);
+    device.memory_bandwidth = value.number_or("memory_bandwidth", device.memory_bandwidth);
+    device.memory_bytes = value.number_or("memory_bytes", device.memory_bytes);
+    // A share that the file gives holds for all ops.
+    device.uniform_efficiency = known && value.find("efficiency").has_value();
     device.efficiency = value.number_or("efficiency", device.efficiency);
     device.launch_overhead_s = value.number_or("launch_overhead_s", device.launch_overhead_s);
     device.clock_hz = value.number_or("clock_hz", device.clock_hz);
@@ -49,19 +100,28 @@ Device read_device(const JsonValue& value) {
     return device;
 }
 
+std::vector<std::pair<double, double>> read_efficiency_by_bytes(const JsonValue& value) {
+    std::vector<std::pair<double, double>> table;
+    value.for_each_item([&](const JsonValue& row) {
+        if (row.size() != 2)
+            row.fail("has " + std::to_string(row.size()) + " items, expected [bytes, efficiency]");
+        table.emplace_back(row.at(0).number(), row.at(1).number());
+    });
+    return table;
+}
+
 Channel read_channel(const JsonValue& value) {
-    Channel channel;
+    const LinkModel* known = link_of(value);
+    Channel channel = known != nullptr ? channel_of(*known) : Channel();
     channel.name = value.at("name").text();
-    channel.bandwidth = value.at("bandwidth").number();
+    channel.model = value.text_or("model", "");
+    channel.bandwidth =
+        known != nullptr ? value.number_or("bandwidth", channel.bandwidth) : value.at("bandwidth").number();
     channel.latency_s = value.number_or("latency_s", channel.latency_s);
+    if (value.find("efficiency")) channel.efficiency_by_bytes.clear();
     channel.efficiency = value.number_or("efficiency", channel.efficiency);
-    if (const auto table = value.find("efficiency_by_bytes")) {
-        table->for_each_item([&](const JsonValue& row) {
-            if (row.size() != 2)
-                row.fail("has " + std::to_string(row.size()) + " items, expected [bytes, efficiency]");
-            channel.efficiency_by_bytes.emplace_back(row.at(0).number(), row.at(1).number());
-        });
-    }
+    if (const auto table = value.find("efficiency_by_bytes"))
+        channel.efficiency_by_bytes = read_efficiency_by_bytes(*table);
     return channel;
 }
 
@@ -175,14 +235,18 @@ std::string machine_json(const Machine& machine) {
     if (machine.crossing() != Crossing::store_and_forward) root["crossing"] = to_string(machine.crossing());
     Json devices = Json::array();
     for (const Device& device : machine.devices()) {
-        Json item{{"name", device.name},
-                  {"kind", to_string(device.kind)},
-                  {"model", device.model},
-                  {"peak_flops", json_number(device.peak_flops)},
-                  {"memory_bandwidth", json_number(device.memory_bandwidth)},
-                  {"memory_bytes", json_number(device.memory_bytes)},
-                  {"efficiency", json_number(device.efficiency)}};
-        if (device.launch_overhead_s != 0) item["launch_overhead_s"] = json_number(device.launch_overhead_s);
+        Json item{{"name", device.name}, {"kind", to_string(device.kind)}, {"model", device.model}};
+        // What the catalogue of devices says is left to it.
+        const Device listed = device.known ? device_of(device.known) : Device();
+        const auto number = [&](const char* key, double value, double of_catalogue) {
+            if (!device.known || value != of_catalogue) item[key] = json_number(value);
+        };
+        number("peak_flops", device.peak_flops, listed.peak_flops);
+        number("memory_bandwidth", device.memory_bandwidth, listed.memory_bandwidth);
+        number("memory_bytes", device.memory_bytes, listed.memory_bytes);
+        if (!device.known || device.uniform_efficiency) item["efficiency"] = json_number(device.efficiency);
+        if (device.launch_overhead_s != listed.launch_overhead_s)
+            item["launch_overhead_s"] = json_number(device.launch_overhead_s);
         if (device.clock_hz != 0) item["clock_hz"] = json_number(device.clock_hz);
         for (const auto& [kind, share] : device.efficiency_by_kind)
             item["efficiency_by_kind"][kind] = json_number(share);
@@ -195,10 +259,11 @@ std::string machine_json(const Machine& machine) {
     }
     Json channels = Json::array();
     for (const Channel& channel : machine.channels()) {
-        Json item{{"name", channel.name},
-                  {"bandwidth", json_number(channel.bandwidth)},
-                  {"latency_s", json_number(channel.latency_s)},
-                  {"efficiency", json_number(channel.efficiency)}};
+        Json item{{"name", channel.name}};
+        if (!channel.model.empty()) item["model"] = channel.model;
+        item["bandwidth"] = json_number(channel.bandwidth);
+        item["latency_s"] = json_number(channel.latency_s);
+        item["efficiency"] = json_number(channel.efficiency);
         Json table = Json::array();
         for (const auto& [bytes, efficiency] : channel.efficiency_by_bytes) {
             table.push_back(Json::array({json_number(bytes), json_number(efficiency)}));

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#include "core/machine/device_model.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "core/base/text.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr std::array<std::string_view, kNumberTypes> kNumberTypeNames{"fp64", "fp32", "tf32", "fp16",
+                                                                      "bf16", "fp8",  "int8"};
+
+/// Share of both peaks, as in Lagostra's thesis on Exprimo (2020).
+constexpr double kFlatEfficiency = 0.9;
+
+/// Enters an item under its model and its aliases.
+void enter(std::map<std::string, std::size_t, std::less<>>& by_name, const std::string& model,
+           const std::vector<std::string>& aliases, std::size_t index) {
+    const auto add = [&](const std::string& name) {
+        const auto [entry, is_new] = by_name.emplace(plain_name(name), index);
+        if (!is_new && entry->second != index) {
+            throw MachineError(in_quotes(model), in_quotes(model) + ": the name " + in_quotes(name) +
+                                                     " belongs to another entry, expected a name of its own");
+        }
+    };
+    add(model);
+    for (const std::string& alias : aliases) add(alias);
+}
+
+/// Words of letters and digits, in lower case: "rtx", "3090".
+std::vector<std::string> words_of(std::string_view name) {
+    std::vector<std::string> words(1);
+    for (const char c : name) {
+        const std::string letter = plain_name(std::string_view(&c, 1));
+        if (!letter.empty()) {
+            words.back() += letter;
+        } else if (!words.back().empty()) {
+            words.emplace_back();
+        }
+    }
+    if (words.back().empty()) words.pop_back();
+    return words;
+}
+
+/// The models that contain most letters of the words of `name`.
+std::vector<std::string> similar(std::string_view name, const std::vector<std::string>& models) {
+    constexpr std::size_t kMost = 4;
+    const std::vector<std::string> words = words_of(name);
+    std::vector<std::pair<std::size_t, std::string>> found;
+    for (const std::string& model : models) {
+        const std::string plain = plain_name(model);
+        std::size_t letters = 0;
+        bool has_number = false;
+        for (const std::string& word : words) {
+            if (word.size() < 2 || plain.find(word) == std::string::npos) continue;
+            letters += word.size();
+            has_number = has_number || word.find_first_of("0123456789") != std::string::npos;
+        }
+        // The vendor alone says nothing.
+        if (has_number) found.emplace_back(letters, model);
+    }
+    std::ranges::stable_sort(found, std::greater<>(), &std::pair<std::size_t, std::string>::first);
+    std::vector<std::string> result;
+    for (const auto& [letters, model] : found) {
+        if (result.size() == kMost || letters < found.front().first) break;
+        result.push_back(model);
+    }
+    return result;
+}
+
+}  // namespace
+
+std::string_view to_string(NumberType type) {
+    return kNumberTypeNames[static_cast<std::size_t>(type)];
+}
+
+std::optional<NumberType> number_type_from(std::string_view text) {
+    const auto* const found = std::ranges::find(kNumberTypeNames, text);
+    if (found == kNumberTypeNames.end()) return {};
+    return static_cast<NumberType>(found - kNumberTypeNames.begin());
+}
+
+double DeviceModel::peak_flops(NumberType type) const {
+    return std::max(vector_flops[type], matrix_flops[type]);
+}
+
+Device device_of(const std::shared_ptr<const DeviceModel>& model) {
+    Device device;
+    device.kind = model->kind;
+    device.model = model->model;
+    device.peak_flops = model->peak_flops();
+    device.memory_bandwidth = model->memory_bandwidth;
+    device.memory_bytes = model->memory_bytes;
+    device.efficiency = kFlatEfficiency;
+    device.launch_overhead_s = model->efficiencies->launch_s;
+    device.known = model;
+    return device;
+}
+
+Channel channel_of(const LinkModel& model) {
+    Channel channel;
+    channel.model = model.model;
+    channel.bandwidth = model.bandwidth;
+    channel.latency_s = model.latency_s;
+    channel.efficiency_by_bytes = model.efficiency_by_bytes;
+    return channel;
+}
+
+std::string plain_name(std::string_view name) {
+    std::string plain;
+    for (const char c : name) {
+        if (c >= 'A' && c <= 'Z') {
+            plain += static_cast<char>(c - 'A' + 'a');
+        } else if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) {
+            plain += c;
+        }
+    }
+    return plain;
+}
+
+bool names(const DeviceModel& model, std::string_view name) {
+    const std::string plain = plain_name(name);
+    return plain == plain_name(model.model) ||
+           std::ranges::any_of(model.aliases,
+                               [&](const std::string& alias) { return plain == plain_name(alias); });
+}
+
+DeviceCatalogue::DeviceCatalogue(std::vector<DeviceModel> devices, std::vector<LinkModel> links)
+    : links_(std::move(links)) {
+    for (DeviceModel& device : devices) {
+        if (!device.efficiencies) device.efficiencies = std::make_shared<const Efficiencies>();
+        enter(device_by_name_, device.model, device.aliases, devices_.size());
+        devices_.push_back(std::make_shared<const DeviceModel>(std::move(device)));
+    }
+    for (std::size_t i = 0; i < links_.size(); ++i)
+        enter(link_by_name_, links_[i].model, links_[i].aliases, i);
+}
+
+std::shared_ptr<const DeviceModel> DeviceCatalogue::find_device(std::string_view name) const {
+    const auto found = device_by_name_.find(plain_name(name));
+    return found == device_by_name_.end() ? nullptr : devices_[found->second];
+}
+
+const LinkModel* DeviceCatalogue::find_link(std::string_view name) const {
+    const auto found = link_by_name_.find(plain_name(name));
+    return found == link_by_name_.end() ? nullptr : &links_[found->second];
+}
+
+std::vector<std::string> DeviceCatalogue::similar_devices(std::string_view name) const {
+    std::vector<std::string> models;
+    for (const auto& device : devices_) models.push_back(device->model);
+    return similar(name, models);
+}
+
+std::vector<std::string> DeviceCatalogue::similar_links(std::string_view name) const {
+    std::vector<std::string> models;
+    for (const LinkModel& link : links_) models.push_back(link.model);
+    return similar(name, models);
+}
+
+}  // namespace placewright
