@@ -73,7 +73,7 @@ int export_placement(const ExportArguments& arguments) {
             placed.placement = format.repair(placed);
             after = simulator.run(placed.placement);
         }
-        placed.about.predicted = prediction(job, after, 0);
+        placed.about.predicted = prediction(job, placed.placement, after, 0);
         WrittenPlacement written = format.write(placed);
         if (placed.placement != asked) {
             const Outcome single = simulator.run(job.single_device);

@@ -177,6 +177,8 @@ void JobArguments::add_to(CLI::App& command, std::span<const Objective> objectiv
     usage::add_choice(command, "--optimizer", optimizer, {kOptimizers.begin(), kOptimizers.end()},
                       "Optimizer; keeps 0, 1 or 2 values per parameter");
     command.add_flag("--accumulate", accumulate, "Accumulate gradients over the batches, update once");
+    command.add_flag("--optimizer-in-backward", optimizer_in_backward,
+                     "Update parameters during the backward pass");
     usage::add_choice(command, "--recompute", recompute, {"none", "segments", "cheap"},
                       "Activations to drop and recompute");
     command.add_flag("--in-place", in_place, "Elementwise ops overwrite inputs that no other op reads");
@@ -224,18 +226,23 @@ void JobArguments::check() const {
         const std::string nothing = "there is no backward pass with --inference";
         refuse(recomputes, "--recompute", nothing);
         refuse(accumulate, "--accumulate", nothing);
+        refuse(optimizer_in_backward, "--optimizer-in-backward", nothing);
         refuse(other_optimizer, "--optimizer", nothing);
     }
     if (cost == "exprimo") {
         refuse(recomputes, "--recompute",
                "--cost exprimo has its own backward ops, which keep all activations");
         refuse(accumulate, "--accumulate", "--cost exprimo has no weight gradients");
+        refuse(optimizer_in_backward, "--optimizer-in-backward", "--cost exprimo has no updates");
     }
+    refuse(optimizer_in_backward && accumulate, "--optimizer-in-backward",
+           "--accumulate keeps the sum of the gradients until the last batch");
     refuse(!times.empty() && cost_given && cost != "measured", "--times",
            "--cost " + cost + " does not use measured times");
     if (memory == "exprimo") {
         const std::string nothing = "--memory exprimo counts only parameters and whole tensors";
         refuse(other_optimizer, "--optimizer", nothing);
+        refuse(optimizer_in_backward, "--optimizer-in-backward", nothing);
         refuse(in_place, "--in-place", nothing);
         refuse(workspace_bytes > 0, "--workspace", nothing);
     }
@@ -306,6 +313,7 @@ JobOptions JobArguments::options() const {
         static_cast<double>(std::ranges::find(kOptimizers, optimizer) - kOptimizers.begin());
     options.problem.recomputation = *recomputation_from(recompute);
     options.problem.accumulate_gradients = accumulate;
+    options.problem.optimizer_in_backward = optimizer_in_backward;
     options.problem.in_place = in_place;
     options.problem.workspace_limit_bytes = static_cast<double>(workspace_bytes);
     options.problem.usable_memory = usable_memory;

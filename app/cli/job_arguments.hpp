@@ -66,7 +66,7 @@ struct JobArguments {
     std::string optimizer = "momentum";
     std::string recompute = "none";
     std::string crossing;
-    bool accumulate = false, in_place = false;
+    bool accumulate = false, in_place = false, optimizer_in_backward = false;
     std::uint64_t workspace_bytes = 0;
     double usable_memory = 1;
     double compute_efficiency = 0, channel_efficiency = 0;

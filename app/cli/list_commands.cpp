@@ -174,15 +174,14 @@ int list_devices(bool json) {
         print(list);
         return kDone;
     }
-    std::vector<Row> rows{{"device", "kind", "memory", "bandwidth", "float32", "TF32", "16 bits"}};
+    std::vector<Row> rows{{"device", "kind", "memory", "bandwidth", "float32", "16 bits"}};
     const auto speed = [](double flops) { return flops > 0 ? format_flops(flops) + "/s" : std::string("-"); };
     for (const auto& device : catalogue.devices()) {
         rows.push_back({device->model, std::string(to_string(device->kind)),
                         format_bytes(device->memory_bytes), format_bytes(device->memory_bandwidth) + "/s",
-                        speed(device->peak_flops()), speed(device->peak_flops(NumberType::tf32)),
-                        speed(device->peak_flops(NumberType::fp16))});
+                        speed(device->peak_flops()), speed(device->peak_flops(NumberType::fp16))});
     }
-    std::cout << table("llrrrrr", rows) << '\n';
+    std::cout << table("llrrrr", rows) << '\n';
     rows = {{"link", "bandwidth", "latency"}};
     for (const LinkModel& link : catalogue.links())
         rows.push_back({link.model, format_bytes(link.bandwidth) + "/s", format_seconds(link.latency_s)});

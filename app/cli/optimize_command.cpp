@@ -78,22 +78,24 @@ Json found_json(const Job& job, const Found& found) {
     Json by_name = Json::object();
     for (const auto& [op, device] : placement_by_name(found.placement(), *job.problem))
         append_member(by_name, op, device);
-    return {{"algorithm", found.algorithm.id},
-            {"objective", job.objective->id},
-            {"seed", found.seed},
-            {"evaluations", progress.evaluations},
-            {"wall_s", progress.elapsed_s},
-            {"simulations_per_s", found.simulations_per_s()},
-            {"best",
-             {{"step_time_s", found.outcome.step_time_s},
-              {"objective_s", progress.best.value_s},
-              {"score_s", progress.best.penalised_s},
-              {"fits", progress.best.fits}}},
-            {"lower_bound_s", finite_or_null(found.bound.value_s)},
-            {"curve", std::move(curve)},
-            {"estimated_ops", estimated_json(job)},
-            {"placement", std::move(by_name)},
-            {"bound", {{"name", found.bound.name}, {"proof", found.bound.proof}}}};
+    Json json{{"algorithm", found.algorithm.id},
+              {"objective", job.objective->id},
+              {"seed", found.seed},
+              {"evaluations", progress.evaluations},
+              {"wall_s", progress.elapsed_s},
+              {"simulations_per_s", found.simulations_per_s()},
+              {"best",
+               {{"step_time_s", found.outcome.step_time_s},
+                {"objective_s", progress.best.value_s},
+                {"score_s", progress.best.penalised_s},
+                {"fits", progress.best.fits}}},
+              {"lower_bound_s", finite_or_null(found.bound.value_s)},
+              {"curve", std::move(curve)},
+              {"estimated_ops", estimated_json(job)},
+              {"placement", std::move(by_name)},
+              {"bound", {{"name", found.bound.name}, {"proof", found.bound.proof}}}};
+    add_interval(json["best"], job, found.placement(), found.outcome);
+    return json;
 }
 
 void print_found(const Job& job, const Found& found) {
@@ -119,12 +121,13 @@ void print_found(const Job& job, const Found& found) {
     }
     std::cout << "\n\n";
     if (found.evaluation) print_evaluation(job, *found.evaluation);
-    print_outcome(job, found.outcome);
+    print_outcome(job, found.placement(), found.outcome);
 }
 
 void write_found(const Job& job, const Found& found, const Path& file) {
     PlacementFile about;
-    about.predicted = prediction(job, found.outcome, job.objective->is_step_time() ? found.bound.value_s : 0);
+    about.predicted = prediction(job, found.placement(), found.outcome,
+                                 job.objective->is_step_time() ? found.bound.value_s : 0);
     about.produced_by = {found.algorithm.id, found.seed, found.progress().evaluations, found.options};
     write_placement(found.placement(), *job.problem, about, file);
 }

@@ -9,13 +9,24 @@
 #include "core/base/units.hpp"
 #include "core/io/text/input_error.hpp"
 #include "core/sim/objectives.hpp"
+#include "core/sim/step_error.hpp"
 
 namespace placewright {
 
-void print_outcome(const Job& job, const Outcome& outcome) {
+void add_interval(Json& json, const Job& job, const Placement& placement, const Outcome& outcome) {
+    const auto error = StepError::of(*job.problem, placement, outcome);
+    if (!error) return;
+    const StepInterval interval = error->interval(outcome.step_time_s);
+    json["step_time_low_s"] = interval.low_s;
+    json["step_time_high_s"] = interval.high_s;
+}
+
+void print_outcome(const Job& job, const Placement& placement, const Outcome& outcome) {
     const Machine& machine = *job.problem->machine;
     std::cout << printable(job.problem->graph->name()) << " on " << printable(machine.name()) << '\n'
               << "step time " << format_seconds(outcome.step_time_s);
+    if (const auto error = StepError::of(*job.problem, placement, outcome))
+        std::cout << " ± " << percent(error->half_width());
     if (job.simulation.batches > 1)
         std::cout << " a batch, " << format_seconds(outcome.total_time_s) << " for "
                   << job.simulation.batches;

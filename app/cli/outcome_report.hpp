@@ -12,7 +12,11 @@
 namespace placewright {
 
 /// Prints step time, device and channel usage on standard output.
-void print_outcome(const Job& job, const Outcome& outcome);
+void print_outcome(const Job& job, const Placement& placement, const Outcome& outcome);
+
+/// Adds "step_time_low_s" and "step_time_high_s", between which the real step time lies with a probability of
+/// 80 %; nothing if the cost model makes no statement about real devices.
+void add_interval(Json& json, const Job& job, const Placement& placement, const Outcome& outcome);
 
 /// Name of the single-device placement that others are compared with: "gpu:0 alone", or "one device" if some
 /// ops are not allowed on it.

@@ -75,21 +75,23 @@ Json prediction_json(const PolicyFile& policy, const Job& job, const Predicted& 
     Json by_name = Json::object();
     for (const auto& [op, device] : placement_by_name(predicted.placement, *job.problem))
         append_member(by_name, op, device);
-    return {{"policy", policy.record.policy},
-            {"updates", policy.state.updates},
-            {"objective", arguments.job.objective},
-            {"groups", job.problem->groups},
-            {"seed", arguments.seed},
-            {"episodes", 1 + arguments.episodes},
-            {"evaluations", predicted.evaluations},
-            {"predict_s", predicted.predict_s},
-            {"best",
-             {{"step_time_s", outcome.step_time_s},
-              {"objective_s", predicted.score.value_s},
-              {"score_s", predicted.score.penalised_s},
-              {"fits", predicted.score.fits}}},
-            {"one_device_s", job.single_device_fits ? Json(job.single_device_s) : Json(nullptr)},
-            {"placement", std::move(by_name)}};
+    Json json{{"policy", policy.record.policy},
+              {"updates", policy.state.updates},
+              {"objective", arguments.job.objective},
+              {"groups", job.problem->groups},
+              {"seed", arguments.seed},
+              {"episodes", 1 + arguments.episodes},
+              {"evaluations", predicted.evaluations},
+              {"predict_s", predicted.predict_s},
+              {"best",
+               {{"step_time_s", outcome.step_time_s},
+                {"objective_s", predicted.score.value_s},
+                {"score_s", predicted.score.penalised_s},
+                {"fits", predicted.score.fits}}},
+              {"one_device_s", job.single_device_fits ? Json(job.single_device_s) : Json(nullptr)},
+              {"placement", std::move(by_name)}};
+    add_interval(json["best"], job, predicted.placement, outcome);
+    return json;
 }
 
 void print_prediction(const PolicyFile& policy, const Job& job, const Predicted& predicted,
@@ -114,7 +116,7 @@ void print_prediction(const PolicyFile& policy, const Job& job, const Predicted&
     std::cout << "\n"
               << job.problem->groups << " groups of ops; policy trained on " << policy.record.graphs.size()
               << (policy.record.graphs.size() == 1 ? " network" : " networks") << ".\n\n";
-    print_outcome(job, outcome);
+    print_outcome(job, predicted.placement, outcome);
 }
 
 }  // namespace
@@ -182,7 +184,7 @@ int predict(const PredictArguments& given) {
     }
     if (!arguments.out.empty()) {
         PlacementFile about;
-        about.predicted = prediction(job, outcome, 0);
+        about.predicted = prediction(job, predicted.placement, outcome, 0);
         about.produced_by = {policy.record.policy, policy.record.seed, predicted.evaluations,
                              policy.record.options};
         write_placement(predicted.placement, *job.problem, about, arguments.out);

@@ -14,8 +14,10 @@
 #include "app/cli/usage.hpp"
 #include "core/base/exit_status.hpp"
 #include "core/base/text.hpp"
+#include "core/cost/op_work.hpp"
 #include "core/io/placements/placement_file.hpp"
 #include "core/io/text/json.hpp"
+#include "core/io/text/whole_file.hpp"
 #include "core/io/traces/chrome_trace.hpp"
 #include "core/sim/objectives.hpp"
 
@@ -58,6 +60,35 @@ Json outcome_json(const Job& job, const Outcome& outcome, const std::optional<Ev
             {"estimated_ops", estimated_json(job)}};
 }
 
+/// A line for each op: what its kernels do (core/cost/op_work.hpp) and how long it takes on each device. A
+/// product is "batch x rows x columns x depth", with a "w" where Winograd's algorithm applies.
+std::string ops_csv(const Problem& problem) {
+    std::string text = "op,kind,phase,class,type,gradient,flops,bytes,stream_bytes,kernels,products";
+    for (const Device& device : problem.machine->devices()) text += ",time_s " + csv_field(device.name);
+    text += '\n';
+    for (OpId id = 0; id < problem.ops; ++id) {
+        const Op& op = problem.graph->op(id);
+        const OpWork work = op_work(*problem.graph, id, problem.optimizer_states);
+        text += csv_field(op.name) + ',' + csv_field(op.kind) + ',' + std::string(to_string(op.phase)) + ',' +
+                std::string(to_string(work.work_class)) + ',' + std::string(to_string(work.type)) + ',' +
+                (work.gradient ? "1," : "0,") + to_string(OptionValue(work.flops)) + ',' +
+                to_string(OptionValue(work.bytes)) + ',' + to_string(OptionValue(work.stream_bytes)) + ',' +
+                to_string(OptionValue(work.kernels)) + ',';
+        for (std::size_t i = 0; i < work.product_count; ++i) {
+            const ProductShape& shape = work.products[i];
+            text += i > 0 ? ";" : "";
+            for (const double extent : {shape.batch, shape.rows, shape.columns, shape.depth})
+                text += to_string(OptionValue(extent)) + 'x';
+            text.pop_back();
+            if (shape.winograd) text += 'w';
+        }
+        for (DeviceId device = 0; device < problem.devices; ++device)
+            text += ',' + to_string(OptionValue(problem.time_s(id, device)));
+        text += '\n';
+    }
+    return text;
+}
+
 }  // namespace
 
 void SimulateArguments::add_to(CLI::App& command) {
@@ -68,14 +99,18 @@ void SimulateArguments::add_to(CLI::App& command) {
     command.add_option("--trace", trace, "Write the trace as Chrome trace JSON (opens in Perfetto)")
         ->check(usage::path())
         ->type_name("OUT");
+    command.add_option("--ops", ops, "Write each op's work and its time on each device as CSV")
+        ->check(usage::path())
+        ->type_name("OUT");
     command.add_flag("--explain", explain, "Explain where time and memory go, and what moves would gain");
 }
 
 int simulate_placement(const SimulateArguments& arguments) {
-    const std::string &placement_file = arguments.placement, &trace_file = arguments.trace;
+    const std::string &placement_file = arguments.placement, &trace_file = arguments.trace,
+                      &ops_file = arguments.ops;
     std::vector<std::string> inputs = arguments.job.inputs();
     inputs.push_back(placement_file);
-    keep_apart(std::array{OutputFile{"--trace", trace_file}}, inputs);
+    keep_apart(std::array{OutputFile{"--trace", trace_file}, OutputFile{"--ops", ops_file}}, inputs);
     const Job job = arguments.job.load(placement_file);
     std::vector<std::string> notes;
     const Placement placement =
@@ -86,6 +121,7 @@ int simulate_placement(const SimulateArguments& arguments) {
     Trace trace;
     const Outcome& outcome =
         trace_file.empty() && !arguments.explain ? simulator.run(placement) : simulator.run(placement, trace);
+    if (!ops_file.empty()) write_file(ops_file, ops_csv(*job.problem));
     if (!trace_file.empty()) write_chrome_trace(trace, *job.problem, trace_file);
     std::optional<Explanation> explanation;
     if (arguments.explain) {
@@ -94,11 +130,12 @@ int simulate_placement(const SimulateArguments& arguments) {
     }
     if (arguments.job.json) {
         Json json = outcome_json(job, outcome, evaluation, arguments.job);
+        add_interval(json, job, placement, outcome);
         if (explanation) json["explain"] = explanation_json(job, placement, trace, *explanation);
         print(json);
     } else {
         if (evaluation) print_evaluation(job, *evaluation);
-        print_outcome(job, outcome);
+        print_outcome(job, placement, outcome);
         if (explanation) print_explanation(job, placement, trace, *explanation);
     }
     if (!explanation || explanation->moves) return kDone;

@@ -9,7 +9,7 @@ namespace placewright {
 
 struct SimulateArguments {
     JobArguments job;
-    std::string placement, trace;
+    std::string placement, trace, ops;
     bool explain = false;
 
     void add_to(CLI::App& command);

@@ -465,8 +465,8 @@ PlacedNetwork Document::placed() const {
     const Outcome outcome =
         current ? current->timeline->outcome : Simulator(job().problem, job().simulation).run(m_placement);
     PlacementFile about;
-    about.predicted =
-        prediction(job(), outcome, bound() && job().objective->is_step_time() ? bound()->value_s : 0);
+    about.predicted = prediction(job(), m_placement, outcome,
+                                 bound() && job().objective->is_step_time() ? bound()->value_s : 0);
     if (const Run* run = shownRun()) {
         about.produced_by = {run->request().algorithm, run->request().seed, run->progress().evaluations,
                              run->request().options};

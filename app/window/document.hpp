@@ -56,6 +56,11 @@ public:
     const Assessment* assessment() const {
         return m_insights.simulated() ? &m_insights.simulated()->assessment : nullptr;
     }
+    /// How far the step time of that placement may be off; null if the cost model does not say.
+    const StepError* stepError() const {
+        return m_insights.simulated() && m_insights.simulated()->error ? &*m_insights.simulated()->error
+                                                                       : nullptr;
+    }
     /// Explanation of the timeline (critical path, waits, peaks); null or that of an earlier timeline until
     /// it has been computed.
     const std::shared_ptr<const TimelineWhy>& why() const { return m_insights.why(); }

@@ -144,6 +144,7 @@ QStringList changedOptions(const JobOptions& options) {
     if (problem.optimizer_states != usual.optimizer_states)
         changes << optimizerTitle(problem.optimizer_states);
     if (problem.recomputation != usual.recomputation) changes << recomputationTitle(problem.recomputation);
+    if (problem.optimizer_in_backward) changes << OptionsText::tr("updates in the backward pass");
     if (problem.in_place) changes << OptionsText::tr("in place");
     if (problem.workspace_limit_bytes > 0)
         changes << OptionsText::tr("workspaces up to %1").arg(bytesText(problem.workspace_limit_bytes));

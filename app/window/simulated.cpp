@@ -12,9 +12,10 @@ std::shared_ptr<const Simulated> Simulated::make(const Job& job, Simulator& simu
     Trace trace;
     const Outcome outcome = simulator.run(*placement, trace);
     Assessment assessment = assess(job, *placement, outcome);
+    const std::optional<StepError> error = StepError::of(*job.problem, *placement, outcome);
     auto timeline = TimelineData::build(job.problem, std::move(trace), outcome);
     return std::make_shared<const Simulated>(
-        Simulated{std::move(placement), std::move(timeline), std::move(assessment)});
+        Simulated{std::move(placement), std::move(timeline), std::move(assessment), error});
 }
 
 std::shared_ptr<const Simulated> Simulated::make(const Job& job, const Placement& placement) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include <QString>
 
 #include "core/job/job.hpp"
+#include "core/sim/step_error.hpp"
 #include "widgets/timeline_data.hpp"
 
 namespace placewright {
@@ -15,6 +17,7 @@ struct Simulated {
     std::shared_ptr<const Placement> placement;
     std::shared_ptr<const TimelineData> timeline;
     Assessment assessment;
+    std::optional<StepError> error;  ///< of the step time
 
     /// `simulator` must be one of the job's problem and simulation options.
     static std::shared_ptr<const Simulated> make(const Job& job, Simulator& simulator,

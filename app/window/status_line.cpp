@@ -126,6 +126,12 @@ void StatusLine::showFigure() {
                           change > 0 ? QStringLiteral("+") : QStringLiteral("−"))
                      .arg(std::abs(change) * 100, 0, 'f', 1);
     }
+    if (const StepError* error = m_document->stepError(); error != nullptr && objective.is_step_time()) {
+        status += tr(" ± %1 %").arg(error->half_width() * 100, 0, 'f', 0);
+        tip +=
+            tr("; the real step time is within this interval in 8 of 10 cases, from what was measured on "
+               "real devices");
+    }
     if (objective.is_step_time() && outcome.steady_step_time_s)
         status += tr(", steady %1").arg(secondsText(*outcome.steady_step_time_s));
     status += assessment.score.fits ? tr(" · fits") : tr(" · %1").arg(misfit(*job.problem, assessment).text);

@@ -173,10 +173,10 @@ std::optional<std::string> shortage(const Problem& problem, const GroupLoads& lo
         const DeviceId roomiest = *std::ranges::max_element(
             allowed, {}, [&](DeviceId device) { return problem.memory_limit_bytes[device]; });
         if (loads.resident_bytes[group] <= problem.memory_limit_bytes[roomiest]) continue;
-        return "the resident memory (parameters, optimizer state) of " + group_name(problem, group) + " is " +
-               format_bytes(loads.resident_bytes[group]) + ", but of the devices that may hold it " +
-               problem.machine->device(roomiest).name + " has the most memory, " +
-               format_bytes(problem.memory_limit_bytes[roomiest]);
+        return "the resident memory (parameters, optimizer state, gradients) of " +
+               group_name(problem, group) + " is " + format_bytes(loads.resident_bytes[group]) +
+               ", but of the devices that may hold it " + problem.machine->device(roomiest).name +
+               " has the most memory, " + format_bytes(problem.memory_limit_bytes[roomiest]);
     }
     const std::map<DeviceSet, double> bytes = bytes_by_devices(problem, loads);
     for (const auto& [devices, own] : bytes) {
@@ -186,7 +186,7 @@ std::optional<std::string> shortage(const Problem& problem, const GroupLoads& lo
         }
         const double offered = memory_of(problem, devices);
         if (needed > offered)
-            return "resident memory (parameters, optimizer state) of " + format_bytes(needed) +
+            return "resident memory (parameters, optimizer state, gradients) of " + format_bytes(needed) +
                    " is only allowed on devices with a total of " + format_bytes(offered) + " of memory";
     }
     if (parameters_may_fit(problem, loads, kSteps)) return {};

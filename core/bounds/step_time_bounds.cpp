@@ -80,7 +80,7 @@ public:
         }
         std::vector<double> bytes(problem_.groups, 0);
         for (OpId op = 0; op < problem_.ops; ++op)
-            bytes[problem_.grouping.group_of[op]] += problem_.resident_bytes[op];
+            bytes[problem_.grouping.group_of[op]] += problem_.end_bytes(op);
         // Prices of a device full of parameters in seconds; kPrices of them are tried.
         const double all_s = std::accumulate(segments_.begin(), segments_.end(), 0.0,
                                              [](double sum, const Segment& s) { return sum + s.path_s; }) +

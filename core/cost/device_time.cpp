@@ -50,8 +50,8 @@ Speed product_speed(NumberType type, const Device& device, const Efficiencies& s
     speed.flops_per_s = speed.peak * (narrow ? shares.product_matrix : shares.product_vector);
     const double joules = narrow ? shares.matrix_j_per_flop : shares.vector_j_per_flop;
     if (joules > 0 && model.power_w > 0)
-        speed.flops_per_s = std::min(
-            speed.flops_per_s, std::max(model.power_w - kOtherPowerW, model.power_w / 2) / joules);
+        speed.flops_per_s =
+            std::min(speed.flops_per_s, std::max(model.power_w - kOtherPowerW, model.power_w / 2) / joules);
     speed.matrix = narrow;
     return speed;
 }
@@ -85,18 +85,28 @@ double product_s(const ProductShape& shape, const OpWork& work, const Device& de
 double share_of(WorkClass work_class, const Efficiencies& shares) {
     switch (work_class) {
         case WorkClass::none:
-        case WorkClass::elementwise: return shares.elementwise;
+        case WorkClass::elementwise:
+            return shares.elementwise;
         case WorkClass::product:
         case WorkClass::batched:
-        case WorkClass::convolution: return shares.product_memory;
-        case WorkClass::depthwise: return shares.depthwise;
-        case WorkClass::softmax: return shares.softmax;
-        case WorkClass::norm: return shares.norm;
-        case WorkClass::reduction: return shares.reduction;
-        case WorkClass::copy: return shares.copy;
-        case WorkClass::gather: return shares.gather;
-        case WorkClass::scatter: return shares.scatter;
-        case WorkClass::update: return shares.update;
+        case WorkClass::convolution:
+            return shares.product_memory;
+        case WorkClass::depthwise:
+            return shares.depthwise;
+        case WorkClass::softmax:
+            return shares.softmax;
+        case WorkClass::norm:
+            return shares.norm;
+        case WorkClass::reduction:
+            return shares.reduction;
+        case WorkClass::copy:
+            return shares.copy;
+        case WorkClass::gather:
+            return shares.gather;
+        case WorkClass::scatter:
+            return shares.scatter;
+        case WorkClass::update:
+            return shares.update;
     }
     return shares.elementwise;
 }

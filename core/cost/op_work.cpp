@@ -23,9 +23,9 @@ struct Rule {
 };
 
 // The rules of eager PyTorch, from its kernels and from what they were measured to take: dropout makes its
-// mask beside the result, and its backward converts and scales the mask in kernels of their own; the gradients
-// of a product of two tensors are two kernels; a softmax reads its input twice; norms find their statistics
-// first.
+// mask beside the result, and its backward converts and scales the mask in kernels of their own; the
+// gradients of a product of two tensors are two kernels; a softmax reads its input twice; norms find their
+// statistics first.
 const Rule& rule_of(std::string_view kind) {
     using enum WorkClass;
     static const Rule unknown;
@@ -101,12 +101,17 @@ bool is_max_pool(std::string_view kind) {
 NumberType number_type(const Op& op) {
     if (op.outputs.empty()) return NumberType::fp32;
     switch (op.outputs.front().dtype) {
-        case DType::float64: return NumberType::fp64;
-        case DType::float16: return NumberType::fp16;
-        case DType::bfloat16: return NumberType::bf16;
+        case DType::float64:
+            return NumberType::fp64;
+        case DType::float16:
+            return NumberType::fp16;
+        case DType::bfloat16:
+            return NumberType::bf16;
         case DType::int8:
-        case DType::uint8: return NumberType::int8;
-        default: return NumberType::fp32;
+        case DType::uint8:
+            return NumberType::int8;
+        default:
+            return NumberType::fp32;
     }
 }
 
@@ -171,9 +176,8 @@ private:
         const Tensor& out = forward_.outputs.front();
         if (forward_.kind.starts_with("conv")) {
             shape.batch = groups();
-            const double channels = out.shape && out.shape->size() > 1
-                                        ? std::max(1.0, static_cast<double>((*out.shape)[1]))
-                                        : 1;
+            const double channels =
+                out.shape && out.shape->size() > 1 ? std::max(1.0, static_cast<double>((*out.shape)[1])) : 1;
             shape.columns = std::max(1.0, channels / shape.batch);
             shape.winograd = shape.batch == 1 && every_is("kernel", 3) && every_is("stride", 1);
         } else {
@@ -190,7 +194,8 @@ private:
 
     /// Whether the op multiplies pairs of matrices: its second factor has more than two extents.
     bool is_batched() const {
-        if (forward_.kind == "scaled_dot_product_attention" || forward_.kind == "bmm" || forward_.kind == "baddbmm")
+        if (forward_.kind == "scaled_dot_product_attention" || forward_.kind == "bmm" ||
+            forward_.kind == "baddbmm")
             return true;
         if (forward_.kind != "matmul" && forward_.kind != "einsum") return false;
         if (forward_.inputs.size() < 2) return false;
@@ -260,7 +265,8 @@ private:
     /// Bytes of the largest tensor that the forward op reads or writes.
     double largest() const {
         double most = 0;
-        for (const Tensor& output : forward_.outputs) most = std::max(most, static_cast<double>(output.bytes));
+        for (const Tensor& output : forward_.outputs)
+            most = std::max(most, static_cast<double>(output.bytes));
         for (const TensorRef& input : forward_.inputs) most = std::max(most, bytes(input));
         return most;
     }
@@ -273,9 +279,7 @@ private:
         work_.kernels = 1 + 2 * std::min(states_, 2.0);
     }
 
-    bool is_weight_gradient() const {
-        return op_.name.size() > 16 && op_.name.ends_with("/weight_gradient");
-    }
+    bool is_weight_gradient() const { return op_.name.size() > 16 && op_.name.ends_with("/weight_gradient"); }
 
     void backward() {
         // Gradients that several readers send are summed; those of parts are put together.
@@ -355,9 +359,7 @@ private:
     }
 
     /// Whether the forward op has a "/backward" beside its "/weight_gradient".
-    bool has_data_backward() const {
-        return graph_.find(forward_.name + "/backward").has_value();
-    }
+    bool has_data_backward() const { return graph_.find(forward_.name + "/backward").has_value(); }
 
     /// The gradient of a sum is passed on; where a summand was broadcast it is summed.
     void pass_on() {
@@ -380,7 +382,8 @@ private:
     void product_backward(bool weight_gradient) {
         const ProductShape shape = product_shape();
         work_.work_class = product_class(shape);
-        work_.gradient = work_.work_class == WorkClass::convolution || work_.work_class == WorkClass::depthwise;
+        work_.gradient =
+            work_.work_class == WorkClass::convolution || work_.work_class == WorkClass::depthwise;
         ProductShape data = shape, weights = shape;
         data.columns = shape.depth;
         data.depth = shape.columns;
@@ -417,9 +420,8 @@ private:
     double input_channels() const {
         if (forward_.inputs.empty()) return 1;
         const Tensor& input = tensor(forward_.inputs.front());
-        return input.shape && input.shape->size() > 1
-                   ? std::max(1.0, static_cast<double>((*input.shape)[1]))
-                   : 1;
+        return input.shape && input.shape->size() > 1 ? std::max(1.0, static_cast<double>((*input.shape)[1]))
+                                                      : 1;
     }
 
     const Graph& graph_;
@@ -431,6 +433,13 @@ private:
 };
 
 }  // namespace
+
+std::string_view to_string(WorkClass work_class) {
+    constexpr std::array<std::string_view, 13> kNames{
+        "none", "product",   "batched", "convolution", "depthwise", "elementwise", "softmax",
+        "norm", "reduction", "copy",    "gather",      "scatter",   "update"};
+    return kNames[static_cast<std::size_t>(work_class)];
+}
 
 OpWork op_work(const Graph& graph, OpId op, double optimizer_states) {
     return Worker(graph, op, optimizer_states).run();

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "core/graph/graph.hpp"
 #include "core/machine/device_model.hpp"
@@ -27,6 +28,8 @@ enum class WorkClass : std::uint8_t {
     scatter,    ///< additions to places by index
     update,     ///< of the optimizer
 };
+
+std::string_view to_string(WorkClass work_class);
 
 /// A product of matrices, or a convolution as the product that it is (Chellapilla, Puri, Simard, 2006):
 /// `batch` times (rows x depth) (depth x columns).

@@ -99,6 +99,27 @@ void fill_output_bytes(Problem& problem) {
     }
 }
 
+/// Gradients that derived update ops read stay, unless their sum over the batches does (accumulated_bytes).
+/// Those that come from another op, the one reader of parameters that are a tensor, may be on another device:
+/// they do not.
+void fill_stays(Problem& problem, const ProblemOptions& options) {
+    if (options.memory != MemoryModel::training || options.accumulate_gradients ||
+        options.optimizer_in_backward)
+        return;
+    for (OpId id = 0; id < problem.ops; ++id) {
+        const Op& op = problem.graph->op(id);
+        if (op.phase != Phase::update || op.forward_op == kInvalidOp) continue;
+        for (const TensorRef& input : op.inputs) {
+            const TensorId tensor = problem.output_begin[input.op] + input.output;
+            if (problem.graph->op(input.op).forward_op != op.forward_op ||
+                problem.alias_of[tensor] != kNoTensor)
+                continue;
+            problem.stays.resize(problem.tensors);
+            problem.stays[tensor] = true;
+        }
+    }
+}
+
 /// Number of positions of a tensor [batch, channels, extents...], over all its batches.
 double positions(const Tensor& tensor) {
     auto count = static_cast<double>(tensor.shape->front());
@@ -376,6 +397,14 @@ std::optional<MemoryModel> memory_model_from(std::string_view text) {
     return static_cast<MemoryModel>(found - kMemoryModels.begin());
 }
 
+double Problem::end_bytes(OpId op) const {
+    double bytes = resident_bytes[op];
+    for (TensorId tensor = output_begin[op]; tensor < output_begin[op + 1]; ++tensor) {
+        if (tensor_stays(tensor)) bytes += output_bytes[tensor];
+    }
+    return bytes;
+}
+
 double Problem::group_time_s(GroupId group, DeviceId device) const {
     double sum = 0;
     for (const OpId op : grouping.members[group]) sum += time_s(op, device);
@@ -391,6 +420,7 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph,
         options.inference ? inference_graph(*graph)
                           : options.cost.model->training_graph(*graph, options.recomputation));
     problem->machine = std::make_shared<const Machine>(with_options(*machine, options));
+    problem->cost_model = options.cost.model;
     problem->memory = options.memory;
     problem->inference = options.inference;
 
@@ -402,6 +432,7 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph,
     const bool training =
         std::ranges::any_of(ops.ops(), [](const Op& op) { return op.phase != Phase::forward; });
     const double states = training && options.memory == MemoryModel::training ? options.optimizer_states : 0;
+    problem->optimizer_states = states;
     problem->op_time_s.reserve(std::size_t{problem->ops} * problem->devices);
     const auto devices = problem->machine->devices();
     std::vector<double> times_s(devices.size());
@@ -425,6 +456,7 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph,
     fill_tensors(*problem);
     fill_aliases(*problem, options);
     fill_output_bytes(*problem);
+    fill_stays(*problem, options);
     fill_routes(*problem, *problem->machine);
     fill_groups(*problem, options.grouping);
     round_to_ticks(*problem);

@@ -43,6 +43,10 @@ struct ProblemOptions {
     Recomputation recomputation = Recomputation::none;
     /// Batches are parts of one step: their gradients are summed and the parameters are updated once.
     bool accumulate_gradients = false;
+    /// Each parameter is updated as soon as its gradient is there, which frees the gradient. Otherwise
+    /// gradients stay until the end of the step, as in frameworks that update all parameters after the
+    /// backward pass.
+    bool optimizer_in_backward = false;
     /// Ops that can overwrite their input do so, as if all were marked Op::in_place.
     bool in_place = false;
     /// Convolutions without a workspace of their own get that of unfolding their input (im2col), up to this
@@ -68,6 +72,8 @@ struct Problem {
     std::shared_ptr<const Graph> forward;  ///< the graph as it was read; its forward ops have the same ids
     std::shared_ptr<const Machine> machine;
     Grouping grouping;
+    const CostModel* cost_model = nullptr;
+    double optimizer_states = 0;  ///< numbers that the optimizer keeps per parameter; 0 in inference
     MemoryModel memory = MemoryModel::training;
     bool inference = false;
 
@@ -95,6 +101,9 @@ struct Problem {
     /// tensors (they are part of resident_bytes), else tensor_bytes. Copies on other devices take
     /// tensor_bytes.
     std::vector<double> output_bytes;
+    /// [tensor]: a gradient of parameters that stays on its device until the end of the step
+    /// (ProblemOptions::optimizer_in_backward); empty if there is none.
+    std::vector<bool> stays;
     std::vector<double> memory_limit_bytes;  ///< [device]: memory that placements may use
     bool accumulates = false;
     /// [op * devices + device]: seconds in which an update op adds a batch's gradient; empty unless
@@ -129,6 +138,9 @@ struct Problem {
                                           allowed_begin[group + 1] - allowed_begin[group]);
     }
     double time_s(OpId op, DeviceId device) const { return op_time_s[std::size_t{op} * devices + device]; }
+    bool tensor_stays(TensorId tensor) const { return !stays.empty() && stays[tensor]; }
+    /// Memory that the op holds at the end of a step: its resident bytes and gradients that stay.
+    double end_bytes(OpId op) const;
     /// Sum of the seconds of all ops of a group on a device.
     double group_time_s(GroupId group, DeviceId device) const;
 };

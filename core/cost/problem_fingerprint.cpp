@@ -15,6 +15,7 @@ std::string problem_fingerprint(const Problem& problem) {
         print.add_bits(static_cast<std::uint64_t>(op.phase));
     }
     for (const bool together : problem.sends_together) print.add_bits(together ? 1 : 0);
+    for (const bool stays : problem.stays) print.add_bits(stays ? 1 : 0);
     for (const Device& device : problem.machine->devices()) {
         print.add(device.name);
         print.add_bits(device.streams);

@@ -124,8 +124,11 @@ std::vector<std::pair<std::string, std::string>> scoring_conditions(const Job& j
                                    " s/GB, " + number(penalty.out_of_memory_s) + " s"}};
 }
 
-PlacementFile::Prediction prediction(const Job& job, const Outcome& outcome, double lower_bound_s) {
+PlacementFile::Prediction prediction(const Job& job, std::span<const DeviceId> placement,
+                                     const Outcome& outcome, double lower_bound_s) {
     PlacementFile::Prediction prediction{outcome.step_time_s, {}, {}, outcome.fits};
+    if (const auto error = StepError::of(*job.problem, placement, outcome))
+        prediction.interval = error->interval(outcome.step_time_s);
     if (std::isfinite(lower_bound_s) && lower_bound_s > 0 && job.grouping.rule == GroupingRule::none)
         prediction.lower_bound_s = lower_bound_s;
     for (std::size_t i = 0; i < outcome.peak_bytes.size(); ++i) {

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -93,7 +94,8 @@ std::vector<std::pair<std::string, std::string>> scoring_conditions(const Job& j
 
 /// Returns the prediction of a placement file for a simulated placement; leaves out a lower bound that is not
 /// finite and positive, or that holds for groups only.
-PlacementFile::Prediction prediction(const Job& job, const Outcome& outcome, double lower_bound_s);
+PlacementFile::Prediction prediction(const Job& job, std::span<const DeviceId> placement,
+                                     const Outcome& outcome, double lower_bound_s);
 
 /// Returns " of these 12 groups" if the job groups ops, because its bounds then hold for groups only; empty
 /// if every op may be placed on its own.

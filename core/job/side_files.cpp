@@ -11,6 +11,7 @@
 #include "core/io/networks/network_file.hpp"
 #include "core/io/state/safetensors.hpp"
 #include "core/io/traces/op_times.hpp"
+#include "core/machine/device_model.hpp"
 
 namespace placewright {
 namespace {
@@ -33,7 +34,8 @@ std::string only_model(const Machine& machine, bool of_cpu) {
 /// empty.
 std::string cpu_times_text(const OpTimes& times, const Machine& machine, const std::string& model) {
     if (!times.only_cpu || model.empty()) return {};
-    const auto device = std::ranges::find(machine.devices(), model, &Device::model);
+    const auto device = std::ranges::find_if(
+        machine.devices(), [&](const Device& candidate) { return is_called(candidate, model); });
     if (device == machine.devices().end() || device->kind == DeviceKind::cpu) return {};
     return "the trace has no GPU kernels: its times were measured on a CPU, but are used for " +
            printable(model, 80) + "; record on the GPU (ProfilerActivity.CUDA)";
@@ -115,7 +117,7 @@ std::string unknown_model_text(const Machine& machine, const std::string& name, 
     std::string models;
     std::set<std::string> seen;
     for (const Device& device : machine.devices()) {
-        if (device.model == model) return {};
+        if (is_called(device, model)) return {};
         if (seen.insert(device.model).second) models += (models.empty() ? "" : ", ") + device.model;
     }
     return "no device of " + name + " has the model \"" + model + "\"; its models are " + models;

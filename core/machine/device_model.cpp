@@ -127,6 +127,10 @@ bool names(const DeviceModel& model, std::string_view name) {
                                [&](const std::string& alias) { return plain == plain_name(alias); });
 }
 
+bool is_called(const Device& device, std::string_view name) {
+    return device.model == name || (device.known && names(*device.known, name));
+}
+
 DeviceCatalogue::DeviceCatalogue(std::vector<DeviceModel> devices, std::vector<LinkModel> links)
     : links_(std::move(links)) {
     for (DeviceModel& device : devices) {

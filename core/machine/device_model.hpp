@@ -88,6 +88,9 @@ std::string plain_name(std::string_view name);
 /// Whether `name` is the model or an alias of it.
 bool names(const DeviceModel& model, std::string_view name);
 
+/// Whether `name` is the model of the device, or another name of it in the catalogue.
+bool is_called(const Device& device, std::string_view name);
+
 /// All known kinds of devices and links. Immutable.
 class DeviceCatalogue {
 public:

@@ -19,7 +19,7 @@ constexpr std::array kFields{
     EfficiencyField{"convolution_vector", &Efficiencies::convolution_vector, kLeastShare, 2},
     EfficiencyField{"convolution_matrix", &Efficiencies::convolution_matrix, kLeastShare, 2},
     EfficiencyField{"winograd", &Efficiencies::winograd, 1, 4},
-    EfficiencyField{"grouped_convolution", &Efficiencies::grouped_convolution, kLeastShare, 2},
+    EfficiencyField{"grouped_convolution", &Efficiencies::grouped_convolution, kLeastShare, 4},
     EfficiencyField{"convolution_gradient", &Efficiencies::convolution_gradient, kLeastShare, 2},
     EfficiencyField{"product_memory", &Efficiencies::product_memory, kLeastShare, 1},
     EfficiencyField{"elementwise", &Efficiencies::elementwise, kLeastShare, 1},
@@ -34,6 +34,16 @@ constexpr std::array kFields{
     EfficiencyField{"cache_speed", &Efficiencies::cache_speed, 1, 100},
     EfficiencyField{"launch_s", &Efficiencies::launch_s, 0, 1},
     EfficiencyField{"product_launch_s", &Efficiencies::product_launch_s, 0, 1},
+    EfficiencyField{"error_device", &Efficiencies::error_device, 0, 2},
+    EfficiencyField{"error_product", &Efficiencies::error_product, 0, 2},
+    EfficiencyField{"error_batched", &Efficiencies::error_batched, 0, 2},
+    EfficiencyField{"error_convolution", &Efficiencies::error_convolution, 0, 2},
+    EfficiencyField{"error_depthwise", &Efficiencies::error_depthwise, 0, 2},
+    EfficiencyField{"error_elementwise", &Efficiencies::error_elementwise, 0, 2},
+    EfficiencyField{"error_softmax", &Efficiencies::error_softmax, 0, 2},
+    EfficiencyField{"error_norm", &Efficiencies::error_norm, 0, 2},
+    EfficiencyField{"error_copy", &Efficiencies::error_copy, 0, 2},
+    EfficiencyField{"error_gather", &Efficiencies::error_gather, 0, 2},
 };
 
 }  // namespace

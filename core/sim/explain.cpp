@@ -347,6 +347,17 @@ private:
             return;
         }
         if (problem_.output_bytes[tensor] == 0) return;  // parameters: resident
+        if (problem_.tensor_stays(tensor)) {
+            // With several batches it is there from the beginning.
+            const bool once = index_.batches() == 1;
+            if (!once && batch > 0) return;
+            hold({home,
+                  once ? allocation(made) : kStart,
+                  kNever,
+                  {HeldKind::gradient, producer, tensor, batch, problem_.tensor_bytes[tensor],
+                   once ? allocation_s(made) : 0}});
+            return;
+        }
         const bool forward = runs_forward(problem_.graph->op(producer));
         hold({home,
               allocation(made),

@@ -36,7 +36,7 @@ GroupLoads group_loads(const Problem& problem, std::uint32_t batches, DevicePart
             }
         }
         for (const OpId op : problem.grouping.members[group])
-            loads.resident_bytes[group] += problem.resident_bytes[op];
+            loads.resident_bytes[group] += problem.end_bytes(op);
     }
     return loads;
 }

@@ -28,7 +28,7 @@ struct GroupLoads {
     /// [group * devices + device]: seconds of the whole device per batch; infinity where the group is not
     /// allowed.
     std::vector<double> time_s;
-    std::vector<double> resident_bytes;  ///< [group]
+    std::vector<double> resident_bytes;  ///< [group]: at the end of a step (Problem::end_bytes)
 };
 GroupLoads group_loads(const Problem& problem, std::uint32_t batches, DevicePart part);
 

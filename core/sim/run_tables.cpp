@@ -62,7 +62,8 @@ Tables::Tables(std::shared_ptr<const Problem> p, const SimulationOptions& o)
         std::size_t departures = 0;
         for (TensorId t = problem.output_begin[op]; t < problem.output_begin[op + 1]; ++t) {
             const bool resident =
-                problem.alias_of[t] == kNoTensor && problem.output_bytes[t] != problem.tensor_bytes[t];
+                problem.tensor_stays(t) ||
+                (problem.alias_of[t] == kNoTensor && problem.output_bytes[t] != problem.tensor_bytes[t]);
             tensors[t] = {problem.tensor_bytes[t], problem.consumer_begin[t],
                           resident ? t : problem.alias_of[t]};
             departures += std::min<std::size_t>(problem.consumer_begin[t + 1] - problem.consumer_begin[t],
@@ -151,7 +152,9 @@ PlacedTables::PlacedTables(const Tables& tables) {
     for (OpId op = 0; op < problem.ops; ++op) {
         ops[op].start_bytes = problem.workspace_bytes[op];
         for (TensorId t = problem.output_begin[op]; t < problem.output_begin[op + 1]; ++t) {
-            ops[op].start_bytes += problem.output_bytes[t];
+            // In each batch but the first the gradients take the place of those of the batch before.
+            if (tables.options.batches == 1 || !problem.tensor_stays(t))
+                ops[op].start_bytes += problem.output_bytes[t];
         }
         ops[op].first_output = problem.output_begin[op];
         ops[op].first_input = problem.input_begin[op];
@@ -177,6 +180,10 @@ void PlacedTables::set(const Tables& tables, std::span<const DeviceId> placement
         fresh[op].device = device;
         ops[op].duration_s = problem.time_s(op, device);
         resident_bytes[device] += problem.resident_bytes[op];
+        if (tables.options.batches == 1) continue;
+        for (TensorId t = problem.output_begin[op]; t < problem.output_begin[op + 1]; ++t) {
+            if (problem.tensor_stays(t)) resident_bytes[device] += problem.output_bytes[t];
+        }
     }
 
     std::ranges::fill(source_end_, 0);

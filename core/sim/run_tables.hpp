@@ -55,8 +55,8 @@ struct OpRecord {
 struct TensorRecord {
     double bytes = 0;
     std::uint32_t first_consumer = 0;
-    /// kNone if the tensor has memory of its own. Otherwise it takes no memory on its producer's device and
-    /// keeps this tensor alive there (none if it is the tensor itself).
+    /// kNone if the tensor has memory of its own. Otherwise it frees no memory on its producer's device and
+    /// keeps this tensor alive there (none if it is the tensor itself: parameters, and gradients that stay).
     TensorId shares = kNone;
 };
 

@@ -19,6 +19,7 @@ private Q_SLOTS:
     void listAlgorithms();
     void listNetworks();
     void listMachines();
+    void listDevices();
 };
 
 void TestCliUsage::help_data() {
@@ -107,6 +108,11 @@ void TestCliUsage::wrongUsage_data() {
     row("efficiency 0", simulate({"--channel-efficiency", "0"}),
         "expected a number above 0 and at most 1, not 0");
     row("efficiency nan", simulate({"--channel-efficiency", "nan"}), "not nan");
+    row("no updates", simulate({"--inference", "--optimizer-in-backward"}),
+        "--optimizer-in-backward: there is no backward pass with --inference");
+    row("gradients stay for their sum",
+        simulate({"--accumulate", "--optimizer-in-backward", "--batches", "2"}),
+        "--optimizer-in-backward: --accumulate keeps the sum of the gradients");
     row("parts", simulate({"--shard", "conv1"}),
         "--shard conv1: expected OP=N, the name of an op and 2 parts or more");
     row("one part", simulate({"--shard", "conv1=1"}), "--shard conv1=1: expected OP=N");
@@ -346,6 +352,28 @@ void TestCliUsage::listNetworks() {
     }
 }
 
+void TestCliUsage::listDevices() {
+    const QJsonArray list = json_of(run({"machines", "--devices", "--json"})).array();
+    QVERIFY(list.size() >= 40);
+    bool found = false;
+    for (const QJsonValue& device : list) {
+        QVERIFY(!device["model"].toString().isEmpty() && !device["source"].toString().isEmpty());
+        QVERIFY(device["memory_bytes"].toDouble() > 0 && device["memory_bandwidth"].toDouble() > 0);
+        QVERIFY(device["peak_flops"]["fp32"].toDouble() > 0);
+        if (!device["aliases"].toArray().contains("Tesla V100-PCIE-32GB")) continue;
+        found = true;
+        QCOMPARE(device["peak_flops"]["fp16"].toDouble(), 112e12);
+        QCOMPARE(device["vector_flops"]["fp16"].toDouble(), 28e12);
+        QCOMPARE(device["kind"].toString(), QString("gpu"));
+    }
+    QVERIFY(found);
+    const Result text = run({"machines", "--devices"});
+    QCOMPARE(text.status, 0);
+    QVERIFY2(widest_line(text.out) <= 100, text.out);
+    QVERIFY2(text.out.contains("NVIDIA GeForce RTX 3090 "), text.out);
+    QVERIFY2(text.out.contains("\nPCIe 4.0 x16 "), text.out);
+}
+
 void TestCliUsage::listMachines() {
     const QJsonArray list = json_of(run({"machines", "--json"})).array();
     const QDir folder(PLACEWRIGHT_SOURCE_MODELS "/machines", "*.json");
@@ -353,9 +381,10 @@ void TestCliUsage::listMachines() {
     const Result text = run({"machines"});
     QCOMPARE(text.status, 0);
     QVERIFY2(widest_line(text.out) <= 100, text.out);
-    QVERIFY2(text.out.contains(
-                 "\n4x-v100-pcie         4x V100, PCIe 3               Xeon Gold 6132, 4x NVIDIA V100\n"),
-             text.out);
+    QVERIFY2(
+        text.out.contains(
+            "\n4x-v100-pcie         4x V100, PCIe 3            Xeon Gold 6132, 4x NVIDIA V100 PCIe 32GB\n"),
+        text.out);
     QStringList names;
     for (const QJsonValue& machine : list) {
         QCOMPARE(machine["format"].toString(), QString("placewright.machine"));

@@ -113,6 +113,7 @@ private Q_SLOTS:
     void keptByKind();
     void gradientsOfSeveralOutputs();
     void inputReadTwice();
+    void lossesAreSummed();
     void parametersReadByOneOp();
     void parametersReadBySeveralOps();
     void parametersThatNobodyTrains();
@@ -238,6 +239,21 @@ void TestTraining::gradientsOfSeveralOutputs() {
                      "split/backward (backward, 0): v/backward v/backward:1 w/backward w/backward:2 -> 8",
                      "p/weight_gradient (backward, 10): split/backward -> 8",
                      "p/update (update, 4): p/weight_gradient ->"}));
+}
+
+// Two losses of one number each: the backward of each starts when both are there. Larger results are no
+// losses.
+void TestTraining::lossesAreSummed() {
+    const auto backward_of = [](int bytes) {
+        return text(training_graph(make_graph({{"p", "linear", 10, 8},
+                                               {"first", "cross_entropy", 1, 0, {"p"}, {bytes}},
+                                               {"second", "cross_entropy", 1, 0, {"p"}, {bytes}}})),
+                    3);
+    };
+    QCOMPARE(backward_of(4).mid(0, 2), (QStringList{"second/backward (backward, 1): second first p -> 8",
+                                                    "first/backward (backward, 1): first second p -> 8"}));
+    QCOMPARE(backward_of(40).mid(0, 2), (QStringList{"second/backward (backward, 1): second p -> 8",
+                                                     "first/backward (backward, 1): first p -> 8"}));
 }
 
 void TestTraining::inputReadTwice() {

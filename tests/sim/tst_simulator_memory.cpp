@@ -22,6 +22,7 @@ private Q_SLOTS:
     void memory_limit();
     void peak_of_an_instant();
     void accumulated_gradients();
+    void gradients_stay();
     void views_take_no_memory();
     void workspace();
     void memory_margin();
@@ -121,6 +122,47 @@ void TestSimulatorMemory::accumulated_gradients() {
                                  op_span(*problem, "u", 0, 6.5, 6.5, 9, 2),
                              });
     QCOMPARE(run.outcome.device_busy_s, std::vector<double>{9});
+}
+
+void TestSimulatorMemory::gradients_stay() {
+    GraphBuilder builder("gradients", 1, Training::implicit);
+    for (const auto& [name, input] : {std::pair("a", ""), {"b", "a"}, {"c", "b"}}) {
+        Op op = op_of(name, 1, {1});
+        op.parameter_bytes = 5 * kTensor;
+        builder.add(op, *input == '\0' ? std::vector<std::string>() : std::vector<std::string>{input});
+    }
+    const Graph graph = builder.build();
+    // Bytes at the end of a step, over the parameters and their momentum.
+    const auto end_gb = [&](bool in_backward, std::uint32_t batches) {
+        ProblemOptions options;
+        options.optimizer_in_backward = in_backward;
+        const auto problem = test::problem(graph, test::uniform_machine(2), options);
+        SimulationOptions simulation;
+        simulation.batches = batches;
+        agreed_run(problem, Placement{0, 0, 1}, simulation);
+        Trace trace;
+        Simulator simulator(problem, simulation);
+        simulator.run(Placement{0, 0, 1}, trace);
+        double last = 0;
+        for (const MemorySample& sample : trace.memory) last = sample.device == 0 ? sample.bytes : last;
+        return last / kGB - 20;
+    };
+    QCOMPARE(end_gb(false, 1), 10.0);
+    QCOMPARE(end_gb(true, 1), 0.0);
+    // The gradients of a batch take the place of those of the one before.
+    QCOMPARE(end_gb(false, 3), 10.0);
+    QCOMPARE(end_gb(true, 3), 0.0);
+
+    const auto peak_gb = [&](bool in_backward) {
+        ProblemOptions options;
+        options.optimizer_in_backward = in_backward;
+        return agreed_run(test::problem(graph, test::uniform_machine(1), options), Placement{0, 0, 0})
+                   .outcome.peak_bytes[0] /
+               kGB;
+    };
+    // All three gradients at the end, and the gradient of an activation beside the last two.
+    QVERIFY(peak_gb(false) >= 45);
+    QVERIFY(peak_gb(true) < peak_gb(false));
 }
 
 void TestSimulatorMemory::views_take_no_memory() {

@@ -66,8 +66,13 @@ public:
         outcome.channel_busy_s.resize(channels);
         outcome.channel_bytes.resize(channels);
         outcome.channel_transfers.resize(channels);
-        for (OpId op = 0; op < graph_.size(); ++op)
+        for (OpId op = 0; op < graph_.size(); ++op) {
             outcome.resident_bytes[device_of(op)] += problem.resident_bytes[op];
+            for (std::uint32_t k = 0; options.batches > 1 && k < graph_.op(op).outputs.size(); ++k) {
+                const Value value{0, op, k};
+                if (stays(value)) outcome.resident_bytes[device_of(op)] += bytes_of(value);
+            }
+        }
         outcome.peak_bytes = outcome.resident_bytes;
         if (options.order == Order::critical_path) rank_s_ = upward_ranks_s(problem);
     }
@@ -99,6 +104,11 @@ private:
     DeviceId device_of(OpId op) const { return placement_[problem_.grouping.group_of[op]]; }
 
     TensorId tensor_of(const Value& value) const { return problem_.output_begin[value.op] + value.output; }
+
+    /// Whether the value is a gradient that stays until the end.
+    bool stays(const Value& value) const {
+        return !problem_.stays.empty() && problem_.stays[tensor_of(value)];
+    }
 
     double bytes_of(const Value& value) const {
         return static_cast<double>(graph_.op(value.op).outputs[value.output].bytes);
@@ -513,6 +523,7 @@ private:
     bool is_needed(const Copy& copy) const {
         const auto& [value, device] = copy;
         if (!ended_.contains({value.batch, value.op})) return true;
+        if (stays(value) && options_.batches == 1) return true;
         if (device == device_of(value.op)) {
             for (const auto& [departing, to] : leaving_) {
                 if (departing == value) return true;
@@ -536,7 +547,9 @@ private:
     void note_peak(DeviceId device) {
         double bytes = run_.outcome.resident_bytes[device];
         for (const Copy& copy : held_) {
-            if (copy.second == device && !viewed(copy) && !is_resident(copy)) bytes += bytes_of(copy.first);
+            const bool counted = stays(copy.first) && options_.batches > 1;
+            if (copy.second == device && !viewed(copy) && !is_resident(copy) && !counted)
+                bytes += bytes_of(copy.first);
         }
         for (const Work& work : running_) {
             if (work.is_op() && work.span.resource == device) bytes += problem_.workspace_bytes[work.span.op];

@@ -229,7 +229,7 @@ private Q_SLOTS:
         }
         for (auto* box : dialog->findChildren<QSpinBox*>()) check(box);
         for (auto* box : dialog->findChildren<QCheckBox*>()) check(box);
-        QCOMPARE(controls, 21);
+        QCOMPARE(controls, 22);
         dialog->reject();
     }
 

@@ -301,6 +301,11 @@ QWidget* SimulationDialog::makeMemory() {
     addChoice(m_recomputation, Recomputation::segments, recomputationTitle(Recomputation::segments),
               tr("Keeps only the ends of about √n segments: least memory, about one more forward pass"));
     addRow(form, tr("Rec&omputation"), m_recomputation);
+    m_updateInBackward = named(new QCheckBox(tr("Update in bac&kward pass")), "updateInBackward",
+                               tr("Updates each parameter as soon as its gradient is there, which frees the "
+                                  "gradient; otherwise gradients stay until the end of the step, as in most "
+                                  "frameworks (needs training)."));
+    addCheck(form, m_updateInBackward);
     m_inPlace = named(
         new QCheckBox(tr("&In-place ops")), "inPlace",
         tr("Ops such as ReLU overwrite an input that no other op reads, as with inplace=True in PyTorch."));
@@ -477,6 +482,7 @@ void SimulationDialog::show(const JobOptions& options) {
     choose(m_memory, problem.memory);
     choose(m_optimizer, std::lround(problem.optimizer_states));
     choose(m_recomputation, problem.recomputation);
+    m_updateInBackward->setChecked(problem.optimizer_in_backward);
     m_inPlace->setChecked(problem.in_place);
     m_workspace->setValue(static_cast<int>(std::lround(problem.workspace_limit_bytes / kMegabyte)));
     m_usable->setValue(percent(problem.usable_memory));
@@ -500,6 +506,8 @@ void SimulationDialog::enableControls() {
     m_accumulate->setEnabled(training && several);
     m_optimizer->setEnabled(training && whole);
     m_recomputation->setEnabled(training);
+    m_updateInBackward->setEnabled(training && whole &&
+                                   !(m_accumulate->isEnabled() && m_accumulate->isChecked()));
     m_inPlace->setEnabled(whole);
     m_workspace->setEnabled(whole);
     m_scopeDepth->setEnabled(chosen<GroupingRule>(m_grouping) == GroupingRule::scope);
@@ -528,6 +536,7 @@ JobOptions SimulationDialog::options() const {
     problem.memory = chosen<MemoryModel>(m_memory);
     if (m_optimizer->isEnabled()) problem.optimizer_states = chosen<int>(m_optimizer);
     if (m_recomputation->isEnabled()) problem.recomputation = chosen<Recomputation>(m_recomputation);
+    problem.optimizer_in_backward = m_updateInBackward->isEnabled() && m_updateInBackward->isChecked();
     problem.in_place = m_inPlace->isEnabled() && m_inPlace->isChecked();
     if (m_workspace->isEnabled()) problem.workspace_limit_bytes = m_workspace->value() * kMegabyte;
     problem.usable_memory = m_usable->value() / 100.0;

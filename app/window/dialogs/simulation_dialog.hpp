@@ -68,6 +68,7 @@ private:
     QSpinBox* m_inFlight = nullptr;
     QComboBox* m_order = nullptr;
     QCheckBox* m_accumulate = nullptr;
+    QCheckBox* m_updateInBackward = nullptr;
     QComboBox* m_memory = nullptr;
     QComboBox* m_optimizer = nullptr;
     QComboBox* m_recomputation = nullptr;

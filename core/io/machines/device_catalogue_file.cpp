@@ -87,11 +87,12 @@ void read_efficiencies(const JsonValue& root, EfficiencyTable& table) {
             if (key == "like" || key == "source") return;
             const auto fields = efficiency_fields();
             const auto field = std::ranges::find(fields, key, &EfficiencyField::name);
-            if (field == fields.end()) value.fail("has the parameter " + in_quotes(key) + ", which is not known");
+            if (field == fields.end())
+                value.fail("has the parameter " + in_quotes(key) + ", which is not known");
             const double given = number.number();
             if (!(given >= field->least && given <= field->most)) {
-                number.fail("is " + short_number(given) + ", expected " + short_number(field->least) + " to " +
-                            short_number(field->most));
+                number.fail("is " + short_number(given) + ", expected " + short_number(field->least) +
+                            " to " + short_number(field->most));
             }
             efficiencies.*(field->value) = given;
         });
@@ -101,8 +102,9 @@ void read_efficiencies(const JsonValue& root, EfficiencyTable& table) {
 
 std::shared_ptr<const Efficiencies> efficiencies_of(const DeviceModel& device, const EfficiencyTable& table) {
     std::string vendor = device.vendor;
-    std::ranges::transform(vendor, vendor.begin(),
-                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    std::ranges::transform(vendor, vendor.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
     const std::string kind(to_string(device.kind));
     for (const std::string& name : {device.architecture, vendor + '-' + kind, kind}) {
         if (const auto found = table.find(name); found != table.end()) return found->second;

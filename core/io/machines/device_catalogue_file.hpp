@@ -10,8 +10,9 @@ namespace placewright {
 
 /// Reads all files of a folder, by their format:
 ///   placewright.devices       devices: "model", "aliases", "kind", "vendor", "architecture", "year",
-///                             "memory_bytes", "memory_bandwidth", "cache_bytes", "power_w", "unified_memory",
-///                             "vector_flops" and "matrix_flops" by type of number, "links", "source"
+///                             "memory_bytes", "memory_bandwidth", "cache_bytes", "power_w",
+///                             "unified_memory", "vector_flops" and "matrix_flops" by type of number,
+///                             "links", "source"
 ///   placewright.links         links: "model", "aliases", "bandwidth", "latency_s", "efficiency_by_bytes"
 ///   placewright.efficiencies  architectures by name: the fields of Efficiencies that differ from those of
 ///                             the one that "like" names

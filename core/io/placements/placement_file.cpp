@@ -293,6 +293,10 @@ std::string placement_json(const Placement& placement, const Problem& problem, c
     if (about.predicted) {
         Json predicted = Json::object();
         add_finite(predicted, "step_time_s", about.predicted->step_time_s);
+        if (about.predicted->interval) {
+            add_finite(predicted, "step_time_low_s", about.predicted->interval->low_s);
+            add_finite(predicted, "step_time_high_s", about.predicted->interval->high_s);
+        }
         if (about.predicted->lower_bound_s)
             add_finite(predicted, "lower_bound_s", *about.predicted->lower_bound_s);
         if (!about.predicted->peak_bytes.empty()) {

@@ -12,6 +12,7 @@
 #include "core/cost/problem.hpp"
 #include "core/graph/sharding.hpp"
 #include "core/search/options.hpp"
+#include "core/sim/step_error.hpp"
 
 namespace placewright {
 
@@ -22,6 +23,7 @@ struct PlacementFile {
         std::optional<double> lower_bound_s;
         std::map<std::string, double> peak_bytes;
         bool fits = true;
+        std::optional<StepInterval> interval = {};  ///< of the step time
     };
     struct Producer {
         std::string algorithm;

@@ -27,12 +27,17 @@ MemoryEstimate::MemoryEstimate(const Problem& problem, double share)
             if (graph.op(problem.consumer[i]).phase == Phase::backward) kept_[tensor] = true;
         }
     }
+    // The gradients of a group's parameters appear as its activations are freed.
+    std::vector<double> activations(problem.groups), gradients(problem.groups);
     for (OpId op = 0; op < problem.ops; ++op) {
         const GroupId group = problem.grouping.group_of[op];
         kept_bytes_[group] += problem.resident_bytes[op];
+        for (TensorId tensor = problem.output_begin[op]; tensor < problem.output_begin[op + 1]; ++tensor) {
+            if (problem.tensor_stays(tensor)) gradients[group] += problem.output_bytes[tensor];
+        }
         double transient = problem.workspace_bytes[op];
         for (TensorId tensor = problem.output_begin[op]; tensor < problem.output_begin[op + 1]; ++tensor) {
-            (kept_[tensor] ? kept_bytes_[group] : transient) += problem.output_bytes[tensor];
+            (kept_[tensor] ? activations[group] : transient) += problem.output_bytes[tensor];
         }
         for (auto i = problem.input_begin[op]; i < problem.input_begin[op + 1]; ++i) {
             const TensorId tensor = problem.input[i];
@@ -42,6 +47,8 @@ MemoryEstimate::MemoryEstimate(const Problem& problem, double share)
         }
         transient_bytes_[group] = std::max(transient_bytes_[group], transient);
     }
+    for (GroupId group = 0; group < problem.groups; ++group)
+        kept_bytes_[group] += std::max(activations[group], gradients[group]);
     for (std::vector<TensorId>& inputs : saved_inputs_) {
         std::ranges::sort(inputs);
         inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include "core/sim/step_error.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <string>
+
+#include "core/cost/op_work.hpp"
+#include "core/machine/device_model.hpp"
+
+namespace placewright {
+namespace {
+
+/// Of 80 % of a normal distribution, in standard deviations.
+constexpr double kEightyPercent = 1.2816;
+/// What no class of op explains: frameworks, clocks.
+constexpr double kStepDeviation = 0.03;
+constexpr double kTransferDeviation = 0.2;
+/// Of op times that were measured, of devices that the machine file describes alone.
+constexpr double kMeasuredDeviation = 0.05, kUnknownDeviceDeviation = 0.3;
+
+double class_deviation(WorkClass work_class, const Efficiencies& shares) {
+    switch (work_class) {
+        case WorkClass::none:
+        case WorkClass::elementwise:
+            return shares.error_elementwise;
+        case WorkClass::product:
+            return shares.error_product;
+        case WorkClass::batched:
+            return shares.error_batched;
+        case WorkClass::convolution:
+            return shares.error_convolution;
+        case WorkClass::depthwise:
+            return shares.error_depthwise;
+        case WorkClass::softmax:
+            return shares.error_softmax;
+        case WorkClass::norm:
+            return shares.error_norm;
+        case WorkClass::reduction:
+        case WorkClass::copy:
+        case WorkClass::update:
+            return shares.error_copy;
+        case WorkClass::gather:
+        case WorkClass::scatter:
+            return shares.error_gather;
+    }
+    return shares.error_elementwise;
+}
+
+constexpr std::size_t kClasses = 16;  ///< more than there are values of WorkClass
+constexpr std::size_t kMeasuredClass = kClasses - 1, kWholeDevice = kClasses - 2;
+
+}  // namespace
+
+std::optional<StepError> StepError::of(const Problem& problem, std::span<const DeviceId> placement,
+                                       const Outcome& outcome) {
+    const std::string_view model = problem.cost_model == nullptr ? "" : problem.cost_model->id;
+    if (model != "roofline" && model != "measured") return {};
+    // Devices of one model share their errors.
+    const auto devices = problem.machine->devices();
+    std::map<std::string, std::size_t> kinds;
+    std::vector<std::size_t> kind_of;
+    for (const Device& device : devices)
+        kind_of.push_back(
+            kinds.emplace(device.known ? device.known->model : device.model, kinds.size()).first->second);
+
+    std::map<std::size_t, Part> parts;
+    double whole_s = std::accumulate(outcome.channel_busy_s.begin(), outcome.channel_busy_s.end(), 0.0);
+    const auto add = [&](std::size_t source, double seconds, double deviation) {
+        Part& part = parts[source];
+        part.source = source;
+        part.share += seconds;
+        part.deviation = deviation;
+    };
+    const std::size_t transfers = kinds.size() * kClasses;
+    add(transfers, whole_s, kTransferDeviation);
+    for (OpId op = 0; op < problem.ops; ++op) {
+        const DeviceId at = placement[problem.grouping.group_of[op]];
+        const double seconds = problem.time_s(op, at);
+        if (seconds == 0) continue;
+        whole_s += seconds;
+        const Device& device = devices[at];
+        const std::size_t first = kind_of[at] * kClasses;
+        if (model == "measured" && measured_time_s(problem.graph->op(op), device)) {
+            add(first + kMeasuredClass, seconds, kMeasuredDeviation);
+        } else if (!device.known || device.uniform_efficiency) {
+            add(first + kWholeDevice, seconds, kUnknownDeviceDeviation);
+        } else {
+            const Efficiencies& shares = *device.known->efficiencies;
+            const WorkClass work_class = op_work(*problem.graph, op).work_class;
+            add(first + kWholeDevice, seconds, shares.error_device);
+            add(first + static_cast<std::size_t>(work_class), seconds, class_deviation(work_class, shares));
+        }
+    }
+    if (whole_s == 0) return {};
+    StepError error;
+    for (auto& [source, part] : parts) {
+        part.share /= whole_s;
+        error.parts_.push_back(part);
+    }
+    return error;
+}
+
+double StepError::deviation() const {
+    double variance = kStepDeviation * kStepDeviation;
+    for (const Part& part : parts_) variance += std::pow(part.share * part.deviation, 2);
+    return std::sqrt(variance);
+}
+
+double StepError::deviation_of_ratio(const StepError& other) const {
+    std::map<std::size_t, std::pair<double, double>> shares;  // difference of shares, and deviation
+    for (const Part& part : parts_) shares[part.source] = {part.share, part.deviation};
+    for (const Part& part : other.parts_) {
+        auto& [share, deviation] = shares[part.source];
+        share -= part.share;
+        deviation = part.deviation;
+    }
+    double variance = 0;
+    for (const auto& [source, part] : shares) variance += std::pow(part.first * part.second, 2);
+    return std::sqrt(variance);
+}
+
+double StepError::half_width() const {
+    return std::exp(kEightyPercent * deviation()) - 1;
+}
+
+StepInterval StepError::interval(double step_time_s) const {
+    return {step_time_s / (1 + half_width()), step_time_s * (1 + half_width())};
+}
+
+}  // namespace placewright
