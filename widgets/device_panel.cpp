@@ -261,7 +261,7 @@ void DevicePanel::paintDevice(QPainter& painter, DeviceId device) const {
         painter.setPen(muted);
         painter.drawText(
             QRect(left, top, nameRight - left, line), Qt::AlignVCenter,
-            metrics.elidedText(QString::fromStdString(of.model), Qt::ElideRight, nameRight - left));
+            metrics.elidedText(QString::fromStdString(of.model), Qt::ElideMiddle, nameRight - left));
     }
 
     // Second line: busy share and memory, each with a meter below its figure.

@@ -9,21 +9,13 @@
 #include "core/io/machines/device_catalogue_file.hpp"
 #include "core/io/machines/machine_file.hpp"
 #include "core/io/shipped.hpp"
-#include "core/io/text/input_error.hpp"
 #include "core/machine/device_model.hpp"
+#include "tests/support/input_files.hpp"
 
 namespace placewright {
 namespace {
 
-template <class Call>
-QString refusal(Call call) {
-    try {
-        call();
-    } catch (const InputError& error) {
-        return QString::fromStdString(error.what());
-    }
-    return {};
-}
+using test::refusal;
 
 class TestDeviceCatalogue : public QObject {
     Q_OBJECT
