@@ -14,6 +14,7 @@
 #include "core/base/path.hpp"
 #include "core/base/text.hpp"
 #include "core/io/machines/machine_file.hpp"
+#include "core/io/machines/machine_parts.hpp"
 #include "core/io/networks/network_file.hpp"
 #include "core/io/placements/placement_file.hpp"
 #include "core/io/pytorch/example_input.hpp"
@@ -157,7 +158,9 @@ void JobArguments::add_to(CLI::App& command, std::span<const Objective> objectiv
         ->check(usage::path())
         ->required();
     command
-        .add_option("--machine", machine, "Machine file or shipped name (see machines); not for workloads")
+        .add_option("--machine", machine,
+                    "Machine file, shipped name (see machines) or parts (\"2x RTX 4090, PCIe 4.0\"); not for "
+                    "workloads")
         ->check(usage::path())
         ->type_name("M");
     command.add_option("--batch", batch, "Batch size, for files that leave it open")
@@ -336,8 +339,7 @@ NetworkFile JobArguments::read() const {
     }
     report_estimated(network, file);
     std::optional<Machine> devices = file.machine;
-    if (!devices && !machine.empty() && !beside.times.empty())
-        devices = read_machine(find_machine_file(machine));
+    if (!devices && !machine.empty() && !beside.times.empty()) devices = find_machine(machine);
     for (const Supplements::Times& trace : beside.times)
         file.graph = timed_as_told(file.graph, trace, devices ? &*devices : nullptr,
                                    file.machine ? devices->name() : machine);

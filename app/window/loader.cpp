@@ -10,6 +10,7 @@
 #include "app/window/option_text.hpp"
 #include "core/io/file_content.hpp"
 #include "core/io/machines/machine_file.hpp"
+#include "core/io/machines/machine_parts.hpp"
 #include "core/io/onnx/onnx.hpp"
 #include "core/io/placements/placement_file.hpp"
 #include "core/io/placements/split_points.hpp"
@@ -44,8 +45,7 @@ Scenario changed(const LoadRequest& request, const Scenario& open, const std::st
     next.groupingAsked = open.groupingAsked || next.options.problem.grouping != open.options.problem.grouping;
     std::shared_ptr<const Machine> machine = open.job.machine;
     if (!request.machine.isEmpty()) {
-        machine =
-            std::make_shared<const Machine>(read_machine(find_machine_file(request.machine.toStdString())));
+        machine = std::make_shared<const Machine>(find_machine(request.machine.toStdString()));
         next.machineFile = request.machine;
         if (open.job.own_machine) {
             throw InputError(request.machine.toStdString(), "",
@@ -159,8 +159,7 @@ Reading read(const LoadRequest& request, const Scenario& open, const std::stop_t
         next.options.problem.cost.model = ProblemOptions().cost.model;
     next.options.supplements = {};
     if (wanted.file.isEmpty()) {
-        next.job.machine =
-            std::make_shared<const Machine>(read_machine(find_machine_file(next.machineFile.toStdString())));
+        next.job.machine = std::make_shared<const Machine>(find_machine(next.machineFile.toStdString()));
         return {std::make_shared<const Scenario>(std::move(next)), false, {}};
     }
     next.networkPath = find_network_file(wanted.file.toStdString());

@@ -121,16 +121,17 @@ void StatusLine::showFigure() {
     QString now = secondsText(now_s);
     if (const StepError* error = m_document->stepError(); error != nullptr && objective.is_step_time()) {
         now = tr("%1 ± %2 %").arg(now).arg(error->half_width() * 100, 0, 'f', 0);
-        tip += tr("; the real step time is within this interval in 8 of 10 cases, from what was measured on "
-                  "real devices");
+        tip +=
+            tr("; the real step time is within this interval in 8 of 10 cases, from what was measured on "
+               "real devices");
     }
     QString status = tr("%1 %2").arg(name, now);
     if (const auto before = m_document->valueBefore(); before && *before > 0 && *before != now_s) {
         const double change = now_s / *before - 1;
-        status = tr("%1 %2 → %3 (%4%5 %)")
-                     .arg(name, secondsText(*before), now,
-                          change > 0 ? QStringLiteral("+") : QStringLiteral("−"))
-                     .arg(std::abs(change) * 100, 0, 'f', 1);
+        status =
+            tr("%1 %2 → %3 (%4%5 %)")
+                .arg(name, secondsText(*before), now, change > 0 ? QStringLiteral("+") : QStringLiteral("−"))
+                .arg(std::abs(change) * 100, 0, 'f', 1);
     }
     if (objective.is_step_time() && outcome.steady_step_time_s)
         status += tr(", steady %1").arg(secondsText(*outcome.steady_step_time_s));

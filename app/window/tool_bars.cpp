@@ -13,6 +13,7 @@
 #include <QToolButton>
 
 #include "app/window/actions.hpp"
+#include "app/window/dialogs/machine_parts_dialog.hpp"
 #include "app/window/document.hpp"
 #include "app/window/gallery.hpp"
 #include "app/window/option_text.hpp"
@@ -80,7 +81,12 @@ void ToolBars::makeMain() {
     addLabelled(m_bar, tr("&Machine"), m_machine,
                 tr("Machine whose devices run the ops; open a machine file to use your own"));
     connect(m_machine, &QComboBox::activated, this, [this](int index) {
-        const QString machine = m_machine->itemData(index).toString();
+        QString machine = m_machine->itemData(index).toString();
+        if (machine.isEmpty()) {
+            MachinePartsDialog dialog(m_window);
+            if (dialog.exec() != QDialog::Accepted) return showMachine();
+            machine = dialog.machine();
+        }
         if (machine != m_document->machineFile() || m_document->isLoading()) m_document->setMachine(machine);
     });
     m_simulation = new QToolButton;
@@ -102,6 +108,10 @@ void ToolBars::makeMain() {
 void ToolBars::fillMachines() {
     for (const ShippedFile& shipped : shipped_machines())
         m_machine->addItem(toQString(shipped.name), toQString(shipped.name));
+    m_machine->addItem(tr("From parts…"), QString());
+    m_machine->setItemData(m_machine->count() - 1,
+                           tr("Make a machine of GPUs, a link and a CPU that the catalogue of devices knows"),
+                           Qt::ToolTipRole);
 }
 
 void ToolBars::showMachineTitles(const Gallery& gallery) {
@@ -186,10 +196,11 @@ void ToolBars::showMachine() {
     const QString& file = m_document->machineFile();
     int index = m_machine->findData(file);
     if (index < 0) {
-        m_machine->addItem(m_document->isOpen() ? toQString(m_document->problem()->machine->name())
-                                                : QFileInfo(file).completeBaseName(),
-                           file);
         index = m_machine->count() - 1;
+        m_machine->insertItem(index,
+                              m_document->isOpen() ? toQString(m_document->problem()->machine->name())
+                                                   : QFileInfo(file).completeBaseName(),
+                              file);
     }
     m_machine->setCurrentIndex(index);
 }

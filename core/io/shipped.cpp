@@ -41,10 +41,12 @@ Path find_file(const std::string& text, const std::vector<ShippedFile>& files, c
         }
         names += (names.empty() ? "" : ", ") + file.name;
     }
-    throw InputError(printable(text, 4096), "",
-                     "there is no such file, and no shipped " + what + " has this name; " +
-                         (names.empty() ? "none was found in " + printable(models_folder().string(), 400)
-                                        : "there are " + names));
+    throw InputError(
+        printable(text, 4096), "",
+        "there is no such file, and no shipped " + what + " has this name; " +
+            (names.empty() ? "none was found in " + printable(models_folder().string(), 400)
+                           : "there are " + names) +
+            (what == "machine" ? "; parts by name make one, too: \"2x RTX 4090, PCIe 4.0 x8\"" : ""));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "core/algorithms.hpp"
 #include "core/base/path.hpp"
 #include "core/base/text.hpp"
-#include "core/io/machines/machine_file.hpp"
+#include "core/io/machines/machine_parts.hpp"
 #include "core/io/networks/network_file.hpp"
 #include "core/io/placements/placement_file.hpp"
 #include "core/io/shipped.hpp"
@@ -35,18 +35,16 @@ Job load_job(const std::string& network, const std::string& machine, const JobOp
     NetworkFile read = read_network(file, options.reading);
     Supplements supplements = options.supplements;
     if (supplements != Supplements())
-        supplement(read, supplements,
-                   read.machine ? *read.machine : read_machine(find_machine_file(machine)));
+        supplement(read, supplements, read.machine ? *read.machine : find_machine(machine));
     return load_job(file, std::move(read), machine, options);
 }
 
 Job load_job(const Path& file, NetworkFile network, const std::string& machine, JobOptions options) {
     const bool own_machine = network.machine.has_value();
     if (own_machine) options.problem.cost.model = find_cost_model("measured");
-    const Path machine_file = own_machine ? file : find_machine_file(machine);
     auto graph = std::make_shared<const Graph>(std::move(network.graph));
-    auto used = std::make_shared<const Machine>(own_machine ? *std::move(network.machine)
-                                                            : read_machine(machine_file));
+    auto used =
+        std::make_shared<const Machine>(own_machine ? *std::move(network.machine) : find_machine(machine));
     try {
         Job job = make_job(std::move(graph), std::move(used), options);
         job.own_machine = own_machine;
@@ -58,7 +56,7 @@ Job load_job(const Path& file, NetworkFile network, const std::string& machine, 
     } catch (const PlacementError& error) {
         throw InputError(file.string(), "", error.what());
     } catch (const MachineError& error) {
-        throw InputError(machine_file.string(), "", error.what());
+        throw InputError(own_machine ? file.string() : machine, "", error.what());
     }
 }
 

@@ -7,12 +7,16 @@
 #include <QComboBox>
 #include <QFileInfo>
 #include <QInputDialog>
+#include <QLabel>
+#include <QLineEdit>
 #include <QSignalSpy>
+#include <QSpinBox>
 #include <QStatusBar>
 #include <QTest>
 #include <QTimer>
 #include <QToolButton>
 
+#include "app/window/dialogs/machine_parts_dialog.hpp"
 #include "app/window/dialogs/simulation_dialog.hpp"
 #include "core/graph/networks.hpp"
 #include "tests/support/graphs.hpp"
@@ -491,6 +495,54 @@ private Q_SLOTS:
         Q_EMIT box->activated(box->currentIndex());
         QVERIFY(shown.waitUntilIdle());
         QVERIFY(State(shown) == before);
+    }
+
+    void aMachineIsMadeOfParts() {
+        Shown shown;
+        QVERIFY(shown.open("alexnet"));
+        QComboBox* box = machineBox(shown);
+        const QString before = box->currentText();
+        QString told, machine, unknown;
+        const auto askParts = [&](bool accept) {
+            QTimer::singleShot(0, &shown.window, [&, accept] {
+                auto* dialog = qobject_cast<MachinePartsDialog*>(QApplication::activeModalWidget());
+                if (dialog == nullptr) return;
+                auto* count = dialog->findChild<QSpinBox*>(QStringLiteral("firstGpusCount"));
+                count->setFocus();
+                QTest::keyClick(count, Qt::Key_Up);
+                auto* model = dialog->findChild<QComboBox*>(QStringLiteral("firstGpusModel"));
+                model->lineEdit()->selectAll();
+                QTest::keyClicks(model->lineEdit(), QStringLiteral("NVIDIA L"));
+                unknown = dialog->findChild<QLabel*>(QStringLiteral("result"))->text();
+                QTest::keyClicks(model->lineEdit(), QStringLiteral("4"));
+                auto* link = dialog->findChild<QComboBox*>(QStringLiteral("link"));
+                link->setCurrentIndex(link->findText(QStringLiteral("PCIe 4.0 x8")));
+                told = dialog->findChild<QLabel*>(QStringLiteral("result"))->text();
+                machine = dialog->machine();
+                if (accept) {
+                    dialog->accept();
+                } else {
+                    dialog->reject();
+                }
+            });
+            box->setCurrentIndex(box->count() - 1);
+            Q_EMIT box->activated(box->count() - 1);
+        };
+        askParts(false);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(box->currentText(), before);
+        askParts(true);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(machine, QStringLiteral("3x NVIDIA L4, PCIe 4.0 x8, Ryzen 9 5950X"));
+        QCOMPARE(unknown, QStringLiteral("Choose a model of GPU from the list."));
+        QVERIFY2(told.startsWith(QStringLiteral("72.5 GB of GPU memory; each GPU sends 15.8 GB per second")),
+                 qPrintable(told));
+        QCOMPARE(shown.document.machineFile(), machine);
+        QCOMPARE(shown.document.problem()->devices, std::uint32_t{4});
+        QCOMPARE(box->currentText(), machine);
+        // The entry that asks stays the last one.
+        QVERIFY(box->itemData(box->count() - 1).toString().isEmpty());
+        QVERIFY(shown.message().isEmpty());
     }
 
     void aMachineFileFromOutsideIsUsed() {

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+#include "core/io/machines/machine_parts.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/text.hpp"
+#include "core/io/machines/device_catalogue_file.hpp"
+#include "core/io/machines/machine_file.hpp"
+#include "core/io/shipped.hpp"
+#include "core/io/text/input_error.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr std::string_view kUsualCpu = "Ryzen 9 5950X";
+constexpr std::size_t kMostGpus = 64;
+
+std::string_view trimmed(std::string_view text) {
+    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+    return text;
+}
+
+std::vector<std::string_view> split_at_commas(std::string_view text) {
+    std::vector<std::string_view> parts;
+    while (true) {
+        const std::size_t comma = text.find(',');
+        parts.push_back(trimmed(text.substr(0, comma)));
+        if (comma == std::string_view::npos) return parts;
+        text.remove_prefix(comma + 1);
+    }
+}
+
+/// Splits "2x RTX 4090" or "2 x RTX 4090"; the count is 1 if there is none, 0 if it is too large.
+std::pair<std::size_t, std::string_view> counted(std::string_view part) {
+    std::size_t count = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), count);
+    if (end == part.data()) return {1, part};
+    std::string_view rest = trimmed(part.substr(static_cast<std::size_t>(end - part.data())));
+    if (rest.size() < 2 || (rest.front() != 'x' && rest.front() != 'X')) return {1, part};
+    const bool fits = error == std::errc() && count <= kMostGpus;
+    return {fits ? count : 0, trimmed(rest.substr(1))};
+}
+
+const LinkModel* find_link(std::string_view name, const DeviceCatalogue& catalogue) {
+    if (const LinkModel* link = catalogue.find_link(name)) return link;
+    return catalogue.find_link(std::string(name) + " x16");
+}
+
+bool is_pcie(const LinkModel& link) {
+    return plain_name(link.model).starts_with("pcie");
+}
+
+/// The first link of PCIe, or any first one, of a GPU.
+const LinkModel* usual_link(const DeviceModel& gpu, const DeviceCatalogue& catalogue) {
+    const LinkModel* first = nullptr;
+    for (const std::string& name : gpu.links) {
+        const LinkModel* link = catalogue.find_link(name);
+        if (link != nullptr && (first == nullptr || (is_pcie(*link) && !is_pcie(*first)))) first = link;
+    }
+    return first;
+}
+
+struct Parts {
+    std::vector<std::shared_ptr<const DeviceModel>> gpus;
+    std::shared_ptr<const DeviceModel> cpu;
+    const LinkModel* link = nullptr;
+};
+
+/// Two channels for each GPU, to and from.
+void add_channels(std::vector<Channel>& channels, const std::string& name, const LinkModel& link) {
+    for (const char* way : {"/up", "/down"}) {
+        Channel channel = channel_of(link);
+        channel.name = name + way;
+        channels.push_back(std::move(channel));
+    }
+}
+
+Machine machine_of(const Parts& parts, const std::string& name, const DeviceCatalogue& catalogue) {
+    std::vector<Device> devices{device_of(parts.cpu)};
+    devices.front().name = "cpu:0";
+    std::vector<Channel> channels;
+    const bool direct = parts.link != nullptr && !is_pcie(*parts.link);
+    for (std::size_t i = 0; i < parts.gpus.size(); ++i) {
+        Device device = device_of(parts.gpus[i]);
+        device.name = "gpu:" + std::to_string(i);
+        devices.push_back(std::move(device));
+        const LinkModel* own = usual_link(*parts.gpus[i], catalogue);
+        const LinkModel* to_cpu = parts.link != nullptr && !direct ? parts.link : own;
+        add_channels(channels, "link" + std::to_string(i),
+                     to_cpu != nullptr ? *to_cpu : *catalogue.find_link("PCIe 3.0 x16"));
+    }
+    const std::size_t first_direct = channels.size();
+    for (std::size_t i = 0; direct && i < parts.gpus.size(); ++i)
+        add_channels(channels, "direct" + std::to_string(i), *parts.link);
+    std::vector<Route> routes;
+    const auto channel = [](std::size_t index) { return static_cast<ChannelId>(index); };
+    for (std::size_t i = 0; i < parts.gpus.size(); ++i) {
+        const auto gpu = static_cast<DeviceId>(i + 1);
+        routes.push_back({gpu, 0, {channel(2 * i)}});
+        routes.push_back({0, gpu, {channel(2 * i + 1)}});
+        const std::size_t first = direct ? first_direct : 0;
+        for (std::size_t j = 0; j < parts.gpus.size(); ++j) {
+            if (i != j)
+                routes.push_back({gpu,
+                                  static_cast<DeviceId>(j + 1),
+                                  {channel(first + 2 * i), channel(first + 2 * j + 1)}});
+        }
+    }
+    return Machine(name, std::move(devices), std::move(channels), std::move(routes), Crossing::cut_through);
+}
+
+}  // namespace
+
+std::optional<Machine> machine_of_parts(const std::string& text, const DeviceCatalogue& catalogue) {
+    Parts parts;
+    std::vector<std::string> unknown;
+    std::string name;
+    for (const std::string_view part : split_at_commas(text)) {
+        const auto [count, model] = counted(part);
+        if (const auto device = catalogue.find_device(model)) {
+            const std::string counted_name =
+                (count == 1 ? "" : std::to_string(count) + "x ") + std::string(model);
+            if (count == 0)
+                throw InputError(printable(text, 200), "",
+                                 in_quotes(printable(std::string(part), 80)) + " has a count of 0 or above " +
+                                     std::to_string(kMostGpus));
+            if (device->kind == DeviceKind::cpu) {
+                if (parts.cpu || count > 1)
+                    throw InputError(printable(text, 200), "", "has several CPUs, expected one");
+                parts.cpu = device;
+            } else {
+                parts.gpus.insert(parts.gpus.end(), count, device);
+            }
+            name += (name.empty() ? "" : ", ") + counted_name;
+        } else if (const LinkModel* link = find_link(part, catalogue)) {
+            if (parts.link != nullptr)
+                throw InputError(printable(text, 200), "", "has several links, expected one");
+            parts.link = link;
+            name += (name.empty() ? "" : ", ") + link->model;
+        } else {
+            unknown.emplace_back(part);
+        }
+    }
+    if (parts.gpus.empty()) return {};
+    if (parts.gpus.size() > kMostGpus)
+        throw InputError(printable(text, 200), "",
+                         "has " + std::to_string(parts.gpus.size()) + " GPUs, expected up to " +
+                             std::to_string(kMostGpus));
+    if (!unknown.empty())
+        throw InputError(printable(text, 200), "",
+                         in_quotes(printable(unknown.front(), 80)) +
+                             " is no device and no link that is known by name; placewright-cli machines "
+                             "--devices lists them");
+    if (!parts.cpu) parts.cpu = catalogue.find_device(kUsualCpu);
+    return machine_of(parts, name, catalogue);
+}
+
+Machine find_machine(const std::string& text) {
+    try {
+        return read_machine(find_machine_file(text));
+    } catch (const InputError&) {
+        std::error_code ignored;
+        if (std::filesystem::exists(text, ignored)) throw;
+        if (auto machine = machine_of_parts(text, shipped_devices())) return *std::move(machine);
+        throw;
+    }
+}
+
+}  // namespace placewright

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/machine/device_model.hpp"
+#include "core/machine/machine.hpp"
+
+namespace placewright {
+
+/// Makes a machine of parts by name: "2x RTX 4090, RTX 3060, Ryzen 9 7950X, PCIe 4.0 x8". The parts, in any
+/// order, are GPUs (with a count), one CPU and one link; of a PCIe link the lanes may be left out (16).
+/// Without a CPU the machine has a Ryzen 9 5950X, without a link each GPU has the first one of its data
+/// sheet. Every GPU reaches the CPU over its own PCIe link, one for each direction, and the other GPUs over
+/// the same two links, or over two of the kind that is named if that is no PCIe link (as through a switch); a
+/// transfer holds both at the same time. Nothing if no part is a GPU of the catalogue. Throws InputError for
+/// a part that is not known.
+std::optional<Machine> machine_of_parts(const std::string& text, const DeviceCatalogue& catalogue);
+
+/// Returns the machine of a file, of a shipped file's name, or of parts. Throws InputError.
+Machine find_machine(const std::string& text);
+
+}  // namespace placewright
