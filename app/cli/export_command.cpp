@@ -33,7 +33,9 @@ void ExportArguments::add_to(CLI::App& command) {
         ids.emplace_back(item.id);
         rows.push_back({"  " + ids.back(), std::string(item.help) + '.'});
     }
-    command.add_option("--placement", placement, "Placement file; default: all ops on the fastest device")
+    command
+        .add_option("--placement", placement,
+                    "Placement file; default: all ops on the fastest device that fits")
         ->check(usage::path())
         ->type_name("P");
     command.add_option("--to", format, "Format to write, see below")

@@ -159,8 +159,7 @@ void JobArguments::add_to(CLI::App& command, std::span<const Objective> objectiv
         ->required();
     command
         .add_option("--machine", machine,
-                    "Machine file, shipped name (see machines) or parts (\"2x RTX 4090, PCIe 4.0\"); not for "
-                    "workloads")
+                    "Machine file, shipped name (see machines) or parts: \"2x RTX 4090\"")
         ->check(usage::path())
         ->type_name("M");
     command.add_option("--batch", batch, "Batch size, for files that leave it open")

@@ -152,8 +152,10 @@ int run(QCoreApplication& app) {
         parser.addOption(option);
         return option;
     };
-    const auto machine =
-        add("machine", "Machine file or name of a shipped machine (default: 4x-v100-nvlink).", "MACHINE");
+    const auto machine = add(
+        "machine",
+        "Machine file, name of a shipped machine or parts such as \"2x RTX 4090\" (default: 4x-v100-nvlink).",
+        "MACHINE");
     const auto optimize = add("optimize", "Start a search with this algorithm; needs FILE.", "ALGORITHM");
     const auto evaluations =
         add("evaluations",

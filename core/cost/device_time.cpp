@@ -14,7 +14,7 @@ constexpr double kSplitDepth = 2048, kShortSide = 64, kSplitDepthOfShort = 128;
 
 struct Speed {
     double flops_per_s = 0;  ///< of large products
-    double peak = 0;         ///< of the unit
+    double peak = 0;         ///< of the unit, by its data sheet
     bool matrix = false;
 };
 
@@ -43,11 +43,12 @@ Speed product_speed(NumberType type, const Device& device, const Efficiencies& s
         speed.matrix = model.matrix_flops[NumberType::fp32] > 0;
         speed.peak = model.peak_flops();
     }
-    // A machine file may give another speed of float32, such as that of another clock.
-    speed.peak *= device.peak_flops / model.peak_flops();
+    // A machine file may give another speed of float32, such as that of another clock; the number of units
+    // that small products leave idle stays.
+    const double peak = speed.peak * device.peak_flops / model.peak_flops();
     // The matrix units of float32 (AMD) take as much energy as the ordinary ones.
     const bool narrow = speed.matrix && type != NumberType::fp32 && type != NumberType::fp64;
-    speed.flops_per_s = speed.peak * (narrow ? shares.product_matrix : shares.product_vector);
+    speed.flops_per_s = peak * (narrow ? shares.product_matrix : shares.product_vector);
     const double joules = narrow ? shares.matrix_j_per_flop : shares.vector_j_per_flop;
     if (joules > 0 && model.power_w > 0)
         speed.flops_per_s =

@@ -131,6 +131,12 @@ bool is_called(const Device& device, std::string_view name) {
     return device.model == name || (device.known && names(*device.known, name));
 }
 
+std::string similar_text(const std::vector<std::string>& models) {
+    std::string text;
+    for (const std::string& model : models) text += (text.empty() ? " (similar: " : ", ") + in_quotes(model);
+    return text.empty() ? text : text + ")";
+}
+
 DeviceCatalogue::DeviceCatalogue(std::vector<DeviceModel> devices, std::vector<LinkModel> links)
     : links_(std::move(links)) {
     for (DeviceModel& device : devices) {

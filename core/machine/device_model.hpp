@@ -91,6 +91,9 @@ bool names(const DeviceModel& model, std::string_view name);
 /// Whether `name` is the model of the device, or another name of it in the catalogue.
 bool is_called(const Device& device, std::string_view name);
 
+/// Names for a message, " (similar: "A", "B")"; empty if there are none.
+std::string similar_text(const std::vector<std::string>& models);
+
 /// All known kinds of devices and links. Immutable.
 class DeviceCatalogue {
 public:

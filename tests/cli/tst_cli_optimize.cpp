@@ -271,6 +271,14 @@ void TestCliOptimize::nothingFits() {
     QVERIFY2(elsewhere.err.contains(
                  "; the network has times for GPU of elsewhere, but no device here has such a model"),
              elsewhere.err);
+    // The catalogue knows the names of a device.
+    measured.replace("{\"GPU of elsewhere\"", "{\"GeForce RTX 3090\"");
+    const Result alias = run({"simulate", write("alias.json", measured), "--machine", "RTX 3090, EPYC 7742",
+                              "--cost", "measured"});
+    QCOMPARE(alias.status, 0);
+    QVERIFY2(
+        alias.err.contains("3 of 4 ops have no measured time for ") && !alias.err.contains("no device here"),
+        alias.err);
     const Result trace =
         run({"simulate", write("run.trace.json", R"({"traceEvents": []})"), "--machine", machine});
     QCOMPARE(trace.status, 3);

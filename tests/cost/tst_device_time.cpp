@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the kernels of an op do, and the time that it takes on a device with known efficiencies.
 #include <cmath>
+#include <limits>
 
 #include <QTest>
 
@@ -94,6 +95,7 @@ private Q_SLOTS:
     void short_products_are_bound_by_bytes();
     void winograd();
     void uniform_efficiency();
+    void a_higher_peak_is_not_slower();
     void measured_by_alias();
     void more_work_takes_longer();
 };
@@ -350,6 +352,21 @@ void TestDeviceTime::uniform_efficiency() {
     work.work_class = WorkClass::softmax;
     work.bytes = 1e9;
     QVERIFY(std::abs(device_time_s(work, device) - 1e9 / 0.25e12) < 1e-12);
+}
+
+void TestDeviceTime::a_higher_peak_is_not_slower() {
+    Device device = changed([&](DeviceModel& model, Efficiencies& shares) {
+        model.power_w = 60;
+        shares.vector_j_per_flop = 1e-11;
+        shares.half_outputs_per_tflops = 1e4;
+    });
+    double last_s = std::numeric_limits<double>::infinity();
+    for (const double peak : {1e12, 5e12, 20e12, 100e12}) {
+        device.peak_flops = peak;
+        const double time_s = device_time_s(square(512, NumberType::fp32), device);
+        QVERIFY2(time_s <= last_s, qPrintable(QString("%1 FLOP/s").arg(peak)));
+        last_s = time_s;
+    }
 }
 
 void TestDeviceTime::measured_by_alias() {

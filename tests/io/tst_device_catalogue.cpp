@@ -155,6 +155,11 @@ void TestDeviceCatalogue::unknown_models() {
     QVERIFY2(device.contains("devices[0] \"gpu:0\": has no \"peak_flops\""), qPrintable(device));
     QVERIFY2(device.contains("similar: \"NVIDIA GeForce RTX 3090\""), qPrintable(device));
     QVERIFY2(device.contains("machines --devices"), qPrintable(device));
+    const QString ceiling = refusal([&] {
+        machine_of(R"({"name": "gpu:0", "kind": "gpu", "model": "RTX 3090", "memory_efficiency": 0.5})");
+    });
+    QVERIFY2(ceiling.contains("memory_efficiency is only for a device that gives \"peak_flops\""),
+             qPrintable(ceiling));
     const QString link = refusal([&] {
         read_machine(write("links.json", R"({"format": "placewright.machine", "version": 1, "name": "m",
             "devices": [{"name": "a", "kind": "gpu", "model": "T4"}, {"name": "b", "kind": "gpu", "model": "T4"}],
@@ -166,7 +171,8 @@ void TestDeviceCatalogue::unknown_models() {
 void TestDeviceCatalogue::round_trip() {
     const std::string text = R"({"format": "placewright.machine", "version": 1, "name": "m",
         "devices": [{"name": "a", "kind": "gpu", "model": "RTX 4090"},
-                    {"name": "b", "kind": "gpu", "model": "RTX 3090", "memory_bytes": 2e10, "efficiency": 0.8}],
+                    {"name": "b", "kind": "gpu", "model": "RTX 3090", "memory_bytes": 2e10, "efficiency": 0.8,
+                     "tf32": true}],
         "channels": [{"name": "ab", "model": "PCIe 4.0 x16"}, {"name": "ba", "model": "PCIe 4.0 x16", "efficiency": 0.4}],
         "routes": [{"from": "a", "to": "b", "channels": ["ab"]}, {"from": "b", "to": "a", "channels": ["ba"]}]})";
     const Machine machine = read_machine(write("first.json", text));

@@ -31,6 +31,7 @@ Machine machine_of(const char* text) {
 }
 
 void TestMachineParts::two_gpus() {
+    QCOMPARE(machine_of("2 \u00d7 RTX 4090, PCIe 4").name(), std::string("2x RTX 4090, PCIe 4.0 x16"));
     const Machine machine = machine_of("2 x rtx 4090, pcie 4.0 x8");
     QCOMPARE(machine.name(), std::string("2x rtx 4090, PCIe 4.0 x8"));
     QCOMPARE(machine.devices().size(), std::size_t{3});
@@ -75,12 +76,14 @@ void TestMachineParts::shipped_names_come_first() {
 
 void TestMachineParts::not_parts() {
     QVERIFY(!machine_of_parts("", shipped_devices()));
-    QVERIFY(!machine_of_parts("nothing, PCIe 4.0 x8", shipped_devices()));
+    QVERIFY(!machine_of_parts("nothing, whatever", shipped_devices()));
     QVERIFY(!machine_of_parts("EPYC 7742", shipped_devices()));
     const QString message = refusal([] { find_machine("no such machine"); });
     QVERIFY2(message.contains("there is no such file, and no shipped machine has this name"),
              qPrintable(message));
     QVERIFY2(message.contains("parts by name make one, too"), qPrintable(message));
+    const QString device = refusal([] { find_machine("RTX 3090 Max"); });
+    QVERIFY2(device.contains("similar: \"NVIDIA GeForce RTX 3090\""), qPrintable(device));
 }
 
 void TestMachineParts::refused_data() {
@@ -88,6 +91,11 @@ void TestMachineParts::refused_data() {
     QTest::addColumn<QString>("complaint");
     QTest::newRow("unknown part") << "2x RTX 4090, PCIx"
                                   << "\"PCIx\" is no device and no link";
+    QTest::newRow("only an unknown GPU") << "nothing, PCIe 4.0 x8"
+                                         << "\"nothing\" is no device and no link";
+    QTest::newRow("counted") << "2x RTX 3090 Max"
+                             << "\"RTX 3090 Max\" is no device and no link that is known by name (similar: "
+                                "\"NVIDIA GeForce RTX 3090\"";
     QTest::newRow("two links") << "RTX 4090, PCIe 3, PCIe 4"
                                << "has several links";
     QTest::newRow("two CPUs") << "RTX 4090, EPYC 7742, EPYC 9654"

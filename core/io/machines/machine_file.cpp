@@ -21,18 +21,9 @@ constexpr std::int64_t kMachineVersion = 1;
 /// Counts are stored in 32 bits; the machine itself checks its tighter limits.
 constexpr std::int64_t kMaxCount = std::numeric_limits<std::uint32_t>::max();
 
-}  // namespace
-
-namespace {
-
-/// " (similar: "A", "B")", or nothing.
-std::string alternatives(const std::vector<std::string>& models) {
-    std::string text;
-    for (const std::string& model : models) text += (text.empty() ? " (similar: " : ", ") + in_quotes(model);
-    return text.empty() ? text : text + ")";
-}
-
 constexpr std::array kDataSheet{"peak_flops", "memory_bandwidth", "memory_bytes"};
+/// Ceilings of a device that the catalogue does not know.
+constexpr std::array kOwnCeilings{"efficiency_by_kind", "memory_efficiency", "half_efficiency_flops"};
 
 /// The device of the catalogue that a device of a file leaves its data sheet to; null if the file gives it.
 std::shared_ptr<const DeviceModel> model_of(const JsonValue& value) {
@@ -40,10 +31,19 @@ std::shared_ptr<const DeviceModel> model_of(const JsonValue& value) {
         std::ranges::find_if(kDataSheet, [&](const char* key) { return !value.find(key).has_value(); });
     if (missing == kDataSheet.end()) return nullptr;
     const JsonValue model = value.at("model");
-    if (auto known = shipped_devices().find_device(model.text())) return known;
+    if (auto known = shipped_devices().find_device(model.text())) {
+        for (const char* key : kOwnCeilings) {
+            if (const auto ceiling = value.find(key))
+                ceiling->fail(
+                    "is only for a device that gives \"peak_flops\", \"memory_bandwidth\" and "
+                    "\"memory_bytes\"; those of a " +
+                    in_quotes(known->model) + " come from the catalogue of devices");
+        }
+        return known;
+    }
     value.fail("has no \"" + std::string(*missing) + "\", and the model " + in_quotes(model.text()) +
                " is not in the catalogue of devices" +
-               alternatives(shipped_devices().similar_devices(model.text())) +
+               similar_text(shipped_devices().similar_devices(model.text())) +
                "; give \"peak_flops\", \"memory_bandwidth\" and \"memory_bytes\", or a model of "
                "placewright-cli machines --devices");
 }
@@ -56,7 +56,7 @@ const LinkModel* link_of(const JsonValue& value) {
     if (known == nullptr && !value.find("bandwidth")) {
         value.fail("has no \"bandwidth\", and the model " + in_quotes(model->text()) +
                    " is not in the catalogue of links" +
-                   alternatives(shipped_devices().similar_links(model->text())) +
+                   similar_text(shipped_devices().similar_links(model->text())) +
                    "; give \"bandwidth\", or a model of placewright-cli machines --devices");
     }
     return known;
@@ -81,6 +81,7 @@ Device read_device(const JsonValue& value) {
     device.peak_flops = value.number_or("peak_flops", device.peak_flops);
     device.memory_bandwidth = value.number_or("memory_bandwidth", device.memory_bandwidth);
     device.memory_bytes = value.number_or("memory_bytes", device.memory_bytes);
+    if (const auto tf32 = value.find("tf32")) device.tf32 = tf32->truth();
     // A share that the file gives holds for all ops.
     device.uniform_efficiency = known && value.find("efficiency").has_value();
     device.efficiency = value.number_or("efficiency", device.efficiency);
@@ -245,6 +246,7 @@ std::string machine_json(const Machine& machine) {
         number("memory_bandwidth", device.memory_bandwidth, listed.memory_bandwidth);
         number("memory_bytes", device.memory_bytes, listed.memory_bytes);
         if (!device.known || device.uniform_efficiency) item["efficiency"] = json_number(device.efficiency);
+        if (device.tf32) item["tf32"] = true;
         if (device.launch_overhead_s != listed.launch_overhead_s)
             item["launch_overhead_s"] = json_number(device.launch_overhead_s);
         if (device.clock_hz != 0) item["clock_hz"] = json_number(device.clock_hz);

@@ -25,6 +25,14 @@ std::string_view trimmed(std::string_view text) {
     return text;
 }
 
+/// "2 × RTX 4090" as "2 x RTX 4090".
+std::string with_letter_x(std::string text) {
+    constexpr std::string_view kTimes = "\u00d7";
+    for (std::size_t at = text.find(kTimes); at != std::string::npos; at = text.find(kTimes))
+        text.replace(at, kTimes.size(), "x");
+    return text;
+}
+
 std::vector<std::string_view> split_at_commas(std::string_view text) {
     std::vector<std::string_view> parts;
     while (true) {
@@ -118,10 +126,13 @@ Machine machine_of(const Parts& parts, const std::string& name, const DeviceCata
 
 std::optional<Machine> machine_of_parts(const std::string& text, const DeviceCatalogue& catalogue) {
     Parts parts;
-    std::vector<std::string> unknown;
+    std::vector<std::string_view> unknown;
     std::string name;
-    for (const std::string_view part : split_at_commas(text)) {
+    bool has_count = false;
+    const std::string ascii = with_letter_x(text);
+    for (const std::string_view part : split_at_commas(ascii)) {
         const auto [count, model] = counted(part);
+        has_count = has_count || part.find("x ") < part.find(model);
         if (const auto device = catalogue.find_device(model)) {
             const std::string counted_name =
                 (count == 1 ? "" : std::to_string(count) + "x ") + std::string(model);
@@ -143,19 +154,23 @@ std::optional<Machine> machine_of_parts(const std::string& text, const DeviceCat
             parts.link = link;
             name += (name.empty() ? "" : ", ") + link->model;
         } else {
-            unknown.emplace_back(part);
+            unknown.push_back(model);
         }
+    }
+    const bool has_parts = !parts.gpus.empty() || parts.link != nullptr || has_count;
+    if (has_parts && !unknown.empty()) {
+        std::vector<std::string> similar = catalogue.similar_devices(unknown.front());
+        if (similar.empty()) similar = catalogue.similar_links(unknown.front());
+        throw InputError(printable(text, 200), "",
+                         in_quotes(printable(std::string(unknown.front()), 80)) +
+                             " is no device and no link that is known by name" + similar_text(similar) +
+                             "; placewright-cli machines --devices lists them");
     }
     if (parts.gpus.empty()) return {};
     if (parts.gpus.size() > kMostGpus)
         throw InputError(printable(text, 200), "",
                          "has " + std::to_string(parts.gpus.size()) + " GPUs, expected up to " +
                              std::to_string(kMostGpus));
-    if (!unknown.empty())
-        throw InputError(printable(text, 200), "",
-                         in_quotes(printable(unknown.front(), 80)) +
-                             " is no device and no link that is known by name; placewright-cli machines "
-                             "--devices lists them");
     if (!parts.cpu) parts.cpu = catalogue.find_device(kUsualCpu);
     return machine_of(parts, name, catalogue);
 }
@@ -167,7 +182,11 @@ Machine find_machine(const std::string& text) {
         std::error_code ignored;
         if (std::filesystem::exists(text, ignored)) throw;
         if (auto machine = machine_of_parts(text, shipped_devices())) return *std::move(machine);
-        throw;
+        const std::string similar = similar_text(shipped_devices().similar_devices(text));
+        if (similar.empty()) throw;
+        throw InputError(printable(text, 200), "",
+                         "is no file, no shipped machine and no device that is known by name" + similar +
+                             "; placewright-cli machines lists the machines, machines --devices the devices");
     }
 }
 

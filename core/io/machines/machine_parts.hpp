@@ -14,8 +14,8 @@ namespace placewright {
 /// Without a CPU the machine has a Ryzen 9 5950X, without a link each GPU has the first one of its data
 /// sheet. Every GPU reaches the CPU over its own PCIe link, one for each direction, and the other GPUs over
 /// the same two links, or over two of the kind that is named if that is no PCIe link (as through a switch); a
-/// transfer holds both at the same time. Nothing if no part is a GPU of the catalogue. Throws InputError for
-/// a part that is not known.
+/// transfer holds both at the same time. Nothing if the text is no list of parts: it has no GPU of the
+/// catalogue, no link and no count. Throws InputError for a part that is not known.
 std::optional<Machine> machine_of_parts(const std::string& text, const DeviceCatalogue& catalogue);
 
 /// Returns the machine of a file, of a shipped file's name, or of parts. Throws InputError.
