@@ -192,14 +192,17 @@ double paleo_time_s(const Graph& graph, OpId id, const Device& device, double op
 
 std::optional<double> measured_time_s(const Op& op, const Device& device) {
     if (op.time_s.empty() || op.phase == Phase::update) return {};
-    auto entry = op.time_s.find(device.model);
-    if (entry == op.time_s.end() && device.known) {
-        // The file may call the model as the driver does.
-        entry = std::ranges::find_if(
-            op.time_s, [&](const auto& measured) { return names(*device.known, measured.first); });
+    const auto of_phase = [&](const auto& measured) {
+        return op.phase == Phase::forward ? measured.forward_s : measured.backward_s;
+    };
+    const auto entry = op.time_s.find(device.model);
+    if (entry != op.time_s.end() && of_phase(entry->second)) return of_phase(entry->second);
+    if (!device.known) return {};
+    // The file may call the model as the driver does.
+    for (const auto& [model, measured] : op.time_s) {
+        if (names(*device.known, model) && of_phase(measured)) return of_phase(measured);
     }
-    if (entry == op.time_s.end()) return {};
-    return op.phase == Phase::forward ? entry->second.forward_s : entry->second.backward_s;
+    return {};
 }
 
 double transfer_time_s(const Channel& channel, double bytes) {

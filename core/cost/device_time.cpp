@@ -126,8 +126,9 @@ double work_s(const OpWork& work, const Device& device, const Efficiencies& shar
         compute_s += product_s(work.products[i], work, device, shares, full);
     if (work.product_count == 0 && work.flops > 0) {
         // Functions of elements run on the ordinary units.
-        const double peak = std::max(device.known->vector_flops[NumberType::fp32], 1.0);
-        compute_s = work.flops / peak;
+        const double peak = std::max(device.known->vector_flops[NumberType::fp32], 1.0) * device.peak_flops /
+                            device.known->peak_flops();
+        compute_s = work.flops / (peak * shares.product_vector);
     }
     return std::max(compute_s,
                     moving_s(work.bytes, share_of(work.work_class, shares), shares.cache_speed, device)) +

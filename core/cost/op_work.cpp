@@ -162,24 +162,41 @@ private:
         const auto given = integer_attribute(forward_, "groups");
         return given && given->size() == 1 ? std::max(1.0, static_cast<double>(given->front())) : 1;
     }
-    bool every_is(const char* attribute, std::int64_t value) const {
+    /// Whether all numbers of an attribute are `value`; `otherwise` if the op does not have it.
+    bool every_is(const char* attribute, std::int64_t value, bool otherwise) const {
         const auto given = integer_attribute(forward_, attribute);
-        return given && !given->empty() && std::ranges::all_of(*given, [&](auto x) { return x == value; });
+        if (!given || given->empty()) return otherwise;
+        return std::ranges::all_of(*given, [&](auto x) { return x == value; });
     }
 
-    /// The shape of the forward op's product; its inner extent follows from the FLOPs.
+    /// Whether Winograd's algorithm applies: a 3x3 convolution of stride 1.
+    bool is_winograd() const {
+        return forward_.kind == "conv2d" && groups() == 1 && every_is("kernel", 3, false) &&
+               every_is("stride", 1, true) && every_is("dilation", 1, true);
+    }
+
+    /// The shape of the forward op's product; its inner extent follows from the FLOPs. Where the file does
+    /// not say the shape of the output, that of a square; where it says nothing, that of a cube.
     ProductShape product_shape() const {
         ProductShape shape;
         shape.flops = forward_.flops;
         const double outputs = output_count(forward_);
-        if (outputs == 0) return shape;
+        if (outputs == 0) {
+            shape.rows = shape.columns = shape.depth = std::max(1.0, std::cbrt(forward_.flops / 2));
+            return shape;
+        }
         const Tensor& out = forward_.outputs.front();
+        if (!out.shape) {
+            shape.rows = shape.columns = std::max(1.0, std::sqrt(outputs));
+            shape.depth = std::max(1.0, forward_.flops / (2 * outputs));
+            return shape;
+        }
         if (forward_.kind.starts_with("conv")) {
             shape.batch = groups();
             const double channels =
-                out.shape && out.shape->size() > 1 ? std::max(1.0, static_cast<double>((*out.shape)[1])) : 1;
+                out.shape->size() > 1 ? std::max(1.0, static_cast<double>((*out.shape)[1])) : 1;
             shape.columns = std::max(1.0, channels / shape.batch);
-            shape.winograd = shape.batch == 1 && every_is("kernel", 3) && every_is("stride", 1);
+            shape.winograd = is_winograd();
         } else {
             shape.columns = extent_from_end(out, 1);
             if (is_batched()) {
@@ -209,7 +226,7 @@ private:
             double window = 1;
             if (kernel) {
                 for (const auto extent : *kernel) window *= static_cast<double>(extent);
-                if (kernel->size() == 1) window *= window;
+                if (kernel->size() == 1 && forward_.kind.ends_with("2d")) window *= window;
             }
             return shape.batch > 1 && shape.depth <= window ? WorkClass::depthwise : WorkClass::convolution;
         }
@@ -350,7 +367,7 @@ private:
             work_.work_class = WorkClass::scatter;
             // Gradient and the positions of the maxima, added to zeros.
             work_.bytes = one + 8 * output_count(forward_) + 2 * written;
-        } else if (op_.kind == "mul" && op_.outputs.size() > 1) {
+        } else if (op_.kind == "mul" && gradient_count() > 1) {
             work_.bytes = 2 * one + kept + written;
             work_.kernels += 1;
         } else if (rule.work_class == WorkClass::gather) {
@@ -361,13 +378,18 @@ private:
     /// Whether the forward op has a "/backward" beside its "/weight_gradient".
     bool has_data_backward() const { return graph_.find(forward_.name + "/backward").has_value(); }
 
+    /// Number of gradients that a backward op makes; an output without bytes only triggers recomputation.
+    std::ptrdiff_t gradient_count() const {
+        return std::ranges::count_if(op_.outputs, [](const Tensor& output) { return output.bytes > 0; });
+    }
+
     /// The gradient of a sum is passed on; where a summand was broadcast it is summed.
     void pass_on() {
         const double whole = output_count(forward_);
         work_.bytes = 0;
         double kernels = 0;
         for (const Tensor& output : op_.outputs) {
-            if (static_cast<double>(element_count(output)) >= whole) continue;
+            if (output.bytes == 0 || static_cast<double>(element_count(output)) >= whole) continue;
             work_.bytes += output_bytes(forward_) + static_cast<double>(output.bytes);
             kernels += 1;
         }
@@ -387,7 +409,7 @@ private:
         ProductShape data = shape, weights = shape;
         data.columns = shape.depth;
         data.depth = shape.columns;
-        if (work_.gradient) {
+        if (work_.gradient && input_channels() > 0) {
             // The gradient of the input has its positions and channels.
             const double window = shape.depth / std::max(1.0, input_channels() / shape.batch);
             data.columns = std::max(1.0, input_channels() / shape.batch);
@@ -405,7 +427,7 @@ private:
             if (casts > 0) work_.kernels += 1;
             return;
         }
-        if (op_.flops > 1.5 * shape.flops && op_.outputs.size() > 1) {
+        if (op_.flops > 1.5 * shape.flops && gradient_count() > 1) {
             // Both factors have a gradient.
             data.flops = weights.flops = op_.flops / 2;
             add_product(data);
@@ -417,11 +439,12 @@ private:
         add_product(data);
     }
 
+    /// 0 if the file does not say them.
     double input_channels() const {
-        if (forward_.inputs.empty()) return 1;
+        if (output_count(forward_) == 0 || !forward_.outputs.front().shape || forward_.inputs.empty())
+            return 0;
         const Tensor& input = tensor(forward_.inputs.front());
-        return input.shape && input.shape->size() > 1 ? std::max(1.0, static_cast<double>((*input.shape)[1]))
-                                                      : 1;
+        return input.shape && input.shape->size() > 1 ? static_cast<double>((*input.shape)[1]) : 0;
     }
 
     const Graph& graph_;

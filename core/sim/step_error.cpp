@@ -63,8 +63,12 @@ std::optional<StepError> StepError::of(const Problem& problem, std::span<const D
     std::map<std::string, std::size_t> kinds;
     std::vector<std::size_t> kind_of;
     for (const Device& device : devices)
-        kind_of.push_back(
-            kinds.emplace(device.known ? device.known->model : device.model, kinds.size()).first->second);
+        kind_of.push_back(kinds
+                              .emplace(device.known && !device.uniform_efficiency
+                                           ? device.known->model
+                                           : "described " + device.model,
+                                       kinds.size())
+                              .first->second);
 
     std::map<std::size_t, Part> parts;
     double whole_s = std::accumulate(outcome.channel_busy_s.begin(), outcome.channel_busy_s.end(), 0.0);
@@ -76,9 +80,12 @@ std::optional<StepError> StepError::of(const Problem& problem, std::span<const D
     };
     const std::size_t transfers = kinds.size() * kClasses;
     add(transfers, whole_s, kTransferDeviation);
+    // The channels were busy for all batches.
+    const double batches =
+        std::max(1.0, static_cast<double>(outcome.ops_run) / static_cast<double>(problem.ops));
     for (OpId op = 0; op < problem.ops; ++op) {
         const DeviceId at = placement[problem.grouping.group_of[op]];
-        const double seconds = problem.time_s(op, at);
+        const double seconds = problem.time_s(op, at) * batches;
         if (seconds == 0) continue;
         whole_s += seconds;
         const Device& device = devices[at];

@@ -87,6 +87,7 @@ private Q_SLOTS:
     void convolution_shapes();
     void gradients_of_sums();
     void parts_are_put_together();
+    void unknown_shapes();
     void casts_of_parameters();
     void times_by_hand();
     void types();
@@ -146,13 +147,15 @@ void TestDeviceTime::matmul_shapes() {
 }
 
 void TestDeviceTime::convolution_shapes() {
-    const auto convolution = [](std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t groups) {
+    const auto convolution = [](std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t groups,
+                                const char* dilation = "[1, 1]") {
         GraphBuilder builder("conv", 2);
         const double flops = 2.0 * 2 * out * 10 * 10 * kernel * kernel * in / groups;
         Op conv = op_of("conv", "conv2d", {2, out, 10, 10}, flops, out * in / groups * kernel * kernel * 4);
         conv.attributes["kernel"] = std::to_string(kernel);
         conv.attributes["stride"] = "[1, 1]";
         conv.attributes["groups"] = std::to_string(groups);
+        conv.attributes["dilation"] = dilation;
         Op before = op_of("before", "relu", {2, in, 10, 10});
         builder.add(op_of("x", "parameter", {2, in, 10, 10}, 0, 2 * in * 400), {});
         builder.add(before, {"x"});
@@ -167,6 +170,7 @@ void TestDeviceTime::convolution_shapes() {
     QCOMPARE(work.products[0].columns, 32.0);
     QCOMPARE(work.products[0].depth, 16.0 * 9);
     QVERIFY(work.products[0].winograd);
+    QVERIFY(!work_of(convolution(16, 32, 3, 1, "[2, 2]"), "conv").products[0].winograd);
     const OpWork data = work_of(plain, "conv/backward");
     QCOMPARE(data.products[0].columns, 16.0);
     QCOMPARE(data.products[0].depth, 32.0 * 9);
@@ -224,6 +228,29 @@ void TestDeviceTime::parts_are_put_together() {
     QCOMPARE(product.kernels, 2.0);
     QCOMPARE(product.bytes, 6 * 2000.0);
     QVERIFY(work_of(graph, "x/backward").stream_bytes > 0);
+}
+
+// A file need not say the shapes, or even the outputs, of its ops.
+void TestDeviceTime::unknown_shapes() {
+    const double flops = 2 * std::pow(1024, 3);
+    const auto shape_of = [&](const std::vector<Tensor>& outputs) {
+        Op op;
+        op.name = "product";
+        op.kind = "linear";
+        op.flops = flops;
+        op.outputs = outputs;
+        GraphBuilder builder("one", 1, Training::none);
+        builder.add(op, {});
+        const ProductShape shape = work_of(builder.build(), "product").products[0];
+        return std::array{std::round(shape.rows), std::round(shape.columns), std::round(shape.depth)};
+    };
+    Tensor bytes;
+    bytes.bytes = 4 * 1024 * 1024;
+    const std::array cube{1024.0, 1024.0, 1024.0};
+    QCOMPARE(shape_of({make_tensor({1024, 1024})}), cube);
+    QCOMPARE(shape_of({bytes}), cube);
+    QCOMPARE(shape_of({make_tensor({0, 1024})}), cube);
+    QCOMPARE(shape_of({}), cube);
 }
 
 void TestDeviceTime::casts_of_parameters() {
@@ -380,6 +407,9 @@ void TestDeviceTime::measured_by_alias() {
     QCOMPARE(measured_time_s(op, device).value_or(0), 0.25);
     op.phase = Phase::backward;
     QVERIFY(!measured_time_s(op, device));
+    // The time that the model's own entry does not have.
+    op.time_s["driver-name"].backward_s = 0.75;
+    QCOMPARE(measured_time_s(op, device).value_or(0), 0.75);
 }
 
 void TestDeviceTime::more_work_takes_longer() {

@@ -61,6 +61,7 @@ class TestStepError : public QObject {
 
 private Q_SLOTS:
     void one_class();
+    void batches();
     void ratios();
     void no_statement();
     void machine_file_alone();
@@ -83,6 +84,21 @@ void TestStepError::one_class() {
     QVERIFY(std::abs(interval.high_s / (2 * std::exp(1.2816 * deviation)) - 1) < 0.01);
     QVERIFY(std::abs(interval.low_s * interval.high_s - 4) < 1e-9);
     QVERIFY(std::abs(error.half_width() - (interval.high_s / 2 - 1)) < 1e-12);
+}
+
+// Transfers have the same share of the work in one batch and in many.
+void TestStepError::batches() {
+    const auto problem = test::problem(two_ops(), pair_of(model_of("A", 0.1), model_of("A", 0.1)));
+    Placement placement(problem->groups, 0);
+    placement.back() = 1;
+    const auto deviation = [&](std::uint32_t batches) {
+        SimulationOptions execution;
+        execution.batches = batches;
+        execution.in_flight = 2;
+        const Outcome outcome = Simulator(problem, execution).run(placement);
+        return StepError::of(*problem, placement, outcome).value().deviation();
+    };
+    QVERIFY(std::abs(deviation(1) / deviation(64) - 1) < 1e-9);
 }
 
 void TestStepError::ratios() {
