@@ -540,7 +540,9 @@ void TestDnnPartitioning::commandLineSearches() {
         const double least_s = search["best"]["objective_s"].toDouble();
         QVERIFY(least_s > 0);
         QVERIFY(search["lower_bound_s"].toDouble() > 0 && search["lower_bound_s"].toDouble() <= least_s);
-        QCOMPARE(run(QStringList{"bound"} + arguments).json()["lower_bound_s"], search["lower_bound_s"]);
+        // Solvers beside the search may have found a tighter bound.
+        const double bound_s = run(QStringList{"bound"} + arguments).json()["lower_bound_s"].toDouble();
+        QVERIFY(bound_s > 0 && bound_s <= search["lower_bound_s"].toDouble());
         const QJsonObject proven =
             run(QStringList{"bound"} + arguments + QStringList{"--seconds", "1"}).json();
         QVERIFY(proven["lower_bound_s"].toDouble() >= search["lower_bound_s"].toDouble());

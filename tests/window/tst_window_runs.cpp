@@ -134,7 +134,7 @@ private Q_SLOTS:
 
     void aSavedSearchGoesOnInAnotherWindow() {
         const QString file = m_place->file("search.jsonl"), later = m_place->file("later.jsonl");
-        constexpr int kEvaluations = 60'000;
+        constexpr int kEvaluations = 120'000;  // too many to be done before the pause
         constexpr int kSeed = 5;
         const auto prepare = [&](Shown& shown) {
             QVERIFY(shown.open(m_wide, m_machine));
