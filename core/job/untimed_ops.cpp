@@ -32,12 +32,12 @@ std::string unmeasured_text(const Graph& graph, const Machine& machine) {
     text += ": the roofline model estimates them";
     std::set<std::string> unused;
     for (const Op& op : graph.ops()) {
-        for (const auto& [model, time] : op.time_s) {
-            if (std::ranges::none_of(machine.devices(),
-                                     [&](const Device& device) { return is_called(device, model); }))
-                unused.insert(model);
-        }
+        for (const auto& [model, time] : op.time_s) unused.insert(model);
     }
+    std::erase_if(unused, [&](const std::string& model) {
+        return std::ranges::any_of(machine.devices(),
+                                   [&](const Device& device) { return is_called(device, model); });
+    });
     if (unused.empty()) return text;
     text += "; the network has times for";
     for (const std::string& model : unused)

@@ -27,7 +27,6 @@ namespace {
 constexpr int kMostOfAModel = 16;
 constexpr auto kUsualGpu = "NVIDIA GeForce RTX 4090";
 constexpr auto kSecondGpu = "NVIDIA GeForce RTX 3060";
-constexpr auto kUsualCpu = "Ryzen 9 5950X";
 
 void choose(QComboBox* box, const QString& text) {
     box->setCurrentIndex(std::max(0, box->findText(text)));

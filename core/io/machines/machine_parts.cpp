@@ -16,7 +16,6 @@
 namespace placewright {
 namespace {
 
-constexpr std::string_view kUsualCpu = "Ryzen 9 5950X";
 constexpr std::size_t kMostGpus = 64;
 
 std::string_view trimmed(std::string_view text) {

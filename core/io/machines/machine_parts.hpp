@@ -9,9 +9,12 @@
 
 namespace placewright {
 
+/// The CPU of a machine whose parts name none.
+inline constexpr const char* kUsualCpu = "Ryzen 9 5950X";
+
 /// Makes a machine of parts by name: "2x RTX 4090, RTX 3060, Ryzen 9 7950X, PCIe 4.0 x8". The parts, in any
 /// order, are GPUs (with a count), one CPU and one link; of a PCIe link the lanes may be left out (16).
-/// Without a CPU the machine has a Ryzen 9 5950X, without a link each GPU has the first one of its data
+/// Without a CPU the machine has kUsualCpu, without a link each GPU has the first one of its data
 /// sheet. Every GPU reaches the CPU over its own PCIe link, one for each direction, and the other GPUs over
 /// the same two links, or over two of the kind that is named if that is no PCIe link (as through a switch); a
 /// transfer holds both at the same time. Nothing if the text is no list of parts: it has no GPU of the
