@@ -54,7 +54,11 @@ std::vector<std::string> similar(std::string_view name, const std::vector<std::s
         std::size_t letters = 0;
         bool has_number = false;
         for (const std::string& word : words) {
-            if (word.size() < 2 || plain.find(word) == std::string::npos) continue;
+            const std::size_t at = plain.find(word);
+            if (word.size() < 2 || at == std::string::npos) continue;
+            // "3900" is no part of "13900".
+            const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+            if (at > 0 && is_digit(word.front()) && is_digit(plain[at - 1])) continue;
             letters += word.size();
             has_number = has_number || word.find_first_of("0123456789") != std::string::npos;
         }

@@ -96,6 +96,8 @@ void TestMachineParts::refused_data() {
     QTest::newRow("counted") << "2x RTX 3090 Max"
                              << "\"RTX 3090 Max\" is no device and no link that is known by name (similar: "
                                 "\"NVIDIA GeForce RTX 3090\"";
+    QTest::newRow("like no GPU") << "2x RTX 3900"
+                                 << "\"RTX 3900\" is no device and no link that is known by name; ";
     QTest::newRow("two links") << "RTX 4090, PCIe 3, PCIe 4"
                                << "has several links";
     QTest::newRow("two CPUs") << "RTX 4090, EPYC 7742, EPYC 9654"
