@@ -175,6 +175,12 @@ void JobArguments::add_to(CLI::App& command, std::span<const Objective> objectiv
         ->capture_default_str();
     usage::add_choice(command, "--order", order, {"fifo", "critical-path", "gpipe", "1f1b"},
                       "Order of ready ops; gpipe and 1f1b: pipeline schedules");
+    usage::add_choice(command, "--runtime", runtime, {"ideal", "eager", "compiled"},
+                      "Who starts ops: a framework that issues them in program order, or nobody");
+    command.add_option("--host-time", host_time_s, "Seconds that the host of --runtime eager takes an op")
+        ->check(usage::positive_number(1, "a number of seconds above 0 and up to 1"))
+        ->type_name("S")
+        ->capture_default_str();
     command.add_flag("--inference", inference, "Forward ops only");
     usage::add_choice(command, "--optimizer", optimizer, {kOptimizers.begin(), kOptimizers.end()},
                       "Optimizer; keeps 0, 1 or 2 values per parameter");
@@ -231,6 +237,10 @@ void JobArguments::check() const {
         refuse(optimizer_in_backward, "--optimizer-in-backward", nothing);
         refuse(other_optimizer, "--optimizer", nothing);
     }
+    refuse(runtime != "ideal" && order == "critical-path", "--order",
+           "--runtime " + runtime + " runs ops in program order, not by their critical paths");
+    refuse(runtime != "eager" && host_time_s != JobArguments().host_time_s, "--host-time",
+           "--runtime " + runtime + " has no time of the host; give --runtime eager");
     if (cost == "exprimo") {
         refuse(recomputes, "--recompute",
                "--cost exprimo has its own backward ops, which keep all activations");
@@ -310,7 +320,7 @@ JobOptions JobArguments::options() const {
     options.problem.cost.model = find_cost_model(times.empty() ? cost : "measured");
     if (compute_efficiency > 0) options.problem.cost.compute_efficiency = compute_efficiency;
     if (channel_efficiency > 0) options.problem.cost.channel_efficiency = channel_efficiency;
-    options.simulation = {batches, in_flight, *order_from(order)};
+    options.simulation = {batches, in_flight, *order_from(order), *runtime_from(runtime), host_time_s};
     options.problem.optimizer_states =
         static_cast<double>(std::ranges::find(kOptimizers, optimizer) - kOptimizers.begin());
     options.problem.recomputation = *recomputation_from(recompute);

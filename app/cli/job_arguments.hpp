@@ -63,6 +63,8 @@ struct JobArguments {
     std::string objective{objectives().front().id};
     std::string memory_rule = "exprimo";
     std::string order = "fifo";
+    std::string runtime = "ideal";
+    double host_time_s = kPyTorchHostTimeS;
     std::string optimizer = "momentum";
     std::string recompute = "none";
     std::string crossing;

@@ -423,6 +423,7 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph,
     problem->cost_model = options.cost.model;
     problem->memory = options.memory;
     problem->inference = options.inference;
+    problem->optimizer_in_backward = options.optimizer_in_backward;
 
     const Graph& ops = *problem->graph;
     problem->ops = static_cast<std::uint32_t>(ops.size());

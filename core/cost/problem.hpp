@@ -76,6 +76,7 @@ struct Problem {
     double optimizer_states = 0;  ///< numbers that the optimizer keeps per parameter; 0 in inference
     MemoryModel memory = MemoryModel::training;
     bool inference = false;
+    bool optimizer_in_backward = false;  ///< as in ProblemOptions
 
     std::uint32_t ops = 0, tensors = 0, devices = 0, channels = 0, groups = 0;
 

@@ -113,13 +113,20 @@ std::vector<std::pair<std::string, std::string>> scoring_conditions(const Job& j
     const SimulationOptions& simulation = job.simulation;
     const MemoryPenalty& penalty = job.penalty;
     const auto number = [](double value) { return to_string(OptionValue(value)); };
-    return {{"objective", std::string(job.objective->id)},
+    std::vector<std::pair<std::string, std::string>> conditions{
+            {"objective", std::string(job.objective->id)},
             {"order", std::string(to_string(simulation.order))},
             {"batches", std::to_string(simulation.batches)},
             {"in_flight", std::to_string(simulation.in_flight)},
             {"memory_rule", std::string(to_string(penalty.rule))},
             {"memory_penalty", number(penalty.seconds_per_mb) + " s/MB, " + number(penalty.seconds_per_gb) +
                                    " s/GB, " + number(penalty.out_of_memory_s) + " s"}};
+    // Only then, so that searches that were saved before there were runtimes can be resumed.
+    if (simulation.runtime != Runtime::ideal)
+        conditions.emplace_back("runtime", std::string(to_string(simulation.runtime)));
+    if (simulation.runtime == Runtime::eager)
+        conditions.emplace_back("host_time", number(simulation.host_time_s) + " s");
+    return conditions;
 }
 
 PlacementFile::Prediction prediction(const Job& job, std::span<const DeviceId> placement,

@@ -551,7 +551,7 @@ const Problem& DeltaSimulator::problem() const {
 }
 
 bool DeltaSimulator::saves(const SimulationOptions& options) {
-    return options.batches == 1 && options.order != Order::gpipe &&
+    return options.runtime == Runtime::ideal && options.batches == 1 && options.order != Order::gpipe &&
            options.order != Order::one_forward_one_backward;
 }
 

@@ -19,9 +19,9 @@ namespace placewright {
 /// moved ops, or tensors that are held differently, cause the next difference. Sums stay exact because all
 /// times are whole ticks (Problem::tick_s).
 ///
-/// Runs whole simulations for several batches, for orders that depend on the batch as a whole (gpipe,
-/// one_forward_one_backward), if ops without inputs move, and if a step takes more ticks than can be added up
-/// exactly.
+/// Runs whole simulations for several batches, for runtimes other than ideal, for orders that depend on the
+/// batch as a whole (gpipe, one_forward_one_backward), if ops without inputs move, and if a step takes more
+/// ticks than can be added up exactly.
 class DeltaSimulator {
 public:
     /// Throws the same errors as Simulator.

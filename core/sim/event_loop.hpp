@@ -22,9 +22,9 @@
 
 namespace placewright::event_loop {
 
-/// Compile-time features of a loop, corresponding to Tables::legs and Tables::general: neither, the former,
-/// or both.
-enum class Features : std::uint8_t { none, legs, all };
+/// Compile-time features of a loop: neither Tables::legs nor Tables::general, the former, both, or
+/// Tables::in_program_order with legs.
+enum class Features : std::uint8_t { none, legs, all, program };
 
 /// A loop that calls nothing after its events.
 struct NoHook {
@@ -39,6 +39,7 @@ template <bool kTraced, class Memory, Features kFeatures, class Hook>
 class Loop {
     static constexpr bool kLegs = kFeatures != Features::none;
     static constexpr bool kGeneral = kFeatures == Features::all;
+    static constexpr bool kProgram = kFeatures == Features::program;
 
 public:
     Loop(const Tables& tables, const PlacedTables& placed, RunState& run_state, Trace* trace = nullptr,
@@ -182,14 +183,13 @@ private:
 
     // --- Ops
 
-    void note_start(double& start_s, std::uint32_t& started_by) const {
-        start_s = now_s_;
+    void note_start(double at_s, double& start_s, std::uint32_t& started_by) const {
+        start_s = at_s;
         started_by = trace_->spans.empty() ? kNoSpan : static_cast<std::uint32_t>(trace_->spans.size() - 1);
     }
 
-    Event completion(double duration_s, std::uint32_t resource) {
-        return {std::bit_cast<std::uint64_t>(now_s_ + duration_s),
-                s_.sequence++ << Event::kResourceBits | resource};
+    Event completion(double end_s, std::uint32_t resource) {
+        return {std::bit_cast<std::uint64_t>(end_s), s_.sequence++ << Event::kResourceBits | resource};
     }
 
     std::uint64_t op_key(std::uint32_t item) const {
@@ -217,6 +217,9 @@ private:
             } else {
                 queue_op(item, device);
             }
+        } else if constexpr (kProgram) {
+            // On the device of an op that ends, running is still that op; its end starts the next one.
+            if (state.running == kNone && is_next(item, device)) push_next(device);
         } else if (state.running == kNone) {
             s_.heap.push(start_op(state, device, item, op));
         } else {
@@ -227,10 +230,12 @@ private:
     Event start_op(DeviceState& state, DeviceId device, std::uint32_t item, OpId op) {
         const OpRecord& record = ops_[op];
         state.running = item;
-        if constexpr (kTraced) note_start(state.start_s, state.started_by);
-        state.busy_s += record.duration_s;
+        const double start_s = kProgram ? start_of(item, op) : now_s_;
+        const double duration_s = kProgram ? general_duration_s(op, device) : record.duration_s;
+        if constexpr (kTraced) note_start(start_s, state.start_s, state.started_by);
+        state.busy_s += duration_s;
         if constexpr (Memory::kAllocatesAtStart) allocate(device, record.start_bytes);
-        return completion(record.duration_s, device);
+        return completion(start_s + duration_s, device);
     }
 
     /// Whether the order of the batches keeps a ready item out of the queue.
@@ -290,13 +295,116 @@ private:
             const std::uint32_t item = take_op(state.queue);
             state.running = idle ? 1 : state.running + 1;
             s_.stream_item[stream] = item;
-            if constexpr (kTraced) note_start(s_.stream_start_s[stream], s_.stream_started_by[stream]);
+            const double start_s = issued_start(item, op, device);
+            if constexpr (kTraced)
+                note_start(start_s, s_.stream_start_s[stream], s_.stream_started_by[stream]);
             s_.share_taken[device] += share(op, device);
             const double duration_s = general_duration_s(op, device);
             state.busy_s += duration_s;
             if constexpr (Memory::kAllocatesAtStart) allocate(device, ops_[op].start_bytes);
-            s_.heap.push(completion(duration_s, stream));
+            s_.heap.push(completion(start_s + duration_s, stream));
         }
+    }
+
+    /// When an op of a pipeline starts that may start now: the device's own host issues its ops one after the
+    /// other.
+    double issued_start(std::uint32_t item, OpId op, DeviceId device) {
+        if (l_.host_s == 0) return now_s_;
+        if (l_.is_host[device]) return now_s_;
+        double& end_s = s_.issued_s[device];
+        const double begin_s = end_s;
+        end_s += l_.host_calls[op] * l_.host_s;
+        if constexpr (kTraced) s_.issues[item] = {0, begin_s, end_s, static_cast<std::uint16_t>(device + 1)};
+        return std::max(now_s_, end_s);
+    }
+
+    // --- Program order
+
+    bool is_next(std::uint32_t item, DeviceId device) const {
+        const auto [position, batch] = s_.cursor[device];
+        return position < plan_.program_begin[device + 1] && plan_.program[position] == op_of(item) &&
+               s_.batch_of[item >> op_bits_] == batch;
+    }
+
+    /// The next item of an idle device, taken if it may start; otherwise kNone.
+    std::uint32_t take_next(DeviceId device) {
+        auto& [position, batch] = s_.cursor[device];
+        if (position == plan_.program_begin[device + 1] || batch >= s_.admitted) return kNone;
+        const std::uint32_t item = batch % l_.slots << op_bits_ | plan_.program[position];
+        if (waiting_[item].missing > 0 || (l_.host_s > 0 && host_base_s(item) < 0)) return kNone;
+        if (++position == plan_.program_begin[device + 1] && batch + 1 < batches_) {
+            position = plan_.program_begin[device];
+            ++batch;
+        }
+        return item;
+    }
+
+    void push_next(DeviceId device) {
+        const std::uint32_t item = take_next(device);
+        if (item != kNone) s_.heap.push(start_op(devices_[device], device, item, op_of(item)));
+    }
+
+    void push_all_next() {
+        for (DeviceId device = 0; device < device_count_; ++device) {
+            if (devices_[device].running == kNone) push_next(device);
+        }
+    }
+
+    /// From when the issue of an item is measured; negative if that is not yet known.
+    double host_base_s(std::uint32_t item) const {
+        const OpId stop = plan_.stop[op_of(item)];
+        const std::uint32_t slot = item >> op_bits_;
+        return stop == kInvalidOp ? s_.host_base_s[slot] : s_.stop_s[slot << op_bits_ | stop];
+    }
+
+    double start_of(std::uint32_t item, OpId op) {
+        if (l_.host_s == 0) return now_s_;
+        const double base_s = host_base_s(item);
+        const double end_s = base_s + plan_.issue_s[op];
+        if constexpr (kTraced) s_.issues[item] = plan_.issue_of(l_, op, base_s);
+        return std::max(now_s_, end_s);
+    }
+
+    /// Called when the host has issued all of a batch, or will have at a time that is known now: it begins
+    /// with the next batch.
+    void begin_next(std::uint32_t slot) {
+        const std::uint32_t next = s_.batch_of[slot] + 1;
+        if (next < s_.admitted) s_.host_base_s[next % l_.slots] = std::max(now_s_, host_end_s(slot));
+    }
+
+    /// When the host has issued the last op of a batch; negative if that is not yet known.
+    double host_end_s(std::uint32_t slot) const {
+        const double base_s = plan_.last_stop == kInvalidOp ? s_.host_base_s[slot]
+                                                            : s_.stop_s[slot << op_bits_ | plan_.last_stop];
+        return base_s < 0 ? base_s : base_s + plan_.last_issue_s;
+    }
+
+    /// The host goes on.
+    void end_stop(std::uint32_t slot, OpId op) {
+        s_.stop_s[slot << op_bits_ | op] = now_s_;
+        if (op == plan_.last_stop) begin_next(slot);
+    }
+
+    void admit_program() {
+        bool admitted = false;
+        for (; !s_.free_slots.empty() && s_.admitted < batches_; admitted = true) {
+            const std::uint32_t batch = s_.admitted;
+            // Batches end in their order, so this one's slot is free.
+            std::ranges::iter_swap(std::ranges::find(s_.free_slots, batch % l_.slots),
+                                   s_.free_slots.end() - 1);
+            if (l_.host_s > 0) begin_host(batch);
+            admit_batch();
+        }
+        if (admitted) push_all_next();
+    }
+
+    void begin_host(std::uint32_t batch) {
+        const std::uint32_t slot = batch % l_.slots;
+        const double end_s = batch == 0 ? 0 : host_end_s((batch - 1) % l_.slots);
+        s_.host_base_s[slot] = end_s < 0 ? end_s : std::max(now_s_, end_s);
+        if (plan_.last_stop == kInvalidOp) return;
+        for (OpId op = plan_.last_stop; op != kInvalidOp; op = plan_.stop[op])
+            s_.stop_s[slot << op_bits_ | op] = -1;
     }
 
     std::uint32_t share(OpId op, DeviceId device) const {
@@ -308,7 +416,9 @@ private:
         if (!p_.accumulates || p_.graph->op(op).phase != Phase::update) return duration_s;
         const std::uint32_t start = ++s_.updates[op];
         const double added_s = start == 1 ? 0 : p_.accumulate_s[std::size_t{op} * device_count_ + device];
-        return added_s + (start == l_.options.batches ? duration_s : 0);
+        const double updating_s = p_.time_s(op, device);
+        const double host_s = duration_s - updating_s;
+        return host_s + added_s + (start == l_.options.batches ? updating_s : 0);
     }
 
     /// Queues the held items that the end of an op releases; those of a batch in the order in which they
@@ -344,14 +454,15 @@ private:
                 span.stream = static_cast<std::uint16_t>(stream - l_.stream_begin[device]);
             trace_->spans.push_back(span);
             trace_->started_by.push_back(kGeneral ? s_.stream_started_by[stream] : state.started_by);
+            if (l_.host_s > 0) trace_issue(s_.issues[item]);
         }
         ++s_.ops_run;
-        if constexpr (kGeneral) {
+        if constexpr (kGeneral || kProgram) {
             if constexpr (Memory::kAllocatesAtStart) {
                 if (p_.workspace_bytes[op] > 0) release(device, p_.workspace_bytes[op]);
             }
-            release_held(device, op, slot);
         }
+        if constexpr (kGeneral) release_held(device, op, slot);
 
         const OpRecord* const record = &ops_[op];
         Waiting* const batch = waiting_ + base;
@@ -405,6 +516,17 @@ private:
             state.running = state.running == 1 ? kNone : state.running - 1;
             s_.share_taken[device] -= share(op, device);
             start_ops(device);
+        } else if constexpr (kProgram) {
+            const bool stop = l_.host_s > 0 && plan_.stops[op];
+            if (stop) end_stop(slot, op);
+            const std::uint32_t next = take_next(device);
+            if (next == kNone) {
+                state.running = kNone;
+                s_.heap.pop();
+            } else {
+                s_.heap.replace_top(start_op(state, device, next, op_of(next)));
+            }
+            if (stop) push_all_next();
         } else if (state.queue.empty()) {
             state.running = kNone;
             s_.heap.pop();
@@ -556,7 +678,8 @@ private:
 
     Event start_leg(std::uint32_t index) {
         const Transfer& transfer = transfers_[index];
-        if constexpr (kTraced) note_start(s_.leg_times[index].start_s, s_.leg_times[index].started_by);
+        if constexpr (kTraced)
+            note_start(now_s_, s_.leg_times[index].start_s, s_.leg_times[index].started_by);
         const auto links = kLegs ? links_of(transfer.leg) : links_of(transfer.leg).first(1);
         links_[links[0]].running = index;
         for (const std::uint32_t link : links) {
@@ -569,7 +692,7 @@ private:
         if constexpr (Memory::kAllocatesAtStart) {
             if (transfer.leg == transfer.last_leg) allocate(transfer.to, transfer.bytes);
         }
-        return completion(transfer.duration_s, stream_count() + links[0]);
+        return completion(now_s_ + transfer.duration_s, stream_count() + links[0]);
     }
 
     bool goes_before(std::uint32_t index, std::uint32_t other) const {
@@ -671,8 +794,11 @@ private:
             span.resource = static_cast<std::uint16_t>(link);
             trace_->spans.push_back(span);
             trace_->started_by.push_back(times.started_by);
+            if (l_.host_s > 0) trace_issue({});
         }
     }
+
+    void trace_issue(const Issue& issue) { trace_->issues.push_back(issue); }
 
     void arrive(const Transfer& transfer, TensorId tensor) {
         const std::uint32_t base = transfer.slot << op_bits_;
@@ -693,7 +819,9 @@ private:
     /// holds an op without inputs is idle. Other orders fill all room; gpipe does so when the last round is
     /// over.
     void admit() {
-        if (l_.options.order == Order::fifo) {
+        if constexpr (kProgram) {
+            admit_program();
+        } else if (l_.options.order == Order::fifo) {
             if (s_.free_slots.empty()) return;
             for (const DeviceId device : plan_.source_devices) {
                 if (devices_[device].running != kNone) return;
@@ -730,7 +858,13 @@ private:
         }
         const std::uint32_t base = slot << op_bits_;
         std::ranges::copy(plan_.fresh, waiting_ + base);
-        for (const OpId op : plan_.sources) enqueue_op(base + op, op, plan_.fresh[op].device);
+        if constexpr (kProgram) {
+            if constexpr (kTraced) {
+                for (const OpId op : plan_.sources) s_.queued_s[base + op] = now_s_;
+            }
+        } else {
+            for (const OpId op : plan_.sources) enqueue_op(base + op, op, plan_.fresh[op].device);
+        }
     }
 
     void end_batch(std::uint32_t slot) {
@@ -778,7 +912,9 @@ struct Rules {};
 template <class Run>
 void with_rules(const Tables& tables, Run run) {
     with_memory_rule(tables.problem, [&]<class Memory>(Memory /*rule*/) {
-        if (tables.general) {
+        if (tables.in_program_order) {
+            run(Rules<Memory, Features::program>());
+        } else if (tables.general) {
             run(Rules<Memory, Features::all>());
         } else if (tables.legs) {
             run(Rules<Memory, Features::legs>());

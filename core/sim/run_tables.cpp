@@ -2,9 +2,13 @@
 #include "core/sim/run_tables.hpp"
 
 #include <cassert>
+#include <cmath>
 #include <functional>
 #include <numeric>
 #include <stdexcept>
+
+#include "core/cost/op_work.hpp"
+#include "core/graph/kinds.hpp"
 
 namespace placewright::event_loop {
 namespace {
@@ -39,6 +43,18 @@ std::vector<std::uint32_t> upward_ranks(const Tables& tables) {
     return position;
 }
 
+/// What the host does to copy a tensor to another device: an op with a kernel.
+constexpr float kCopyCalls = 2;
+
+/// What an eager framework's host does for an op: it dispatches the op, and launches its kernels. A source
+/// without work is there already.
+float calls_for(const Problem& problem, OpId id) {
+    const Op& op = problem.graph->op(id);
+    if (op.inputs.empty() && op.phase != Phase::update && !kind_info(op.kind).computes) return 0;
+    if (op.phase == Phase::update && problem.accumulates) return 2;  // it adds the batch's gradient
+    return 1 + static_cast<float>(op_work(*problem.graph, id, problem.optimizer_states).kernels);
+}
+
 }  // namespace
 
 Tables::Tables(std::shared_ptr<const Problem> p, const SimulationOptions& o)
@@ -51,6 +67,10 @@ Tables::Tables(std::shared_ptr<const Problem> p, const SimulationOptions& o)
         throw std::invalid_argument("a simulation needs at least one batch, and at least one in flight");
     if (std::uint64_t{slots} << op_bits >= kNone)
         throw std::length_error("too many batches in flight for a graph of this size");
+    if (!(options.host_time_s >= 0 && std::isfinite(options.host_time_s)))
+        throw std::invalid_argument("the host's time for an op must be a number of seconds from 0 on");
+    if (options.runtime != Runtime::ideal && options.order == Order::critical_path)
+        throw std::invalid_argument("the runtime runs ops in program order, not by their critical paths");
     filled = drained = slots;
     if (options.order == Order::gpipe) {
         drained = options.batches / slots * slots;
@@ -84,19 +104,23 @@ Tables::Tables(std::shared_ptr<const Problem> p, const SimulationOptions& o)
     for (DeviceId from = 0; from < problem.devices; ++from) {
         for (DeviceId to = 0; to < problem.devices; ++to) add_route(from, to);
     }
+    in_program_order = options.runtime != Runtime::ideal && options.order == Order::fifo;
+    if (options.runtime != Runtime::ideal) write_program();
     stream_begin.assign(1, 0);
     for (DeviceId device = 0; device < problem.devices; ++device) {
-        stream_begin.push_back(stream_begin.back() + devices[device].streams);
-        stream_device.insert(stream_device.end(), devices[device].streams, device);
+        const std::uint32_t streams = in_program_order ? 1 : devices[device].streams;
+        stream_begin.push_back(stream_begin.back() + streams);
+        stream_device.insert(stream_device.end(), streams, device);
     }
     for (const double part : problem.op_share)
         share.push_back(static_cast<std::uint32_t>(part * kWholeDevice));
 
-    general = options.order != Order::fifo || problem.accumulates || streams() > problem.devices ||
-              std::ranges::any_of(problem.workspace_bytes, [](double bytes) { return bytes > 0; });
+    general = !in_program_order &&
+              (options.order != Order::fifo || problem.accumulates || streams() > problem.devices ||
+               std::ranges::any_of(problem.workspace_bytes, [](double bytes) { return bytes > 0; }));
     if (most_transfers >= std::size_t{kNone} >> leg_bits)
         throw std::length_error("too many batches in flight for a graph of this size");
-    legs = general || leg_bits > 0;
+    legs = general || in_program_order || leg_bits > 0;
     if (general) {
         for (const Op& op : problem.graph->ops()) phase.push_back(op.phase);
         for (OpId op = problem.ops; op-- > 0;) {
@@ -105,6 +129,33 @@ Tables::Tables(std::shared_ptr<const Problem> p, const SimulationOptions& o)
         }
     }
     if (options.order == Order::critical_path) rank = upward_ranks(*this);
+}
+
+/// Writes down what the runtime needs of the program.
+void Tables::write_program() {
+    const Graph& graph = *problem.graph;
+    for (const Device& device : problem.machine->devices()) is_host.push_back(device.kind == DeviceKind::cpu);
+    if (options.runtime == Runtime::eager) {
+        for (OpId op = 0; op < problem.ops; ++op) host_calls.push_back(calls_for(problem, op));
+        host_s = problem.tick_s > 0 ? std::nearbyint(options.host_time_s / problem.tick_s) * problem.tick_s
+                                    : options.host_time_s;
+    }
+    if (!in_program_order) return;
+    program.resize(problem.ops);
+    std::iota(program.begin(), program.end(), 0U);
+    // An optimizer's step follows the backward pass; files with a whole training step have it where it is.
+    const auto is_step = [&](OpId id) {
+        return graph.op(id).phase == Phase::update && graph.op(id).forward_op != kInvalidOp &&
+               !problem.optimizer_in_backward;
+    };
+    std::ranges::stable_partition(program, [&](OpId id) { return !is_step(id); });
+    const auto is_backward = [&](OpId id) { return graph.op(id).phase == Phase::backward; };
+    const auto first = std::ranges::find_if(program, is_backward);
+    backward_begin = static_cast<std::size_t>(first - program.begin());
+    backward_end = program.size();
+    while (backward_end > backward_begin && !is_backward(program[backward_end - 1])) --backward_end;
+    by_device.resize(problem.ops);
+    for (std::size_t i = backward_begin; i < backward_end; ++i) by_device[program[i]] = 1;
 }
 
 void Tables::add_route(DeviceId from, DeviceId to) {
@@ -169,6 +220,18 @@ PlacedTables::PlacedTables(const Tables& tables) {
     ops_on.resize(problem.devices);
     forward_on.resize(problem.devices);
     limit.resize(problem.devices);
+    if (tables.in_program_order) {
+        program.resize(problem.ops);
+        program_begin.resize(problem.devices + 1);
+    }
+    if (!tables.in_program_order || tables.host_s == 0) return;
+    issue_s.resize(problem.ops);
+    stop.resize(problem.ops);
+    stops.resize(problem.ops);
+    gate_s_.resize(problem.ops);
+    copy_calls_.resize(problem.ops);
+    thread_s_.resize(problem.devices);
+    copied_.resize(problem.devices);
 }
 
 void PlacedTables::set(const Tables& tables, std::span<const DeviceId> placement) {
@@ -179,6 +242,8 @@ void PlacedTables::set(const Tables& tables, std::span<const DeviceId> placement
         const DeviceId device = placement[problem.grouping.group_of[op]];
         fresh[op].device = device;
         ops[op].duration_s = problem.time_s(op, device);
+        if (tables.host_s > 0 && tables.is_host[device])
+            ops[op].duration_s += tables.host_calls[op] * tables.host_s;
         resident_bytes[device] += problem.resident_bytes[op];
         if (tables.options.batches == 1) continue;
         for (TensorId t = problem.output_begin[op]; t < problem.output_begin[op + 1]; ++t) {
@@ -198,6 +263,71 @@ void PlacedTables::set(const Tables& tables, std::span<const DeviceId> placement
 
     if (tables.options.order == Order::gpipe || tables.options.order == Order::one_forward_one_backward)
         count_ops(tables);
+    if (tables.in_program_order) sort_program(tables);
+    if (tables.in_program_order && tables.host_s > 0) issue(tables);
+}
+
+void PlacedTables::sort_program(const Tables& tables) {
+    std::ranges::fill(program_begin, 0);
+    for (const Waiting& op : fresh) ++program_begin[op.device];
+    std::uint32_t begin = 0;
+    for (std::uint32_t& count : program_begin) begin += std::exchange(count, begin);
+    for (const OpId op : tables.program) program[program_begin[fresh[op].device]++] = op;
+    // Each device's begin has moved to its end.
+    std::shift_right(program_begin.begin(), program_begin.end(), 1);
+    program_begin.front() = 0;
+}
+
+/// Finds out when the host issues each op (Runtime::eager).
+void PlacedTables::issue(const Tables& tables) {
+    const Problem& problem = tables.problem;
+    std::ranges::fill(gate_s_, 0.0);
+    std::ranges::fill(copy_calls_, 0.0F);
+    std::ranges::fill(copied_, kNoTensor);
+    std::ranges::fill(stops, 0);
+    last_stop = kInvalidOp;
+    double main_s = 0;  // after last_stop
+    const auto issue_op = [&](OpId op, bool main) {
+        const DeviceId device = fresh[op].device;
+        double& thread_s = main ? main_s : thread_s_[device];
+        if (!main) thread_s = std::max(thread_s, gate_s_[op]);
+        const bool on_host = tables.is_host[device];
+        thread_s += (copy_calls_[op] + (on_host ? 0 : tables.host_calls[op])) * tables.host_s;
+        issue_s[op] = thread_s;
+        stop[op] = last_stop;
+        for (TensorId t = problem.output_begin[op]; t < problem.output_begin[op + 1]; ++t) {
+            for (auto i = problem.consumer_begin[t]; i < problem.consumer_begin[t + 1]; ++i) {
+                const OpId reader = problem.consumer[i];
+                const DeviceId there = fresh[reader].device;
+                if (there == device) continue;
+                gate_s_[reader] = std::max(gate_s_[reader], thread_s);
+                if (std::exchange(copied_[there], t) != t) copy_calls_[reader] += kCopyCalls;
+            }
+        }
+        if (main && on_host && tables.host_calls[op] > 0) {
+            stops[op] = 1;
+            last_stop = op;
+            main_s = 0;
+        }
+    };
+    for (std::size_t i = 0; i < tables.backward_begin; ++i) issue_op(tables.program[i], true);
+    std::ranges::fill(thread_s_, main_s);
+    // Gates of ops before the last stop are not measured from it, and are over by then.
+    std::ranges::fill(gate_s_, 0.0);
+    for (std::size_t i = tables.backward_begin; i < tables.backward_end; ++i)
+        issue_op(tables.program[i], false);
+    main_s = *std::ranges::max_element(thread_s_);
+    for (std::size_t i = tables.backward_end; i < tables.program.size(); ++i)
+        issue_op(tables.program[i], true);
+    last_issue_s = main_s;
+}
+
+Issue PlacedTables::issue_of(const Tables& tables, OpId op, double base_s) const {
+    const DeviceId device = fresh[op].device;
+    const double calls = copy_calls_[op] + (tables.is_host[device] ? 0 : tables.host_calls[op]);
+    const double end_s = base_s + issue_s[op];
+    return {base_s, end_s - calls * tables.host_s, end_s,
+            static_cast<std::uint16_t>(tables.by_device[op] ? device + 1 : 0)};
 }
 
 void PlacedTables::count_ops(const Tables& tables) {
@@ -229,7 +359,16 @@ RunState::RunState(const Tables& tables, std::size_t most_transfers) {
     free_slots.reserve(tables.slots);
     departures.resize(tables.most_departures);
     unblocked.reserve((tables.most_departures + 2) << (tables.leg_bits + 1));
+    if (tables.in_program_order) {
+        cursor.resize(problem.devices);
+        if (tables.host_s > 0) {
+            host_base_s.resize(tables.slots);
+            stop_s.resize(items);
+        }
+        if (problem.accumulates) updates.resize(problem.ops);
+    }
     if (!tables.general) return;
+    issued_s.resize(problem.devices);
     stream_item.resize(tables.streams());
     stream_start_s.resize(tables.streams());
     stream_started_by.resize(tables.streams());
@@ -275,7 +414,11 @@ void RunState::reset(const Tables& tables, const PlacedTables& placed) {
     ops_run = 0;
     transfers_sent = 0;
     arrivals = 0;
+    for (DeviceId device = 0; device < cursor.size(); ++device)
+        cursor[device] = {placed.program_begin[device], 0};
+    if (tables.in_program_order) std::ranges::fill(updates, 0);
     if (!tables.general) return;
+    std::ranges::fill(issued_s, 0.0);
     std::ranges::fill(stream_item, kNone);
     std::ranges::fill(share_taken, 0);
     std::ranges::fill(held, Queue{});

@@ -125,6 +125,8 @@ struct Tables {
     /// round.
     std::uint32_t filled = 0, drained = 0;
     int op_bits = 0;
+    /// Whether devices run their ops in program order (runtimes other than ideal, except in pipelines).
+    bool in_program_order = false;
     /// Whether the options or the machine need more than one op at a time in the order of readiness.
     bool general = false;
     /// Whether `general` is set or messages hold several links at a time.
@@ -151,6 +153,14 @@ struct Tables {
     std::vector<Phase> phase;
     static constexpr std::uint32_t kWholeDevice = 1U << 20;
 
+    // Runtimes other than ideal.
+    double host_s = 0;              ///< SimulationOptions::host_time_s in whole ticks; 0 unless eager
+    std::vector<OpId> program;      ///< the ops in program order; only with in_program_order
+    std::vector<float> host_calls;  ///< [op]: what the host does for it, in units of host_s; eager only
+    std::size_t backward_begin = 0, backward_end = 0;  ///< in `program`: what the device threads issue
+    std::vector<char> by_device;                       ///< [op]: whether its device's thread issues it
+    std::vector<char> is_host;                         ///< [device]: whether it is a CPU
+
     std::uint32_t streams() const { return stream_begin.back(); }
     /// Whether the queues of the devices, and those of the links, are sorted by more than readiness.
     bool sorts_ops() const { return options.order != Order::fifo; }
@@ -166,6 +176,7 @@ struct Tables {
     }
 
 private:
+    void write_program();
     /// The longest time of the leg's channels without their latencies.
     [[gnu::noinline]] double longest_s(const Leg& leg, const double* times_s) const {
         double longest_s = -kInfinity;
@@ -193,10 +204,32 @@ struct PlacedTables {
     std::vector<std::uint32_t> forward_on;  ///< [device]: forward ops; general only
     std::vector<std::uint32_t> limit;       ///< [device]: most batches; one_forward_one_backward only
 
+    // Only with Tables::in_program_order.
+    std::vector<OpId> program;                 ///< the ops by device, each device's in program order
+    std::vector<std::uint32_t> program_begin;  ///< [devices + 1]
+
+    // Only with Tables::host_s. The host waits for some ops on CPUs, its stops.
+    /// [op]: end of its issue after that of its stop, or after the start of the batch.
+    std::vector<double> issue_s;
+    std::vector<OpId> stop;       ///< [op]: the stop before it in program order, or kInvalidOp
+    std::vector<char> stops;      ///< [op]: whether it is a stop
+    OpId last_stop = kInvalidOp;  ///< of the batch
+    double last_issue_s = 0;      ///< end of the batch's last issue, after last_stop
+
+    /// When an op is issued, measured from `base_s`.
+    Issue issue_of(const Tables& tables, OpId op, double base_s) const;
+
 private:
     void count_ops(const Tables& tables);
+    void sort_program(const Tables& tables);
+    void issue(const Tables& tables);
 
     std::vector<std::uint32_t> source_end_;  ///< [device]: scratch for sorting the sources
+    // Scratch of issue().
+    std::vector<double> gate_s_;     ///< [op]: latest issue of what it reads from other devices
+    std::vector<float> copy_calls_;  ///< [op]: what the host does to copy its inputs to its device
+    std::vector<double> thread_s_;   ///< [device]
+    std::vector<TensorId> copied_;   ///< [device]: the last tensor that is copied there
 };
 
 /// The state of a run.
@@ -251,6 +284,14 @@ struct RunState {
     /// Like next_transfer, for the sorted link queues; only with Tables::sorts_transfers.
     std::vector<std::uint32_t> transfer_child;
 
+    // Runtimes other than ideal.
+    /// [device]: the next op in PlacedTables::program, and its batch; only with Tables::in_program_order.
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> cursor;
+    std::vector<double>
+        host_base_s;               ///< [slot]: when the host begins with the batch; negative: not yet known
+    std::vector<double> stop_s;    ///< [item]: end of a stop of the host; negative: not yet
+    std::vector<double> issued_s;  ///< [device]: when its host has issued its latest op; pipelines only
+
     std::uint64_t arrivals = 0;  ///< number of arrivals in queues; only with Tables::legs
 
     // Scratch of one event.
@@ -261,6 +302,7 @@ struct RunState {
     // Traced runs only.
     std::vector<double> queued_s;     ///< [item]
     std::vector<LegTimes> leg_times;  ///< [transfer]
+    std::vector<Issue> issues;        ///< [item]; only with Tables::host_s
 };
 
 /// An outcome with room for every device and channel.

@@ -9,6 +9,7 @@ namespace placewright {
 namespace {
 
 constexpr std::array<std::string_view, 4> kOrders{"fifo", "critical-path", "gpipe", "1f1b"};
+constexpr std::array<std::string_view, 3> kRuntimes{"ideal", "eager", "compiled"};
 
 }  // namespace
 
@@ -41,6 +42,8 @@ struct Simulator::State {
         trace.spans.clear();
         trace.started_by.clear();
         trace.memory.clear();
+        trace.issues.clear();
+        if (tables.host_s > 0) run_state.issues.resize(run_state.waiting.size());
         run_state.queued_s.resize(run_state.waiting.size());
         run_state.leg_times.resize(run_state.transfers.size());
         for (DeviceId device = 0; device < tables.problem.devices; ++device) {
@@ -57,6 +60,16 @@ std::optional<Order> order_from(std::string_view text) {
     const auto* const found = std::ranges::find(kOrders, text);
     if (found == kOrders.end()) return {};
     return static_cast<Order>(found - kOrders.begin());
+}
+
+std::string_view to_string(Runtime runtime) {
+    return kRuntimes[static_cast<std::size_t>(runtime)];
+}
+
+std::optional<Runtime> runtime_from(std::string_view text) {
+    const auto* const found = std::ranges::find(kRuntimes, text);
+    if (found == kRuntimes.end()) return {};
+    return static_cast<Runtime>(found - kRuntimes.begin());
 }
 
 Simulator::Simulator(std::shared_ptr<const Problem> problem, SimulationOptions options)

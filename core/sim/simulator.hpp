@@ -32,10 +32,25 @@ enum class Order : std::uint8_t {
 std::string_view to_string(Order order);
 std::optional<Order> order_from(std::string_view text);
 
+/// Who starts the ops.
+enum class Runtime : std::uint8_t {
+    ideal,     ///< each op and transfer as soon as it can, as in Placeto and Exprimo
+    eager,     ///< a framework that runs the program op by op (PyTorch): its host issues the ops in program
+               ///< order, which takes time; a device runs them in the order of issue
+    compiled,  ///< a recorded program (CUDA graphs): the order of eager, without the time of the host
+};
+std::string_view to_string(Runtime runtime);
+std::optional<Runtime> runtime_from(std::string_view text);
+
+/// What the host of PyTorch takes to dispatch an op, and again to launch each of its kernels.
+inline constexpr double kPyTorchHostTimeS = 5e-6;
+
 struct SimulationOptions {
     std::uint32_t batches = 1;    ///< number of batches to run
     std::uint32_t in_flight = 1;  ///< largest number of batches under way at a time
     Order order = Order::fifo;
+    Runtime runtime = Runtime::ideal;
+    double host_time_s = kPyTorchHostTimeS;  ///< of an op and of each kernel; Runtime::eager only
 
     bool operator==(const SimulationOptions&) const = default;
 };
@@ -93,6 +108,18 @@ struct MemorySample {
 
 inline constexpr std::uint32_t kNoSpan = std::numeric_limits<std::uint32_t>::max();
 
+/// When and by which thread of the host an op was issued.
+struct Issue {
+    /// End of the op on a CPU or of the batch that the thread last waited for; 0 at the start.
+    double base_s = 0;
+    double start_s = 0;
+    double end_s = 0;  ///< the op may start
+    /// 0 for the main thread, else 1 + the device whose ops the thread issues.
+    std::uint16_t thread = 0;
+
+    bool operator==(const Issue&) const = default;
+};
+
 /// Spans in the order in which they ended, memory samples in the order of time. Of several changes on a
 /// device at the same time, the last one and every one that may be the peak are kept.
 struct Trace {
@@ -101,6 +128,7 @@ struct Trace {
     /// or kNoSpan at the start.
     std::vector<std::uint32_t> started_by;
     std::vector<MemorySample> memory;
+    std::vector<Issue> issues;  ///< [span]: of an op; empty unless the host takes time (Runtime::eager)
 
     bool operator==(const Trace&) const = default;
 };
@@ -152,6 +180,23 @@ struct Trace {
 /// keeps its place. With critical_path and one_forward_one_backward, as many batches as there is room for are
 /// admitted at the start and after each event, one after the other.
 ///
+/// Runtimes. With eager and compiled a device has one stream and runs its ops in program order, batch by
+/// batch: the order of the graph, with the derived update ops after all others unless the optimizer works in
+/// the backward pass. The next op of a device holds it until all inputs of the op are there. As many batches
+/// as there is room for are admitted at the start and after each event. In the orders gpipe and
+/// one_forward_one_backward the order of the pipeline decides instead; critical_path is refused.
+///
+/// The host (eager). It takes host_time_s to dispatch an op and again to launch each of its kernels
+/// (OpWork::kernels), and twice host_time_s to issue the copy of each tensor that the op needs from another
+/// device. Sources without work (KindInfo::computes, no inputs) take none. A device starts an op no earlier
+/// than it is issued; the host does not wait for devices. One thread issues everything before the
+/// first backward op and after the last one in program order; what lies between is issued by one thread for
+/// each device, as in PyTorch's autograd engine, no earlier than the ops that it reads from other devices. A
+/// CPU is the host: an op on a CPU takes that time longer in place of being issued, and before and after
+/// the backward pass everything behind it in program order is issued after its end. In pipelines each device
+/// has a host thread (or process) of its own, which issues the ops in the order in which the device runs
+/// them. Memory is allocated when an op is the next of its device and its inputs are there.
+///
 /// Gradient accumulation (Problem::accumulates). An update op takes accumulate_s each time it starts except
 /// the first, when there is nothing to add to, and op_time_s more when it starts for the last time, whichever
 /// batches these are.
@@ -166,8 +211,8 @@ struct Trace {
 /// ends or the copy has arrived, and counts what is left after an event.
 class Simulator {
 public:
-    /// Throws std::invalid_argument if `batches` or `in_flight` is 0, std::length_error for 2^32 ops in
-    /// flight or more.
+    /// Throws std::invalid_argument if `batches` or `in_flight` is 0, the host's time is negative or not
+    /// finite, or the runtime does not go with the order; std::length_error for 2^32 ops in flight or more.
     explicit Simulator(std::shared_ptr<const Problem> problem, SimulationOptions options = {});
     ~Simulator();
     Simulator(Simulator&&) noexcept;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 #include <new>
+#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -20,6 +21,7 @@
 #include "core/sim/memory_penalty.hpp"
 #include "core/sim/simulator.hpp"
 #include "tests/support/graphs.hpp"
+#include "tests/support/hand_simulation.hpp"
 #include "tests/support/reference_simulator.hpp"
 #include "tests/support/spans.hpp"
 
@@ -45,7 +47,9 @@ struct Setting {
     bool memory_margin = false;
     MemoryModel memory = MemoryModel::training;
     Recomputation recomputation = Recomputation::none;  ///< only for training graphs
-    bool in_place = false;                              ///< all ops that support it
+    Runtime runtime = Runtime::ideal;
+    bool cpus = false;      ///< some devices are CPUs
+    bool in_place = false;  ///< all ops that support it
     std::size_t cases = 120;
 };
 
@@ -77,6 +81,30 @@ const std::array kSettings{
             .order = Order::one_forward_one_backward,
             .own_phases = true,
             .accumulates = true},
+    Setting{.name = "compiled", .runtime = Runtime::compiled},
+    Setting{.name = "eager", .runtime = Runtime::eager},
+    Setting{.name = "eager with CPUs", .runtime = Runtime::eager, .cpus = true, .cases = 300},
+    Setting{.name = "eager, own phases",
+            .network = true,
+            .own_phases = true,
+            .accumulates = true,
+            .runtime = Runtime::eager,
+            .cpus = true},
+    Setting{.name = "eager, GPipe", .order = Order::gpipe, .runtime = Runtime::eager, .cpus = true},
+    Setting{.name = "eager, all",
+            .machine = kAll,
+            .network = true,
+            .accumulates = true,
+            .runtime = Runtime::eager,
+            .cpus = true,
+            .cases = 300},
+    Setting{.name = "eager, all, 1F1B",
+            .order = Order::one_forward_one_backward,
+            .machine = kAll,
+            .network = true,
+            .accumulates = true,
+            .runtime = Runtime::eager,
+            .cpus = true},
     Setting{.name = "all, fifo", .machine = kAll, .network = true, .accumulates = true},
     Setting{.name = "all, critical path",
             .order = Order::critical_path,
@@ -108,12 +136,26 @@ Case random_case(const Setting& setting, std::uint64_t seed) {
     if (setting.memory_margin) options.usable_memory = random.uniform(0.05, 1);
     Graph graph = (setting.network ? test::random_network : test::random_graph)(seed, ops, inputs, training);
     if (setting.own_phases) graph = test::with_phases(graph, seed);
+    Machine machine = test::with_features(test::random_machine(seed), seed, setting.machine);
+    if (setting.cpus) {
+        machine = test::changed(machine, [&](std::vector<Device>& devices, std::vector<Channel>& /*unused*/) {
+            for (Device& device : devices)
+                device.kind = random.chance(0.4) ? DeviceKind::cpu : DeviceKind::gpu;
+        });
+    }
     Case c;
-    c.problem = test::problem(
-        std::move(graph), test::with_features(test::random_machine(seed), seed, setting.machine), options);
+    c.problem = test::problem(std::move(graph), std::move(machine), options);
     if (seed % 4 == 0) c.problem = test::with_whole_seconds(*c.problem, random);
     c.placement = random_placement(*c.problem, random);
     c.options.order = setting.order;
+    c.options.runtime = setting.runtime;
+    if (setting.runtime == Runtime::eager) {
+        // As long as ops take, within the orders of magnitude that decide who waits for whom.
+        const double total_s = std::accumulate(c.problem->op_time_s.begin(), c.problem->op_time_s.end(), 0.0);
+        c.options.host_time_s =
+            std::max(c.problem->tick_s, total_s / static_cast<double>(c.problem->op_time_s.size()) *
+                                            std::exp2(random.uniform(-6, 2)));
+    }
     if (random.chance(0.6)) {
         c.options.batches = static_cast<std::uint32_t>(1 + random.index(8));
         c.options.in_flight = static_cast<std::uint32_t>(1 + random.index(7));
@@ -295,9 +337,10 @@ void resources_do_one_thing_at_a_time(const Case& c) {
             QVERIFY(lane[i]->queued_s <= lane[i]->start_s);
             QVERIFY(lane[i]->start_s <= lane[i]->end_s);
             if (i > 0) QVERIFY(lane[i - 1]->end_s <= lane[i]->start_s);
-            const bool first_come =
-                device ? c.options.order == Order::fifo && streams_of(problem, lane[i]->resource) == 1
-                       : c.options.order != Order::critical_path;
+            const bool first_come = device ? c.options.order == Order::fifo &&
+                                                 c.options.runtime == Runtime::ideal &&
+                                                 streams_of(problem, lane[i]->resource) == 1
+                                           : c.options.order != Order::critical_path;
             if (i > 0 && first_come) QVERIFY(lane[i - 1]->queued_s <= lane[i]->queued_s);
         }
     }
@@ -375,6 +418,7 @@ void inputs_are_there(const Case& c) {
 
 /// No work starts before work queued ahead of it.
 void queues_keep_their_order(const Case& c) {
+    if (c.options.runtime != Runtime::ideal) return;
     Simulator simulator(c.problem, c.options);
     Trace trace;
     simulator.run(c.placement, trace);
@@ -405,6 +449,7 @@ void queues_keep_their_order(const Case& c) {
 /// At every instant between events, the first of the waiting works is blocked: no free stream or share, or a
 /// channel or engine in use.
 void nothing_idles_with_work_queued(const Case& c) {
+    if (c.options.runtime != Runtime::ideal) return;
     const Problem& problem = *c.problem;
     Simulator simulator(c.problem, c.options);
     Trace trace;
@@ -522,7 +567,10 @@ void busy_times_and_counts_add_up(const Case& c) {
     QCOMPARE(outcome.transfers, transfers * c.options.batches);
     QCOMPARE(outcome.step_time_s * batches, outcome.total_time_s);
     for (DeviceId device = 0; device < problem.devices; ++device) {
-        QCOMPARE(outcome.device_busy_s[device], device_busy_s[device]);
+        // A CPU's busy time includes that of the host.
+        const bool host =
+            c.options.runtime == Runtime::eager && problem.machine->device(device).kind == DeviceKind::cpu;
+        if (!host) QCOMPARE(outcome.device_busy_s[device], device_busy_s[device]);
         QVERIFY(outcome.device_busy_s[device] <= outcome.total_time_s * streams_of(problem, device));
     }
     for (ChannelId channel = 0; channel < problem.channels; ++channel) {
@@ -585,7 +633,7 @@ void admission_keeps_the_limit(const Case& c) {
         if (c.options.order == Order::gpipe) {
             const std::uint32_t before = batch / in_flight * in_flight;
             QCOMPARE(entered_s[batch], before == 0 ? 0 : finished_s[before - 1]);
-        } else if (c.options.order != Order::fifo) {
+        } else if (c.options.order != Order::fifo || c.options.runtime != Runtime::ideal) {
             QCOMPARE(entered_s[batch], batch < in_flight ? 0 : finished_s[batch - in_flight]);
         } else {
             for (const OpId source : problem.sources) {
@@ -624,6 +672,8 @@ void parameters_are_updated_once(const Case& c) {
     for (auto& [op, spans] : updates) {
         QCOMPARE(spans.size(), std::size_t{c.options.batches});
         const std::size_t entry = op * problem.devices + device_of(c, op);
+        const bool on_host = problem.machine->device(device_of(c, op)).kind == DeviceKind::cpu;
+        if (on_host && c.options.runtime == Runtime::eager) continue;  // and the time of the host
         // Spans of zero length may come after the start of the last one.
         std::ranges::stable_sort(spans, {},
                                  [](const Span* span) { return std::pair(span->start_s, span->end_s); });
@@ -644,7 +694,9 @@ void scaled_costs_scale_everything(const Case& c) {
             for (double& time : *table) time *= factor;
         }
         Simulator simulator(c.problem, c.options);
-        Simulator other(std::make_shared<const Problem>(scaled), c.options);
+        SimulationOptions options = c.options;
+        options.host_time_s *= factor;
+        Simulator other(std::make_shared<const Problem>(scaled), options);
         Trace trace, other_trace;
         const Outcome& outcome = simulator.run(c.placement, trace);
         const Outcome& other_outcome = other.run(c.placement, other_trace);
@@ -654,6 +706,42 @@ void scaled_costs_scale_everything(const Case& c) {
         COMPARE_SPANS(other_trace.spans, trace.spans);
         QVERIFY(other_outcome.step_time_s == factor * outcome.step_time_s);
         QVERIFY(other_outcome.peak_bytes == outcome.peak_bytes);
+    }
+}
+
+/// Devices keep to the program, and start no op before it is issued; a thread of the host issues one op after
+/// the other.
+void programs_are_kept(const Case& c) {
+    if (c.options.runtime == Runtime::ideal) return;
+    const std::vector<OpId> program = test::program_order(*c.problem);
+    std::vector<std::size_t> position(program.size());
+    for (std::size_t i = 0; i < program.size(); ++i) position[program[i]] = i;
+    Trace trace;
+    Simulator(c.problem, c.options).run(c.placement, trace);
+    const bool host_works = c.options.runtime == Runtime::eager && c.options.host_time_s >= c.problem->tick_s;
+    QCOMPARE(trace.issues.size(), host_works ? trace.spans.size() : 0);
+    std::map<DeviceId, std::pair<std::uint32_t, std::size_t>> latest;
+    std::map<std::uint16_t, std::vector<Issue>> threads;
+    for (std::size_t i = 0; i < trace.spans.size(); ++i) {
+        const Span& span = trace.spans[i];
+        if (span.kind != Span::Kind::op) continue;
+        if (c.options.order == Order::fifo) {
+            const std::pair place(span.batch, position[span.op]);
+            const auto [entry, fresh] = latest.try_emplace(span.resource, place);
+            QVERIFY(fresh || entry->second < place);
+            entry->second = place;
+        }
+        if (trace.issues.empty()) continue;
+        const Issue& issue = trace.issues[i];
+        QVERIFY(issue.base_s <= issue.start_s);
+        QVERIFY(issue.start_s <= issue.end_s);
+        QVERIFY(issue.end_s <= span.start_s);
+        threads[issue.thread].push_back(issue);
+    }
+    for (auto& [thread, issues] : threads) {
+        std::ranges::sort(issues, {},
+                          [](const Issue& issue) { return std::pair(issue.start_s, issue.end_s); });
+        for (std::size_t i = 1; i < issues.size(); ++i) QVERIFY(issues[i - 1].end_s <= issues[i].start_s);
     }
 }
 
@@ -686,6 +774,7 @@ const std::array kProperties{
     Property{"held_ops_wait", held_ops_wait},
     Property{"parameters_are_updated_once", parameters_are_updated_once},
     Property{"scaled_costs_scale_everything", scaled_costs_scale_everything},
+    Property{"programs_are_kept", programs_are_kept},
     Property{"tracing_changes_nothing", tracing_changes_nothing},
 };
 

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
 #include <tuple>
 
+#include "core/cost/op_work.hpp"
 #include "core/graph/kinds.hpp"
 
 namespace placewright::test {
@@ -75,6 +77,10 @@ public:
         }
         outcome.peak_bytes = outcome.resident_bytes;
         if (options.order == Order::critical_path) rank_s_ = upward_ranks_s(problem);
+        pipeline_issued_s_.resize(devices);
+        program_ = program_order(problem);
+        if (options.runtime == Runtime::eager) host_s_ = options.host_time_s;
+        if (problem.tick_s > 0) host_s_ = std::nearbyint(host_s_ / problem.tick_s) * problem.tick_s;
     }
 
     ReferenceRun run() {
@@ -168,6 +174,8 @@ private:
         start_transfers();
         no_longer_runs(work);
         start_ops(device);
+        // The host may have waited for the op.
+        if (host_s_ > 0 && in_program_order() && on_host(op)) start_all_ops();
     }
 
     void leg_ended(const Work& work) {
@@ -319,7 +327,12 @@ private:
 
     // Starts of work.
 
+    void start_all_ops() {
+        for (DeviceId device = 0; device < machine_.devices().size(); ++device) start_ops(device);
+    }
+
     void start_ops(DeviceId device) {
+        if (in_program_order()) return start_next(device);
         while (true) {
             std::optional<Work> first;
             for (const Work& work : waiting_ops_) {
@@ -335,6 +348,115 @@ private:
             });
             start_op(*first);
         }
+    }
+
+    /// In program order: starts the first op of the device that has not started, if it can start.
+    void start_next(DeviceId device) {
+        if (std::ranges::any_of(
+                running_, [&](const Work& work) { return work.is_op() && work.span.resource == device; }))
+            return;
+        for (std::uint32_t batch = 0; batch < admitted_; ++batch) {
+            for (const OpId op : program_) {
+                if (device_of(op) != device || ended_.contains({batch, op})) continue;
+                const auto ready = std::ranges::find_if(waiting_ops_, [&](const Work& work) {
+                    return work.span.batch == batch && work.span.op == op;
+                });
+                if (ready == waiting_ops_.end() || !issued_s(batch, op)) return;
+                const Work work = *ready;
+                waiting_ops_.erase(ready);
+                return start_op(work);
+            }
+        }
+    }
+
+    // The host of an eager framework.
+
+    bool in_program_order() const {
+        return options_.runtime != Runtime::ideal && options_.order == Order::fifo;
+    }
+
+    bool on_host(OpId op) const { return machine_.device(device_of(op)).kind == DeviceKind::cpu; }
+
+    /// What the host does for an op, apart from copies of its inputs.
+    double calls(OpId id) const {
+        const Op& op = graph_.op(id);
+        const bool is_source = op.inputs.empty() && op.phase != Phase::update;
+        if (is_source && !kind_info(op.kind).computes) return 0;
+        if (op.phase == Phase::update && problem_.accumulates) return 2;
+        return 1 + op_work(graph_, id, problem_.optimizer_states).kernels;
+    }
+
+    /// Tensors that are copied for an op: no op before it in the graph reads them on its device.
+    double copies(OpId id) const {
+        std::vector<TensorRef> inputs;
+        for (const TensorRef& input : graph_.op(id).inputs) {
+            if (std::ranges::count(inputs, input) == 0) inputs.push_back(input);
+        }
+        return static_cast<double>(std::ranges::count_if(inputs, [&](const TensorRef& input) {
+            if (device_of(input.op) == device_of(id)) return false;
+            const auto all = readers({0, input.op, input.output}, device_of(id));
+            return *std::ranges::min_element(all) == id;
+        }));
+    }
+
+    /// Walks through the program of a batch as its host does. Returns when `until` is issued, or everything
+    /// if that is no op; nothing as long as the host waits for an op of its own.
+    std::optional<double> walk(std::uint32_t batch, OpId until) const {
+        double main_s = admitted_s_[batch];
+        if (batch > 0) {
+            const auto before = walk(batch - 1, kInvalidOp);
+            if (!before) return {};
+            main_s = std::max(main_s, *before);
+        }
+        const auto is_backward = [&](OpId op) { return graph_.op(op).phase == Phase::backward; };
+        const auto first = std::ranges::find_if(program_, is_backward);
+        const auto last = std::find_if(program_.rbegin(), program_.rend(), is_backward).base();
+        std::map<DeviceId, double> thread_s;
+        std::map<OpId, double> all_s;
+        for (auto op = program_.begin(); op != program_.end(); ++op) {
+            const bool by_device = first <= op && op < last;
+            if (op == first) {
+                for (DeviceId device = 0; device < machine_.devices().size(); ++device)
+                    thread_s[device] = main_s;
+            }
+            if (op == last) {
+                for (const auto& [device, time_s] : thread_s) main_s = std::max(main_s, time_s);
+            }
+            double& now_s = by_device ? thread_s[device_of(*op)] : main_s;
+            if (by_device) {
+                for (const OpId producer : graph_.producers(*op)) {
+                    if (device_of(producer) != device_of(*op)) now_s = std::max(now_s, all_s[producer]);
+                }
+            }
+            now_s += (2 * copies(*op) + (on_host(*op) ? 0 : calls(*op))) * host_s_;
+            all_s[*op] = now_s;
+            if (*op == until) return now_s;
+            if (!by_device && on_host(*op) && calls(*op) > 0) {
+                const auto span = std::ranges::find_if(run_.spans, [&](const Span& other) {
+                    return other.kind == Span::Kind::op && other.batch == batch && other.op == *op;
+                });
+                if (span == run_.spans.end()) return {};
+                main_s = span->end_s;
+            }
+        }
+        for (const auto& [device, time_s] : thread_s) {
+            if (last == program_.end()) main_s = std::max(main_s, time_s);
+        }
+        return main_s;
+    }
+
+    std::optional<double> issued_s(std::uint32_t batch, OpId op) const {
+        return host_s_ > 0 ? walk(batch, op) : std::optional(0.0);
+    }
+
+    /// When an op that may start now starts.
+    double start_s(const Work& work) {
+        if (host_s_ == 0) return now_;
+        if (in_program_order()) return std::max(now_, *issued_s(work.span.batch, work.span.op));
+        if (on_host(work.span.op)) return now_;
+        double& issued_s = pipeline_issued_s_[work.span.resource];
+        issued_s += calls(work.span.op) * host_s_;
+        return std::max(now_, issued_s);
     }
 
     /// The lowest free stream, if there is one and the op fits in memory beside the running ops.
@@ -373,8 +495,9 @@ private:
             const bool last = starts_before + 1 == options_.batches;
             duration_s = (starts_before > 0 ? problem_.accumulate_s[entry] : 0) + (last ? duration_s : 0);
         }
+        if (on_host(op)) duration_s += calls(op) * host_s_;
         run_.outcome.device_busy_s[device] += duration_s;
-        run(work, duration_s);
+        run(work, start_s(work), duration_s);
         if (exprimo_) return;
         for (std::uint32_t k = 0; k < graph_.op(op).outputs.size(); ++k) hold({{batch, op, k}, device});
         note_peak(device);
@@ -427,15 +550,15 @@ private:
             run_.outcome.channel_bytes[channel] += work.span.bytes;
             ++run_.outcome.channel_transfers[channel];
         }
-        run(work, duration_s);
+        run(work, now_, duration_s);
         if (exprimo_ || !is_last_leg(work)) return;
         for (const Value& value : work.values) hold({value, work.span.to});
         note_peak(work.span.to);
     }
 
-    void run(Work work, double duration_s) {
-        work.span.start_s = now_;
-        work.span.end_s = now_ + duration_s;
+    void run(Work work, double start_s, double duration_s) {
+        work.span.start_s = start_s;
+        work.span.end_s = start_s + duration_s;
         work.started_as = started_++;
         running_.push_back(work);
     }
@@ -463,18 +586,20 @@ private:
 
     void admit() {
         std::uint32_t room = std::min(options_.in_flight, options_.batches) - under_way();
-        if (options_.order == Order::fifo) room = room > 0 && source_devices_are_idle() ? 1 : 0;
+        if (options_.order == Order::fifo && !in_program_order())
+            room = room > 0 && source_devices_are_idle() ? 1 : 0;
         if (options_.order == Order::gpipe && under_way() > 0) room = 0;
         const std::uint32_t last = std::min(options_.batches, admitted_ + room);
         if (admitted_ == last) return;
         for (; admitted_ < last; ++admitted_) {
+            admitted_s_.push_back(now_);
             for (DeviceId device = 0; device < machine_.devices().size(); ++device) {
                 for (OpId op = 0; op < graph_.size(); ++op) {
                     if (graph_.op(op).inputs.empty() && device_of(op) == device) queue_op(admitted_, op);
                 }
             }
         }
-        for (DeviceId device = 0; device < machine_.devices().size(); ++device) start_ops(device);
+        start_all_ops();
     }
 
     std::optional<double> steady_step_time_s() const {
@@ -569,6 +694,10 @@ private:
     double now_ = 0;
     std::uint64_t started_ = 0;
     std::uint32_t admitted_ = 0;
+    std::vector<double> admitted_s_;  ///< [batch]
+    std::vector<OpId> program_;
+    double host_s_ = 0;
+    std::vector<double> pipeline_issued_s_;  ///< [device]
     std::vector<Work> waiting_ops_, waiting_transfers_, running_;
     std::set<std::pair<std::uint32_t, OpId>> ended_;  ///< (batch, op)
     std::vector<double> finished_s_;                  ///< of the batches that are complete
@@ -608,6 +737,17 @@ double transfer_leg_s(const Problem& problem, TensorId tensor, DeviceId from, De
             problem.channel_latency_s[channel]);
     }
     return latency_s + std::ranges::max(rest_s);
+}
+
+std::vector<OpId> program_order(const Problem& problem) {
+    std::vector<OpId> program, updates;
+    for (OpId id = 0; id < problem.ops; ++id) {
+        const Op& op = problem.graph->op(id);
+        const bool last = op.phase == Phase::update && op.forward_op != kInvalidOp;
+        (last && !problem.optimizer_in_backward ? updates : program).push_back(id);
+    }
+    program.insert(program.end(), updates.begin(), updates.end());
+    return program;
 }
 
 std::vector<Phase> scheduling_phases(const Graph& graph) {

@@ -32,6 +32,10 @@ std::size_t transfer_legs(const Machine& machine, DeviceId from, DeviceId to);
 TransferLeg transfer_leg(const Machine& machine, DeviceId from, DeviceId to, std::size_t leg);
 double transfer_leg_s(const Problem& problem, TensorId tensor, DeviceId from, DeviceId to, std::size_t leg);
 
+/// The order in which a framework runs the ops: that of the graph, derived updates last unless the optimizer
+/// works in the backward pass.
+std::vector<OpId> program_order(const Problem& problem);
+
 /// [op]: the phase used by gpipe and 1f1b: forward if a forward op depends on the op.
 std::vector<Phase> scheduling_phases(const Graph& graph);
 
