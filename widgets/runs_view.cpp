@@ -2,6 +2,7 @@
 #include "widgets/runs_view.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_set>
 
 #include <QContextMenuEvent>
@@ -46,10 +47,16 @@ QString titleText(const RunRow& row) {
     return RunsModel::tr("%1 (%2)").arg(row.title, what);
 }
 
+/// Whether the step is as long as that of one device within the error of their ratio.
+bool isAsFast(const RunRow& row) {
+    const double most = 1 + row.speedup_error;
+    return row.speedup_error >= 0 && row.speedup != 1 && row.speedup <= most && row.speedup * most >= 1;
+}
+
 QString speedupText(const RunRow& row) {
-    return row.speedup > 0 && row.fits
-               ? RunsModel::tr("%1×").arg(row.speedup, 0, 'f', row.speedup < 10 ? 1 : 0)
-               : QString();
+    if (row.speedup <= 0 || !row.fits) return {};
+    if (isAsFast(row)) return RunsModel::tr("≈ 1×");
+    return RunsModel::tr("%1×").arg(row.speedup, 0, 'f', row.speedup < 10 ? 1 : 0);
 }
 
 /// The gap, rounded up so that the bound stays true. A placement that does not fit has no gap.
@@ -180,6 +187,12 @@ QString toolTipText(const RunRow& row) {
                      "Showing its placement switches to that machine and these options; Ctrl+Z undoes this.");
     }
     if (!row.fits && row.defined) lines << row.misfit;
+    if (row.fits && row.speedup > 0 && row.speedup_error > 0) {
+        lines << (isAsFast(row) ? RunsModel::tr("As fast as one device within the error: %1 times (± %2 %)")
+                                : RunsModel::tr("%1 times (± %2 %) as fast as one device"))
+                     .arg(row.speedup, 0, 'f', 2)
+                     .arg(std::ceil(row.speedup_error * 100), 0, 'f', 0);
+    }
     return plainToolTip(lines.join(u'\n'));
 }
 

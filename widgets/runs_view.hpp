@@ -29,7 +29,9 @@ struct RunRow {
     double over_bytes = 0;  ///< memory missing on the device that lacks most; 0: no single device lacks any
     QString misfit{};       ///< which devices lack how much memory, if it does not fit
     double speedup = 0;     ///< over the fastest single device; 0: unknown
-    double gap = -1;        ///< (figure - lower bound) / lower bound; negative: unknown
+    /// Relative half width of the 80 % interval of the real speed-up; negative: unknown.
+    double speedup_error = -1;
+    double gap = -1;  ///< (figure - lower bound) / lower bound; negative: unknown
     quint64 evaluations = 0;
     quint64 budget = 0;
     double seconds = 0;

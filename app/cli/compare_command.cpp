@@ -59,6 +59,8 @@ std::vector<Case> load_cases(const CompareArguments& arguments, const std::vecto
             item.compared.labels = {network, machine.empty() ? machine_name : machine};
             item.compared.contestants = contestants;
             item.compared.objective = item.job.objective;
+            item.compared.problem = item.job.problem;
+            item.compared.simulation = item.job.simulation;
             if (item.job.single_device_fits) item.compared.one_device_s = item.job.single_device_s;
             item.compared.bound = tightest_bound(item.job);
             cases.push_back(std::move(item));
@@ -94,7 +96,7 @@ Json reached_json(const std::optional<Reached>& point) {
     return point ? Json({{"evaluations", point->evaluations}, {"seconds", point->seconds}}) : Json(nullptr);
 }
 
-Json standing_json(const ComparedCase& compared, const Standing& standing) {
+Json standing_json(const ComparedCase& compared, const Standing& standing, const Standing& fastest) {
     const Contestant& contestant = compared.contestants[standing.contestant];
     Json runs = Json::array();
     for (const ComparedRun* run : standing.runs) {
@@ -119,14 +121,16 @@ Json standing_json(const ComparedCase& compared, const Standing& standing) {
             {"half_near", reached_json(standing.half_near)},
             {"speedup", optional_json(speedup(compared, standing))},
             {"runs", std::move(runs)},
-            {"gap", optional_json(gap(compared, standing))}};
+            {"gap", optional_json(gap(compared, standing))},
+            {"equal_to_fastest", is_equal_within_error(compared, standing, fastest)}};
 }
 
 Json case_json(const ComparedCase& compared) {
     const std::vector<Standing> all = compared.all_standings();
     Json list = Json::array(), tests = Json::array();
     for (std::size_t i = 0; i < all.size(); ++i) {
-        list.push_back(standing_json(compared, all[i]));
+        list.push_back(
+            standing_json(compared, all[i], *std::ranges::min_element(all, {}, &Standing::best_s)));
         for (std::size_t k = i + 1; k < all.size(); ++k) {
             const auto test = welch_test(all[i].score_s, all[k].score_s);
             tests.push_back({{"first", compared.contestants[all[i].contestant].algorithm->id},
@@ -158,6 +162,7 @@ void print_case(const ComparedCase& compared) {
         std::cout << "no search finished\n";
         return;
     }
+    const std::vector<std::vector<std::string>> rows = standing_rows(compared);
     std::cout << (nothing_fits(compared) ? "no placement found that fits"
                                          : "best known " + format_seconds(*compared.best_known_s))
               << ", one device "
@@ -167,7 +172,9 @@ void print_case(const ComparedCase& compared) {
                       ? "bound " + format_seconds(compared.bound->value_s) + " (" + compared.bound->name + ')'
                       : "no placement fits: " + printable(compared.bound->proof, 8192))
               << "\n\n"
-              << table(standing_alignment(compared), standing_rows(compared));
+              << table(standing_alignment(compared), rows);
+    const bool marked = std::ranges::any_of(rows, [](const auto& row) { return row[3].starts_with("≈"); });
+    if (marked) std::cout << "≈ as fast as the best, within the error of the simulation\n";
 }
 
 }  // namespace

@@ -71,6 +71,11 @@ struct Found {
     }
 };
 
+/// Whether the best placement is compared with one device: only if both fit, and by the step time.
+bool is_compared(const Job& job, const Score& best) {
+    return job.objective->is_step_time() && best.fits && job.single_device_fits && best.value_s > 0;
+}
+
 Json found_json(const Job& job, const Found& found) {
     const SearchProgress& progress = found.progress();
     Json curve = Json::array();
@@ -95,6 +100,14 @@ Json found_json(const Job& job, const Found& found) {
               {"placement", std::move(by_name)},
               {"bound", {{"name", found.bound.name}, {"proof", found.bound.proof}}}};
     add_interval(json["best"], job, found.placement(), found.outcome);
+    if (is_compared(job, progress.best)) {
+        const SpeedUp speed = speed_up(job.problem, job.simulation, found.placement(), job.single_device);
+        json["best"]["speedup"] = speed.ratio;
+        if (speed.error) {
+            json["best"]["speedup_low"] = speed.ratio / (1 + *speed.error);
+            json["best"]["speedup_high"] = speed.ratio * (1 + *speed.error);
+        }
+    }
     return json;
 }
 
@@ -107,17 +120,18 @@ void print_found(const Job& job, const Found& found) {
               << format_count(found.simulations_per_s()) << " simulations/s\n"
               << "best " << (job.objective->is_step_time() ? "" : std::string(job.objective->title) + ' ')
               << format_seconds(best.value_s);
-    // The bound applies only to placements that fit, and the speed-up only if one device can hold all ops.
+    // The bound applies only to placements that fit, as the speed-up does.
     if (best.fits && found.bound.value_s > 0) {
         const std::string groups = groups_text(job);
         std::cout << ", at most " << format_count(whole_percent(best.value_s / found.bound.value_s - 1))
                   << " % above " << (groups.empty() ? "optimal" : "the best" + groups) << " (bound "
                   << format_seconds(found.bound.value_s) << " by " << found.bound.name << ')';
     }
-    if (job.objective->is_step_time() && best.fits && job.single_device_fits && best.value_s > 0) {
-        std::array<char, 32> speedup{};
-        std::snprintf(speedup.data(), speedup.size(), "%.2f", job.single_device_s / best.value_s);
-        std::cout << ", " << speedup.data() << " times as fast as " << single_device_name(job);
+    if (is_compared(job, best)) {
+        std::cout << ", "
+                  << speed_up_text(
+                         speed_up(job.problem, job.simulation, found.placement(), job.single_device),
+                         single_device_name(job));
     }
     std::cout << "\n\n";
     if (found.evaluation) print_evaluation(job, *found.evaluation);
@@ -279,6 +293,7 @@ private:
         if (search_.refinement > 0 && result.end != SearchEnd::cancelled && result.progress.best_placement) {
             const std::shared_ptr<const Problem> grouped = std::exchange(job_.problem, finest_);
             job_.grouping = {};
+            job_.single_device = regrouped(job_.single_device, *grouped, *job_.problem);
             const Placement start = regrouped(*result.progress.best_placement, *grouped, *job_.problem);
             const auto allow_cpu = options_.find("allow_cpu");
             result = refine(std::move(result), job_.problem, start, *evaluator_of(job_, search_.threads),

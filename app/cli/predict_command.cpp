@@ -5,7 +5,6 @@
 #include <array>
 #include <charconv>
 #include <chrono>
-#include <cstdio>
 #include <iostream>
 
 #include "app/cli/console.hpp"
@@ -105,9 +104,10 @@ void print_prediction(const PolicyFile& policy, const Job& job, const Predicted&
         std::cout << "; " << objective.title << ' ' << format_seconds(predicted.score.value_s);
     if (objective.is_step_time() && predicted.score.fits && job.single_device_fits &&
         outcome.step_time_s > 0) {
-        std::array<char, 32> speedup{};
-        std::snprintf(speedup.data(), speedup.size(), "%.2f", job.single_device_s / outcome.step_time_s);
-        std::cout << ", " << speedup.data() << " times as fast as " << single_device_name(job);
+        std::cout << ", "
+                  << speed_up_text(
+                         speed_up(job.problem, job.simulation, predicted.placement, job.single_device),
+                         single_device_name(job));
         if (predicted.begins_alone && predicted.evaluations <= 1 && outcome.step_time_s > job.single_device_s)
             std::cout
                 << ".\nOne device is faster: --best also scores the intermediate placements, one device "

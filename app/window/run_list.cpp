@@ -54,6 +54,9 @@ RunRow rowOf(const Run& run, const Scenario& scenario, const Scenario& open,
         }
         if (run.job().single_device_s < kUndefinedScore.value_s && row.defined)
             row.speedup = run.job().single_device_s / progress.best.value_s;
+        const auto& alone = run.job().single_device_error;
+        if (run.simulated() && run.simulated()->error && alone && run.job().objective->is_step_time())
+            row.speedup_error = run.simulated()->error->half_width_of_ratio(*alone);
         if (row.elsewhere.isEmpty() && bound && bound->value_s > 0 && std::isfinite(bound->value_s))
             row.gap = progress.best.value_s / bound->value_s - 1;
     }

@@ -9,6 +9,7 @@
 #include "core/base/infinity.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
+#include "core/job/job.hpp"
 
 namespace placewright {
 namespace {
@@ -54,7 +55,26 @@ std::string score_text(const Score& score, double value) {
     return score == kUndefinedScore ? std::string() : number(value);
 }
 
+/// The run of a standing with the best step that fits; null if none does.
+const ComparedRun* best_run(const Standing& standing) {
+    const ComparedRun* best = nullptr;
+    for (const ComparedRun* run : standing.runs) {
+        if (!run->progress.best.fits || !run->progress.best_placement) continue;
+        if (best == nullptr || run->progress.best.value_s < best->progress.best.value_s) best = run;
+    }
+    return best;
+}
+
 }  // namespace
+
+bool is_equal_within_error(const ComparedCase& compared, const Standing& standing, const Standing& best) {
+    const ComparedRun *one = best_run(standing), *other = best_run(best);
+    if (!compared.problem || !compared.objective->is_step_time() || one == nullptr || other == nullptr)
+        return false;
+    const SpeedUp ratio = speed_up(compared.problem, compared.simulation, *other->progress.best_placement,
+                                   *one->progress.best_placement);
+    return ratio.is_within_error();
+}
 
 std::vector<Standing> ComparedCase::all_standings() const {
     return best_known_s ? standings(runs, *best_known_s) : std::vector<Standing>();
@@ -99,7 +119,9 @@ std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared
     if (all.empty()) return rows;
     const Standing& best =
         *std::ranges::min_element(all, {}, [](const Standing& standing) { return standing.score_s.mean; });
+    const Standing& fastest = *std::ranges::min_element(all, {}, &Standing::best_s);
     for (const Standing& standing : all) {
+        const bool equal = &standing != &fastest && is_equal_within_error(compared, standing, fastest);
         const auto faster = speedup(compared, standing);
         const auto undefined = static_cast<std::size_t>(std::ranges::count_if(
             standing.runs, [](const ComparedRun* run) { return run->progress.best == kUndefinedScore; }));
@@ -118,8 +140,8 @@ std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared
                         standing.fitting == runs && standing.score_s.half_width_95
                             ? format_seconds(*standing.score_s.half_width_95)
                             : "-",
-                        standing.fitting == 0 ? none : format_seconds(standing.best_s), notes,
-                        faster ? printf_text("%.2f", *faster) : "-",
+                        standing.fitting == 0 ? none : (equal ? "≈ " : "") + format_seconds(standing.best_s),
+                        notes, faster ? printf_text("%.2f", *faster) : "-",
                         standing.fitting > 0 ? against_best(standing, best) : "-"});
         if (!compared.bound) continue;
         const auto above = gap(compared, standing);

@@ -2,6 +2,7 @@
 // Comparisons as tables for users and as CSV files, shared by the command line and the window.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,10 @@ struct ComparedCase {
     std::vector<std::string> labels;  ///< "resnet50", "4x-v100-nvlink"
     std::vector<Contestant> contestants;
     std::vector<ComparedRun> runs;
+    /// What the runs place, to know which of their placements are equal within the error of the simulation;
+    /// may be null.
+    std::shared_ptr<const Problem> problem;
+    SimulationOptions simulation;
     const Objective* objective = &objectives().front();
     /// Objective's value for everything on one device, for reference; nothing if that does not fit.
     std::optional<double> one_device_s;
@@ -34,9 +39,15 @@ std::optional<double> speedup(const ComparedCase& compared, const Standing& stan
 /// not fit the memory.
 std::optional<double> gap(const ComparedCase& compared, const Standing& standing);
 
+/// Whether the best step of a standing is as fast as that of `best` within the error of their ratio
+/// (StepError). False if the objective is not the step time, one of them does not fit, or nothing is known of
+/// the error.
+bool is_equal_within_error(const ComparedCase& compared, const Standing& standing, const Standing& best);
+
 /// Returns a header and one row per algorithm: mean and interval, best, effort to come within 5 %, speed-up
 /// over one device, p against the algorithm with the lowest mean; with a bound also how much the best is
-/// above it at most.
+/// above it at most. A best that is equal to the lowest one within the error of the simulation is marked by
+/// "≈".
 std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared);
 /// One letter per column: l (left) or r (right).
 std::string standing_alignment(const ComparedCase& compared);

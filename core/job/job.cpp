@@ -2,7 +2,9 @@
 #include "core/job/job.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 
 #include "core/algorithms.hpp"
 #include "core/base/path.hpp"
@@ -82,6 +84,8 @@ Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> 
     }
     job.single_device_s = best.value_s;
     job.single_device_fits = best.fits;
+    job.single_device_error =
+        StepError::of(*job.problem, job.single_device, simulator.run(job.single_device));
     return job;
 }
 
@@ -95,6 +99,34 @@ Assessment assess(const Job& job, const Placement& placement, const Outcome& out
     } catch (const PlacementError& error) {
         return {kUndefinedScore, outcome.peak_bytes, {}, error.what()};
     }
+}
+
+SpeedUp speed_up(const std::shared_ptr<const Problem>& problem, const SimulationOptions& options,
+                 const Placement& faster, const Placement& slower) {
+    Simulator simulator(problem, options);
+    const Outcome fast = simulator.run(faster);
+    const Outcome& slow = simulator.run(slower);
+    SpeedUp result;
+    if (fast.step_time_s > 0) result.ratio = slow.step_time_s / fast.step_time_s;
+    const auto error = StepError::of(*problem, faster, fast);
+    const auto other = StepError::of(*problem, slower, slow);
+    if (error && other) result.error = error->half_width_of_ratio(*other);
+    return result;
+}
+
+std::string speed_up_text(const SpeedUp& speed_up, const std::string& other) {
+    const auto number = [](const char* format, double value) {
+        std::array<char, 64> text{};
+        std::snprintf(text.data(), text.size(), format, value);
+        return std::string(text.data());
+    };
+    if (speed_up.ratio == 1) return "as fast as " + other;
+    const std::string ratio = number("%.2f", speed_up.ratio);
+    const std::string error =
+        speed_up.error ? "± " + number("%.0f", std::ceil(*speed_up.error * 100)) + " %" : std::string();
+    if (speed_up.is_within_error())
+        return "as fast as " + other + " within the error (" + ratio + " times, " + error + ")";
+    return ratio + (error.empty() ? "" : " (" + error + ")") + " times as fast as " + other;
 }
 
 std::unique_ptr<Evaluator> evaluator_of(const Job& job, unsigned threads) {
@@ -114,13 +146,13 @@ std::vector<std::pair<std::string, std::string>> scoring_conditions(const Job& j
     const MemoryPenalty& penalty = job.penalty;
     const auto number = [](double value) { return to_string(OptionValue(value)); };
     std::vector<std::pair<std::string, std::string>> conditions{
-            {"objective", std::string(job.objective->id)},
-            {"order", std::string(to_string(simulation.order))},
-            {"batches", std::to_string(simulation.batches)},
-            {"in_flight", std::to_string(simulation.in_flight)},
-            {"memory_rule", std::string(to_string(penalty.rule))},
-            {"memory_penalty", number(penalty.seconds_per_mb) + " s/MB, " + number(penalty.seconds_per_gb) +
-                                   " s/GB, " + number(penalty.out_of_memory_s) + " s"}};
+        {"objective", std::string(job.objective->id)},
+        {"order", std::string(to_string(simulation.order))},
+        {"batches", std::to_string(simulation.batches)},
+        {"in_flight", std::to_string(simulation.in_flight)},
+        {"memory_rule", std::string(to_string(penalty.rule))},
+        {"memory_penalty", number(penalty.seconds_per_mb) + " s/MB, " + number(penalty.seconds_per_gb) +
+                               " s/GB, " + number(penalty.out_of_memory_s) + " s"}};
     // Only then, so that searches that were saved before there were runtimes can be resumed.
     if (simulation.runtime != Runtime::ideal)
         conditions.emplace_back("runtime", std::string(to_string(simulation.runtime)));

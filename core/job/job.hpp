@@ -21,6 +21,7 @@
 #include "core/sim/memory_penalty.hpp"
 #include "core/sim/objectives.hpp"
 #include "core/sim/simulator.hpp"
+#include "core/sim/step_error.hpp"
 
 namespace placewright {
 
@@ -48,8 +49,9 @@ struct Job {
     double single_device_s = 0;
     bool single_device_fits = false;
     Placement single_device;
-    bool own_machine = false;    ///< the network file contained its machine
-    bool batch_is_open = false;  ///< the network can be read with any batch size
+    std::optional<StepError> single_device_error{};  ///< of its step
+    bool own_machine = false;                        ///< the network file contained its machine
+    bool batch_is_open = false;                      ///< the network can be read with any batch size
     std::vector<NetworkFile::Estimated> estimated{};
 };
 
@@ -82,6 +84,23 @@ struct Assessment {
 /// `outcome`: result of the job's simulation of the placement. Throws what the objective throws for every
 /// placement: GraphError, MachineError.
 Assessment assess(const Job& job, const Placement& placement, const Outcome& outcome);
+
+/// How much shorter a simulated step is than another of the same network on the same machine.
+struct SpeedUp {
+    double ratio = 1;
+    /// The real ratio is between ratio / (1 + error) and ratio * (1 + error) with a probability of 80 %;
+    /// nothing if the cost model makes no statement about real devices.
+    std::optional<double> error;
+
+    /// Whether the two may as well be equally fast.
+    bool is_within_error() const { return error && ratio <= 1 + *error && ratio * (1 + *error) >= 1; }
+};
+/// The step of `slower` over that of `faster`.
+SpeedUp speed_up(const std::shared_ptr<const Problem>& problem, const SimulationOptions& options,
+                 const Placement& faster, const Placement& slower);
+/// "1.93 (± 4 %) times as fast as gpu:0 alone", or "as fast as gpu:0 alone within the error (1.02 times, ± 4
+/// %)".
+std::string speed_up_text(const SpeedUp& speed_up, const std::string& other);
 
 /// Returns an evaluator for the job's objective and memory penalty on `threads` threads (0: all cores).
 std::unique_ptr<Evaluator> evaluator_of(const Job& job, unsigned threads = 0);

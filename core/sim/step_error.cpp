@@ -133,6 +133,10 @@ double StepError::half_width() const {
     return std::exp(kEightyPercent * deviation()) - 1;
 }
 
+double StepError::half_width_of_ratio(const StepError& other) const {
+    return std::exp(kEightyPercent * deviation_of_ratio(other)) - 1;
+}
+
 StepInterval StepError::interval(double step_time_s) const {
     return {step_time_s / (1 + half_width()), step_time_s * (1 + half_width())};
 }

@@ -30,6 +30,10 @@ public:
     /// The same for the ratio of two steps on one machine: what both have in common cancels.
     double deviation_of_ratio(const StepError& other) const;
 
+    /// Half of the interval of the ratio of two steps, as half_width(): 0.04 for a ratio of 1 that is between
+    /// 1 / 1.04 and 1.04 with a probability of 80 %.
+    double half_width_of_ratio(const StepError& other) const;
+
     StepInterval interval(double step_time_s) const;
     /// Half of the interval, in proportion to the step time: 0.09 for a step of 100 ms that takes 92 to 109
     /// ms.

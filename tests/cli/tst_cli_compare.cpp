@@ -52,7 +52,7 @@ void TestCliCompare::compareJson() {
     for (const QJsonValue& algorithm : algorithms) {
         QCOMPARE(algorithm.toObject().keys(),
                  sorted({"algorithm", "options", "mean_s", "deviation_s", "half_width_95_s", "best_s",
-                         "fitting", "near", "half_near", "speedup", "runs", "gap"}));
+                         "fitting", "near", "half_near", "speedup", "runs", "gap", "equal_to_fastest"}));
         QVERIFY(std::abs(algorithm["gap"].toDouble() - (algorithm["best_s"].toDouble() / bound_s - 1)) <
                 1e-12);
         const QJsonArray runs = algorithm["runs"].toArray();

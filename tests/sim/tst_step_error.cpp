@@ -110,6 +110,9 @@ void TestStepError::ratios() {
     const auto unlike = test::problem(two_ops(), pair_of(model_of("A", 0.3), model_of("B", 0.3)));
     const double apart = error_of(unlike, first).deviation_of_ratio(error_of(unlike, second));
     QVERIFY(std::abs(apart / std::sqrt(2 * (0.2 * 0.2 + 0.3 * 0.3)) - 1) < 0.01);
+    // 80 % of a normal distribution lie within 1.28 deviations.
+    const double half = error_of(unlike, first).half_width_of_ratio(error_of(unlike, second));
+    QVERIFY(std::abs(std::log(1 + half) / apart - 1.2816) < 1e-3);
 }
 
 void TestStepError::no_statement() {

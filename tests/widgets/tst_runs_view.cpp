@@ -120,6 +120,12 @@ private Q_SLOTS:
         QTest::newRow("speed-up") << usual << int(RunsModel::Speedup) << QStringLiteral("2.1×");
         QTest::newRow("large speed-up") << with([](RunRow& row) { row.speedup = 12.4; })
                                         << int(RunsModel::Speedup) << QStringLiteral("12×");
+        QTest::newRow("speed-up above the error") << with([](RunRow& row) { row.speedup_error = 0.05; })
+                                                  << int(RunsModel::Speedup) << QStringLiteral("2.1×");
+        QTest::newRow("speed-up within the error") << with([](RunRow& row) {
+            row.speedup = 1.04;
+            row.speedup_error = 0.05;
+        }) << int(RunsModel::Speedup) << QStringLiteral("≈ 1×");
         QTest::newRow("no speed-up") << with([](RunRow& row) { row.speedup = 0; }) << int(RunsModel::Speedup)
                                      << QString();
         QTest::newRow("gap is rounded up") << usual << int(RunsModel::Gap) << QStringLiteral("≤ 9 %");
