@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include <QCoreApplication>
@@ -71,6 +72,23 @@ double activeSeconds(std::span<const TimelineData::Lane> lanes, const std::vecto
     return active_s;
 }
 
+void fillHost(TimelineData& data) {
+    const std::vector<Issue>& issues = data.trace.issues;
+    std::map<std::uint16_t, TimelineData::Lane> lanes;
+    data.host.spans.resize(issues.size());
+    for (std::uint32_t i = 0; i < issues.size(); ++i) {
+        data.host.spans[i] = data.trace.spans[i];
+        data.host.spans[i].start_s = issues[i].start_s;
+        data.host.spans[i].end_s = issues[i].end_s;
+        if (issues[i].end_s > issues[i].start_s) lanes[issues[i].thread].spans.push_back(i);
+    }
+    for (auto& [thread, lane] : lanes) {
+        finish(lane, data.host.spans);
+        data.host_threads.push_back(thread);
+        data.host_lanes.push_back(std::move(lane));
+    }
+}
+
 }  // namespace
 
 std::shared_ptr<const TimelineData> TimelineData::build(std::shared_ptr<const Problem> problem, Trace trace,
@@ -95,6 +113,7 @@ std::shared_ptr<const TimelineData> TimelineData::build(std::shared_ptr<const Pr
     for (Lane& lane : data->lanes) finish(lane, spans);
     for (DeviceId device = 0; device < of.devices; ++device)
         data->active_s.push_back(activeSeconds(data->lanesOf(device), spans));
+    fillHost(*data);
     for (const MemorySample& sample : data->trace.memory) {
         auto& samples = data->memory[sample.device];
         auto& peaks = data->memory_peaks[sample.device];

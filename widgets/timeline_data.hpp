@@ -43,6 +43,11 @@ struct TimelineData {
     std::vector<std::vector<MemorySample>> memory;  ///< by device, ascending in time
     /// By forward op: spans of it and of its backward and update ops, and its transfers.
     std::vector<std::vector<std::uint32_t>> op_spans;
+    /// What the host does: spans parallel to those of `trace`, from the begin of the issue of an op to its
+    /// end; empty unless the host takes time.
+    Trace host;
+    std::vector<Lane> host_lanes;                   ///< by thread with work; indices into host.spans
+    std::vector<std::uint16_t> host_threads;        ///< [host lane]: Issue::thread
     std::vector<std::vector<double>> memory_peaks;  ///< by device: maximum of each kPeakBlock samples
 
     static constexpr std::size_t kPeakBlock = 64;

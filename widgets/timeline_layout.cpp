@@ -19,6 +19,12 @@ QString idleText(std::size_t channels) {
                          : TimelineView::tr("%1 idle channels").arg(channels);
 }
 
+QString hostText(const Problem& problem, std::uint16_t thread) {
+    if (thread == 0) return TimelineView::tr("host");
+    return TimelineView::tr("host of %1")
+        .arg(QString::fromStdString(problem.machine->device(static_cast<DeviceId>(thread - 1)).name));
+}
+
 }  // namespace
 
 /// Makes a row for each device and busy channel, and for idle ones if they are shown; tops are not set.
@@ -38,6 +44,17 @@ void TimelineView::listRows() {
                           isMeasured() ? tr("busy for %1").arg(secondsText(outcome.device_busy_s[device]))
                                        : shareOfBytesText(outcome.peak_bytes[device], limit_bytes),
                           outcome.peak_bytes[device] > limit_bytes});
+    }
+    for (std::size_t lane = 0; lane < m_data->host_lanes.size(); ++lane) {
+        m_rows.push_back({Row::Kind::host,
+                          static_cast<std::uint16_t>(lane),
+                          0,
+                          line + 6,
+                          line,
+                          1,
+                          hostText(*m_data->problem, m_data->host_threads[lane]),
+                          {},
+                          false});
     }
     for (ChannelId channel = 0; channel < m_data->problem->channels; ++channel) {
         const bool isIdle = m_data->channelLane(channel).spans.empty();
@@ -145,6 +162,23 @@ const TimelineView::Row* TimelineView::rowOf(const Span& span) const {
     return row == m_rows.end() ? nullptr : &*row;
 }
 
+const TimelineView::Row* TimelineView::rowOf(const PathSegment& segment) const {
+    if (segment.kind != PathKind::host) return rowOf(m_data->trace.spans[segment.span]);
+    const auto row = std::ranges::find_if(m_rows, [&](const Row& each) {
+        return each.kind == Row::Kind::host && m_data->host_threads[each.resource] == segment.resource;
+    });
+    return row == m_rows.end() ? nullptr : &*row;
+}
+
+const TimelineData::Lane& TimelineView::laneAt(const Row& row, int lane) const {
+    return row.kind == Row::Kind::host ? m_data->host_lanes[row.resource]
+                                       : m_data->lanes[firstLane(row) + static_cast<std::size_t>(lane)];
+}
+
+const Trace& TimelineView::traceOf(const Row& row) const {
+    return row.kind == Row::Kind::host ? m_data->host : m_data->trace;
+}
+
 std::size_t TimelineView::firstLane(const Row& row) const {
     return m_data->first_lane[row.resource + (row.kind == Row::Kind::device ? 0 : m_data->memory.size())];
 }
@@ -160,7 +194,7 @@ std::span<const std::uint32_t> TimelineView::spansAt(const Row& row, int y) cons
     if (row.lanes == 0) return {};
     const int lane =
         std::clamp((y - rowTop(row) - kBarTop) * row.lanes / std::max(row.bar, 1), 0, row.lanes - 1);
-    return m_data->lanes[firstLane(row) + static_cast<std::size_t>(lane)].spans;
+    return laneAt(row, lane).spans;
 }
 
 QRectF TimelineView::spanRect(std::uint32_t span) const {
@@ -217,7 +251,7 @@ std::optional<std::uint32_t> TimelineView::spanAt(QPoint position) const {
     const Row* row = plotRect().contains(position) ? rowAt(position) : nullptr;
     if (!row || position.y() < rowTop(*row) + 2 || position.y() > rowTop(*row) + 4 + row->bar)
         return std::nullopt;
-    const std::vector<Span>& spans = m_data->trace.spans;
+    const std::vector<Span>& spans = traceOf(*row).spans;
     const auto row_spans = spansAt(*row, position.y());
     // Of the few spans around the pointer take the one under it, else the nearest.
     const double slack_s = kPointingSlack * m_axis.secondsPerPixel();
@@ -239,7 +273,7 @@ std::optional<std::uint32_t> TimelineView::spanAt(QPoint position) const {
 }
 
 std::ptrdiff_t TimelineView::spansInColumn(QPoint position) const {
-    const std::vector<Span>& spans = m_data->trace.spans;
+    const std::vector<Span>& spans = traceOf(*rowAt(position)).spans;
     const double begin_s = m_axis.toTime(position.x()), end_s = m_axis.toTime(position.x() + 1);
     const auto row_spans = spansAt(*rowAt(position), position.y());
     return std::ranges::partition_point(row_spans,

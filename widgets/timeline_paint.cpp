@@ -227,8 +227,7 @@ void TimelineView::paintHeader(QPainter& painter, const Row& row) const {
 void TimelineView::paintSpans(QPainter& painter, const Row& row) const {
     for (int lane = 0; lane < row.lanes; ++lane) {
         const auto [top, height] = laneSpace(row, lane);
-        paintLane(painter, row, m_data->lanes[firstLane(row) + static_cast<std::size_t>(lane)],
-                  rowTop(row) + top, height);
+        paintLane(painter, row, laneAt(row, lane), rowTop(row) + top, height);
     }
 }
 
@@ -245,10 +244,12 @@ void TimelineView::paintLane(QPainter& painter, const Row& row, const TimelineDa
 
     const auto brushOf = [&](const Span& span) -> QBrush {
         if (isDevice) return brushesOf(row.resource)[static_cast<std::size_t>(graph.op(span.op).phase)];
-        return mixedColor(neutral, brushesOf(span.from)[0].color(), 0.45);
+        const DeviceId device = row.kind == Row::Kind::host ? span.resource : span.from;
+        return mixedColor(neutral, brushesOf(device)[0].color(), 0.45);
     };
-    for (const SpanMark& mark : visibleMarks(m_data->trace, spans, m_axis)) {
-        const Span& span = m_data->trace.spans[spans[mark.first + (mark.last - mark.first) / 2]];
+    const Trace& trace = traceOf(row);
+    for (const SpanMark& mark : visibleMarks(trace, spans, m_axis)) {
+        const Span& span = trace.spans[spans[mark.first + (mark.last - mark.first) / 2]];
         if (mark.merged() || mark.width == 1) {
             // A pixel column stands for the spans that begin in it: the busier, the more opaque, never
             // invisible.
@@ -328,8 +329,9 @@ void TimelineView::paintPath(QPainter& painter) const {
     std::optional<QRectF> before;
     while (next != segments.end() && next->start_s <= m_axis.end_s) {
         const Span& span = m_data->trace.spans[next->span];
-        const Row& row = *rowOf(span);
-        const auto [top, height] = laneSpace(row, static_cast<int>(m_data->laneOf(span) - firstLane(row)));
+        const Row& row = *rowOf(*next);
+        const auto [top, height] = laneSpace(
+            row, row.kind == Row::Kind::host ? 0 : static_cast<int>(m_data->laneOf(span) - firstLane(row)));
         const double left = std::floor(std::max(m_axis.toX(next->start_s), m_axis.left - 8));
         const double right = std::floor(std::min(m_axis.toX(next->end_s), m_axis.left + m_axis.width + 8));
         const QRectF block(left, rowTop(row) + top, std::max(right - left, 1.0), height);

@@ -45,6 +45,13 @@ QString TimelineView::toolTipOf(std::uint32_t index, QPoint position) const {
     if (const Row* row = rowOf(span); row && row->lanes > 1 && !isMeasured())
         line(tr("Stream"), QString::number(span.stream + 1));
     if (!isMeasured()) line(tr("Time in queue"), secondsText(std::max(0.0, queue_s)));
+    if (span.kind == Span::Kind::op && !m_data->trace.issues.empty()) {
+        const Issue& issue = m_data->trace.issues[index];
+        line(tr("Issued"),
+             tr("%1, %2").arg(
+                 intervalText(issue.start_s, issue.end_s),
+                 QString::fromStdString(host_thread_name(*m_data->problem, issue.thread)).toHtmlEscaped()));
+    }
     if (m_data->outcome.ops_run > m_data->problem->ops) line(tr("Batch"), QString::number(span.batch + 1));
     if (const auto count = spansInColumn(position); count > 1) {
         lines << tr("One of %1 blocks within this pixel; zoom in to separate them.").arg(count);

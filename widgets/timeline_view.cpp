@@ -109,7 +109,7 @@ void TimelineView::zoomToSegment(std::size_t index) {
     axis.start_s = segment.start_s - around_s;
     axis.end_s = segment.end_s + around_s;
     setAxis(axis, false);
-    scrollTo(*rowOf(span));
+    scrollTo(*rowOf(segment));
 }
 
 std::optional<DeviceId> TimelineView::deviceAt(QPoint global) const {

@@ -72,9 +72,9 @@ private:
     static constexpr int kBarTop = 3;  ///< pixels from a row's top to its spans
 
     struct Row {
-        enum class Kind { device, channel, idle_channels };
+        enum class Kind { device, host, channel, idle_channels };
         Kind kind = Kind::device;
-        std::uint16_t resource = 0;  ///< device or channel
+        std::uint16_t resource = 0;  ///< device, host lane or channel
         int top = 0;                 ///< in pixels below the ruler, before scrolling
         int height = 0;
         int bar = 0;    ///< height of the spans; a device's memory is below
@@ -111,9 +111,14 @@ private:
     int rowTop(const Row& row) const;
     const Row* rowAt(QPoint position) const;
     const Row* rowOf(const Span& span) const;
+    /// The row of what a segment of the critical path waits for or does.
+    const Row* rowOf(const PathSegment& segment) const;
     QRect plotRect() const;
-    /// Index in TimelineData::lanes of the first lane of a row.
+    /// Index in TimelineData::lanes of the first lane of a row of a device or channel.
     std::size_t firstLane(const Row& row) const;
+    const TimelineData::Lane& laneAt(const Row& row, int lane) const;
+    /// The trace whose spans a row shows.
+    const Trace& traceOf(const Row& row) const;
     /// Offset of a lane's spans below the row's top, and their height.
     static std::pair<int, int> laneSpace(const Row& row, int lane);
     std::span<const std::uint32_t> spansAt(const Row& row, int y) const;
@@ -157,7 +162,7 @@ private:
     bool m_fitted = true;
     bool m_idleShown = false;  ///< idle channels have rows
 
-    std::vector<Row> m_rows;  ///< devices first, in order
+    std::vector<Row> m_rows;  ///< devices first, then host lanes, in order
     int m_rulerHeight = 0;
     int m_headerWidth = 0;
     int m_naturalHeight = 0;  ///< of the rows, before they share the spare height

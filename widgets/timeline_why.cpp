@@ -49,6 +49,7 @@ std::vector<TimelineWhy::Share> sharesOf(const CriticalPath& path, const Trace& 
     std::vector<double> longest_s(shares.size(), -1);
     for (std::size_t i = 0; i < path.segments.size(); ++i) {
         const PathSegment& segment = path.segments[i];
+        if (segment.kind == PathKind::host) continue;
         const bool isDevice = trace.spans[segment.span].kind == Span::Kind::op;
         const std::size_t at = segment.resource + (isDevice ? 0 : devices);
         if (segment.duration_s() <= longest_s[at]) continue;
@@ -100,10 +101,12 @@ std::vector<OpId> TimelineWhy::ops() const {
 
 QString pathSummary(const TimelineWhy& why) {
     const CriticalPath& path = why.path;
-    const double total_s = path.compute_s + path.transfer_s + path.queue_s;
+    const double total_s = path.total_s();
     const auto share = [&](double seconds) { return percentText(total_s > 0 ? seconds / total_s : 0); };
-    return translated("%1: %2 computing, %3 transferring, %4 waiting")
-        .arg(secondsText(total_s), share(path.compute_s), share(path.transfer_s), share(path.queue_s));
+    const QString text =
+        translated("%1: %2 computing, %3 transferring, %4 waiting")
+            .arg(secondsText(total_s), share(path.compute_s), share(path.transfer_s), share(path.queue_s));
+    return path.host_s > 0 ? translated("%1, %2 waiting for the host").arg(text, share(path.host_s)) : text;
 }
 
 QString segmentText(const TimelineWhy& why, std::size_t index) {
@@ -113,6 +116,10 @@ QString segmentText(const TimelineWhy& why, std::size_t index) {
     const Problem& problem = *why.timeline->problem;
     const Machine& machine = *problem.machine;
     const auto op = [&](const Span& of) { return escaped(problem.graph->op(of.op).name); };
+    if (segment.kind == PathKind::host) {
+        return translated("The host issues ops up to %1 (%2)")
+            .arg(op(span), escaped(host_thread_name(problem, segment.resource)));
+    }
     const bool isOp = span.kind == Span::Kind::op;
     const QString resource =
         escaped(isOp ? machine.device(segment.resource).name : machine.channels()[segment.resource].name);

@@ -96,7 +96,7 @@ QString WhyPanel::html() const {
     const Problem& problem = *m_why->timeline->problem;
     const Machine& machine = *problem.machine;
     const CriticalPath& path = m_why->path;
-    const double total_s = path.compute_s + path.transfer_s + path.queue_s;
+    const double total_s = path.total_s();
     QStringList rows;
     QString html;
     if (!m_objective.isEmpty()) {
@@ -136,6 +136,7 @@ QString WhyPanel::html() const {
         queue_s += share.queue_s;
     }
     if (told < m_why->shares.size()) add(tr("%1 others").arg(m_why->shares.size() - told), work_s, queue_s);
+    if (path.host_s > 0) add(tr("host"), path.host_s, 0);
     html += table(rows);
 
     const auto list = [&](const QString& title, const std::vector<std::size_t>& segments) {

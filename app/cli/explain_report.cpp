@@ -29,6 +29,7 @@ public:
     const std::string& resource(const Span& span) const {
         return span.kind == Span::Kind::op ? device(span.resource) : channel(span.resource);
     }
+    std::string host_thread(std::uint16_t thread) const { return host_thread_name(problem_, thread); }
     /// A group is named after its first op.
     const std::string& group(GroupId id) const { return op(problem_.grouping.members[id].front()); }
 
@@ -68,12 +69,14 @@ Json path_json(const Problem& problem, const Trace& trace, const CriticalPath& p
     for (const PathSegment& segment : path.segments) {
         Json json{{"kind", to_string(segment.kind)}, {"start_s", segment.start_s}, {"end_s", segment.end_s}};
         json.update(span_json(names, trace.spans[segment.span]));
+        if (segment.kind == PathKind::host) json["thread"] = names.host_thread(segment.resource);
         if (segment.blocker != kNoSpan) json["blocked_by"] = span_json(names, trace.spans[segment.blocker]);
         segments.push_back(std::move(json));
     }
-    return {{"compute_s", path.compute_s},     {"transfer_s", path.transfer_s},
-            {"queue_s", path.queue_s},         {"devices", std::move(devices)},
-            {"channels", std::move(channels)}, {"segments", std::move(segments)}};
+    return {{"compute_s", path.compute_s},    {"transfer_s", path.transfer_s},
+            {"queue_s", path.queue_s},        {"host_s", path.host_s},
+            {"devices", std::move(devices)},  {"channels", std::move(channels)},
+            {"segments", std::move(segments)}};
 }
 
 Json memory_json(const Problem& problem, const std::vector<MemoryPeak>& peaks) {
@@ -126,6 +129,9 @@ std::string what(const Names& names, const Trace& trace, const PathSegment& segm
         case PathKind::transfer:
             return names.op(span.op) + " over " + resource + ", from " + names.device(span.from) + " to " +
                    names.device(span.to);
+        case PathKind::host:
+            return "the host issues ops up to " + names.op(span.op) + ", " +
+                   names.host_thread(segment.resource);
         case PathKind::queue:
             break;
     }
@@ -137,11 +143,14 @@ std::string what(const Names& names, const Trace& trace, const PathSegment& segm
 
 void print_path(const Problem& problem, const Trace& trace, const CriticalPath& path) {
     const Names names(problem);
-    const double total_s = path.compute_s + path.transfer_s + path.queue_s;
+    const double total_s = path.total_s();
     const auto share = [&](double seconds) { return percent(total_s > 0 ? seconds / total_s : 0); };
     std::cout << "\nCritical path: " << share(path.compute_s) << " computing, " << share(path.transfer_s)
-              << " transferring, " << share(path.queue_s) << " waiting for a busy device or channel\n\n";
-    std::vector<Row> rows{{"device or channel", "busy", "waited for", "share"}};
+              << " transferring, " << share(path.queue_s) << " waiting for a busy device or channel";
+    if (path.host_s > 0) std::cout << ", " << share(path.host_s) << " waiting for the host";
+    std::cout << "\n\n";
+    std::vector<Row> rows{
+        {path.host_s > 0 ? "device, channel or host" : "device or channel", "busy", "waited for", "share"}};
     const auto add = [&](const std::string& name, double work_s, double queue_s) {
         if (work_s + queue_s > 0)
             rows.push_back({name, format_seconds(work_s), format_seconds(queue_s), share(work_s + queue_s)});
@@ -150,6 +159,7 @@ void print_path(const Problem& problem, const Trace& trace, const CriticalPath& 
         add(names.device(i), path.device_compute_s[i], path.device_queue_s[i]);
     for (std::uint32_t i = 0; i < problem.channels; ++i)
         add(names.channel(static_cast<ChannelId>(i)), path.channel_transfer_s[i], path.channel_queue_s[i]);
+    add("host", path.host_s, 0);
     std::cout << table("lrrr", rows);
 
     std::vector<PathSegment> longest = path.segments;

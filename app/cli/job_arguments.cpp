@@ -176,7 +176,7 @@ void JobArguments::add_to(CLI::App& command, std::span<const Objective> objectiv
     usage::add_choice(command, "--order", order, {"fifo", "critical-path", "gpipe", "1f1b"},
                       "Order of ready ops; gpipe and 1f1b: pipeline schedules");
     usage::add_choice(command, "--runtime", runtime, {"ideal", "eager", "compiled"},
-                      "Who starts ops: a framework that issues them in program order, or nobody");
+                      "Framework that starts the ops; ideal: whatever is ready");
     command.add_option("--host-time", host_time_s, "Seconds that the host of --runtime eager takes an op")
         ->check(usage::positive_number(1, "a number of seconds above 0 and up to 1"))
         ->type_name("S")

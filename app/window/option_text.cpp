@@ -55,6 +55,18 @@ QString orderTitle(Order order) {
     return {};
 }
 
+QString runtimeTitle(Runtime runtime) {
+    switch (runtime) {
+        case Runtime::ideal:
+            return OptionsText::tr("Ideal");
+        case Runtime::eager:
+            return OptionsText::tr("Eager");
+        case Runtime::compiled:
+            return OptionsText::tr("Compiled");
+    }
+    return {};
+}
+
 QString recomputationTitle(Recomputation recomputation) {
     switch (recomputation) {
         case Recomputation::none:
@@ -129,6 +141,10 @@ QStringList changedOptions(const JobOptions& options) {
         changes << batchesText(options.simulation);
     if (options.simulation.order != defaults.simulation.order)
         changes << orderTitle(options.simulation.order);
+    if (options.simulation.runtime != defaults.simulation.runtime)
+        changes << OptionsText::tr("%1 runtime").arg(runtimeTitle(options.simulation.runtime).toLower());
+    if (options.simulation.host_time_s != defaults.simulation.host_time_s)
+        changes << OptionsText::tr("host time %1").arg(secondsText(options.simulation.host_time_s));
     if (problem.accumulate_gradients) changes << OptionsText::tr("accumulated gradients");
     const Supplements& beside = options.supplements;
     if (!beside.times.empty())

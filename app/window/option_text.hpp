@@ -12,6 +12,7 @@ QStringList changedOptions(const JobOptions& options);
 
 // Names of the choices as the window shows them.
 QString orderTitle(Order order);
+QString runtimeTitle(Runtime runtime);
 QString recomputationTitle(Recomputation recomputation);
 QString crossingTitle(Crossing crossing);
 QString memoryModelTitle(MemoryModel model);

@@ -8,6 +8,7 @@
 
 #include "core/base/infinity.hpp"
 #include "core/base/units.hpp"
+#include "core/sim/host_work.hpp"
 #include "core/sim/memory_shortage.hpp"
 #include "core/sim/op_loads.hpp"
 
@@ -209,6 +210,22 @@ Bound memory_bound(const Problem& problem, const GroupLoads& loads, double relax
                 format_bytes(needed) + " of " + format_bytes(memory_of(problem, all))};
 }
 
+/// The host's work: that of its main thread, and that of the devices' threads side by side.
+Bound host_bound(const Problem& problem, const SimulationOptions& options) {
+    const bool pipeline = options.order != Order::fifo;
+    const Program program = program_of(problem);
+    double main = 0, side_by_side = 0;
+    for (std::size_t i = 0; i < program.ops.size(); ++i) {
+        const bool by_device = pipeline || (program.backward_begin <= i && i < program.backward_end);
+        (by_device ? side_by_side : main) += host_calls(problem, program.ops[i]);
+    }
+    return {
+        "host", (main + side_by_side / problem.devices) * host_time_s(problem, options),
+        "the time in which the host dispatches the ops and launches their kernels, a thread for each device"
+        " side by side" +
+            std::string(pipeline ? "" : " in the backward pass")};
+}
+
 }  // namespace
 
 std::optional<std::string> memory_shortage(const Problem& problem) {
@@ -270,6 +287,7 @@ std::vector<Bound> lower_bounds(const Problem& problem, const SimulationOptions&
                                                     "the share of the device that it needs")},
         memory_bound(problem, loads, memory_s),
     };
+    if (options.runtime == Runtime::eager) bounds.push_back(host_bound(problem, options));
     std::ranges::stable_sort(bounds, std::ranges::greater{}, &Bound::value_s);
     return bounds;
 }

@@ -11,7 +11,7 @@
 namespace placewright {
 namespace {
 
-constexpr std::array<std::string_view, 3> kPathKinds{"compute", "transfer", "queue"};
+constexpr std::array<std::string_view, 4> kPathKinds{"compute", "transfer", "queue", "host"};
 constexpr std::array<std::string_view, 4> kHeldKinds{"activation", "gradient", "copy", "workspace"};
 
 /// An index of the spans of ops and messages. Refers to the problem and the trace.
@@ -99,6 +99,10 @@ public:
             const Span& span = trace_.spans[at];
             add({span.kind == Span::Kind::op ? PathKind::compute : PathKind::transfer, at, kNoSpan,
                  span.resource, span.start_s, span.end_s});
+            if (waited_for_host(at)) {
+                at = add_host(at);
+                continue;
+            }
             const std::uint32_t needed = what_it_needed(at);
             const double ready_s = needed == kNoSpan ? 0 : trace_.spans[needed].end_s;
             if (span.start_s > ready_s) add_wait(at, ready_s);
@@ -109,8 +113,47 @@ public:
     }
 
 private:
+    /// Whether an op could have started before it was issued.
+    bool waited_for_host(std::uint32_t at) const {
+        if (trace_.issues.empty() || trace_.spans[at].kind != Span::Kind::op) return false;
+        const std::uint32_t decided = trace_.started_by[at];
+        return trace_.spans[at].start_s > (decided == kNoSpan ? 0 : trace_.spans[decided].end_s);
+    }
+
+    /// Adds what the host did before it had issued the op; returns what it had waited for.
+    std::uint32_t add_host(std::uint32_t at) {
+        double base_s = trace_.issues[at].base_s;
+        std::uint32_t before = ended_at(base_s);
+        // The host may have gone on from the last op of a batch to the next batch.
+        while (base_s > 0 && before == kNoSpan) {
+            const auto last = std::ranges::find(trace_.issues, base_s, &Issue::end_s);
+            if (last == trace_.issues.end()) break;
+            base_s = last->base_s;
+            before = ended_at(base_s);
+        }
+        if (before == kNoSpan) base_s = 0;
+        add({PathKind::host, at, kNoSpan, trace_.issues[at].thread, base_s, trace_.spans[at].start_s});
+        return before;
+    }
+
+    /// The last op to end at a time that is not the start.
+    std::uint32_t ended_at(double time_s) const {
+        if (time_s == 0) return kNoSpan;
+        const auto ended = std::ranges::equal_range(trace_.spans, time_s, {}, &Span::end_s);
+        for (auto span = ended.end(); span != ended.begin();) {
+            --span;
+            if (span->kind == Span::Kind::op) return static_cast<std::uint32_t>(span - trace_.spans.begin());
+        }
+        return kNoSpan;
+    }
+
     void add(const PathSegment& segment) {
         const double duration_s = segment.duration_s();
+        if (segment.kind == PathKind::host) {
+            path_.host_s += duration_s;
+            path_.segments.push_back(segment);
+            return;
+        }
         const bool channel = trace_.spans[segment.span].kind == Span::Kind::transfer;
         if (segment.kind == PathKind::queue) {
             path_.queue_s += duration_s;
@@ -293,7 +336,10 @@ private:
         return trace_.started_by[at] == kNoSpan ? kStart : Event{trace_.started_by[at]};
     }
     double allocation_s(std::uint32_t at) const {
-        return allocates_at_start(problem_) ? trace_.spans[at].start_s : trace_.spans[at].end_s;
+        if (!allocates_at_start(problem_)) return trace_.spans[at].end_s;
+        // Before its start, if it still has to be issued.
+        const std::uint32_t event = trace_.started_by[at];
+        return event == kNoSpan ? 0 : trace_.spans[event].end_s;
     }
 
     void hold(Holding holding) {

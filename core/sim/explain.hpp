@@ -16,14 +16,16 @@ enum class PathKind : std::uint8_t {
     compute,   ///< an op runs
     transfer,  ///< a tensor crosses a channel
     queue,     ///< an op or transfer that is ready waits for its device or channel
+    host,      ///< the host issues the ops up to one that its device waits for (Runtime::eager)
 };
 std::string_view to_string(PathKind kind);
 
 struct PathSegment {
     PathKind kind = PathKind::compute;
     std::uint32_t span = 0;           ///< index in Trace::spans of the op or transfer that ran or waited
+                                      ///< (host: the last op that is issued)
     std::uint32_t blocker = kNoSpan;  ///< queue only: index of the span whose end let it start
-    std::uint16_t resource = 0;       ///< device of an op, channel of a transfer
+    std::uint16_t resource = 0;       ///< device of an op, channel of a transfer (host: Issue::thread)
     double start_s = 0;
     double end_s = 0;
 
@@ -41,15 +43,21 @@ struct PathSegment {
 /// channels the same chain would take only the time of its compute and transfer segments. All channels of a
 /// cut-through route are held at the same time: the slowest one represents them, or for the wait, the one
 /// that the transfer waited for.
+///
+/// An op that starts when it is issued, and not before, does not need its inputs but the host: the path goes
+/// on with all that the thread has issued since it last waited for an op or a batch, and with that op or the
+/// last op of that batch.
 struct CriticalPath {
     /// In the order of time, without gaps. Ops and transfers of zero duration are kept, waits of zero
     /// duration are not.
     std::vector<PathSegment> segments;
     // Sums over the segments. They add up to the total time exactly if that is less than 2^53 ticks
     // (Problem::tick_s).
-    double compute_s = 0, transfer_s = 0, queue_s = 0;
+    double compute_s = 0, transfer_s = 0, queue_s = 0, host_s = 0;
     std::vector<double> device_compute_s, device_queue_s;     ///< [device]
     std::vector<double> channel_transfer_s, channel_queue_s;  ///< [channel]
+
+    double total_s() const { return compute_s + transfer_s + queue_s + host_s; }
 };
 
 /// The critical path of a run of this problem, with any options. O(spans log spans + inputs).

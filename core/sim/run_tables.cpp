@@ -7,9 +7,6 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "core/cost/op_work.hpp"
-#include "core/graph/kinds.hpp"
-
 namespace placewright::event_loop {
 namespace {
 
@@ -41,18 +38,6 @@ std::vector<std::uint32_t> upward_ranks(const Tables& tables) {
     std::vector<std::uint32_t> position(p.ops);
     for (std::uint32_t i = 0; i < p.ops; ++i) position[order[i]] = i;
     return position;
-}
-
-/// What the host does to copy a tensor to another device: an op with a kernel.
-constexpr float kCopyCalls = 2;
-
-/// What an eager framework's host does for an op: it dispatches the op, and launches its kernels. A source
-/// without work is there already.
-float calls_for(const Problem& problem, OpId id) {
-    const Op& op = problem.graph->op(id);
-    if (op.inputs.empty() && op.phase != Phase::update && !kind_info(op.kind).computes) return 0;
-    if (op.phase == Phase::update && problem.accumulates) return 2;  // it adds the batch's gradient
-    return 1 + static_cast<float>(op_work(*problem.graph, id, problem.optimizer_states).kernels);
 }
 
 }  // namespace
@@ -133,29 +118,14 @@ Tables::Tables(std::shared_ptr<const Problem> p, const SimulationOptions& o)
 
 /// Writes down what the runtime needs of the program.
 void Tables::write_program() {
-    const Graph& graph = *problem.graph;
     for (const Device& device : problem.machine->devices()) is_host.push_back(device.kind == DeviceKind::cpu);
-    if (options.runtime == Runtime::eager) {
-        for (OpId op = 0; op < problem.ops; ++op) host_calls.push_back(calls_for(problem, op));
-        host_s = problem.tick_s > 0 ? std::nearbyint(options.host_time_s / problem.tick_s) * problem.tick_s
-                                    : options.host_time_s;
-    }
+    host_s = host_time_s(problem, options);
+    for (OpId op = 0; host_s > 0 && op < problem.ops; ++op)
+        host_calls.push_back(placewright::host_calls(problem, op));
     if (!in_program_order) return;
-    program.resize(problem.ops);
-    std::iota(program.begin(), program.end(), 0U);
-    // An optimizer's step follows the backward pass; files with a whole training step have it where it is.
-    const auto is_step = [&](OpId id) {
-        return graph.op(id).phase == Phase::update && graph.op(id).forward_op != kInvalidOp &&
-               !problem.optimizer_in_backward;
-    };
-    std::ranges::stable_partition(program, [&](OpId id) { return !is_step(id); });
-    const auto is_backward = [&](OpId id) { return graph.op(id).phase == Phase::backward; };
-    const auto first = std::ranges::find_if(program, is_backward);
-    backward_begin = static_cast<std::size_t>(first - program.begin());
-    backward_end = program.size();
-    while (backward_end > backward_begin && !is_backward(program[backward_end - 1])) --backward_end;
+    program = program_of(problem);
     by_device.resize(problem.ops);
-    for (std::size_t i = backward_begin; i < backward_end; ++i) by_device[program[i]] = 1;
+    for (std::size_t i = program.backward_begin; i < program.backward_end; ++i) by_device[program.ops[i]] = 1;
 }
 
 void Tables::add_route(DeviceId from, DeviceId to) {
@@ -272,7 +242,7 @@ void PlacedTables::sort_program(const Tables& tables) {
     for (const Waiting& op : fresh) ++program_begin[op.device];
     std::uint32_t begin = 0;
     for (std::uint32_t& count : program_begin) begin += std::exchange(count, begin);
-    for (const OpId op : tables.program) program[program_begin[fresh[op].device]++] = op;
+    for (const OpId op : tables.program.ops) program[program_begin[fresh[op].device]++] = op;
     // Each device's begin has moved to its end.
     std::shift_right(program_begin.begin(), program_begin.end(), 1);
     program_begin.front() = 0;
@@ -282,7 +252,7 @@ void PlacedTables::sort_program(const Tables& tables) {
 void PlacedTables::issue(const Tables& tables) {
     const Problem& problem = tables.problem;
     std::ranges::fill(gate_s_, 0.0);
-    std::ranges::fill(copy_calls_, 0.0F);
+    std::ranges::fill(copy_calls_, 0.0);
     std::ranges::fill(copied_, kNoTensor);
     std::ranges::fill(stops, 0);
     last_stop = kInvalidOp;
@@ -310,15 +280,14 @@ void PlacedTables::issue(const Tables& tables) {
             main_s = 0;
         }
     };
-    for (std::size_t i = 0; i < tables.backward_begin; ++i) issue_op(tables.program[i], true);
+    const auto& [in_order, backward_begin, backward_end] = tables.program;
+    for (std::size_t i = 0; i < backward_begin; ++i) issue_op(in_order[i], true);
     std::ranges::fill(thread_s_, main_s);
     // Gates of ops before the last stop are not measured from it, and are over by then.
     std::ranges::fill(gate_s_, 0.0);
-    for (std::size_t i = tables.backward_begin; i < tables.backward_end; ++i)
-        issue_op(tables.program[i], false);
+    for (std::size_t i = backward_begin; i < backward_end; ++i) issue_op(in_order[i], false);
     main_s = *std::ranges::max_element(thread_s_);
-    for (std::size_t i = tables.backward_end; i < tables.program.size(); ++i)
-        issue_op(tables.program[i], true);
+    for (std::size_t i = backward_end; i < in_order.size(); ++i) issue_op(in_order[i], true);
     last_issue_s = main_s;
 }
 

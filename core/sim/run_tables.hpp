@@ -14,6 +14,7 @@
 #include "core/base/infinity.hpp"
 #include "core/cost/problem.hpp"
 #include "core/sim/event_heap.hpp"
+#include "core/sim/host_work.hpp"
 #include "core/sim/ready_queue.hpp"
 #include "core/sim/simulator.hpp"
 
@@ -154,12 +155,11 @@ struct Tables {
     static constexpr std::uint32_t kWholeDevice = 1U << 20;
 
     // Runtimes other than ideal.
-    double host_s = 0;              ///< SimulationOptions::host_time_s in whole ticks; 0 unless eager
-    std::vector<OpId> program;      ///< the ops in program order; only with in_program_order
-    std::vector<float> host_calls;  ///< [op]: what the host does for it, in units of host_s; eager only
-    std::size_t backward_begin = 0, backward_end = 0;  ///< in `program`: what the device threads issue
-    std::vector<char> by_device;                       ///< [op]: whether its device's thread issues it
-    std::vector<char> is_host;                         ///< [device]: whether it is a CPU
+    double host_s = 0;               ///< SimulationOptions::host_time_s in whole ticks; 0 unless eager
+    Program program;                 ///< only with in_program_order
+    std::vector<double> host_calls;  ///< [op]; only with host_s
+    std::vector<char> by_device;     ///< [op]: whether its device's thread issues it
+    std::vector<char> is_host;       ///< [device]: whether it is a CPU
 
     std::uint32_t streams() const { return stream_begin.back(); }
     /// Whether the queues of the devices, and those of the links, are sorted by more than readiness.
@@ -226,10 +226,10 @@ private:
 
     std::vector<std::uint32_t> source_end_;  ///< [device]: scratch for sorting the sources
     // Scratch of issue().
-    std::vector<double> gate_s_;     ///< [op]: latest issue of what it reads from other devices
-    std::vector<float> copy_calls_;  ///< [op]: what the host does to copy its inputs to its device
-    std::vector<double> thread_s_;   ///< [device]
-    std::vector<TensorId> copied_;   ///< [device]: the last tensor that is copied there
+    std::vector<double> gate_s_;      ///< [op]: latest issue of what it reads from other devices
+    std::vector<double> copy_calls_;  ///< [op]: what the host does to copy its inputs to its device
+    std::vector<double> thread_s_;    ///< [device]
+    std::vector<TensorId> copied_;    ///< [device]: the last tensor that is copied there
 };
 
 /// The state of a run.

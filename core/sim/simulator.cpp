@@ -72,6 +72,11 @@ std::optional<Runtime> runtime_from(std::string_view text) {
     return static_cast<Runtime>(found - kRuntimes.begin());
 }
 
+std::string host_thread_name(const Problem& problem, std::uint16_t thread) {
+    return thread == 0 ? "main thread"
+                       : "thread of " + problem.machine->device(static_cast<DeviceId>(thread - 1)).name;
+}
+
 Simulator::Simulator(std::shared_ptr<const Problem> problem, SimulationOptions options)
     : state_(std::make_unique<State>(std::move(problem), options)) {}
 Simulator::~Simulator() = default;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -43,7 +44,7 @@ std::string_view to_string(Runtime runtime);
 std::optional<Runtime> runtime_from(std::string_view text);
 
 /// What the host of PyTorch takes to dispatch an op, and again to launch each of its kernels.
-inline constexpr double kPyTorchHostTimeS = 5e-6;
+inline constexpr double kPyTorchHostTimeS = 10e-6;
 
 struct SimulationOptions {
     std::uint32_t batches = 1;    ///< number of batches to run
@@ -119,6 +120,8 @@ struct Issue {
 
     bool operator==(const Issue&) const = default;
 };
+/// "main thread", "thread of gpu:1".
+std::string host_thread_name(const Problem& problem, std::uint16_t thread);
 
 /// Spans in the order in which they ended, memory samples in the order of time. Of several changes on a
 /// device at the same time, the last one and every one that may be the peak are kept.

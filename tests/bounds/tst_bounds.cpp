@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string_view>
 
 #include <QtTest>
@@ -133,6 +134,18 @@ Case real_case(std::uint64_t seed) {
     return c;
 }
 
+/// The same with a framework's host that takes about as long as the ops.
+Case eager_case(std::uint64_t seed) {
+    Random random(seed + 9000);
+    Case c = real_case(seed);
+    if (c.options.order == Order::critical_path) c.options.order = Order::fifo;
+    const double total_s = std::accumulate(c.problem->op_time_s.begin(), c.problem->op_time_s.end(), 0.0);
+    c.options.runtime = Runtime::eager;
+    c.options.host_time_s =
+        total_s / static_cast<double>(c.problem->op_time_s.size()) * std::exp2(random.uniform(-4, 2));
+    return c;
+}
+
 /// Whether no device exceeds its memory limit.
 bool within_limits(const Problem& problem, const std::vector<double>& bytes) {
     return std::ranges::equal(bytes, problem.memory_limit_bytes, std::ranges::less_equal{});
@@ -160,7 +173,8 @@ constexpr std::uint64_t kCases = 150;
 class TestBounds : public QObject {
     Q_OBJECT
 
-    int m_feasible = 0, m_better = 0, m_split_better = 0, m_optimal = 0, m_exactly_optimal = 0;
+    int m_feasible = 0, m_better = 0, m_split_better = 0, m_optimal = 0, m_exactly_optimal = 0,
+        m_host_bound = 0;
 
 private Q_SLOTS:
     void chain();
@@ -477,15 +491,16 @@ void TestBounds::gaps_are_rounded_up() {
 
 void TestBounds::hold_for_every_placement_data() {
     QTest::addColumn<quint64>("seed");
-    QTest::addColumn<bool>("real");
-    for (quint64 seed = 0; seed < kCases; ++seed) QTest::addRow("%llu", seed) << seed << false;
-    for (quint64 seed = 0; seed < kCases; ++seed) QTest::addRow("real %llu", seed) << seed << true;
+    QTest::addColumn<int>("kind");
+    for (quint64 seed = 0; seed < kCases; ++seed) QTest::addRow("%llu", seed) << seed << 0;
+    for (quint64 seed = 0; seed < kCases; ++seed) QTest::addRow("real %llu", seed) << seed << 1;
+    for (quint64 seed = 0; seed < kCases / 2; ++seed) QTest::addRow("eager %llu", seed) << seed << 2;
 }
 
 void TestBounds::hold_for_every_placement() {
     QFETCH(quint64, seed);
-    QFETCH(bool, real);
-    const Case c = real ? real_case(seed) : tiny_case(seed);
+    QFETCH(int, kind);
+    const Case c = kind == 0 ? tiny_case(seed) : kind == 1 ? real_case(seed) : eager_case(seed);
     Simulator simulator(c.problem, c.options);
     double best_s = kInfinity;
     bool parameters_fit = false;
@@ -500,7 +515,7 @@ void TestBounds::hold_for_every_placement() {
     });
     const Objective& objective = objectives().front();
     std::vector<Bound> bounds = quick_bounds(*c.problem, objective, c.options);
-    QCOMPARE(bounds.size(), std::size_t{4});
+    QCOMPARE(bounds.size(), std::size_t{kind == 2 ? 5U : 4U});
     BoundEffort effort;
     effort.seconds = 60;
     if (seed % 2 == 0) effort.incumbent_s = (seed % 4 == 0 ? 1.3 : 1.0) * best_s;
@@ -514,6 +529,7 @@ void TestBounds::hold_for_every_placement() {
     const auto as_tight = [&](const char* a, const char* b) {
         return bound(bounds, a) >= bound(bounds, b) * (1 - 1e-5);
     };
+    m_host_bound += kind == 2 && best_s < kInfinity && bound(bounds, "host") > best_s * 0.5;
     QVERIFY(as_tight("split-path", "critical-path"));
     if (best_s < kInfinity)
         QVERIFY(as_tight("linear-program", "critical-path") && as_tight("linear-program", "memory"));
@@ -536,6 +552,7 @@ void TestBounds::tighter_than_without_a_solver() {
     QVERIFY(m_split_better > 0);
     QVERIFY(m_optimal > 0);
     QVERIFY(m_exactly_optimal > 10);
+    QVERIFY(m_host_bound > 10);
 }
 
 void TestBounds::nothing_is_proven_in_no_time() {

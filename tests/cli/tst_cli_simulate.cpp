@@ -283,7 +283,7 @@ void TestCliSimulate::explainJson() {
     // a, its transfer to c, c, its transfer to d, d.
     const QJsonObject critical = explain["critical_path"].toObject();
     QCOMPARE(critical.keys(),
-             sorted({"compute_s", "transfer_s", "queue_s", "devices", "channels", "segments"}));
+             sorted({"compute_s", "transfer_s", "queue_s", "host_s", "devices", "channels", "segments"}));
     QCOMPARE(critical["compute_s"].toDouble(), 0.004);
     QCOMPARE(critical["transfer_s"].toDouble(), 0.004);
     QCOMPARE(critical["queue_s"].toDouble(), 0.0);
@@ -565,9 +565,8 @@ void TestCliSimulate::alexnetText() {
     const QByteArray refined =
         run(QStringList{"optimize"} + grouped + QStringList{"--evaluations", "5", "--refine", "50"}).out;
     QVERIFY2(refined.contains(" % above optimal (bound "), refined);
-    QVERIFY2(
-        search.out.contains("), 1.00 times as fast as gpu:0 alone\n\nalexnet on 1x V100\nstep time " + step),
-        search.out);
+    QVERIFY2(search.out.contains("), as fast as gpu:0 alone\n\nalexnet on 1x V100\nstep time " + step),
+             search.out);
 }
 
 void TestCliSimulate::bounds() {

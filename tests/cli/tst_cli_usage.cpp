@@ -144,6 +144,14 @@ void TestCliUsage::wrongUsage_data() {
         "--usable-memory: expected a number above 0 and at most 1, not 0");
     row("more than all memory", simulate({"--usable-memory", "1.1"}),
         "--usable-memory: expected a number above 0 and at most 1, not 1.1");
+    row("unknown runtime", simulate({"--runtime", "lazy"}),
+        "--runtime: expected ideal, eager, compiled; not lazy");
+    row("no host time", simulate({"--runtime", "eager", "--host-time", "0"}),
+        "--host-time: expected a number of seconds above 0 and up to 1, not 0");
+    row("host time without a host", simulate({"--host-time", "2e-5"}),
+        "--host-time: --runtime ideal has no time of the host; give --runtime eager");
+    row("program order by critical paths", simulate({"--runtime", "compiled", "--order", "critical-path"}),
+        "--order: --runtime compiled runs ops in program order");
     row("recompute without training", simulate({"--inference", "--recompute", "cheap"}),
         "--recompute: there is no backward pass");
     row("accumulate without training", simulate({"--inference", "--accumulate"}),

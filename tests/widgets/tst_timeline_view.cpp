@@ -62,6 +62,15 @@ Data chainData(double memory_bytes = 1e12) {
     return simulate(problem, spread(*problem));
 }
 
+/// Three ops on a GPU that each wait for the host, which takes a second to issue one.
+Data hostData() {
+    const auto problem = test::problem(test::chain(3, 0.25e12, 0), test::uniform_machine(2));
+    Trace trace;
+    const Outcome outcome = Simulator(problem, {.runtime = Runtime::eager, .host_time_s = 0.5})
+                                .run(Placement(problem->groups, 0), trace);
+    return TimelineData::build(problem, std::move(trace), outcome);
+}
+
 /// `count` spans on the devices of a machine in turn, with idle time after every fifth; memory rises and
 /// falls with each.
 Data longData(std::size_t count) {
@@ -487,6 +496,29 @@ private Q_SLOTS:
         QVERIFY(differingPixelsIn(between, before, after) > 5);
         view.setSelection({});
         QCOMPARE(view.grab().toImage(), before);
+    }
+
+    /// The row of the host is below those of the devices; a block there is the issue of an op.
+    void hostHasARow() {
+        const Data data = hostData();
+        View view(data);
+        QSignalSpy edited(&view, &TimelineView::selectionEdited);
+        const double first = view.spanRect(0).left(), last = view.spanRect(2).left();
+        // "op1" is issued from 1 s to 2 s, and runs from 2 s on.
+        const QPoint issue(static_cast<int>(first + (last - first) / 4),
+                           static_cast<int>(view.laneRect(1).bottom()) + 10);
+        QTest::mouseClick(&view, Qt::LeftButton, {}, issue);
+        QCOMPARE(edited.size(), 1);
+        QCOMPARE(edited.first().at(0).value<OpList>(), OpList{1});
+        QHelpEvent event(QEvent::ToolTip, issue, view.mapToGlobal(issue));
+        QCoreApplication::sendEvent(&view, &event);
+        QVERIFY2(QToolTip::text().contains("Issued: 1.00 s to 2.00 s, main thread"),
+                 qPrintable(QToolTip::text()));
+        // Without a host the row is another: that of the idle channels.
+        View ideal;
+        QSignalSpy none(&ideal, &TimelineView::selectionEdited);
+        QTest::mouseClick(&ideal, Qt::LeftButton, {}, issue);
+        QVERIFY(none.empty() || none.first().at(0).value<OpList>().empty());
     }
 
     void hoverTellsTheOpOnce() {

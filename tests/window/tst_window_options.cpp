@@ -62,7 +62,7 @@ Control* control(SimulationDialog* dialog, const char* name) {
 
 /// Types a value by keyboard.
 void type(SimulationDialog* dialog, const char* name, const QString& value) {
-    auto* box = control<QSpinBox>(dialog, name);
+    auto* box = control<QAbstractSpinBox>(dialog, name);
     box->setFocus();
     box->selectAll();
     QTest::keyClicks(box, value);
@@ -144,6 +144,8 @@ private Q_SLOTS:
         type(dialog, "batches", "10");
         type(dialog, "inFlight", "4");
         pick(dialog, "order", 3);
+        pick(dialog, "runtime", 1);
+        type(dialog, "hostTime", "30");
         QTest::mouseClick(control<QCheckBox>(dialog, "accumulateGradients"), Qt::LeftButton, {}, {8, 8});
         pick(dialog, "optimizer", 2);
         pick(dialog, "recomputation", 2);
@@ -162,7 +164,8 @@ private Q_SLOTS:
         QCOMPARE(options.problem.cost.compute_efficiency, std::optional(0.5));
         QCOMPARE(options.problem.cost.channel_efficiency, std::optional(0.8));
         QCOMPARE(options.problem.crossing, std::optional(Crossing::cut_through));
-        QCOMPARE(options.simulation, (SimulationOptions{10, 4, Order::one_forward_one_backward}));
+        QCOMPARE(options.simulation,
+                 (SimulationOptions{10, 4, Order::one_forward_one_backward, Runtime::eager, 30e-6}));
         QVERIFY(options.problem.accumulate_gradients);
         QCOMPARE(options.problem.optimizer_states, 2.0);
         QCOMPARE(options.problem.recomputation, Recomputation::segments);
@@ -193,7 +196,7 @@ private Q_SLOTS:
 
         QVERIFY2(summary(shown).startsWith(QStringLiteral("batch size 64 · ")), qPrintable(summary(shown)));
         const QStringList all = changedOptions(options);
-        QCOMPARE(all.size(), 15);
+        QCOMPARE(all.size(), 17);
         for (const QString& part : all)
             QVERIFY(shown.window.findChild<QToolButton*>("simulationButton")
                         ->toolTip()
@@ -228,8 +231,9 @@ private Q_SLOTS:
             for (int i = 0; i < box->count(); ++i) QVERIFY(!box->itemText(i).isEmpty());
         }
         for (auto* box : dialog->findChildren<QSpinBox*>()) check(box);
+        for (auto* box : dialog->findChildren<QDoubleSpinBox*>()) check(box);
         for (auto* box : dialog->findChildren<QCheckBox*>()) check(box);
-        QCOMPARE(controls, 22);
+        QCOMPARE(controls, 24);
         dialog->reject();
     }
 
@@ -241,6 +245,15 @@ private Q_SLOTS:
         QVERIFY(!enabled("batchSize"));  // the file fixes it
         QVERIFY(!enabled("inFlight"));
         QVERIFY(!enabled("accumulateGradients"));
+        QVERIFY(!enabled("hostTime"));
+        pick(dialog, "runtime", 1);
+        QVERIFY(enabled("hostTime"));
+        pick(dialog, "order", 1);  // critical path first: no program order
+        QVERIFY(!enabled("runtime"));
+        QVERIFY(!enabled("hostTime"));
+        QCOMPARE(dialog->options().simulation.runtime, Runtime::ideal);
+        pick(dialog, "order", 0);
+        pick(dialog, "runtime", 0);
         type(dialog, "batches", "3");
         QVERIFY(enabled("inFlight"));
         QVERIFY(enabled("accumulateGradients"));

@@ -6,6 +6,7 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDialogButtonBox>
+#include <QDoubleSpinBox>
 #include <QFileDialog>
 #include <QFormLayout>
 #include <QGroupBox>
@@ -27,6 +28,7 @@ namespace placewright {
 namespace {
 
 constexpr double kMegabyte = 1e6;
+constexpr double kMicroseconds = 1e6;  // a second
 
 /// Adds a row whose label and control have the same tooltip and name.
 void addRow(QFormLayout* form, const QString& title, QWidget* control) {
@@ -103,6 +105,7 @@ SimulationDialog::SimulationDialog(Document* document, QWidget* parent)
     auto* left = new QVBoxLayout;
     left->addWidget(makeStep());
     left->addWidget(makeBatches());
+    left->addWidget(makeFramework());
     left->addStretch();
     auto* right = new QVBoxLayout;
     right->addWidget(makeObjective());
@@ -147,6 +150,8 @@ SimulationDialog::SimulationDialog(Document* document, QWidget* parent)
         connect(box, &QComboBox::currentIndexChanged, this, &SimulationDialog::change);
     for (QSpinBox* box : findChildren<QSpinBox*>())
         connect(box, &QSpinBox::valueChanged, this, &SimulationDialog::change);
+    for (QDoubleSpinBox* box : findChildren<QDoubleSpinBox*>())
+        connect(box, &QDoubleSpinBox::valueChanged, this, &SimulationDialog::change);
     for (QCheckBox* box : findChildren<QCheckBox*>())
         connect(box, &QCheckBox::toggled, this, &SimulationDialog::change);
     m_wait.setSingleShot(true);
@@ -245,6 +250,31 @@ QWidget* SimulationDialog::makeBatches() {
                          tr("Treats the batches as parts of one step: sums their gradients and updates the "
                             "parameters once (needs training and several batches)."));
     addCheck(form, m_accumulate);
+    return group;
+}
+
+QWidget* SimulationDialog::makeFramework() {
+    auto* group = new QGroupBox(tr("Framework"));
+    auto* form = new QFormLayout(group);
+    m_runtime = named(new QComboBox, "runtime",
+                      tr("Who starts the ops (needs another order than critical path first)."));
+    addChoice(m_runtime, Runtime::ideal, runtimeTitle(Runtime::ideal),
+              tr("Each op starts as soon as its inputs and its device are free, as in Placeto and Exprimo"));
+    addChoice(
+        m_runtime, Runtime::eager, runtimeTitle(Runtime::eager),
+        tr("A framework issues the ops in program order, which takes time on the CPU, as PyTorch does"));
+    addChoice(m_runtime, Runtime::compiled, runtimeTitle(Runtime::compiled),
+              tr("Ops run in program order without the framework, as in CUDA graphs"));
+    addRow(form, tr("Runtime"), m_runtime);
+    auto* time = new QDoubleSpinBox;
+    time->setRange(0.1, 1000);
+    time->setDecimals(1);
+    time->setSuffix(tr(" µs"));
+    m_hostTime =
+        named(time, "hostTime",
+              tr("What the framework takes on the CPU to dispatch an op, and again to launch each of "
+                 "its kernels (needs the eager runtime)."));
+    addRow(form, tr("Host time"), m_hostTime);
     return group;
 }
 
@@ -478,6 +508,8 @@ void SimulationDialog::show(const JobOptions& options) {
     m_batches->setValue(static_cast<int>(options.simulation.batches));
     m_inFlight->setValue(static_cast<int>(options.simulation.in_flight));
     choose(m_order, options.simulation.order);
+    choose(m_runtime, options.simulation.runtime);
+    m_hostTime->setValue(options.simulation.host_time_s * kMicroseconds);
     m_accumulate->setChecked(problem.accumulate_gradients);
     choose(m_memory, problem.memory);
     choose(m_optimizer, std::lround(problem.optimizer_states));
@@ -503,6 +535,8 @@ void SimulationDialog::enableControls() {
     m_files->setEnabled(m_document->isOpen());
     m_clearParameters->setEnabled(!m_parameters->file().isEmpty());
     m_inFlight->setEnabled(several);
+    m_runtime->setEnabled(chosen<Order>(m_order) != Order::critical_path);
+    m_hostTime->setEnabled(m_runtime->isEnabled() && chosen<Runtime>(m_runtime) == Runtime::eager);
     m_accumulate->setEnabled(training && several);
     m_optimizer->setEnabled(training && whole);
     m_recomputation->setEnabled(training);
@@ -532,6 +566,8 @@ JobOptions SimulationDialog::options() const {
     if (m_inFlight->isEnabled())
         options.simulation.in_flight = static_cast<std::uint32_t>(m_inFlight->value());
     options.simulation.order = chosen<Order>(m_order);
+    if (m_runtime->isEnabled()) options.simulation.runtime = chosen<Runtime>(m_runtime);
+    if (m_hostTime->isEnabled()) options.simulation.host_time_s = m_hostTime->value() / kMicroseconds;
     problem.accumulate_gradients = m_accumulate->isEnabled() && m_accumulate->isChecked();
     problem.memory = chosen<MemoryModel>(m_memory);
     if (m_optimizer->isEnabled()) problem.optimizer_states = chosen<int>(m_optimizer);

@@ -10,6 +10,7 @@
 
 class QCheckBox;
 class QComboBox;
+class QDoubleSpinBox;
 class QGroupBox;
 class QLabel;
 class QPushButton;
@@ -41,6 +42,7 @@ private:
     QString batchOfFile() const;
     QWidget* makeStep();
     QWidget* makeBatches();
+    QWidget* makeFramework();
     QWidget* makeObjective();
     QWidget* makeMemory();
     QWidget* makeGroups();
@@ -67,6 +69,8 @@ private:
     QSpinBox* m_batches = nullptr;
     QSpinBox* m_inFlight = nullptr;
     QComboBox* m_order = nullptr;
+    QComboBox* m_runtime = nullptr;
+    QDoubleSpinBox* m_hostTime = nullptr;
     QCheckBox* m_accumulate = nullptr;
     QCheckBox* m_updateInBackward = nullptr;
     QComboBox* m_memory = nullptr;

@@ -2,6 +2,7 @@
 #include "core/io/traces/chrome_trace.hpp"
 
 #include <cmath>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -21,6 +22,30 @@ double microseconds(double seconds) {
 
 Json metadata(const char* what, std::size_t process, std::size_t thread, const char* key, const Json& value) {
     return {{"ph", "M"}, {"name", what}, {"pid", process}, {"tid", thread}, {"args", {{key, value}}}};
+}
+
+/// Adds the threads of the host and what they issue.
+void add_host(const Trace& trace, const Problem& problem, std::size_t process, Json& events) {
+    if (trace.issues.empty()) return;
+    events.push_back(metadata("process_name", process, 0, "name", "host"));
+    events.push_back(metadata("process_sort_index", process, 0, "sort_index", process));
+    std::set<std::uint16_t> threads;
+    for (std::size_t i = 0; i < trace.spans.size(); ++i) {
+        const Issue& issue = trace.issues[i];
+        if (issue.end_s <= issue.start_s) continue;
+        threads.insert(issue.thread);
+        const double start = microseconds(issue.start_s);
+        events.push_back({{"ph", "X"},
+                          {"ts", start},
+                          {"dur", microseconds(issue.end_s) - start},
+                          {"name", problem.graph->op(trace.spans[i].op).name},
+                          {"cat", "host"},
+                          {"pid", process},
+                          {"tid", issue.thread},
+                          {"args", {{"batch", trace.spans[i].batch}}}});
+    }
+    for (const std::uint16_t thread : threads)
+        events.push_back(metadata("thread_name", process, thread, "name", host_thread_name(problem, thread)));
 }
 
 }  // namespace
@@ -44,6 +69,7 @@ std::string chrome_trace(const Trace& trace, const Problem& problem) {
     for (std::size_t i = 0; i < machine.channels().size(); ++i) {
         events.push_back(metadata("thread_name", channels_process, i, "name", machine.channels()[i].name));
     }
+    add_host(trace, problem, channels_process + 1, events);
     for (const Span& span : trace.spans) {
         const Op& op = problem.graph->op(span.op);
         const double start = microseconds(span.start_s);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#include "core/sim/host_work.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/cost/op_work.hpp"
+#include "core/graph/kinds.hpp"
+
+namespace placewright {
+
+double host_time_s(const Problem& problem, const SimulationOptions& options) {
+    if (options.runtime != Runtime::eager) return 0;
+    return problem.tick_s > 0 ? std::nearbyint(options.host_time_s / problem.tick_s) * problem.tick_s
+                              : options.host_time_s;
+}
+
+double host_calls(const Problem& problem, OpId id) {
+    const Op& op = problem.graph->op(id);
+    if (op.inputs.empty() && op.phase != Phase::update && !kind_info(op.kind).computes) return 0;
+    if (op.phase == Phase::update && problem.accumulates) return 2;  // it adds the batch's gradient
+    return 1 + op_work(*problem.graph, id, problem.optimizer_states).kernels;
+}
+
+Program program_of(const Problem& problem) {
+    const Graph& graph = *problem.graph;
+    Program program;
+    program.ops.resize(problem.ops);
+    std::iota(program.ops.begin(), program.ops.end(), 0U);
+    // Files that hold a whole training step have the updates where they belong.
+    std::ranges::stable_partition(program.ops, [&](OpId id) {
+        const Op& op = graph.op(id);
+        return op.phase != Phase::update || op.forward_op == kInvalidOp || problem.optimizer_in_backward;
+    });
+    const auto is_backward = [&](OpId id) { return graph.op(id).phase == Phase::backward; };
+    const auto first = std::ranges::find_if(program.ops, is_backward);
+    program.backward_begin = static_cast<std::size_t>(first - program.ops.begin());
+    program.backward_end = program.ops.size();
+    while (program.backward_end > program.backward_begin &&
+           !is_backward(program.ops[program.backward_end - 1]))
+        --program.backward_end;
+    return program;
+}
+
+}  // namespace placewright
