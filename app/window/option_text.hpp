@@ -14,6 +14,8 @@ QStringList changedOptions(const JobOptions& options);
 QString orderTitle(Order order);
 QString recomputationTitle(Recomputation recomputation);
 QString crossingTitle(Crossing crossing);
+QString frameworkTitle(Framework framework);
+QString allocatorTitle(Allocator allocator);
 QString memoryModelTitle(MemoryModel model);
 QString objectiveTitle(const Objective& objective);
 /// The objective's title in lower case, for use within a sentence: "max load".

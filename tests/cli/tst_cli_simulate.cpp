@@ -134,6 +134,18 @@ void TestCliSimulate::memoryOptions() {
     };
     QVERIFY(fits("1") && fits("0.013") && !fits("0.012"));
     QVERIFY(run(layer + QStringList{"--usable-memory", "0.5"}).out.contains("500 MB"));
+    QVERIFY(run(layer + QStringList{"--context-memory", "300MB"}).out.contains("700 MB"));
+    // 4 MB are 7812.5 blocks of 512 bytes.
+    const auto none_left = run(layer + QStringList{"--context-memory", "1GB"});
+    QCOMPARE(none_left.status, 3);
+    QVERIFY2(none_left.err.contains("of which the framework's context takes 1.00 GB; choose a smaller"),
+             none_left.err);
+    QCOMPARE(resident({"--allocator", "pytorch"}), 2 * 7813 * 512.0);
+    const auto memory = [&](const QStringList& more) {
+        return run(QStringList{"simulate", "alexnet", "--machine", "1x-v100"} + more).out;
+    };
+    QVERIFY2(memory({}).contains("33.6 GB"), memory({}));
+    QVERIFY2(memory({"--framework", "none"}).contains("34.1 GB"), memory({"--framework", "none"}));
 
     const QString conv = write("conv.json", R"({
       "format": "placewright.graph", "version": 1, "name": "conv", "batch": 1, "training": "none",
@@ -533,7 +545,7 @@ void TestCliSimulate::alexnetText() {
              text.out);
     QVERIFY2(QRegularExpression("\ncpu:0 +0 s +0 % +0 B +395 GB\ngpu:0 +" +
                                 QRegularExpression::escape(QString::fromUtf8(step)) +
-                                " +100 % +[\\d.]+ [MG]B +34\\.1 GB\n$")
+                                " +100 % +[\\d.]+ [MG]B +33\\.6 GB\n$")
                  .match(QString::fromUtf8(text.out))
                  .hasMatch(),
              text.out);

@@ -156,6 +156,12 @@ void TestCliUsage::wrongUsage_data() {
         "--accumulate: --cost exprimo has no weight gradients");
     row("optimizer as Exprimo", simulate({"--memory", "exprimo", "--optimizer", "sgd"}),
         "--optimizer: --memory exprimo counts only parameters");
+    row("allocator as Exprimo", simulate({"--memory", "exprimo", "--allocator", "pytorch"}),
+        "--allocator: --memory exprimo counts only parameters");
+    row("unknown framework", simulate({"--framework", "cake"}),
+        "--framework: expected none, pytorch; not cake");
+    row("no context", simulate({"--context-memory", "none"}),
+        "--context-memory: expected a size such as 64MB or 2GB, not none");
     row("in place as Exprimo", simulate({"--memory", "exprimo", "--in-place"}),
         "--in-place: --memory exprimo counts only parameters");
     row("workspace as Exprimo", simulate({"--memory", "exprimo", "--workspace", "1MB"}),

@@ -149,6 +149,9 @@ private Q_SLOTS:
         pick(dialog, "recomputation", 2);
         QTest::mouseClick(control<QCheckBox>(dialog, "inPlace"), Qt::LeftButton, {}, {8, 8});
         type(dialog, "workspaceLimit", "256");
+        pick(dialog, "framework", 1);
+        type(dialog, "contextMemory", "700");
+        pick(dialog, "allocator", 2);
         type(dialog, "usableMemory", "90");
         pick(dialog, "memoryRule", 1);
         pick(dialog, "grouping", 3);
@@ -168,6 +171,9 @@ private Q_SLOTS:
         QCOMPARE(options.problem.recomputation, Recomputation::segments);
         QVERIFY(options.problem.in_place);
         QCOMPARE(options.problem.workspace_limit_bytes, 256e6);
+        QCOMPARE(options.problem.framework, Framework::none);
+        QCOMPARE(options.problem.context_bytes, std::optional(700e6));
+        QCOMPARE(options.problem.allocator, std::optional(Allocator::pytorch));
         QCOMPARE(options.problem.usable_memory, 0.9);
         QCOMPARE(options.penalty.rule, MemoryRule::placeto);
         QCOMPARE(options.problem.grouping.rule, GroupingRule::merge);
@@ -183,17 +189,17 @@ private Q_SLOTS:
         QCOMPARE(problem.machine->channels()[0].efficiency, 0.8);
         QCOMPARE(problem.crossing, Crossing::cut_through);
         QVERIFY(problem.accumulates);
-        QCOMPARE(problem.memory_limit_bytes[0], 0.9 * problem.machine->device(0).memory_bytes);
+        QCOMPARE(problem.memory_limit_bytes[0], 0.9 * (problem.machine->device(0).memory_bytes - 700e6));
         const OpId conv = *problem.graph->find("conv2");
         const auto parameters = static_cast<double>(problem.graph->op(conv).parameter_bytes);
         QVERIFY(parameters > 0);
-        QCOMPARE(problem.resident_bytes[conv], 3 * parameters);
+        QCOMPARE(problem.resident_bytes[conv], 3 * allocated_bytes(Allocator::pytorch, parameters));
         QVERIFY(problem.workspace_bytes[conv] > 0);
         QCOMPARE(shown.document.timeline()->outcome.ops_run, std::uint64_t{10} * problem.ops);
 
         QVERIFY2(summary(shown).startsWith(QStringLiteral("batch size 64 · ")), qPrintable(summary(shown)));
         const QStringList all = changedOptions(options);
-        QCOMPARE(all.size(), 15);
+        QCOMPARE(all.size(), 18);
         for (const QString& part : all)
             QVERIFY(shown.window.findChild<QToolButton*>("simulationButton")
                         ->toolTip()
@@ -229,7 +235,7 @@ private Q_SLOTS:
         }
         for (auto* box : dialog->findChildren<QSpinBox*>()) check(box);
         for (auto* box : dialog->findChildren<QCheckBox*>()) check(box);
-        QCOMPARE(controls, 22);
+        QCOMPARE(controls, 25);
         dialog->reject();
     }
 
