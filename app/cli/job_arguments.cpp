@@ -196,7 +196,7 @@ void JobArguments::add_to(CLI::App& command, std::span<const Objective> objectiv
         ->transform(usage::byte_size())
         ->type_name("BYTES")
         ->each([this](const std::string&) { context_given = true; });
-    usage::add_choice(command, "--allocator", allocator, {"none", "pytorch"},
+    usage::add_choice(command, "--allocator", allocator, {"none", "pytorch", "pytorch-segments"},
                       "Rounding of tensors in memory [framework's]");
     command.add_option("--usable-memory", usable_memory, "Share of each device's memory to use")
         ->check(efficiency)

@@ -77,7 +77,15 @@ QString frameworkTitle(Framework framework) {
 }
 
 QString allocatorTitle(Allocator allocator) {
-    return allocator == Allocator::pytorch ? OptionsText::tr("PyTorch") : OptionsText::tr("None");
+    switch (allocator) {
+        case Allocator::none:
+            return OptionsText::tr("None");
+        case Allocator::pytorch:
+            return OptionsText::tr("PyTorch");
+        case Allocator::pytorch_segments:
+            return OptionsText::tr("PyTorch with segments");
+    }
+    return {};
 }
 
 QString memoryModelTitle(MemoryModel model) {

@@ -12,7 +12,7 @@ namespace placewright {
 namespace {
 
 constexpr std::array<std::string_view, 2> kFrameworks{"none", "pytorch"};
-constexpr std::array<std::string_view, 2> kAllocators{"none", "pytorch"};
+constexpr std::array<std::string_view, 3> kAllocators{"none", "pytorch", "pytorch-segments"};
 
 constexpr double kMebibyte = 1 << 20;
 constexpr double kBlock = 512, kLargeBlock = 2 * kMebibyte;
@@ -48,7 +48,7 @@ std::optional<Allocator> allocator_from(std::string_view text) {
 double allocated_bytes(Allocator allocator, double bytes) {
     if (allocator == Allocator::none) return bytes;
     const double rounded = multiple(bytes, kBlock);
-    if (rounded < kLeastLarge) return rounded;
+    if (allocator == Allocator::pytorch || rounded < kLeastLarge) return rounded;
     const double segment = multiple(rounded, kLargeBlock);
     return segment - rounded <= kLargestRest ? segment : rounded;
 }

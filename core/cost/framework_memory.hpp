@@ -21,8 +21,9 @@ std::optional<Framework> framework_from(std::string_view text);
 
 /// How many bytes a request for memory takes.
 enum class Allocator : std::uint8_t {
-    none,    ///< those that are asked for
-    pytorch  ///< whole blocks of PyTorch's caching allocator
+    none,              ///< those that are asked for
+    pytorch,           ///< blocks of PyTorch's caching allocator: its count of allocated bytes
+    pytorch_segments,  ///< also what is lost in large segments: an estimate of its count of reserved bytes
 };
 std::string_view to_string(Allocator allocator);
 std::optional<Allocator> allocator_from(std::string_view text);
@@ -31,12 +32,12 @@ std::optional<Allocator> allocator_from(std::string_view text);
 /// kernels (0.3 to 0.6 GB, more with newer libraries), the workspace of cuBLAS (8 MiB, on Hopper 32 MiB).
 inline constexpr double kPytorchContextBytes = 500e6;
 
-/// Bytes that a request takes of the device's memory; 0 for no bytes. `pytorch`: multiples of 512 B. Requests
-/// of 10 MiB and more get segments of their own, in multiples of 2 MiB; a rest of more than 1 MiB is split
-/// off and serves other requests, a smaller one is lost (c10/cuda/CUDACachingAllocator.cpp, PyTorch 1.13).
-/// Not counted are the gaps in segments that several tensors share (of 2 MiB for requests up to 1 MiB, of 20
-/// MiB for those up to 10 MiB), and what the allocator keeps for later: it gives that back before it runs
-/// out. Whole bytes give whole bytes.
+/// Bytes that a request takes of the device's memory; 0 for no bytes. `pytorch`: multiples of 512 B.
+/// `pytorch_segments`: also, requests of 10 MiB and more get segments of their own, in multiples of 2 MiB; a
+/// rest of more than 1 MiB is split off and serves other requests, a smaller one is lost
+/// (c10/cuda/CUDACachingAllocator.cpp, PyTorch 1.13). Not counted are the gaps in segments that several
+/// tensors share (of 2 MiB for requests up to 1 MiB, of 20 MiB for those up to 10 MiB), and what the
+/// allocator keeps for later: it gives that back before it runs out. Whole bytes give whole bytes.
 double allocated_bytes(Allocator allocator, double bytes);
 
 /// Bytes of the device's memory that the framework holds throughout: ProblemOptions::context_bytes on every

@@ -59,23 +59,27 @@ double resident(const Problem& problem) {
 
 void TestFrameworkMemory::blocks_data() {
     QTest::addColumn<double>("bytes");
-    QTest::addColumn<double>("allocated");
-    QTest::newRow("nothing") << 0.0 << 0.0;
-    QTest::newRow("one byte") << 1.0 << 512.0;
-    QTest::newRow("a block") << 512.0 << 512.0;
-    QTest::newRow("a block and a byte") << 513.0 << 1024.0;
-    QTest::newRow("shares a segment") << 10 * kMebibyte - 512 << 10 * kMebibyte - 512;
-    QTest::newRow("a segment of its own") << 10 * kMebibyte << 10 * kMebibyte;
-    QTest::newRow("a rest that is lost") << 11 * kMebibyte << 12 * kMebibyte;
-    QTest::newRow("a rest that serves others") << 11 * kMebibyte - 512 << 11 * kMebibyte - 512;
-    QTest::newRow("a rest that serves others, rounded") << 10 * kMebibyte + 1 << 10 * kMebibyte + 512;
+    QTest::addColumn<double>("blocks");
+    QTest::addColumn<double>("segments");
+    QTest::newRow("nothing") << 0.0 << 0.0 << 0.0;
+    QTest::newRow("one byte") << 1.0 << 512.0 << 512.0;
+    QTest::newRow("a block") << 512.0 << 512.0 << 512.0;
+    QTest::newRow("a block and a byte") << 513.0 << 1024.0 << 1024.0;
+    const double shares = 10 * kMebibyte - 512, splits = 11 * kMebibyte - 512;
+    QTest::newRow("shares a segment") << shares << shares << shares;
+    QTest::newRow("a segment of its own") << 10 * kMebibyte << 10 * kMebibyte << 10 * kMebibyte;
+    QTest::newRow("a rest that is lost") << 11 * kMebibyte << 11 * kMebibyte << 12 * kMebibyte;
+    QTest::newRow("a rest that serves others") << splits << splits << splits;
+    QTest::newRow("the same, rounded") << splits - 1 << splits << splits;
 }
 
 void TestFrameworkMemory::blocks() {
     QFETCH(double, bytes);
-    QFETCH(double, allocated);
-    QCOMPARE(allocated_bytes(Allocator::pytorch, bytes), allocated);
+    QFETCH(double, blocks);
+    QFETCH(double, segments);
     QCOMPARE(allocated_bytes(Allocator::none, bytes), bytes);
+    QCOMPARE(allocated_bytes(Allocator::pytorch, bytes), blocks);
+    QCOMPARE(allocated_bytes(Allocator::pytorch_segments, bytes), segments);
 }
 
 void TestFrameworkMemory::context() {

@@ -331,7 +331,9 @@ QWidget* SimulationDialog::makeMemory() {
     m_allocator->addItem(tr("From the framework"), -1);
     addChoice(m_allocator, Allocator::none, allocatorTitle(Allocator::none), tr("Tensors take their bytes"));
     addChoice(m_allocator, Allocator::pytorch, allocatorTitle(Allocator::pytorch),
-              tr("Multiples of 512 bytes, large tensors of 2 MiB"));
+              tr("Multiples of 512 bytes: what PyTorch counts as allocated"));
+    addChoice(m_allocator, Allocator::pytorch_segments, allocatorTitle(Allocator::pytorch_segments),
+              tr("Large tensors also take what is lost of their segments: about what PyTorch reserves"));
     addRow(form, tr("Allocator"), m_allocator);
     m_usable = named(spinBox(1, 100, tr(" %")), "usableMemory",
                      tr("Share of each device's memory, less the context, that a placement may use; the rest "
