@@ -140,6 +140,8 @@ void TestCliUsage::wrongUsage_data() {
         "--workspace: expected a size such as 64MB or 2GB, not -1");
     row("too much workspace", simulate({"--workspace", "100000000000000 GB"}),
         "--workspace: expected a size such as 64MB or 2GB");
+    row("more than all for headroom", optimize({"--headroom", "2"}),
+        "--headroom: expected a number from 0 to 1, not 2");
     row("no usable memory", simulate({"--usable-memory", "0"}),
         "--usable-memory: expected a number above 0 and at most 1, not 0");
     row("more than all memory", simulate({"--usable-memory", "1.1"}),

@@ -8,6 +8,7 @@
 #include <QFile>
 #include <QJsonObject>
 #include <QLabel>
+#include <QMenu>
 #include <QPushButton>
 #include <QSpinBox>
 #include <QStatusBar>
@@ -113,6 +114,40 @@ private Q_SLOTS:
         QCOMPARE(shown.document.placement(), shown.document.job().single_device);
         shown.document.undoStack()->undo();
         QCOMPARE(shown.document.placement(), before);
+    }
+
+    // One click applies an option that makes the placement fit.
+    void whatMakesItFitIsOffered() {
+        Shown shown;
+        // 3 layers of parameters, momentum and gradients; without momentum they fit.
+        QVERIFY(shown.open(m_trained, m_machine));
+        auto* button = shown.window.findChild<QToolButton*>("remedies");
+        QVERIFY(button != nullptr && !button->isVisible());
+        const double peak_bytes = shown.document.timeline()->outcome.peak_bytes[0];
+        const QString small = m_place->write("small.json", test::uniform_machine(1, peak_bytes * 0.9));
+        shown.document.setMachine(small);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(!shown.document.assessment()->score.fits);
+        QVERIFY(button->isVisible());
+        QAction* sgd = nullptr;
+        for (QAction* action : button->menu()->actions()) {
+            if (action->text().startsWith(QStringLiteral("Plain SGD: a sample takes "))) sgd = action;
+        }
+        QVERIFY(sgd != nullptr);
+        sgd->trigger();
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.options().problem.optimizer_states, 0.0);
+        QVERIFY(shown.document.assessment()->score.fits);
+        QVERIFY(!button->isVisible());
+        shown.document.undoStack()->undo();
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(button->isVisible());
+        // Where nothing helps, the tooltip says how much is still missing.
+        shown.document.setMachine(m_place->write("tiny.json", test::uniform_machine(1, 1000)));
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(!button->isVisible());
+        QVERIFY2(statusLabel(shown, "Step time")->toolTip().contains(QStringLiteral("still lacks")),
+                 qPrintable(statusLabel(shown, "Step time")->toolTip()));
     }
 
     void howMuchMemoryIsMissingIsSaid() {
