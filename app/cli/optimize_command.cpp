@@ -326,7 +326,9 @@ private:
     std::optional<Headroom> gain_headroom(SearchResult& result) {
         const double cost = search_.headroom.value_or(algorithm_->id == "auto" ? kHeadroomCost : 0);
         if (cost == 0 || result.end == SearchEnd::cancelled) return {};
-        const HeadroomOptions options{cost, headroom_simulations(result.progress.evaluations)};
+        constexpr double kForHeadroom = 0.05;  // of the search's time, if that is limited
+        const HeadroomOptions options{cost, headroom_simulations(result.progress.evaluations),
+                                      kForHeadroom * search_.budget.seconds};
         return placewright::gain_headroom(result, job_.problem, *job_.objective, job_.simulation,
                                           job_.penalty, options, interrupt_.token());
     }

@@ -56,6 +56,7 @@ StatusLine::StatusLine(const Document* document, QStatusBar* bar, const QAction*
     m_progress->setAccessibleName(tr("Progress"));
     m_progress->hide();
     m_cancel = new QToolButton;
+    m_cancel->setObjectName(QStringLiteral("cancelLoading"));
     m_cancel->setText(tr("Cancel"));
     m_cancel->setToolTip(tr("Stop loading; the open network stays open"));
     m_cancel->hide();

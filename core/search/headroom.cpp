@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <numeric>
@@ -77,6 +78,11 @@ public:
     }
 
 private:
+    bool is_over() const {
+        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
+        return stop_.stop_requested() || spent.count() >= options_.seconds;
+    }
+
     double fullest() const { return *std::ranges::max_element(now_.shares); }
 
     Judged judged(const Placement& placement) {
@@ -116,7 +122,7 @@ private:
             if (now_.shares[device] <= kRoomyShare) return false;
             std::optional<std::pair<Judged, Placement>> best;
             for (const StretchMove& move : moves(device, devices)) {
-                if (simulations_ >= options_.simulations || stop_.stop_requested()) return false;
+                if (simulations_ >= options_.simulations || is_over()) return false;
                 Placement moved = placement_;
                 for (GroupId group = move.begin; group < move.end; ++group) {
                     if (moved[group] == device && may_hold(group, move.to)) moved[group] = move.to;
@@ -202,6 +208,7 @@ private:
 
     Placement placement_;
     Judged now_;
+    const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
     double limit_s_ = 0;
     std::uint64_t simulations_ = 0;
 };

@@ -6,6 +6,7 @@
 #include <optional>
 #include <stop_token>
 
+#include "core/base/infinity.hpp"
 #include "core/search/search.hpp"
 #include "core/sim/objectives.hpp"
 
@@ -23,6 +24,7 @@ inline constexpr double kRoomyShare = 0.8;
 struct HeadroomOptions {
     double cost = kHeadroomCost;  ///< the value may become larger by this share; 0: not at all
     std::uint64_t simulations = 1000;
+    double seconds = kInfinity;  ///< with a limit the result depends on the computer
 };
 
 /// What a placement was, before it was changed.
@@ -40,7 +42,7 @@ std::uint64_t headroom_simulations(std::uint64_t evaluations);
 /// are of the same kind, as long as the fullest devices become less full and the objective's value stays
 /// within `cost` of that which was found. Replaces the best placement and its score in `result`; the curve
 /// stays that of the search. Returns nothing if the best placement does not fit, has room enough, or nothing
-/// was gained. Deterministic unless stopped.
+/// was gained. Deterministic unless stopped or out of time.
 std::optional<Headroom> gain_headroom(SearchResult& result, const std::shared_ptr<const Problem>& problem,
                                       const Objective& objective, const SimulationOptions& simulation,
                                       const MemoryPenalty& penalty, const HeadroomOptions& options,

@@ -158,6 +158,13 @@ void TestHeadroom::endsWithItsSimulations() {
     const auto problem = problem_of(60);
     SearchResult result = found(problem, filled(*problem, 19));
     QVERIFY(!gain(result, problem, kHeadroomCost, "step-time", 1).has_value());
+    SearchResult late = result;
+    QVERIFY(
+        !gain_headroom(late, problem, objectives().front(), {}, {}, {kHeadroomCost, 1000, 0}).has_value());
+    std::stop_source stopped;
+    stopped.request_stop();
+    QVERIFY(!gain_headroom(late, problem, objectives().front(), {}, {}, {}, stopped.get_token()).has_value());
+    QCOMPARE(*late.progress.best_placement, *result.progress.best_placement);
     const auto headroom = gain(result, problem, kHeadroomCost, "step-time", 100);
     QVERIFY(headroom.has_value());
     QVERIFY(headroom->simulations <= 100);

@@ -13,6 +13,7 @@
 #include <QSpinBox>
 #include <QStatusBar>
 #include <QTest>
+#include <QTextBrowser>
 #include <QToolButton>
 
 #include "app/window/dialogs/simulation_dialog.hpp"
@@ -22,6 +23,7 @@
 #include "widgets/graph_view.hpp"
 #include "widgets/message_bar.hpp"
 #include "widgets/runs_view.hpp"
+#include "widgets/selection_panel.hpp"
 
 using namespace placewright;
 using test::leave;
@@ -148,6 +150,53 @@ private Q_SLOTS:
         QVERIFY(!button->isVisible());
         QVERIFY2(statusLabel(shown, "Step time")->toolTip().contains(QStringLiteral("still lacks")),
                  qPrintable(statusLabel(shown, "Step time")->toolTip()));
+    }
+
+    void aCpuThatTakesMostOfTheStepIsSaid() {
+        const Machine pair = test::uniform_machine(2);
+        std::vector<Device> devices(pair.devices().begin(), pair.devices().end());
+        devices[0].name = "cpu:0";
+        devices[0].kind = DeviceKind::cpu;
+        const Machine machine("with a CPU", devices, {pair.channels().begin(), pair.channels().end()},
+                              {pair.routes().begin(), pair.routes().end()});
+        Shown shown;
+        QVERIFY(shown.open(m_trained, m_place->write("cpu.json", machine)));
+        const QLabel* label = statusLabel(shown, "Step time");
+        shown.document.moveOps({0, 1, 2}, 0);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY2(label->text().endsWith(QStringLiteral(" · the CPU takes 100 %")), qPrintable(label->text()));
+        QVERIFY2(label->toolTip().contains(QStringLiteral("cpu:0 runs ")), qPrintable(label->toolTip()));
+        shown.document.moveOps({0, 1, 2}, 1);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(!label->text().contains(QStringLiteral("CPU")));
+    }
+
+    // Gradients stay until the end of the step, so an op holds them beside its parameters.
+    void theSelectionCountsGradients() {
+        Shown shown;
+        QVERIFY(shown.open(m_trained, m_machine));
+        const auto text = [&] {
+            return shown.window.findChild<SelectionPanel*>()->findChild<QTextBrowser*>()->toPlainText();
+        };
+        const double parameter_bytes =
+            static_cast<double>(shown.document.problem()->graph->op(0).parameter_bytes);
+        QVERIFY(parameter_bytes > 0);
+        shown.document.setSelection({0});
+        QVERIFY2(text().contains(QStringLiteral("with gradient and optimizer state %1")
+                                     .arg(QString::fromStdString(format_bytes(3 * parameter_bytes)))),
+                 qPrintable(text()));
+        shown.document.setSelection({0, 1});
+        QVERIFY2(
+            text().contains(
+                QStringLiteral("holds %1").arg(QString::fromStdString(format_bytes(6 * parameter_bytes)))),
+            qPrintable(text()));
+        JobOptions options;
+        options.problem.optimizer_in_backward = true;
+        options.problem.optimizer_states = 0;
+        shown.document.setOptions(options);
+        QVERIFY(shown.waitUntilIdle());
+        shown.document.setSelection({0});
+        QVERIFY2(!text().contains(QStringLiteral("with gradient")), qPrintable(text()));
     }
 
     void howMuchMemoryIsMissingIsSaid() {
