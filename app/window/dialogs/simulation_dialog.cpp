@@ -103,11 +103,11 @@ SimulationDialog::SimulationDialog(Document* document, QWidget* parent)
     auto* left = new QVBoxLayout;
     left->addWidget(makeStep());
     left->addWidget(makeBatches());
+    left->addWidget(makeGroups());
     left->addStretch();
     auto* right = new QVBoxLayout;
     right->addWidget(makeObjective());
     right->addWidget(makeMemory());
-    right->addWidget(makeGroups());
     right->addStretch();
     columns->addLayout(left, 1);
     columns->addLayout(right, 1);
