@@ -74,7 +74,7 @@ public:
     QString describe(const OpList& ops, const std::vector<DeviceId>& devices) const {
         struct Share {
             std::size_t ops = 0;
-            double time_s = 0, resident_bytes = 0;
+            double time_s = 0, end_bytes = 0;
         };
         std::vector<Share> shares(m_problem.devices);
         Share sum;
@@ -90,8 +90,7 @@ public:
             sum.time_s += time_s;
             shares[device].time_s += time_s;
             ++shares[device].ops;
-            for (const OpId member : family(op))
-                shares[device].resident_bytes += m_problem.resident_bytes[member];
+            for (const OpId member : family(op)) shares[device].end_bytes += m_problem.end_bytes(member);
         }
         QString html =
             QStringLiteral("<h3>%1</h3>").arg(tr("%1 selected").arg(opsText(sum.ops))) + tableStart();
@@ -107,7 +106,7 @@ public:
             const Share& share = shares[device];
             if (share.ops == 0) continue;
             html += row(deviceName(device), opsText(share.ops), secondsText(share.time_s),
-                        tr("holds %1").arg(bytesText(share.resident_bytes)));
+                        tr("holds %1").arg(bytesText(share.end_bytes)));
         }
         return html + QStringLiteral("</table>") + neighbours(tr("Ops"), ops);
     }
@@ -279,13 +278,20 @@ private:
     }
 
     QString parameters(OpId op) const {
-        double resident_bytes = 0;
-        for (const OpId member : family(op)) resident_bytes += m_problem.resident_bytes[member];
-        const double own_bytes = static_cast<double>(graph().op(op).parameter_bytes);
-        const QString text = bytesText(own_bytes);
-        return resident_bytes > own_bytes
-                   ? tr("%1, with optimizer state %2").arg(text, bytesText(resident_bytes))
-                   : text;
+        const double parameter_bytes = static_cast<double>(graph().op(op).parameter_bytes);
+        double held_bytes = 0, gradient_bytes = 0, state_bytes = 0;
+        for (const OpId member : family(op)) {
+            held_bytes += m_problem.end_bytes(member);
+            gradient_bytes += m_problem.end_bytes(member) - m_problem.resident_bytes[member] +
+                              m_problem.accumulated_bytes[member];
+        }
+        if (parameter_bytes > 0) state_bytes = m_problem.optimizer_states * parameter_bytes;
+        const QString text = bytesText(parameter_bytes), held = bytesText(held_bytes);
+        return gradient_bytes > 0 && state_bytes > 0
+                   ? tr("%1, with gradient and optimizer state %2").arg(text, held)
+               : gradient_bytes > 0 ? tr("%1, with gradient %2").arg(text, held)
+               : state_bytes > 0    ? tr("%1, with optimizer state %2").arg(text, held)
+                                    : text;
     }
 
     /// Leaves out derived ops: a backward op that reads a tensor again belongs to its forward op.

@@ -194,6 +194,16 @@ void JobArguments::add_to(CLI::App& command, std::span<const Objective> objectiv
         ->transform(usage::byte_size())
         ->type_name("BYTES")
         ->capture_default_str();
+    usage::add_choice(command, "--framework", framework, {"none", "pytorch"},
+                      "Context and allocator; only GPUs of the catalogue");
+    command
+        .add_option("--context-memory", context_bytes,
+                    "Memory that the framework holds on each GPU [framework's]")
+        ->transform(usage::byte_size())
+        ->type_name("BYTES")
+        ->each([this](const std::string&) { context_given = true; });
+    usage::add_choice(command, "--allocator", allocator, {"none", "pytorch", "pytorch-segments"},
+                      "Rounding of tensors in memory [framework's]");
     command.add_option("--usable-memory", usable_memory, "Share of each device's memory to use")
         ->check(efficiency)
         ->type_name("SHARE")
@@ -257,6 +267,7 @@ void JobArguments::check() const {
         refuse(optimizer_in_backward, "--optimizer-in-backward", nothing);
         refuse(in_place, "--in-place", nothing);
         refuse(workspace_bytes > 0, "--workspace", nothing);
+        refuse(!allocator.empty() && allocator != "none", "--allocator", nothing);
     }
 }
 
@@ -328,6 +339,9 @@ JobOptions JobArguments::options() const {
     options.problem.optimizer_in_backward = optimizer_in_backward;
     options.problem.in_place = in_place;
     options.problem.workspace_limit_bytes = static_cast<double>(workspace_bytes);
+    options.problem.framework = *framework_from(framework);
+    if (context_given) options.problem.context_bytes = static_cast<double>(context_bytes);
+    options.problem.allocator = allocator_from(allocator);
     options.problem.usable_memory = usable_memory;
     options.problem.crossing = crossing_from(crossing);
     options.problem.grouping = grouping.options();

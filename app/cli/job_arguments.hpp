@@ -70,6 +70,10 @@ struct JobArguments {
     std::string crossing;
     bool accumulate = false, in_place = false, optimizer_in_backward = false;
     std::uint64_t workspace_bytes = 0;
+    std::string framework = "pytorch";
+    std::uint64_t context_bytes = 0;
+    bool context_given = false;
+    std::string allocator;  ///< empty: the framework's
     double usable_memory = 1;
     double compute_efficiency = 0, channel_efficiency = 0;
     ReadingArguments reading;

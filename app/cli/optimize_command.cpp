@@ -12,6 +12,7 @@
 #include <optional>
 #include <unistd.h>
 
+#include "app/cli/advice_report.hpp"
 #include "app/cli/console.hpp"
 #include "app/cli/interrupt.hpp"
 #include "app/cli/outcome_report.hpp"
@@ -32,6 +33,7 @@
 #include "core/job/bound_tightening.hpp"
 #include "core/job/saved_search.hpp"
 #include "core/search/algorithms/refinement.hpp"
+#include "core/search/headroom.hpp"
 #include "core/sim/objectives.hpp"
 
 namespace placewright {
@@ -62,6 +64,8 @@ struct Found {
     Outcome outcome;
     std::optional<Evaluation> evaluation;  ///< nothing for the step time or an undefined objective
     Bound bound;                           ///< lower bound of the objective
+    std::optional<Headroom> headroom;      ///< nothing if no memory was freed for a little time
+    std::optional<Remedies> remedies;      ///< if the best placement does not fit
 
     const SearchProgress& progress() const { return result.progress; }
     const Placement& placement() const { return *result.progress.best_placement; }
@@ -108,6 +112,11 @@ Json found_json(const Job& job, const Found& found) {
             json["best"]["speedup_high"] = speed.ratio * (1 + *speed.error);
         }
     }
+    if (found.headroom)
+        json["headroom"] = {{"found_s", found.headroom->value_s},
+                            {"found_share", found.headroom->found_share},
+                            {"share", found.headroom->share}};
+    if (found.remedies) add_remedies(json, *found.remedies, job);
     return json;
 }
 
@@ -133,9 +142,18 @@ void print_found(const Job& job, const Found& found) {
                          speed_up(job.problem, job.simulation, found.placement(), job.single_device),
                          single_device_name(job));
     }
-    std::cout << "\n\n";
+    std::cout << '\n';
+    if (found.headroom)
+        std::cout << wrapped("The fullest device holds " + percent(found.headroom->share) +
+                                 " of its memory, not " + percent(found.headroom->found_share) +
+                                 ", for a value " +
+                                 decimals("%.2f", (best.value_s / found.headroom->value_s - 1) * 100) +
+                                 " % higher; --headroom 0 turns this off.",
+                             0);
+    std::cout << '\n';
     if (found.evaluation) print_evaluation(job, *found.evaluation);
     print_outcome(job, found.placement(), found.outcome);
+    if (found.remedies) print_remedies(*found.remedies, job);
 }
 
 void write_found(const Job& job, const Found& found, const Path& file) {
@@ -203,7 +221,8 @@ int report_infeasible(const Job& job, const Bound& bound, const OptimizeArgument
                {"bound", {{"name", bound.name}, {"proof", bound.proof}}}});
     }
     std::cerr << "placewright-cli: "
-              << printable(infeasible_text(job, bound, memory_remedy(arguments.job.options(), false)), 8192)
+              << printable(infeasible_text(job, bound, memory_remedy(job, arguments.job.options(), false)),
+                           8192)
               << '\n';
     return kNothingFits;
 }
@@ -233,13 +252,25 @@ public:
                     job_.single_device_fits ? job_.single_device_s : kInfinity);
         SearchResult result = search(*optimizer, *evaluator);
         if (!result.progress.best_placement) return report_nothing_scored(result);
+        std::optional<Headroom> headroom = gain_headroom(result);
         prove(proof, result.progress);
         const Outcome outcome = Simulator(job_.problem, job_.simulation).run(*result.progress.best_placement);
         std::optional<Evaluation> evaluation;
         if (result.progress.best != kUndefinedScore)
             evaluation = evaluate(job_, *result.progress.best_placement, search_.job, {});
-        return report(
-            {*algorithm_, options_, search_.seed, std::move(result), outcome, std::move(evaluation), bound_});
+        Found found{*algorithm_,
+                    options_,
+                    search_.seed,
+                    std::move(result),
+                    outcome,
+                    std::move(evaluation),
+                    bound_,
+                    std::move(headroom),
+                    {}};
+        warn_of_cpu(job_, found.placement(), outcome);
+        if (!found.cancelled())
+            found.remedies = remedies_for(search_.job, job_, found.placement(), found.progress().best.fits);
+        return report(found);
     }
 
 private:
@@ -303,6 +334,18 @@ private:
         }
         if (terminal) std::fputs("\r\x1b[K", stderr);
         return result;
+    }
+
+    /// Frees memory of the result for a little of the objective, see core/search/headroom.hpp: by default
+    /// after the default algorithm, so that the results of the others are their own.
+    std::optional<Headroom> gain_headroom(SearchResult& result) {
+        const double cost = search_.headroom.value_or(algorithm_->id == "auto" ? kHeadroomCost : 0);
+        if (cost == 0 || result.end == SearchEnd::cancelled) return {};
+        constexpr double kForHeadroom = 0.05;  // of the search's time, if that is limited
+        const HeadroomOptions options{cost, headroom_simulations(result.progress.evaluations),
+                                      kForHeadroom * search_.budget.seconds};
+        return placewright::gain_headroom(result, job_.problem, *job_.objective, job_.simulation,
+                                          job_.penalty, options, interrupt_.token());
     }
 
     /// Whether a rank was lost, which is reported.
@@ -413,6 +456,10 @@ void OptimizeArguments::add_to(CLI::App& command) {
                     "After the search, try up to N moves of single ops, without groups")
         ->check(usage::whole_number(0, kUnlimited))
         ->type_name("N");
+    command
+        .add_option("--headroom", headroom, "Slower by at most this share for room in memory [auto: 0.005]")
+        ->check(usage::share())
+        ->type_name("SHARE");
     command.add_option("--out", out, "Write the placement file")->check(usage::path())->type_name("P");
     command.add_option("--scores", scores, "Record all scores in this file; resume from it if it exists")
         ->check(usage::path())

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ struct OptimizeArguments {
     std::uint64_t seed = 1;
     bool algorithm_given = false, budget_given = false, seed_given = false;
     unsigned threads = 0;
-    std::uint64_t refinement = 0;  ///< evaluations
+    std::uint64_t refinement = 0;    ///< evaluations
+    std::optional<double> headroom;  ///< HeadroomOptions::cost; nothing: as suits the algorithm
     std::string out;
     std::string scores;
 

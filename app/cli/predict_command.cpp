@@ -7,6 +7,7 @@
 #include <chrono>
 #include <iostream>
 
+#include "app/cli/advice_report.hpp"
 #include "app/cli/console.hpp"
 #include "app/cli/outcome_report.hpp"
 #include "app/cli/search_arguments.hpp"
@@ -177,10 +178,16 @@ int predict(const PredictArguments& given) {
     Job job = arguments.job.load();
     const Predicted predicted = prediction_of(policy, job, arguments);
     const Outcome outcome = Simulator(job.problem, job.simulation).run(predicted.placement);
+    warn_of_cpu(job, predicted.placement, outcome);
+    const std::optional<Remedies> remedies =
+        remedies_for(arguments.job, job, predicted.placement, predicted.score.fits);
     if (arguments.job.json) {
-        print(prediction_json(policy, job, predicted, outcome, arguments));
+        Json json = prediction_json(policy, job, predicted, outcome, arguments);
+        if (remedies) add_remedies(json, *remedies, job);
+        print(json);
     } else {
         print_prediction(policy, job, predicted, outcome);
+        if (remedies) print_remedies(*remedies, job);
     }
     if (!arguments.out.empty()) {
         PlacementFile about;

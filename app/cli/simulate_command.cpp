@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "app/cli/advice_report.hpp"
 #include "app/cli/console.hpp"
 #include "app/cli/explain_report.hpp"
 #include "app/cli/interrupt.hpp"
@@ -130,14 +131,19 @@ int simulate_placement(const SimulateArguments& arguments) {
         const InterruptGuard interrupt;
         explanation = explain(job, placement, trace, interrupt.token());
     }
+    warn_of_cpu(job, placement, outcome);
+    const std::optional<Remedies> remedies =
+        remedies_for(arguments.job, job, placement, evaluation ? evaluation->fits : outcome.fits);
     if (arguments.job.json) {
         Json json = outcome_json(job, outcome, evaluation, arguments.job);
         add_interval(json, job, placement, outcome);
+        if (remedies) add_remedies(json, *remedies, job);
         if (explanation) json["explain"] = explanation_json(job, placement, trace, *explanation);
         print(json);
     } else {
         if (evaluation) print_evaluation(job, *evaluation);
         print_outcome(job, placement, outcome);
+        if (remedies) print_remedies(*remedies, job);
         if (explanation) print_explanation(job, placement, trace, *explanation);
     }
     if (!explanation || explanation->moves) return kDone;

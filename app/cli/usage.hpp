@@ -60,6 +60,16 @@ inline CLI::Validator positive_number(double max, const std::string& expected) {
     return CLI::Validator(check, "");
 }
 
+/// A number from 0 to 1.
+inline CLI::Validator share() {
+    const auto check = [](const std::string& text) {
+        double value = 0;
+        if (CLI::detail::lexical_cast(text, value) && value >= 0 && value <= 1) return std::string();
+        return "expected a number from 0 to 1, not " + text;
+    };
+    return CLI::Validator(check, "");
+}
+
 /// The path of a file or folder, which may not be empty: that is how an unset variable of a script looks, and
 /// is not the same as no option.
 inline CLI::Validator path() {

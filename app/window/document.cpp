@@ -74,6 +74,7 @@ Document::Document(QObject* parent) : QObject(parent), m_insights(m_runs, m_back
         startWaiting();
     });
     connect(&m_insights, &Insights::whyChanged, this, &Document::whyChanged);
+    connect(&m_insights, &Insights::remediesChanged, this, &Document::remediesChanged);
     connect(&m_insights, &Insights::movesChanged, this, &Document::movesChanged);
     connect(&m_insights, &Insights::movesProgressed, this, &Document::movesProgressed);
     connect(&m_insights, &Insights::provingChanged, this, &Document::boundChanged);
@@ -402,7 +403,11 @@ void Document::setScreen(const Screen& screen) {
 void Document::follow(Run& run) {
     if (!m_followed.contains(run.id()) || !run.simulated()) return;
     const Assessment* now = assessment();
-    if (now != nullptr && run.simulated()->assessment.score.penalised_s >= now->score.penalised_s) return;
+    // The last step of a search may give a little time for room in memory.
+    const bool ends = m_shown == run.id() && run.state() == Run::State::finished &&
+                      *run.simulated()->placement != m_placement;
+    if (!ends && now != nullptr && run.simulated()->assessment.score.penalised_s >= now->score.penalised_s)
+        return;
     Screen better{m_scenario, *run.simulated()->placement, run.simulated(), run.id()};
     const QString title = tr("Optimize with %1").arg(runTitle(run));
     if (m_search != nullptr) {

@@ -61,6 +61,13 @@ public:
         return m_insights.simulated() && m_insights.simulated()->error ? &*m_insights.simulated()->error
                                                                        : nullptr;
     }
+    /// The CPU that takes most of the step of that placement; null if none does.
+    const CpuLoad* cpuLoad() const {
+        return m_insights.simulated() && m_insights.simulated()->cpu ? &*m_insights.simulated()->cpu
+                                                                     : nullptr;
+    }
+    /// Options that make a placement fit that does not; null until they have been tried.
+    const std::shared_ptr<const Remedies>& remedies() const { return m_insights.remedies(); }
     /// Explanation of the timeline (critical path, waits, peaks); null or that of an earlier timeline until
     /// it has been computed.
     const std::shared_ptr<const TimelineWhy>& why() const { return m_insights.why(); }
@@ -166,6 +173,7 @@ Q_SIGNALS:
     void placementChanged();  ///< the placement; timelineChanged follows
     void timelineChanged();
     void whyChanged();
+    void remediesChanged();
     void movesChanged();
     void movesProgressed(std::size_t done, std::size_t total);
     void boundChanged();  ///< the bound changed, or whether a tighter one is being searched for

@@ -2,6 +2,7 @@
 #include "app/window/insights.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "app/window/learn/training_job.hpp"
@@ -33,6 +34,7 @@ void Insights::enter(std::shared_ptr<const Scenario> scenario, Placement placeme
 void Insights::setPlacement(Placement placement) {
     m_placement = std::move(placement);
     dropMoves();
+    dropRemedies();
 }
 
 void Insights::simulate() {
@@ -54,11 +56,12 @@ void Insights::show(std::shared_ptr<const Simulated> simulated) {
 void Insights::catchUp() {
     prepareDrops();
     tryMoves();
+    tryRemedies();
 }
 
 void Insights::cancel() {
     for (Background::Lane* lane : {&m_simulateLane, &m_whyLane, &m_movesLane, &m_prepareLane, &m_previewLane,
-                                   &m_boundLane, &m_proofLane})
+                                   &m_boundLane, &m_remediesLane, &m_proofLane})
         lane->cancel();
 }
 
@@ -69,7 +72,7 @@ const std::shared_ptr<const TimelineData>& Insights::timeline() const {
 
 bool Insights::isBusy() const {
     return m_simulateLane.busy() || m_whyLane.busy() || m_movesLane.busy() || m_prepareLane.busy() ||
-           m_previewLane.busy() || m_boundLane.busy();
+           m_previewLane.busy() || m_boundLane.busy() || m_remediesLane.busy();
 }
 
 /// Explains one timeline at a time: a search may produce them faster than they are explained.
@@ -96,6 +99,30 @@ void Insights::dropMoves() {
     m_movesLane.cancel();
     m_moves.reset();
     Q_EMIT movesChanged();
+}
+
+void Insights::dropRemedies() {
+    m_remediesLane.cancel();
+    if (m_remedies) {
+        m_remedies.reset();
+        Q_EMIT remediesChanged();
+    }
+}
+
+void Insights::tryRemedies() {
+    if (!m_simulated || m_remedies || m_remediesLane.busy() || m_simulateLane.busy() ||
+        m_simulated->assessment.score.fits || !m_simulated->assessment.is_defined() || m_runs.isSearching())
+        return;
+    m_background.run(
+        m_remediesLane,
+        [scenario = m_scenario, placement = m_placement](const std::stop_token& stop) {
+            return find_remedies(scenario->job, scenario->options, placement, scenario->networkPath, stop);
+        },
+        [this](Remedies remedies) {
+            m_remedies = std::make_shared<const Remedies>(std::move(remedies));
+            Q_EMIT remediesChanged();
+        },
+        [this](const QString& error) { Q_EMIT failed(error); });
 }
 
 void Insights::tryMoves() {
@@ -145,9 +172,16 @@ void Insights::requestPreview(std::vector<GroupId> groups) {
 
 void Insights::startBound() {
     m_background.run(
-        m_boundLane, [job = job()](std::stop_token) { return tightest_bound(job); },
-        [this](Bound bound) {
-            tighten(std::move(bound));
+        m_boundLane,
+        [scenario = m_scenario](std::stop_token) {
+            Bound bound = tightest_bound(scenario->job);
+            std::string needed;
+            if (!std::isfinite(bound.value_s)) needed = memory_remedy(scenario->job, scenario->options, true);
+            return std::pair(std::move(bound), std::move(needed));
+        },
+        [this](std::pair<Bound, std::string> found) {
+            m_needed = std::move(found.second);
+            tighten(std::move(found.first));
             prove();
         },
         [this](const QString& error) { Q_EMIT failed(error); });
@@ -202,7 +236,8 @@ void Insights::tighten(Bound bound) {
 
 QString Insights::infeasible() const {
     if (!m_bound) return {};
-    return QString::fromStdString(infeasible_text(job(), *m_bound, memory_remedy(m_scenario->options, true)));
+    return QString::fromStdString(infeasible_text(
+        job(), *m_bound, m_needed.empty() ? std::string("a machine with more memory") : m_needed));
 }
 
 }  // namespace placewright

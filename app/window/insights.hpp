@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <QObject>
@@ -15,6 +16,7 @@
 #include "app/window/run_list.hpp"
 #include "app/window/scenario.hpp"
 #include "app/window/simulated.hpp"
+#include "core/job/remedies.hpp"
 #include "core/search/single_moves.hpp"
 #include "widgets/drop_preview.hpp"
 #include "widgets/timeline_why.hpp"
@@ -55,6 +57,8 @@ public:
     const std::shared_ptr<const TimelineWhy>& why() const { return m_why; }
     const std::shared_ptr<const SingleMoves>& moves() const { return m_moves; }
     void setMovesWanted(bool wanted);
+    /// Options that make the placement fit; null if it fits, or until they have been tried.
+    const std::shared_ptr<const Remedies>& remedies() const { return m_remedies; }
     /// Whether any work is under way, except the proof of a tighter bound.
     bool isBusy() const;
 
@@ -74,6 +78,7 @@ Q_SIGNALS:
     void simulatedChanged();
     void whyChanged();
     void movesChanged();
+    void remediesChanged();
     void movesProgressed(std::size_t done, std::size_t total);
     void boundTightened();
     void provingChanged();
@@ -88,6 +93,9 @@ private:
     /// Simulates all single moves, if they are wanted and no search runs.
     void tryMoves();
     void dropMoves();
+    /// Looks for options that make a placement fit, if it does not and no search runs.
+    void tryRemedies();
+    void dropRemedies();
     /// Returns the lowest value of the placements that are known to fit; infinity if there is none.
     double leastKnown_s() const;
     /// Searches for tighter bounds, unless a known placement reaches the bound.
@@ -103,14 +111,16 @@ private:
     std::shared_ptr<const Simulated> m_simulated;
     std::shared_ptr<const TimelineWhy> m_why;
     std::shared_ptr<const SingleMoves> m_moves;
+    std::shared_ptr<const Remedies> m_remedies;
     bool m_movesWanted = false;
     DropTrials m_trials;
     std::optional<Bound> m_bound;
+    std::string m_needed;  ///< memory_remedy() if the bound is infinite
     bool m_proofWanted = true;
 
     Background& m_background;
     Background::Lane m_simulateLane, m_whyLane, m_movesLane, m_prepareLane, m_previewLane, m_boundLane,
-        m_proofLane;
+        m_remediesLane, m_proofLane;
     Background m_prover{1};  ///< last: its destructor waits for the proof, which takes long and yields the
                              ///< cores to all other work
 };

@@ -68,6 +68,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::m
     m_bars->fillMachines();
     m_status = new StatusLine(m_document.get(), statusBar(), action(ActionId::proof));
     connect(m_status, &StatusLine::cancelRequested, m_document.get(), &Document::cancelLoading);
+    connect(m_status, &StatusLine::optionsChosen, m_document.get(), &Document::setOptions);
     connectDocument();
     connectViews();
     showGallery();
@@ -266,6 +267,7 @@ void MainWindow::connectDocument() {
     connect(document, &Document::placementChanged, this, &MainWindow::showPlacement);
     connect(document, &Document::timelineChanged, this, &MainWindow::showTimeline);
     connect(document, &Document::whyChanged, this, &MainWindow::showWhy);
+    connect(document, &Document::remediesChanged, this, &MainWindow::showStatus);
     connect(document, &Document::movesChanged, this, &MainWindow::showMoves);
     connect(document, &Document::movesProgressed, m_suggestions, &SuggestionsPanel::showProgress);
     connect(document, &Document::boundChanged, this, [this] {

@@ -84,6 +84,22 @@ QString crossingTitle(Crossing crossing) {
                                              : OptionsText::tr("Store and forward");
 }
 
+QString frameworkTitle(Framework framework) {
+    return framework == Framework::pytorch ? OptionsText::tr("PyTorch") : OptionsText::tr("None");
+}
+
+QString allocatorTitle(Allocator allocator) {
+    switch (allocator) {
+        case Allocator::none:
+            return OptionsText::tr("None");
+        case Allocator::pytorch:
+            return OptionsText::tr("PyTorch");
+        case Allocator::pytorch_segments:
+            return OptionsText::tr("PyTorch with segments");
+    }
+    return {};
+}
+
 QString memoryModelTitle(MemoryModel model) {
     return model == MemoryModel::exprimo ? OptionsText::tr("Exprimo")
                                          : OptionsText::tr("Whole training step");
@@ -164,6 +180,13 @@ QStringList changedOptions(const JobOptions& options) {
     if (problem.in_place) changes << OptionsText::tr("in place");
     if (problem.workspace_limit_bytes > 0)
         changes << OptionsText::tr("workspaces up to %1").arg(bytesText(problem.workspace_limit_bytes));
+    if (problem.framework != usual.framework) changes << OptionsText::tr("no framework in memory");
+    if (problem.context_bytes)
+        changes << OptionsText::tr("context of %1").arg(bytesText(*problem.context_bytes));
+    if (problem.allocator)
+        changes << (*problem.allocator == Allocator::none
+                        ? OptionsText::tr("tensors not rounded")
+                        : OptionsText::tr("%1 allocator").arg(allocatorTitle(*problem.allocator)));
     if (problem.usable_memory != usual.usable_memory)
         changes << OptionsText::tr("%1 of memory").arg(percentText(problem.usable_memory));
     if (problem.memory != usual.memory)

@@ -15,6 +15,8 @@ QString orderTitle(Order order);
 QString runtimeTitle(Runtime runtime);
 QString recomputationTitle(Recomputation recomputation);
 QString crossingTitle(Crossing crossing);
+QString frameworkTitle(Framework framework);
+QString allocatorTitle(Allocator allocator);
 QString memoryModelTitle(MemoryModel model);
 QString objectiveTitle(const Objective& objective);
 /// The objective's title in lower case, for use within a sentence: "max load".

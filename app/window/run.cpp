@@ -6,6 +6,7 @@
 
 #include "core/algorithms.hpp"
 #include "core/job/saved_search.hpp"
+#include "core/search/headroom.hpp"
 #include "core/search/parts/proposals.hpp"
 
 namespace placewright {
@@ -94,8 +95,12 @@ void Run::search(const std::stop_token& stop) {
             if (Clock::now() - drawn >= kTimelineInterval) draw(progress);
             publish(last);
         };
-        const SearchResult result = run_search(*optimizer, *evaluator, m_request.budget, stop, report,
-                                               std::chrono::milliseconds(33), &m_pause);
+        SearchResult result = run_search(*optimizer, *evaluator, m_request.budget, stop, report,
+                                         std::chrono::milliseconds(33), &m_pause);
+        // After the default algorithm alone, so that the results of the others are their own.
+        if (result.end != SearchEnd::cancelled && algorithm->id == "auto" && !m_request.predicted)
+            gain_headroom(result, m_job.problem, *m_job.objective, m_job.simulation, m_job.penalty,
+                          {kHeadroomCost, headroom_simulations(result.progress.evaluations)}, stop);
         draw(result.progress);
         last.end = result.end == SearchEnd::cancelled ? State::cancelled : State::finished;
     } catch (const std::exception& error) {

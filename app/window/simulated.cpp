@@ -13,9 +13,10 @@ std::shared_ptr<const Simulated> Simulated::make(const Job& job, Simulator& simu
     const Outcome outcome = simulator.run(*placement, trace);
     Assessment assessment = assess(job, *placement, outcome);
     const std::optional<StepError> error = StepError::of(*job.problem, *placement, outcome);
+    const std::optional<CpuLoad> cpu = dominating_cpu(*job.problem, *placement, outcome);
     auto timeline = TimelineData::build(job.problem, std::move(trace), outcome);
     return std::make_shared<const Simulated>(
-        Simulated{std::move(placement), std::move(timeline), std::move(assessment), error});
+        Simulated{std::move(placement), std::move(timeline), std::move(assessment), error, cpu});
 }
 
 std::shared_ptr<const Simulated> Simulated::make(const Job& job, const Placement& placement) {

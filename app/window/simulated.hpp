@@ -7,6 +7,7 @@
 #include <QString>
 
 #include "core/job/job.hpp"
+#include "core/sim/cpu_load.hpp"
 #include "core/sim/step_error.hpp"
 #include "widgets/timeline_data.hpp"
 
@@ -18,6 +19,7 @@ struct Simulated {
     std::shared_ptr<const TimelineData> timeline;
     Assessment assessment;
     std::optional<StepError> error;  ///< of the step time
+    std::optional<CpuLoad> cpu;      ///< that takes most of the step
 
     /// `simulator` must be one of the job's problem and simulation options.
     static std::shared_ptr<const Simulated> make(const Job& job, Simulator& simulator,

@@ -6,6 +6,7 @@
 
 #include <QAction>
 #include <QLabel>
+#include <QMenu>
 #include <QProgressBar>
 #include <QStatusBar>
 #include <QToolButton>
@@ -13,11 +14,25 @@
 #include "app/window/document.hpp"
 #include "app/window/option_text.hpp"
 #include "core/base/units.hpp"
+#include "core/job/remedies.hpp"
+#include "core/sim/cpu_load.hpp"
 #include "widgets/quantities.hpp"
 #include "widgets/text.hpp"
 
 namespace placewright {
 namespace {
+
+/// "Recompute cheap ops, Plain SGD": the options of a remedy that are not those of now.
+QString changesText(const Remedy& remedy, const JobOptions& now) {
+    QStringList changes = changedOptions(remedy.options);
+    for (const QString& same : changedOptions(now)) changes.removeAll(same);
+    // The default optimizer has no phrase.
+    if (remedy.options.problem.optimizer_states != now.problem.optimizer_states) {
+        const QString optimizer = optimizerTitle(remedy.options.problem.optimizer_states);
+        if (!changes.contains(optimizer)) changes << optimizer;
+    }
+    return changes.join(QStringLiteral(", "));
+}
 
 /// A QLabel for the status bar that grows with its text only.
 QLabel* statusLabel(const QString& name) {
@@ -41,10 +56,19 @@ StatusLine::StatusLine(const Document* document, QStatusBar* bar, const QAction*
     m_progress->setAccessibleName(tr("Progress"));
     m_progress->hide();
     m_cancel = new QToolButton;
+    m_cancel->setObjectName(QStringLiteral("cancelLoading"));
     m_cancel->setText(tr("Cancel"));
     m_cancel->setToolTip(tr("Stop loading; the open network stays open"));
     m_cancel->hide();
+    m_remedies = new QToolButton;
+    m_remedies->setObjectName(QStringLiteral("remedies"));
+    m_remedies->setText(tr("Make it fit"));
+    m_remedies->setToolTip(tr("Options with which this placement fits the memory, the least slow first"));
+    m_remedies->setPopupMode(QToolButton::InstantPopup);
+    m_remedies->setMenu(new QMenu(m_remedies));
+    m_remedies->hide();
     bar->addWidget(m_figure);
+    bar->addWidget(m_remedies);
     bar->addWidget(m_bound);
     bar->addWidget(m_search, 1);
     bar->addPermanentWidget(m_progress);
@@ -58,9 +82,11 @@ void StatusLine::show() {
         m_figure->setText(m_document->isOpen() ? QString() : tr("Open a network to begin."));
         m_bound->clear();
         m_search->clear();
+        m_remedies->hide();
         return;
     }
     showFigure();
+    showRemedies();
     showBound();
     const Run* running = nullptr;
     for (const auto& run : m_document->runs()) {
@@ -136,8 +162,39 @@ void StatusLine::showFigure() {
     if (objective.is_step_time() && outcome.steady_step_time_s)
         status += tr(", steady %1").arg(secondsText(*outcome.steady_step_time_s));
     status += assessment.score.fits ? tr(" · fits") : tr(" · %1").arg(misfit(*job.problem, assessment).text);
+    tip = tip.toHtmlEscaped();
+    if (const CpuLoad* load = m_document->cpuLoad()) {
+        status += tr(" · the CPU takes %1 %").arg(load->share * 100, 0, 'f', 0);
+        tip += QStringLiteral("<br>%1.").arg(toQString(to_text(*load, *job.problem)).toHtmlEscaped());
+    }
     m_figure->setText(status);
-    m_figure->setToolTip(QStringLiteral("<qt>%1</qt>").arg(tip.toHtmlEscaped()));
+    m_figure->setToolTip(QStringLiteral("<qt>%1</qt>").arg(tip));
+}
+
+void StatusLine::showRemedies() {
+    const auto& remedies = m_document->remedies();
+    m_remedies->setVisible(remedies && !remedies->fitting.empty());
+    m_remedies->menu()->clear();
+    if (!remedies) return;
+    const Problem& problem = *m_document->problem();
+    if (remedies->fitting.empty()) {
+        const QString closest =
+            remedies->closest ? changesText(*remedies->closest, m_document->options()) : QString();
+        m_figure->setToolTip(
+            QStringLiteral("<qt>%1<br>%2.</qt>")
+                .arg(m_figure->toolTip(),
+                     toQString(shortage_text(*remedies, problem, closest.toStdString())).toHtmlEscaped()));
+        return;
+    }
+    for (const Remedy& remedy : remedies->fitting) {
+        QString text = tr("%1: a sample takes %2, %3")
+                           .arg(changesText(remedy, m_document->options()), toQString(duration_text(remedy)),
+                                toQString(fullest_text(remedy, problem)));
+        const QAction* action =
+            m_remedies->menu()->addAction(text.replace(QLatin1Char('&'), QStringLiteral("&&")));
+        connect(action, &QAction::triggered, this,
+                [this, options = remedy.options] { Q_EMIT optionsChosen(options); });
+    }
 }
 
 void StatusLine::showBound() {

@@ -3,6 +3,8 @@
 
 #include <QObject>
 
+#include "core/job/job.hpp"
+
 class QAction;
 class QLabel;
 class QProgressBar;
@@ -28,10 +30,13 @@ public:
 
 Q_SIGNALS:
     void cancelRequested();
+    void optionsChosen(const placewright::JobOptions& options);  ///< that make the placement fit
 
 private:
     /// Shows the objective value of the current placement.
     void showFigure();
+    /// Shows what makes the placement fit that does not.
+    void showRemedies();
     /// Shows the lower bound and the gap to it.
     void showBound();
     /// Shows the progress of a search; nullptr for none.
@@ -40,6 +45,7 @@ private:
     const Document* m_document;
     const QAction* m_proof;
     QLabel* m_figure = nullptr;
+    QToolButton* m_remedies = nullptr;  ///< its menu has an entry for each
     QLabel* m_bound = nullptr;
     QLabel* m_search = nullptr;
     QProgressBar* m_progress = nullptr;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/infinity.hpp"
+#include "core/base/units.hpp"
 #include "core/cost/device_time.hpp"
 #include "core/graph/kinds.hpp"
 #include "core/graph/training.hpp"
@@ -91,7 +92,7 @@ void fill_aliases(Problem& problem, const ProblemOptions& options) {
 }
 
 void fill_output_bytes(Problem& problem) {
-    problem.output_bytes = problem.tensor_bytes;
+    problem.output_bytes = problem.copy_bytes;
     for (TensorId tensor = 0; tensor < problem.tensors; ++tensor) {
         const bool held_elsewhere = problem.alias_of[tensor] != kNoTensor ||
                                     is_parameter(problem.graph->op(problem.producer[tensor]));
@@ -244,8 +245,16 @@ void round_to_ticks(Problem& problem) {
 /// parameter.
 void fill_devices(Problem& problem, const ProblemOptions& options, double states) {
     const auto devices = problem.machine->devices();
-    for (const Device& device : devices)
-        problem.memory_limit_bytes.push_back(device.memory_bytes * options.usable_memory);
+    for (const Device& device : devices) {
+        const double context = context_bytes(options, device);
+        if (context >= device.memory_bytes) {
+            throw PlacementError("device \"" + device.name + "\" has " + format_bytes(device.memory_bytes) +
+                                 " of memory, of which the framework's context takes " +
+                                 format_bytes(context) +
+                                 "; choose a smaller context memory, or a device with more memory");
+        }
+        problem.memory_limit_bytes.push_back((device.memory_bytes - context) * options.usable_memory);
+    }
     const bool streams =
         std::ranges::any_of(devices, [](const Device& device) { return device.streams > 1; });
     problem.accumulates = options.accumulate_gradients;
@@ -276,6 +285,7 @@ void fill_tensors(Problem& problem) {
     for (OpId op = 0; op < problem.ops; ++op) {
         for (const Tensor& tensor : graph.op(op).outputs) {
             problem.tensor_bytes.push_back(static_cast<double>(tensor.bytes));
+            problem.copy_bytes.push_back(allocated_bytes(problem.allocator, problem.tensor_bytes.back()));
             problem.producer.push_back(op);
         }
     }
@@ -422,6 +432,7 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph,
     problem->machine = std::make_shared<const Machine>(with_options(*machine, options));
     problem->cost_model = options.cost.model;
     problem->memory = options.memory;
+    problem->allocator = used_allocator(options, *problem->machine);
     problem->inference = options.inference;
     problem->optimizer_in_backward = options.optimizer_in_backward;
 
@@ -446,11 +457,12 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph,
         // The sum of the gradients is held from batch to batch.
         const bool sums = options.accumulate_gradients && options.memory == MemoryModel::training &&
                           ops.op(op).phase == Phase::update;
-        problem->accumulated_bytes.push_back(sums ? gradient_of_update(ops, ops.op(op)).bytes : 0);
-        problem->resident_bytes.push_back(static_cast<double>(ops.op(op).parameter_bytes) * (1 + states) +
-                                          static_cast<double>(ops.op(op).resident_bytes) +
-                                          problem->accumulated_bytes.back());
-        problem->workspace_bytes.push_back(workspace_bytes(ops, ops.op(op), options));
+        const auto allocated = [&](double bytes) { return allocated_bytes(problem->allocator, bytes); };
+        problem->accumulated_bytes.push_back(sums ? allocated(gradient_of_update(ops, ops.op(op)).bytes) : 0);
+        problem->resident_bytes.push_back(
+            allocated(static_cast<double>(ops.op(op).parameter_bytes)) * (1 + states) +
+            allocated(static_cast<double>(ops.op(op).resident_bytes)) + problem->accumulated_bytes.back());
+        problem->workspace_bytes.push_back(allocated(workspace_bytes(ops, ops.op(op), options)));
         problem->sends_together.push_back(ops.op(op).sends_together);
     }
     fill_devices(*problem, options, states);

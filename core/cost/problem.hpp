@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/cost/cost_model.hpp"
+#include "core/cost/framework_memory.hpp"
 #include "core/cost/placement.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/grouping.hpp"
@@ -52,8 +53,13 @@ struct ProblemOptions {
     /// Convolutions without a workspace of their own get that of unfolding their input (im2col), up to this
     /// number of bytes.
     double workspace_limit_bytes = 0;
-    /// Share of each device's memory that placements may use; the rest is left for fragmentation and the
-    /// framework.
+    /// What runs the network; what it takes of the memory (counts_framework()).
+    Framework framework = Framework::pytorch;
+    std::optional<double>
+        context_bytes;                   ///< taken off each accelerator's memory, in place of the framework's
+    std::optional<Allocator> allocator;  ///< in place of the framework's, for all devices
+    /// Share of each device's memory, less the context, that placements may use; the rest is left for
+    /// fragmentation and other programs.
     double usable_memory = 1;
     std::optional<Crossing> crossing;  ///< replaces the machine's
     GroupingOptions grouping;          ///< which ops move together
@@ -86,7 +92,8 @@ struct Problem {
     /// sum of transfer_s. If both sums are 0, the tick is 0 and nothing is rounded.
     double tick_s = 0;
 
-    std::vector<double> op_time_s;  ///< [op * devices + device]
+    std::vector<double> op_time_s;          ///< [op * devices + device]
+    Allocator allocator = Allocator::none;  ///< of the bytes below that are held in memory
     /// [op]: parameters, optimizer state and other memory that is held for the whole step.
     std::vector<double> resident_bytes;
     /// [op]: the part of resident_bytes that is the sum of gradients over the batches.
@@ -94,13 +101,13 @@ struct Problem {
     /// [ops + 1]: the outputs of op o are the tensors output_begin[o] .. output_begin[o + 1].
     std::vector<TensorId> output_begin;
     std::vector<double> workspace_bytes;  ///< [op]
-    std::vector<double> tensor_bytes;     ///< [tensor]
+    std::vector<double> tensor_bytes;     ///< [tensor]: as sent
+    std::vector<double> copy_bytes;       ///< [tensor]: tensor_bytes as allocated, which a copy takes
     /// [tensor]: the input of its producer whose memory it shares on the producer's device (views, in-place
     /// ops), or kNoTensor.
     std::vector<TensorId> alias_of;
     /// [tensor]: bytes on the device of its producer: 0 for tensors with an alias and for parameters seen as
-    /// tensors (they are part of resident_bytes), else tensor_bytes. Copies on other devices take
-    /// tensor_bytes.
+    /// tensors (they are part of resident_bytes), else copy_bytes. Copies on other devices take copy_bytes.
     std::vector<double> output_bytes;
     /// [tensor]: a gradient of parameters that stays on its device until the end of the step
     /// (ProblemOptions::optimizer_in_backward); empty if there is none.
@@ -147,8 +154,8 @@ struct Problem {
 };
 
 /// Derives the training graph, groups its ops and fills the tables. O((ops + edges) * devices). Throws
-/// PlacementError if a group has no device that all of its ops allow, an op's time is not finite, or
-/// gradients are to be accumulated but an update op reads none.
+/// PlacementError if a group has no device that all of its ops allow, an op's time is not finite, the context
+/// leaves nothing of a device's memory, or gradients are to be accumulated but an update op reads none.
 std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph,
                                             std::shared_ptr<const Machine> machine,
                                             const ProblemOptions& options = {});

@@ -26,6 +26,7 @@ std::string problem_fingerprint(const Problem& problem) {
           &problem.output_bytes, &problem.memory_limit_bytes, &problem.accumulate_s, &problem.op_share,
           &problem.channel_latency_s, &problem.transfer_s})
         print.add(*values);
+    if (problem.allocator != Allocator::none) print.add(problem.copy_bytes);
     for (const auto* values :
          {&problem.grouping.group_of, &problem.output_begin, &problem.alias_of, &problem.consumer_begin,
           &problem.consumer, &problem.route_begin, &problem.channel_class, &problem.allowed_begin})

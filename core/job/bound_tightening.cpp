@@ -1,15 +1,32 @@
 // SPDX-License-Identifier: MIT
 #include "core/job/bound_tightening.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <utility>
 
 #include <sys/resource.h>
 
+#include "core/algorithms.hpp"
 #include "core/base/text.hpp"
+#include "core/sim/memory_shortage.hpp"
 
 namespace placewright {
+namespace {
+
+/// Whether everything fits on one device, or as a quick rule that knows the memory places it.
+bool something_fits(const Job& job) {
+    if (job.single_device_fits) return true;
+    if (memory_shortage(*job.problem)) return false;
+    Simulator simulator(job.problem, job.simulation);
+    const auto rule = find_algorithm("m-topo")->make({job.problem, 1, {}}, {});
+    return std::ranges::any_of(rule->ask(1), [&](const Placement& placement) {
+        return assess(job, placement, simulator.run(placement)).score.fits;
+    });
+}
+
+}  // namespace
 
 /// On Linux the priority belongs to the thread. (Of Qt's thread priorities only the idle one has an effect
 /// there, and it would leave no time at all.)
@@ -25,16 +42,37 @@ std::string infeasible_text(const Job& job, const Bound& bound, const std::strin
            remedy;
 }
 
-std::string memory_remedy(const JobOptions& options, bool is_window) {
+std::string memory_remedy(const Job& job, const JobOptions& options, bool is_window) {
     const ProblemOptions& problem = options.problem;
+    const auto helps = [&](auto change) {
+        JobOptions changed = options;
+        changed.problem.cost.model = job.problem->cost_model;
+        change(changed.problem);
+        return something_fits(make_job(job.problem->forward, job.machine, changed));
+    };
     std::string text = "a machine with more memory";
     const auto add = [&](const char* in_window, const char* argument) {
         text += std::string(", or ") + (is_window ? in_window : argument);
     };
-    if (!problem.inference && problem.memory == MemoryModel::training && problem.optimizer_states > 0)
-        add("an optimizer with less state (SGD)", "--optimizer sgd");
-    if (problem.usable_memory < 1) add("all of the memory", "--usable-memory 1");
-    if (problem.grouping.rule != GroupingRule::none) add("smaller groups", "--group none");
+    if (!problem.inference && problem.memory == MemoryModel::training) {
+        const auto plain = [](ProblemOptions& changed) { changed.optimizer_states = 0; };
+        const auto at_once = [](ProblemOptions& changed) { changed.optimizer_in_backward = true; };
+        const bool has_state = problem.optimizer_states > 0;
+        const bool has_gradients = !problem.optimizer_in_backward && !problem.accumulate_gradients;
+        const bool less_state = has_state && helps(plain), sooner = has_gradients && helps(at_once);
+        if (less_state) add("an optimizer with less state (SGD)", "--optimizer sgd");
+        if (sooner) add("updates in the backward pass", "--optimizer-in-backward");
+        if (!less_state && !sooner && has_state && has_gradients && helps([&](ProblemOptions& changed) {
+                plain(changed);
+                at_once(changed);
+            }))
+            add("SGD with updates in the backward pass", "--optimizer sgd --optimizer-in-backward");
+    }
+    if (problem.usable_memory < 1 && helps([](ProblemOptions& changed) { changed.usable_memory = 1; }))
+        add("all of the memory", "--usable-memory 1");
+    if (problem.grouping.rule != GroupingRule::none &&
+        helps([](ProblemOptions& changed) { changed.grouping = {}; }))
+        add("smaller groups", "--group none");
     if (is_window && text.find(',') != std::string::npos) text += " (Run ▸ Simulation…)";
     return text;
 }

@@ -23,9 +23,10 @@ void give_way();
 /// Returns why no placement fits the memory, as proven by `bound`, followed by `remedy`; empty if the bound
 /// is finite.
 std::string infeasible_text(const Job& job, const Bound& bound, const std::string& remedy);
-/// Returns the changes that could make a placement fit: "a machine with more memory, or --optimizer sgd".
-/// `is_window`: in the window's words instead of the command line's.
-std::string memory_remedy(const JobOptions& options, bool is_window);
+/// Returns the changes that could make a placement fit, where none does: "a machine with more memory, or
+/// --optimizer sgd". Options are named if some placement that is quickly found fits with them.
+/// `options`: those of the job. `is_window`: in the window's words instead of the command line's.
+std::string memory_remedy(const Job& job, const JobOptions& options, bool is_window);
 
 /// Searches for a tighter bound than a known one, on a low-priority thread that ends with this object.
 class Proof {

@@ -568,7 +568,7 @@ private:
         transfer.leg = l_.route_leg[route];
         transfer.last_leg = l_.route_leg[route + 1] - 1;
         transfer.bytes = 0;
-        for_each_tensor(transfer, [&](TensorId each) { transfer.bytes += tensors_[each].bytes; });
+        for_each_tensor(transfer, [&](TensorId each) { transfer.bytes += p_.tensor_bytes[each]; });
         if constexpr (kGeneral) transfer.place.key = transfer_key(transfer);
         ++s_.transfers_sent;
         enqueue_leg(index);
@@ -690,7 +690,11 @@ private:
             ++state.crossings;
         }
         if constexpr (Memory::kAllocatesAtStart) {
-            if (transfer.leg == transfer.last_leg) allocate(transfer.to, transfer.bytes);
+            if (transfer.leg == transfer.last_leg) {
+                double copies_bytes = 0;
+                for_each_tensor(transfer, [&](TensorId each) { copies_bytes += tensors_[each].bytes; });
+                allocate(transfer.to, copies_bytes);
+            }
         }
         return completion(now_s_ + transfer.duration_s, stream_count() + links[0]);
     }

@@ -303,8 +303,9 @@ public:
 private:
     void add_resident(OpId id, MemoryPeak& peak) const {
         const Op& op = problem_.graph->op(id);
-        const auto parameters = static_cast<double>(op.parameter_bytes);
-        const auto other = static_cast<double>(op.resident_bytes);
+        const double parameters =
+            allocated_bytes(problem_.allocator, static_cast<double>(op.parameter_bytes));
+        const double other = allocated_bytes(problem_.allocator, static_cast<double>(op.resident_bytes));
         const double gradients = problem_.accumulated_bytes[id];
         peak.parameter_bytes += parameters;
         peak.other_resident_bytes += other;
@@ -384,7 +385,7 @@ private:
             hold({device,
                   allocation(arrival),
                   std::max(last_read_[device], kept_until(tensor, device)),
-                  {HeldKind::copy, producer, tensor, batch, problem_.tensor_bytes[tensor],
+                  {HeldKind::copy, producer, tensor, batch, problem_.copy_bytes[tensor],
                    allocation_s(arrival)}});
         }
         until = std::max(until, kept_until(tensor, home));
@@ -400,7 +401,7 @@ private:
             hold({home,
                   once ? allocation(made) : kStart,
                   kNever,
-                  {HeldKind::gradient, producer, tensor, batch, problem_.tensor_bytes[tensor],
+                  {HeldKind::gradient, producer, tensor, batch, problem_.copy_bytes[tensor],
                    once ? allocation_s(made) : 0}});
             return;
         }
@@ -409,7 +410,7 @@ private:
               allocation(made),
               until,
               {forward ? HeldKind::activation : HeldKind::gradient, producer, tensor, batch,
-               problem_.tensor_bytes[tensor], allocation_s(made)}});
+               problem_.copy_bytes[tensor], allocation_s(made)}});
     }
 
     const Problem& problem_;

@@ -68,8 +68,8 @@ Tables::Tables(std::shared_ptr<const Problem> p, const SimulationOptions& o)
         for (TensorId t = problem.output_begin[op]; t < problem.output_begin[op + 1]; ++t) {
             const bool resident =
                 problem.tensor_stays(t) ||
-                (problem.alias_of[t] == kNoTensor && problem.output_bytes[t] != problem.tensor_bytes[t]);
-            tensors[t] = {problem.tensor_bytes[t], problem.consumer_begin[t],
+                (problem.alias_of[t] == kNoTensor && problem.output_bytes[t] != problem.copy_bytes[t]);
+            tensors[t] = {problem.copy_bytes[t], problem.consumer_begin[t],
                           resident ? t : problem.alias_of[t]};
             departures += std::min<std::size_t>(problem.consumer_begin[t + 1] - problem.consumer_begin[t],
                                                 problem.devices - 1);

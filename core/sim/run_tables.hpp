@@ -54,7 +54,7 @@ struct OpRecord {
 
 /// A tensor. Its consumers end where those of the next record begin.
 struct TensorRecord {
-    double bytes = 0;
+    double bytes = 0;  ///< that a copy takes of a device's memory
     std::uint32_t first_consumer = 0;
     /// kNone if the tensor has memory of its own. Otherwise it frees no memory on its producer's device and
     /// keeps this tensor alive there (none if it is the tensor itself: parameters, and gradients that stay).
@@ -78,7 +78,7 @@ struct Transfer {
     /// Number of links of its leg at which another message is first in the queue or there is no room;
     /// kStarted once it has started. Only with Tables::legs.
     std::uint16_t blocked = 0;
-    double bytes = 0;       ///< of all its tensors
+    double bytes = 0;       ///< of all its tensors, as sent
     double duration_s = 0;  ///< of its current leg
     /// QueueKey in the queues; only with Tables::legs, the key only with Tables::sorts_transfers.
     QueueKey place;

@@ -18,6 +18,7 @@ private Q_SLOTS:
     void sameSeedSameAnswer();
     void budgets();
     void settings();
+    void headroom();
     void nothingFits();
     void interrupted_data();
     void interrupted();
@@ -237,6 +238,47 @@ void TestCliOptimize::settings() {
     const QJsonObject on_one = object_of(one), apart = object_of(one.first(one.size() - 2));
     QCOMPARE(apart["best"]["step_time_s"].toDouble(), 0.008);
     QCOMPARE(on_one["best"]["step_time_s"].toDouble(), 0.006);
+}
+
+// Two GPUs could hold all, one of them to the brim; four are there.
+void TestCliOptimize::headroom() {
+    QString ops =
+        R"({"name": "x", "kind": "input", "inputs": [], "outputs": [{"shape": [1000], "dtype": "float32"}],
+                      "parameter_bytes": 0, "flops": 0})";
+    for (int i = 0; i < 19; ++i)
+        ops += QString(R"(, {"name": "block%1", "kind": "linear", "inputs": ["%2"], "flops": 1e12,
+                             "outputs": [{"shape": [1000], "dtype": "float32"}], "parameter_bytes": 50000000})")
+                   .arg(i)
+                   .arg(i == 0 ? QString("x") : QString("block%1").arg(i - 1));
+    const QString chain =
+        write("chain.json", QString(R"({"format": "placewright.graph", "version": 1, "name": "chain",
+        "batch": 1, "training": "none", "ops": [%1]})")
+                                .arg(ops)
+                                .toUtf8());
+    const QStringList search{"optimize",    chain,           "--machine", path("pair.json"),
+                             "--inference", "--evaluations", "300"};
+    const auto fullest = [](const QJsonObject& found) {
+        QMap<QString, int> blocks;
+        const QJsonObject placement = found["placement"].toObject();
+        for (auto op = placement.begin(); op != placement.end(); ++op)
+            if (op.key() != "x") ++blocks[op.value().toString()];
+        return *std::ranges::max_element(blocks);
+    };
+    const QJsonObject filled = object_of(search + QStringList{"--headroom", "0"});
+    QVERIFY(!filled.contains("headroom"));
+    QCOMPARE(fullest(filled), 19);  // 950 MB of 1 GB
+    const QJsonObject spread = object_of(search);
+    QVERIFY2(fullest(spread) <= 16, qPrintable(QString::number(fullest(spread))));
+    QCOMPARE(spread["headroom"]["found_s"].toDouble(), filled["best"]["objective_s"].toDouble());
+    QVERIFY(spread["best"]["objective_s"].toDouble() <= filled["best"]["objective_s"].toDouble() * 1.005);
+    QCOMPARE(spread["curve"], filled["curve"]);
+    QCOMPARE(untimed(object_of(search + QStringList{"--threads", "2"})), untimed(spread));
+    // The results of other algorithms are their own, unless asked.
+    const QStringList alone = search + QStringList{"--algorithm", "single-device"};
+    QCOMPARE(fullest(object_of(alone)), 19);
+    QVERIFY(fullest(object_of(alone + QStringList{"--headroom", "0.01"})) <= 16);
+    QVERIFY2(run(search).out.contains("The fullest device holds 50 % of its memory, not 95 %"),
+             run(search).out);
 }
 
 void TestCliOptimize::nothingFits() {

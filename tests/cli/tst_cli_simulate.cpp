@@ -15,6 +15,9 @@ private Q_SLOTS:
     void handWorked();
     void opsTable();
     void training();
+    void remedies();
+    void remediesInParts();
+    void cpuWarning();
     void memoryOptions();
     void accumulation();
     void orders();
@@ -97,6 +100,16 @@ void TestCliSimulate::opsTable() {
     QVERIFY(!content_of(file).contains("(cannot be read)"));
 }
 
+void TestCliSimulate::cpuWarning() {
+    const QByteArray warning = "placewright-cli: warning: cpu:0 runs ";
+    const QStringList simulate{"simulate", "alexnet", "--machine", "1x-v100"};
+    QCOMPARE(run(simulate).err, QByteArray());
+    // Less memory is left on the GPU than the network takes, so that the CPU is the fastest device that fits.
+    const Result slow = run(simulate + QStringList{"--context-memory", "34GB"});
+    QVERIFY2(slow.err.startsWith(warning) && slow.err.contains(" of the step: place them on accelerators"),
+             slow.err);
+}
+
 void TestCliSimulate::training() {
     const QStringList layer{"simulate", path("layer.json"), "--machine", path("pair.json")};
     const QJsonObject step = object_of(layer);
@@ -118,6 +131,68 @@ void TestCliSimulate::training() {
              4);
 }
 
+// What is said to help is what helps.
+void TestCliSimulate::remedies() {
+    const auto layer = [&](const char* share) {
+        return QStringList{"simulate",        path("layer.json"), "--machine",
+                           path("pair.json"), "--usable-memory",  share};
+    };
+    QVERIFY(!object_of(layer("1")).contains("remedies"));
+    // 4 MB of parameters, of momentum and of gradients, and 2 kB of activations, in 9 MB.
+    const QJsonObject misfit = object_of(layer("0.009"));
+    QCOMPARE(misfit["remedies"].toArray().size(), 1);
+    QVERIFY(misfit["closest"].isNull());
+    const QJsonObject remedy = misfit["remedies"][0].toObject();
+    QCOMPARE(remedy["options"].toString(), QString("--optimizer sgd"));
+    QCOMPARE(remedy["device"].toString(), QString("gpu:0"));
+    const QJsonObject fitting = object_of(layer("0.009") + remedy["options"].toString().split(' '));
+    QVERIFY(fitting["fits"].toBool() && !misfit["fits"].toBool());
+    QCOMPARE(remedy["objective_s"].toDouble(), fitting["objective_s"].toDouble());
+    QCOMPARE(remedy["peak_bytes"].toDouble(), fitting["devices"][0]["peak_bytes"].toDouble());
+    QCOMPARE(remedy["times_as_long"].toDouble(),
+             fitting["step_time_s"].toDouble() / misfit["step_time_s"].toDouble());
+    const Result text = run(layer("0.009"));
+    QVERIFY2(text.out.contains("\nThis placement fits with any of these:\noptions") &&
+                 text.out.contains("\n--optimizer sgd  0.96 times as long  gpu:0 8.00 MB of 9.00 MB\n"),
+             text.out);
+    // Parameters alone take more.
+    const QJsonObject hopeless = object_of(layer("0.003"));
+    QCOMPARE(hopeless["remedies"].toArray().size(), 0);
+    QVERIFY(hopeless["closest"]["lacking_bytes"].toDouble() > 1e6);
+    const QByteArray none = run(layer("0.003")).out;
+    QVERIFY2(none.contains("options tried makes this placement fit; the closest, --") &&
+                 none.contains("still lacks"),
+             none);
+}
+
+// Samples go through in parts, which the file allows, and the step stays the same.
+void TestCliSimulate::remediesInParts() {
+    const QString open = write("open.json", R"({"name": "open", "layers": {
+      "in": {"type": "Input", "tensor": [8, 32, 32, 3], "parents": []},
+      "conv1": {"type": "Convolution", "filter": [3, 3, 3, 16], "strides": [1, 1, 1, 1], "padding": "SAME", "parents": ["in"]},
+      "conv2": {"type": "Convolution", "filter": [3, 3, 16, 16], "strides": [1, 1, 1, 1], "padding": "SAME", "parents": ["conv1"]}}})");
+    const QStringList simulate{"simulate", open, "--machine", path("pair.json"), "--usable-memory", "0.0008"};
+    const QJsonObject misfit = object_of(simulate);
+    QVERIFY(!misfit["fits"].toBool());
+    const QJsonArray remedies = misfit["remedies"].toArray();
+    const auto parts = std::ranges::find_if(
+        remedies, [](const QJsonValue& one) { return one["options"].toString().contains("--accumulate"); });
+    QVERIFY(parts != remedies.end());
+    const QJsonObject remedy = parts->toObject();
+    const QStringList options = remedy["options"].toString().split(' ');
+    const qint64 batch = options[1].toInt(), batches = options[3].toInt();
+    QCOMPARE(options[0], QString("--batch"));
+    QCOMPARE(batch * batches, 8);
+    const QJsonObject fitting = object_of(simulate + options);
+    QVERIFY(fitting["fits"].toBool());
+    QCOMPARE(remedy["times_as_long"].toDouble(),
+             fitting["total_time_s"].toDouble() / misfit["total_time_s"].toDouble());
+    // Without a backward pass there is nothing to sum.
+    for (const QJsonValue& one : object_of(simulate + QStringList{"--inference"})["remedies"].toArray())
+        QVERIFY(one["options"].toString().startsWith("--batch ") &&
+                !one["options"].toString().contains("--accumulate"));
+}
+
 void TestCliSimulate::memoryOptions() {
     const QStringList layer{"simulate", path("layer.json"), "--machine", path("pair.json")};
     const auto resident = [&](const QStringList& more) {
@@ -134,6 +209,18 @@ void TestCliSimulate::memoryOptions() {
     };
     QVERIFY(fits("1") && fits("0.013") && !fits("0.012"));
     QVERIFY(run(layer + QStringList{"--usable-memory", "0.5"}).out.contains("500 MB"));
+    QVERIFY(run(layer + QStringList{"--context-memory", "300MB"}).out.contains("700 MB"));
+    // 4 MB are 7812.5 blocks of 512 bytes.
+    const auto none_left = run(layer + QStringList{"--context-memory", "1GB"});
+    QCOMPARE(none_left.status, 3);
+    QVERIFY2(none_left.err.contains("of which the framework's context takes 1.00 GB; choose a smaller"),
+             none_left.err);
+    QCOMPARE(resident({"--allocator", "pytorch"}), 2 * 7813 * 512.0);
+    const auto memory = [&](const QStringList& more) {
+        return run(QStringList{"simulate", "alexnet", "--machine", "1x-v100"} + more).out;
+    };
+    QVERIFY2(memory({}).contains("33.6 GB"), memory({}));
+    QVERIFY2(memory({"--framework", "none"}).contains("34.1 GB"), memory({"--framework", "none"}));
 
     const QString conv = write("conv.json", R"({
       "format": "placewright.graph", "version": 1, "name": "conv", "batch": 1, "training": "none",
@@ -533,7 +620,7 @@ void TestCliSimulate::alexnetText() {
              text.out);
     QVERIFY2(QRegularExpression("\ncpu:0 +0 s +0 % +0 B +395 GB\ngpu:0 +" +
                                 QRegularExpression::escape(QString::fromUtf8(step)) +
-                                " +100 % +[\\d.]+ [MG]B +34\\.1 GB\n$")
+                                " +100 % +[\\d.]+ [MG]B +33\\.6 GB\n$")
                  .match(QString::fromUtf8(text.out))
                  .hasMatch(),
              text.out);
@@ -645,9 +732,21 @@ void TestCliSimulate::boundOfWhatDoesNotFit() {
     QVERIFY2(told({}).startsWith(reason) && told({}).contains("12.0 MB") &&
                  told({}).contains("has the most memory, 1.00 MB"),
              told({}));
-    QVERIFY2(told({}).endsWith(". It needs a machine with more memory, or --optimizer sgd\n"), told({}));
-    QVERIFY2(told({"--optimizer", "sgd", "--group", "scope"}).endsWith("more memory, or --group none\n"),
-             told({"--optimizer", "sgd"}));
+    // Parameters alone take more than 1 MB, with gradients 8 of 9 MB.
+    QVERIFY2(told({}).endsWith(". It needs a machine with more memory\n"), told({}));
+    const QByteArray large = run({"optimize", path("layer.json"), "--machine", machineWith("9e6")}).err;
+    QVERIFY2(large.endsWith(". It needs a machine with more memory, or --optimizer sgd\n"), large);
+    // Each of two layers fits a device of its own, unless they form a group.
+    const QString module = write("module.json", R"({
+      "format": "placewright.graph", "version": 1, "name": "module", "batch": 1, "training": "none",
+      "ops": [
+        {"name": "m/a", "scope": "m", "kind": "linear", "inputs": [], "outputs": [{"bytes": 1000}],
+         "parameter_bytes": 4000000, "flops": 1e9},
+        {"name": "m/b", "scope": "m", "kind": "linear", "inputs": ["m/a"], "outputs": [{"bytes": 1000}],
+         "parameter_bytes": 4000000, "flops": 1e9}]})");
+    const QByteArray grouped =
+        run({"optimize", module, "--machine", machineWith("5e6"), "--inference", "--group", "scope"}).err;
+    QVERIFY2(grouped.endsWith("more memory, or --group none\n"), grouped);
     // No score file is created.
     const QString scores = path("pointless.jsonl");
     told({"--scores", scores});

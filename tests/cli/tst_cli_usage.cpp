@@ -140,6 +140,8 @@ void TestCliUsage::wrongUsage_data() {
         "--workspace: expected a size such as 64MB or 2GB, not -1");
     row("too much workspace", simulate({"--workspace", "100000000000000 GB"}),
         "--workspace: expected a size such as 64MB or 2GB");
+    row("more than all for headroom", optimize({"--headroom", "2"}),
+        "--headroom: expected a number from 0 to 1, not 2");
     row("no usable memory", simulate({"--usable-memory", "0"}),
         "--usable-memory: expected a number above 0 and at most 1, not 0");
     row("more than all memory", simulate({"--usable-memory", "1.1"}),
@@ -164,6 +166,12 @@ void TestCliUsage::wrongUsage_data() {
         "--accumulate: --cost exprimo has no weight gradients");
     row("optimizer as Exprimo", simulate({"--memory", "exprimo", "--optimizer", "sgd"}),
         "--optimizer: --memory exprimo counts only parameters");
+    row("allocator as Exprimo", simulate({"--memory", "exprimo", "--allocator", "pytorch"}),
+        "--allocator: --memory exprimo counts only parameters");
+    row("unknown framework", simulate({"--framework", "cake"}),
+        "--framework: expected none, pytorch; not cake");
+    row("no context", simulate({"--context-memory", "none"}),
+        "--context-memory: expected a size such as 64MB or 2GB, not none");
     row("in place as Exprimo", simulate({"--memory", "exprimo", "--in-place"}),
         "--in-place: --memory exprimo counts only parameters");
     row("workspace as Exprimo", simulate({"--memory", "exprimo", "--workspace", "1MB"}),

@@ -134,6 +134,7 @@ Case random_case(const Setting& setting, std::uint64_t seed) {
     options.in_place = setting.in_place;
     if (training == Training::implicit && !setting.own_phases) options.recomputation = setting.recomputation;
     if (setting.memory_margin) options.usable_memory = random.uniform(0.05, 1);
+    if (seed % 3 == 0) options.allocator = Allocator::pytorch_segments;
     Graph graph = (setting.network ? test::random_network : test::random_graph)(seed, ops, inputs, training);
     if (setting.own_phases) graph = test::with_phases(graph, seed);
     Machine machine = test::with_features(test::random_machine(seed), seed, setting.machine);

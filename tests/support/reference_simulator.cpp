@@ -72,7 +72,7 @@ public:
             outcome.resident_bytes[device_of(op)] += problem.resident_bytes[op];
             for (std::uint32_t k = 0; options.batches > 1 && k < graph_.op(op).outputs.size(); ++k) {
                 const Value value{0, op, k};
-                if (stays(value)) outcome.resident_bytes[device_of(op)] += bytes_of(value);
+                if (stays(value)) outcome.resident_bytes[device_of(op)] += held_bytes_of(value);
             }
         }
         outcome.peak_bytes = outcome.resident_bytes;
@@ -118,6 +118,10 @@ private:
 
     double bytes_of(const Value& value) const {
         return static_cast<double>(graph_.op(value.op).outputs[value.output].bytes);
+    }
+
+    double held_bytes_of(const Value& value) const {
+        return allocated_bytes(problem_.allocator, bytes_of(value));
     }
 
     bool reads(OpId op, const Value& value) const {
@@ -674,7 +678,7 @@ private:
         for (const Copy& copy : held_) {
             const bool counted = stays(copy.first) && options_.batches > 1;
             if (copy.second == device && !viewed(copy) && !is_resident(copy) && !counted)
-                bytes += bytes_of(copy.first);
+                bytes += held_bytes_of(copy.first);
         }
         for (const Work& work : running_) {
             if (work.is_op() && work.span.resource == device) bytes += problem_.workspace_bytes[work.span.op];

@@ -392,7 +392,7 @@ private Q_SLOTS:
         Shown shown;
         QVERIFY(shown.open(wide, m_machine));
         const State before(shown);
-        auto* cancel = shown.window.statusBar()->findChild<QToolButton*>();
+        auto* cancel = shown.window.statusBar()->findChild<QToolButton*>("cancelLoading");
         QCOMPARE(cancel->text(), QStringLiteral("Cancel"));
         QVERIFY(!cancel->isVisible());
         shown.document.openNetwork(slow);

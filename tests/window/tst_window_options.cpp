@@ -8,10 +8,12 @@
 #include <QFile>
 #include <QJsonObject>
 #include <QLabel>
+#include <QMenu>
 #include <QPushButton>
 #include <QSpinBox>
 #include <QStatusBar>
 #include <QTest>
+#include <QTextBrowser>
 #include <QToolButton>
 
 #include "app/window/dialogs/simulation_dialog.hpp"
@@ -21,6 +23,7 @@
 #include "widgets/graph_view.hpp"
 #include "widgets/message_bar.hpp"
 #include "widgets/runs_view.hpp"
+#include "widgets/selection_panel.hpp"
 
 using namespace placewright;
 using test::leave;
@@ -115,6 +118,87 @@ private Q_SLOTS:
         QCOMPARE(shown.document.placement(), before);
     }
 
+    // One click applies an option that makes the placement fit.
+    void whatMakesItFitIsOffered() {
+        Shown shown;
+        // 3 layers of parameters, momentum and gradients; without momentum they fit.
+        QVERIFY(shown.open(m_trained, m_machine));
+        auto* button = shown.window.findChild<QToolButton*>("remedies");
+        QVERIFY(button != nullptr && !button->isVisible());
+        const double peak_bytes = shown.document.timeline()->outcome.peak_bytes[0];
+        const QString small = m_place->write("small.json", test::uniform_machine(1, peak_bytes * 0.9));
+        shown.document.setMachine(small);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(!shown.document.assessment()->score.fits);
+        QVERIFY(button->isVisible());
+        QAction* sgd = nullptr;
+        for (QAction* action : button->menu()->actions()) {
+            if (action->text().startsWith(QStringLiteral("Plain SGD: a sample takes "))) sgd = action;
+        }
+        QVERIFY(sgd != nullptr);
+        sgd->trigger();
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.options().problem.optimizer_states, 0.0);
+        QVERIFY(shown.document.assessment()->score.fits);
+        QVERIFY(!button->isVisible());
+        shown.document.undoStack()->undo();
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(button->isVisible());
+        // Where nothing helps, the tooltip says how much is still missing.
+        shown.document.setMachine(m_place->write("tiny.json", test::uniform_machine(1, 1000)));
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(!button->isVisible());
+        QVERIFY2(statusLabel(shown, "Step time")->toolTip().contains(QStringLiteral("still lacks")),
+                 qPrintable(statusLabel(shown, "Step time")->toolTip()));
+    }
+
+    void aCpuThatTakesMostOfTheStepIsSaid() {
+        const Machine pair = test::uniform_machine(2);
+        std::vector<Device> devices(pair.devices().begin(), pair.devices().end());
+        devices[0].name = "cpu:0";
+        devices[0].kind = DeviceKind::cpu;
+        const Machine machine("with a CPU", devices, {pair.channels().begin(), pair.channels().end()},
+                              {pair.routes().begin(), pair.routes().end()});
+        Shown shown;
+        QVERIFY(shown.open(m_trained, m_place->write("cpu.json", machine)));
+        const QLabel* label = statusLabel(shown, "Step time");
+        shown.document.moveOps({0, 1, 2}, 0);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY2(label->text().endsWith(QStringLiteral(" · the CPU takes 100 %")), qPrintable(label->text()));
+        QVERIFY2(label->toolTip().contains(QStringLiteral("cpu:0 runs ")), qPrintable(label->toolTip()));
+        shown.document.moveOps({0, 1, 2}, 1);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(!label->text().contains(QStringLiteral("CPU")));
+    }
+
+    // Gradients stay until the end of the step, so an op holds them beside its parameters.
+    void theSelectionCountsGradients() {
+        Shown shown;
+        QVERIFY(shown.open(m_trained, m_machine));
+        const auto text = [&] {
+            return shown.window.findChild<SelectionPanel*>()->findChild<QTextBrowser*>()->toPlainText();
+        };
+        const double parameter_bytes =
+            static_cast<double>(shown.document.problem()->graph->op(0).parameter_bytes);
+        QVERIFY(parameter_bytes > 0);
+        shown.document.setSelection({0});
+        QVERIFY2(text().contains(QStringLiteral("with gradient and optimizer state %1")
+                                     .arg(QString::fromStdString(format_bytes(3 * parameter_bytes)))),
+                 qPrintable(text()));
+        shown.document.setSelection({0, 1});
+        QVERIFY2(
+            text().contains(
+                QStringLiteral("holds %1").arg(QString::fromStdString(format_bytes(6 * parameter_bytes)))),
+            qPrintable(text()));
+        JobOptions options;
+        options.problem.optimizer_in_backward = true;
+        options.problem.optimizer_states = 0;
+        shown.document.setOptions(options);
+        QVERIFY(shown.waitUntilIdle());
+        shown.document.setSelection({0});
+        QVERIFY2(!text().contains(QStringLiteral("with gradient")), qPrintable(text()));
+    }
+
     void howMuchMemoryIsMissingIsSaid() {
         Shown shown;
         QVERIFY(shown.open(m_trained, m_place->write("small.json", test::uniform_machine(2, 1000))));
@@ -151,6 +235,9 @@ private Q_SLOTS:
         pick(dialog, "recomputation", 2);
         QTest::mouseClick(control<QCheckBox>(dialog, "inPlace"), Qt::LeftButton, {}, {8, 8});
         type(dialog, "workspaceLimit", "256");
+        pick(dialog, "framework", 1);
+        type(dialog, "contextMemory", "700");
+        pick(dialog, "allocator", 2);
         type(dialog, "usableMemory", "90");
         pick(dialog, "memoryRule", 1);
         pick(dialog, "grouping", 3);
@@ -171,6 +258,9 @@ private Q_SLOTS:
         QCOMPARE(options.problem.recomputation, Recomputation::segments);
         QVERIFY(options.problem.in_place);
         QCOMPARE(options.problem.workspace_limit_bytes, 256e6);
+        QCOMPARE(options.problem.framework, Framework::none);
+        QCOMPARE(options.problem.context_bytes, std::optional(700e6));
+        QCOMPARE(options.problem.allocator, std::optional(Allocator::pytorch));
         QCOMPARE(options.problem.usable_memory, 0.9);
         QCOMPARE(options.penalty.rule, MemoryRule::placeto);
         QCOMPARE(options.problem.grouping.rule, GroupingRule::merge);
@@ -186,17 +276,17 @@ private Q_SLOTS:
         QCOMPARE(problem.machine->channels()[0].efficiency, 0.8);
         QCOMPARE(problem.crossing, Crossing::cut_through);
         QVERIFY(problem.accumulates);
-        QCOMPARE(problem.memory_limit_bytes[0], 0.9 * problem.machine->device(0).memory_bytes);
+        QCOMPARE(problem.memory_limit_bytes[0], 0.9 * (problem.machine->device(0).memory_bytes - 700e6));
         const OpId conv = *problem.graph->find("conv2");
         const auto parameters = static_cast<double>(problem.graph->op(conv).parameter_bytes);
         QVERIFY(parameters > 0);
-        QCOMPARE(problem.resident_bytes[conv], 3 * parameters);
+        QCOMPARE(problem.resident_bytes[conv], 3 * allocated_bytes(Allocator::pytorch, parameters));
         QVERIFY(problem.workspace_bytes[conv] > 0);
         QCOMPARE(shown.document.timeline()->outcome.ops_run, std::uint64_t{10} * problem.ops);
 
         QVERIFY2(summary(shown).startsWith(QStringLiteral("batch size 64 · ")), qPrintable(summary(shown)));
         const QStringList all = changedOptions(options);
-        QCOMPARE(all.size(), 17);
+        QCOMPARE(all.size(), 20);
         for (const QString& part : all)
             QVERIFY(shown.window.findChild<QToolButton*>("simulationButton")
                         ->toolTip()
@@ -233,7 +323,7 @@ private Q_SLOTS:
         for (auto* box : dialog->findChildren<QSpinBox*>()) check(box);
         for (auto* box : dialog->findChildren<QDoubleSpinBox*>()) check(box);
         for (auto* box : dialog->findChildren<QCheckBox*>()) check(box);
-        QCOMPARE(controls, 24);
+        QCOMPARE(controls, 27);
         dialog->reject();
     }
 

@@ -126,6 +126,40 @@ private Q_SLOTS:
         QVERIFY(rows(shown).front().shown);
     }
 
+    // Equal blocks that one device could just hold: the screen ends with the placement that leaves room.
+    void aSearchLeavesRoomInMemory() {
+        GraphBuilder builder("blocks", 1, Training::none);
+        for (int i = 0; i < 19; ++i) {
+            Op op;
+            op.name = "block" + std::to_string(i);
+            op.kind = "linear";
+            op.flops = 1e12;
+            op.outputs = {make_tensor({1000})};
+            op.parameter_bytes = 50'000'000;
+            builder.add(op, i == 0 ? std::vector<std::string>{}
+                                   : std::vector<std::string>{"block" + std::to_string(i - 1)});
+        }
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("blocks.json", builder.build()),
+                           m_place->write("three-of-1-gb.json", test::uniform_machine(3, 1e9))));
+        // Not the best, so that the search shows what it finds.
+        shown.document.moveOps({5, 9}, 1);
+        QVERIFY(shown.waitUntilIdle());
+        shown.window.chooseAlgorithm("auto");
+        shown.window.chooseEvaluations(400);
+        clickOptimize(shown);
+        QVERIFY(shown.waitUntilIdle());
+        const Run& run = *shown.document.runs().back();
+        QCOMPARE(shown.document.placement(), *run.progress().best_placement);
+        QVERIFY(rows(shown).front().shown);
+        QCOMPARE(shown.stepTime(), run.progress().best.value_s);
+        const Outcome& outcome = shown.document.timeline()->outcome;
+        QVERIFY(*std::ranges::max_element(outcome.peak_bytes) < 0.81e9);
+        const double found_s = run.progress().curve->back().best_s;
+        QVERIFY(shown.stepTime() > found_s && shown.stepTime() <= found_s * 1.005);
+        QCOMPARE(shown.document.undoStack()->count(), 2);
+    }
+
     // --- the lower bound ---
 
     void theBoundIsTightenedInTheBackground() {

@@ -106,11 +106,11 @@ SimulationDialog::SimulationDialog(Document* document, QWidget* parent)
     left->addWidget(makeStep());
     left->addWidget(makeBatches());
     left->addWidget(makeFramework());
+    left->addWidget(makeGroups());
     left->addStretch();
     auto* right = new QVBoxLayout;
     right->addWidget(makeObjective());
     right->addWidget(makeMemory());
-    right->addWidget(makeGroups());
     right->addStretch();
     columns->addLayout(left, 1);
     columns->addLayout(right, 1);
@@ -344,9 +344,30 @@ QWidget* SimulationDialog::makeMemory() {
                         tr("Largest scratch memory of a running convolution, which unfolds its input; set "
                            "your library's limit if large convolutions are near the memory limit."));
     addRow(form, tr("&Workspace limit"), m_workspace);
+    m_framework = named(new QComboBox, "framework",
+                        tr("What the framework takes of the memory of GPUs that the catalogue of devices "
+                           "knows, beside tensors."));
+    addChoice(m_framework, Framework::pytorch, frameworkTitle(Framework::pytorch),
+              tr("500 MB for context and libraries; tensors take whole blocks of its allocator"));
+    addChoice(m_framework, Framework::none, frameworkTitle(Framework::none),
+              tr("Nothing: tensors take their bytes, and the whole memory is theirs"));
+    addRow(form, tr("Framework"), m_framework);
+    m_context = named(spinBox(-1, 1'000'000, tr(" MB"), tr("From the framework")), "contextMemory",
+                      tr("Memory of each GPU that the framework holds for its context and libraries, in "
+                         "place of the framework's value."));
+    addRow(form, tr("Conte&xt memory"), m_context);
+    m_allocator = named(new QComboBox, "allocator",
+                        tr("Rounding of tensors to the blocks of an allocator; transfers are not affected."));
+    m_allocator->addItem(tr("From the framework"), -1);
+    addChoice(m_allocator, Allocator::none, allocatorTitle(Allocator::none), tr("Tensors take their bytes"));
+    addChoice(m_allocator, Allocator::pytorch, allocatorTitle(Allocator::pytorch),
+              tr("Multiples of 512 bytes: what PyTorch counts as allocated"));
+    addChoice(m_allocator, Allocator::pytorch_segments, allocatorTitle(Allocator::pytorch_segments),
+              tr("Large tensors also take what is lost of their segments: about what PyTorch reserves"));
+    addRow(form, tr("Allocator"), m_allocator);
     m_usable = named(spinBox(1, 100, tr(" %")), "usableMemory",
-                     tr("Share of each device's memory that a placement may use; the rest is for "
-                        "fragmentation and the framework (90 % is safe)."));
+                     tr("Share of each device's memory, less the context, that a placement may use; the rest "
+                        "is for fragmentation and other programs (90 % is safe)."));
     addRow(form, tr("Usable memor&y"), m_usable);
     return group;
 }
@@ -517,6 +538,11 @@ void SimulationDialog::show(const JobOptions& options) {
     m_updateInBackward->setChecked(problem.optimizer_in_backward);
     m_inPlace->setChecked(problem.in_place);
     m_workspace->setValue(static_cast<int>(std::lround(problem.workspace_limit_bytes / kMegabyte)));
+    choose(m_framework, problem.framework);
+    m_context->setValue(
+        problem.context_bytes ? static_cast<int>(std::lround(*problem.context_bytes / kMegabyte)) : -1);
+    m_allocator->setCurrentIndex(0);
+    if (problem.allocator) choose(m_allocator, *problem.allocator);
     m_usable->setValue(percent(problem.usable_memory));
     choose(m_objective, options.objective - objectives().data());
     choose(m_rule, options.penalty.rule);
@@ -544,6 +570,8 @@ void SimulationDialog::enableControls() {
                                    !(m_accumulate->isEnabled() && m_accumulate->isChecked()));
     m_inPlace->setEnabled(whole);
     m_workspace->setEnabled(whole);
+    m_framework->setEnabled(whole);
+    m_allocator->setEnabled(whole);
     m_scopeDepth->setEnabled(chosen<GroupingRule>(m_grouping) == GroupingRule::scope);
     m_mergeGroups->setEnabled(chosen<GroupingRule>(m_grouping) == GroupingRule::merge);
 }
@@ -575,6 +603,10 @@ JobOptions SimulationDialog::options() const {
     problem.optimizer_in_backward = m_updateInBackward->isEnabled() && m_updateInBackward->isChecked();
     problem.in_place = m_inPlace->isEnabled() && m_inPlace->isChecked();
     if (m_workspace->isEnabled()) problem.workspace_limit_bytes = m_workspace->value() * kMegabyte;
+    if (m_framework->isEnabled()) problem.framework = chosen<Framework>(m_framework);
+    if (m_context->value() >= 0) problem.context_bytes = m_context->value() * kMegabyte;
+    if (m_allocator->isEnabled() && m_allocator->currentIndex() > 0)
+        problem.allocator = chosen<Allocator>(m_allocator);
     problem.usable_memory = m_usable->value() / 100.0;
     options.objective = &objectives()[chosen<std::size_t>(m_objective)];
     options.penalty.rule = chosen<MemoryRule>(m_rule);

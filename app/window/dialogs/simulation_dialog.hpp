@@ -78,6 +78,9 @@ private:
     QComboBox* m_recomputation = nullptr;
     QCheckBox* m_inPlace = nullptr;
     QSpinBox* m_workspace = nullptr;
+    QComboBox* m_framework = nullptr;
+    QSpinBox* m_context = nullptr;
+    QComboBox* m_allocator = nullptr;
     QSpinBox* m_usable = nullptr;
     QComboBox* m_objective = nullptr;
     QComboBox* m_rule = nullptr;

@@ -64,7 +64,7 @@ bool MemoryEstimate::needs_copy(TensorId tensor, DeviceId device) const {
 double MemoryEstimate::room_bytes(GroupId group, DeviceId device) const {
     double copies = 0;
     for (const TensorId tensor : saved_inputs_[group]) {
-        if (needs_copy(tensor, device)) copies += problem_.tensor_bytes[tensor];
+        if (needs_copy(tensor, device)) copies += problem_.copy_bytes[tensor];
     }
     return limit_bytes(device) - held_bytes_[device] - kept_bytes_[group] - copies -
            std::max(largest_bytes_[device], transient_bytes_[group]);
@@ -74,7 +74,7 @@ void MemoryEstimate::add(GroupId group, DeviceId device) {
     for (const TensorId tensor : saved_inputs_[group]) {
         if (!needs_copy(tensor, device)) continue;
         copied_[std::size_t{tensor} * problem_.devices + device] = true;
-        held_bytes_[device] += problem_.tensor_bytes[tensor];
+        held_bytes_[device] += problem_.copy_bytes[tensor];
     }
     device_of_[group] = device;
     held_bytes_[device] += kept_bytes_[group];

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#include "app/cli/advice_report.hpp"
+
+#include <iostream>
+
+#include "app/cli/console.hpp"
+#include "core/base/text.hpp"
+#include "core/base/units.hpp"
+#include "core/io/shipped.hpp"
+#include "core/sim/cpu_load.hpp"
+
+namespace placewright {
+namespace {
+
+Json remedy_json(const Remedy& remedy, const Job& job) {
+    return {
+        {"options", remedy.arguments},           {"objective_s", remedy.value_s},
+        {"times_as_long", remedy.times_as_long}, {"device", job.problem->machine->device(remedy.device).name},
+        {"peak_bytes", remedy.device_bytes},     {"lacking_bytes", remedy.lacking_bytes}};
+}
+
+}  // namespace
+
+std::optional<Remedies> remedies_for(const JobArguments& arguments, const Job& job,
+                                     const Placement& placement, bool fits) {
+    if (fits) return {};
+    // An op that was split has other parts with other batch sizes.
+    const Path network = arguments.shards.texts.empty() ? find_network_file(arguments.network) : Path();
+    return find_remedies(job, arguments.options(), placement, network);
+}
+
+void add_remedies(Json& json, const Remedies& remedies, const Job& job) {
+    Json fitting = Json::array();
+    for (const Remedy& remedy : remedies.fitting) fitting.push_back(remedy_json(remedy, job));
+    json["remedies"] = std::move(fitting);
+    json["closest"] = remedies.closest ? remedy_json(*remedies.closest, job) : Json(nullptr);
+}
+
+void print_remedies(const Remedies& remedies, const Job& job) {
+    const Problem& problem = *job.problem;
+    std::cout << '\n';
+    if (remedies.fitting.empty()) {
+        std::string text =
+            shortage_text(remedies, problem, remedies.closest ? remedies.closest->arguments : std::string());
+        text.front() = static_cast<char>(std::toupper(text.front()));
+        std::cout << wrapped(printable(text + '.', 8192), 0);
+    } else {
+        std::cout << "This placement fits with any of these:\n";
+        std::vector<Row> rows{{"options", "a sample takes", "fullest device"}};
+        if (!job.objective->is_step_time()) rows.front()[1] = job.objective->title;
+        for (const Remedy& remedy : remedies.fitting)
+            rows.push_back({remedy.arguments, duration_text(remedy), fullest_text(remedy, problem)});
+        std::cout << table("lll", rows);
+    }
+    if (remedies.untried > 0)
+        std::cout << wrapped(std::to_string(remedies.untried) +
+                                 " more combinations were not tried, since the network is large.",
+                             0);
+}
+
+void warn_of_cpu(const Job& job, const Placement& placement, const Outcome& outcome) {
+    if (const auto load = dominating_cpu(*job.problem, placement, outcome))
+        std::cerr << printable("placewright-cli: warning: " + to_text(*load, *job.problem), 8192) << '\n';
+}
+
+}  // namespace placewright

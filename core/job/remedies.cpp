@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+#include "core/job/remedies.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <stdexcept>
+
+#include "core/base/text.hpp"
+#include "core/base/units.hpp"
+
+namespace placewright {
+namespace {
+
+/// A change of the options. Changes of one kind exclude each other.
+struct Change {
+    enum class Kind : std::uint8_t { recompute, optimizer, update, in_flight, batch };
+    Kind kind;
+    std::string arguments;
+    std::function<void(JobOptions&)> apply;
+};
+
+/// Ops, times devices and batches, that are worth trying: about a second on one core.
+constexpr double kWork = 3e6;
+constexpr std::size_t kMostTrials = 64;
+
+bool trains(const Job& job, const JobOptions& options) {
+    return !options.problem.inference && std::ranges::any_of(job.problem->graph->ops(), [](const Op& op) {
+        return op.phase != Phase::forward;
+    });
+}
+
+void add_training_changes(std::vector<Change>& changes, const Job& job, const JobOptions& options) {
+    const ProblemOptions& now = options.problem;
+    if (job.problem->cost_model->id == "exprimo") return;
+    const auto recompute = [&](Recomputation how) {
+        changes.push_back({Change::Kind::recompute, "--recompute " + std::string(to_string(how)),
+                           [how](JobOptions& changed) { changed.problem.recomputation = how; }});
+    };
+    if (now.recomputation == Recomputation::none) recompute(Recomputation::cheap);
+    if (now.recomputation != Recomputation::segments) recompute(Recomputation::segments);
+    if (now.memory != MemoryModel::training) return;
+    if (!now.optimizer_in_backward && !now.accumulate_gradients)
+        changes.push_back({Change::Kind::update, "--optimizer-in-backward",
+                           [](JobOptions& changed) { changed.problem.optimizer_in_backward = true; }});
+    const auto optimizer = [&](double states, const char* name) {
+        if (states < now.optimizer_states)
+            changes.push_back({Change::Kind::optimizer, std::string("--optimizer ") + name,
+                               [states](JobOptions& changed) { changed.problem.optimizer_states = states; }});
+    };
+    optimizer(1, "momentum");
+    optimizer(0, "sgd");
+}
+
+/// Half, a quarter, … of the samples at a time; in training as parts of one step where that is possible.
+void add_batch_changes(std::vector<Change>& changes, const Job& job, const JobOptions& options) {
+    const std::int64_t samples = job.problem->forward->batch();
+    const bool parts = trains(job, options) && !options.problem.optimizer_in_backward &&
+                       job.problem->cost_model->id != "exprimo" &&
+                       (options.simulation.batches == 1 || options.problem.accumulate_gradients);
+    for (std::int64_t part = 2; part <= samples; part *= 2) {
+        if (samples % part != 0) break;
+        const std::int64_t batch = samples / part;
+        if (!parts) {
+            changes.push_back({Change::Kind::batch, "--batch " + std::to_string(batch),
+                               [batch](JobOptions& changed) { changed.reading.batch = batch; }});
+            continue;
+        }
+        const auto batches = static_cast<std::uint32_t>(options.simulation.batches * part);
+        changes.push_back(
+            {Change::Kind::batch,
+             "--batch " + std::to_string(batch) + " --batches " + std::to_string(batches) + " --accumulate",
+             [batch, batches](JobOptions& changed) {
+                 changed.reading.batch = batch;
+                 changed.simulation.batches = batches;
+                 changed.problem.accumulate_gradients = true;
+             }});
+    }
+}
+
+std::vector<Change> changes_of(const Job& job, const JobOptions& options, bool batch_is_open) {
+    std::vector<Change> changes;
+    if (trains(job, options)) add_training_changes(changes, job, options);
+    if (options.simulation.in_flight > 1)
+        changes.push_back({Change::Kind::in_flight, "--in-flight 1",
+                           [](JobOptions& changed) { changed.simulation.in_flight = 1; }});
+    if (batch_is_open) add_batch_changes(changes, job, options);
+    return changes;
+}
+
+/// Whether the options may stand together (see JobArguments::check).
+bool suits(const JobOptions& options) {
+    return !(options.problem.optimizer_in_backward && options.problem.accumulate_gradients);
+}
+
+class Trials {
+public:
+    Trials(const Job& job, const JobOptions& options, std::span<const DeviceId> placement, Path network,
+           const std::stop_token& stop)
+        : job_(job), options_(options), placement_(placement), network_(std::move(network)), stop_(stop) {
+        const Outcome outcome = Simulator(job.problem, job.simulation).run(placement);
+        before_s_ =
+            per_sample_s(job, outcome, assess(job, Placement(placement.begin(), placement.end()), outcome));
+        const double work = static_cast<double>(job.problem->ops) *
+                            (job.problem->devices + std::min(job.simulation.batches, 100U));
+        most_ = std::clamp(static_cast<std::size_t>(kWork / work), std::size_t{1}, kMostTrials);
+    }
+
+    /// Tries these changes together. Returns nothing if they do not suit the job, or there is no time left.
+    std::optional<Remedy> attempt(std::span<const Change* const> changes) {
+        Remedy remedy{.arguments = {}, .options = options_};
+        for (const Change* change : changes) {
+            remedy.arguments += (remedy.arguments.empty() ? "" : " ") + change->arguments;
+            change->apply(remedy.options);
+        }
+        if (!suits(remedy.options)) return {};
+        if (tried_ >= most_ || stop_.stop_requested()) {
+            ++untried_;
+            return {};
+        }
+        ++tried_;
+        try {
+            simulate(remedy);
+            return remedy;
+        } catch (const std::runtime_error&) {
+            return {};  // such as a file that cannot be read with this batch size
+        }
+    }
+
+    std::size_t tried() const { return tried_; }
+    std::size_t untried() const { return untried_; }
+
+private:
+    /// Time a sample, so that steps of other batch sizes compare; of other objectives the value.
+    static double per_sample_s(const Job& job, const Outcome& outcome, const Assessment& assessment) {
+        return job.objective->is_step_time()
+                   ? outcome.step_time_s / static_cast<double>(job.problem->forward->batch())
+                   : assessment.score.value_s;
+    }
+
+    std::shared_ptr<const Graph> graph_of(const JobOptions& options) const {
+        if (options.reading == options_.reading) return job_.problem->forward;
+        NetworkFile read = read_network(network_, options.reading);
+        Supplements supplements = options.supplements;
+        if (supplements != Supplements()) supplement(read, supplements, *job_.machine);
+        if (read.graph.size() != job_.problem->forward->size())
+            throw std::runtime_error("the network has other ops with this batch size");
+        return std::make_shared<const Graph>(std::move(read.graph));
+    }
+
+    void simulate(Remedy& remedy) {
+        Job trial = job_;
+        ProblemOptions problem = remedy.options.problem;
+        problem.cost.model = job_.problem->cost_model;  // a workload has its own
+        trial.problem = make_problem(graph_of(remedy.options), job_.machine, problem);
+        trial.simulation = remedy.options.simulation;
+        const Placement placement = carried(*trial.problem);
+        check_placement(*trial.problem, placement);
+        const Outcome outcome = Simulator(trial.problem, trial.simulation).run(placement);
+        const Assessment assessment = assess(trial, placement, outcome);
+        if (!assessment.is_defined()) throw PlacementError(assessment.undefined);
+        remedy.fits = assessment.score.fits;
+        remedy.value_s = assessment.score.value_s;
+        const double now_s = per_sample_s(trial, outcome, assessment);
+        remedy.times_as_long = before_s_ > 0 ? now_s / before_s_ : 1;
+        double fullest = -1;
+        for (DeviceId device = 0; device < trial.problem->devices; ++device) {
+            const double bytes = assessment.device_bytes[device];
+            const double limit = trial.problem->memory_limit_bytes[device];
+            remedy.lacking_bytes += std::max(0.0, bytes - limit);
+            if (bytes / limit <= fullest) continue;
+            fullest = bytes / limit;
+            remedy.device = device;
+            remedy.device_bytes = bytes;
+            remedy.limit_bytes = limit;
+        }
+    }
+
+    /// Each group on the device of its first op. Derived ops, which may be others than before, count as the
+    /// op of the network that they come from.
+    Placement carried(const Problem& problem) const {
+        Placement placement;
+        for (const std::vector<OpId>& members : problem.grouping.members) {
+            OpId first = *std::ranges::min_element(members);
+            while (first >= job_.problem->forward->size() && first != kInvalidOp)
+                first = problem.graph->op(first).forward_op;
+            if (first == kInvalidOp) throw std::runtime_error("an op has no device");
+            placement.push_back(placement_[job_.problem->grouping.group_of[first]]);
+        }
+        return placement;
+    }
+
+    const Job& job_;
+    const JobOptions& options_;
+    const std::span<const DeviceId> placement_;
+    const Path network_;
+    const std::stop_token& stop_;
+    double before_s_ = 0;
+    std::size_t most_ = 1, tried_ = 0, untried_ = 0;
+};
+
+}  // namespace
+
+Remedies find_remedies(const Job& job, const JobOptions& options, std::span<const DeviceId> placement,
+                       const Path& network, const std::stop_token& stop) {
+    const std::vector<Change> changes = changes_of(job, options, !network.empty() && job.batch_is_open);
+    Trials trials(job, options, placement, network, stop);
+    Remedies result;
+    // The best of each kind of those that do not fit alone.
+    std::array<const Change*, 5> strongest{};
+    std::array<double, 5> lacking{};
+    const auto attempt = [&](std::span<const Change* const> together) {
+        std::optional<Remedy> remedy = trials.attempt(together);
+        if (!remedy) return;
+        if (together.size() == 1) {
+            const auto kind = static_cast<std::size_t>(together.front()->kind);
+            if (strongest[kind] == nullptr || remedy->lacking_bytes < lacking[kind]) {
+                strongest[kind] = together.front();
+                lacking[kind] = remedy->lacking_bytes;
+            }
+        }
+        if (remedy->fits) {
+            result.fitting.push_back(*std::move(remedy));
+        } else if (!result.closest || remedy->lacking_bytes < result.closest->lacking_bytes) {
+            result.closest = std::move(remedy);
+        }
+    };
+    bool batch_fits = false;
+    for (const Change& change : changes) {
+        // Smaller batches than the largest that fits are slower.
+        if (change.kind == Change::Kind::batch && batch_fits) continue;
+        const std::array<const Change*, 1> alone{&change};
+        const std::size_t before = result.fitting.size();
+        attempt(alone);
+        batch_fits = batch_fits || (change.kind == Change::Kind::batch && result.fitting.size() > before);
+    }
+    if (result.fitting.empty()) {
+        for (std::size_t a = 0; a < changes.size(); ++a) {
+            for (std::size_t b = a + 1; b < changes.size(); ++b) {
+                if (changes[a].kind == changes[b].kind) continue;
+                const std::array<const Change*, 2> pair{&changes[a], &changes[b]};
+                attempt(pair);
+            }
+        }
+    }
+    if (result.fitting.empty()) {
+        std::vector<const Change*> all;
+        for (const Change* change : strongest) {
+            const bool excluded = change != nullptr && change->kind == Change::Kind::batch &&
+                                  strongest[static_cast<std::size_t>(Change::Kind::update)] != nullptr;
+            if (change != nullptr && !excluded) all.push_back(change);
+        }
+        if (all.size() > 2) attempt(all);
+    }
+    if (!result.fitting.empty()) result.closest.reset();
+    std::ranges::stable_sort(result.fitting, {}, &Remedy::times_as_long);
+    result.tried = trials.tried();
+    result.untried = trials.untried();
+    return result;
+}
+
+std::string duration_text(const Remedy& remedy) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.2f", remedy.times_as_long);
+    const std::string times = text.data();
+    return times == "1.00" ? "as long as now" : times + " times as long";
+}
+
+std::string fullest_text(const Remedy& remedy, const Problem& problem) {
+    return printable(problem.machine->device(remedy.device).name, 80) + ' ' +
+           format_bytes(remedy.device_bytes) + " of " + format_bytes(remedy.limit_bytes);
+}
+
+std::string shortage_text(const Remedies& remedies, const Problem& problem, const std::string& closest) {
+    if (!remedies.fitting.empty()) return {};
+    if (!remedies.closest)
+        return "no option would make this placement fit; spread it over more devices, or choose a machine "
+               "with more memory";
+    return "none of " + std::to_string(remedies.tried) +
+           " options tried makes this placement fit; the closest, " + closest + ", still lacks " +
+           format_bytes(remedies.closest->lacking_bytes) + " (" + fullest_text(*remedies.closest, problem) +
+           "); spread it over more devices, or choose a machine with more memory";
+}
+
+}  // namespace placewright

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#include "core/search/headroom.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <set>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace placewright {
+namespace {
+
+/// Of each device: the longest runs that are cut, and the emptiest devices that get their ends.
+constexpr std::size_t kRuns = 6, kEmptiest = 2;
+/// Of the bytes that would make both devices equally full.
+constexpr std::array<double, 3> kPortions{1, 0.5, 0.25};
+
+/// Consecutive groups on one device.
+struct Stretch {
+    GroupId begin = 0, end = 0;
+    double bytes = 0;
+};
+
+struct StretchMove {
+    GroupId begin = 0, end = 0;
+    DeviceId to = 0;
+
+    auto operator<=>(const StretchMove&) const = default;
+};
+
+struct Judged {
+    Score score;
+    std::vector<double> shares;  ///< [device] of memory
+    std::vector<int> order;      ///< percent of memory, descending: the less, the more headroom
+};
+
+class Spreader {
+public:
+    Spreader(const std::shared_ptr<const Problem>& problem, const Objective& objective,
+             const SimulationOptions& simulation, const MemoryPenalty& penalty,
+             const HeadroomOptions& options, std::stop_token stop)
+        : problem_(*problem),
+          objective_(objective),
+          penalty_(penalty),
+          options_(options),
+          stop_(std::move(stop)),
+          simulator_(problem, simulation),
+          bytes_(problem->groups) {
+        for (OpId op = 0; op < problem_.ops; ++op) {
+            double& bytes = bytes_[problem_.grouping.group_of[op]];
+            bytes += problem_.end_bytes(op);
+            // In training most outputs are kept for the backward pass.
+            for (TensorId t = problem_.output_begin[op]; t < problem_.output_begin[op + 1]; ++t)
+                bytes += problem_.inference || problem_.tensor_stays(t) ? 0 : problem_.output_bytes[t];
+        }
+    }
+
+    std::optional<Headroom> run(SearchProgress& progress) {
+        placement_ = *progress.best_placement;
+        now_ = judged(placement_);
+        if (!now_.score.fits) return {};
+        Headroom headroom{now_.score.value_s, fullest(), 0, 0};
+        limit_s_ = now_.score.value_s * (1 + options_.cost);
+        bool changed = false;
+        while (improve()) changed = true;
+        if (!changed) return {};
+        headroom.share = fullest();
+        headroom.simulations = simulations_;
+        progress.best = now_.score;
+        progress.best_placement = std::make_shared<const Placement>(placement_);
+        return headroom;
+    }
+
+private:
+    bool is_over() const {
+        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
+        return stop_.stop_requested() || spent.count() >= options_.seconds;
+    }
+
+    double fullest() const { return *std::ranges::max_element(now_.shares); }
+
+    Judged judged(const Placement& placement) {
+        ++simulations_;
+        Judged result;
+        const auto take = [&](const auto& outcome, std::span<const double> bytes) {
+            result.score = penalty_.score(problem_, outcome);
+            for (DeviceId device = 0; device < problem_.devices; ++device)
+                result.shares.push_back(bytes[device] / problem_.memory_limit_bytes[device]);
+        };
+        if (objective_.is_step_time()) {
+            const Outcome& outcome = simulator_.run(placement);
+            take(outcome, outcome.peak_bytes);
+        } else {
+            try {
+                const Evaluation evaluation = objective_.evaluate(problem_, placement);
+                take(evaluation, evaluation.device_bytes);
+            } catch (const PlacementError&) {
+                result.score = kUndefinedScore;
+                result.shares.assign(problem_.devices, 0);
+            }
+        }
+        for (const double share : result.shares)
+            result.order.push_back(static_cast<int>(std::lround(share * 100)));
+        std::ranges::sort(result.order, std::greater<>());
+        return result;
+    }
+
+    /// Makes the best move of a group from the fullest device that has one. Returns false if none has, or if
+    /// the simulations are used up.
+    bool improve() {
+        std::vector<DeviceId> devices(problem_.devices);
+        std::iota(devices.begin(), devices.end(), DeviceId{0});
+        std::ranges::stable_sort(devices, std::greater<>(),
+                                 [&](DeviceId device) { return now_.shares[device]; });
+        for (const DeviceId device : devices) {
+            if (now_.shares[device] <= kRoomyShare) return false;
+            std::optional<std::pair<Judged, Placement>> best;
+            for (const StretchMove& move : moves(device, devices)) {
+                if (simulations_ >= options_.simulations || is_over()) return false;
+                Placement moved = placement_;
+                for (GroupId group = move.begin; group < move.end; ++group) {
+                    if (moved[group] == device && may_hold(group, move.to)) moved[group] = move.to;
+                }
+                Judged judged = this->judged(moved);
+                const bool better = judged.score.fits && judged.score.value_s <= limit_s_ &&
+                                    judged.order < (best ? best->first.order : now_.order);
+                const bool faster = best && judged.score.fits && judged.order == best->first.order &&
+                                    judged.score.value_s < best->first.score.value_s;
+                if (better || faster) best.emplace(std::move(judged), std::move(moved));
+            }
+            if (!best) continue;
+            std::tie(now_, placement_) = *std::move(best);
+            return true;
+        }
+        return false;
+    }
+
+    bool may_hold(GroupId group, DeviceId device) const {
+        return std::ranges::binary_search(problem_.allowed_devices(group), device);
+    }
+
+    /// The ends of the device's runs, for the neighbours of each run and for the emptiest devices.
+    /// `by_share`: devices, the fullest first.
+    std::vector<StretchMove> moves(DeviceId from, const std::vector<DeviceId>& by_share) const {
+        std::vector<DeviceId> emptiest;
+        for (auto device = by_share.rbegin(); device != by_share.rend() && emptiest.size() < kEmptiest;
+             ++device) {
+            if (*device != from && (now_.shares[*device] > 0 || is_like(*device, from)))
+                emptiest.push_back(*device);
+        }
+        std::set<StretchMove> all;
+        for (const Stretch& run : runs(from)) {
+            std::vector<DeviceId> targets = emptiest;
+            if (run.begin > 0) targets.push_back(placement_[run.begin - 1]);
+            if (run.end < problem_.groups) targets.push_back(placement_[run.end]);
+            for (const DeviceId to : targets) add_ends(all, run, from, to);
+        }
+        return {all.begin(), all.end()};
+    }
+
+    bool is_like(DeviceId device, DeviceId other) const {
+        return problem_.machine->device(device).kind == problem_.machine->device(other).kind;
+    }
+
+    std::vector<Stretch> runs(DeviceId device) const {
+        std::vector<Stretch> all;
+        for (GroupId group = 0; group < problem_.groups; ++group) {
+            if (placement_[group] != device) continue;
+            if (all.empty() || all.back().end != group) all.push_back({group, group, 0});
+            ++all.back().end;
+            all.back().bytes += bytes_[group];
+        }
+        std::ranges::stable_sort(all, std::greater<>(), &Stretch::bytes);
+        all.resize(std::min(all.size(), kRuns));
+        return all;
+    }
+
+    void add_ends(std::set<StretchMove>& all, const Stretch& run, DeviceId from, DeviceId to) const {
+        if (to == from || now_.shares[to] >= now_.shares[from]) return;
+        const double equal_bytes =
+            (now_.shares[from] - now_.shares[to]) /
+            (1 / problem_.memory_limit_bytes[from] + 1 / problem_.memory_limit_bytes[to]);
+        for (const double portion : kPortions) {
+            GroupId end = run.begin;
+            for (double bytes = 0; end < run.end && bytes < portion * equal_bytes; ++end)
+                bytes += bytes_[end];
+            all.insert({run.begin, end, to});
+            GroupId begin = run.end;
+            for (double bytes = 0; begin > run.begin && bytes < portion * equal_bytes; --begin)
+                bytes += bytes_[begin - 1];
+            all.insert({begin, run.end, to});
+        }
+    }
+
+    const Problem& problem_;
+    const Objective& objective_;
+    const MemoryPenalty& penalty_;
+    const HeadroomOptions& options_;
+    const std::stop_token stop_;
+    Simulator simulator_;
+    std::vector<double> bytes_;  ///< [group]: about what it holds
+
+    Placement placement_;
+    Judged now_;
+    const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+    double limit_s_ = 0;
+    std::uint64_t simulations_ = 0;
+};
+
+}  // namespace
+
+std::uint64_t headroom_simulations(std::uint64_t evaluations) {
+    return std::clamp<std::uint64_t>(evaluations / 20, 64, 1000);
+}
+
+std::optional<Headroom> gain_headroom(SearchResult& result, const std::shared_ptr<const Problem>& problem,
+                                      const Objective& objective, const SimulationOptions& simulation,
+                                      const MemoryPenalty& penalty, const HeadroomOptions& options,
+                                      std::stop_token stop) {
+    if (!result.progress.best_placement || !result.progress.best.fits) return {};
+    return Spreader(problem, objective, simulation, penalty, options, std::move(stop)).run(result.progress);
+}
+
+}  // namespace placewright
