@@ -185,6 +185,10 @@ class Model:
 
     def predict(self, x):
         """Seconds of each sample."""
+        return np.bincount(self.sample, weights=self.op_seconds(x)[self.op], minlength=len(self.samples))
+
+    def op_seconds(self, x):
+        """Seconds of each different op."""
         p = self.named(x)
         vector, matrix, element = (np.array([p[n + ' ' + a] for a in self.architectures])[self.architecture]
                                    for n in ('vector', 'matrix', 'elementwise'))
@@ -216,8 +220,7 @@ class Model:
         share = np.minimum(element * relative[self.work_class], MOST)
         seconds = np.maximum(compute, self.bytes / (share * self.bandwidth)) + self.stream_bytes / (element * self.bandwidth)
         seconds = seconds + self.kernels * p['launch_s'] + count * p['product_launch_s']
-        seconds = np.where(self.work_class == 0, 0, seconds)
-        return np.bincount(self.sample, weights=seconds[self.op], minlength=len(self.samples))
+        return np.where(self.work_class == 0, 0, seconds)
 
     def fit(self, weights, start, rounds=3):
         def loss(x):

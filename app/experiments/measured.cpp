@@ -225,10 +225,12 @@ std::string measured_csv(std::span<const MeasuredSuite> suites) {
 std::string measured_svg(std::span<const MeasuredSuite> suites) {
     ScatterPlot plot{"Measured time (s)", "Simulated time (s)"};
     plot.band = 0.25;
+    constexpr std::size_t kMany = 200;  // points of ops, which would hide those of steps
     for (const MeasuredSuite& suite : suites) {
         ScatterSeries series{std::string(suite.id)};
+        series.small = suite.points.size() > kMany;
         for (const MeasuredPoint& point : suite.points) {
-            if (point.measured_s > 0 && point.simulated_s > 0)
+            if (!point.too_short && point.measured_s > 0 && point.simulated_s > 0)
                 series.points.push_back({point.measured_s, point.simulated_s, point.counted});
         }
         if (!series.points.empty()) plot.series.push_back(std::move(series));

@@ -12,12 +12,12 @@ namespace {
 
 constexpr double kSide = 560;  ///< of the square between the axes, in pixels
 constexpr double kLeft = 72, kTop = 20, kBottom = 56, kLegend = 140;
-constexpr double kRadius = 4;
+constexpr double kRadius = 4, kSmallRadius = 2.2;
 
-/// Colours that people with colour blindness tell apart (Okabe, Ito, 2008), without yellow, and two more that
-/// are seen on white and on black.
-constexpr std::array<std::string_view, 9> kColours{"#0072b2", "#999999", "#009e73", "#d55e00", "#cc79a7",
-                                                   "#56b4e9", "#e69f00", "#8a6d3b", "#7b52c7"};
+/// Colours that people with colour blindness tell apart (after Okabe, Ito, 2008), each seen on white and on
+/// black; the second is the faintest.
+constexpr std::array<std::string_view, 9> kColours{"#1f83c4", "#999999", "#009e73", "#d55e00", "#cc79a7",
+                                                   "#56b4e9", "#e69f00", "#a07c40", "#8e66d6"};
 
 std::string coordinate(double value) {
     std::array<char, 32> text{};
@@ -34,13 +34,18 @@ std::string escaped(std::string_view text) {
 
 /// A power of ten as the text of a tick.
 std::string tick_text(int exponent) {
-    if (exponent >= -3 && exponent <= 3) {
+    constexpr int kPlain = 3;
+    if (std::abs(exponent) <= kPlain) {
         std::array<char, 32> text{};
         std::snprintf(text.data(), text.size(), "%g", std::pow(10, exponent));
         return text.data();
     }
-    return "10<tspan dy=\"-5\" font-size=\"9\">" + std::string(exponent < 0 ? "\xE2\x88\x92" : "") +
-           std::to_string(std::abs(exponent)) + "</tspan>";
+    static constexpr std::array<std::string_view, 10> kRaised{
+        "\u2070", "\u00B9", "\u00B2", "\u00B3", "\u2074", "\u2075", "\u2076", "\u2077", "\u2078", "\u2079"};
+    std::string text = exponent < 0 ? "10\u207B" : "10";
+    for (const char digit : std::to_string(std::abs(exponent)))
+        text += kRaised[static_cast<std::size_t>(digit - '0')];
+    return text;
 }
 
 /// Draws one plot.
@@ -62,7 +67,11 @@ public:
             width + "\" height=\"" + height + "\" fill=\"#ffffff\"/>\n";
         draw_axes();
         draw_lines();
-        for (std::size_t i = 0; i < plot_.series.size(); ++i) draw_series(i);
+        for (const bool small : {true, false}) {
+            for (std::size_t i = 0; i < plot_.series.size(); ++i) {
+                if (plot_.series[i].small == small) draw_series(i);
+            }
+        }
         draw_legend();
         return text_ + "</svg>\n";
     }
@@ -96,7 +105,6 @@ private:
                  "\" y2=\"" + coordinate(y2) + "\" " + std::string(style) + "/>\n";
     }
 
-    /// `text` may hold tags.
     void label(double x, double y, const std::string& text, std::string_view anchor,
                const std::string& more = {}) {
         text_ += "<text class=\"ink\" x=\"" + coordinate(x) + "\" y=\"" + coordinate(y) +
@@ -136,8 +144,7 @@ private:
     }
 
     /// A mark of the series' form; `style` has colours.
-    void mark(std::size_t form, double x, double y, const std::string& style) {
-        const double r = kRadius;
+    void mark(std::size_t form, double x, double y, double r, const std::string& style) {
         if (form % 4 == 0) {
             text_ += "<circle cx=\"" + coordinate(x) + "\" cy=\"" + coordinate(y) + "\" r=\"" +
                      coordinate(0.9 * r) + '"' + style + "/>\n";
@@ -155,14 +162,14 @@ private:
 
     static std::string style_of(std::size_t index, bool filled) {
         const std::string colour(kColours[index % kColours.size()]);
-        return filled ? " fill=\"" + colour + "\" fill-opacity=\"0.7\""
+        return filled ? " fill=\"" + colour + "\" fill-opacity=\"0.85\""
                       : " fill=\"none\" stroke=\"" + colour + '"';
     }
 
     void draw_series(std::size_t index) {
         for (const ScatterPoint& point : plot_.series[index].points)
             mark(index, across(std::log10(point.x)), down(std::log10(point.y)),
-                 style_of(index, point.filled));
+                 plot_.series[index].small ? kSmallRadius : kRadius, style_of(index, point.filled));
     }
 
     void draw_legend() {
@@ -170,7 +177,7 @@ private:
         const double x = kLeft + kSide + 18;
         double y = kTop + 10;
         for (std::size_t i = 0; i < plot_.series.size(); ++i, y += kStep) {
-            mark(i, x, y, style_of(i, true));
+            mark(i, x, y, kRadius, style_of(i, true));
             label(x + 14, y + 4, escaped(plot_.series[i].name), "start");
         }
         y += kStep / 2;
@@ -180,7 +187,7 @@ private:
         y += kStep;
         line(x - 8, y, x + 8, y, kDashed);
         std::array<char, 32> text{};
-        std::snprintf(text.data(), text.size(), "\xC2\xB1%g %%", 100 * plot_.band);
+        std::snprintf(text.data(), text.size(), "\u00B1%g %%", 100 * plot_.band);
         label(x + 14, y + 4, text.data(), "start");
         const bool outlined = std::ranges::any_of(plot_.series, [](const ScatterSeries& series) {
             return std::ranges::find(series.points, false, &ScatterPoint::filled) != series.points.end();

@@ -15,6 +15,7 @@ struct ScatterPoint {
 struct ScatterSeries {
     std::string name;
     std::vector<ScatterPoint> points{};
+    bool small = false;  ///< small points behind all others
 };
 
 /// Values that should be equal, on two logarithmic axes of the same range.
