@@ -55,12 +55,13 @@ std::vector<std::string> notes_of(const std::vector<MeasuredSuite>& suites) {
 
 std::string report(const std::vector<MeasuredSuite>& suites, const std::vector<ReportTable>& tables) {
     std::string text =
-        "# Simulated against measured\n\nErrors are shares of the measured time. \"Weighted\" is the mean "
-        "error of "
-        "ops by their share of the step. \"In interval\" counts the measured times that lie within the 80 % "
-        "interval of the simulated one. \"Too large\" counts runs that do not fit the memory here, although "
+        "# Simulated against measured\n\nErrors are shares of the measured time: their median, the largest, "
         "the "
-        "real ones did. The points are in points.csv.\n";
+        "mean with its sign, and the mean of ops weighted by their share of the step. \"In interval\" counts "
+        "the "
+        "measured times that lie within the 80 % interval of the simulated one, \"too large\" the runs that "
+        "do not "
+        "fit the memory here although the real ones did. points.csv has the points.\n";
     for (const ReportTable& table : tables) text += "\n## " + table.title + "\n\n" + markdown(table.rows);
     for (const std::string& note : notes_of(suites)) text += '\n' + note + '\n';
     return text + "\n![simulated against measured times](measured.svg)\n";

@@ -98,8 +98,8 @@ std::vector<std::string> figure_cells(const MeasuredFigures& figures) {
 }
 
 std::vector<std::string> header_row(std::string first) {
-    return {std::move(first), "cases",    "median error", "largest",  "mean, signed",
-            "weighted",       "Spearman", "in interval",  "too large"};
+    return {std::move(first), "cases",    "median",      "largest",  "signed",
+            "weighted",       "Spearman", "in interval", "too large"};
 }
 
 std::vector<std::string> table_row(std::string first, std::span<const MeasuredPoint> points) {

@@ -13,6 +13,7 @@
 #include "core/algorithms.hpp"
 #include "core/base/text.hpp"
 #include "core/graph/networks.hpp"
+#include "core/io/text/input_error.hpp"
 #include "core/search/search.hpp"
 
 namespace placewright {
@@ -248,6 +249,8 @@ void vtrain(const SuiteRun& suite) {
     read_plans(suite.folder / "calibration.csv", true, plans);
     const std::size_t calibrating = plans.size();
     read_plans(suite.folder / "plans.csv", false, plans);
+    if (plans.empty())
+        throw InputError(suite.folder.string(), "", "has no plans; expected calibration.csv or plans.csv");
     // Where there are other plans, those that calibrate do not count.
     for (std::size_t i = 0; i < calibrating; ++i) plans[i].counted = plans.size() == calibrating;
     for (Plan& plan : plans) {
@@ -261,10 +264,12 @@ void vtrain(const SuiteRun& suite) {
     }
     for (const Plan& plan : plans) {
         const std::vector<double>& mine = logs[plan.shape.hidden];
+        if (mine.empty())
+            throw InputError(
+                (suite.folder / "calibration.csv").string(), "",
+                "has no plan of hidden size " + std::to_string(plan.shape.hidden) + ", which plans.csv has");
         const double factor =
-            mine.empty()
-                ? 1
-                : std::exp(std::accumulate(mine.begin(), mine.end(), 0.0) / static_cast<double>(mine.size()));
+            std::exp(std::accumulate(mine.begin(), mine.end(), 0.0) / static_cast<double>(mine.size()));
         suite.add({.name = plan.name(),
                    .group = "hidden " + std::to_string(plan.shape.hidden),
                    .device = "NVIDIA A100 SXM 80GB",

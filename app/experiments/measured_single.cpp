@@ -10,6 +10,7 @@
 #include "app/experiments/measured_run.hpp"
 #include "core/base/text.hpp"
 #include "core/graph/networks.hpp"
+#include "core/io/text/input_error.hpp"
 
 namespace placewright {
 namespace {
@@ -144,6 +145,8 @@ void kineto(const SuiteRun& suite) {
     for (const auto& entry : std::filesystem::directory_iterator(suite.folder)) {
         if (entry.path().extension() == ".json") files.push_back(entry.path());
     }
+    if (files.empty())
+        throw InputError(suite.folder.string(), "", "has no kernel times; expected files NAME.json");
     std::ranges::sort(files);
     for (const Path& file : files) kernels_of(suite, file);
 }
