@@ -36,7 +36,7 @@ std::string gpu_model(const JsonValue& name) {
 
 std::string gpu_model(const std::string& name, const JsonValue& value) {
     if (const auto model = find_gpu(name)) return model->model;
-    value.fail("is of " + in_quotes(name) + ", which is not in the catalogue of devices" +
+    value.fail("names the GPU " + in_quotes(name) + ", which is not in the catalogue of devices" +
                similar_text(shipped_devices().similar_devices(name)));
 }
 

@@ -143,11 +143,11 @@ private:
         draw_factor(1 - plot_.band, kDashed);
     }
 
-    /// A mark of the series' form; `style` has colours.
-    void mark(std::size_t form, double x, double y, double r, const std::string& style) {
+    /// A mark of the series' form, `r` pixels large.
+    void mark(std::size_t form, double x, double y, double r) {
         if (form % 4 == 0) {
             text_ += "<circle cx=\"" + coordinate(x) + "\" cy=\"" + coordinate(y) + "\" r=\"" +
-                     coordinate(0.9 * r) + '"' + style + "/>\n";
+                     coordinate(0.9 * r) + "\"/>\n";
             return;
         }
         using Corners = std::vector<std::pair<double, double>>;
@@ -157,19 +157,27 @@ private:
         std::string path = "M";
         for (const auto& [dx, dy] : kForms[form % 4 - 1])
             path += (path.size() > 1 ? "L" : "") + coordinate(x + r * dx) + ' ' + coordinate(y + r * dy);
-        text_ += "<path d=\"" + path + "Z\"" + style + "/>\n";
+        text_ += "<path d=\"" + path + "Z\"/>\n";
     }
 
-    static std::string style_of(std::size_t index, bool filled) {
-        const std::string colour(kColours[index % kColours.size()]);
-        return filled ? " fill=\"" + colour + "\" fill-opacity=\"0.85\""
-                      : " fill=\"none\" stroke=\"" + colour + '"';
+    /// The beginning of a group of marks.
+    void begin_marks(std::size_t series, bool filled) {
+        const std::string colour(kColours[series % kColours.size()]);
+        text_ += filled ? "<g fill=\"" + colour + "\" fill-opacity=\"0.85\">\n"
+                        : "<g fill=\"none\" stroke=\"" + colour + "\">\n";
     }
 
     void draw_series(std::size_t index) {
-        for (const ScatterPoint& point : plot_.series[index].points)
-            mark(index, across(std::log10(point.x)), down(std::log10(point.y)),
-                 plot_.series[index].small ? kSmallRadius : kRadius, style_of(index, point.filled));
+        const ScatterSeries& series = plot_.series[index];
+        for (const bool filled : {false, true}) {
+            begin_marks(index, filled);
+            for (const ScatterPoint& point : series.points) {
+                if (point.filled == filled)
+                    mark(index, across(std::log10(point.x)), down(std::log10(point.y)),
+                         series.small ? kSmallRadius : kRadius);
+            }
+            text_ += "</g>\n";
+        }
     }
 
     void draw_legend() {
@@ -177,7 +185,9 @@ private:
         const double x = kLeft + kSide + 18;
         double y = kTop + 10;
         for (std::size_t i = 0; i < plot_.series.size(); ++i, y += kStep) {
-            mark(i, x, y, kRadius, style_of(i, true));
+            begin_marks(i, true);
+            mark(i, x, y, kRadius);
+            text_ += "</g>\n";
             label(x + 14, y + 4, escaped(plot_.series[i].name), "start");
         }
         y += kStep / 2;

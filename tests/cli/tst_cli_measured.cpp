@@ -281,7 +281,7 @@ void TestCliMeasured::brokenFiles_data() {
     row("no speed", tf, changed(kTensorflow, "640", "0"),
         "points.json: points[1].images_per_s is 0, expected a positive number");
     row("unknown device", tf, changed(kTensorflow, "k80-die", "abacus"),
-        R"(points.json: points[0].device is of "abacus", which is not in the catalogue of devices)");
+        R"(points.json: points[0].device names the GPU "abacus", which is not in the catalogue of devices)");
     row("unknown network", tf, changed(kTensorflow, "vgg16", "vgg99"),
         R"(points.json: points[2].network is "vgg99", which is no network that ships)");
     row("balance", gpipe, changed(kTorchgpipe, "235]", "236]"),
@@ -304,7 +304,7 @@ void TestCliMeasured::brokenFiles_data() {
     row("unknown graph", times, changed(kTimes, R"("graph": "tiny)", R"("graph": "huge)"),
         R"(.graph is "huge-train-4-2", which graphs.json.gz has not)");
     row("unknown GPU", times, changed(kTimes, "Tesla_V100-PCIE-32GB", "Abacus"),
-        R"(times.json.gz: Abacus is of "Abacus", which is not in the catalogue of devices)");
+        R"(times.json.gz: Abacus names the GPU "Abacus", which is not in the catalogue of devices)");
     row("unknown input", graphs, changed(kGraphs, R"(["fc"])", R"(["fd"])"),
         R"(graphs.json.gz: ["tiny-train-4-2"])");
     row("unknown type", graphs, changed(kGraphs, R"([[[2, 8], "float32"]])", R"([[[2, 8], "float33"]])"),
@@ -410,14 +410,16 @@ void TestCliMeasured::plot() {
     plot.band = 0.5;
     QXmlStreamReader svg(QByteArray::fromStdString(to_svg(plot)));
     QStringList texts, circles;
+    QString fill;
     int dashed = 0;
     while (!svg.atEnd()) {
         if (svg.readNext() != QXmlStreamReader::StartElement) continue;
         const auto attributes = svg.attributes();
+        if (svg.name() == u"g") fill = attributes.value("fill").toString();
         if (attributes.hasAttribute("stroke-dasharray")) ++dashed;
         if (svg.name() == u"circle")
             circles << attributes.value("cx").toString() + ' ' + attributes.value("cy").toString() + ' ' +
-                           attributes.value("fill").toString();
+                           fill;
         if (svg.name() == u"text") texts << svg.readElementText();
     }
     QVERIFY2(!svg.hasError(), qPrintable(svg.errorString()));
