@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
 #include "app/experiments/measured_run.hpp"
@@ -32,6 +33,32 @@ constexpr std::array<SuiteInfo, 9> kSuites{{
     {"kineto", "Kernels of ResNet-50 on a V100, by kind", "kineto", kineto},
     {"baechi", "Inception-V3 placed on four RTX 2080, relative to one", "baechi", baechi},
 }};
+
+/// A network or machine that cannot be built from the numbers in a file is an error of the file.
+void run_suite(MeasuredSuite& suite, const Path& folder, const std::stop_token& stop,
+               const std::function<void(const std::string&)>& progress) {
+    std::string latest;
+    const std::function<void(const std::string&)> note = [&](const std::string& text) {
+        latest = text;
+        if (progress) progress(text);
+    };
+    const auto fail = [&](const std::exception& error) {
+        throw InputError(folder.string(), printable(latest, 200), error.what());
+    };
+    try {
+        std::ranges::find(kSuites, suite.id, &SuiteInfo::id)->run({folder, stop, note, suite});
+    } catch (const std::invalid_argument& error) {
+        fail(error);
+    } catch (const std::length_error& error) {
+        fail(error);
+    } catch (const GraphError& error) {
+        fail(error);
+    } catch (const MachineError& error) {
+        fail(error);
+    } catch (const PlacementError& error) {
+        fail(error);
+    }
+}
 
 double error_of(const MeasuredPoint& point) {
     return point.simulated_s / point.measured_s - 1;
@@ -185,9 +212,7 @@ std::vector<MeasuredSuite> run_measured(const Path& data, std::span<const std::s
                          "has no measurements; expected a folder with one of the folders " + folders);
     }
     for (MeasuredSuite& suite : suites) {
-        if (!suite.found || stop.stop_requested()) continue;
-        const Path folder = data / suite.folder;
-        std::ranges::find(kSuites, suite.id, &SuiteInfo::id)->run({folder, stop, progress, suite});
+        if (suite.found && !stop.stop_requested()) run_suite(suite, data / suite.folder, stop, progress);
     }
     return suites;
 }

@@ -222,6 +222,7 @@ void simulate_plan(Plan& plan) {
 
 void read_plans(const Path& path, bool calibrates, std::vector<Plan>& plans) {
     constexpr std::int64_t kVocabulary = 50304;  // of GPT-2, padded
+    constexpr std::int64_t kMostLayers = 1000;
     if (!std::filesystem::exists(path)) return;
     const MeasuredTable table(path);
     for (std::size_t row = 0; row < table.rows(); ++row) {
@@ -234,6 +235,7 @@ void read_plans(const Path& path, bool calibrates, std::vector<Plan>& plans) {
         plan.measured_s = table.number(row, "iteration_ms") * 1e-3;
         plan.calibrates = calibrates;
         const std::string bad = plan.batch % plan.micro_batch != 0 ? "batch is no multiple of micro_batch"
+                                : plan.shape.layers > kMostLayers  ? "there are more than 1000 layers"
                                 : plan.stages > plan.shape.layers  ? "there are more stages than layers"
                                 : plan.shape.hidden % plan.shape.heads != 0 ? "hidden is no multiple of heads"
                                                                             : "";

@@ -90,7 +90,7 @@ ProblemOptions training_with(double optimizer_states) {
 
 bool SuiteRun::next(const std::string& name) const {
     if (stop.stop_requested()) return false;
-    if (progress) progress(std::string(suite.id) + ": " + name);
+    progress(std::string(suite.id) + ": " + name);
     return true;
 }
 

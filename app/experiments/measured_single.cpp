@@ -99,8 +99,8 @@ double states_of(const JsonValue& optimizer) {
     return found->second;
 }
 
-/// The kernels of one network by kind and phase, in a file.
-void kernels_of(const SuiteRun& suite, const Path& path) {
+/// The kernels of one network by kind and phase, in a file. `prefix` begins the names of the points.
+void kernels_of(const SuiteRun& suite, const Path& path, const std::string& prefix) {
     const MeasuredJson file(path);
     const JsonValue root = file.root();
     if (!suite.next(path.filename().string())) return;
@@ -122,14 +122,14 @@ void kernels_of(const SuiteRun& suite, const Path& path) {
     kernels.for_each_item([&](const JsonValue& kernel) {
         const std::string kind = kernel.at("kind").text(), phase = kernel.at("phase").text();
         const double measured_s = kernel.at("ms").number() * 1e-3;
-        suite.add({.name = kind + ' ' + phase,
+        suite.add({.name = prefix + kind + ' ' + phase,
                    .group = "kinds",
                    .device = gpu,
                    .measured_s = measured_s,
                    .simulated_s = simulated_s[{kind, phase}],
                    .weight = measured_s / whole_s});
     });
-    suite.add({.name = "all kernels",
+    suite.add({.name = prefix + "all kernels",
                .group = "whole step",
                .device = gpu,
                .measured_s = whole_s,
@@ -148,7 +148,8 @@ void kineto(const SuiteRun& suite) {
     if (files.empty())
         throw InputError(suite.folder.string(), "", "has no kernel times; expected files NAME.json");
     std::ranges::sort(files);
-    for (const Path& file : files) kernels_of(suite, file);
+    for (const Path& file : files)
+        kernels_of(suite, file, files.size() > 1 ? file.stem().string() + ' ' : std::string());
 }
 
 }  // namespace placewright

@@ -299,6 +299,8 @@ void TestCliMeasured::brokenFiles_data() {
         R"(calibration.csv: line 1: there is no column "heads")");
     row("odd batch", plans, changed(kPlans, "\n4,2,", "\n5,2,"),
         "calibration.csv: line 2: batch is no multiple of micro_batch");
+    row("too large", plans, changed(kPlans, "4,2,64,4,4,16,", "1000000,1000000,64,4,4,1000000,"),
+        "/vtrain: vtrain: h64 l4 p2 b1000000 mb1000000: ");
     row("few times", times, changed(kTimes, R"("fw": [0, )", R"("fw": [)"),
         R"(times.json.gz: ["Tesla_V100-PCIE-32GB"]["tiny-train-4-2"].fw has 3 times, but the network has 4 ops)");
     row("unknown graph", times, changed(kTimes, R"("graph": "tiny)", R"("graph": "huge)"),
