@@ -2,8 +2,7 @@
 // Files with measurements: JSON, which may be packed by gzip and may be a list, and tables (CSV).
 #pragma once
 
-#include <map>
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -14,9 +14,8 @@ namespace placewright {
 
 class NetworkOfLayers {
 public:
-    NetworkOfLayers(std::string name, std::int64_t batch) : net_(std::move(name), batch), batch_(batch) {}
+    NetworkOfLayers(std::string name, std::int64_t batch) : net_(std::move(name), batch) {}
 
-    std::int64_t batch() const { return batch_; }
     NetworkBuilder& builder() { return net_; }
 
     Value image(std::int64_t side) { return net_.input("input", std::array<std::int64_t, 3>{3, side, side}); }
@@ -70,7 +69,6 @@ private:
     std::string name(const char* kind) { return kind + std::to_string(count_++); }
 
     NetworkBuilder net_;
-    std::int64_t batch_;
     std::size_t count_ = 0;
     std::vector<OpId> ends_;
 };

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "app/experiments/measured_networks.hpp"
 
-#include <algorithm>
 #include <array>
 #include <functional>
 #include <map>
-#include <optional>
 
 #include "app/experiments/measured_layers.hpp"
 #include "core/graph/classifiers.hpp"

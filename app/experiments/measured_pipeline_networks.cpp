@@ -88,9 +88,9 @@ private:
     Value activated(const Value& x, std::int64_t channels, const Window& window = {.kernel = 1}) {
         return net_.bn(net_.conv(net_.relu(x), channels, window));
     }
-    Value halved(const Value& x, std::int64_t channels);
+    Value halved(const Value& from, std::int64_t channels);
     Value step(const Step& step, const Value& x, std::int64_t stride);
-    Value conv1x7(const Value& x, std::int64_t stride);
+    Value conv1x7(const Value& from, std::int64_t stride);
 
     NetworkOfLayers& net_;
     std::int64_t channels_;       ///< of each op in a cell

@@ -117,14 +117,14 @@ MeasuredRun run_pipeline(const Pipeline& row, std::int64_t micro_batches, Recomp
 
 /// Beyond 64 micro-batches each further one takes what the 33rd to the 64th took.
 PipelineTime time_pipeline(const Pipeline& row, Recomputation recomputation, double slower) {
-    constexpr std::int64_t kMost = 64;
+    constexpr std::int64_t kMost = 64, kHalf = kMost / 2;
     if (row.micro_batches <= kMost) {
         MeasuredRun run = run_pipeline(row, row.micro_batches, recomputation, slower);
         return {run.total_time_s, std::move(run)};
     }
-    const double half_s = run_pipeline(row, kMost / 2, recomputation, slower).total_time_s;
+    const double half_s = run_pipeline(row, kHalf, recomputation, slower).total_time_s;
     MeasuredRun run = run_pipeline(row, kMost, recomputation, slower);
-    const double each_s = (run.total_time_s - half_s) / (kMost / 2);
+    const double each_s = (run.total_time_s - half_s) / static_cast<double>(kMost - kHalf);
     return {run.total_time_s + static_cast<double>(row.micro_batches - kMost) * each_s, std::move(run)};
 }
 

@@ -24,7 +24,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kShortNam
 }};
 
 std::shared_ptr<const DeviceModel> find_gpu(std::string_view name) {
-    const auto known = std::ranges::find(kShortNames, name, &decltype(kShortNames)::value_type::first);
+    const auto* const known = std::ranges::find(kShortNames, name, &decltype(kShortNames)::value_type::first);
     return shipped_devices().find_device(known == kShortNames.end() ? name : known->second);
 }
 

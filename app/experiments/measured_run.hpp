@@ -71,14 +71,14 @@ struct SuiteRun {
 };
 
 // The suites, in the order of the tables. Each reads its folder and adds points; throws InputError.
-void neusight_steps(const SuiteRun& run);
-void neusight_ops(const SuiteRun& run);
-void timm(const SuiteRun& run);
-void torchgpipe(const SuiteRun& run);
-void vtrain(const SuiteRun& run);
-void tensorflow_2017(const SuiteRun& run);
-void pipeline_tutorial(const SuiteRun& run);
-void kineto(const SuiteRun& run);
-void baechi(const SuiteRun& run);
+void neusight_steps(const SuiteRun& suite);
+void neusight_ops(const SuiteRun& suite);
+void timm(const SuiteRun& suite);
+void torchgpipe(const SuiteRun& suite);
+void vtrain(const SuiteRun& suite);
+void tensorflow_2017(const SuiteRun& suite);
+void pipeline_tutorial(const SuiteRun& suite);
+void kineto(const SuiteRun& suite);
+void baechi(const SuiteRun& suite);
 
 }  // namespace placewright

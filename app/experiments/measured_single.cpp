@@ -55,7 +55,7 @@ void timm(const SuiteRun& suite) {
         if (!graph) name.fail("is " + in_quotes(name.text()) + ", which is no network that is known here");
         check_parameters(*graph, point.at("parameters_m"));
         const MeasuredRun run = run_on(machine_of({.gpu = gpu}), autocast(*graph), training_with(1));
-        const double images = static_cast<double>(batch);
+        const auto images = static_cast<double>(batch);
         suite.add({.name = text,
                    .group = text.substr(0, text.find_first_not_of("abcdefghijklmnopqrstuvwxyz")),
                    .device = gpu,
