@@ -7,16 +7,21 @@ usage: fit_devices.py CLI REFERENCE [--write] [--leave-one-out]
 CLI is placewright-cli. REFERENCE is a folder with the measurements (measured/) and the checker that builds the networks
 which were measured (check_measured.py). `CLI simulate --ops` tells what each op's kernels do; this script has the formula
 of core/cost/device_time.cpp, on arrays, and looks for the parameters with the least error. --write replaces the file.
-Needs numpy and scipy (python3-scipy). Takes about a minute.
+Needs numpy and scipy (python3-scipy). Takes a minute, with --leave-one-out two.
 
 Few parameters are free: by architecture the share of its peak that large products reach and the share of its bandwidth
 that elementwise ops reach, all others for all GPUs alike (batched products: by vendor). Each is held near a physical guess,
 its prior, by a penalty on its logarithm.
+
+How far times are off (error_*) is found by fits that each leave out one architecture: the errors are those of the
+architecture that was left out. core/sim/step_error.hpp makes the 80 % interval of a step of them; --leave-one-out shows
+how many of the measured steps lie within.
 """
-import argparse, csv, glob, importlib.util, json, math, os, tempfile
+import argparse, csv, glob, importlib.util, json, math, os, re, tempfile
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.stats import chi2
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..')
 FILE = os.path.join(ROOT, 'models', 'devices', 'efficiencies.json')
@@ -44,6 +49,21 @@ MEASURED = {
 WIDTH_OF_ARCHITECTURE = 0.1
 MOST = 0.97  # share of a bandwidth
 
+# As in core/sim/step_error.cpp: the error that no class explains, and 80 % of a normal distribution.
+STEP_DEVIATION, EIGHTY_PERCENT = 0.03, 1.2816
+# Suites of whole steps, and of ops of one class.
+STEPS, OPS = ('timm', 'tf2017', 'steps'), ('ops', 'kineto')
+# Which error holds for a class of ops.
+ERROR_OF = {'none': 'elementwise', 'reduction': 'copy', 'update': 'copy', 'scatter': 'gather'}
+# Prior and width of the errors that are found from whole steps alone: few networks have depthwise convolutions.
+STEP_ERRORS = {'device': (0.1, 1.0), 'convolution': (0.2, 1.0), 'depthwise': (0.4, 0.7)}
+# Of architectures whose own measurements were used: the error of the device, and of convolutions where the networks that
+# were measured have them. They are larger than the residuals of the fit, which has seen these networks.
+OWN_ERRORS = {'volta': dict(device=0.03, convolution=0.1), 'ampere-ga100': dict(device=0.04), 'ampere': dict(device=0.05, convolution=0.1, depthwise=0.25),
+              'cdna1': dict(device=0.05), 'cdna2': dict(device=0.06),
+              # Measured on a P4 alone, whose 75 W hold its clock down by an amount that depends on the product.
+              'pascal': dict(device=0.12)}
+
 
 def checker(reference):
     spec = importlib.util.spec_from_file_location('check_measured', os.path.join(reference, 'check_measured.py'))
@@ -64,8 +84,14 @@ def data_sheets(module):
             for key, facts in module.DEVICES.items()}
 
 
+def family(network):
+    """Of networks that are built alike, wide and grouped residual networks among the others."""
+    name = re.match('[a-z]+', network)[0]
+    return 'resnet' if name in ('wide', 'resnext') else name
+
+
 class Samples:
-    """Measured times, each of a number of ops on one device: suite, device, label, weight, ops, seconds."""
+    """Measured times, each of a number of ops on one device: suite, device, label, weight, ops, seconds, family of the network."""
 
     def __init__(self, cli, module, reference):
         self.rows = []
@@ -91,12 +117,13 @@ class Samples:
             net.loss(m.VISION[p['model']](net, net.input([3, p['image'], p['image']])))
             net.ops = m.autocast(net.ops)
             ops = self.ops(self.bench.write(net.json()), 'rtx3090', '--optimizer', 'momentum')
-            self.rows.append(('timm', 'rtx3090', p['model'], 1.0, ops, p['step_ms'] * 1e-3))
+            self.rows.append(('timm', 'rtx3090', p['model'], 1.0, ops, p['step_ms'] * 1e-3, family(p['model'])))
 
     def tensorflow(self, root):
         for p in self.module.load(os.path.join(root, 'points.json')):
             ops = self.ops(self.module.shipped(self.bench, p['network'], p['batch']), p['device'], '--optimizer', 'sgd')
-            self.rows.append(('tf2017', p['device'], p['network'], 0.5, ops, p['batch'] / p['images_per_s']))
+            self.rows.append(('tf2017', p['device'], p['network'], 0.5, ops, p['batch'] / p['images_per_s'],
+                              'tf ' + family(p['network'])))
 
     def kineto(self, root):
         for path in sorted(glob.glob(os.path.join(root, 'v100*.json'))):
@@ -106,7 +133,8 @@ class Samples:
             whole = sum(k['ms'] for k in facts['kernels'])
             for k in facts['kernels']:
                 mine = [o for o in ops if ('' if o['phase'] == 'update' else o['kind'], o['phase']) == (k['kind'], k['phase'])]
-                self.rows.append(('kineto', facts['device'], k['kind'] + ' ' + k['phase'], 10 * k['ms'] / whole, mine, k['ms'] * 1e-3))
+                self.rows.append(('kineto', facts['device'], k['kind'] + ' ' + k['phase'], 10 * k['ms'] / whole, mine, k['ms'] * 1e-3,
+                                  'kineto'))
 
     def neusight(self, root):
         m = self.module
@@ -126,10 +154,11 @@ class Samples:
                 whole = sum(n * s for _, _, n, s in measured)
                 for op, kind, n, s in measured:
                     if s > 0 and op in by_name:
-                        self.rows.append(('ops', device, kind, n * s / whole, [by_name[op]], s))
+                        self.rows.append(('ops', device, kind, n * s / whole, [by_name[op]], s, key.split('-')[0]))
                 if training:
-                    self.rows.append(('backward', device, key, 0.5, [o for o in ops if o['phase'] != 'forward'], t['backward_ms'] * 1e-3))
-                self.rows.append(('steps', device, key, 0.5, ops, t['e2e_ms'] * 1e-3))
+                    self.rows.append(('backward', device, key, 0.5, [o for o in ops if o['phase'] != 'forward'], t['backward_ms'] * 1e-3,
+                                      key.split('-')[0]))
+                self.rows.append(('steps', device, key, 0.5, ops, t['e2e_ms'] * 1e-3, key.split('-')[0]))
 
 
 class Model:
@@ -141,7 +170,7 @@ class Model:
         self.weights = np.array([row[3] for row in samples])
         columns = ('class', 'type', 'gradient', 'flops', 'bytes', 'stream_bytes', 'kernels', 'products')
         index, ops, self.op, self.sample = {}, [], [], []
-        for i, (_, device, _, _, rows, _) in enumerate(samples):
+        for i, (_, device, _, _, rows, _, _) in enumerate(samples):
             for row in rows:
                 key = (device, *(row[c] for c in columns))
                 if key not in index:
@@ -185,6 +214,10 @@ class Model:
 
     def predict(self, x):
         """Seconds of each sample."""
+        return np.bincount(self.sample, weights=self.op_seconds(x)[self.op], minlength=len(self.samples))
+
+    def op_seconds(self, x):
+        """Seconds of each different op."""
         p = self.named(x)
         vector, matrix, element = (np.array([p[n + ' ' + a] for a in self.architectures])[self.architecture]
                                    for n in ('vector', 'matrix', 'elementwise'))
@@ -216,8 +249,7 @@ class Model:
         share = np.minimum(element * relative[self.work_class], MOST)
         seconds = np.maximum(compute, self.bytes / (share * self.bandwidth)) + self.stream_bytes / (element * self.bandwidth)
         seconds = seconds + self.kernels * p['launch_s'] + count * p['product_launch_s']
-        seconds = np.where(self.work_class == 0, 0, seconds)
-        return np.bincount(self.sample, weights=seconds[self.op], minlength=len(self.samples))
+        return np.where(self.work_class == 0, 0, seconds)
 
     def fit(self, weights, start, rounds=3):
         def loss(x):
@@ -236,38 +268,111 @@ class Model:
             error = np.abs(ratio[mine] - 1)
             print('%-10s %5d %8.3f %8.3f %8.3f' % (suite, len(mine), np.median(error), error.max(), np.sqrt(np.mean(np.log(ratio[mine]) ** 2))))
 
-    def leave_one_out(self, x):
-        """The error of steps on each architecture when its own measurements are not used."""
+    def fits_without_architectures(self, x):
+        """By architecture: its samples, and the parameters when these are not used."""
+        fits = {}
         for a in self.architectures:
-            own = np.array([self.architecture[self.op[self.sample == i]][0] == self.architectures.index(a) if (self.sample == i).any() else False
-                            for i in range(len(self.samples))])
-            start = x.copy()
-            for i, name in enumerate(self.names):
-                if name.endswith(' ' + a):
-                    start[i] = self.prior[i]
-            y = self.fit(np.where(own, 0, self.weights), start, 2)
-            for i, name in enumerate(self.names):
-                if name.endswith(' ' + a):
-                    y[i] = self.prior[i]
-            logs = np.log(self.predict(y) / self.measured)
-            mine = [i for i, row in enumerate(self.samples) if own[i] and row[0] in ('timm', 'tf2017', 'steps')]
-            if mine:
-                print('without %-13s %3d steps, mean of log %+.3f, rms %.3f' % (a, len(mine), logs[mine].mean(), np.sqrt(np.mean(logs[mine] ** 2))))
+            own = np.zeros(len(self.samples), bool)
+            own[self.sample[self.architecture[self.op] == self.architectures.index(a)]] = True
+            of_it = np.array([name.endswith(' ' + a) for name in self.names])
+            y = self.fit(np.where(own, 0, self.weights), np.where(of_it, self.prior, x), 2)
+            fits[a] = own, np.where(of_it, self.prior, y)
+        return fits
+
+    def fits_without_networks(self, x):
+        """The same by family of networks, for those with measured steps."""
+        families = np.array([row[6] for row in self.samples])
+        return {f: (families == f, self.fit(np.where(families == f, 0, self.weights), x, 2)) for f in dict.fromkeys(families[self.suite(STEPS)])}
+
+    def logs(self, x):
+        """Logarithm of computed over measured time, of each sample."""
+        return np.log(np.maximum(self.predict(x), 1e-9) / self.measured)
+
+    def class_shares(self, x):
+        """Share of each class of ops in the time of each sample."""
+        shares = np.zeros((len(self.samples), len(CLASSES)))
+        np.add.at(shares, (self.sample, self.work_class[self.op]), self.op_seconds(x)[self.op])
+        return shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-12)
+
+    def suite(self, names):
+        return np.array([row[0] in names for row in self.samples])
+
+    def errors(self, fits):
+        """The errors of architectures that were not measured, by class and of the device.
+
+        Of a class with measured ops: the root mean square, over the architectures that were left out, of the mean error of
+        its ops by their weight. Of the device, and of convolutions, which are known from whole steps: those with the
+        greatest likelihood of the steps of the architectures that were left out. There are few of these, so the error of
+        the device is the upper end of its one-sided interval of 80 %."""
+        found = {}
+        for c, name in enumerate(CLASSES):
+            means = []
+            for own, y in fits.values():
+                mine = own & self.suite(OPS) & (self.class_shares(y)[:, c] == 1)
+                if self.weights[mine].sum() > 0:
+                    means.append(np.average(self.logs(y)[mine], weights=self.weights[mine]))
+            if len(means) > 1:
+                found.setdefault(ERROR_OF.get(name, name), []).extend(means)
+        errors = {name: float(np.sqrt(np.mean(np.square(means)))) for name, means in found.items()}
+        logs, shares, weights, count = [], [], [], 0
+        for own, y in fits.values():
+            mine = own & self.suite(STEPS)
+            logs.append(self.logs(y)[mine])
+            shares.append(self.class_shares(y)[mine])
+            # Steps of one architecture have much of their error in common.
+            weights.append(np.full(mine.sum(), 1 / np.sqrt(max(1, mine.sum()))))
+            count += mine.any()
+        logs, shares, weights = (np.concatenate(v) for v in (logs, shares, weights))
+        names = list(STEP_ERRORS)
+        prior, width = np.log([STEP_ERRORS[n][0] for n in names]), np.array([STEP_ERRORS[n][1] for n in names])
+
+        def loss(z):
+            variance = step_deviation(dict(errors, **dict(zip(names, np.exp(z)))), shares) ** 2
+            return np.sum(weights * (np.log(variance) + logs ** 2 / variance)) + np.sum(((z - prior) / width) ** 2)
+        errors.update(zip(names, np.exp(minimize(loss, prior, method='Nelder-Mead').x)))
+        errors['device'] *= np.sqrt(count / chi2.ppf(0.2, count))
+        return errors
+
+    def report_left_out(self, title, fits, errors):
+        """The errors of the steps that a fit has not seen, and how many lie within the interval."""
+        print('%-20s %5s %8s %8s %8s' % (title, 'steps', 'mean log', 'rms log', 'within'))
+        steps = within = 0
+        for name, (own, x) in fits.items():
+            mine = own & self.suite(STEPS)
+            if not mine.any():
+                continue
+            logs, shares = self.logs(x)[mine], self.class_shares(x)[mine]
+            deviation = np.array([step_deviation(errors(self.architecture_of(i)), shares[k:k + 1])[0] for k, i in enumerate(np.flatnonzero(mine))])
+            inside = (np.abs(logs) <= EIGHTY_PERCENT * deviation).sum()
+            print('%-20s %5d %+8.3f %8.3f %8d' % (name, len(logs), logs.mean(), np.sqrt(np.mean(logs ** 2)), inside))
+            steps, within = steps + len(logs), within + inside
+        print('%-20s %5d %26.0f %%' % ('all', steps, 100 * within / steps))
+
+    def architecture_of(self, sample):
+        return self.architectures[self.architecture[self.op[self.sample == sample][0]]]
+
+
+def step_deviation(errors, shares):
+    """StepError::deviation of steps on one device, by the shares of classes in them."""
+    of_class = np.array([errors[ERROR_OF.get(name, name)] for name in CLASSES])
+    return np.sqrt(STEP_DEVIATION ** 2 + errors['device'] ** 2 + np.sum((shares * of_class) ** 2, axis=1))
 
 
 def rounded(value):
     return float('%.3g' % value)
 
 
-def table(p):
+def table(p, errors):
     """The entries of the file, by architecture."""
+    def error_fields(these):
+        return {'error_' + name: float('%.2g' % value) for name, value in these.items()}
     def memory(share):
         return dict(elementwise=rounded(min(share, MOST)), **{n: rounded(min(share * p[n], MOST)) for n in RELATIVE})
     entries = {'gpu': dict(
         product_vector=0.8, product_matrix=0.6, batched_product=1, cache_speed=1,
         **{n: rounded(p[n]) for n in ('half_depth', 'half_width', 'half_outputs_per_tflops', 'convolution_vector', 'convolution_matrix',
                                       'winograd', 'grouped_convolution', 'convolution_gradient', 'launch_s', 'product_launch_s')},
-        **memory(0.8), error_device=0.15)}
+        **memory(0.8), **error_fields(dict(errors, device=0.15)))}
 
     def add(name, like, vector=None, matrix=None, share=None, **others):
         entry = dict(like=like)
@@ -278,30 +383,31 @@ def table(p):
         entries[name] = entry
 
     def fitted(name, like='nvidia-gpu', **others):
-        add(name, like, p['vector ' + name], p['matrix ' + name], p['elementwise ' + name], **others)
-    add('nvidia-gpu', 'gpu', 0.95, 0.75, 0.88, batched_product=rounded(p['batched_nvidia']), error_device=0.12)
+        add(name, like, p['vector ' + name], p['matrix ' + name], p['elementwise ' + name], **others, **error_fields(OWN_ERRORS[name]))
+    measured_vendor = error_fields(dict(device=errors['device']))
+    add('nvidia-gpu', 'gpu', 0.95, 0.75, 0.88, batched_product=rounded(p['batched_nvidia']), **measured_vendor)
     # The K80's share of products is raised by a tenth: its networks are between 0.8 and 1.5 of what was measured.
-    add('kepler', 'nvidia-gpu', 1.1 * p['vector kepler'], None, p['elementwise kepler'], error_device=0.2)
+    add('kepler', 'nvidia-gpu', 1.1 * p['vector kepler'], None, p['elementwise kepler'])
     add('maxwell', 'nvidia-gpu', 0.9, None, 0.76, vector_j_per_flop=2.8e-11)
-    add('pascal', 'nvidia-gpu', 0.95, None, p['elementwise pascal'], vector_j_per_flop=rounded(p['joules_pascal']))
+    add('pascal', 'nvidia-gpu', 0.95, None, p['elementwise pascal'], vector_j_per_flop=rounded(p['joules_pascal']), **error_fields(OWN_ERRORS['pascal']))
     add('pascal-gp100', 'nvidia-gpu', 0.95, None, 0.76, vector_j_per_flop=rounded(p['joules_pascal']))
-    fitted('volta', vector_j_per_flop=1.2e-11, matrix_j_per_flop=1.7e-12, error_device=0.03)
+    fitted('volta', vector_j_per_flop=1.2e-11, matrix_j_per_flop=1.7e-12)
     add('turing', 'nvidia-gpu', 0.95, 0.75, 0.78, vector_j_per_flop=1.2e-11, matrix_j_per_flop=1.7e-12)
-    fitted('ampere-ga100', vector_j_per_flop=7e-12, matrix_j_per_flop=1.3e-12, error_device=0.04)
+    fitted('ampere-ga100', vector_j_per_flop=7e-12, matrix_j_per_flop=1.3e-12)
     add('ampere', 'nvidia-gpu', 0.95, p['matrix ampere'], min(p['elementwise ampere'], 0.93), vector_j_per_flop=7e-12, matrix_j_per_flop=1e-12,
-        error_device=0.05)
+        **error_fields(OWN_ERRORS['ampere']))
     add('ada', 'nvidia-gpu', 0.95, 0.85, 0.85, vector_j_per_flop=3.5e-12, matrix_j_per_flop=1.15e-12)
     add('hopper', 'nvidia-gpu', 0.93, 0.75, 0.88, vector_j_per_flop=4e-12, matrix_j_per_flop=8e-13)
     add('blackwell', 'ada')
     add('blackwell-gb100', 'hopper', matrix_j_per_flop=5e-13)
-    add('amd-gpu', 'gpu', 0.75, 0.5, 0.78, batched_product=rounded(p['batched_amd']), error_device=0.12)
-    fitted('cdna1', 'amd-gpu', error_device=0.05)
-    fitted('cdna2', 'amd-gpu', error_device=0.06)
+    add('amd-gpu', 'gpu', 0.75, 0.5, 0.78, batched_product=rounded(p['batched_amd']), **measured_vendor)
+    fitted('cdna1', 'amd-gpu')
+    fitted('cdna2', 'amd-gpu')
     add('apple-gpu', 'gpu', 0.75, None, 0.8, error_device=0.25)
     add('intel-gpu', 'gpu', 0.7, 0.5, 0.75, error_device=0.25)
     entries['cpu'] = dict(product_vector=0.7, product_matrix=0.5, half_depth=32, half_width=8, half_outputs_per_tflops=10000, batched_product=0.6,
                           convolution_vector=0.8, convolution_matrix=0.8, winograd=1, grouped_convolution=0.6, convolution_gradient=0.9,
-                          **memory(0.7), launch_s=1e-6, product_launch_s=2e-6, error_device=0.4)
+                          **memory(0.7), launch_s=1e-6, product_launch_s=2e-6, **error_fields(dict(errors, device=0.4)))
     return entries
 
 
@@ -335,18 +441,26 @@ def main():
     parser.add_argument('cli')
     parser.add_argument('reference')
     parser.add_argument('--write', action='store_true', help='replace ' + os.path.relpath(FILE, ROOT))
-    parser.add_argument('--leave-one-out', action='store_true', help='also fit without each architecture')
+    parser.add_argument('--leave-one-out', action='store_true', help='show how far times are off that a fit has not seen')
     arguments = parser.parse_args()
     module = checker(arguments.reference)
     model = Model(Samples(arguments.cli, module, arguments.reference).rows, data_sheets(module))
     x = model.fit(model.weights, model.prior)
     print('  '.join('%s %s' % (name, number(value)) for name, value in model.named(x).items()))
     model.report(x)
+    if not arguments.leave_one_out and not arguments.write:
+        return
+    fits = model.fits_without_architectures(x)
+    errors = model.errors(fits)
     if arguments.leave_one_out:
-        model.leave_one_out(x)
+        print('errors: ' + '  '.join('%s %s' % (name, number(value)) for name, value in errors.items()))
+        measured = lambda architecture: dict(errors, **OWN_ERRORS.get(architecture, {}))
+        model.report_left_out('seen', {'all networks': (model.suite(STEPS), x)}, measured)
+        model.report_left_out('without architecture', fits, lambda _: errors)
+        model.report_left_out('without networks', model.fits_without_networks(x), measured)
     if arguments.write:
         with open(FILE, 'w') as f:
-            f.write(text_of(table(model.named(x))))
+            f.write(text_of(table(model.named(x), errors)))
 
 
 if __name__ == '__main__':

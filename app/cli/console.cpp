@@ -95,6 +95,19 @@ std::string table(std::string_view alignment, std::vector<Row> rows) {
     return text;
 }
 
+std::string markdown(const std::vector<Row>& rows) {
+    std::string text;
+    for (const Row& row : rows) {
+        text += '|';
+        for (const std::string& cell : row) text += ' ' + cell + " |";
+        text += '\n';
+        if (&row != &rows.front()) continue;
+        for (std::size_t i = 0; i < row.size(); ++i) text += i == 0 ? "|---|" : "---|";
+        text += '\n';
+    }
+    return text;
+}
+
 Json finite_or_null(double value) {
     return std::isfinite(value) ? Json(value) : Json(nullptr);
 }

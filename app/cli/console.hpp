@@ -29,6 +29,8 @@ using Row = std::vector<std::string>;
 /// Aligned table whose cells are made printable. `alignment` has one letter per column: 'l' left, 'r' right.
 /// A left-aligned last column is wrapped.
 std::string table(std::string_view alignment, std::vector<Row> rows);
+/// A table for a Markdown file; the first row is its header.
+std::string markdown(const std::vector<Row>& rows);
 
 /// Null for infinity, which JSON lacks: the bound of a problem in which no placement fits.
 Json finite_or_null(double value);

@@ -9,6 +9,7 @@
 
 #include "app/cli/console.hpp"
 #include "app/cli/interrupt.hpp"
+#include "app/cli/measured_command.hpp"
 #include "app/cli/progress_line.hpp"
 #include "app/cli/search_arguments.hpp"
 #include "app/experiments/experiment.hpp"
@@ -21,6 +22,8 @@
 
 namespace placewright {
 namespace {
+
+constexpr std::string_view kMeasured = "measured";
 
 std::array<const Experiment*, 3> experiments() {
     return {&e3(), &post_experiment(), &placeto_experiment()};
@@ -69,19 +72,6 @@ std::map<std::string, std::string> network_files(std::string_view id,
         files[name] = text.substr(equals + 1);
     }
     return files;
-}
-
-std::string markdown(const std::vector<Row>& rows) {
-    std::string text;
-    for (const Row& row : rows) {
-        text += '|';
-        for (const std::string& cell : row) text += ' ' + cell + " |";
-        text += '\n';
-        if (&row != &rows.front()) continue;
-        for (std::size_t i = 0; i < row.size(); ++i) text += i == 0 ? "|---|" : "---|";
-        text += '\n';
-    }
-    return text;
 }
 
 std::vector<Row> problem_rows(const Experiment& experiment, const std::vector<ExperimentCase>& cases) {
@@ -459,6 +449,8 @@ void ExperimentArguments::add_to(CLI::App& command) {
     };
     list(experiments());
     list(learning_experiments());
+    ids.emplace_back(kMeasured);
+    rows.push_back({"  " + ids.back(), "Simulated against measured times of real GPUs (--data DIR)"});
     command.footer("Experiments, with their default size:\n" + table("ll", rows) + '\n' +
                    command.get_parent()->get_footer());
     command.add_option("NAME", name, "Experiment to repeat, see below")
@@ -487,9 +479,14 @@ void ExperimentArguments::add_to(CLI::App& command) {
     usage::add_repeated(command, "--network", networks, "Read a network from a file", "NAME=FILE");
     grouping.add_to(command, "Which ops move together, see simulate --help");
     usage::add_repeated(command, "--set", settings, "Option of an algorithm", "ALGORITHM.OPTION=VALUE");
+    command.add_option("--data", data, "Folder with the measurements (measured)")
+        ->check(usage::path())
+        ->type_name("DIR");
 }
 
 int run_experiment(const ExperimentArguments& arguments) {
+    if (arguments.name == kMeasured) return run_measurements(arguments);
+    if (!arguments.data.empty()) throw UsageError("--data: " + arguments.name + " does not use it");
     keep_networks(arguments);
     const auto has_name = [&](const auto* each) { return each->id == arguments.name; };
     const auto comparisons = experiments();

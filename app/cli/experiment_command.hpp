@@ -25,6 +25,7 @@ struct ExperimentArguments {
     std::vector<std::string> networks;  ///< "name=file"
     GroupingArguments grouping;
     std::vector<std::string> settings;
+    std::string data;  ///< folder of measurements, for `measured`
 
     void add_to(CLI::App& command);
 };

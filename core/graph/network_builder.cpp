@@ -71,7 +71,9 @@ Value NetworkBuilder::append(Op op, Shape shape, std::span<const Value> inputs, 
     std::vector<Shape> operands = counted.operands;
     if (operands.empty()) std::ranges::transform(inputs, std::back_inserter(operands), &Value::shape);
     operands.insert(operands.end(), counted.weights.begin(), counted.weights.end());
-    op.flops = forward_flops({op.kind, operands, std::span(&shape, 1), counted.window}).value();
+    const auto flops = forward_flops({op.kind, operands, std::span(&shape, 1), counted.window});
+    require(flops.has_value(), op.name, "no FLOPs are known of " + in_quotes(op.kind) + " of these shapes");
+    op.flops = *flops;
     op.colocate = colocate_;
     const auto id = static_cast<OpId>(builder_.size());
     builder_.add(std::move(op));
@@ -185,10 +187,10 @@ Value NetworkBuilder::flatten(const std::string& name, const Value& from) {
     return append(make_op(name, "flatten"), {from.shape[0], features}, {&from, 1});
 }
 
-Value NetworkBuilder::linear(const std::string& name, const Value& from, std::int64_t features) {
+Value NetworkBuilder::linear(const std::string& name, const Value& from, std::int64_t features, bool bias) {
     Op op = make_op(name, "linear");
     std::vector<std::int64_t> shape = mapped(name, from, features);
-    op.parameter_bytes = kParameterBytes * features * (from.shape.back() + 1);
+    op.parameter_bytes = kParameterBytes * features * (from.shape.back() + (bias ? 1 : 0));
     return append(std::move(op), std::move(shape), {&from, 1});
 }
 
@@ -333,6 +335,11 @@ Value NetworkBuilder::reshape(const std::string& name, const Value& from, std::v
     require(elements(shape) == elements(from.shape), name,
             "expected a shape with the same number of elements");
     return append(make_op(name, "reshape"), std::move(shape), {&from, 1});
+}
+
+Value NetworkBuilder::op(const std::string& name, const char* kind, std::span<const Value> from,
+                         Shape shape) {
+    return append(make_op(name, kind), std::move(shape), from);
 }
 
 Value NetworkBuilder::cross_entropy(const std::string& name, const Value& logits) {

@@ -85,8 +85,8 @@ public:
     /// Concatenation along the channels.
     Value cat(const std::string& name, std::span<const Value> parts);
     Value flatten(const std::string& name, const Value& from);
-    /// With bias, applied to the last extent of rows or of a sequence.
-    Value linear(const std::string& name, const Value& from, std::int64_t features);
+    /// Applied to the last extent of rows or of a sequence.
+    Value linear(const std::string& name, const Value& from, std::int64_t features, bool bias = true);
     /// Without bias, with weights (features x extent) that other ops may use too.
     Value linear(const std::string& name, const Value& from, const Value& weights);
 
@@ -127,6 +127,9 @@ public:
     Value select(const std::string& name, const Value& from);
     /// The same elements in another shape.
     Value reshape(const std::string& name, const Value& from, std::vector<std::int64_t> shape);
+    /// An op of any kind without parameters and attributes, whose only output has `shape`. Throws
+    /// std::invalid_argument for a kind without a formula of FLOPs for these shapes.
+    Value op(const std::string& name, const char* kind, std::span<const Value> from, Shape shape);
 
     /// Sets the colocation label of ops added from now on: they share a device with all others of the same
     /// label. With an empty label they have no such constraint.

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "app/cli/measured_command.hpp"
+
+#include <algorithm>
+#include <iostream>
+
+#include "app/cli/console.hpp"
+#include "app/cli/interrupt.hpp"
+#include "app/cli/progress_line.hpp"
+#include "app/cli/search_arguments.hpp"
+#include "app/experiments/measured.hpp"
+#include "core/base/exit_status.hpp"
+#include "core/base/path.hpp"
+#include "core/base/text.hpp"
+#include "core/io/text/whole_file.hpp"
+
+namespace placewright {
+namespace {
+
+/// Throws UsageError unless only options are given that the experiment uses.
+void check_arguments(const ExperimentArguments& arguments) {
+    if (arguments.data.empty())
+        throw UsageError("--data is missing: measured needs the folder with the measurements");
+    const auto refuse = [](bool given, const char* option) {
+        if (given) throw UsageError(std::string(option) + ": measured does not use it");
+    };
+    refuse(arguments.seeds > 0, "--seeds");
+    refuse(arguments.evaluations > 0, "--evaluations");
+    refuse(!arguments.algorithms.empty(), "--algorithm");
+    refuse(arguments.updates > 0, "--updates");
+    refuse(arguments.count > 0, "--count");
+    refuse(!arguments.families.empty(), "--family");
+    refuse(arguments.threads > 0, "--threads");
+    refuse(!arguments.networks.empty(), "--network");
+    refuse(arguments.grouping.options() != GroupingOptions{}, "--group");
+    refuse(!arguments.settings.empty(), "--set");
+    const std::vector<std::string> known = measured_suite_ids();
+    for (const std::string& id : arguments.only) {
+        if (std::ranges::find(known, id) == known.end())
+            throw UsageError("--only " + id + ": expected one of " + usage::joined(known, ", "));
+    }
+}
+
+/// What the tables do not say: suites without data, and what is not a time.
+std::vector<std::string> notes_of(const std::vector<MeasuredSuite>& suites) {
+    std::vector<std::string> notes;
+    for (const MeasuredSuite& suite : suites) {
+        if (!suite.found)
+            notes.push_back(std::string(suite.id) + ": skipped, there is no folder " +
+                            std::string(suite.folder) + '.');
+        for (const std::string& note : suite.notes) notes.push_back(std::string(suite.id) + ": " + note);
+    }
+    return notes;
+}
+
+std::string report(const std::vector<MeasuredSuite>& suites, const std::vector<ReportTable>& tables) {
+    std::string text =
+        "# Simulated against measured\n\nErrors are shares of the measured time: their median, the largest, "
+        "the "
+        "mean with its sign, and the mean of ops weighted by their share of the step. \"In interval\" counts "
+        "the "
+        "measured times that lie within the 80 % interval of the simulated one, \"too large\" the runs that "
+        "do not "
+        "fit the memory here although the real ones did. points.csv has the points.\n";
+    for (const ReportTable& table : tables) text += "\n## " + table.title + "\n\n" + markdown(table.rows);
+    for (const std::string& note : notes_of(suites)) text += '\n' + note + '\n';
+    return text + "\n![simulated against measured times](measured.svg)\n";
+}
+
+}  // namespace
+
+int run_measurements(const ExperimentArguments& arguments) {
+    check_arguments(arguments);
+    const InterruptGuard interrupt;
+    if (!arguments.out.empty()) make_folder(arguments.out);
+    std::vector<MeasuredSuite> suites;
+    {
+        const ProgressLine line("");
+        suites = run_measured(arguments.data, arguments.only, interrupt.token(),
+                              [&line](const std::string& text) { line.show(text); });
+    }
+    const std::vector<ReportTable> tables = measured_tables(suites);
+    for (const ReportTable& each : tables)
+        std::cout << (&each == &tables.front() ? "" : "\n") << each.title << "\n\n"
+                  << table('l' + std::string(each.rows.front().size() - 1, 'r'), each.rows);
+    for (const std::string& note : notes_of(suites)) std::cout << '\n' << wrapped(note, 0);
+    if (!arguments.out.empty()) {
+        const Path folder = arguments.out;
+        write_file(folder / "measured.md", report(suites, tables));
+        write_file(folder / "points.csv", measured_csv(suites));
+        write_file(folder / "measured.svg", measured_svg(suites));
+        std::cout << "\nwritten to " << printable(arguments.out, 4096) << '\n';
+    }
+    if (!interrupt.token().stop_requested()) return kDone;
+    std::cerr << "placewright-cli: cancelled before all suites finished\n";
+    return kCancelled;
+}
+
+}  // namespace placewright
