@@ -261,12 +261,12 @@ private:
     void add_resident(OpId id, MemoryPeak& peak) const {
         const Op& op = problem_.graph->op(id);
         const auto parameters = static_cast<double>(op.parameter_bytes);
-        const auto other = static_cast<double>(op.resident_bytes);
+        const double states = parameters * problem_.optimizer_states;
         const double gradients = problem_.accumulated_bytes[id];
         peak.parameter_bytes += parameters;
-        peak.other_resident_bytes += other;
+        peak.optimizer_bytes += states;
         peak.accumulated_gradient_bytes += gradients;
-        peak.optimizer_bytes += problem_.resident_bytes[id] - parameters - other - gradients;
+        peak.other_resident_bytes += problem_.resident_bytes[id] - parameters - states - gradients;
     }
 
     /// Finds the first event after which the most memory is held.
