@@ -31,7 +31,8 @@ enum class Rule : std::uint8_t {
 };
 
 // Names of this program's kinds. local_response_norm ends in a pow, normalize and pairwise_distance begin
-// with a norm, cross_entropy begins with a log_softmax, so they widen what they read.
+// with a norm, so they widen what they read. So does the log_softmax in cross_entropy; but what that keeps
+// for its backward is in float32, as a cast of its input is.
 Rule rule_of(std::string_view kind) {
     using enum Rule;
     static const std::unordered_map<std::string_view, Rule> rules{
@@ -66,6 +67,7 @@ Rule rule_of(std::string_view kind) {
         {"cosine_similarity", float32},
         {"interpolate", float32},
         {"upsample", float32},
+        {"cross_entropy", float32},
         {"nll_loss", float32},
         {"mse_loss", float32},
         {"l1_loss", float32},
@@ -82,7 +84,6 @@ Rule rule_of(std::string_view kind) {
         {"local_response_norm", widens},
         {"softmax", softmax},
         {"log_softmax", softmax},
-        {"cross_entropy", softmax},
         {"bilinear", promotes},
         {"where", promotes},
         {"addcmul", promotes},
