@@ -238,8 +238,9 @@ private:
         }
         html += QStringLiteral("</table>");
         const auto& group = m_problem.grouping.members[m_problem.grouping.group_of[op]];
-        const auto together = std::ranges::count_if(
-            group, [&](OpId member) { return graph().op(member).forward_op == kInvalidOp; });
+        const auto together = std::ranges::count_if(group, [&](OpId member) {
+            return graph().op(member).forward_op == kInvalidOp && !graph().op(member).autocast;
+        });
         if (together > 1) {
             html += QStringLiteral("<p>%1</p>")
                         .arg(tr("Moves as a group of %1.").arg(opsText(static_cast<std::size_t>(together))));

@@ -8,6 +8,7 @@
 #include "app/cli/usage.hpp"
 #include "core/base/exit_status.hpp"
 #include "core/graph/networks.hpp"
+#include "core/graph/precision.hpp"
 #include "core/io/file_content.hpp"
 #include "core/io/machines/machine_file.hpp"
 #include "core/io/networks/network_file.hpp"
@@ -58,15 +59,25 @@ void ConvertArguments::add_to(CLI::App& command) {
         ->type_name("OUT");
     reading.add_to(command);
     shards.add_to(command);
+    precision.add_to(command);
 }
 
 int convert_file(const ConvertArguments& arguments) {
-    const auto& [files, network, batch, graph_out, machine_out, reading, shards] = arguments;
+    const auto& [files, network, batch, graph_out, machine_out, reading, shards, precision] = arguments;
+    const auto changed = [&](Graph graph) {
+        return with_precision(arguments.shards.split(std::move(graph)), arguments.precision.precision());
+    };
+    if (precision.precision() == Precision::tf32)
+        throw UsageError(
+            "--precision tf32: a network file says types of tensors, not how products are computed; use "
+            "fp32 here and give --precision tf32 to simulate, optimize and the like");
     if (!graph_out.empty() || !machine_out.empty()) {
         if (!network.empty())
             throw UsageError(
                 "--network: a generated network has no machine; use --graph and --machine with a workload");
         if (!shards.texts.empty()) throw UsageError("--shard: the ops of a workload have no channels");
+        if (!precision.text.empty())
+            throw UsageError("--precision: the sizes of a workload are those that were measured");
         return convert_workload(arguments);
     }
     if (!network.empty()) {
@@ -78,7 +89,7 @@ int convert_file(const ConvertArguments& arguments) {
                              usage::joined(known, ", "));
         }
         if (files.size() != 1) throw UsageError("convert --network NAME takes one file, the output");
-        write_network(shards.split(info->build(batch > 0 ? batch : 32)), files[0]);
+        write_network(changed(info->build(batch > 0 ? batch : 32)), files[0]);
         return kDone;
     }
     if (files.size() != 2) throw UsageError("convert takes an input and an output file");
@@ -91,11 +102,12 @@ int convert_file(const ConvertArguments& arguments) {
     if (content == FileContent::machine) {
         if (batch > 0) throw UsageError("--batch: a machine has no batch size");
         if (!shards.texts.empty()) throw UsageError("--shard: a machine has no ops");
+        if (!precision.text.empty()) throw UsageError("--precision: a machine has no tensors");
         write_machine(read_machine(files[0]), files[1]);
     } else {
         NetworkFile read = read_network(files[0], reading.options(batch));
         report_estimated(files[0], read);
-        write_network(shards.split(std::move(read.graph)), files[1]);
+        write_network(changed(std::move(read.graph)), files[1]);
     }
     return kDone;
 }

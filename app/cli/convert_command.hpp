@@ -16,6 +16,7 @@ struct ConvertArguments {
     std::string graph_out, machine_out;  ///< of a workload
     ReadingArguments reading;
     ShardArguments shards;
+    PrecisionArguments precision;
 
     void add_to(CLI::App& command);
 };

@@ -85,7 +85,7 @@ std::vector<Row> problem_rows(const Experiment& experiment, const std::vector<Ex
         if (item.compared.runs.empty()) continue;
         const Job& job = item.job;
         Row row = item.compared.labels;
-        row.push_back(std::to_string(job.problem->forward->ops().size()));
+        row.push_back(std::to_string(job.problem->network->size()));
         row.push_back(std::to_string(job.problem->groups));
         if (!gpus_are_labels)
             row.push_back(

@@ -101,6 +101,15 @@ Graph ShardArguments::split(Graph graph) const {
     }
 }
 
+void PrecisionArguments::add_to(CLI::App& command) {
+    usage::add_choice(command, "--precision", text, {"fp32", "tf32", "amp-fp16", "amp-bf16", "bf16", "fp16"},
+                      "Types of tensors and products; amp: autocast [as in the file]");
+}
+
+Precision PrecisionArguments::precision() const {
+    return precision_from(text).value_or(Precision::as_given);
+}
+
 void report_estimated(const std::string& file, const NetworkFile& network) {
     const std::string text = estimated_text(network.estimated, network.graph.size());
     if (!text.empty()) std::cerr << printable("placewright-cli: " + file + ": " + text, 8192) << '\n';
@@ -182,6 +191,7 @@ void JobArguments::add_to(CLI::App& command, std::span<const Objective> objectiv
         ->type_name("S")
         ->capture_default_str();
     command.add_flag("--inference", inference, "Forward ops only");
+    precision.add_to(command);
     usage::add_choice(command, "--optimizer", optimizer, {kOptimizers.begin(), kOptimizers.end()},
                       "Optimizer; keeps 0, 1 or 2 values per parameter");
     command.add_flag("--accumulate", accumulate, "Accumulate gradients over the batches, update once");
@@ -328,6 +338,7 @@ JobOptions JobArguments::options() const {
     options.reading = reading.options(batch);
     options.supplements = supplements();
     options.problem.inference = inference;
+    options.problem.precision = precision.precision();
     options.problem.cost.model = find_cost_model(times.empty() ? cost : "measured");
     if (compute_efficiency > 0) options.problem.cost.compute_efficiency = compute_efficiency;
     if (channel_efficiency > 0) options.problem.cost.channel_efficiency = channel_efficiency;
@@ -394,7 +405,7 @@ Job JobArguments::load(const std::string& placement_file) const {
     read.graph = split_as_placed(std::move(read.graph), placement_file);
     Job job = load_job(file, std::move(read), machine, options);
     if ((cost == "measured" || !times.empty()) && !job.own_machine) {
-        const std::string unmeasured = unmeasured_text(*job.problem->forward, *job.machine);
+        const std::string unmeasured = unmeasured_text(*job.problem->network, *job.machine);
         if (!unmeasured.empty())
             std::cerr << printable("placewright-cli: " + network + ": " + unmeasured, 8192) << '\n';
     }

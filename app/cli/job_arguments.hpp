@@ -25,6 +25,13 @@ struct ShardArguments {
     Graph split(Graph graph) const;
 };
 
+struct PrecisionArguments {
+    std::string text;
+
+    void add_to(CLI::App& command);
+    Precision precision() const;
+};
+
 /// Sizes that a network file leaves open, except the batch size.
 struct ReadingArguments {
     std::vector<std::string> dims, inputs;
@@ -57,6 +64,7 @@ struct JobArguments {
     std::int64_t batch = 0;
     std::uint32_t batches = 1, in_flight = 1;
     bool inference = false;
+    PrecisionArguments precision;
     std::string cost{cost_models().front().id};
     bool cost_given = false;
     std::string memory = "training";

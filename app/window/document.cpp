@@ -259,11 +259,11 @@ void Document::adoptNetwork(const Reading& reading) {
     m_kept.keep(reading.scenario, next.single_device, reading.scenario->singleDevice_s);
     enter(reading.scenario, next.single_device);
     m_insights.simulate();
-    QStringList notes{QString::fromStdString(estimated_text(next.estimated, next.problem->forward->size()))};
+    QStringList notes{QString::fromStdString(estimated_text(next.estimated, next.problem->network->size()))};
     if (!m_scenario->groupingAsked && options().problem.grouping != GroupingOptions()) {
         notes << tr("Large network: %1, shown by module and placed in %2 groups (change in Run ▸ "
                     "Simulation…)")
-                     .arg(opsText(next.problem->forward->size()))
+                     .arg(opsText(next.problem->network->size()))
                      .arg(countText(static_cast<double>(next.problem->groups)));
     }
     notes << unmeasured();
@@ -302,7 +302,7 @@ void Document::report(QStringList notes) {
 /// workload, which brings its own times.
 QString Document::unmeasured() const {
     if (options().problem.cost.model->id != "measured" || job().own_machine) return {};
-    return QString::fromStdString(unmeasured_text(*problem()->forward, *job().machine));
+    return QString::fromStdString(unmeasured_text(*problem()->network, *job().machine));
 }
 
 /// Does not simulate: the caller updates the timeline.
@@ -321,11 +321,12 @@ void Document::enter(std::shared_ptr<const Scenario> scenario, Placement placeme
     m_selection = std::move(selection);
     // Options that change neither ops nor their times keep the drawing.
     const Problem* drawn = before->job.problem.get();
-    const bool sameDrawing = m_scene && drawn->forward == problem()->forward &&
-                             before->job.machine == job().machine &&
+    const bool sameNetwork = drawn != nullptr && drawn->network == problem()->network;
+    const bool sameDrawing = m_scene && sameNetwork && before->job.machine == job().machine &&
+                             before->options.problem.precision == options().problem.precision &&
                              drawn->inference == problem()->inference && drawn->ops == problem()->ops &&
                              drawn->op_time_s == problem()->op_time_s;
-    if (drawn == nullptr || drawn->forward != problem()->forward) m_closed.reset();
+    if (!sameNetwork) m_closed.reset();
     if (!sameDrawing) m_scene.reset();
     m_placement = std::move(placement);
     m_shown = 0;

@@ -53,7 +53,7 @@ Scenario changed(const LoadRequest& request, const Scenario& open, const std::st
                                  " is a workload with a machine and times of its own");
         }
     }
-    std::shared_ptr<const Graph> graph = open.job.problem->forward;
+    std::shared_ptr<const Graph> graph = open.job.problem->network;
     std::vector<NetworkFile::Estimated> estimated = open.job.estimated;
     // When only the machine changes, measured times stay those of the device models that they were taken on.
     if (next.options.reading != open.options.reading ||

@@ -67,6 +67,48 @@ QString runtimeTitle(Runtime runtime) {
     return {};
 }
 
+QString precisionTitle(Precision precision) {
+    switch (precision) {
+        case Precision::as_given:
+            return OptionsText::tr("As in the file");
+        case Precision::fp32:
+            return OptionsText::tr("Float32");
+        case Precision::tf32:
+            return OptionsText::tr("TF32");
+        case Precision::amp_fp16:
+            return OptionsText::tr("Mixed float16");
+        case Precision::amp_bf16:
+            return OptionsText::tr("Mixed bfloat16");
+        case Precision::bf16:
+            return OptionsText::tr("Bfloat16");
+        case Precision::fp16:
+            return OptionsText::tr("Float16");
+    }
+    return {};
+}
+
+QString precisionHelp(Precision precision) {
+    const QString autocast = OptionsText::tr(
+        "Autocast of PyTorch: products in %1; norms, losses and parameters in float32; casts between them");
+    switch (precision) {
+        case Precision::as_given:
+            return OptionsText::tr("The types in the network file; TF32 where the machine file says so");
+        case Precision::fp32:
+            return OptionsText::tr("Everything in 32 bits; products without TF32");
+        case Precision::tf32:
+            return OptionsText::tr("Tensors in 32 bits; products in TF32 where a device has it");
+        case Precision::amp_fp16:
+            return autocast.arg(QStringLiteral("float16"));
+        case Precision::amp_bf16:
+            return autocast.arg(QStringLiteral("bfloat16"));
+        case Precision::bf16:
+            return OptionsText::tr("Tensors and parameters in bfloat16");
+        case Precision::fp16:
+            return OptionsText::tr("Tensors and parameters in float16");
+    }
+    return {};
+}
+
 QString recomputationTitle(Recomputation recomputation) {
     switch (recomputation) {
         case Recomputation::none:
@@ -152,6 +194,8 @@ QStringList changedOptions(const JobOptions& options) {
     QStringList changes;
     if (options.reading.batch) changes << OptionsText::tr("batch size %1").arg(*options.reading.batch);
     if (problem.inference) changes << OptionsText::tr("inference");
+    if (problem.precision != usual.precision)
+        changes << OptionsText::tr("%1 precision").arg(precisionTitle(problem.precision));
     if (options.simulation.batches != defaults.simulation.batches ||
         options.simulation.in_flight != defaults.simulation.in_flight)
         changes << batchesText(options.simulation);

@@ -13,6 +13,8 @@ QStringList changedOptions(const JobOptions& options);
 // Names of the choices as the window shows them.
 QString orderTitle(Order order);
 QString runtimeTitle(Runtime runtime);
+QString precisionTitle(Precision precision);
+QString precisionHelp(Precision precision);
 QString recomputationTitle(Recomputation recomputation);
 QString crossingTitle(Crossing crossing);
 QString frameworkTitle(Framework framework);

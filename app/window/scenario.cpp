@@ -14,7 +14,7 @@ namespace placewright {
 
 void complete(Scenario& scenario) {
     scenario.fingerprint = problem_fingerprint(*scenario.job.problem);
-    scenario.graphFingerprint = graph_fingerprint(*scenario.job.problem->forward);
+    scenario.graphFingerprint = graph_fingerprint(*scenario.job.problem->network);
     scenario.singleDevice_s = scoreOf(scenario.job, scenario.job.single_device);
 }
 
@@ -64,7 +64,7 @@ std::optional<Carried> carried(const Placement& placement, const Problem& from, 
                 to.machine->find(from.machine->device(placement[from.grouping.group_of[*before]]).name);
             if (!device) return {};
             ++ops_on[*device];
-            if (op.forward_op == kInvalidOp) own.push_back(*device);
+            if (op.forward_op == kInvalidOp && !op.autocast) own.push_back(*device);
             if (mayHold(to, group, *device)) devices.push_back(*device);
         }
         if (std::ranges::all_of(ops_on, [](std::size_t ops) { return ops == 0; })) continue;

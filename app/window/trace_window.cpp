@@ -97,7 +97,7 @@ std::shared_ptr<const TimelineData> traceTimeline(const TraceFile& trace, const 
     problem->memory_limit_bytes.assign(devices.size(), 1);
     problem->machine =
         std::make_shared<const Machine>("trace", std::move(devices), std::vector{channel}, std::move(routes));
-    problem->graph = problem->forward = std::make_shared<const Graph>(builder.build());
+    problem->graph = problem->forward = problem->network = std::make_shared<const Graph>(builder.build());
     problem->ops = static_cast<std::uint32_t>(problem->graph->size());
     problem->grouping = group_by_constraints(*problem->graph);
     problem->groups = static_cast<std::uint32_t>(problem->grouping.size());

@@ -240,7 +240,7 @@ private:
     }
 
     /// Parameters of a linear map or convolution whose type is wider than that of its output are converted in
-    /// each pass (autocast).
+    /// each pass (autocast). Where the file does not say their type, their size tells it.
     double parameters_of_product(const ProductShape& shape) const {
         return shape.columns * shape.depth * shape.batch;
     }
@@ -248,6 +248,10 @@ private:
         if (forward_.parameter_bytes == 0 || forward_.outputs.empty()) return 0;
         const auto element = static_cast<double>(bytes_per_element(forward_.outputs.front().dtype));
         const auto held = static_cast<double>(forward_.parameter_bytes);
+        if (forward_.parameter_dtype) {
+            const auto wide = static_cast<double>(bytes_per_element(*forward_.parameter_dtype));
+            return element < wide ? held * (1 + element / wide) : 0;
+        }
         const double parameters = parameters_of_product(shape);
         // Biases make the parameters slightly more than the weights.
         return element < 4 && held > 1.5 * element * parameters ? held * (1 + element / 4) : 0;

@@ -18,12 +18,14 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kMemoryModels{"training", "exprimo"};
 
-/// The machine with the efficiencies and the crossing of the options.
+/// The machine with the efficiencies, the crossing and the precision of products of the options.
 Machine with_options(const Machine& machine, const ProblemOptions& options) {
     const CostOptions& cost = options.cost;
     std::vector<Device> devices(machine.devices().begin(), machine.devices().end());
     std::vector<Channel> channels(machine.channels().begin(), machine.channels().end());
     for (Device& device : devices) {
+        if (options.precision == Precision::tf32) device.tf32 = true;
+        if (options.precision == Precision::fp32) device.tf32 = false;
         if (!cost.compute_efficiency) continue;
         device.efficiency = *cost.compute_efficiency;
         device.uniform_efficiency = device.known != nullptr;
@@ -102,7 +104,7 @@ void fill_output_bytes(Problem& problem) {
 
 /// Gradients that derived update ops read stay, unless their sum over the batches does (accumulated_bytes).
 /// Those that come from another op, the one reader of parameters that are a tensor, may be on another device:
-/// they do not.
+/// they do not, unless that reader is a cast beside the parameters.
 void fill_stays(Problem& problem, const ProblemOptions& options) {
     if (options.memory != MemoryModel::training || options.accumulate_gradients ||
         options.optimizer_in_backward)
@@ -112,9 +114,9 @@ void fill_stays(Problem& problem, const ProblemOptions& options) {
         if (op.phase != Phase::update || op.forward_op == kInvalidOp) continue;
         for (const TensorRef& input : op.inputs) {
             const TensorId tensor = problem.output_begin[input.op] + input.output;
-            if (problem.graph->op(input.op).forward_op != op.forward_op ||
-                problem.alias_of[tensor] != kNoTensor)
-                continue;
+            const OpId of = problem.graph->op(input.op).forward_op;
+            const bool own = of == op.forward_op || (of != kInvalidOp && problem.graph->op(of).autocast);
+            if (!own || problem.alias_of[tensor] != kNoTensor) continue;
             problem.stays.resize(problem.tensors);
             problem.stays[tensor] = true;
         }
@@ -170,8 +172,7 @@ Gradient gradient_of_update(const Graph& graph, const Op& op) {
     if (op.forward_op != kInvalidOp) {
         const Op& forward = graph.op(op.forward_op);
         const auto bytes = static_cast<double>(forward.parameter_bytes);
-        const DType dtype = forward.outputs.empty() ? DType::float32 : forward.outputs.front().dtype;
-        return {bytes, bytes / static_cast<double>(bytes_per_element(dtype))};
+        return {bytes, bytes / static_cast<double>(bytes_per_element(parameter_type(forward)))};
     }
     Gradient gradient;
     for (auto input = op.inputs.begin(); input != op.inputs.end(); ++input) {
@@ -425,10 +426,13 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph,
                                             std::shared_ptr<const Machine> machine,
                                             const ProblemOptions& options) {
     auto problem = std::make_shared<Problem>();
-    problem->forward = graph;
+    problem->network = problem->forward = std::move(graph);
+    if (options.precision != Precision::as_given)
+        problem->forward =
+            std::make_shared<const Graph>(with_precision(*problem->network, options.precision));
     problem->graph = std::make_shared<const Graph>(
-        options.inference ? inference_graph(*graph)
-                          : options.cost.model->training_graph(*graph, options.recomputation));
+        options.inference ? inference_graph(*problem->forward)
+                          : options.cost.model->training_graph(*problem->forward, options.recomputation));
     problem->machine = std::make_shared<const Machine>(with_options(*machine, options));
     problem->cost_model = options.cost.model;
     problem->memory = options.memory;
@@ -458,10 +462,14 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph,
         const bool sums = options.accumulate_gradients && options.memory == MemoryModel::training &&
                           ops.op(op).phase == Phase::update;
         const auto allocated = [&](double bytes) { return allocated_bytes(problem->allocator, bytes); };
+        const double copies = options.memory == MemoryModel::training && ops.op(op).phase == Phase::forward
+                                  ? static_cast<double>(cast_parameter_bytes(ops.op(op)))
+                                  : 0;
         problem->accumulated_bytes.push_back(sums ? allocated(gradient_of_update(ops, ops.op(op)).bytes) : 0);
         problem->resident_bytes.push_back(
             allocated(static_cast<double>(ops.op(op).parameter_bytes)) * (1 + states) +
-            allocated(static_cast<double>(ops.op(op).resident_bytes)) + problem->accumulated_bytes.back());
+            allocated(static_cast<double>(ops.op(op).resident_bytes)) + allocated(copies) +
+            problem->accumulated_bytes.back());
         problem->workspace_bytes.push_back(allocated(workspace_bytes(ops, ops.op(op), options)));
         problem->sends_together.push_back(ops.op(op).sends_together);
     }

@@ -16,6 +16,7 @@
 #include "core/cost/placement.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/grouping.hpp"
+#include "core/graph/precision.hpp"
 #include "core/graph/training.hpp"
 #include "core/machine/machine.hpp"
 
@@ -37,6 +38,8 @@ std::optional<MemoryModel> memory_model_from(std::string_view text);
 struct ProblemOptions {
     CostOptions cost;
     bool inference = false;
+    /// Types of tensors and of products; changes graph and machine.
+    Precision precision = Precision::as_given;
     /// Number of copies of the parameters that the training optimizer keeps (0 for plain SGD, 1 with
     /// momentum, 2 for Adam). MemoryModel::exprimo counts none.
     double optimizer_states = 1;
@@ -75,7 +78,9 @@ public:
 
 struct Problem {
     std::shared_ptr<const Graph> graph;    ///< the training (or inference) graph that is simulated
-    std::shared_ptr<const Graph> forward;  ///< the graph as it was read; its forward ops have the same ids
+    std::shared_ptr<const Graph> network;  ///< the graph as it was read
+    /// The network in the precision of the options; its forward ops have the same ids as those of `graph`.
+    std::shared_ptr<const Graph> forward;
     std::shared_ptr<const Machine> machine;
     Grouping grouping;
     const CostModel* cost_model = nullptr;
@@ -153,9 +158,10 @@ struct Problem {
     double group_time_s(GroupId group, DeviceId device) const;
 };
 
-/// Derives the training graph, groups its ops and fills the tables. O((ops + edges) * devices). Throws
-/// PlacementError if a group has no device that all of its ops allow, an op's time is not finite, the context
-/// leaves nothing of a device's memory, or gradients are to be accumulated but an update op reads none.
+/// Gives the network its precision, derives the training graph, groups its ops and fills the tables. O((ops +
+/// edges) * devices). Throws PlacementError if a group has no device that all of its ops allow, an op's time
+/// is not finite, the context leaves nothing of a device's memory, or gradients are to be accumulated but an
+/// update op reads none; GraphError for what with_precision() and training_graph() refuse.
 std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph,
                                             std::shared_ptr<const Machine> machine,
                                             const ProblemOptions& options = {});

@@ -211,6 +211,16 @@ std::int64_t bytes_per_element(DType dtype) {
     return bytes[static_cast<std::size_t>(dtype)];
 }
 
+bool is_floating(DType dtype) {
+    return dtype == DType::float64 || dtype == DType::float32 || dtype == DType::float16 ||
+           dtype == DType::bfloat16;
+}
+
+DType parameter_type(const Op& op) {
+    if (op.parameter_dtype) return *op.parameter_dtype;
+    return op.outputs.empty() ? DType::float32 : op.outputs.front().dtype;
+}
+
 Tensor make_tensor(std::vector<std::int64_t> shape, DType dtype) {
     if (std::any_of(shape.begin(), shape.end(), [](std::int64_t extent) { return extent < 0; })) {
         throw std::invalid_argument("shape " + shape_text(shape) +
@@ -277,6 +287,22 @@ std::span<const OpId> Graph::consumers(OpId id) const {
 
 std::span<const OpId> Graph::producers(OpId id) const {
     return std::span(producers_).subspan(producer_begin_[id], producer_begin_[id + 1] - producer_begin_[id]);
+}
+
+std::vector<OpId> Graph::model_consumers(OpId id) const {
+    std::vector<OpId> readers;
+    for (const OpId consumer : consumers(id)) {
+        if (!ops_[consumer].autocast) {
+            readers.push_back(consumer);
+            continue;
+        }
+        const auto behind = consumers(consumer);
+        readers.insert(readers.end(), behind.begin(), behind.end());
+    }
+    std::ranges::sort(readers);
+    const auto repeated = std::ranges::unique(readers);
+    readers.erase(repeated.begin(), repeated.end());
+    return readers;
 }
 
 GraphBuilder::GraphBuilder(std::string name, std::int64_t batch, Training training) {

@@ -46,6 +46,8 @@ std::optional<Phase> phase_from(std::string_view text);
 std::optional<Training> training_from(std::string_view text);
 std::optional<DType> dtype_from(std::string_view text);
 std::int64_t bytes_per_element(DType dtype);
+/// Whether the type has fractions, and so gradients: float64, float32, float16 or bfloat16.
+bool is_floating(DType dtype);
 
 /// One output of an op. `shape` is empty for a scalar and absent where a file gives only `bytes`.
 struct Tensor {
@@ -90,6 +92,7 @@ struct Op {
     double flops = 0;                      ///< two per multiply-add
     std::optional<double> backward_flops;  ///< data and weight gradients together; derived when absent
     std::int64_t parameter_bytes = 0;
+    std::optional<DType> parameter_dtype;  ///< of the parameters, if not that of the first output (autocast)
     /// Memory held for the whole step beside the parameters; the training optimizer keeps no copy of it.
     std::int64_t resident_bytes = 0;
     std::int64_t workspace_bytes = 0;  ///< scratch memory, held while the op runs
@@ -108,7 +111,13 @@ struct Op {
     bool sends_together = false;
     /// The op repeats its forward op in the backward pass (recomputation.hpp).
     bool recomputes = false;
+    /// A cast that autocast adds (precision.hpp). The model itself has no such op, so files for it leave the
+    /// cast out; it shares the label of the op that it is placed with.
+    bool autocast = false;
 };
+
+/// The type of an op's parameters: Op::parameter_dtype, or that of the values that they are combined with.
+DType parameter_type(const Op& op);
 
 /// The integers of an attribute such as "kernel": "[3,3]" or "3"; nothing if it is absent or anything else.
 std::optional<std::vector<std::int64_t>> integer_attribute(const Op& op, const std::string& key);
@@ -144,6 +153,8 @@ public:
     std::span<const OpId> consumers(OpId id) const;
     /// Distinct ops that `id` reads from, in the order of its inputs.
     std::span<const OpId> producers(OpId id) const;
+    /// The consumers of `id` in the model itself: in place of each cast of autocast, the ops that read it.
+    std::vector<OpId> model_consumers(OpId id) const;
 
 private:
     friend class GraphBuilder;

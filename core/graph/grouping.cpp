@@ -97,10 +97,10 @@ bool is_derived(const Op& op) {
 
 void merge_by_readers(const Graph& graph, OpSets& sets) {
     for (OpId id = 0; id < graph.size(); ++id) {
-        if (is_derived(graph.op(id))) continue;
+        if (is_derived(graph.op(id)) || graph.op(id).autocast) continue;
         OpId reader = kInvalidOp;
         std::size_t readers = 0;
-        for (const OpId consumer : graph.consumers(id)) {
+        for (const OpId consumer : graph.model_consumers(id)) {
             if (is_derived(graph.op(consumer))) continue;
             reader = consumer;
             ++readers;

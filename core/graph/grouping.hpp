@@ -52,9 +52,10 @@ Grouping group_by_constraints(const Graph& graph);
 /// rules ignore them. `allowed` [op][device]: whether the op may be placed on the device; an empty inner list
 /// allows all devices, an empty span allows everything. Groups that no device allows together are not merged.
 ///
-/// - colocation: every op whose outputs exactly one other op reads joins that op; an update op joins the
-///   parameters that it reads, as in TensorFlow. Adds no cycle between groups unless labels keep other ops
-///   together. O(inputs).
+/// - colocation: every op whose outputs exactly one other op reads joins that op (a cast of autocast counts
+/// as
+///   the ops that read it); an update op joins the parameters that it reads, as in TensorFlow. Adds no cycle
+///   between groups unless labels keep other ops together. O(inputs).
 /// - scope: groups ops whose scopes begin with the same `scope_depth` parts (a shorter scope counts whole).
 ///   Ops without a scope are not merged. Groups may form cycles. O(ops).
 /// - merge: the group with the smallest outputs (the first of equals) joins the neighbour with which it

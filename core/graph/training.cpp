@@ -21,28 +21,16 @@ void add_distinct(std::vector<TensorRef>& list, TensorRef tensor) {
     if (std::find(list.begin(), list.end(), tensor) == list.end()) list.push_back(tensor);
 }
 
-/// The type of an op's parameters: that of the values that they are combined with.
-DType parameter_dtype(const Op& op) {
-    return op.outputs.empty() ? DType::float32 : op.outputs.front().dtype;
-}
-
 double parameter_count(const Op& op) {
     return static_cast<double>(op.parameter_bytes) /
-           static_cast<double>(bytes_per_element(parameter_dtype(op)));
+           static_cast<double>(bytes_per_element(parameter_type(op)));
 }
 
 Tensor parameter_gradient(const Op& op) {
     Tensor tensor;
-    tensor.dtype = parameter_dtype(op);
+    tensor.dtype = parameter_type(op);
     tensor.bytes = op.parameter_bytes;
     return tensor;
-}
-
-/// Whether a tensor has a gradient: integers and booleans have none.
-bool is_continuous(const Tensor& tensor) {
-    using enum DType;
-    return tensor.dtype == float64 || tensor.dtype == float32 || tensor.dtype == float16 ||
-           tensor.dtype == bfloat16;
 }
 
 class Differentiation {
@@ -56,8 +44,9 @@ public:
         for (OpId id = 0; id < graph.size(); ++id) {
             const Op& op = graph.op(id);
             const KindInfo& kind = kind_info(op.kind);
+            const bool same_values = kind.view || op.autocast;
             is_parameter_[id] =
-                kind.parameter || (kind.view && !op.inputs.empty() && is_parameter_[op.inputs.front().op]);
+                kind.parameter || (same_values && !op.inputs.empty() && is_parameter_[op.inputs.front().op]);
             needs_gradient_[id] =
                 kind.differentiable &&
                 (op.parameter_bytes > 0 || std::ranges::any_of(op.inputs, [&](const TensorRef& input) {
@@ -110,7 +99,7 @@ private:
     }
 
     bool carries_gradient(const TensorRef& tensor) const {
-        return needs_gradient_[tensor.op] && is_continuous(graph_.op(tensor.op).outputs[tensor.output]);
+        return needs_gradient_[tensor.op] && is_floating(graph_.op(tensor.op).outputs[tensor.output].dtype);
     }
 
     /// The gradient that `reader` returns for one of its inputs.
@@ -190,7 +179,7 @@ private:
             Op sum = bare(id, "/weight_gradient", Phase::backward);
             sum.kind = "add";
             sum.flops = std::max(0.0, incoming_bytes(id) - static_cast<double>(op.parameter_bytes)) /
-                        static_cast<double>(bytes_per_element(parameter_dtype(op)));
+                        static_cast<double>(bytes_per_element(parameter_type(op)));
             sum.attributes = op.attributes;
             sum.inputs = std::move(gradients);
             sum.outputs = {parameter_gradient(op)};
@@ -279,8 +268,8 @@ private:
     const Graph& graph_;
     GraphBuilder builder_;
     std::vector<bool> needs_gradient_;
-    std::vector<OpId> losses_;                   ///< their sum is what is differentiated
-    std::vector<bool> is_parameter_;             ///< [op]: its outputs are parameters or views of them
+    std::vector<OpId> losses_;        ///< their sum is what is differentiated
+    std::vector<bool> is_parameter_;  ///< [op]: its outputs are parameters, or views or casts of them
     std::vector<std::optional<OpId>> backward_;  ///< [forward op]: "f/backward"
 };
 

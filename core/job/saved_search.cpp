@@ -49,7 +49,8 @@ std::string remedy(const OtherConditions& error) {
     if (error.name == "network") return "Open the network " + error.theirs + " first.";
     if (error.name == "machine") return "Choose the machine " + error.theirs + " first.";
     if (error.name == "problem")
-        return "Restore batch size, times, memory and groups in Run ▸ Simulation…; if the network or machine "
+        return "Restore batch size, precision, times, memory and groups in Run ▸ Simulation…; if the network "
+               "or machine "
                "file has changed, start a new search.";
     return "Change that option in Run ▸ Simulation… first.";
 }

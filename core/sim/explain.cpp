@@ -305,12 +305,12 @@ private:
         const Op& op = problem_.graph->op(id);
         const double parameters =
             allocated_bytes(problem_.allocator, static_cast<double>(op.parameter_bytes));
-        const double other = allocated_bytes(problem_.allocator, static_cast<double>(op.resident_bytes));
+        const double states = parameters * problem_.optimizer_states;
         const double gradients = problem_.accumulated_bytes[id];
         peak.parameter_bytes += parameters;
-        peak.other_resident_bytes += other;
+        peak.optimizer_bytes += states;
         peak.accumulated_gradient_bytes += gradients;
-        peak.optimizer_bytes += problem_.resident_bytes[id] - parameters - other - gradients;
+        peak.other_resident_bytes += problem_.resident_bytes[id] - parameters - states - gradients;
     }
 
     /// Finds the first event after which the most memory is held.

@@ -14,6 +14,7 @@ private Q_SLOTS:
     void handWorked_data();
     void handWorked();
     void opsTable();
+    void precision();
     void training();
     void remedies();
     void remediesInParts();
@@ -108,6 +109,71 @@ void TestCliSimulate::cpuWarning() {
     const Result slow = run(simulate + QStringList{"--context-memory", "34GB"});
     QVERIFY2(slow.err.startsWith(warning) && slow.err.contains(" of the step: place them on accelerators"),
              slow.err);
+}
+
+void TestCliSimulate::precision() {
+    const QString network = path("big.json"), table = path("ops.csv");
+    write(
+        "big.json",
+        R"({"format": "placewright.graph", "version": 1, "name": "big", "batch": 8192, "training": "implicit", "ops": [
+        {"name": "x", "kind": "input", "inputs": [], "outputs": [{"shape": [8192, 4096], "dtype": "float32"}], "parameter_bytes": 0, "flops": 0},
+        {"name": "fc", "kind": "linear", "inputs": ["x"], "outputs": [{"shape": [8192, 4096], "dtype": "float32"}],
+         "parameter_bytes": 67108864, "flops": 274877906944},
+        {"name": "norm", "kind": "layer_norm", "inputs": ["fc"], "outputs": [{"shape": [8192, 4096], "dtype": "float32"}],
+         "parameter_bytes": 32768, "flops": 134217728}]})");
+    const auto simulated = [&](const char* machine, const char* precision) {
+        return object_of({"simulate", network, "--machine", machine, "--precision", precision});
+    };
+    const auto step_s = [&](const char* machine, const char* precision) {
+        return simulated(machine, precision)["step_time_s"].toDouble();
+    };
+    const double fp32_s = step_s("1x RTX 3090", "fp32");
+    QCOMPARE(object_of({"simulate", network, "--machine", "1x RTX 3090"})["step_time_s"].toDouble(), fp32_s);
+    // By its data sheet an RTX 3090 has 35.6 TFLOP/s in float32 and 71.2 in float16, an A100 19.5 and 312.
+    // The casts, the norm and the update take a part of that.
+    QVERIFY(fp32_s > 1.6 * step_s("1x RTX 3090", "amp-fp16"));
+    QVERIFY(step_s("1x A100", "fp32") > 4 * step_s("1x A100", "amp-fp16"));
+    QVERIFY(step_s("1x RTX 3090", "fp16") < step_s("1x RTX 3090", "amp-fp16"));
+    QVERIFY(step_s("1x A100", "fp32") > 4 * step_s("1x A100", "tf32"));
+    const auto resident = [&](const char* precision) {
+        double most = 0;
+        for (const QJsonValue device : simulated("1x RTX 3090", precision)["devices"].toArray())
+            most = std::max(most, device["resident_bytes"].toDouble());
+        return most;
+    };
+    const double whole = 2 * (67'108'864 + 32'768);
+    QCOMPARE(resident("fp32"), whole);
+    QCOMPARE(resident("amp-bf16"), whole + 67'108'864 / 2);
+    QCOMPARE(resident("bf16"), whole / 2);
+
+    QCOMPARE(run({"simulate", network, "--machine", "1x RTX 3090", "--precision", "amp-fp16", "--ops", table})
+                 .status,
+             0);
+    const QByteArray ops = content_of(table);
+    for (const char* line :
+         {"\nfc_cast_x,to,forward,", "\nfc,linear,forward,product,fp16,", "\nnorm_cast_fc,to,forward,",
+          "\nnorm,layer_norm,forward,norm,fp32,", "\nnorm_cast_fc/backward,to,backward,"})
+        QVERIFY2(ops.contains(line), ops);
+
+    // A placement leaves the casts out and is read in any precision, as is a network that was converted.
+    const QString placement = path("mixed.placement.json"), converted = path("mixed.json");
+    const QStringList job{network, "--machine", "2x RTX 3090"};
+    QCOMPARE(run(QStringList{"optimize"} + job +
+                 QStringList{"--precision", "amp-fp16", "--algorithm", "random", "--evaluations", "20",
+                             "--out", placement})
+                 .status,
+             0);
+    QCOMPARE(QJsonDocument::fromJson(content_of(placement))["placement"].toObject().keys(),
+             (QStringList{"fc", "norm", "x"}));
+    const auto placed = [&](QStringList more) {
+        return object_of(QStringList{"simulate"} + more +
+                         QStringList{"--machine", "2x RTX 3090", "--placement", placement})["step_time_s"]
+            .toDouble();
+    };
+    QVERIFY(placed({network}) > placed({network, "--precision", "amp-fp16"}));
+    QCOMPARE(run({"convert", network, converted, "--precision", "amp-fp16"}).status, 0);
+    QCOMPARE(placed({converted}), placed({network, "--precision", "amp-fp16"}));
+    QCOMPARE(placed({converted, "--precision", "fp32"}), placed({network}));
 }
 
 void TestCliSimulate::training() {

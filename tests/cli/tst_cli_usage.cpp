@@ -128,6 +128,14 @@ void TestCliUsage::wrongUsage_data() {
         "--order: expected fifo, critical-path, gpipe, 1f1b; not lifo");
     row("optimizer", simulate({"--optimizer", "lion"}),
         "--optimizer: expected sgd, momentum, adam; not lion");
+    row("precision", simulate({"--precision", "fp8"}),
+        "--precision: expected fp32, tf32, amp-fp16, amp-bf16, bf16, fp16; not fp8");
+    row("precision of a machine",
+        {"convert", PLACEWRIGHT_SOURCE_MODELS "/machines/1x-v100.json", "out.json", "--precision", "fp16"},
+        "--precision: a machine has no tensors");
+    row("precision that no network file can say",
+        {"convert", "--network", "alexnet", "out.json", "--precision", "tf32"},
+        "--precision tf32: a network file says types of tensors");
     row("recompute", simulate({"--recompute", "all"}),
         "--recompute: expected none, segments, cheap; not all");
     row("crossing", simulate({"--crossing", "wormhole"}),

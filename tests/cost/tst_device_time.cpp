@@ -9,6 +9,7 @@
 #include "core/cost/cost_model.hpp"
 #include "core/cost/device_time.hpp"
 #include "core/cost/op_work.hpp"
+#include "core/graph/precision.hpp"
 #include "core/graph/training.hpp"
 #include "core/machine/device_model.hpp"
 
@@ -259,6 +260,19 @@ void TestDeviceTime::casts_of_parameters() {
     QCOMPARE(mixed.type, NumberType::fp16);
     QCOMPARE(mixed.stream_bytes, 256 * 32 * 6.0);
     QCOMPARE(work_of(two_layers(), "second").stream_bytes, 0.0);
+
+    // Where the types are known they decide: all parameters are cast, and so is their gradient.
+    GraphBuilder builder("biased", 64);
+    builder.add(op_of("x", "input", {64, 16}), {});
+    builder.add(op_of("fc", "linear", {64, 1}, 2.0 * 64 * 16, (16 + 1) * 4), {"x"});
+    const Graph plain = builder.build();
+    for (const auto& [precision, bytes] :
+         {std::pair(Precision::amp_fp16, 17 * 6.0), std::pair(Precision::fp16, 0.0),
+          std::pair(Precision::fp32, 0.0)}) {
+        const Graph step = training_graph(with_precision(plain, precision));
+        QCOMPARE(work_of(step, "fc").stream_bytes, bytes);
+        QCOMPARE(work_of(step, "fc/weight_gradient").stream_bytes, bytes);
+    }
 }
 
 void TestDeviceTime::times_by_hand() {

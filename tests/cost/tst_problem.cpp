@@ -84,6 +84,7 @@ private Q_SLOTS:
     void problem_shares();
     void problem_crossing();
     void problem_keeps_the_machine();
+    void problem_precision();
     void problem_ticks_data();
     void problem_ticks();
     void problem_ticks_of_nothing();
@@ -346,6 +347,51 @@ void TestProblem::problem_keeps_the_machine() {
     device.half_efficiency_flops = second.half_efficiency_flops = 0;
     QVERIFY(*replaced == Machine("machine", {device, second}, {channel}, {{0, 1, {0}}, {1, 0, {0}}},
                                  Crossing::cut_through));
+}
+
+void TestProblem::problem_precision() {
+    const auto network = std::make_shared<const Graph>(small_network());
+    Device device = device_of(1e12, 1e11, 1, 0);
+    device.tf32 = true;
+    const auto machine = std::make_shared<const Machine>(machine_of({device}, {}, {}));
+    const auto in = [&](Precision precision, bool inference = false) {
+        ProblemOptions options = with_states(1, inference);
+        options.precision = precision;
+        return make_problem(network, machine, options);
+    };
+    const auto plain = in(Precision::as_given);
+    QCOMPARE(plain->network, network);
+    QCOMPARE(plain->forward, network);
+    QVERIFY(plain->machine->device(0).tf32);
+    QVERIFY(!in(Precision::fp32)->machine->device(0).tf32);
+    QVERIFY(in(Precision::tf32)->machine->device(0).tf32);
+    QVERIFY(in(Precision::amp_fp16)->machine->device(0).tf32);
+
+    const auto bytes_of = [](const Problem& problem, const char* op) {
+        return problem.resident_bytes[*problem.graph->find(op)];
+    };
+    for (const bool inference : {false, true}) {
+        const auto mixed = in(Precision::amp_fp16, inference);
+        QCOMPARE(mixed->network, network);
+        QCOMPARE(mixed->groups, plain->groups);
+        // The ids of the forward ops are those of the network with its casts.
+        for (OpId id = 0; id < mixed->forward->size(); ++id)
+            QCOMPARE(mixed->graph->op(id).name, mixed->forward->op(id).name);
+        // Parameters and momentum in float32, and the copy of the parameters that products read.
+        QCOMPARE(bytes_of(*mixed, "conv"), inference ? 600 + 300.0 : 2 * 600 + 300.0);
+        QCOMPARE(bytes_of(*in(Precision::bf16, inference), "conv"), inference ? 300.0 : 600.0);
+    }
+    // Gradients of parameters stay in float32.
+    const auto mixed = in(Precision::amp_fp16);
+    const OpId gradient = *mixed->graph->find("conv/weight_gradient");
+    QCOMPARE(mixed->tensor_bytes[mixed->output_begin[gradient]], 600.0);
+    QVERIFY(mixed->tensor_stays(mixed->output_begin[gradient]));
+    // Each reader's cast is with it: single moves take both.
+    for (OpId id = 0; id < mixed->ops; ++id) {
+        if (!mixed->graph->op(id).autocast) continue;
+        const OpId reader = mixed->graph->consumers(id).front();
+        QCOMPARE(mixed->grouping.group_of[id], mixed->grouping.group_of[reader]);
+    }
 }
 
 void TestProblem::problem_ticks_data() {

@@ -39,6 +39,8 @@ Graph awkward_graph() {
     b.resident_bytes = 17;
     b.workspace_bytes = std::int64_t{1} << 50;
     b.in_place = true;
+    b.autocast = true;
+    b.parameter_dtype = DType::bfloat16;
     b.colocate = "label";
     Tensor bare;
     bare.bytes = 12;
@@ -211,6 +213,11 @@ void TestNetworkFile::badNetworks_data() {
     add("workspace as text",
         with("\"parameter_bytes\": 64", "\"parameter_bytes\": 64, \"workspace_bytes\": \"1 MB\""),
         "ops[1] \"fc\": workspace_bytes is the string \"1 MB\", expected a whole number");
+    add("type of parameters",
+        with("\"parameter_bytes\": 64", "\"parameter_bytes\": 64, \"parameter_dtype\": \"half\""),
+        "ops[1] \"fc\": parameter_dtype is \"half\", expected float64, float32");
+    add("autocast as a number", with("\"parameter_bytes\": 64", "\"parameter_bytes\": 64, \"autocast\": 1"),
+        "ops[1] \"fc\": autocast is 1, expected true or false");
     add("in place as a number", with("\"parameter_bytes\": 64", "\"parameter_bytes\": 64, \"in_place\": 1"),
         "ops[1] \"fc\": in_place is 1, expected true or false");
     add("half a byte", with("\"parameter_bytes\": 64", "\"parameter_bytes\": 1.5"),

@@ -11,6 +11,8 @@
 
 #include "core/algorithms.hpp"
 #include "core/base/path.hpp"
+#include "core/base/random.hpp"
+#include "core/graph/networks.hpp"
 #include "core/io/file_content.hpp"
 #include "core/io/networks/network_file.hpp"
 #include "core/io/networks/traced_program.hpp"
@@ -655,6 +657,57 @@ private Q_SLOTS:
         QVERIFY2(
             error.contains(what) && error.contains("export the placement itself as placewright.placement"),
             qPrintable(error));
+    }
+
+    // Casts of autocast are no ops of the model: files for it are the same in every precision.
+    void precisionsShareTheirPlacements_data() {
+        QTest::addColumn<QString>("network");
+        for (const char* name : {"resnet50", "bert_base", "transformer", "rnnlm", "blocks", "tied"})
+            QTest::newRow(name) << name;
+    }
+
+    void precisionsShareTheirPlacements() {
+        QFETCH(QString, network);
+        const std::string name = network.toStdString();
+        const auto graph = std::make_shared<const Graph>(
+            name == "blocks" || name == "tied" ? network_of("net", name == "blocks" ? blocks() : tied()).graph
+                                               : find_network(name)->build(2));
+        const auto in = [&](Precision precision) {
+            ProblemOptions options;
+            options.precision = precision;
+            return make_problem(graph, std::make_shared<const Machine>(four()), options);
+        };
+        const auto plain = in(Precision::as_given);
+        Random random(7);
+        Placement placement;
+        for (GroupId group = 0; group < plain->groups; ++group)
+            placement.push_back(static_cast<DeviceId>(random.index(4)));
+        const PlacedNetwork first{plain, placement, {}, {}, "net"};
+        for (const Precision precision : precisions()) {
+            const auto problem = in(precision);
+            QCOMPARE(problem->groups, plain->groups);
+            const PlacedNetwork placed{problem, placement, {}, {}, "net"};
+            for (const char* id : {"placement", "device-map", "device-map-full", "pipeline", "tensorflow"}) {
+                const PlacementFormat& format = *find_placement_format(id);
+                const auto content = [&](PlacedNetwork of) {
+                    if (format.repair != nullptr) of.placement = format.repair(of);
+                    std::string text;
+                    const QString error = error_of<PlacementError>([&] { text = format.write(of).content; });
+                    return error.toStdString() + text;
+                };
+                QVERIFY2(content(placed) == content(first), id);
+                QVERIFY(content(placed).find("_cast") == std::string::npos);
+            }
+            // What is written in one precision is read in another.
+            for (const auto& [from, to] : {std::pair(plain, problem), std::pair(problem, plain)}) {
+                const Path file = written(QByteArray::fromStdString(placement_json(placement, *from, {})));
+                QVERIFY(read_placement(file, *to) == placement);
+            }
+            QJsonObject flat;
+            for (const Op& op : graph->ops()) flat[QString::fromStdString(op.name)] = 0;
+            QVERIFY(read_placement(written(QJsonDocument(flat).toJson()), *problem) ==
+                    Placement(problem->groups, 0));
+        }
     }
 
     void tableHasALineForEachOp() {

@@ -221,6 +221,7 @@ private Q_SLOTS:
         QCOMPARE(dialog->options(), JobOptions());
         QCOMPARE(control<QSpinBox>(dialog, "batchSize")->text(), QStringLiteral("As in the file (4)"));
         type(dialog, "batchSize", "64");
+        pick(dialog, "precision", 3);
         pick(dialog, "costModel", 1);
         type(dialog, "computeEfficiency", "50");
         type(dialog, "channelEfficiency", "80");
@@ -247,6 +248,7 @@ private Q_SLOTS:
 
         const JobOptions& options = shown.document.options();
         QCOMPARE(options.reading.batch, std::optional<std::int64_t>(64));
+        QCOMPARE(options.problem.precision, Precision::amp_fp16);
         QCOMPARE(options.problem.cost.model, find_cost_model("paleo"));
         QCOMPARE(options.problem.cost.compute_efficiency, std::optional(0.5));
         QCOMPARE(options.problem.cost.channel_efficiency, std::optional(0.8));
@@ -270,6 +272,9 @@ private Q_SLOTS:
         const Problem& problem = *job.problem;
         QCOMPARE(problem.forward->batch(), 64);
         QCOMPARE(problem.groups, std::uint32_t{2});
+        const Tensor& product = problem.graph->op(*problem.graph->find("conv2")).outputs[0];
+        QCOMPARE(product.dtype, DType::float16);
+        QVERIFY(problem.graph->find("conv1_cast_in"));
         QCOMPARE(job.simulation, options.simulation);
         QCOMPARE(job.penalty, options.penalty);
         QCOMPARE(problem.machine->device(0).efficiency, 0.5);
@@ -280,13 +285,15 @@ private Q_SLOTS:
         const OpId conv = *problem.graph->find("conv2");
         const auto parameters = static_cast<double>(problem.graph->op(conv).parameter_bytes);
         QVERIFY(parameters > 0);
-        QCOMPARE(problem.resident_bytes[conv], 3 * allocated_bytes(Allocator::pytorch, parameters));
+        // And the copy in float16.
+        QCOMPARE(problem.resident_bytes[conv], 3 * allocated_bytes(Allocator::pytorch, parameters) +
+                                                   allocated_bytes(Allocator::pytorch, parameters / 2));
         QVERIFY(problem.workspace_bytes[conv] > 0);
         QCOMPARE(shown.document.timeline()->outcome.ops_run, std::uint64_t{10} * problem.ops);
 
         QVERIFY2(summary(shown).startsWith(QStringLiteral("batch size 64 · ")), qPrintable(summary(shown)));
         const QStringList all = changedOptions(options);
-        QCOMPARE(all.size(), 20);
+        QCOMPARE(all.size(), 21);
         for (const QString& part : all)
             QVERIFY(shown.window.findChild<QToolButton*>("simulationButton")
                         ->toolTip()
@@ -323,7 +330,7 @@ private Q_SLOTS:
         for (auto* box : dialog->findChildren<QSpinBox*>()) check(box);
         for (auto* box : dialog->findChildren<QDoubleSpinBox*>()) check(box);
         for (auto* box : dialog->findChildren<QCheckBox*>()) check(box);
-        QCOMPARE(controls, 27);
+        QCOMPARE(controls, 28);
         dialog->reject();
     }
 
@@ -548,6 +555,29 @@ private Q_SLOTS:
         shown.document.setOptions(options);
         QVERIFY(shown.waitUntilIdle());
         QVERIFY(shown.document.scene() && shown.document.scene() != scene);
+    }
+
+    void thePrecisionChangesAndTheFileStays() {
+        Shown shown;
+        QVERIFY(shown.open(m_trained, m_machine));
+        const std::shared_ptr<const Graph> read = shown.document.problem()->network;
+        const auto groups = shown.document.problem()->groups;
+        QCOMPARE(read->op(1).outputs[0].dtype, DType::float32);
+        for (const int choice : {3, 6, 0}) {
+            SimulationDialog* dialog = openSimulation(shown);
+            pick(dialog, "precision", choice);
+            leave(shown, dialog, true);
+            QCOMPARE(shown.message(), QString());
+            const Problem& problem = *shown.document.problem();
+            QCOMPARE(problem.network, read);
+            QCOMPARE(problem.groups, groups);
+            const Op& op = problem.graph->op(*problem.graph->find("fc1"));
+            QCOMPARE(op.outputs[0].dtype, choice == 0 ? DType::float32 : DType::float16);
+            QCOMPARE(op.parameter_bytes, std::int64_t{choice == 6 ? 2'000'000 : 4'000'000});
+        }
+        JobOptions options;
+        options.problem.precision = Precision::amp_bf16;
+        QCOMPARE(changedOptions(options), QStringList{QStringLiteral("Mixed bfloat16 precision")});
     }
 
     void runsOfOtherOptionsStayAndLeadBack() {

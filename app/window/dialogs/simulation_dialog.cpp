@@ -187,6 +187,12 @@ QWidget* SimulationDialog::makeStep() {
                              "that batch size only.")
                         : tr("Samples per batch: larger batches use a device better and need more memory."));
     addRow(form, tr("&Batch size"), m_batch);
+    m_precision = named(new QComboBox, "precision",
+                        tr("Types of numbers that the network is computed with: narrow ones take less memory "
+                           "and are faster on devices with units for them."));
+    for (const Precision precision : precisions())
+        addChoice(m_precision, precision, precisionTitle(precision), precisionHelp(precision));
+    addRow(form, tr("Preci&sion"), m_precision);
     m_cost = named(new QComboBox, "costModel",
                    m_document->job().own_machine
                        ? tr("How op times are found; this network is a workload and brings measured times.")
@@ -517,6 +523,7 @@ void SimulationDialog::show(const JobOptions& options) {
     const ProblemOptions& problem = options.problem;
     choose(m_pass, problem.inference ? 1 : 0);
     m_batch->setValue(static_cast<int>(options.reading.batch.value_or(0)));
+    choose(m_precision, problem.precision);
     while (!m_traces.empty()) removeRow(m_traces.back());
     choose(m_cost, entryOf(problem.cost.model));
     for (const Supplements::Times& times : options.supplements.times) appendRow(times);
@@ -583,6 +590,7 @@ JobOptions SimulationDialog::options() const {
     options.reading.batch.reset();
     if (m_batch->isEnabled() && m_batch->value() > 0) options.reading.batch = m_batch->value();
     problem.inference = chosen<int>(m_pass) == 1;
+    problem.precision = chosen<Precision>(m_precision);
     options.supplements.parameters = m_parameters->file().toStdString();
     for (const TraceRow* row : m_traces) options.supplements.times.push_back(row->times());
     if (m_cost->isEnabled()) problem.cost.model = &cost_models()[chosen<std::size_t>(m_cost)];

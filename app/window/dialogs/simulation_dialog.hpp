@@ -62,6 +62,7 @@ private:
 
     QComboBox* m_pass = nullptr;
     QSpinBox* m_batch = nullptr;
+    QComboBox* m_precision = nullptr;
     QComboBox* m_cost = nullptr;
     QSpinBox* m_computeEfficiency = nullptr;
     QSpinBox* m_channelEfficiency = nullptr;

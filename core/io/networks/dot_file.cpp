@@ -31,11 +31,11 @@ namespace {
 constexpr std::uintmax_t kMaxBytes = std::uintmax_t{64} << 20;
 constexpr double kMaxEdges = 2e6;
 constexpr double kMaxAttributeSlots = 50e6;  // Graphviz allocates every attribute for each node and edge
-constexpr std::array kOpKeys{"scope",           "phase",          "flops",           "backward_flops",
-                             "parameter_bytes", "resident_bytes", "workspace_bytes", "in_place",
-                             "colocate",        "devices",        "time_s",          "attributes",
-                             "outputs"};
-constexpr std::array kTextKeys{"scope", "phase", "colocate"};
+constexpr std::array kOpKeys{"scope",           "phase",           "flops",          "backward_flops",
+                             "parameter_bytes", "parameter_dtype", "resident_bytes", "workspace_bytes",
+                             "in_place",        "autocast",        "colocate",       "devices",
+                             "time_s",          "attributes",      "outputs"};
+constexpr std::array kTextKeys{"scope", "phase", "colocate", "parameter_dtype"};
 
 std::string read_text(const Path& file) {
     const std::string name = printable(file.string(), 4096);

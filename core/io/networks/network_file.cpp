@@ -167,9 +167,11 @@ Op read_op(const JsonValue& value) {
     op.flops = value.at("flops").number();
     if (const auto backward = value.find("backward_flops")) op.backward_flops = backward->number();
     op.parameter_bytes = value.at("parameter_bytes").whole();
+    if (const auto dtype = value.find("parameter_dtype")) op.parameter_dtype = read_dtype(*dtype);
     if (const auto resident = value.find("resident_bytes")) op.resident_bytes = resident->whole();
     if (const auto workspace = value.find("workspace_bytes")) op.workspace_bytes = workspace->whole();
     if (const auto in_place = value.find("in_place")) op.in_place = in_place->truth();
+    if (const auto autocast = value.find("autocast")) op.autocast = autocast->truth();
     value.at("outputs").for_each_item(
         [&](const JsonValue& output) { op.outputs.push_back(read_output(output)); });
     op.colocate = value.text_or("colocate", "");
@@ -204,9 +206,11 @@ Json op_json(const Op& op, Json inputs) {
     Json& outputs = json["outputs"] = Json::array();
     for (const Tensor& output : op.outputs) outputs.push_back(output_json(output));
     json["parameter_bytes"] = op.parameter_bytes;
+    if (op.parameter_dtype) json["parameter_dtype"] = to_string(*op.parameter_dtype);
     if (op.resident_bytes != 0) json["resident_bytes"] = op.resident_bytes;
     if (op.workspace_bytes != 0) json["workspace_bytes"] = op.workspace_bytes;
     if (op.in_place) json["in_place"] = true;
+    if (op.autocast) json["autocast"] = true;
     json["flops"] = json_number(op.flops);
     if (op.backward_flops) json["backward_flops"] = json_number(*op.backward_flops);
     if (!op.colocate.empty()) json["colocate"] = op.colocate;

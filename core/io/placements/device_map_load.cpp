@@ -52,7 +52,7 @@ LoadedMap load_device_map(const Problem& problem, const MapModules& modules, con
     };
     for (OpId id = 0; id < problem.graph->size(); ++id) {
         const Op& op = problem.graph->op(id);
-        if (op.phase == Phase::forward) ++(told[id] ? loaded.by_module : loaded.following);
+        if (op.phase == Phase::forward && !op.autocast) ++(told[id] ? loaded.by_module : loaded.following);
         if (place_of(id) != kInvalidDevice) continue;
         const TensorRef* largest = nullptr;
         const auto bytes = [&](const TensorRef& ref) {

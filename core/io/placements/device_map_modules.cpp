@@ -31,7 +31,7 @@ std::vector<std::string> parameter_names(const Op& op) {
 MapModules::MapModules(const Problem& problem) {
     for (OpId id = 0; id < problem.graph->size(); ++id) {
         const Op& op = problem.graph->op(id);
-        if (op.phase != Phase::forward) continue;
+        if (op.phase != Phase::forward || op.autocast) continue;
         Item item{id, parameter_names(op), dotted(op.scope)};
         // A parameter that an exporter named "onnx::MatMul_21" has no name in the model.
         std::erase_if(item.parameters,
@@ -50,7 +50,7 @@ MapModules::MapModules(const Problem& problem) {
         if (!item.scope.empty()) modules.insert(item.scope);
         if (item.holds && item.parameters.empty()) holding.insert(item.scope);
         if (item.holds && kind_info(op.kind).parameter) {
-            for (const OpId reader : problem.graph->consumers(id))
+            for (const OpId reader : problem.graph->model_consumers(id))
                 holding.insert(dotted(problem.graph->op(reader).scope));
         }
         items.push_back(std::move(item));
@@ -115,7 +115,7 @@ std::vector<MapUnit> units_of(const Problem& problem, const MapModules& modules)
     for (const auto& item : modules.items) {
         const Op& op = problem.graph->op(item.op);
         if (!kind_info(op.kind).parameter || !item.holds) continue;
-        for (const OpId reader : problem.graph->consumers(item.op)) {
+        for (const OpId reader : problem.graph->model_consumers(item.op)) {
             if (keyed[reader]) join(group_of(item.op), group_of(reader));
         }
     }

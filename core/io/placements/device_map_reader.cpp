@@ -23,7 +23,7 @@ bool is_device_map(const JsonValue& root, const Problem& problem) {
         if (!value.is_number_integer() &&
             !(value.is_string() && names_device(value.get_ref<const std::string&>())))
             return false;
-        const bool is_op = problem.forward->find(key).has_value(), is_module = modules.knows(key);
+        const bool is_op = problem.network->find(key).has_value(), is_module = modules.knows(key);
         has_text |= value.is_string();
         has_module |= is_module && !is_op;
         all_modules &= is_module;
@@ -81,12 +81,12 @@ Placement read_device_map(const JsonFile& file, const JsonValue& root, const Pro
     if (!fault.empty() && !unknown.empty()) add_fault("keys that match no module: ", unknown);
     if (!loaded.missing.empty()) {
         // If all keys are also names of ops, the file may be an incomplete placement.
-        const auto is_op = [&](const auto& entry) { return problem.forward->find(entry.first).has_value(); };
+        const auto is_op = [&](const auto& entry) { return problem.network->find(entry.first).has_value(); };
         NameList ops;
         if (std::ranges::all_of(entries, is_op)) {
             std::set<std::string_view> given;
             for (const auto& [name, device] : entries) given.insert(name);
-            for (const Op& op : problem.forward->ops()) {
+            for (const Op& op : problem.network->ops()) {
                 if (!given.contains(op.name)) ops.add(op.name);
             }
         }

@@ -65,7 +65,7 @@ std::string device_fill(const Machine& machine, DeviceId device) {
 }  // namespace
 
 std::string dot_text(const PlacedNetwork& placed) {
-    const Graph& graph = *placed.problem->forward;
+    const Graph& graph = *placed.problem->network;
     const Machine& machine = *placed.problem->machine;
     std::string text = "digraph " + in_dot(plain_text(graph.name())) +
                        " {\n  batch=" + std::to_string(graph.batch()) +

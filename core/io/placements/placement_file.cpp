@@ -83,7 +83,7 @@ public:
         if (problem.empty()) return std::move(placement_);
         problem += made_for;
         if (!unknown_ops_.empty())
-            problem += "; the network has ops such as " + in_quotes(problem_.forward->op(0).name);
+            problem += "; the network has ops such as " + in_quotes(problem_.network->op(0).name);
         if (!unknown_devices_.empty()) {
             NameList devices;
             for (const Device& device : problem_.machine->devices()) devices.add(device.name);
@@ -275,6 +275,7 @@ std::vector<std::pair<std::string, std::string>> placement_by_name(const Placeme
     }
     std::vector<std::pair<std::string, std::string>> result;
     for (OpId op = 0; op < problem.graph->size(); ++op) {
+        if (problem.graph->op(op).autocast) continue;
         if (problem.graph->op(op).phase != Phase::forward && has_forward[finest.group_of[op]]) continue;
         const GroupId group = problem.grouping.group_of[op];
         result.emplace_back(problem.graph->op(op).name, problem.machine->device(placement[group]).name);

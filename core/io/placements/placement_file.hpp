@@ -58,7 +58,7 @@ void write_placement(const Placement& placement, const Problem& problem, const P
 std::string placement_json(const Placement& placement, const Problem& problem, const PlacementFile& about);
 
 /// Returns op name -> device name in graph order, for every forward op and every op that is bound to no
-/// forward op. The list can be read under any grouping.
+/// forward op, except casts of autocast. The list can be read under any grouping and in any precision.
 std::vector<std::pair<std::string, std::string>> placement_by_name(const Placement& placement,
                                                                    const Problem& problem);
 

@@ -22,7 +22,8 @@ std::vector<OpId> residual_ops(const Graph& graph, OpId add) {
         op.inputs[0].op == op.inputs[1].op)
         return {};
     for (const TensorRef& input : op.inputs) {
-        if (graph.op(input.op).outputs[input.output].bytes != op.outputs[0].bytes) return {};
+        const Tensor& summand = graph.op(input.op).outputs[input.output];
+        if (element_count(summand) != element_count(op.outputs[0])) return {};
     }
     // Ops are visited in reverse topological order, so that all readers of an op come before it.
     std::unordered_map<OpId, std::uint8_t> side{{op.inputs[0].op, 1}, {op.inputs[1].op, 2}};

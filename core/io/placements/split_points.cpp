@@ -92,13 +92,13 @@ private:
     std::set<std::string> asked_;
 };
 
-/// Returns the ops that run, in the order of the forward pass.
+/// Returns the ops of the model that run, in the order of the forward pass.
 std::vector<OpId> forward_ops(const Graph& graph) {
     std::vector<OpId> ops;
     for (OpId id = 0; id < graph.size(); ++id) {
         const std::string& kind = graph.op(id).kind;
-        if (graph.op(id).phase == Phase::forward && kind != "input" && kind != "parameter" &&
-            kind != "constant")
+        if (graph.op(id).phase == Phase::forward && !graph.op(id).autocast && kind != "input" &&
+            kind != "parameter" && kind != "constant")
             ops.push_back(id);
     }
     return ops;

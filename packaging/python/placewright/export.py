@@ -16,7 +16,15 @@ import torch
 
 from .calls import refuse_script, tensors_in, unwatch
 from .network import Network
-from .record import record_numbers, record_shapes, replace_state, size_of, state_of, unchanged
+from .record import (
+    autocast_is_active,
+    record_numbers,
+    record_shapes,
+    replace_state,
+    size_of,
+    state_of,
+    unchanged,
+)
 from .stopwatch import Stopwatch
 
 Inputs = Union[torch.Tensor, Sequence[Any], Mapping[str, Any]]
@@ -88,6 +96,11 @@ def export(
     same file as without it: which ops are computed again in the backward pass is an option where the file is
     used (`--recompute`).
 
+    Inside torch.autocast the forward pass runs for real, and the file has the types of every output as they
+    were, and the casts that autocast made for each op. They count where autocast acts on the model's device:
+    torch.autocast("cuda") needs the model on a GPU. Without a GPU, export the model outside of autocast and
+    choose the precision where the file is used (`--precision amp-fp16`).
+
     Args:
         model: any module, with its parameters on any device.
         example_inputs: a tensor, a sequence of positional arguments, or a mapping of named ones. The first
@@ -131,7 +144,9 @@ def export(
                 dataclasses.replace(item, trained=isinstance(item.tensor, torch.nn.Parameter))
                 for item in state
             ]
-        run = None if stopwatch else record_shapes(model, state, args, kwargs)
+        # Autocast leaves tensors without data alone.
+        real = stopwatch or autocast_is_active()
+        run = None if real else record_shapes(model, state, args, kwargs)
         if run is None:
             if placed:
                 device = state[0].tensor.device if state else torch.device("cpu")

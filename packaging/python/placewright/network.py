@@ -13,6 +13,9 @@ from .record import Node, Parameter, Value, bytes_of, size_of
 _SMALL_CONSTANT_BYTES = 64 << 10
 
 
+_FLOATING = ("float64", "float32", "float16", "bfloat16")
+
+
 class Network:
     """The ops of a recorded forward pass."""
 
@@ -47,9 +50,10 @@ class Network:
             for nodes, parameter in zip(readers, state)
         ]
         self._holders = self._find_holders(readers)
-        taken = {node.call.name for node in nodes}
+        taken = self._taken = {node.call.name for node in nodes}
         self._input_names = [self._unique(name, taken) for name, _ in inputs]
         self._parameter_names = [self._unique(parameter.path.replace(".", "/"), taken) for parameter in state]
+        self._cast_parameters: Dict[Tuple[int, str], str] = {}  # names of casts by index and type
         self.ops: List[Dict[str, Any]] = []
         self.estimated: List[str] = []
         for index, (_, size) in enumerate(inputs):
@@ -120,6 +124,7 @@ class Network:
         self, op: Dict[str, Any], held: List[int], outputs: List[Dict[str, Any]], packed_bytes: int = 0
     ) -> None:
         parameter_bytes, resident_bytes = 0, packed_bytes
+        parameter_dtype = None
         names: List[str] = []
         sizes: List[int] = []
         buffers: List[str] = []
@@ -128,6 +133,7 @@ class Network:
             size = bytes_of(parameter.tensor)
             if parameter.trained:
                 parameter_bytes += size
+                parameter_dtype = parameter_dtype or size_of(parameter.tensor).get("dtype")
             else:
                 resident_bytes += size
                 buffers += parameter.names
@@ -137,6 +143,9 @@ class Network:
                 size if first else 0 for first in (name == parameter.names[0] for name in parameter.names)
             ]
         op = {"inputs": [], "flops": 0, **op, "outputs": outputs, "parameter_bytes": parameter_bytes}
+        written = outputs[0].get("dtype") if outputs else None
+        if parameter_dtype in _FLOATING and written in _FLOATING and parameter_dtype != written:
+            op["parameter_dtype"] = parameter_dtype
         if resident_bytes:
             op["resident_bytes"] = resident_bytes
         if names:
@@ -151,18 +160,34 @@ class Network:
         scope = parameter.path.rpartition(".")[0].replace(".", "/")
         self._add({**op, "scope": scope}, [index], [size_of(parameter.tensor)])
 
+    def _add_cast(self, value: Value, size: Dict[str, Any], beside: Dict[str, Any]) -> str:
+        """Adds a cast of autocast and returns its name, as `--precision` does (core/graph/precision.hpp): each
+        op casts what it reads, and a parameter is cast once for all ops."""
+        parameter = value.source == "parameter" and self._state[value.index].trained
+        key = (value.index, size.get("dtype", ""))
+        if parameter and key in self._cast_parameters:
+            return self._cast_parameters[key]
+        source = self._name_of(value)
+        holder = next(op for op in self.ops if op["name"] == source) if parameter else beside
+        stem = source.replace(":", "_")
+        name = self._unique(f"{stem}_cast" if parameter else f"{holder['name']}_cast_{stem}", self._taken)
+        cast = {"name": name, "kind": "to", "scope": holder.get("scope", ""), "inputs": [source]}
+        holder.setdefault("colocate", holder["name"])
+        self._add({**cast, "autocast": True, "colocate": holder["colocate"]}, [], [size])
+        if parameter:
+            self._cast_parameters[key] = name
+        return name
+
     def _add_node(self, index: int, node: Node) -> None:
-        inputs = [
-            self._name_of(value)
-            for value in node.inputs
-            if value.source != "parameter" or self._shared[value.index]
-        ]
-        op: Dict[str, Any] = {
-            "name": node.call.name,
-            "kind": node.call.kind,
-            "scope": node.call.scope,
-            "inputs": inputs,
-        }
+        op: Dict[str, Any] = {"name": node.call.name, "kind": node.call.kind, "scope": node.call.scope}
+        casts: Dict[Value, str] = {}
+        op["inputs"] = inputs = []
+        for value in node.inputs:
+            if value.source == "parameter" and not self._shared[value.index]:
+                continue
+            if value in node.casts and value not in casts:
+                casts[value] = self._add_cast(value, node.casts[value], op)
+            inputs.append(casts.get(value) or self._name_of(value))
         op["flops"] = node.least_flops if node.flops is None else node.flops
         if node.flops is None:
             self.estimated.append(node.call.name)

@@ -61,6 +61,7 @@ class Node:
     least_flops: float  # the known part of the FLOPs
     times: Dict[str, Dict[str, float]]
     packed_bytes: int = 0  # of weights that are neither parameters nor buffers
+    casts: Dict[Value, Dict[str, Any]] = dataclasses.field(default_factory=dict)  # sizes of cast inputs
 
 
 class _Change(NamedTuple):
@@ -165,6 +166,42 @@ class _Counter(TorchDispatchMode):
         return result
 
 
+class _Casts(TorchDispatchMode):
+    """Sees which tensors a function casts to another floating type."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made: Dict[int, Dict[str, Any]] = {}  # size of the first cast by identity of the tensor
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if func is torch.ops.aten._to_copy.default:
+            floating = args[0].is_floating_point() and result.is_floating_point()
+            if floating and result.dtype != args[0].dtype:
+                self.made.setdefault(id(args[0]), size_of(result))
+        return result
+
+
+def autocast_is_active() -> bool:
+    """Returns whether the program is inside torch.autocast, for any sort of device."""
+    questions = ("is_autocast_enabled", "is_autocast_cpu_enabled", "is_autocast_xla_enabled")
+    return any(getattr(torch, name)() for name in questions if hasattr(torch, name))
+
+
+@contextlib.contextmanager
+def _without_cached_casts() -> Iterator[None]:
+    """Context in which autocast casts a parameter at each use. A cast that was cached here, without
+    gradients, would take the place of one with gradients later in the program."""
+    before = torch.is_autocast_cache_enabled()
+    torch.set_autocast_cache_enabled(False)
+    try:
+        yield
+    finally:
+        torch.set_autocast_cache_enabled(before)
+
+
 class Recorder(Calls):
     """Records the calls of a forward pass and the sources of their tensors."""
 
@@ -175,6 +212,7 @@ class Recorder(Calls):
         self.nodes: List[Node] = []
         self._state = state
         self._stopwatch = stopwatch
+        self._autocast = autocast_is_active()
         # By identity of the tensor. The tensors are kept, so that no identity is used twice.
         self._values: Dict[int, Value] = {}
         self._differentiable: Set[int] = set()
@@ -223,7 +261,13 @@ class Recorder(Calls):
         counter = _Counter()
         window = _window(call.kind, args, kwargs)
         by_formula = has_formula(call.kind) and window > 0
-        with contextlib.nullcontext() if by_formula else counter:
+        casts = _Casts()
+        with contextlib.ExitStack() as modes:
+            if not by_formula:
+                modes.enter_context(counter)
+            # A copy that the model asks for is an op, no cast of autocast.
+            if self._autocast and call.kind != "clone":
+                modes.enter_context(casts)
             result = function(*args, **kwargs)
         outputs = tensors_in(result)
         if result is None:
@@ -233,7 +277,8 @@ class Recorder(Calls):
         unchanged = not changed and all(any(output is tensor for tensor in tensors) for output in outputs)
         if not outputs or unchanged or call.kind in SHAPED:
             return result
-        values = [value for value in map(self.value_of, tensors) if value is not None]
+        sources = [(self.value_of(tensor), tensor) for tensor in tensors]
+        values = [value for value, _ in sources if value is not None]
         if not values:
             return result
         differentiable = call.kind != "detach" and any(
@@ -266,6 +311,7 @@ class Recorder(Calls):
             counter.flops,
             times,
             self._packed_bytes(args),
+            {value: casts.made[id(item)] for value, item in sources if value and id(item) in casts.made},
         )
         for index, output in enumerate(outputs):
             self._set(output, Value("node", len(self.nodes), index), differentiable)
@@ -336,7 +382,7 @@ def _record(
     stopwatch: Optional[Stopwatch],
 ) -> Run:
     recorder = Recorder(state, tensors_in((args, kwargs)), stopwatch)
-    with torch.no_grad(), recorder.watching(model):
+    with torch.no_grad(), _without_cached_casts(), recorder.watching(model):
         result = model(*args, **kwargs)
     return Run(recorder, tensors_in(result))
 

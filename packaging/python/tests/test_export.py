@@ -645,6 +645,51 @@ class Structure(TestCase):
         x = torch.zeros(2, 4)
         self.assertEqual(self.export(Block(True), x), self.export(Block(False), x))
 
+    def test_autocast(self) -> None:
+        class Block(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.first, self.second = nn.Linear(8, 8), nn.Linear(8, 8, bias=False)
+                self.table = nn.Embedding(5, 8)
+
+            def forward(self, x: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+                y = self.first(x).relu()
+                z = self.second(y + x)  # a sum of bfloat16 and float32
+                return torch.nn.functional.linear(z.float(), self.table.weight) + self.table(tokens).sum()
+
+        model, inputs = Block(), (torch.randn(4, 8), torch.zeros(4, dtype=torch.int64))
+        plain = self.export(model, inputs)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            mixed = self.export(model, inputs)
+            # No cast of a parameter is left in the cache: it would have no gradient.
+            model(*inputs).float().sum().backward()
+        self.assertTrue(all(parameter.grad is not None for parameter in model.parameters()))
+
+        types = {name: op["outputs"][0].get("dtype") for name, op in mixed.items()}
+        self.assertEqual(types["first/linear"], "bfloat16")
+        self.assertEqual(types["first/linear_cast_x"], "bfloat16")
+        self.assertEqual(types["relu"], "bfloat16")
+        self.assertEqual(types["add"], "float32")
+        self.assertEqual(types["table/embedding"], "float32")
+        self.assertEqual(mixed["first/linear"]["parameter_dtype"], "float32")
+        self.assertEqual(mixed["first/linear"]["parameter_bytes"], plain["first/linear"]["parameter_bytes"])
+        self.assertEqual(mixed["first/linear"]["inputs"], ["first/linear_cast_x"])
+        cast = mixed["second/linear_cast_add"]
+        self.assertEqual((cast["kind"], cast["autocast"], cast["inputs"]), ("to", True, ["add"]))
+        self.assertEqual(cast["colocate"], mixed["second/linear"]["colocate"])
+        # The table is read by two ops: one parameter, cast once for the product.
+        self.assertEqual(mixed["table/weight_cast"]["inputs"], ["table/weight"])
+        self.assertIn("table/weight_cast", mixed["linear"]["inputs"])
+        self.assertIn("table/weight", mixed["table/embedding"]["inputs"])
+        # The copy that the model asks for is an op.
+        self.assertEqual((mixed["clone"]["kind"], types["clone"]), ("clone", "float32"))
+        # A placement of either network is one of the other.
+        own = [name for name, op in mixed.items() if not op.get("autocast")]
+        self.assertEqual([name for name in own if name != "clone"], list(plain))
+        if CLI:
+            result = simulate(self.folder / "model.json")
+            self.assertGreater(result["step_time_s"], 0)
+
     def test_inference(self) -> None:
         model = nn.Sequential(nn.Linear(2, 2), nn.Dropout())
         ops = self.export(model, torch.zeros(1, 2), training=False, name="small")
