@@ -14,7 +14,7 @@
 namespace placewright {
 
 void add_interval(Json& json, const Job& job, const Placement& placement, const Outcome& outcome) {
-    const auto error = StepError::of(*job.problem, placement, outcome);
+    const auto error = StepError::of(job.problem, placement, outcome, job.simulation);
     if (!error) return;
     const StepInterval interval = error->interval(outcome.step_time_s);
     json["step_time_low_s"] = interval.low_s;
@@ -25,7 +25,7 @@ void print_outcome(const Job& job, const Placement& placement, const Outcome& ou
     const Machine& machine = *job.problem->machine;
     std::cout << printable(job.problem->graph->name()) << " on " << printable(machine.name()) << '\n'
               << "step time " << format_seconds(outcome.step_time_s);
-    if (const auto error = StepError::of(*job.problem, placement, outcome))
+    if (const auto error = StepError::of(job.problem, placement, outcome, job.simulation))
         std::cout << " ± " << percent(error->half_width());
     if (job.simulation.batches > 1)
         std::cout << " a batch, " << format_seconds(outcome.total_time_s) << " for "

@@ -78,7 +78,7 @@ MeasuredRun run_on(std::shared_ptr<const Machine> machine, Graph graph, const Pr
     run.total_time_s = outcome.total_time_s;
     run.fits = outcome.fits;
     run.peak_bytes = std::ranges::max(outcome.peak_bytes);
-    run.error = StepError::of(*run.problem, run.placement, outcome);
+    run.error = StepError::of(run.problem, run.placement, outcome, simulation);
     return run;
 }
 

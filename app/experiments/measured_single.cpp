@@ -6,7 +6,6 @@
 
 #include "app/experiments/measured_data.hpp"
 #include "app/experiments/measured_networks.hpp"
-#include "app/experiments/measured_precision.hpp"
 #include "app/experiments/measured_run.hpp"
 #include "core/base/text.hpp"
 #include "core/graph/networks.hpp"
@@ -54,7 +53,9 @@ void timm(const SuiteRun& suite) {
         const auto graph = image_classifier(name.text(), batch, point.at("image").whole(32, 4096));
         if (!graph) name.fail("is " + in_quotes(name.text()) + ", which is no network that is known here");
         check_parameters(*graph, point.at("parameters_m"));
-        const MeasuredRun run = run_on(machine_of({.gpu = gpu}), autocast(*graph), training_with(1));
+        ProblemOptions options = training_with(1);
+        options.precision = Precision::amp_fp16;
+        const MeasuredRun run = run_on(machine_of({.gpu = gpu}), *graph, options);
         const auto images = static_cast<double>(batch);
         suite.add({.name = text,
                    .group = text.substr(0, text.find_first_not_of("abcdefghijklmnopqrstuvwxyz")),

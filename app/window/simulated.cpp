@@ -12,7 +12,7 @@ std::shared_ptr<const Simulated> Simulated::make(const Job& job, Simulator& simu
     Trace trace;
     const Outcome outcome = simulator.run(*placement, trace);
     Assessment assessment = assess(job, *placement, outcome);
-    const std::optional<StepError> error = StepError::of(*job.problem, *placement, outcome);
+    const std::optional<StepError> error = StepError::of(job.problem, *placement, outcome, job.simulation);
     const std::optional<CpuLoad> cpu = dominating_cpu(*job.problem, *placement, outcome);
     auto timeline = TimelineData::build(job.problem, std::move(trace), outcome);
     return std::make_shared<const Simulated>(

@@ -85,7 +85,7 @@ Job make_job(std::shared_ptr<const Graph> graph, std::shared_ptr<const Machine> 
     job.single_device_s = best.value_s;
     job.single_device_fits = best.fits;
     job.single_device_error =
-        StepError::of(*job.problem, job.single_device, simulator.run(job.single_device));
+        StepError::of(job.problem, job.single_device, simulator.run(job.single_device), job.simulation);
     return job;
 }
 
@@ -108,8 +108,8 @@ SpeedUp speed_up(const std::shared_ptr<const Problem>& problem, const Simulation
     const Outcome& slow = simulator.run(slower);
     SpeedUp result;
     if (fast.step_time_s > 0) result.ratio = slow.step_time_s / fast.step_time_s;
-    const auto error = StepError::of(*problem, faster, fast);
-    const auto other = StepError::of(*problem, slower, slow);
+    const auto error = StepError::of(problem, faster, fast, options);
+    const auto other = StepError::of(problem, slower, slow, options);
     if (error && other) result.error = error->half_width_of_ratio(*other);
     return result;
 }
@@ -164,7 +164,7 @@ std::vector<std::pair<std::string, std::string>> scoring_conditions(const Job& j
 PlacementFile::Prediction prediction(const Job& job, std::span<const DeviceId> placement,
                                      const Outcome& outcome, double lower_bound_s) {
     PlacementFile::Prediction prediction{outcome.step_time_s, {}, {}, outcome.fits};
-    if (const auto error = StepError::of(*job.problem, placement, outcome))
+    if (const auto error = StepError::of(job.problem, placement, outcome, job.simulation))
         prediction.interval = error->interval(outcome.step_time_s);
     if (std::isfinite(lower_bound_s) && lower_bound_s > 0 && job.grouping.rule == GroupingRule::none)
         prediction.lower_bound_s = lower_bound_s;

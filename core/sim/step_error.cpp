@@ -9,6 +9,7 @@
 
 #include "core/cost/op_work.hpp"
 #include "core/machine/device_model.hpp"
+#include "core/sim/explain.hpp"
 
 namespace placewright {
 namespace {
@@ -18,6 +19,8 @@ constexpr double kEightyPercent = 1.2816;
 /// What no class of op explains: frameworks, clocks.
 constexpr double kStepDeviation = 0.03;
 constexpr double kTransferDeviation = 0.2;
+/// Of the host's time: PyTorch takes 5 to 30 us for an op, by processor and model code.
+constexpr double kHostDeviation = 0.5;
 /// Of op times that were measured, of devices that the machine file describes alone.
 constexpr double kMeasuredDeviation = 0.05, kUnknownDeviceDeviation = 0.3;
 
@@ -49,13 +52,25 @@ double class_deviation(WorkClass work_class, const Efficiencies& shares) {
     return shares.error_elementwise;
 }
 
+/// Share of a step's critical path that is the host's.
+double host_share(const std::shared_ptr<const Problem>& problem, std::span<const DeviceId> placement,
+                  const SimulationOptions& options) {
+    if (options.runtime != Runtime::eager) return 0;
+    Trace trace;
+    Simulator(problem, options).run(placement, trace);
+    const CriticalPath path = critical_path(*problem, trace);
+    return path.total_s() > 0 ? path.host_s / path.total_s() : 0;
+}
+
 constexpr std::size_t kClasses = 16;  ///< more than there are values of WorkClass
 constexpr std::size_t kMeasuredClass = kClasses - 1, kWholeDevice = kClasses - 2;
 
 }  // namespace
 
-std::optional<StepError> StepError::of(const Problem& problem, std::span<const DeviceId> placement,
-                                       const Outcome& outcome) {
+std::optional<StepError> StepError::of(const std::shared_ptr<const Problem>& shared,
+                                       std::span<const DeviceId> placement, const Outcome& outcome,
+                                       const SimulationOptions& options) {
+    const Problem& problem = *shared;
     const std::string_view model = problem.cost_model == nullptr ? "" : problem.cost_model->id;
     if (model != "roofline" && model != "measured") return {};
     // Devices of one model share their errors.
@@ -103,10 +118,12 @@ std::optional<StepError> StepError::of(const Problem& problem, std::span<const D
     }
     if (whole_s == 0) return {};
     StepError error;
+    const double host = host_share(shared, placement, options);
     for (auto& [source, part] : parts) {
-        part.share /= whole_s;
+        part.share *= (1 - host) / whole_s;
         error.parts_.push_back(part);
     }
+    if (host > 0) error.parts_.push_back({transfers + 1, host, kHostDeviation});
     return error;
 }
 

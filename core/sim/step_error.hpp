@@ -2,6 +2,7 @@
 // How far a simulated step time may be off, from how far op times were off where they were measured.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -20,9 +21,11 @@ struct StepInterval {
 class StepError {
 public:
     /// The error of a placement's step; nothing if the cost model makes no statement about real devices
-    /// (paleo, exprimo). `outcome`: of this placement. O(ops).
-    static std::optional<StepError> of(const Problem& problem, std::span<const DeviceId> placement,
-                                       const Outcome& outcome);
+    /// (paleo, exprimo). `outcome`: of this placement with these options. O(ops); simulates the placement
+    /// again if the host takes time (Runtime::eager), to see how much of the step is the host's.
+    static std::optional<StepError> of(const std::shared_ptr<const Problem>& problem,
+                                       std::span<const DeviceId> placement, const Outcome& outcome,
+                                       const SimulationOptions& options = {});
 
     /// Standard deviation of the logarithm of simulated over real step time: the errors of classes and
     /// devices (Efficiencies::error_*), each times its share of the step, added as independent.

@@ -15,12 +15,12 @@ namespace {
 
 bool counting = false;
 std::size_t allocations = 0;
-std::size_t allocated_bytes = 0;
+std::size_t bytes_from_new = 0;
 
 void* counted(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) {
     if (counting) {
         ++allocations;
-        allocated_bytes += bytes;
+        bytes_from_new += bytes;
     }
     const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
     if (void* memory = std::aligned_alloc(alignment, rounded)) return memory;
@@ -133,11 +133,11 @@ void TestSimulatorAllocation::many_batches() {
     const auto problem =
         test::problem(test::chain(2, 1e9, 1'000'000, Training::implicit), test::uniform_machine(2));
     for (const Order order : kOrders) {
-        allocated_bytes = 0;
+        bytes_from_new = 0;
         counting = true;
         Simulator simulator(problem, {.batches = 1'000'000, .in_flight = 4, .order = order});
         counting = false;
-        QVERIFY2(allocated_bytes < 100'000, qPrintable(QString::number(allocated_bytes)));
+        QVERIFY2(bytes_from_new < 100'000, qPrintable(QString::number(bytes_from_new)));
     }
 }
 

@@ -63,13 +63,14 @@ private Q_SLOTS:
     void one_class();
     void batches();
     void ratios();
+    void host();
     void no_statement();
     void machine_file_alone();
     void wider_apart();
 };
 
 StepError error_of(const std::shared_ptr<const Problem>& problem, const Placement& placement) {
-    const auto error = StepError::of(*problem, placement, Simulator(problem).run(placement));
+    const auto error = StepError::of(problem, placement, Simulator(problem).run(placement));
     if (!error) qFatal("no error");
     return *error;
 }
@@ -96,7 +97,7 @@ void TestStepError::batches() {
         execution.batches = batches;
         execution.in_flight = 2;
         const Outcome outcome = Simulator(problem, execution).run(placement);
-        return StepError::of(*problem, placement, outcome).value().deviation();
+        return StepError::of(problem, placement, outcome).value().deviation();
     };
     QVERIFY(std::abs(deviation(1) / deviation(64) - 1) < 1e-9);
 }
@@ -115,6 +116,22 @@ void TestStepError::ratios() {
     QVERIFY(std::abs(std::log(1 + half) / apart - 1.2816) < 1e-3);
 }
 
+/// The host's time is off by half, in so far as the step is the host's.
+void TestStepError::host() {
+    const auto problem = test::problem(test::chain(20), test::uniform_machine(1));
+    const Placement placement(problem->groups, 0);
+    const double kernels_s = Simulator(problem).run(placement).step_time_s;
+    const auto error = [&](double host_time_s) {
+        const SimulationOptions options{.runtime = Runtime::eager, .host_time_s = host_time_s};
+        return *StepError::of(problem, placement, Simulator(problem, options).run(placement), options);
+    };
+    const double ideal = error_of(problem, placement).deviation();
+    QVERIFY(std::abs(error(kernels_s / 1e4).deviation() / ideal - 1) < 0.01);
+    QVERIFY(std::abs(error(kernels_s).deviation() / std::hypot(0.5, 0.03) - 1) < 0.05);
+    // Two steps of one host have its error in common.
+    QVERIFY(error(kernels_s).deviation_of_ratio(error(kernels_s)) < 1e-12);
+}
+
 void TestStepError::no_statement() {
     for (const char* id : {"paleo", "exprimo"}) {
         ProblemOptions options;
@@ -122,7 +139,7 @@ void TestStepError::no_statement() {
         const auto problem =
             test::problem(two_ops(), pair_of(model_of("A", 0.1), model_of("A", 0.1)), options);
         const Placement placement(problem->groups, 0);
-        QVERIFY(!StepError::of(*problem, placement, Simulator(problem).run(placement)));
+        QVERIFY(!StepError::of(problem, placement, Simulator(problem).run(placement)));
     }
 }
 

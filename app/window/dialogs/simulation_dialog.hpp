@@ -40,6 +40,8 @@ public:
 
 private:
     QString batchOfFile() const;
+    /// The value of a cost model in the list of cost models.
+    static int entryOf(const CostModel* model) { return static_cast<int>(model - cost_models().data()); }
     QWidget* makeStep();
     QWidget* makeBatches();
     QWidget* makeFramework();
