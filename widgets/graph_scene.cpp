@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include <QCoreApplication>
+
 #include "core/base/infinity.hpp"
 #include "core/layout/layout.hpp"
 #include "widgets/quantities.hpp"
@@ -17,6 +19,12 @@ constexpr double kNodeHeight = 26, kNarrowestNode = 60, kWidestNode = 220;
 constexpr double kCharacterWidth = 7.2, kLabelMargin = 14;
 
 QString label(const Op& op) {
+    // The names of casts are made of those of two ops.
+    if (op.autocast && !op.outputs.empty()) {
+        const std::string_view type = to_string(op.outputs.front().dtype);
+        return QCoreApplication::translate("GraphScene", "cast to %1")
+            .arg(QString::fromUtf8(type.data(), static_cast<qsizetype>(type.size())));
+    }
     const std::size_t slash = op.name.find_last_of('/');
     const bool usable = slash != std::string::npos && slash + 1 < op.name.size();
     return QString::fromStdString(usable ? op.name.substr(slash + 1) : op.name);
@@ -24,6 +32,7 @@ QString label(const Op& op) {
 
 /// The op's name without its last part, or the op's scope if the name has only one part.
 QString scope(const Op& op) {
+    if (op.autocast) return QString::fromStdString(op.scope);
     const std::size_t slash = op.name.find_last_of('/');
     return QString::fromStdString(slash == std::string::npos ? op.scope : op.name.substr(0, slash));
 }

@@ -36,7 +36,47 @@ void add_remedies(Json& json, const Remedies& remedies, const Job& job) {
     json["closest"] = remedies.closest ? remedy_json(*remedies.closest, job) : Json(nullptr);
 }
 
-void print_remedies(const Remedies& remedies, const Job& job) {
+std::optional<TooLarge> too_large_for_accelerators(const JobArguments& arguments, const Job& job) {
+    const Problem& problem = *job.problem;
+    const auto is_cpu = [&](DeviceId device) {
+        return problem.machine->device(device).kind == DeviceKind::cpu;
+    };
+    if (!std::ranges::all_of(job.single_device, is_cpu)) return {};
+    std::optional<TooLarge> found;
+    Placement best;
+    Simulator simulator(job.problem, job.simulation);
+    for (DeviceId device = 0; device < problem.devices; ++device) {
+        if (is_cpu(device)) continue;
+        Placement placement = single_device_placement(problem, device);
+        const Assessment assessment = assess(job, placement, simulator.run(placement));
+        if (assessment.score.fits || !assessment.is_defined()) continue;
+        const double lacking = assessment.device_bytes[device] - problem.memory_limit_bytes[device];
+        if (lacking <= 0 || (found && lacking >= found->lacking_bytes)) continue;
+        found = TooLarge{device, lacking, {}};
+        best = std::move(placement);
+    }
+    if (!found) return {};
+    if (auto remedies = remedies_for(arguments, job, best, false)) found->remedies = *std::move(remedies);
+    return found;
+}
+
+void add_too_large(Json& json, const TooLarge& found, const Job& job) {
+    Json accelerator{{"device", job.machine->device(found.device).name},
+                     {"lacking_bytes", found.lacking_bytes}};
+    add_remedies(accelerator, found.remedies, job);
+    json["accelerator"] = std::move(accelerator);
+}
+
+void print_too_large(const TooLarge& found, const Job& job) {
+    const std::string name = printable(job.machine->device(found.device).name, 80);
+    std::cout << '\n'
+              << wrapped("The network is on a CPU since no accelerator can hold all of it: " + name +
+                             " lacks " + format_bytes(found.lacking_bytes) + '.',
+                         0);
+    print_remedies(found.remedies, job, "The network on " + name);
+}
+
+void print_remedies(const Remedies& remedies, const Job& job, const std::string& what) {
     const Problem& problem = *job.problem;
     std::cout << '\n';
     if (remedies.fitting.empty()) {
@@ -45,7 +85,7 @@ void print_remedies(const Remedies& remedies, const Job& job) {
         text.front() = static_cast<char>(std::toupper(text.front()));
         std::cout << wrapped(printable(text + '.', 8192), 0);
     } else {
-        std::cout << "This placement fits with any of these:\n";
+        std::cout << what << " fits with any of these:\n";
         std::vector<Row> rows{{"options", "a sample takes", "fullest device"}};
         if (!job.objective->is_step_time()) rows.front()[1] = job.objective->title;
         for (const Remedy& remedy : remedies.fitting)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "app/cli/job_arguments.hpp"
 #include "core/io/text/json.hpp"
@@ -18,8 +19,19 @@ std::optional<Remedies> remedies_for(const JobArguments& arguments, const Job& j
 /// "remedies": those that make the placement fit, the least slow first; "closest" if there is none.
 void add_remedies(Json& json, const Remedies& remedies, const Job& job);
 
-/// Prints the same on standard output, after an empty line.
-void print_remedies(const Remedies& remedies, const Job& job);
+/// Prints the same on standard output, after an empty line. `what`: "This placement".
+void print_remedies(const Remedies& remedies, const Job& job, const std::string& what = "This placement");
+
+/// A network that is on CPUs since it is too large for any accelerator.
+struct TooLarge {
+    DeviceId device = 0;       ///< the accelerator that lacks least
+    double lacking_bytes = 0;  ///< for everything on it
+    Remedies remedies;
+};
+/// Nothing if the single-device placement is on an accelerator, or the machine has none.
+std::optional<TooLarge> too_large_for_accelerators(const JobArguments& arguments, const Job& job);
+void add_too_large(Json& json, const TooLarge& found, const Job& job);
+void print_too_large(const TooLarge& found, const Job& job);
 
 /// Warns on standard error of a CPU that takes most of the step.
 void warn_of_cpu(const Job& job, const Placement& placement, const Outcome& outcome);

@@ -59,8 +59,6 @@ std::vector<Case> load_cases(const CompareArguments& arguments, const std::vecto
             item.compared.labels = {network, machine.empty() ? machine_name : machine};
             item.compared.contestants = contestants;
             item.compared.objective = item.job.objective;
-            item.compared.problem = item.job.problem;
-            item.compared.simulation = item.job.simulation;
             if (item.job.single_device_fits) item.compared.one_device_s = item.job.single_device_s;
             item.compared.bound = tightest_bound(item.job);
             cases.push_back(std::move(item));
@@ -85,6 +83,7 @@ void run_case(const CompareArguments& arguments, const Job& job, ComparedCase& c
         throw UsageError(std::string("--set: ") + error.what());
     }
     compared.best_known_s = best_score_s(compared.runs);
+    mark_equal(compared, job.problem, job.simulation);
     if (compared.best_known_s && arguments.best_known_s > 0) compared.best_known_s = arguments.best_known_s;
 }
 
@@ -96,7 +95,7 @@ Json reached_json(const std::optional<Reached>& point) {
     return point ? Json({{"evaluations", point->evaluations}, {"seconds", point->seconds}}) : Json(nullptr);
 }
 
-Json standing_json(const ComparedCase& compared, const Standing& standing, const Standing& fastest) {
+Json standing_json(const ComparedCase& compared, const Standing& standing) {
     const Contestant& contestant = compared.contestants[standing.contestant];
     Json runs = Json::array();
     for (const ComparedRun* run : standing.runs) {
@@ -122,15 +121,14 @@ Json standing_json(const ComparedCase& compared, const Standing& standing, const
             {"speedup", optional_json(speedup(compared, standing))},
             {"runs", std::move(runs)},
             {"gap", optional_json(gap(compared, standing))},
-            {"equal_to_fastest", is_equal_within_error(compared, standing, fastest)}};
+            {"equal_to_fastest", bool{compared.equal_to_fastest[standing.contestant]}}};
 }
 
 Json case_json(const ComparedCase& compared) {
     const std::vector<Standing> all = compared.all_standings();
     Json list = Json::array(), tests = Json::array();
     for (std::size_t i = 0; i < all.size(); ++i) {
-        list.push_back(
-            standing_json(compared, all[i], *std::ranges::min_element(all, {}, &Standing::best_s)));
+        list.push_back(standing_json(compared, all[i]));
         for (std::size_t k = i + 1; k < all.size(); ++k) {
             const auto test = welch_test(all[i].score_s, all[k].score_s);
             tests.push_back({{"first", compared.contestants[all[i].contestant].algorithm->id},

@@ -402,6 +402,8 @@ Job JobArguments::load(const std::string& placement_file) const {
         throw UsageError("--machine: " + network + " is a workload, which contains its machine");
     if (read.machine && cost_given && cost != "measured")
         throw UsageError("--cost " + cost + ": " + network + " is a workload; use --cost measured");
+    if (read.machine && options.problem.precision != Precision::as_given)
+        throw UsageError("--precision: " + network + " is a workload, whose times and sizes were measured");
     read.graph = split_as_placed(std::move(read.graph), placement_file);
     Job job = load_job(file, std::move(read), machine, options);
     if ((cost == "measured" || !times.empty()) && !job.own_machine) {

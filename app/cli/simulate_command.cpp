@@ -134,16 +134,21 @@ int simulate_placement(const SimulateArguments& arguments) {
     warn_of_cpu(job, placement, outcome);
     const std::optional<Remedies> remedies =
         remedies_for(arguments.job, job, placement, evaluation ? evaluation->fits : outcome.fits);
+    std::optional<TooLarge> too_large;
+    if (placement_file.empty() && job.single_device_fits)
+        too_large = too_large_for_accelerators(arguments.job, job);
     if (arguments.job.json) {
         Json json = outcome_json(job, outcome, evaluation, arguments.job);
         add_interval(json, job, placement, outcome);
         if (remedies) add_remedies(json, *remedies, job);
+        if (too_large) add_too_large(json, *too_large, job);
         if (explanation) json["explain"] = explanation_json(job, placement, trace, *explanation);
         print(json);
     } else {
         if (evaluation) print_evaluation(job, *evaluation);
         print_outcome(job, placement, outcome);
         if (remedies) print_remedies(*remedies, job);
+        if (too_large) print_too_large(*too_large, job);
         if (explanation) print_explanation(job, placement, trace, *explanation);
     }
     if (!explanation || explanation->moves) return kDone;

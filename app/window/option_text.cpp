@@ -76,9 +76,9 @@ QString precisionTitle(Precision precision) {
         case Precision::tf32:
             return OptionsText::tr("TF32");
         case Precision::amp_fp16:
-            return OptionsText::tr("Mixed float16");
+            return OptionsText::tr("Mixed float16 (autocast)");
         case Precision::amp_bf16:
-            return OptionsText::tr("Mixed bfloat16");
+            return OptionsText::tr("Mixed bfloat16 (autocast)");
         case Precision::bf16:
             return OptionsText::tr("Bfloat16");
         case Precision::fp16:

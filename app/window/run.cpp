@@ -16,6 +16,7 @@ using Clock = std::chrono::steady_clock;
 
 /// The picture is redrawn at most this often while a search runs.
 constexpr auto kTimelineInterval = std::chrono::milliseconds(100);
+constexpr double kHeadroomSeconds = 3;  ///< after a search that shows all its evaluations as done
 
 /// Maximum number of scores recorded per run (about 100 MB). A resumed search simulates later placements
 /// again.
@@ -99,8 +100,9 @@ void Run::search(const std::stop_token& stop) {
                                          std::chrono::milliseconds(33), &m_pause);
         // After the default algorithm alone, so that the results of the others are their own.
         if (result.end != SearchEnd::cancelled && algorithm->id == "auto" && !m_request.predicted)
-            gain_headroom(result, m_job.problem, *m_job.objective, m_job.simulation, m_job.penalty,
-                          {kHeadroomCost, headroom_simulations(result.progress.evaluations)}, stop);
+            gain_headroom(
+                result, m_job.problem, *m_job.objective, m_job.simulation, m_job.penalty,
+                {kHeadroomCost, headroom_simulations(result.progress.evaluations), kHeadroomSeconds}, stop);
         draw(result.progress);
         last.end = result.end == SearchEnd::cancelled ? State::cancelled : State::finished;
     } catch (const std::exception& error) {

@@ -33,8 +33,6 @@ Efficiencies efficiencies_of(const Device& device) {
 /// The speed of large products of a type: that of the unit's share of its peak, or what the power allows.
 Speed product_speed(NumberType type, const Device& device, const Efficiencies& shares) {
     const DeviceModel& model = *device.known;
-    if (type == NumberType::fp32 && device.tf32 && model.matrix_flops[NumberType::tf32] > 0)
-        type = NumberType::tf32;
     Speed speed;
     speed.matrix = model.matrix_flops[type] > 0;
     speed.peak = speed.matrix ? model.matrix_flops[type] : model.vector_flops[type];
@@ -61,10 +59,10 @@ double saturation(double extent, double half) {
     return extent / (extent + half);
 }
 
-/// Seconds of the product itself. `full`: as if small extents left nothing idle.
-double product_s(const ProductShape& shape, const OpWork& work, const Device& device,
-                 const Efficiencies& shares, bool full) {
-    const Speed speed = product_speed(work.type, device, shares);
+/// Seconds of the product itself in a type. `full`: as if small extents left nothing idle.
+double product_in_type_s(const ProductShape& shape, const OpWork& work, NumberType type, const Device& device,
+                         const Efficiencies& shares, bool full) {
+    const Speed speed = product_speed(type, device, shares);
     double factor = 1;
     if (work.work_class == WorkClass::batched) factor = shares.batched_product;
     if (work.work_class == WorkClass::convolution || work.work_class == WorkClass::depthwise) {
@@ -81,6 +79,17 @@ double product_s(const ProductShape& shape, const OpWork& work, const Device& de
                   saturation(outputs, shares.half_outputs_per_tflops * speed.peak * 1e-12);
     }
     return shape.flops / (speed.flops_per_s * factor);
+}
+
+/// The same in the type of the work; where TF32 is allowed, libraries take it if it is faster.
+double product_s(const ProductShape& shape, const OpWork& work, const Device& device,
+                 const Efficiencies& shares, bool full) {
+    const double given_s = product_in_type_s(shape, work, work.type, device, shares, full);
+    const bool has_tf32 =
+        device.tf32 && work.type == NumberType::fp32 && device.known->matrix_flops[NumberType::tf32] > 0;
+    return has_tf32
+               ? std::min(given_s, product_in_type_s(shape, work, NumberType::tf32, device, shares, full))
+               : given_s;
 }
 
 double share_of(WorkClass work_class, const Efficiencies& shares) {

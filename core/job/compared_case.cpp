@@ -67,13 +67,26 @@ const ComparedRun* best_run(const Standing& standing) {
 
 }  // namespace
 
-bool is_equal_within_error(const ComparedCase& compared, const Standing& standing, const Standing& best) {
-    const ComparedRun *one = best_run(standing), *other = best_run(best);
-    if (!compared.problem || !compared.objective->is_step_time() || one == nullptr || other == nullptr)
-        return false;
-    const SpeedUp ratio = speed_up(compared.problem, compared.simulation, *other->progress.best_placement,
-                                   *one->progress.best_placement);
-    return ratio.is_within_error();
+void mark_equal(ComparedCase& compared, const std::shared_ptr<const Problem>& problem,
+                const SimulationOptions& simulation) {
+    compared.equal_to_fastest.assign(compared.contestants.size(), false);
+    if (!compared.objective->is_step_time()) return;
+    const std::vector<Standing> all = compared.all_standings();
+    const ComparedRun* fastest = nullptr;
+    for (const Standing& standing : all) {
+        const ComparedRun* run = best_run(standing);
+        if (run != nullptr &&
+            (fastest == nullptr || run->progress.best.value_s < fastest->progress.best.value_s))
+            fastest = run;
+    }
+    for (const Standing& standing : all) {
+        const ComparedRun* run = best_run(standing);
+        if (run == nullptr) continue;
+        compared.equal_to_fastest[standing.contestant] =
+            run == fastest ||
+            speed_up(problem, simulation, *fastest->progress.best_placement, *run->progress.best_placement)
+                .is_within_error();
+    }
 }
 
 std::vector<Standing> ComparedCase::all_standings() const {
@@ -121,7 +134,8 @@ std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared
         *std::ranges::min_element(all, {}, [](const Standing& standing) { return standing.score_s.mean; });
     const Standing& fastest = *std::ranges::min_element(all, {}, &Standing::best_s);
     for (const Standing& standing : all) {
-        const bool equal = &standing != &fastest && is_equal_within_error(compared, standing, fastest);
+        const bool equal = &standing != &fastest && !compared.equal_to_fastest.empty() &&
+                           compared.equal_to_fastest[standing.contestant];
         const auto faster = speedup(compared, standing);
         const auto undefined = static_cast<std::size_t>(std::ranges::count_if(
             standing.runs, [](const ComparedRun* run) { return run->progress.best == kUndefinedScore; }));

@@ -18,10 +18,9 @@ struct ComparedCase {
     std::vector<std::string> labels;  ///< "resnet50", "4x-v100-nvlink"
     std::vector<Contestant> contestants;
     std::vector<ComparedRun> runs;
-    /// What the runs place, to know which of their placements are equal within the error of the simulation;
-    /// may be null.
-    std::shared_ptr<const Problem> problem;
-    SimulationOptions simulation;
+    /// [contestant]: whether its best step is the fastest of all, or as fast within the error of their ratio
+    /// (StepError); empty before mark_equal().
+    std::vector<bool> equal_to_fastest;
     const Objective* objective = &objectives().front();
     /// Objective's value for everything on one device, for reference; nothing if that does not fit.
     std::optional<double> one_device_s;
@@ -39,10 +38,10 @@ std::optional<double> speedup(const ComparedCase& compared, const Standing& stan
 /// not fit the memory.
 std::optional<double> gap(const ComparedCase& compared, const Standing& standing);
 
-/// Whether the best step of a standing is as fast as that of `best` within the error of their ratio
-/// (StepError). False if the objective is not the step time, one of them does not fit, or nothing is known of
-/// the error.
-bool is_equal_within_error(const ComparedCase& compared, const Standing& standing, const Standing& best);
+/// Fills in equal_to_fastest for the case's runs of a problem; simulates the best placement of each
+/// contestant. False for all if nothing fits or the objective is not the step time.
+void mark_equal(ComparedCase& compared, const std::shared_ptr<const Problem>& problem,
+                const SimulationOptions& simulation);
 
 /// Returns a header and one row per algorithm: mean and interval, best, effort to come within 5 %, speed-up
 /// over one device, p against the algorithm with the lowest mean; with a bound also how much the best is

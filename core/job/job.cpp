@@ -43,7 +43,11 @@ Job load_job(const std::string& network, const std::string& machine, const JobOp
 
 Job load_job(const Path& file, NetworkFile network, const std::string& machine, JobOptions options) {
     const bool own_machine = network.machine.has_value();
-    if (own_machine) options.problem.cost.model = find_cost_model("measured");
+    if (own_machine) {
+        // A workload's times and sizes are those that were measured.
+        options.problem.cost.model = find_cost_model("measured");
+        options.problem.precision = Precision::as_given;
+    }
     auto graph = std::make_shared<const Graph>(std::move(network.graph));
     auto used =
         std::make_shared<const Machine>(own_machine ? *std::move(network.machine) : find_machine(machine));

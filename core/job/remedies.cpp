@@ -16,7 +16,7 @@ namespace {
 
 /// A change of the options. Changes of one kind exclude each other.
 struct Change {
-    enum class Kind : std::uint8_t { recompute, optimizer, update, in_flight, batch };
+    enum class Kind : std::uint8_t { recompute, optimizer, update, in_flight, batch, precision };
     Kind kind;
     std::string arguments;
     std::function<void(JobOptions&)> apply;
@@ -87,6 +87,16 @@ std::vector<Change> changes_of(const Job& job, const JobOptions& options, bool b
         changes.push_back({Change::Kind::in_flight, "--in-flight 1",
                            [](JobOptions& changed) { changed.simulation.in_flight = 1; }});
     if (batch_is_open) add_batch_changes(changes, job, options);
+    const bool has_floats = std::ranges::any_of(job.problem->network->ops(), [](const Op& op) {
+        return std::ranges::any_of(op.outputs,
+                                   [](const Tensor& tensor) { return tensor.dtype == DType::float32; });
+    });
+    if (options.problem.precision == Precision::as_given && has_floats && !job.own_machine &&
+        job.problem->cost_model->id != "exprimo") {
+        const Precision half = trains(job, options) ? Precision::amp_fp16 : Precision::fp16;
+        changes.push_back({Change::Kind::precision, "--precision " + std::string(to_string(half)),
+                           [half](JobOptions& changed) { changed.problem.precision = half; }});
+    }
     return changes;
 }
 
@@ -141,11 +151,11 @@ private:
     }
 
     std::shared_ptr<const Graph> graph_of(const JobOptions& options) const {
-        if (options.reading == options_.reading) return job_.problem->forward;
+        if (options.reading == options_.reading) return job_.problem->network;
         NetworkFile read = read_network(network_, options.reading);
         Supplements supplements = options.supplements;
         if (supplements != Supplements()) supplement(read, supplements, *job_.machine);
-        if (read.graph.size() != job_.problem->forward->size())
+        if (read.graph.size() != job_.problem->network->size())
             throw std::runtime_error("the network has other ops with this batch size");
         return std::make_shared<const Graph>(std::move(read.graph));
     }
@@ -154,6 +164,7 @@ private:
         Job trial = job_;
         ProblemOptions problem = remedy.options.problem;
         problem.cost.model = job_.problem->cost_model;  // a workload has its own
+        problem.grouping = job_.grouping;               // a refined placement has single ops
         trial.problem = make_problem(graph_of(remedy.options), job_.machine, problem);
         trial.simulation = remedy.options.simulation;
         const Placement placement = carried(*trial.problem);
@@ -182,10 +193,15 @@ private:
     /// op of the network that they come from.
     Placement carried(const Problem& problem) const {
         Placement placement;
+        // Casts of another precision move the ids of the ops behind them.
+        const bool same_ids = problem.forward->size() == job_.problem->forward->size();
         for (const std::vector<OpId>& members : problem.grouping.members) {
-            OpId first = *std::ranges::min_element(members);
-            while (first >= job_.problem->forward->size() && first != kInvalidOp)
+            OpId first = *std::ranges::min_element(
+                members, {}, [&](OpId op) { return std::pair(problem.graph->op(op).autocast, op); });
+            while (first >= problem.forward->size() && first != kInvalidOp)
                 first = problem.graph->op(first).forward_op;
+            if (first != kInvalidOp && !same_ids)
+                first = job_.problem->forward->find(problem.forward->op(first).name).value_or(kInvalidOp);
             if (first == kInvalidOp) throw std::runtime_error("an op has no device");
             placement.push_back(placement_[job_.problem->grouping.group_of[first]]);
         }
@@ -209,8 +225,8 @@ Remedies find_remedies(const Job& job, const JobOptions& options, std::span<cons
     Trials trials(job, options, placement, network, stop);
     Remedies result;
     // The best of each kind of those that do not fit alone.
-    std::array<const Change*, 5> strongest{};
-    std::array<double, 5> lacking{};
+    std::array<const Change*, 6> strongest{};
+    std::array<double, 6> lacking{};
     const auto attempt = [&](std::span<const Change* const> together) {
         std::optional<Remedy> remedy = trials.attempt(together);
         if (!remedy) return;

@@ -151,7 +151,8 @@ private:
         std::vector<DeviceId> emptiest;
         for (auto device = by_share.rbegin(); device != by_share.rend() && emptiest.size() < kEmptiest;
              ++device) {
-            if (*device != from && (now_.shares[*device] > 0 || is_like(*device, from)))
+            if (*device != from && takes(*device, from) &&
+                (now_.shares[*device] > 0 || is_like(*device, from)))
                 emptiest.push_back(*device);
         }
         std::set<StretchMove> all;
@@ -159,9 +160,26 @@ private:
             std::vector<DeviceId> targets = emptiest;
             if (run.begin > 0) targets.push_back(placement_[run.begin - 1]);
             if (run.end < problem_.groups) targets.push_back(placement_[run.end]);
-            for (const DeviceId to : targets) add_ends(all, run, from, to);
+            for (const DeviceId to : targets) {
+                if (takes(to, from)) add_ends(all, run, from, to);
+            }
         }
         return {all.begin(), all.end()};
+    }
+
+    /// Whether ops may move between the devices: to a CPU from others only if the search chose the CPU for an
+    /// op that may be elsewhere, since it may have been told to avoid CPUs.
+    bool takes(DeviceId device, DeviceId from) const {
+        const auto is_cpu = [&](DeviceId each) {
+            return problem_.machine->device(each).kind == DeviceKind::cpu;
+        };
+        if (!is_cpu(device) || is_cpu(from)) return true;
+        for (GroupId group = 0; group < problem_.groups; ++group) {
+            if (placement_[group] == device &&
+                std::ranges::any_of(problem_.allowed_devices(group), std::not_fn(is_cpu)))
+                return true;
+        }
+        return false;
     }
 
     bool is_like(DeviceId device, DeviceId other) const {

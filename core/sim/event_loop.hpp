@@ -310,7 +310,10 @@ private:
     /// other.
     double issued_start(std::uint32_t item, OpId op, DeviceId device) {
         if (l_.host_s == 0) return now_s_;
-        if (l_.is_host[device]) return now_s_;
+        if (l_.is_host[device]) {
+            if constexpr (kTraced) s_.issues[item] = {};
+            return now_s_;
+        }
         double& end_s = s_.issued_s[device];
         const double begin_s = end_s;
         end_s += l_.host_calls[op] * l_.host_s;

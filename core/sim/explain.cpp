@@ -120,31 +120,65 @@ private:
         return trace_.spans[at].start_s > (decided == kNoSpan ? 0 : trace_.spans[decided].end_s);
     }
 
-    /// Adds what the host did before it had issued the op; returns what it had waited for.
+    /// Adds what the host did before it had issued the op, thread by thread; returns what it had waited for.
     std::uint32_t add_host(std::uint32_t at) {
-        double base_s = trace_.issues[at].base_s;
-        std::uint32_t before = ended_at(base_s);
-        // The host may have gone on from the last op of a batch to the next batch.
-        while (base_s > 0 && before == kNoSpan) {
-            const auto last = std::ranges::find(trace_.issues, base_s, &Issue::end_s);
-            if (last == trace_.issues.end()) break;
-            base_s = last->base_s;
-            before = ended_at(base_s);
+        double end_s = trace_.spans[at].start_s;
+        std::uint32_t last = at;  // issued at the end of the current segment
+        for (std::uint32_t issue = at;;) {
+            const double start_s = trace_.issues[issue].start_s;
+            const std::uint32_t before = waited_for(start_s, trace_.spans[issue].batch);
+            const std::uint32_t previous = before == kNoSpan ? issued_at(start_s, issue) : kNoSpan;
+            const bool goes_on =
+                previous != kNoSpan && trace_.issues[previous].thread == trace_.issues[issue].thread;
+            if (!goes_on) {
+                const double from_s = before == kNoSpan && previous == kNoSpan ? 0 : start_s;
+                add({PathKind::host, last, kNoSpan, trace_.issues[issue].thread, from_s, end_s});
+                end_s = start_s;
+                last = previous;
+            }
+            if (previous == kNoSpan) return before;
+            issue = previous;
         }
-        if (before == kNoSpan) base_s = 0;
-        add({PathKind::host, at, kNoSpan, trace_.issues[at].thread, base_s, trace_.spans[at].start_s});
-        return before;
     }
 
-    /// The last op to end at a time that is not the start.
-    std::uint32_t ended_at(double time_s) const {
+    /// What the host waited for until a time, to issue an op of a batch: its own op of this batch, or the end
+    /// of an earlier batch.
+    std::uint32_t waited_for(double time_s, std::uint32_t batch) const {
         if (time_s == 0) return kNoSpan;
+        const auto is_host = [&](const Span& span) {
+            return problem_.machine->device(span.resource).kind == DeviceKind::cpu &&
+                   span.end_s > span.start_s &&
+                   trace_.issues[index_.op_span(span.batch, span.op)].thread == 0;
+        };
         const auto ended = std::ranges::equal_range(trace_.spans, time_s, {}, &Span::end_s);
         for (auto span = ended.end(); span != ended.begin();) {
             --span;
-            if (span->kind == Span::Kind::op) return static_cast<std::uint32_t>(span - trace_.spans.begin());
+            if (span->kind != Span::Kind::op) continue;
+            const auto at = static_cast<std::uint32_t>(span - trace_.spans.begin());
+            if (span->batch == batch ? is_host(*span)
+                                     : span->batch < batch && index_.last_op(span->batch) == at)
+                return at;
         }
         return kNoSpan;
+    }
+
+    /// The op whose issue takes time and ends when that of another one begins, by the same thread if there is
+    /// a choice; kNoSpan if there is none.
+    std::uint32_t issued_at(double time_s, std::uint32_t other) {
+        if (issued_.empty()) {
+            for (std::uint32_t i = 0; i < trace_.issues.size(); ++i) {
+                if (trace_.issues[i].end_s > trace_.issues[i].start_s) issued_.push_back(i);
+            }
+            std::ranges::stable_sort(issued_, {}, [this](std::uint32_t i) { return trace_.issues[i].end_s; });
+        }
+        const auto found = std::ranges::equal_range(
+            issued_, time_s, {}, [this](std::uint32_t i) { return trace_.issues[i].end_s; });
+        std::uint32_t best = kNoSpan;
+        for (const std::uint32_t i : found) {
+            if (trace_.spans[i].batch > trace_.spans[other].batch) continue;
+            if (best == kNoSpan || trace_.issues[i].thread == trace_.issues[other].thread) best = i;
+        }
+        return best;
     }
 
     void add(const PathSegment& segment) {
@@ -251,6 +285,7 @@ private:
     const Trace& trace_;
     TraceIndex index_;
     CriticalPath path_;
+    std::vector<std::uint32_t> issued_;  ///< spans whose issue takes time, by its end
 };
 
 /// An event is the number of the last span that ended in it. On each device an event frees memory before it

@@ -45,8 +45,8 @@ struct PathSegment {
 /// that the transfer waited for.
 ///
 /// An op that starts when it is issued, and not before, does not need its inputs but the host: the path goes
-/// on with all that the thread has issued since it last waited for an op or a batch, and with that op or the
-/// last op of that batch.
+/// on with all that its threads have issued since they last waited for an op on a CPU or the end of a batch,
+/// a segment for each thread in turn, and with that op or the last op of that batch.
 struct CriticalPath {
     /// In the order of time, without gaps. Ops and transfers of zero duration are kept, waits of zero
     /// duration are not.

@@ -183,11 +183,11 @@ struct Trace {
 /// keeps its place. With critical_path and one_forward_one_backward, as many batches as there is room for are
 /// admitted at the start and after each event, one after the other.
 ///
-/// Runtimes. With eager and compiled a device has one stream and runs its ops in program order, batch by
-/// batch: the order of the graph, with the derived update ops after all others unless the optimizer works in
-/// the backward pass. The next op of a device holds it until all inputs of the op are there. As many batches
-/// as there is room for are admitted at the start and after each event. In the orders gpipe and
-/// one_forward_one_backward the order of the pipeline decides instead; critical_path is refused.
+/// Runtimes. With eager and compiled, except in pipelines, a device has one stream and runs its ops in
+/// program order, batch by batch: the order of the graph, with the derived update ops after all others unless
+/// the optimizer works in the backward pass. The next op of a device holds it until all inputs of the op are
+/// there. As many batches as there is room for are admitted at the start and after each event. In the orders
+/// gpipe and one_forward_one_backward the order of the pipeline decides instead; critical_path is refused.
 ///
 /// The host (eager). It takes host_time_s to dispatch an op and again to launch each of its kernels
 /// (OpWork::kernels), and twice host_time_s to issue the copy of each tensor that the op needs from another
@@ -198,7 +198,8 @@ struct Trace {
 /// CPU is the host: an op on a CPU takes that time longer in place of being issued, and before and after
 /// the backward pass everything behind it in program order is issued after its end. In pipelines each device
 /// has a host thread (or process) of its own, which issues the ops in the order in which the device runs
-/// them. Memory is allocated when an op is the next of its device and its inputs are there.
+/// them; what stages send each other takes it no time. Memory is allocated when an op is the next of its
+/// device and its inputs are there.
 ///
 /// Gradient accumulation (Problem::accumulates). An update op takes accumulate_s each time it starts except
 /// the first, when there is nothing to add to, and op_time_s more when it starts for the last time, whichever

@@ -9,7 +9,6 @@
 
 #include "core/cost/op_work.hpp"
 #include "core/machine/device_model.hpp"
-#include "core/sim/explain.hpp"
 
 namespace placewright {
 namespace {
@@ -52,14 +51,22 @@ double class_deviation(WorkClass work_class, const Efficiencies& shares) {
     return shares.error_elementwise;
 }
 
-/// Share of a step's critical path that is the host's.
-double host_share(const std::shared_ptr<const Problem>& problem, std::span<const DeviceId> placement,
-                  const SimulationOptions& options) {
-    if (options.runtime != Runtime::eager) return 0;
-    Trace trace;
-    Simulator(problem, options).run(placement, trace);
-    const CriticalPath path = critical_path(*problem, trace);
-    return path.total_s() > 0 ? path.host_s / path.total_s() : 0;
+/// How the logarithm of the step time changes with that of the host's time, where this is longer and shorter
+/// by its deviation: 1 if the step is the host's, 0 if the host is far ahead.
+struct HostShare {
+    double longer = 0, shorter = 0;
+};
+
+HostShare host_share(const std::shared_ptr<const Problem>& problem, std::span<const DeviceId> placement,
+                     const Outcome& outcome, const SimulationOptions& options) {
+    if (options.runtime != Runtime::eager || outcome.total_time_s <= 0) return {};
+    const auto change = [&](double deviation) {
+        SimulationOptions other = options;
+        other.host_time_s *= std::exp(deviation);
+        const double total_s = Simulator(problem, other).run(placement).total_time_s;
+        return std::clamp(std::log(total_s / outcome.total_time_s) / deviation, 0.0, 1.0);
+    };
+    return {change(kHostDeviation), change(-kHostDeviation)};
 }
 
 constexpr std::size_t kClasses = 16;  ///< more than there are values of WorkClass
@@ -118,12 +125,12 @@ std::optional<StepError> StepError::of(const std::shared_ptr<const Problem>& sha
     }
     if (whole_s == 0) return {};
     StepError error;
-    const double host = host_share(shared, placement, options);
+    const HostShare host = host_share(shared, placement, outcome, options);
     for (auto& [source, part] : parts) {
-        part.share *= (1 - host) / whole_s;
+        part.share *= (1 - host.shorter) / whole_s;
         error.parts_.push_back(part);
     }
-    if (host > 0) error.parts_.push_back({transfers + 1, host, kHostDeviation});
+    if (host.longer > 0) error.parts_.push_back({transfers + 1, host.longer, kHostDeviation});
     return error;
 }
 

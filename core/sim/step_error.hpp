@@ -22,7 +22,7 @@ class StepError {
 public:
     /// The error of a placement's step; nothing if the cost model makes no statement about real devices
     /// (paleo, exprimo). `outcome`: of this placement with these options. O(ops); simulates the placement
-    /// again if the host takes time (Runtime::eager), to see how much of the step is the host's.
+    /// twice if the host takes time (Runtime::eager), to see how much of the step is the host's.
     static std::optional<StepError> of(const std::shared_ptr<const Problem>& problem,
                                        std::span<const DeviceId> placement, const Outcome& outcome,
                                        const SimulationOptions& options = {});

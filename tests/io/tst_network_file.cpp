@@ -134,7 +134,7 @@ void TestNetworkFile::batchOfAFixedNetwork() {
     const Path path = fileWith("n.json", kNetwork);
     QCOMPARE(read_network(path, 2).graph.batch(), std::int64_t{2});
     check_refusal(refusal([&] { read_network(path, 8); }), path,
-                  "fixed at 2, not 8; \"convert --network NAME --batch 8\"");
+                  "fixed at 2, not 8; export the network again with that batch size");
 }
 
 void TestNetworkFile::badNetworks_data() {

@@ -74,7 +74,6 @@ void ComparisonRun::compareCase(const std::string& network, const std::string& m
     item.compared.labels = {job.problem->graph->name(), job.machine->name()};
     item.compared.title = item.compared.labels[0] + " on " + item.compared.labels[1];
     item.compared.objective = job.objective;
-    item.compared.simulation = job.simulation;
     item.fingerprint = problem_fingerprint(*job.problem);
     if (job.single_device_fits) item.compared.one_device_s = job.single_device_s;
     item.compared.bound = tightest_bound(job);
@@ -100,8 +99,7 @@ void ComparisonRun::compareCase(const std::string& network, const std::string& m
             progress.eta_s + static_cast<double>(cases_left) * (progress.elapsed_s + progress.eta_s);
         publish(update);
     });
-    // Only now: to know what is equal takes simulations.
-    item.compared.problem = job.problem;
+    mark_equal(item.compared, job.problem, job.simulation);
     show();
     publish(update);
 }

@@ -230,6 +230,7 @@ void SimulationDialog::enableControls() {
     const bool whole = chosen<MemoryModel>(m_memory) == MemoryModel::training;
     m_batch->setEnabled(m_document->isOpen() && m_document->job().batch_is_open);
     m_cost->setEnabled(!m_document->job().own_machine && m_traces.empty());
+    m_precision->setEnabled(!m_document->job().own_machine);
     m_files->setEnabled(m_document->isOpen());
     m_clearParameters->setEnabled(!m_parameters->file().isEmpty());
     m_inFlight->setEnabled(several);
@@ -255,7 +256,7 @@ JobOptions SimulationDialog::options() const {
     options.reading.batch.reset();
     if (m_batch->isEnabled() && m_batch->value() > 0) options.reading.batch = m_batch->value();
     problem.inference = chosen<int>(m_pass) == 1;
-    problem.precision = chosen<Precision>(m_precision);
+    if (m_precision->isEnabled()) problem.precision = chosen<Precision>(m_precision);
     options.supplements.parameters = m_parameters->file().toStdString();
     for (const TraceRow* row : m_traces) options.supplements.times.push_back(row->times());
     if (m_cost->isEnabled()) problem.cost.model = &cost_models()[chosen<std::size_t>(m_cost)];

@@ -112,8 +112,10 @@ QWidget* SimulationDialog::makeBatches() {
 QWidget* SimulationDialog::makeFramework() {
     auto* group = new QGroupBox(tr("Framework"));
     auto* form = new QFormLayout(group);
-    m_runtime = named(new QComboBox, "runtime",
-                      tr("Who starts the ops (needs another order than critical path first)."));
+    m_runtime =
+        named(new QComboBox, "runtime",
+              tr("Whether a framework's order and time count: eager is PyTorch as it is, ideal is what the "
+                 "papers simulate (needs another order than critical path first)."));
     addChoice(m_runtime, Runtime::ideal, runtimeTitle(Runtime::ideal),
               tr("Each op starts as soon as its inputs and its device are free, as in Placeto and Exprimo"));
     addChoice(

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/base/text.hpp"
+#include "core/graph/networks.hpp"
 #include "core/io/networks/dot_file.hpp"
 #include "core/io/networks/exprimo.hpp"
 #include "core/io/networks/op_json.hpp"
@@ -102,9 +103,13 @@ Graph read_own(const JsonFile& file, std::optional<std::int64_t> batch) {
     const std::int64_t file_batch = root.at("batch").whole(1, kMostOfGraph);
     const Training training = word(root.at("training"), training_from, "implicit, explicit or none");
     if (batch && *batch != file_batch) {
+        const std::string size = std::to_string(*batch);
         file.fail("", "the batch size of this file is fixed at " + std::to_string(file_batch) + ", not " +
-                          std::to_string(*batch) + "; \"convert --network NAME --batch " +
-                          std::to_string(*batch) + "\" makes a network with another");
+                          size +
+                          (find_network(name) == nullptr
+                               ? "; export the network again with that batch size"
+                               : "; \"placewright-cli convert --network " + name + " --batch " + size + ' ' +
+                                     name + '-' + size + ".json\" writes it with another"));
     }
 
     const JsonValue ops = root.at("ops");
