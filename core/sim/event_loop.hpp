@@ -355,15 +355,16 @@ private:
 
     /// From when the issue of an item is measured; negative if that is not yet known.
     double host_base_s(std::uint32_t item) const {
-        const OpId stop = plan_.stop[op_of(item)];
         const std::uint32_t slot = item >> op_bits_;
+        if (plan_.last_stop == kInvalidOp) return s_.host_base_s[slot];
+        const OpId stop = plan_.stop[op_of(item)];
         return stop == kInvalidOp ? s_.host_base_s[slot] : s_.stop_s[slot << op_bits_ | stop];
     }
 
     double start_of(std::uint32_t item, OpId op) {
         if (l_.host_s == 0) return now_s_;
         const double base_s = host_base_s(item);
-        const double end_s = base_s + plan_.issue_s[op];
+        const double end_s = base_s + plan_.host[op].issue_s;
         if constexpr (kTraced) s_.issues[item] = plan_.issue_of(l_, op, base_s);
         return std::max(now_s_, end_s);
     }

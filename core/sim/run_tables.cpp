@@ -195,11 +195,9 @@ PlacedTables::PlacedTables(const Tables& tables) {
         program_begin.resize(problem.devices + 1);
     }
     if (!tables.in_program_order || tables.host_s == 0) return;
-    issue_s.resize(problem.ops);
+    host.resize(problem.ops);
     stop.resize(problem.ops);
     stops.resize(problem.ops);
-    gate_s_.resize(problem.ops);
-    copy_calls_.resize(problem.ops);
     thread_s_.resize(problem.devices);
     copied_.resize(problem.devices);
 }
@@ -250,52 +248,66 @@ void PlacedTables::sort_program(const Tables& tables) {
 
 /// Finds out when the host issues each op (Runtime::eager).
 void PlacedTables::issue(const Tables& tables) {
-    const Problem& problem = tables.problem;
-    std::ranges::fill(gate_s_, 0.0);
-    std::ranges::fill(copy_calls_, 0.0);
     std::ranges::fill(copied_, kNoTensor);
-    std::ranges::fill(stops, 0);
+    for (OpId op = last_stop; op != kInvalidOp; op = stop[op]) stops[op] = 0;
     last_stop = kInvalidOp;
     double main_s = 0;  // after last_stop
-    const auto issue_op = [&](OpId op, bool main) {
-        const DeviceId device = fresh[op].device;
-        double& thread_s = main ? main_s : thread_s_[device];
-        if (!main) thread_s = std::max(thread_s, gate_s_[op]);
-        const bool on_host = tables.is_host[device];
-        thread_s += (copy_calls_[op] + (on_host ? 0 : tables.host_calls[op])) * tables.host_s;
-        issue_s[op] = thread_s;
-        stop[op] = last_stop;
-        for (TensorId t = problem.output_begin[op]; t < problem.output_begin[op + 1]; ++t) {
-            for (auto i = problem.consumer_begin[t]; i < problem.consumer_begin[t + 1]; ++i) {
+    const auto& [in_order, backward_begin, backward_end] = tables.program;
+    const auto part = [&](std::size_t first, std::size_t count) {
+        return std::span(in_order).subspan(first, count);
+    };
+    for (const OpId op : part(0, backward_begin)) issue_op<true>(tables, op, main_s);
+    std::ranges::fill(thread_s_, main_s);
+    for (const OpId op : part(backward_begin, backward_end - backward_begin))
+        issue_op<false>(tables, op, thread_s_[fresh[op].device]);
+    main_s = *std::ranges::max_element(thread_s_);
+    for (const OpId op : part(backward_end, in_order.size() - backward_end))
+        issue_op<true>(tables, op, main_s);
+    last_issue_s = main_s;
+}
+
+/// Lets a thread of the host issue an op. Only threads of devices wait for what others issue; what comes from
+/// the forward pass is over by then.
+template <bool kMain>
+void PlacedTables::issue_op(const Tables& tables, OpId op, double& thread_s) {
+    const Problem& problem = tables.problem;
+    const DeviceId device = static_cast<DeviceId>(fresh[op].device);
+    const bool on_host = tables.is_host[device];
+    HostRecord& record = host[op];
+    const double calls = record.copy_calls + (on_host ? 0 : tables.host_calls[op]);
+    if constexpr (!kMain) thread_s = std::max(thread_s, record.gate_s);
+    thread_s += calls * tables.host_s;
+    record.issue_s = thread_s;
+    record.calls = calls;
+    record.gate_s = record.copy_calls = 0;  // for the next placement
+    stop[op] = last_stop;
+    const std::uint32_t begin = tables.tensors[ops[op].first_output].first_consumer;
+    const std::uint32_t end = tables.tensors[ops[op + 1].first_output].first_consumer;
+    if (begin != end) {
+        for (TensorId t = ops[op].first_output; t < ops[op + 1].first_output; ++t) {
+            for (std::uint32_t i = tables.tensors[t].first_consumer; i < tables.tensors[t + 1].first_consumer;
+                 ++i) {
                 const OpId reader = problem.consumer[i];
-                const DeviceId there = fresh[reader].device;
-                if (there == device) continue;
-                gate_s_[reader] = std::max(gate_s_[reader], thread_s);
-                if (std::exchange(copied_[there], t) != t) copy_calls_[reader] += kCopyCalls;
+                const std::uint32_t there = fresh[reader].device;
+                if (there == device) [[likely]]
+                    continue;
+                if constexpr (!kMain) host[reader].gate_s = std::max(host[reader].gate_s, thread_s);
+                if (std::exchange(copied_[there], t) != t) host[reader].copy_calls += kCopyCalls;
             }
         }
-        if (main && on_host && tables.host_calls[op] > 0) {
-            stops[op] = 1;
-            last_stop = op;
-            main_s = 0;
-        }
-    };
-    const auto& [in_order, backward_begin, backward_end] = tables.program;
-    for (std::size_t i = 0; i < backward_begin; ++i) issue_op(in_order[i], true);
-    std::ranges::fill(thread_s_, main_s);
-    // Gates of ops before the last stop are not measured from it, and are over by then.
-    std::ranges::fill(gate_s_, 0.0);
-    for (std::size_t i = backward_begin; i < backward_end; ++i) issue_op(in_order[i], false);
-    main_s = *std::ranges::max_element(thread_s_);
-    for (std::size_t i = backward_end; i < in_order.size(); ++i) issue_op(in_order[i], true);
-    last_issue_s = main_s;
+    }
+    if constexpr (kMain) {
+        if (!on_host || tables.host_calls[op] == 0) return;
+        stops[op] = 1;
+        last_stop = op;
+        thread_s = 0;
+    }
 }
 
 Issue PlacedTables::issue_of(const Tables& tables, OpId op, double base_s) const {
     const DeviceId device = fresh[op].device;
-    const double calls = copy_calls_[op] + (tables.is_host[device] ? 0 : tables.host_calls[op]);
-    const double end_s = base_s + issue_s[op];
-    return {base_s, end_s - calls * tables.host_s, end_s,
+    const double end_s = base_s + host[op].issue_s;
+    return {base_s, end_s - host[op].calls * tables.host_s, end_s,
             static_cast<std::uint16_t>(tables.by_device[op] ? device + 1 : 0)};
 }
 

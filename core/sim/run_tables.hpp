@@ -209,12 +209,18 @@ struct PlacedTables {
     std::vector<std::uint32_t> program_begin;  ///< [devices + 1]
 
     // Only with Tables::host_s. The host waits for some ops on CPUs, its stops.
-    /// [op]: end of its issue after that of its stop, or after the start of the batch.
-    std::vector<double> issue_s;
-    std::vector<OpId> stop;       ///< [op]: the stop before it in program order, or kInvalidOp
-    std::vector<char> stops;      ///< [op]: whether it is a stop
-    OpId last_stop = kInvalidOp;  ///< of the batch
-    double last_issue_s = 0;      ///< end of the batch's last issue, after last_stop
+    struct HostRecord {
+        double issue_s = 0;  ///< end of its issue after that of its stop, or after the start of the batch
+        double calls = 0;    ///< what the host does for it, copies of its inputs included
+        // Scratch of issue().
+        double gate_s = 0;      ///< latest issue of what it reads from other devices
+        double copy_calls = 0;  ///< what the host does to copy its inputs to its device
+    };
+    std::vector<HostRecord> host;  ///< [op]
+    std::vector<OpId> stop;        ///< [op]: the stop before it in program order, or kInvalidOp
+    std::vector<char> stops;       ///< [op]: whether it is a stop
+    OpId last_stop = kInvalidOp;   ///< of the batch
+    double last_issue_s = 0;       ///< end of the batch's last issue, after last_stop
 
     /// When an op is issued, measured from `base_s`.
     Issue issue_of(const Tables& tables, OpId op, double base_s) const;
@@ -223,13 +229,13 @@ private:
     void count_ops(const Tables& tables);
     void sort_program(const Tables& tables);
     void issue(const Tables& tables);
+    template <bool kMain>
+    void issue_op(const Tables& tables, OpId op, double& thread_s);
 
     std::vector<std::uint32_t> source_end_;  ///< [device]: scratch for sorting the sources
     // Scratch of issue().
-    std::vector<double> gate_s_;      ///< [op]: latest issue of what it reads from other devices
-    std::vector<double> copy_calls_;  ///< [op]: what the host does to copy its inputs to its device
-    std::vector<double> thread_s_;    ///< [device]
-    std::vector<TensorId> copied_;    ///< [device]: the last tensor that is copied there
+    std::vector<double> thread_s_;  ///< [device]
+    std::vector<TensorId> copied_;  ///< [device]: the last tensor that is copied there
 };
 
 /// The state of a run.
