@@ -466,10 +466,10 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph,
                                   ? static_cast<double>(cast_parameter_bytes(ops.op(op)))
                                   : 0;
         problem->accumulated_bytes.push_back(sums ? allocated(gradient_of_update(ops, ops.op(op)).bytes) : 0);
-        problem->resident_bytes.push_back(
-            allocated(static_cast<double>(ops.op(op).parameter_bytes)) * (1 + states) +
-            allocated(static_cast<double>(ops.op(op).resident_bytes)) + allocated(copies) +
-            problem->accumulated_bytes.back());
+        problem->resident_bytes.push_back(allocated(static_cast<double>(ops.op(op).parameter_bytes)) *
+                                              (1 + states) +
+                                          allocated(static_cast<double>(ops.op(op).resident_bytes)) +
+                                          allocated(copies) + problem->accumulated_bytes.back());
         problem->workspace_bytes.push_back(allocated(workspace_bytes(ops, ops.op(op), options)));
         problem->sends_together.push_back(ops.op(op).sends_together);
     }
