@@ -18,6 +18,7 @@ private Q_SLOTS:
     void training();
     void remedies();
     void remediesInParts();
+    void tooLargeForAccelerators();
     void cpuWarning();
     void memoryOptions();
     void accumulation();
@@ -229,6 +230,25 @@ void TestCliSimulate::remedies() {
     QVERIFY2(none.contains("options tried makes this placement fit; the closest, --") &&
                  none.contains("still lacks"),
              none);
+}
+
+// Without a placement a network that no accelerator holds is on the CPU, and it is said what would help.
+void TestCliSimulate::tooLargeForAccelerators() {
+    const QStringList simulate{"simulate", "nmt8", "--machine", "1x RTX 3060"};
+    const QByteArray text = run(simulate).out;
+    QVERIFY2(text.contains("\nThe network is on a CPU since no accelerator can hold all of it: gpu:0 lacks "),
+             text);
+    QVERIFY2(text.contains("\nThe network on gpu:0 fits with any of these:\n"), text);
+    QVERIFY2(text.contains("\n--precision amp-fp16 "), text);
+    const QJsonObject accelerator = object_of(simulate)["accelerator"].toObject();
+    QCOMPARE(accelerator.keys(), sorted({"device", "lacking_bytes", "remedies", "closest"}));
+    QVERIFY(accelerator["lacking_bytes"].toDouble() > 0);
+    // What is said to fit does.
+    for (const QJsonValue& remedy : accelerator["remedies"].toArray()) {
+        const QJsonObject tried = object_of(simulate + remedy["options"].toString().split(' '));
+        QVERIFY(!tried.contains("accelerator"));
+    }
+    QVERIFY(!object_of({"simulate", "alexnet", "--machine", "1x RTX 3060"}).contains("accelerator"));
 }
 
 // Samples go through in parts, which the file allows, and the step stays the same.

@@ -470,6 +470,8 @@ void TestDnnPartitioning::commandLineRefusals() {
     QVERIFY(refused(2, {"simulate", workload, "--machine", "2x-v100-pcie"},
                     "is a workload, which contains its machine"));
     QVERIFY(refused(2, {"simulate", workload, "--cost", "roofline"}, "is a workload; use --cost measured"));
+    QVERIFY(refused(2, {"simulate", workload, "--precision", "fp16"},
+                    "is a workload, whose times and sizes were measured"));
     QVERIFY(refused(3, {"simulate", workload, "--batch", "2"}, "expected no batch size but 1"));
     QVERIFY(refused(2, {"simulate", "alexnet", "--objective", "max-load"}, "--machine is required"));
 
