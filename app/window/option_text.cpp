@@ -195,7 +195,7 @@ QStringList changedOptions(const JobOptions& options) {
     if (options.reading.batch) changes << OptionsText::tr("batch size %1").arg(*options.reading.batch);
     if (problem.inference) changes << OptionsText::tr("inference");
     if (problem.precision != usual.precision)
-        changes << OptionsText::tr("%1 precision").arg(precisionTitle(problem.precision));
+        changes << toQString(to_string(problem.precision));
     if (options.simulation.batches != defaults.simulation.batches ||
         options.simulation.in_flight != defaults.simulation.in_flight)
         changes << batchesText(options.simulation);

@@ -577,7 +577,7 @@ private Q_SLOTS:
         }
         JobOptions options;
         options.problem.precision = Precision::amp_bf16;
-        QCOMPARE(changedOptions(options), QStringList{QStringLiteral("Mixed bfloat16 precision")});
+        QCOMPARE(changedOptions(options), QStringList{QStringLiteral("amp-bf16")});
     }
 
     void runsOfOtherOptionsStayAndLeadBack() {
