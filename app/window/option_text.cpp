@@ -194,8 +194,7 @@ QStringList changedOptions(const JobOptions& options) {
     QStringList changes;
     if (options.reading.batch) changes << OptionsText::tr("batch size %1").arg(*options.reading.batch);
     if (problem.inference) changes << OptionsText::tr("inference");
-    if (problem.precision != usual.precision)
-        changes << toQString(to_string(problem.precision));
+    if (problem.precision != usual.precision) changes << toQString(to_string(problem.precision));
     if (options.simulation.batches != defaults.simulation.batches ||
         options.simulation.in_flight != defaults.simulation.in_flight)
         changes << batchesText(options.simulation);
