@@ -31,12 +31,6 @@ std::string percent(double share) {
     return text.data();
 }
 
-std::string decimals(const char* format, double value) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), format, value);
-    return text.data();
-}
-
 std::string wrapped(std::string_view text, std::size_t indent) {
     std::string result;
     std::size_t column = indent;

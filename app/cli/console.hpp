@@ -14,9 +14,6 @@ namespace placewright {
 /// "12 %"; "<1 %" for a positive share that rounds to 0.
 std::string percent(double share);
 
-/// A number in a format of printf: decimals("%.2f", 0.5) is "0.50".
-std::string decimals(const char* format, double value);
-
 /// `text` wrapped between words. All lines except the first are indented by `indent`; the first is assumed to
 /// start at that column already. Ends with a newline. A word longer than a line is not broken.
 std::string wrapped(std::string_view text, std::size_t indent);

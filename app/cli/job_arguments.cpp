@@ -185,8 +185,9 @@ void JobArguments::add_to(CLI::App& command, std::span<const Objective> objectiv
     usage::add_choice(command, "--order", order, {"fifo", "critical-path", "gpipe", "1f1b"},
                       "Order of ready ops; gpipe and 1f1b: pipeline schedules");
     usage::add_choice(command, "--runtime", runtime, {"ideal", "eager", "compiled"},
-                      "Framework that starts the ops; ideal: whatever is ready");
-    command.add_option("--host-time", host_time_s, "Seconds that the host of --runtime eager takes an op")
+                      "Start ops once ready (ideal), or in PyTorch's order");
+    command
+        .add_option("--host-time", host_time_s, "Seconds of the host for an op and for each kernel (eager)")
         ->check(usage::positive_number(1, "a number of seconds above 0 and up to 1"))
         ->type_name("S")
         ->capture_default_str();

@@ -146,9 +146,9 @@ void print_found(const Job& job, const Found& found) {
     if (found.headroom)
         std::cout << wrapped("The fullest device holds " + percent(found.headroom->share) +
                                  " of its memory, not " + percent(found.headroom->found_share) +
-                                 ", for a value " +
+                                 ": ops were moved to leave room, and the value is " +
                                  decimals("%.2f", (best.value_s / found.headroom->value_s - 1) * 100) +
-                                 " % higher; --headroom 0 turns this off.",
+                                 " % higher. --headroom 0 turns this off.",
                              0);
     std::cout << '\n';
     if (found.evaluation) print_evaluation(job, *found.evaluation);
@@ -456,8 +456,7 @@ void OptimizeArguments::add_to(CLI::App& command) {
                     "After the search, try up to N moves of single ops, without groups")
         ->check(usage::whole_number(0, kUnlimited))
         ->type_name("N");
-    command
-        .add_option("--headroom", headroom, "Slower by at most this share for room in memory [auto: 0.005]")
+    command.add_option("--headroom", headroom, "Share of time to give up for free memory [auto: 0.005]")
         ->check(usage::share())
         ->type_name("SHARE");
     command.add_option("--out", out, "Write the placement file")->check(usage::path())->type_name("P");

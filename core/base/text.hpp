@@ -16,6 +16,13 @@ inline std::string short_number(double value) {
     return text.data();
 }
 
+/// A number in a format of printf: decimals("%.2f", 0.5) is "0.50".
+inline std::string decimals(const char* format, double value) {
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), format, value);
+    return text.data();
+}
+
 /// A field of a CSV table, quoted as in RFC 4180.
 inline std::string csv_field(std::string_view text) {
     if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);

@@ -2,9 +2,7 @@
 #include "core/job/compared_case.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "core/base/infinity.hpp"
 #include "core/base/text.hpp"
@@ -13,12 +11,6 @@
 
 namespace placewright {
 namespace {
-
-std::string printf_text(const char* format, double value) {
-    std::array<char, 64> text{};
-    std::snprintf(text.data(), text.size(), format, value);
-    return text.data();
-}
 
 std::string near_text(const Standing& standing) {
     std::string text = std::to_string(standing.near) + " of " + std::to_string(standing.runs.size());
@@ -121,7 +113,7 @@ std::string value_name(const Objective& objective) {
 }
 
 std::string p_text(double p) {
-    return p < 0.001 ? "<0.001" : printf_text("%.3f", p);
+    return p < 0.001 ? "<0.001" : decimals("%.3f", p);
 }
 
 std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared) {
@@ -155,11 +147,11 @@ std::vector<std::vector<std::string>> standing_rows(const ComparedCase& compared
                             ? format_seconds(*standing.score_s.half_width_95)
                             : "-",
                         standing.fitting == 0 ? none : (equal ? "≈ " : "") + format_seconds(standing.best_s),
-                        notes, faster ? printf_text("%.2f", *faster) : "-",
+                        notes, faster ? decimals("%.2f", *faster) : "-",
                         standing.fitting > 0 ? against_best(standing, best) : "-"});
         if (!compared.bound) continue;
         const auto above = gap(compared, standing);
-        rows.back().push_back(above ? printf_text("%.0f %%", whole_percent(*above)) : "-");
+        rows.back().push_back(above ? decimals("%.0f %%", whole_percent(*above)) : "-");
     }
     return rows;
 }

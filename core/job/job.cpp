@@ -2,9 +2,7 @@
 #include "core/job/job.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "core/algorithms.hpp"
 #include "core/base/path.hpp"
@@ -119,15 +117,10 @@ SpeedUp speed_up(const std::shared_ptr<const Problem>& problem, const Simulation
 }
 
 std::string speed_up_text(const SpeedUp& speed_up, const std::string& other) {
-    const auto number = [](const char* format, double value) {
-        std::array<char, 64> text{};
-        std::snprintf(text.data(), text.size(), format, value);
-        return std::string(text.data());
-    };
     if (speed_up.ratio == 1) return "as fast as " + other;
-    const std::string ratio = number("%.2f", speed_up.ratio);
+    const std::string ratio = decimals("%.2f", speed_up.ratio);
     const std::string error =
-        speed_up.error ? "± " + number("%.0f", std::ceil(*speed_up.error * 100)) + " %" : std::string();
+        speed_up.error ? "± " + decimals("%.0f", std::ceil(*speed_up.error * 100)) + " %" : std::string();
     if (speed_up.is_within_error())
         return "as fast as " + other + " within the error (" + ratio + " times, " + error + ")";
     return ratio + (error.empty() ? "" : " (" + error + ")") + " times as fast as " + other;

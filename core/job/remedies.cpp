@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <functional>
 #include <stdexcept>
 
@@ -278,9 +277,7 @@ Remedies find_remedies(const Job& job, const JobOptions& options, std::span<cons
 }
 
 std::string duration_text(const Remedy& remedy) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.2f", remedy.times_as_long);
-    const std::string times = text.data();
+    const std::string times = decimals("%.2f", remedy.times_as_long);
     return times == "1.00" ? "as long as now" : times + " times as long";
 }
 

@@ -317,7 +317,7 @@ private:
         double& end_s = s_.issued_s[device];
         const double begin_s = end_s;
         end_s += l_.host_calls[op] * l_.host_s;
-        if constexpr (kTraced) s_.issues[item] = {0, begin_s, end_s, static_cast<std::uint16_t>(device + 1)};
+        if constexpr (kTraced) s_.issues[item] = {begin_s, end_s, static_cast<std::uint16_t>(device + 1)};
         return std::max(now_s_, end_s);
     }
 
@@ -383,7 +383,7 @@ private:
         return base_s < 0 ? base_s : base_s + plan_.last_issue_s;
     }
 
-    /// The host goes on.
+    /// Called when an op ends that the host waited for: it issues what comes behind.
     void end_stop(std::uint32_t slot, OpId op) {
         s_.stop_s[slot << op_bits_ | op] = now_s_;
         if (op == plan_.last_stop) begin_next(slot);
@@ -406,7 +406,6 @@ private:
         const std::uint32_t slot = batch % l_.slots;
         const double end_s = batch == 0 ? 0 : host_end_s((batch - 1) % l_.slots);
         s_.host_base_s[slot] = end_s < 0 ? end_s : std::max(now_s_, end_s);
-        if (plan_.last_stop == kInvalidOp) return;
         for (OpId op = plan_.last_stop; op != kInvalidOp; op = plan_.stop[op])
             s_.stop_s[slot << op_bits_ | op] = -1;
     }
@@ -458,7 +457,7 @@ private:
                 span.stream = static_cast<std::uint16_t>(stream - l_.stream_begin[device]);
             trace_->spans.push_back(span);
             trace_->started_by.push_back(kGeneral ? s_.stream_started_by[stream] : state.started_by);
-            if (l_.host_s > 0) trace_issue(s_.issues[item]);
+            if (l_.host_s > 0) trace_->issues.push_back(s_.issues[item]);
         }
         ++s_.ops_run;
         if constexpr (kGeneral || kProgram) {
@@ -802,11 +801,9 @@ private:
             span.resource = static_cast<std::uint16_t>(link);
             trace_->spans.push_back(span);
             trace_->started_by.push_back(times.started_by);
-            if (l_.host_s > 0) trace_issue({});
+            if (l_.host_s > 0) trace_->issues.emplace_back();
         }
     }
-
-    void trace_issue(const Issue& issue) { trace_->issues.push_back(issue); }
 
     void arrive(const Transfer& transfer, TensorId tensor) {
         const std::uint32_t base = transfer.slot << op_bits_;

@@ -307,7 +307,7 @@ void PlacedTables::issue_op(const Tables& tables, OpId op, double& thread_s) {
 Issue PlacedTables::issue_of(const Tables& tables, OpId op, double base_s) const {
     const DeviceId device = fresh[op].device;
     const double end_s = base_s + host[op].issue_s;
-    return {base_s, end_s - host[op].calls * tables.host_s, end_s,
+    return {end_s - host[op].calls * tables.host_s, end_s,
             static_cast<std::uint16_t>(tables.by_device[op] ? device + 1 : 0)};
 }
 

@@ -222,7 +222,7 @@ struct PlacedTables {
     OpId last_stop = kInvalidOp;   ///< of the batch
     double last_issue_s = 0;       ///< end of the batch's last issue, after last_stop
 
-    /// When an op is issued, measured from `base_s`.
+    /// When an op is issued whose stop ended, or whose batch began, at `base_s`.
     Issue issue_of(const Tables& tables, OpId op, double base_s) const;
 
 private:
@@ -293,8 +293,8 @@ struct RunState {
     // Runtimes other than ideal.
     /// [device]: the next op in PlacedTables::program, and its batch; only with Tables::in_program_order.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> cursor;
-    std::vector<double>
-        host_base_s;               ///< [slot]: when the host begins with the batch; negative: not yet known
+    /// [slot]: when the host begins with the batch; negative: not yet known.
+    std::vector<double> host_base_s;
     std::vector<double> stop_s;    ///< [item]: end of a stop of the host; negative: not yet
     std::vector<double> issued_s;  ///< [device]: when its host has issued its latest op; pipelines only
 

@@ -111,8 +111,6 @@ inline constexpr std::uint32_t kNoSpan = std::numeric_limits<std::uint32_t>::max
 
 /// When and by which thread of the host an op was issued.
 struct Issue {
-    /// End of the op on a CPU or of the batch that the thread last waited for; 0 at the start.
-    double base_s = 0;
     double start_s = 0;
     double end_s = 0;  ///< the op may start
     /// 0 for the main thread, else 1 + the device whose ops the thread issues.

@@ -25,6 +25,7 @@ struct Setting {
     bool accumulate = false;
     bool own_steps = false;  ///< the graph gives its backward and update ops itself
     bool in_place = false;   ///< all ops that can
+    Runtime runtime = Runtime::ideal;
 };
 
 constexpr test::MachineFeatures kAll{
@@ -47,6 +48,8 @@ const std::array kSettings{
     Setting{.name = "accumulation over batches", .machine = kAll, .batches = 3, .accumulate = true},
     Setting{.name = "accumulation in own steps", .network = true, .accumulate = true, .own_steps = true},
     Setting{.name = "in place", .machine = {.streams = true}, .in_place = true},
+    Setting{.name = "compiled", .network = true, .runtime = Runtime::compiled},
+    Setting{.name = "eager", .machine = kAll, .network = true, .runtime = Runtime::eager},
     Setting{.name = "all of them",
             .order = Order::critical_path,
             .machine = kAll,
@@ -157,7 +160,8 @@ void TestDelta::agrees_with_simulator() {
     QFETCH(quint64, seed);
     const Setting& of = kSettings[setting];
     const auto problem = random_problem(of, seed);
-    const SimulationOptions options{.batches = of.batches, .in_flight = 2, .order = of.order};
+    const SimulationOptions options{
+        .batches = of.batches, .in_flight = 2, .order = of.order, .runtime = of.runtime};
     Simulator simulator(problem, options);
     DeltaSimulator delta(problem, options);
     Random random(seed);

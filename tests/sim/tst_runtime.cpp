@@ -137,7 +137,7 @@ void TestRuntime::the_host_issues_one_op_after_the_other() {
     QCOMPARE(trace.issues.size(), std::size_t{4});
     for (std::size_t i = 0; i < 4; ++i) {
         const auto at = static_cast<double>(i);
-        QCOMPARE(trace.issues[i], (Issue{0, at, at + 1, 0}));
+        QCOMPARE(trace.issues[i], (Issue{at, at + 1, 0}));
         QCOMPARE(trace.spans[i].start_s, at + 1);
         QCOMPARE(trace.spans[i].end_s, at + 1.25);
     }
@@ -225,7 +225,7 @@ void TestRuntime::the_host_waits_for_its_own_ops() {
     QCOMPARE(end_s(*problem, trace, "other"), 8.0);
     const auto other =
         static_cast<std::size_t>(std::ranges::find(trace.spans, 1U, &Span::op) - trace.spans.begin());
-    QCOMPARE(trace.issues[other], (Issue{6, 6, 7, 0}));
+    QCOMPARE(trace.issues[other], (Issue{6, 7, 0}));
     agreed_run(problem, Placement{0, 1}, eager());
 }
 
