@@ -238,11 +238,14 @@ private Q_SLOTS:
 
         QSignalSpy previews(&shown.document, &Document::previewReady);
         const DeviceId target = device(shown, "gpu:3");
-        shown.drag(shown.window.graphView(), shown.opInGraph("branch2"), shown.window.devicePanel(),
-                   shown.rowOf(target));
-        QVERIFY(shown.waitUntilIdle());
-        QVERIFY(!previews.isEmpty());
+        GraphView* graph = shown.window.graphView();
+        QWidget* panel = shown.window.devicePanel();
+        shown.drag(graph, shown.opInGraph("branch2"), panel, shown.rowOf(target), false);
+        QTRY_VERIFY_WITH_TIMEOUT(!previews.isEmpty(), 60'000);
         const auto told = previews.first().first().value<DropPreviews>();
+        QTest::mouseRelease(graph, Qt::LeftButton, {},
+                            graph->mapFromGlobal(panel->mapToGlobal(shown.rowOf(target))));
+        QVERIFY(shown.waitUntilIdle());
         const double after_s = maxLoad(shown, shown.document.placement());
         QVERIFY(shown.document.placement() != before);
         QCOMPARE(told[target].step_time_s, after_s);
