@@ -10,6 +10,7 @@
 
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
+#include "core/measure/steady_memory.hpp"
 
 namespace placewright {
 namespace {
@@ -159,6 +160,7 @@ std::optional<Measurement> measure(const std::shared_ptr<const Problem>& problem
     check_supported(*problem);
     static std::mutex one_at_a_time;
     const std::scoped_lock lock(one_at_a_time);
+    const SteadyMemory steady;
 
     NetworkRunnerOptions runner_options;
     runner_options.seed = options.seed;

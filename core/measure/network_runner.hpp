@@ -58,7 +58,8 @@ struct NetworkRunnerOptions {
 /// An op and its derived ops run on the device of the op's group. The forward op records its autograd graph
 /// and the derived ops differentiate this graph: "f/backward" for the inputs of f, "f/weight_gradient" for
 /// its parameters; "f/update" changes the parameters as torch.optim does (Problem::optimizer_states 0: SGD,
-/// 1: SGD with momentum, 2: Adam). Numbers do not depend on the placement.
+/// 1: SGD with momentum, 2: Adam). Numbers do not depend on the placement, but for
+/// rounding: a copy of a slice has no gaps, so that sums over it may be taken in another order.
 class NetworkRunner {
 public:
     /// What a thread needs to run ops; destroyed on the same thread.

@@ -184,11 +184,12 @@ Kernel lstm_cell(const KernelRequest& request) {
                 const Tensors input(call.inputs.begin(),
                                     call.inputs.begin() + static_cast<std::ptrdiff_t>(parts));
                 const at::Tensor x = input.size() == 1 ? input[0] : at::cat(input, -1);
-                const at::Tensor bias = all.select(1, all.size(1) - 1);
-                at::Tensor gates = at::linear(x, all.narrow(1, 0, inputs), bias);
-                if (stateful)
-                    gates = gates +
-                            at::linear(call.inputs[parts], all.narrow(1, all.size(1) - 1 - hidden, hidden));
+                // Parts of one split: their gradients are put side by side, without zeros for the rest of
+                // each.
+                const std::int64_t unread = all.size(1) - 1 - hidden - inputs;
+                const auto columns = all.split_with_sizes({inputs, unread, hidden, 1}, 1);
+                at::Tensor gates = at::linear(x, columns[0], columns[3].squeeze(1));
+                if (stateful) gates = gates + at::linear(call.inputs[parts], columns[2]);
                 const auto part = gates.chunk(4, 1);
                 at::Tensor cell = at::sigmoid(part[0]) * at::tanh(part[2]);
                 if (stateful) cell = cell + at::sigmoid(part[1]) * call.inputs[parts + 1];

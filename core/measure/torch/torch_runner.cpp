@@ -151,7 +151,8 @@ public:
         if (!value.defined()) return;
         try {
             const c10::Device target = torch_device(to);
-            at::Tensor copied = at::empty(value.sizes(), value.options().device(target));
+            // With the same strides where it has no gaps, as Tensor.to() does.
+            at::Tensor copied = at::empty_like(value, value.options().device(target));
             copied.copy_(value);
             if (target.is_cuda()) {
                 synchronize(to);
@@ -264,10 +265,7 @@ void TorchRunner::prepare_derived() {
             continue;
         }
         if (op.forward_op == kInvalidOp) continue;
-        if (op.recomputes) {
-            nodes_[op.forward_op].recomputed = true;
-            continue;
-        }
+        if (op.recomputes) continue;
         for (const TensorRef& input : op.inputs) {
             const Op& from = graph_.op(input.op);
             const OpId reader = from.forward_op;
@@ -285,8 +283,14 @@ void TorchRunner::prepare_derived() {
                 break;
             }
         }
-        if (op.phase == Phase::backward && !kind_info(graph_.op(op.forward_op).kind).parameter)
-            ++nodes_[op.forward_op].derived;
+        if (op.phase != Phase::backward || kind_info(graph_.op(op.forward_op).kind).parameter) continue;
+        // "f/recompute" has the autograd graph if all derived ops of f come after it.
+        Node& node = nodes_[op.forward_op];
+        const bool after = std::ranges::any_of(op.inputs, [&](const TensorRef& input) {
+            return graph_.op(input.op).recomputes && graph_.op(input.op).forward_op == op.forward_op;
+        });
+        node.recomputed = after && (node.recomputed || node.derived == 0);
+        ++node.derived;
     }
 }
 
