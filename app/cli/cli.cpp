@@ -22,6 +22,7 @@
 #include "app/cli/list_commands.hpp"
 #include "app/cli/optimize_command.hpp"
 #include "app/cli/predict_command.hpp"
+#include "app/cli/profile_command.hpp"
 #include "app/cli/simulate_command.hpp"
 #include "app/cli/train_command.hpp"
 #include "app/cli/usage.hpp"
@@ -54,6 +55,7 @@ public:
         add("bound", "Prove lower bounds of the objective", bound_, print_bounds);
         add("benchmark", "Run a placement for real, and compare with the simulation", benchmark_,
             benchmark_placement);
+        add("profile", "Measure the ops of a network, and transfers, for --profile", profile_, profile_ops);
         add("export", "Write a placement in the format of a training program", export_, export_placement);
         add("convert", "Convert IN OUT between formats; or generate: --network NAME OUT", convert_,
             convert_file);
@@ -87,6 +89,7 @@ private:
     FamilyArguments family_;
     TrainArguments train_;
     PredictArguments predict_;
+    ProfileArguments profile_;
 };
 
 int run(int argc, char** argv) {

@@ -191,8 +191,9 @@ double paleo_time_s(const Graph& graph, OpId id, const Device& device, double op
 }
 
 std::optional<double> measured_time_s(const Op& op, const Device& device) {
-    if (op.time_s.empty() || op.phase == Phase::update) return {};
-    const auto of_phase = [&](const auto& measured) {
+    if (op.time_s.empty()) return {};
+    const auto of_phase = [&](const MeasuredTime& measured) {
+        if (op.phase == Phase::update) return measured.update_s;
         return op.phase == Phase::forward ? measured.forward_s : measured.backward_s;
     };
     const auto entry = op.time_s.find(device.model);

@@ -2,6 +2,7 @@
 // Seconds for an op on a device and for bytes on a channel.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -13,6 +14,7 @@
 namespace placewright {
 
 struct CostOptions;
+struct ProfileArchive;
 
 /// A rule that gives the time of an op.
 struct CostModel {
@@ -39,6 +41,9 @@ struct CostOptions {
     std::optional<double> compute_efficiency;  ///< replaces every device's efficiency, including those by
                                                ///< kind, by size and of the memory
     std::optional<double> channel_efficiency;  ///< replaces every channel's efficiency and table
+    /// Times of ops, for the model "measured", and of transfers; null: those in the files of network and
+    /// machine.
+    std::shared_ptr<const ProfileArchive> profile;
 
     bool operator==(const CostOptions&) const = default;
 };

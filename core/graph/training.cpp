@@ -177,6 +177,9 @@ private:
             sum.flops = std::max(0.0, incoming_bytes(id) - static_cast<double>(op.parameter_bytes)) /
                         static_cast<double>(bytes_per_element(parameter_type(op)));
             sum.attributes = op.attributes;
+            for (const auto& [model, time] : op.time_s) {
+                if (time.backward_s) sum.time_s[model].backward_s = time.backward_s;
+            }
             sum.inputs = std::move(gradients);
             sum.outputs = {parameter_gradient(op)};
             gradients = {{add(std::move(sum)), 0}};
@@ -187,6 +190,9 @@ private:
     void add_update(OpId id, TensorRef gradient) {
         Op update = bare(id, "/update", Phase::update);
         update.inputs = {gradient};
+        for (const auto& [model, time] : graph_.op(id).time_s) {
+            if (time.update_s) update.time_s[model].update_s = time.update_s;
+        }
         update.flops = 2.0 * parameter_count(graph_.op(id));
         add(std::move(update));
     }
@@ -250,7 +256,14 @@ private:
         result.flops = op.backward_flops ? *op.backward_flops * share : op.flops;
         result.attributes = op.attributes;
         for (const auto& [model, time] : op.time_s) {
-            if (time.backward_s) result.time_s[model].backward_s = *time.backward_s * share;
+            if (!time.backward_s) continue;
+            double part_s = *time.backward_s * share;
+            if (shared && time.weight_gradient_s) {
+                const bool weights = suffix == "/weight_gradient";
+                part_s = weights ? *time.weight_gradient_s
+                                 : std::max(0.0, *time.backward_s - *time.weight_gradient_s);
+            }
+            result.time_s[model].backward_s = part_s;
         }
         return result;
     }

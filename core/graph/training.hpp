@@ -43,8 +43,9 @@ std::optional<Recomputation> recomputation_from(std::string_view text);
 /// other inputs, and in a product (KindInfo::product) for the gradient of each of two inputs: the backward of
 /// a matmul of two values that need gradients costs twice its forward, and not more with more inputs, since
 /// products are taken in pairs. A sum of weight gradients costs one addition per gradient element, less one
-/// per parameter; an update costs 2 FLOP per parameter. Measured backward times are divided in the same way
-/// and stored in `backward_s` of the derived ops.
+/// per parameter; an update costs 2 FLOP per parameter. Measured backward times are divided in the same way,
+/// or by MeasuredTime::weight_gradient_s, and stored in `backward_s` of the derived ops; that of parameters
+/// with several readers is the time of the sum. Measured update times go to the updates.
 ///
 /// The result is Training::explicit_. Derived ops keep kind, scope and devices of f, and all but the update
 /// keep its attributes. Graphs with Training::explicit_ or none are returned unchanged. Throws GraphError if
