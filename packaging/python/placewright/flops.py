@@ -127,6 +127,8 @@ VIEWS = frozenset(
 )
 #: Views of a range of their input.
 RANGES = frozenset(("narrow", "slice"))
+#: Views whose single output is a part of their input.
+PARTS = RANGES | {"diagonal", "select"}
 #: Kinds that use only the shape of their input.
 SHAPED = frozenset(
     (
