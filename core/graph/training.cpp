@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -181,6 +182,7 @@ private:
             sum.flops = std::max(0.0, incoming_bytes(id) - static_cast<double>(op.parameter_bytes)) /
                         static_cast<double>(bytes_per_element(parameter_type(op)));
             sum.attributes = op.attributes;
+            sum.time_s = backward_times(op, 1);
             sum.inputs = std::move(gradients);
             sum.outputs = {parameter_gradient(op)};
             gradients = {{add(std::move(sum)), 0}};
@@ -253,10 +255,16 @@ private:
         Op result = bare(id, suffix, Phase::backward);
         result.flops = op.backward_flops ? *op.backward_flops * share : op.flops;
         result.attributes = op.attributes;
-        for (const auto& [model, time] : op.time_s) {
-            if (time.backward_s) result.time_s[model].backward_s = *time.backward_s * share;
-        }
+        result.time_s = backward_times(op, share);
         return result;
+    }
+
+    static std::map<std::string, MeasuredTime> backward_times(const Op& op, double share) {
+        std::map<std::string, MeasuredTime> times;
+        for (const auto& [model, time] : op.time_s) {
+            if (time.backward_s) times[model].backward_s = *time.backward_s * share;
+        }
+        return times;
     }
 
     OpId add(Op op) {

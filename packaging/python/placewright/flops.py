@@ -125,10 +125,8 @@ VIEWS = frozenset(
         " unsqueeze view"
     ).split()
 )
-#: Views of a range of their input.
-RANGES = frozenset(("narrow", "slice"))
-#: Views whose single output is a part of their input.
-PARTS = RANGES | {"diagonal", "select"}
+#: Views of a part of their input.
+RANGES = frozenset(("diagonal", "narrow", "select", "slice"))
 #: Kinds that use only the shape of their input.
 SHAPED = frozenset(
     (

@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
 from .calls import Call, Calls, changed_by, kind_named, storage_of, tensors_in
-from .flops import PARTS, RANGES, SHAPED, VIEWS, forward_flops, has_formula
+from .flops import RANGES, SHAPED, VIEWS, forward_flops, has_formula
 from .step_times import step_times
 from .stopwatch import Stopwatch, model_name
 
@@ -344,7 +344,7 @@ class Recorder(Calls):
                 kwargs,
                 lambda tensor: id(tensor) in self._differentiable,
                 call.kind in VIEWS,
-                call.kind in PARTS,
+                call.kind in RANGES,
             )
         node = Node(
             call,
