@@ -308,8 +308,8 @@ def step_seconds(model: nn.Module, inputs: Tensors, steps: int) -> List[float]:
 
 
 def keep_memory() -> None:
-    """Lets the process keep the memory that it frees: by default glibc gives it back and gets it again many
-    times in a step, as it happens, which costs 5 to 50 % of the step."""
+    """Lets the process keep the memory that it frees. By default glibc gives large tensors back and gets
+    them again many times in a step, depending on what ran before, which costs up to half of a step."""
     with contextlib.suppress(OSError, AttributeError):
         libc = ctypes.CDLL(None)
         libc.mallopt(-3, 32 << 20)  # M_MMAP_THRESHOLD, at its maximum

@@ -2,7 +2,7 @@
 """Measures the ops of a training step on the CPU while the step runs.
 
 An op that is measured alone finds its tensors in the caches. In a step it does so or not, depending on what
-runs between, which makes a difference of a third for small networks. The framework also sums the gradients of
+runs between, which makes a difference of a quarter for small networks. The framework also sums the gradients of
 a tensor that several ops read, and spends microseconds on each op, views included.
 """
 
