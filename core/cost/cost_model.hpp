@@ -56,12 +56,13 @@ struct OpTraffic {
 };
 OpTraffic op_traffic(const Graph& graph, OpId op, double optimizer_states = 0);
 
-/// On a device that the catalogue knows: device_time_s() of the op's work. Else launch_overhead_s +
-/// max((F + H) / (e P), B / (w W)), with FLOPs F, bytes B read and written, peak FLOP/s P and memory
-/// bandwidth W. The device gives the shares e (efficiency_by_kind, else efficiency) and w (memory_efficiency,
-/// else efficiency) and half_efficiency_flops H: an op reaches F / (F + H) of e P. Without FLOPs only the
-/// bytes count. Williams, Waterman, Patterson: Roofline (2009), with measured ceilings. Zero for kinds that
-/// do not compute.
+/// On a device that the catalogue knows: device_time_s() of the op's work. Else n launch_overhead_s +
+/// max((F + H) / (e P), B / (w W)) + G / (w W), with FLOPs F, bytes B read and written, peak FLOP/s P and
+/// memory bandwidth W. The device gives the shares e (efficiency_by_kind, else efficiency) and w
+/// (memory_efficiency, else efficiency) and half_efficiency_flops H: an op reaches F / (F + H) of e P.
+/// Without FLOPs only the bytes count. Williams, Waterman, Patterson: Roofline (2009), with measured
+/// ceilings. G are the bytes of the sums of gradients and of the backward of views (gradient_work()), and n
+/// counts their kernels and that of the op. Zero for kinds that do not compute, apart from these.
 double roofline_time_s(const Graph& graph, OpId op, const Device& device, double optimizer_states = 0);
 
 /// Share of a device that an op keeps busy while it runs there: the roofline time at the device's ceilings,

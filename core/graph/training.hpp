@@ -25,9 +25,10 @@ std::optional<Recomputation> recomputation_from(std::string_view text);
 ///   "f/backward"         Reads the gradients that f's consumers produced and what f's kind keeps
 ///                        (kinds.hpp); f gets an output more for a mask that it keeps. Output k is the
 ///                        gradient of f's k-th differentiable input and has as many bytes. For a view of a
-///                        range (KindInfo::range) it is the gradient of that range: the zeros around it are
-///                        not written, sent or added. Left out if no input needs a gradient (the first
-///                        convolution).
+///                        part (KindInfo::range) it is the gradient of that part: frameworks put it into
+///                        zeros and add these to the gradient of the whole at once, so that all readers
+///                        together need the memory of one. The time counts them (core/cost/op_work.hpp).
+///                        Left out if no input needs a gradient (the first convolution).
 ///   "f/weight_gradient"  For an op with parameters. Reads the same gradients and f's inputs; has one output
 ///                        of parameter_bytes.
 ///   "f/update"           Reads the weight gradient; has no outputs.
