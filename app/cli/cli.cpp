@@ -63,7 +63,7 @@ public:
 
     /// The last of the commands that list, in the order of the help.
     void add_machines() {
-        add("machines", "List the shipped machines or the known devices, or detect this computer", machines_,
+        add("machines", "List the shipped machines or known devices; detect this computer", machines_,
             run_machines);
     }
 
