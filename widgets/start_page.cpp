@@ -197,7 +197,6 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
     m_computer->hide();
     auto* computerRow = new QHBoxLayout;
     computerRow->addWidget(m_useComputer);
-    computerRow->addSpacing(kGap);
     computerRow->addWidget(m_computer, 1);
 
     m_recent = new QVBoxLayout;
@@ -275,6 +274,7 @@ void StartPage::setGallery(const std::vector<StartEntry>& entries) {
 void StartPage::offerComputer(const QString& summary, bool used) {
     m_computer->setText(used ? tr("Networks that you open are placed on this computer: %1.").arg(summary)
                              : tr("to place networks on it: %1").arg(summary));
+    m_computer->setContentsMargins(used ? 0 : kGap, 0, 0, 0);
     m_computer->show();
     // The focus would else be on what is hidden.
     if (used && m_useComputer->hasFocus()) focusNextChild();

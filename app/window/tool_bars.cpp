@@ -21,7 +21,6 @@
 #include "app/window/settings.hpp"
 #include "core/algorithms.hpp"
 #include "core/io/shipped.hpp"
-#include "widgets/plain_text.hpp"
 #include "widgets/text.hpp"
 
 namespace placewright {
@@ -52,6 +51,12 @@ void addLabelled(QToolBar* to, const QString& label, QWidget* widget, const QStr
     widget->setToolTip(tip);
     to->addWidget(title);
     to->addWidget(widget);
+}
+
+/// Lines of plain text as a tooltip that wraps them: plain tooltips are as wide as their longest line.
+QString wrappedTip(const QString& text) {
+    return QStringLiteral("<qt>%1</qt>")
+        .arg(text.toHtmlEscaped().replace(QLatin1Char('\n'), QLatin1String("<br>")));
 }
 
 QString machineTip() {
@@ -130,14 +135,14 @@ void ToolBars::fillMachines() {
 void ToolBars::showComputer() {
     const QString what = tr("Looks at the CPUs, GPUs and links of this computer and makes a machine of them");
     const QString& notes = m_computer->notes();
-    m_machine->setItemData(0, plainToolTip(notes.isEmpty() ? what : notes), Qt::ToolTipRole);
+    m_machine->setItemData(0, notes.isEmpty() ? what : wrappedTip(notes), Qt::ToolTipRole);
     showMachineTip();
 }
 
 void ToolBars::showMachineTip() {
     const QString& notes = m_computer->notes();
     const bool here = m_document->machineFile() == ComputerFinder::file() && !notes.isEmpty();
-    m_machine->setToolTip(here ? plainToolTip(machineTip() + QStringLiteral("\n\n") + notes) : machineTip());
+    m_machine->setToolTip(here ? wrappedTip(machineTip() + QStringLiteral("\n\n") + notes) : machineTip());
 }
 
 void ToolBars::showMachineTitles(const Gallery& gallery) {

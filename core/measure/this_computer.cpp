@@ -96,7 +96,7 @@ public:
         std::string name = machine_name();
         return {Machine(std::move(name), std::move(devices_), std::move(channels_), std::move(routes_),
                         Crossing::cut_through),
-                std::move(found_), std::move(notes_)};
+                std::move(found_), written_notes()};
     }
 
 private:
@@ -107,6 +107,10 @@ private:
         PciAddress address;
         ChannelId up = 0, down = 0;
     };
+    struct Note {
+        std::vector<std::string> subjects;  ///< devices; none: the text says what it is about
+        std::string text;
+    };
     struct Ways {
         ChannelId up = 0, down = 0;
     };
@@ -115,7 +119,25 @@ private:
     std::size_t cpus() const { return topology_.sockets.size(); }
     DeviceId cpu_id(std::size_t socket) const { return static_cast<DeviceId>(socket); }
     DeviceId gpu_id(std::size_t gpu) const { return static_cast<DeviceId>(cpus() + gpu); }
-    void say(const std::string& note) { notes_.push_back(printable(note, 2000)); }
+    void say(const std::string& text) { notes_.push_back({{}, text}); }
+    /// The same of several subjects becomes one note.
+    void say_of(const std::string& subject, const std::string& text) {
+        auto note = std::ranges::find_if(
+            notes_, [&](const Note& other) { return !other.subjects.empty() && other.text == text; });
+        if (note == notes_.end()) note = notes_.insert(note, {{}, text});
+        if (std::ranges::find(note->subjects, subject) == note->subjects.end())
+            note->subjects.push_back(subject);
+    }
+    std::vector<std::string> written_notes() const {
+        std::vector<std::string> written;
+        for (const Note& note : notes_) {
+            std::string subjects;
+            for (const std::string& subject : note.subjects)
+                subjects += (subjects.empty() ? "" : ", ") + subject;
+            written.push_back(printable(subjects + (subjects.empty() ? "" : ": ") + note.text, 8192));
+        }
+        return written;
+    }
 
     ChannelId add_channel(Channel channel, std::string name) {
         channel.name = std::move(name);
@@ -186,20 +208,22 @@ private:
         const std::string cores_text =
             std::to_string(socket.cores) + (socket.cores == 1 ? " core" : " cores");
         std::string cache;
-        if (socket.cache_bytes > 0) cache = ", " + format_bytes(socket.cache_bytes) + " of last cache";
+        if (socket.cache_bytes > 0) cache = " with " + format_bytes(socket.cache_bytes) + " of last cache";
         const double per_core = cores * kMemoryBandwidthOfCore;
         const auto known = catalogue_.find_device(model);
         if (known && known->kind == DeviceKind::cpu) {
             Device device = device_of(known);
             if (known->cores <= 0 || socket.cores >= static_cast<std::size_t>(known->cores)) {
-                say(name + ": " + cores_text + cache + "; speeds of the data sheet of " + known->model);
+                say_of(name, cores_text + cache + "; speeds of the data sheet of " + known->model);
                 return {std::move(device), SpeedSource::data_sheet};
             }
             device.peak_flops *= cores / static_cast<double>(known->cores);
             device.memory_bandwidth = std::min(device.memory_bandwidth, per_core);
-            say(name + ": " + cores_text + " of the " + std::to_string(known->cores) + " of " + known->model +
-                " may be used here" + cache + "; peak: that share of the data sheet's; memory bandwidth: " +
-                format_bytes(kMemoryBandwidthOfCore) + "/s a core, at most the data sheet's; " + kRemedy);
+            say_of(name, cores_text + " of the " + std::to_string(known->cores) + " of " + known->model +
+                             " may be used here" + cache +
+                             "; peak: that share of the data sheet's; memory bandwidth: " +
+                             format_bytes(kMemoryBandwidthOfCore) + "/s a core, at most the data sheet's; " +
+                             kRemedy);
             return {std::move(device), SpeedSource::share};
         }
         const CpuFacts& facts = findings_.cpu;
@@ -207,13 +231,13 @@ private:
         device.clock_hz = facts.clock_hz;
         device.peak_flops = cores * facts.clock_hz * facts.flops_per_cycle;
         device.memory_bandwidth = std::min(per_core, kMostMemoryBandwidthOfSocket);
-        say(name + ": " + not_known(model) + ", so its speeds are an estimate: " + cores_text + " x " +
-            decimals("%.2f", facts.clock_hz * 1e-9) + " GHz (" + facts.clock_source + ") x " +
-            short_number(facts.flops_per_cycle) + " FLOPs a cycle (" + facts.units +
-            ") = " + format_flops(device.peak_flops) +
-            "/s; memory bandwidth: " + format_bytes(kMemoryBandwidthOfCore) + "/s a core, at most " +
-            format_bytes(kMostMemoryBandwidthOfSocket) + "/s; ops reach " + short_number(device.efficiency) +
-            " of both" + cache + "; " + kRemedy);
+        say_of(name, not_known(model) + ", so its speeds are an estimate for " + cores_text + cache + ": " +
+                         short_number(cores) + " x " + decimals("%.2f", facts.clock_hz * 1e-9) + " GHz (" +
+                         facts.clock_source + ") x " + short_number(facts.flops_per_cycle) +
+                         " FLOPs a cycle (" + facts.units + ") = " + format_flops(device.peak_flops) +
+                         "/s; memory bandwidth: " + format_bytes(kMemoryBandwidthOfCore) +
+                         "/s a core, at most " + format_bytes(kMostMemoryBandwidthOfSocket) +
+                         "/s; ops reach " + short_number(device.efficiency) + " of both; " + kRemedy);
         return {std::move(device), SpeedSource::estimate};
     }
 
@@ -227,8 +251,8 @@ private:
             if (known && known->kind != DeviceKind::cpu) {
                 Device device = device_of(known);
                 device.memory_bytes = gpu.memory_bytes;
-                say(name + place + ": speeds of the data sheet of " + known->model +
-                    "; memory by the driver");
+                say_of(name + place,
+                       "speeds of the data sheet of " + known->model + "; memory by the driver");
                 add_device(std::move(device), name, SpeedSource::data_sheet, gpu.free_bytes);
                 continue;
             }
@@ -241,11 +265,12 @@ private:
             if (!(gpu.peak_flops > 0)) guessed += "; peak: a guess, the driver does not say";
             if (!(gpu.memory_bandwidth > 0))
                 guessed += "; memory bandwidth: a guess, the driver does not say";
-            say(name + place + ": " + not_known(gpu.name) +
-                ", so its speeds are an estimate: " + format_flops(device.peak_flops) + "/s of float32 and " +
-                format_bytes(device.memory_bandwidth) + "/s" +
-                (gpu.figures.empty() ? "" : " (" + gpu.figures + ")") + guessed + "; ops reach " +
-                short_number(device.efficiency) + " of both, 16 bits are as fast as 32; " + kRemedy);
+            say_of(name + place, not_known(gpu.name) +
+                                     ", so its speeds are an estimate: " + format_flops(device.peak_flops) +
+                                     "/s of float32 and " + format_bytes(device.memory_bandwidth) + "/s" +
+                                     (gpu.figures.empty() ? "" : " (" + gpu.figures + ")") + guessed +
+                                     "; ops reach " + short_number(device.efficiency) +
+                                     " of both, 16 bits are as fast as 32; " + kRemedy);
             add_device(std::move(device), name, SpeedSource::estimate, gpu.free_bytes);
         }
         const bool differ =
@@ -318,8 +343,9 @@ private:
             }
         }
         Channel channel = usual != nullptr ? channel_of(*usual) : plain_channel(kLinkBandwidth, kLinkLatency);
-        say(device.name + ": this computer does not say how fast its PCIe link is; it is taken as " +
-            (channel.model.empty() ? format_bytes(channel.bandwidth) + "/s" : channel.model));
+        say_of(device.name,
+               "this computer does not say how fast its PCIe link is; it is taken as " +
+                   (channel.model.empty() ? format_bytes(channel.bandwidth) + "/s" : channel.model));
         return channel;
     }
 
@@ -365,8 +391,8 @@ private:
         }
         Channel channel = plain_channel(kLinkBandwidth * link.count, kLinkLatency);
         channel.model = link.family;
-        say(device.name + ": the driver does not say how fast its " + link.family +
-            " is; a link is taken as " + format_bytes(kLinkBandwidth) + "/s");
+        say_of(device.name, "the driver does not say how fast its " + link.family +
+                                " is; a link is taken as " + format_bytes(kLinkBandwidth) + "/s");
         return channel;
     }
 
@@ -381,6 +407,8 @@ private:
     }
 
     void add_direct_links() {
+        std::map<std::pair<std::size_t, std::size_t>, DirectLink> told;  // from one GPU to another
+        std::vector<std::pair<std::size_t, std::size_t>> pairs;
         for (std::size_t i = 0; i < gpus().size(); ++i) {
             for (const DirectLink& link : gpus()[i].links) {
                 if (!link.peer) {
@@ -391,14 +419,16 @@ private:
                 }
                 const auto peer = gpu_at(*link.peer);
                 if (!peer || *peer == i) continue;
-                // Both ends tell of a link; where only one does, it counts for both.
-                for (const auto& [from, to] : {std::pair(i, *peer), std::pair(*peer, i)}) {
-                    if (direct_.contains({from, to})) continue;
-                    direct_[{from, to}] =
-                        add_channel(direct_channel(link, i),
-                                    channel_name(link) + std::to_string(from) + '-' + std::to_string(to));
-                }
+                told.emplace(std::pair(i, *peer), link);
+                pairs.emplace_back(i, *peer);
             }
+        }
+        // Both ends tell of a link; where only one does, it counts for both.
+        for (const auto& [from, to] : pairs) told.emplace(std::pair(to, from), told.at({from, to}));
+        for (const auto& [ends, link] : told) {
+            direct_[ends] = add_channel(
+                direct_channel(link, ends.first),
+                channel_name(link) + std::to_string(ends.first) + '-' + std::to_string(ends.second));
         }
     }
 
@@ -489,7 +519,7 @@ private:
     const DeviceCatalogue& catalogue_;
     std::vector<Device> devices_;
     std::vector<ThisComputer::Found> found_;
-    std::vector<std::string> notes_;
+    std::vector<Note> notes_;
     std::vector<Channel> channels_;
     std::vector<Route> routes_;
     // By GPU.

@@ -217,7 +217,7 @@ void TestThisComputer::aPartOfAKnownCpu() {
     QCOMPARE(cpu.peak_flops, 4.6e12 / 8);
     QCOMPARE(cpu.memory_bandwidth, 96e9);
     QVERIFY(found.devices[0].speeds == SpeedSource::share);
-    QVERIFY(says(found, "8 cores of the 64 of EPYC 7742"));
+    QVERIFY(says(found, "8 cores of the 64 of EPYC 7742 may be used here"));
     // Peak, bandwidth and memory all differ from the catalogue's, which still is known to the file.
     comesBack(found.machine);
 }
@@ -234,7 +234,8 @@ void TestThisComputer::anUnknownCpu() {
     QCOMPARE(cpu.efficiency, 0.7);
     QVERIFY(found.devices[0].speeds == SpeedSource::estimate);
     for (const char* words : {"\"Abacus 9000\" is not in the catalogue of devices",
-                              "8 cores x 2.00 GHz (made up) x 32 FLOPs", "calibrate", "in the machine file"})
+                              "8 cores with 33.6 MB of last cache: 8 x 2.00 GHz (made up) x 32 FLOPs",
+                              "calibrate", "in the machine file"})
         QVERIFY2(says(found, words), words);
     comesBack(found.machine);
 }
@@ -344,6 +345,14 @@ void TestThisComputer::anUnknownGpu() {
     QVERIFY(says(found, "\"NVIDIA Zorn 5000\" is not in the catalogue"));
     QVERIFY(says(found, "6912 cores x 1.41 GHz"));
     QVERIFY(says(found, "calibrate"));
+    // What holds for both is said once.
+    QCOMPARE(std::ranges::count_if(found.notes,
+                                   [](const std::string& note) {
+                                       return note.starts_with("gpu:0") &&
+                                              note.find("gpu:1") != std::string::npos;
+                                   }),
+             3);
+    QCOMPARE(found.notes.size(), std::size_t{4});
     // Neither PCIe nor NVLink are told.
     QVERIFY(says(found, "how fast its PCIe link is; it is taken as PCIe 3.0 x16"));
     QVERIFY(says(found, "how fast its NVLink is"));
