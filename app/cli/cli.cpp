@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <unistd.h>
 
+#include "app/cli/benchmark_command.hpp"
 #include "app/cli/bound_command.hpp"
 #include "app/cli/codesign_command.hpp"
 #include "app/cli/compare_command.hpp"
@@ -27,9 +28,9 @@
 #include "app/cli/usage.hpp"
 #include "core/base/exit_status.hpp"
 #include "core/base/text.hpp"
+#include "core/base/torch_library.hpp"
 #include "core/distributed/launch.hpp"
 #include "core/io/text/input_error.hpp"
-#include "core/learn/torch_module.hpp"
 #include "core/learn/trainer.hpp"
 
 namespace placewright {
@@ -52,6 +53,8 @@ public:
         add("experiment", "Repeat an experiment of a paper; writes tables and CSV", experiment_,
             run_experiment);
         add("bound", "Prove lower bounds of the objective", bound_, print_bounds);
+        add("benchmark", "Run a placement for real, and compare with the simulation", benchmark_,
+            benchmark_placement);
         add("export", "Write a placement in the format of a training program", export_, export_placement);
         add("convert", "Convert IN OUT between formats; or generate: --network NAME OUT", convert_,
             convert_file);
@@ -84,6 +87,7 @@ private:
     CompareArguments compare_;
     CodesignArguments codesign_;
     ExperimentArguments experiment_;
+    BenchmarkArguments benchmark_;
     BoundArguments bound_;
     ExportArguments export_;
     ConvertArguments convert_;

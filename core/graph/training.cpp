@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/text.hpp"
+#include "core/graph/gradients.hpp"
 #include "core/graph/kinds.hpp"
 #include "core/graph/recomputation.hpp"
 
@@ -38,7 +39,7 @@ public:
     explicit Differentiation(const Graph& graph)
         : graph_(graph),
           builder_(graph.name(), graph.batch(), Training::explicit_),
-          needs_gradient_(graph.size()),
+          needs_gradient_(needs_gradient(graph)),
           is_parameter_(graph.size()),
           backward_(graph.size()) {
         for (OpId id = 0; id < graph.size(); ++id) {
@@ -47,11 +48,6 @@ public:
             const bool same_values = kind.view || op.autocast;
             is_parameter_[id] =
                 kind.parameter || (same_values && !op.inputs.empty() && is_parameter_[op.inputs.front().op]);
-            needs_gradient_[id] =
-                kind.differentiable &&
-                (op.parameter_bytes > 0 || std::ranges::any_of(op.inputs, [&](const TensorRef& input) {
-                     return carries_gradient(input);
-                 }));
             builder_.add(with_mask(id));
             if (is_loss(id)) losses_.push_back(id);
         }
@@ -99,7 +95,7 @@ private:
     }
 
     bool carries_gradient(const TensorRef& tensor) const {
-        return needs_gradient_[tensor.op] && is_floating(graph_.op(tensor.op).outputs[tensor.output].dtype);
+        return placewright::carries_gradient(graph_, needs_gradient_, tensor);
     }
 
     /// The gradient that `reader` returns for one of its inputs.

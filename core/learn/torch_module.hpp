@@ -6,8 +6,8 @@
 
 #include <memory>
 #include <span>
-#include <stdexcept>
 
+#include "core/base/torch_library.hpp"
 #include "core/learn/policy.hpp"
 
 namespace placewright {
@@ -27,11 +27,6 @@ struct TorchModule {
     std::unique_ptr<Policy> (*make_sequence_policy)(const SequenceNetwork& network);
     std::unique_ptr<Policy> (*make_hierarchical_policy)(const HierarchicalNetwork& network);
     std::unique_ptr<Policy> (*make_gdp_policy)(const GdpNetwork& network);
-};
-
-class TorchMissing : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
 };
 
 /// Throws TorchMissing if it cannot be loaded.

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// Libraries of this program that need LibTorch. They are loaded when they are first needed, because LibTorch
+// takes half a second to load.
+#pragma once
+
+#include <stdexcept>
+
+namespace placewright {
+
+class TorchMissing : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// Returns a symbol of a library that the program's run path finds, such as "libplacewright_torch.so". The
+/// library stays loaded, because LibTorch does not support being unloaded. Throws TorchMissing if it cannot
+/// be loaded.
+void* torch_library_symbol(const char* library, const char* symbol);
+
+}  // namespace placewright

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Measures a placement: steps that are run for real, and what they say.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/measure/executor.hpp"
+#include "core/measure/network_runner.hpp"
+#include "core/sim/measured_run.hpp"
+
+namespace placewright {
+
+/// Where the devices of a machine run on this computer: "gpu:k" and others of kind gpu on CUDA devices in
+/// order, as long as there are any; all other devices on cores of the CPU in turn, each a logical device.
+std::vector<PhysicalDevice> physical_devices(const Machine& machine);
+
+/// What a person should know of that assignment: "gpu:0 is core 0 of this computer's CPU", and that several
+/// devices share a core.
+std::vector<std::string> device_notes(const Machine& machine, std::span<const PhysicalDevice> devices);
+
+struct MeasureOptions {
+    std::uint32_t steps = 10;   ///< that count
+    std::uint32_t warm_up = 1;  ///< steps before, which do not
+    bool throttles = false;     ///< ExecutorOptions
+    std::uint64_t seed = 1;
+};
+
+/// Quartiles of times.
+struct Spread {
+    double low_s = 0, median_s = 0, high_s = 0;
+
+    /// Distance of the quartiles, as a share of the median.
+    double relative() const { return median_s > 0 ? (high_s - low_s) / median_s : 0; }
+};
+/// Linear interpolation between the values. All 0 without any.
+Spread spread_of(std::vector<double> times_s);
+
+struct Measurement {
+    MeasuredRun run;
+    Spread step;
+    std::vector<double> op_time_s;  ///< [op]: median on its device
+    /// Of transfers that crossed between devices.
+    struct Transfer {
+        ChannelId channel = 0;
+        double bytes = 0, time_s = 0;  ///< median
+    };
+    std::vector<Transfer> transfers;
+    /// Seconds between the end of an op and the start of the next on the same device where the next one
+    /// waited for nothing: what the executor itself takes an op. Median; nothing if no such pair was seen.
+    std::optional<double> overhead_s;
+    bool fits = true;  ///< no device used more than its limit (Problem::memory_limit_bytes)
+    /// Share of the time of ops on logical CPU devices in which other programs had the core.
+    double disturbed = 0;
+
+    /// Why the times may be wrong: other programs ran, or steps differ. Empty if nothing speaks against them.
+    std::string noise_warning() const;
+};
+
+/// Called after each step with the number of steps done, warm-up included.
+using MeasureProgress = std::function<void(std::uint32_t done, std::uint32_t all)>;
+
+/// Throws MeasureError with all ops that cannot be run, one a line, before anything starts; MeasureError and
+/// OutOfMemory from a step. Nothing if `stop` was requested. One measurement at a time: calls wait for each
+/// other, since two would disturb each other.
+std::optional<Measurement> measure(const std::shared_ptr<const Problem>& problem,
+                                   std::span<const DeviceId> placement,
+                                   std::span<const PhysicalDevice> devices, const MeasureOptions& options,
+                                   std::stop_token stop = {}, const MeasureProgress& progress = {});
+
+}  // namespace placewright

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+// Products of matrices: linear maps, attention, recurrent cells.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <torch/nn/functional/activation.h>
+
+#include "core/measure/torch/kernel_request.hpp"
+
+namespace placewright {
+namespace {
+
+Kernel linear(const KernelRequest& request) {
+    const std::int64_t features = request.output().empty() ? 1 : request.output().back();
+    if (request.inputs() == 0) {
+        // All operands are held by the op: buffers and weights in the order of the file.
+        const auto& shapes = request.held_shapes();
+        if (shapes.size() < 2)
+            refuse("it reads no tensor, and the network file gives no \"parameter_shapes\"");
+        Kernel kernel;
+        std::vector<bool> trained = request.held_trained();
+        for (std::size_t k = 0; k < shapes.size(); ++k)
+            (trained[k] ? kernel.parameters : kernel.buffers).push_back(shapes[k]);
+        kernel.forward = [trained](const KernelCall& call) -> Tensors {
+            std::array<at::Tensor, 3> all;
+            std::size_t parameter = 0, buffer = 0;
+            for (std::size_t k = 0; k < std::min<std::size_t>(3, trained.size()); ++k)
+                all[k] = trained[k] ? call.parameters[parameter++] : call.buffers[buffer++];
+            return {at::linear(all[0], all[1], all[2])};
+        };
+        return kernel;
+    }
+    const Shape& from = request.input();
+    if (from.empty()) refuse("its input is a single number");
+    Kernel kernel;
+    if (request.inputs() >= 2) {
+        const Shape& weight = request.input(1);
+        if (weight.size() != 2 || weight[1] != from.back() || weight[0] != features)
+            refuse("its weight is " + shape_text(weight) + ", expected " +
+                   shape_text({features, from.back()}));
+        const bool bias_read = request.inputs() > 2;
+        if (!bias_read && request.parameter_count() > 0) kernel.parameters = {{features}};
+        request.expect_parameters(kernel.parameters);
+        kernel.forward = [bias_read](const KernelCall& call) -> Tensors {
+            const at::Tensor bias = bias_read                 ? call.inputs[2]
+                                    : call.parameters.empty() ? at::Tensor()
+                                                              : call.parameters[0];
+            return {at::linear(call.inputs[0], call.inputs[1], bias)};
+        };
+        return kernel;
+    }
+    kernel.parameters = {{features, from.back()}};
+    if (request.parameter_count() == features * (from.back() + 1)) kernel.parameters.push_back({features});
+    request.expect_parameters(kernel.parameters);
+    kernel.forward = [](const KernelCall& call) -> Tensors {
+        return {at::linear(call.inputs[0], call.parameters[0],
+                           call.parameters.size() > 1 ? call.parameters[1] : at::Tensor())};
+    };
+    return kernel;
+}
+
+/// x @ y, where a parameter may take the place of y.
+Kernel matmul(const KernelRequest& request) {
+    Kernel kernel;
+    if (request.inputs() == 1) {
+        const Shape &from = request.input(), &to = request.output();
+        if (from.empty() || to.empty()) refuse("it multiplies single numbers");
+        // ONNX's MatMul with a weight.
+        const std::int64_t count = request.parameter_count(), matrix = from.back() * to.back();
+        if (count != matrix) refuse("its second factor is unknown");
+        kernel.parameters = {{from.back(), to.back()}};
+        kernel.forward = [](const KernelCall& call) -> Tensors {
+            return {at::matmul(call.inputs[0], call.parameters[0])};
+        };
+        return kernel;
+    }
+    request.expect_inputs(2);
+    request.expect_parameters({});
+    kernel.forward = [](const KernelCall& call) -> Tensors {
+        return {at::matmul(call.inputs[0], call.inputs[1])};
+    };
+    return kernel;
+}
+
+/// addmm and baddbmm: a + b @ c; with one input the weight and the bias are parameters (a linear map).
+Kernel sum_and_product(const KernelRequest& request) {
+    Kernel kernel;
+    if (request.inputs() == 3) {
+        request.expect_parameters({});
+        kernel.forward = [](const KernelCall& call) -> Tensors {
+            return {call.inputs[0] + at::matmul(call.inputs[1], call.inputs[2])};
+        };
+        if (request.kind() == "addmm")
+            kernel.forward = [](const KernelCall& call) -> Tensors {
+                return {at::addmm(call.inputs[0], call.inputs[1], call.inputs[2])};
+            };
+        return kernel;
+    }
+    if (request.inputs() == 1) return linear(request);
+    refuse("it reads " + std::to_string(request.inputs()) + " tensors, expected 3 or 1");
+}
+
+/// softmax(q k^T / sqrt(features)) v, with the features of each tensor in `heads` parts if they are together.
+Kernel attention(const KernelRequest& request) {
+    request.expect_inputs(3);
+    request.expect_parameters({});
+    const std::int64_t heads = request.integer("heads").value_or(1);
+    const std::size_t rank = request.input().size();
+    const bool parted = rank >= 4 || heads == 1;
+    if (rank < 3 || (!parted && request.input().back() % heads != 0))
+        refuse("its input is " + shape_text(request.input()) + ", which has no " + std::to_string(heads) +
+               " heads");
+    const auto attend = [](const at::Tensor& query, const at::Tensor& key, const at::Tensor& value) {
+#if TORCH_VERSION_MAJOR >= 2
+        return at::scaled_dot_product_attention(query, key, value);
+#else
+        const double scale = 1 / std::sqrt(static_cast<double>(query.size(-1)));
+        return at::matmul(at::softmax(at::matmul(query * scale, key.transpose(-2, -1)), -1), value);
+#endif
+    };
+    if (parted)
+        return {{}, {}, [attend](const KernelCall& call) -> Tensors {
+                    return {attend(call.inputs[0], call.inputs[1], call.inputs[2])};
+                }};
+    return {{}, {}, [attend, heads](const KernelCall& call) -> Tensors {
+                const auto part = [&](const at::Tensor& x) {
+                    return x.view({x.size(0), x.size(1), heads, x.size(2) / heads}).transpose(1, 2);
+                };
+                return {attend(part(call.inputs[0]), part(call.inputs[1]), part(call.inputs[2]))
+                            .transpose(1, 2)
+                            .flatten(2)};
+            }};
+}
+
+/// torch.nn.MultiheadAttention: projections of query, key and value, attention, projection of the result.
+Kernel multi_head_attention(const KernelRequest& request) {
+    request.expect_rank(3);
+    const std::int64_t width = request.input().back();
+    const auto heads = request.integer("heads");
+    if (!heads || *heads < 1 || width % *heads != 0)
+        refuse(
+            "the network file does not give its number of heads (attribute \"heads\"); export the network "
+            "again");
+    Kernel kernel;
+    kernel.parameters = {{3 * width, width}, {3 * width}, {width, width}, {width}};
+    request.expect_parameters(kernel.parameters);
+    kernel.forward = [width, heads = *heads](const KernelCall& call) -> Tensors {
+        namespace F = torch::nn::functional;
+        const at::Tensor& query = call.inputs[0];
+        const at::Tensor& key = call.inputs.size() > 1 ? call.inputs[1] : query;
+        const at::Tensor& value = call.inputs.size() > 2 ? call.inputs[2] : key;
+        const auto options =
+            F::MultiheadAttentionForwardFuncOptions(width, heads, call.parameters[0], call.parameters[1], {},
+                                                    {}, false, 0.0, call.parameters[2], call.parameters[3])
+                .training(call.training)
+                .need_weights(false);
+        return {std::get<0>(F::multi_head_attention_forward(query, key, value, options))};
+    };
+    return kernel;
+}
+
+/// A step of an LSTM (Hochreiter, Schmidhuber, 1997): reads parts of its input, state and cell if it has a
+/// state, and one matrix of all weights [4 hidden, inputs + hidden + 1], the last column of which is the
+/// bias. Returns state, cell and the gates.
+Kernel lstm_cell(const KernelRequest& request) {
+    if (request.outputs() < 2) refuse("it has fewer than two outputs");
+    const std::int64_t hidden = request.output().back();
+    request.expect_inputs(2);
+    const Shape& weights = request.input(request.inputs() - 1);
+    if (request.parameter_count() > 0 || weights.size() != 2 || weights[0] != 4 * hidden)
+        refuse("expected its weights as last input, one matrix of " + std::to_string(4 * hidden) + " rows");
+    std::int64_t features = 0;
+    for (std::size_t k = 0; k + 1 < request.inputs(); ++k) features += request.input(k).back();
+    // The cell is no factor of the weights.
+    const bool stateful = request.inputs() >= 4 && features - hidden + 1 == weights[1];
+    const std::int64_t inputs = stateful ? features - 2 * hidden : features;
+    if (inputs < 1 || inputs + hidden + 1 > weights[1])
+        refuse("its weights are " + shape_text(weights) + ", which do not fit its inputs");
+    const std::size_t outputs = request.outputs();
+    return {{}, {}, [=](const KernelCall& call) -> Tensors {
+                const at::Tensor& all = call.inputs.back();
+                const std::size_t parts = call.inputs.size() - (stateful ? 3 : 1);
+                const Tensors input(call.inputs.begin(),
+                                    call.inputs.begin() + static_cast<std::ptrdiff_t>(parts));
+                const at::Tensor x = input.size() == 1 ? input[0] : at::cat(input, -1);
+                // Parts of one split: their gradients are put side by side, without zeros for the rest of
+                // each.
+                const std::int64_t unread = all.size(1) - 1 - hidden - inputs;
+                const auto columns = all.split_with_sizes({inputs, unread, hidden, 1}, 1);
+                at::Tensor gates = at::linear(x, columns[0], columns[3].squeeze(1));
+                if (stateful) gates = gates + at::linear(call.inputs[parts], columns[2]);
+                const auto part = gates.chunk(4, 1);
+                at::Tensor cell = at::sigmoid(part[0]) * at::tanh(part[2]);
+                if (stateful) cell = cell + at::sigmoid(part[1]) * call.inputs[parts + 1];
+                const at::Tensor state = at::sigmoid(part[3]) * at::tanh(cell);
+                Tensors result{state, cell, gates};
+                result.resize(std::min<std::size_t>(outputs, 3));
+                return result;
+            }};
+}
+
+}  // namespace
+
+std::optional<Kernel> make_product(const KernelRequest& request) {
+    const std::string& kind = request.kind();
+    if (kind == "linear") return linear(request);
+    if (kind == "matmul" || kind == "bmm" || kind == "mm") return matmul(request);
+    if (kind == "addmm" || kind == "baddbmm") return sum_and_product(request);
+    if (kind == "scaled_dot_product_attention") return attention(request);
+    if (kind == "multi_head_attention_forward") return multi_head_attention(request);
+    if (kind == "lstm_cell") return lstm_cell(request);
+    if (kind == "einsum") {
+        const std::string equation = request.text("equation");
+        if (equation.empty())
+            refuse(
+                "the network file does not give its equation (attribute \"equation\"); export the network "
+                "again");
+        request.expect_parameters({});
+        return Kernel{{}, {}, [equation](const KernelCall& call) -> Tensors {
+                          return {at::einsum(equation, call.inputs)};
+                      }};
+    }
+    return std::nullopt;
+}
+
+}  // namespace placewright

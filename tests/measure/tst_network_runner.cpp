@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: MIT
+// Networks that run with LibTorch: placed over devices they compute what one device computes, and gradients
+// are those of autograd over the whole network.
+#include <algorithm>
+#include <cmath>
+
+#include <QtTest>
+
+#include "core/graph/network_builder.hpp"
+#include "core/graph/networks.hpp"
+#include "core/measure/measurement.hpp"
+#include "tests/support/graphs.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr std::array<std::int64_t, 3> kImage{3, 16, 16};
+
+/// Convolutions with and without groups, norms, pools of all sorts, a residual sum, a concatenation, a
+/// shifted image.
+Graph convolutional() {
+    NetworkBuilder net("convolutional", 2);
+    Value x = net.input("image", kImage);
+    x = net.relu("relu1",
+                 net.batch_norm("bn1", net.conv2d("conv1", x, {.channels = 8, .window = {3, 1, 1}})));
+    const Value a = net.conv2d("a", x, {.channels = 8, .window = {3, 1, 1}, .bias = true, .groups = 8});
+    const Value b = net.conv2d("b", x, {.channels = 8, .window = {{1, 7}, 1, {0, 3}}});
+    const Value c = net.avg_pool2d("c", net.shift("shift", x), {3, 1, 1});
+    x = net.add("residual", net.relu("relu2", net.add("sum", a, b)), x);
+    x = net.cat("cat", std::array{x, c, net.mul("gated", a, net.sigmoid("gate", b))});
+    x = net.max_pool2d("pool", x, {3, 2, 1});
+    x = net.dropout("dropout", net.flatten("flatten", net.adaptive_avg_pool2d("average", x, 4)));
+    net.cross_entropy("loss", net.linear("classifier", x, 10));
+    return net.build();
+}
+
+/// Attention, norms, a table that is read twice, an index, a slice of positions.
+Graph attentive() {
+    NetworkBuilder net("attentive", 2);
+    const Value table = net.parameter("table", {11, 8});
+    const Value tokens = net.tokens("tokens", 6);
+    Value x = net.embedding("words", tokens, table);
+    x = net.add("positions", x, net.embedding("places", net.tokens("place", 6), 6, 8));
+    const Value q = net.linear("q", x, 8), k = net.linear("k", x, 8), v = net.linear("v", x, 8);
+    x = net.layer_norm("norm", net.add("skip", x, net.attention("heads", q, k, v, 2)));
+    x = net.add("skip2", x, net.linear("outer", net.gelu("gelu", net.linear("inner", x, 16)), 8));
+    const Value first = net.tanh("tanh", net.linear("pooler", net.select("first", x), 8));
+    net.cross_entropy("loss2", net.linear("classes", first, 3));
+    net.cross_entropy("loss1", net.linear("logits", x, table));
+    return net.build();
+}
+
+/// Steps of two recurrent layers with attention over the outputs of the first.
+Graph recurrent() {
+    NetworkBuilder net("recurrent", 2);
+    const auto steps = net.unbind("steps", net.embedding("table", net.tokens("tokens", 3), 13, 4));
+    const Value weights = net.lstm_weights("weights", 4, 4), second = net.lstm_weights("second", 8, 4);
+    std::optional<LstmState> state, decoder;
+    std::vector<Value> encoded, decoded;
+    for (std::size_t k = 0; k < steps.size(); ++k) {
+        state = net.lstm_cell("cell" + std::to_string(k), std::array{steps[k]}, state ? &*state : nullptr,
+                              weights);
+        encoded.push_back(state->hidden);
+    }
+    const Value memory = net.stack("memory", encoded);
+    std::optional<Value> context;
+    for (std::size_t k = 0; k < steps.size(); ++k) {
+        const std::string at = "step" + std::to_string(k) + "/";
+        std::vector<Value> parts{encoded[k]};
+        if (context) parts.push_back(*context);
+        decoder = net.lstm_cell(at + "cell", parts, decoder ? &*decoder : nullptr, second);
+        const Value row = net.reshape(at + "row", decoder->hidden, {2, 1, 4});
+        const Value scores = net.reshape(
+            at + "scores",
+            net.linear(at + "score", net.tanh(at + "tanh", net.add(at + "sum", memory, row)), 1, false),
+            {2, 1, 3});
+        context = net.reshape(at + "context",
+                              net.bmm(at + "mix", net.softmax(at + "softmax", scores), memory), {2, 4});
+        decoded.push_back(net.add(at + "residual", decoder->hidden, *context));
+    }
+    net.cross_entropy("loss", net.linear("logits", net.stack("outputs", decoded), 13));
+    return net.build();
+}
+
+/// A slice and a halving, whose gradients are parts of those of their input.
+Graph partial() {
+    GraphBuilder net("partial", 2, Training::implicit);
+    const auto add = [&](const char* name, const char* kind, std::vector<std::int64_t> shape,
+                         std::vector<std::string> inputs, std::int64_t parameters = 0) {
+        Op op;
+        op.name = name;
+        op.kind = kind;
+        op.outputs = {make_tensor(std::move(shape))};
+        op.parameter_bytes = 4 * parameters;
+        net.add(std::move(op), std::move(inputs));
+    };
+    add("x", "input", {2, 6, 4}, {});
+    add("y", "linear", {2, 6, 4}, {"x"}, 4 * 4 + 4);
+    add("part", "slice", {2, 3, 4}, {"y"});
+    add("one", "select", {2, 4}, {"y"});
+    add("part2", "narrow", {2, 6, 2}, {"y"});
+    add("mixed", "permute", {4, 2, 3}, {"part"});
+    add("turned", "transpose", {2, 2, 6}, {"part2"});
+    add("m", "mean", {2}, {"mixed"});
+    add("n", "mean", {2}, {"turned"});
+    add("o", "mean", {2}, {"one"});
+    add("whole", "mean", {2}, {"y"});
+    add("p", "mul", {2}, {"m", "n"});
+    add("q", "div", {2}, {"p", "o"});
+    add("r", "sub", {2}, {"q", "whole"});
+    return net.build();
+}
+
+struct Case {
+    const char* name;
+    Graph (*make)();
+};
+constexpr std::array kCases{Case{"convolutional", convolutional}, Case{"attentive", attentive},
+                            Case{"recurrent", recurrent}, Case{"partial", partial}};
+
+std::unique_ptr<NetworkRunner> runner_of(const std::shared_ptr<const Problem>& problem,
+                                         const Placement& placement) {
+    NetworkRunnerOptions options;
+    options.keeps_values = true;
+    return measure_module().make_runner(problem, placement, std::vector<PhysicalDevice>(problem->devices),
+                                        options);
+}
+
+struct Placed {
+    Placed(std::shared_ptr<const Problem> of, Placement where)
+        : problem(std::move(of)),
+          placement(std::move(where)),
+          executor(problem, make_execution_plan(problem, placement),
+                   std::vector<PhysicalDevice>(problem->devices), runner_of(problem, placement)) {}
+
+    void step() {
+        StepRecord record;
+        QVERIFY(executor.run_step(record));
+    }
+    std::vector<double> output(TensorId tensor) {
+        return executor.runner().read_tensor(tensor, executor.plan().device_of[problem->producer[tensor]]);
+    }
+
+    std::shared_ptr<const Problem> problem;
+    Placement placement;
+    Executor executor;
+};
+
+bool are_close(const std::vector<double>& a, const std::vector<double>& b) {
+    if (a.size() != b.size()) return false;
+    double largest = 1e-6;
+    for (const double value : b) largest = std::max(largest, std::abs(value));
+    for (std::size_t k = 0; k < a.size(); ++k) {
+        if (!(std::abs(a[k] - b[k]) <= 1e-4 * largest)) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+class TestNetworkRunner : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void placedEqualsUnplaced_data() {
+        QTest::addColumn<int>("network");
+        QTest::addColumn<double>("states");
+        QTest::addColumn<int>("recomputation");
+        for (int k = 0; k < static_cast<int>(kCases.size()); ++k) {
+            const std::string name = kCases[static_cast<std::size_t>(k)].name;
+            QTest::addRow("%s", name.c_str()) << k << 1.0 << 0;
+            QTest::addRow("%s, SGD", name.c_str()) << k << 0.0 << 0;
+            QTest::addRow("%s, Adam, recomputed", name.c_str()) << k << 2.0 << 2;
+        }
+    }
+    void placedEqualsUnplaced() {
+        QFETCH(int, network);
+        QFETCH(double, states);
+        QFETCH(int, recomputation);
+        ProblemOptions options;
+        options.optimizer_states = states;
+        options.recomputation = static_cast<Recomputation>(recomputation);
+        const auto problem = test::problem(kCases[static_cast<std::size_t>(network)].make(),
+                                           test::uniform_machine(3), options);
+        QCOMPARE(measure_module().unsupported(*problem), std::vector<std::string>{});
+        const bool hasSlices = kCases[static_cast<std::size_t>(network)].make == partial;
+        Placed alone(problem, Placement(problem->groups, 0));
+        Random random(7);
+        for (int trial = 0; trial < 3; ++trial) {
+            Placed placed(problem, test::random_placement(*problem, random));
+            for (int step = 0; step < 3; ++step) {
+                if (trial == 0) alone.step();
+                placed.step();
+            }
+            std::size_t compared = 0, gradients = 0;
+            for (TensorId tensor = 0; tensor < problem->tensors; ++tensor) {
+                const std::vector<double> expected = alone.output(tensor);
+                compare(placed.output(tensor), expected, hasSlices);
+                for (const double value : expected) QVERIFY(std::isfinite(value));
+                compared += expected.empty() ? 0 : 1;
+            }
+            for (OpId op = 0; op < problem->forward->size(); ++op) {
+                const std::vector<double> expected = alone.executor.runner().read_gradient(op);
+                compare(placed.executor.runner().read_gradient(op), expected, hasSlices);
+                QCOMPARE(expected.empty(), problem->forward->op(op).parameter_bytes == 0);
+                gradients += expected.empty() ? 0 : 1;
+            }
+            QVERIFY(compared > problem->forward->size());
+            QVERIFY(gradients > 0);
+        }
+    }
+
+    /// Autograd of the whole network in one piece, from the same parameters and random numbers.
+    void gradientsAreThoseOfAutograd_data() {
+        QTest::addColumn<int>("network");
+        for (int k = 0; k < static_cast<int>(kCases.size()); ++k)
+            QTest::addRow("%s", kCases[static_cast<std::size_t>(k)].name) << k;
+    }
+    void gradientsAreThoseOfAutograd() {
+        QFETCH(int, network);
+        const auto problem =
+            test::problem(kCases[static_cast<std::size_t>(network)].make(), test::uniform_machine(2));
+        Random random(3);
+        const Placement placement = test::random_placement(*problem, random);
+        const auto expected = runner_of(problem, placement)->whole_gradients(0);
+        Placed placed(problem, placement);
+        placed.step();
+        for (OpId op = 0; op < problem->forward->size(); ++op) {
+            if (problem->forward->op(op).parameter_bytes == 0) continue;
+            QVERIFY2(are_close(placed.executor.runner().read_gradient(op), expected[op]),
+                     problem->forward->op(op).name.c_str());
+            QVERIFY2(std::ranges::any_of(expected[op], [](double value) { return value != 0; }),
+                     problem->forward->op(op).name.c_str());
+        }
+    }
+
+    /// 2 x 2 numbers by hand: y = w x + b, and the loss is the mean of y.
+    void aLinearMapByHand() {
+        GraphBuilder net("hand", 1, Training::implicit);
+        Op input;
+        input.name = "x";
+        input.kind = "input";
+        input.outputs = {make_tensor({1, 2})};
+        net.add(input, {});
+        Op linear;
+        linear.name = "y";
+        linear.kind = "linear";
+        linear.outputs = {make_tensor({1, 2})};
+        linear.parameter_bytes = 4 * 6;
+        net.add(linear, {"x"});
+        Op mean;
+        mean.name = "loss";
+        mean.kind = "mean";
+        mean.outputs = {make_tensor({})};
+        net.add(mean, {"y"});
+        const auto problem = test::problem(net.build(), test::uniform_machine(1));
+        Placed placed(problem, Placement(problem->groups, 0));
+        placed.step();
+        const std::vector<double> x = placed.output(0), y = placed.output(1), loss = placed.output(2);
+        QCOMPARE(x.size(), std::size_t{2});
+        QCOMPARE(loss.front(), (y[0] + y[1]) / 2);
+        const std::vector<double> gradient = placed.executor.runner().read_gradient(1);
+        const std::vector<double> expected{x[0] / 2, x[1] / 2, x[0] / 2, x[1] / 2, 0.5, 0.5};
+        QVERIFY(are_close(gradient, expected));
+    }
+
+    void inferenceRunsTheForwardOps() {
+        ProblemOptions options;
+        options.inference = true;
+        const auto problem = test::problem(convolutional(), test::uniform_machine(2), options);
+        Random random(5);
+        Placed alone(problem, Placement(problem->groups, 0));
+        Placed placed(problem, test::random_placement(*problem, random));
+        alone.step();
+        placed.step();
+        for (TensorId tensor = 0; tensor < problem->tensors; ++tensor)
+            QCOMPARE(placed.output(tensor), alone.output(tensor));
+        // Dropout lets everything through.
+        const OpId dropout = *problem->graph->find("dropout");
+        QCOMPARE(placed.output(problem->output_begin[dropout]),
+                 placed.output(problem->input[problem->input_begin[dropout]]));
+    }
+
+    /// All kinds and attributes of the shipped networks are known. Nothing is run.
+    void shippedNetworksCanBeRun_data() {
+        QTest::addColumn<QString>("name");
+        for (const NetworkInfo& network : known_networks())
+            QTest::addRow("%s", std::string(network.name).c_str())
+                << QString::fromStdString(std::string(network.name));
+    }
+    void shippedNetworksCanBeRun() {
+        QFETCH(QString, name);
+        const auto problem =
+            test::problem(find_network(name.toStdString())->build(2), test::uniform_machine(2));
+        QCOMPARE(measure_module().unsupported(*problem), std::vector<std::string>{});
+    }
+
+    void whatCannotBeRunIsRefusedByName() {
+        GraphBuilder net("odd", 1, Training::none);
+        for (const char* name : {"first", "second"}) {
+            Op op;
+            op.name = name;
+            op.kind = "my_secret_op";
+            op.outputs = {make_tensor({1, 2})};
+            net.add(op, {});
+        }
+        Op conv;
+        conv.name = "conv";
+        conv.kind = "conv2d";
+        conv.outputs = {make_tensor({1, 2, 4, 4})};
+        conv.parameter_bytes = 4 * 100;
+        net.add(conv, {"image"});
+        Op image;
+        image.name = "image";
+        image.kind = "input";
+        image.outputs = {make_tensor({1, 2, 4, 4})};
+        net.add(image, {});
+        const auto problem = test::problem(net.build(), test::uniform_machine(1));
+        const std::vector<PhysicalDevice> devices(1);
+        try {
+            measure(problem, Placement(problem->groups, 0), devices, {});
+            QFAIL("it was run");
+        } catch (const MeasureError& error) {
+            const std::string text = error.what();
+            QVERIFY2(text.find("3 ops of network \"odd\" cannot be run") != std::string::npos, text.c_str());
+            QVERIFY2(text.find("op \"first\" (my_secret_op)") != std::string::npos, text.c_str());
+            QVERIFY2(text.find("op \"conv\" (conv2d): the network file does not give its window") !=
+                         std::string::npos,
+                     text.c_str());
+        }
+    }
+
+    void measurementsHoldAWholeStep() {
+        const auto problem = test::problem(convolutional(), test::uniform_machine(2));
+        Placement placement(problem->groups, 0);
+        placement[problem->grouping.group_of[*problem->graph->find("b")]] = 1;
+        MeasureOptions options;
+        options.steps = 3;
+        std::vector<std::uint32_t> told;
+        const std::vector<PhysicalDevice> devices(2);
+        const auto measured =
+            measure(problem, placement, devices, options, {}, [&](std::uint32_t done, std::uint32_t all) {
+                QCOMPARE(all, 4U);
+                told.push_back(done);
+            });
+        QVERIFY(measured);
+        QCOMPARE(told, (std::vector<std::uint32_t>{1, 2, 3, 4}));
+        QCOMPARE(measured->run.step_times_s.size(), std::size_t{3});
+        QCOMPARE(measured->run.placement, placement);
+        QVERIFY(measured->step.low_s <= measured->step.median_s &&
+                measured->step.median_s <= measured->step.high_s);
+        std::size_t ops = 0, transfers = 0;
+        double last = 0;
+        for (const Span& span : measured->run.trace.spans) {
+            ++(span.kind == Span::Kind::op ? ops : transfers);
+            QVERIFY(span.queued_s <= span.start_s && span.start_s <= span.end_s);
+            last = std::max(last, span.end_s);
+        }
+        QCOMPARE(ops, std::size_t{problem->ops});
+        QCOMPARE(transfers, measured->transfers.size());
+        QVERIFY(transfers >= 2);
+        QCOMPARE(last, measured->step.median_s);
+        QVERIFY(measured->fits);
+        // Device 0 holds at least its parameters and their momentum, device 1 those of one convolution.
+        const double parameters = static_cast<double>(totals(*problem->forward).parameter_bytes);
+        const double moved =
+            static_cast<double>(problem->forward->op(*problem->graph->find("b")).parameter_bytes);
+        QVERIFY(measured->run.peak_bytes[0] >= 2 * (parameters - moved));
+        QVERIFY(measured->run.peak_bytes[1] >= 2 * moved);
+        QVERIFY(measured->run.peak_bytes[1] < measured->run.peak_bytes[0]);
+        QVERIFY(measured->overhead_s && *measured->overhead_s > 0 && *measured->overhead_s < 1);
+    }
+
+    void moreMemoryThanTheDeviceHasDoesNotFit() {
+        const auto problem = test::problem(convolutional(), test::uniform_machine(1, 20'000));
+        MeasureOptions options;
+        options.steps = 1;
+        const auto measured =
+            measure(problem, Placement(problem->groups, 0), std::vector<PhysicalDevice>(1), options);
+        QVERIFY(measured && !measured->fits);
+    }
+
+    void aMeasurementCanBeCancelled() {
+        const auto problem = test::problem(convolutional(), test::uniform_machine(1));
+        std::stop_source stop;
+        MeasureOptions options;
+        options.steps = 1'000'000;
+        const auto measured = measure(problem, Placement(problem->groups, 0), std::vector<PhysicalDevice>(1),
+                                      options, stop.get_token(), [&](std::uint32_t done, std::uint32_t) {
+                                          if (done == 3) stop.request_stop();
+                                      });
+        QVERIFY(!measured);
+    }
+
+private:
+    /// Copies of slices have other strides, and sums over them another order.
+    static void compare(const std::vector<double>& found, const std::vector<double>& expected, bool rounded) {
+        if (rounded) {
+            QVERIFY(are_close(found, expected));
+        } else {
+            QCOMPARE(found, expected);
+        }
+    }
+};
+
+}  // namespace placewright
+
+QTEST_GUILESS_MAIN(placewright::TestNetworkRunner)
+#include "tst_network_runner.moc"
