@@ -20,6 +20,7 @@
 #include "app/cli/export_command.hpp"
 #include "app/cli/family_command.hpp"
 #include "app/cli/list_commands.hpp"
+#include "app/cli/machines_command.hpp"
 #include "app/cli/optimize_command.hpp"
 #include "app/cli/predict_command.hpp"
 #include "app/cli/profile_command.hpp"
@@ -65,6 +66,12 @@ public:
         add("predict", "Place a network with a trained policy", predict_, predict);
     }
 
+    /// The last of the commands that list, in the order of the help.
+    void add_machines() {
+        add("machines", "List the shipped machines or known devices; detect this computer", machines_,
+            run_machines);
+    }
+
 private:
     template <class Arguments>
     CLI::App& add(const char* name, const char* help, Arguments& arguments,
@@ -90,6 +97,7 @@ private:
     TrainArguments train_;
     PredictArguments predict_;
     ProfileArguments profile_;
+    MachinesArguments machines_;
 };
 
 int run(int argc, char** argv) {
@@ -103,22 +111,17 @@ int run(int argc, char** argv) {
         "4 no placement found that fits the memory, 130 cancelled (results so far are still written).");
     int status = kDone;
 
-    const Commands commands(app, status);
+    Commands commands(app, status);
 
     bool json = false;
     const auto add_list = [&](const char* name, const char* help, int (*list)(bool)) {
         CLI::App& command = *app.add_subcommand(name, help);
         command.add_flag("--json", json, "Print one JSON array");
         command.callback([&, list] { status = list(json); });
-        return &command;
     };
     add_list("algorithms", "List all algorithms with their options", list_algorithms);
     add_list("networks", "List the shipped networks", list_networks);
-    CLI::App& machines =
-        *add_list("machines", "List the shipped machines, or the devices known by name", list_machines);
-    bool devices = false;
-    machines.add_flag("--devices", devices, "List the devices and links that a machine file can name");
-    machines.callback([&] { status = devices ? list_devices(json) : list_machines(json); });
+    commands.add_machines();
 
     if (launch()) {
         const auto alone = [](const CLI::App* item) {

@@ -16,6 +16,7 @@
 #include <QTimer>
 
 #include "app/window/application.hpp"
+#include "app/window/computer_finder.hpp"
 #include "app/window/gallery.hpp"
 #include "app/window/main_window.hpp"
 #include "app/window/picture.hpp"
@@ -80,6 +81,7 @@ public:
         connect(window->document(), &Document::settled, this,
                 [this] { QTimer::singleShot(0, this, &Script::advance); });
         connect(window->gallery(), &Gallery::read, this, &Script::advance);
+        connect(window->computer(), &ComputerFinder::settled, this, &Script::advance);
         connect(window->document(), &Document::message, this, [this](bool error, const QString& text) {
             if (error && m_steps.quit) fail(text);
         });
@@ -95,7 +97,9 @@ private:
     }
 
     void advance() {
-        if (m_done || m_window->document()->isBusy() || !m_window->gallery()->isRead()) return;
+        if (m_done || m_window->document()->isBusy() || !m_window->gallery()->isRead() ||
+            m_window->computer()->isBusy())
+            return;
         if (m_steps.optimize && m_window->document()->isOpen()) {
             m_steps.optimize = false;
             m_window->optimizeOrStop();

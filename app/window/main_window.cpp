@@ -13,6 +13,7 @@
 #include <QVBoxLayout>
 
 #include "app/window/compare/compare_window.hpp"
+#include "app/window/computer_finder.hpp"
 #include "app/window/dialogs/search_options_dialog.hpp"
 #include "app/window/dialogs/simulation_dialog.hpp"
 #include "app/window/gallery.hpp"
@@ -61,10 +62,11 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::m
     setAcceptDrops(true);
     resize(QSize(1400, 900).boundedTo(screen()->availableSize()));
     m_gallery = new Gallery(this);
+    m_computer = new ComputerFinder(this);
     makeViews();
     makePanels();
     makeActions();
-    m_bars = new ToolBars(this, m_document.get(), *m_actions);
+    m_bars = new ToolBars(this, m_document.get(), *m_actions, m_computer);
     m_bars->fillMachines();
     m_status = new StatusLine(m_document.get(), statusBar(), action(ActionId::proof));
     connect(m_status, &StatusLine::cancelRequested, m_document.get(), &Document::cancelLoading);
@@ -74,6 +76,9 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::m
     showGallery();
     connect(m_gallery, &Gallery::read, this, &MainWindow::showGallery);
     connect(m_gallery, &Gallery::failed, this, &MainWindow::showError);
+    connect(m_computer, &ComputerFinder::failed, this, &MainWindow::showError);
+    // A window that was closed before has left its place.
+    if (!settings::geometry.isStored()) offerComputer();
     fillRecent();
     m_panels->setDefault();
     restoreSettings();

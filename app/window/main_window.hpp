@@ -21,6 +21,7 @@ namespace placewright {
 class ArchiveMap;
 class CdfPlot;
 class CompareWindow;
+class ComputerFinder;
 class CurvePlot;
 class DevicePanel;
 class DistributionMap;
@@ -62,6 +63,7 @@ public:
     DistributionMap* distributionMap() const { return m_distribution; }
     LearningPlot* learningPlot() const { return m_learningPlot; }
     const Gallery* gallery() const { return m_gallery; }
+    const ComputerFinder* computer() const { return m_computer; }
     Learning* learning() const { return m_learning; }
     WhyPanel* whyPanel() const { return m_why; }
     SuggestionsPanel* suggestionsPanel() const { return m_suggestions; }
@@ -103,6 +105,9 @@ private:
     void openTrace(const QString& path);
     /// Shows the titles of what ships with the program, as far as they are known.
     void showGallery();
+    /// Offers this computer on the start page, at the first start of the program.
+    void offerComputer();
+    void showOffer();
     /// Shows the recent files in the menu and on the start page.
     void fillRecent();
     /// Resets all views for a new problem, or shows the start page without one.
@@ -177,6 +182,8 @@ private:
 
     std::unique_ptr<Document> m_document;
     Gallery* m_gallery = nullptr;
+    ComputerFinder* m_computer = nullptr;
+    bool m_isOffered = false;  ///< whether the start page offers this computer
     OpDrag* m_drag = nullptr;
     CompareWindow* m_compare = nullptr;  ///< null until it is opened first
     Learning* m_learning = nullptr;

@@ -5,6 +5,7 @@
 #include <QFileInfo>
 #include <QStackedWidget>
 
+#include "app/window/computer_finder.hpp"
 #include "app/window/gallery.hpp"
 #include "app/window/main_window.hpp"
 #include "app/window/option_text.hpp"
@@ -31,6 +32,18 @@ namespace placewright {
 void MainWindow::showGallery() {
     m_start->setGallery(m_gallery->networks());
     m_bars->showMachineTitles(*m_gallery);
+}
+
+void MainWindow::offerComputer() {
+    connect(m_computer, &ComputerFinder::found, this, &MainWindow::showOffer);
+    connect(m_start, &StartPage::computerChosen, m_computer, &ComputerFinder::choose);
+    m_isOffered = true;
+    m_computer->look();
+}
+
+void MainWindow::showOffer() {
+    if (m_isOffered && !m_computer->summary().isEmpty())
+        m_start->offerComputer(m_computer->summary(), m_document->machineFile() == ComputerFinder::file());
 }
 
 void MainWindow::showStart(bool start) {
@@ -108,6 +121,7 @@ void MainWindow::showObjective() {
 void MainWindow::showMachine() {
     m_bars->showOptions();
     m_bars->showMachine();
+    showOffer();
 }
 
 void MainWindow::showPanels(bool show) {
