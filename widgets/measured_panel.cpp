@@ -23,6 +23,11 @@
 namespace placewright {
 namespace {
 
+/// Keeps a number on the same line as its unit.
+QString unbroken(QString text) {
+    return text.replace(QLatin1Char(' '), QChar(QChar::Nbsp));
+}
+
 enum DeviceColumn { DeviceName, SimulatedBusy, MeasuredBusy, BusyFactor, DeviceColumnCount };
 
 }  // namespace
@@ -76,7 +81,7 @@ MeasuredPanel::MeasuredPanel(QWidget* parent)
     m_devices->setFrameShape(QFrame::NoFrame);
     m_devices->header()->setStretchLastSection(false);
     m_devices->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
-    m_devices->header()->setSectionResizeMode(DeviceName, QHeaderView::Stretch);
+    m_devices->header()->setMinimumSectionSize(30);
 
     auto* top = new QHBoxLayout;
     top->setContentsMargins(4, 4, 4, 0);
@@ -86,6 +91,7 @@ MeasuredPanel::MeasuredPanel(QWidget* parent)
     auto* figuresLayout = new QVBoxLayout(figures);
     figuresLayout->setContentsMargins(0, 0, 0, 0);
     figuresLayout->setSpacing(2);
+    figuresLayout->addLayout(top);
     figuresLayout->addWidget(m_step);
     figuresLayout->addWidget(m_devices, 1);
     m_parts->setChildrenCollapsible(false);
@@ -93,16 +99,10 @@ MeasuredPanel::MeasuredPanel(QWidget* parent)
     m_parts->addWidget(m_plot);
     m_parts->setStretchFactor(0, 2);
     m_parts->setStretchFactor(1, 3);
-    auto* filled = new QWidget;
-    auto* filledLayout = new QVBoxLayout(filled);
-    filledLayout->setContentsMargins(0, 0, 0, 0);
-    filledLayout->setSpacing(2);
-    filledLayout->addLayout(top);
-    filledLayout->addWidget(m_parts, 1);
     m_pages->addWidget(makeEmptyLabel(tr("Open a trace of this network (PyTorch profiler, Chrome) to see "
                                          "simulated and measured times side by side."),
                                       this));
-    m_pages->addWidget(filled);
+    m_pages->addWidget(m_parts);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(m_pages);
@@ -155,6 +155,17 @@ void MeasuredPanel::resizeEvent(QResizeEvent* event) {
     m_parts->setOrientation(orientation);
     const int room = orientation == Qt::Horizontal ? width() : height();
     m_parts->setSizes({room * 2 / 5, room * 3 / 5});
+    fitFigures();
+}
+
+/// Beside the plot the figures get the width of their table, as far as the plot keeps two fifths.
+void MeasuredPanel::fitFigures() {
+    const bool beside = m_parts->orientation() == Qt::Horizontal;
+    const QAbstractItemView& table = *m_devices;
+    int wanted = 20;  // the frame, and what rounding takes of the columns
+    for (int column = 0; column < DeviceColumnCount; ++column)
+        wanted += std::max(table.sizeHintForColumn(column), m_devices->header()->sectionSizeHint(column));
+    m_parts->widget(0)->setMinimumWidth(beside ? std::min(wanted, width() * 3 / 5) : 0);
 }
 
 void MeasuredPanel::showChosen() {
@@ -172,10 +183,12 @@ void MeasuredPanel::showChosen() {
     QStringList lines;
     if (compared.step.measured_s > 0) {
         lines << tr("Step: simulated %1, measured %2 (%3).")
-                     .arg(secondsText(compared.step.simulated_s), secondsText(compared.step.measured_s),
-                          factorText(compared.step.factor()));
+                     .arg(unbroken(secondsText(compared.step.simulated_s)),
+                          unbroken(secondsText(compared.step.measured_s)),
+                          unbroken(factorText(compared.step.factor())));
     }
-    lines << tr("Ops typically take %1 as long as simulated.").arg(factorText(compared.typical_factor));
+    lines << tr("Ops typically take %1 as long as simulated.")
+                 .arg(unbroken(factorText(compared.typical_factor)));
     if (compared.elsewhere > 0)
         lines << tr("%1 ran on another device than on screen.").arg(opsText(compared.elsewhere));
     m_step->setText(lines.join(QStringLiteral(" ")));
@@ -190,6 +203,7 @@ void MeasuredPanel::showChosen() {
         for (const int column : {SimulatedBusy, MeasuredBusy, BusyFactor})
             item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
     }
+    fitFigures();
     m_plot->setData(m_measured->simulated->problem, compared);
 }
 

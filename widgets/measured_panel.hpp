@@ -51,6 +51,7 @@ protected:
 
 private:
     void showChosen();
+    void fitFigures();
 
     std::shared_ptr<const MeasuredRuns> m_measured;
     QStackedWidget* m_pages = nullptr;

@@ -310,18 +310,25 @@ bool OpsView::viewportEvent(QEvent* event) {
     return QTableView::viewportEvent(event);
 }
 
+void OpsView::resizeEvent(QResizeEvent* event) {
+    QTableView::resizeEvent(event);
+    fitColumns();
+}
+
 void OpsView::fitColumns() {
     const bool measured = m_model->comparison() != nullptr;
     setColumnHidden(OpsModel::Measured, !measured);
     setColumnHidden(OpsModel::Error, !measured);
     const int character = fontMetrics().averageCharWidth();
-    for (int column = 0; column < OpsModel::ColumnCount; ++column) {
+    int others = 0;
+    for (int column = OpsModel::Name + 1; column < OpsModel::ColumnCount; ++column) {
+        if (isColumnHidden(column)) continue;
         const int wanted = std::max(sizeHintForColumn(column), horizontalHeader()->sectionSizeHint(column));
-        const int most = column == OpsModel::Name   ? character * 26
-                         : column == OpsModel::Kind ? character * 16
-                                                    : character * 22;
-        setColumnWidth(column, std::clamp(wanted, std::min(character * 8, most), most));
+        setColumnWidth(column, std::min(wanted, character * (column == OpsModel::Kind ? 11 : 20)));
+        others += columnWidth(column);
     }
+    // The name takes what the figures leave.
+    setColumnWidth(OpsModel::Name, std::max(viewport()->width() - others, character * 14));
 }
 
 }  // namespace placewright

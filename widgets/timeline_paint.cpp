@@ -147,7 +147,8 @@ void TimelineView::paintChart(QPainter& painter) const {
         painter.restore();
         painter.save();
         painter.setClipRect(plotRect(), Qt::IntersectClip);
-        if (row.kind == Row::Kind::device && !isMeasured()) paintMemory(painter, row);
+        if (row.kind == Row::Kind::device && (!isMeasured() || !m_data->memory[row.resource].empty()))
+            paintMemory(painter, row);
         paintSpans(painter, row);
         painter.restore();
     }
@@ -254,7 +255,7 @@ void TimelineView::paintLaneOutlines(QPainter& painter, const Row& row, const St
     const int top = rowTop(row) + offset;
     const auto& [spans, busy_s] = laneAt(row, strip, lane);
     // Several runs differ in their dashes.
-    QPen pen(palette().color(QPalette::Text), 1.5);
+    QPen pen(palette().color(QPalette::Text), 1);
     pen.setStyle(strip.run % 2 == 0 ? Qt::SolidLine : Qt::DashLine);
     const QColor halo = withAlpha(palette().color(QPalette::Base), 0.75);
     painter.setBrush(Qt::NoBrush);
@@ -264,16 +265,16 @@ void TimelineView::paintLaneOutlines(QPainter& painter, const Row& row, const St
             const double share =
                 std::min(1.0, (busy_s[mark.last] - busy_s[mark.first]) / m_axis.secondsPerPixel());
             painter.setOpacity(0.25 + 0.75 * share);
-            painter.fillRect(QRect(mark.x, top - 1, mark.width, 2), pen.color());
-            painter.fillRect(QRect(mark.x, top + height - 1, mark.width, 2), pen.color());
+            painter.fillRect(QRect(mark.x, top, mark.width, 1), pen.color());
+            painter.fillRect(QRect(mark.x, top + height - 1, mark.width, 1), pen.color());
             painter.setOpacity(1);
             continue;
         }
-        const QRectF block(mark.x, top, mark.width - 1, height);
-        painter.setPen(QPen(halo, 3.5));
+        const QRectF block(mark.x + 0.5, top + 0.5, mark.width - 2, height - 1);
+        painter.setPen(QPen(halo, 1));
         painter.drawRect(block.adjusted(1, 1, -1, -1));
         painter.setPen(pen);
-        painter.drawRect(block.adjusted(1, 1, -1, -1));
+        painter.drawRect(block);
     }
 }
 

@@ -181,11 +181,11 @@ void MainWindow::makePanels() {
     tabifyDockWidget(learning, cdf);
     tabifyDockWidget(cdf, archive);
     tabifyDockWidget(archive, distribution);
-    tabifyDockWidget(distribution, measured);
     // These panels have a tab stack of their own: more tabs in the other one would have no room for names.
     tabifyDockWidget(runs, suggestions);
     tabifyDockWidget(suggestions, why);
     tabifyDockWidget(why, ops);
+    tabifyDockWidget(ops, measured);
     runs->raise();
     curve->raise();
     m_panels->arrange(devices, selection, runs, curve, m_timelineDock);

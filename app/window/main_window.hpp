@@ -106,8 +106,8 @@ private:
     /// Opens a file by its kind: trace, policy, weights, saved search or anything that the document opens.
     void openPath(const QString& path);
     /// Opens several files: traces together; otherwise one of them, a network if there is one, and says what
-    /// is not opened.
-    void openPaths(const QStringList& paths);
+    /// is not opened, with `others` among them.
+    void openPaths(const QStringList& paths, QStringList others = {});
     /// Opens a trace in a window of its own.
     void openTraceWindow(const QString& path);
     /// Shows the titles of what ships with the program, as far as they are known.

@@ -168,7 +168,7 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
     if (event->mimeData()->hasUrls()) event->acceptProposedAction();
 }
 
-void MainWindow::openPaths(const QStringList& paths) {
+void MainWindow::openPaths(const QStringList& paths, QStringList others) {
     if (paths.size() > 1 &&
         std::ranges::all_of(paths, [](const QString& path) { return is_trace(path.toStdString()); })) {
         m_message->hide();
@@ -176,7 +176,6 @@ void MainWindow::openPaths(const QStringList& paths) {
     }
     const auto network = std::ranges::find_if(paths, holdsNetwork);
     const QString chosen = network != paths.end() ? *network : paths.front();
-    QStringList others;
     for (const QString& path : paths) {
         if (path != chosen) others << QFileInfo(path).fileName();
     }
@@ -197,10 +196,7 @@ void MainWindow::dropEvent(QDropEvent* event) {
         }
     }
     if (files.isEmpty()) return showError(tr("Only files on this computer can be dropped here."));
-    openPaths(files);
-    if (!others.isEmpty() && m_message->isHidden())
-        showInformation(tr("%1 is not opened: only files on this computer can be dropped here.")
-                            .arg(others.join(QStringLiteral(", "))));
+    openPaths(files, others);
 }
 
 }  // namespace placewright

@@ -155,9 +155,12 @@ void MainWindow::showMeasured() {
     m_timeline->setMeasured(known ? runs : nullptr);
     m_measured->setMeasured(known ? runs : nullptr);
     m_measured->setFileKnown(!m_document->measuredFile(m_measured->chosenRun()).isEmpty());
-    const std::size_t count = known ? runs->runs.size() : 0;
-    if (count > m_measuredRuns) m_panels->raise(m_measured);
-    m_measuredRuns = count;
+    // A run that is new is brought to the front; one that is only carried to other options is not.
+    if (!runs) m_measuredRuns = 0;
+    if (known) {
+        if (runs->runs.size() > m_measuredRuns) m_panels->raise(m_measured);
+        m_measuredRuns = runs->runs.size();
+    }
     showOps();
     if (!m_document->selection().empty()) showSelectionDetails();
 }

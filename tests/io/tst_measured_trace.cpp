@@ -214,6 +214,21 @@ private Q_SLOTS:
         QCOMPARE(spans(1), 2U);
     }
 
+    void whatOverlapsTooMuchIsCut() {
+        // A hundred thousand events at the same time: neither as many streams, nor hours.
+        const auto problem = test::problem(two_layers(), test::uniform_machine(1));
+        TraceFile trace = read({{"kernel", "body/fc1", 0, 1000}, {"kernel", "body/fc2", 0, 1000}});
+        const TraceEvent first = trace.events.front();
+        trace.events.resize(100'000, first);
+        const MeasuredTrace measured = measured_trace(trace, *problem, Placement(problem->groups, 0));
+        std::map<std::uint16_t, double> end_s;
+        for (const Span& span : measured.run.trace.spans) {
+            QVERIFY(span.stream < 64);
+            QVERIFY(span.start_s >= end_s[span.stream] && span.end_s >= span.start_s);
+            end_s[span.stream] = span.end_s;
+        }
+    }
+
     void aTraceOfAnotherNetworkHasNoSpans() {
         const auto problem = test::problem(two_layers(), test::uniform_machine(1));
         const MeasuredTrace measured =

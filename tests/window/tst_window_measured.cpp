@@ -151,7 +151,8 @@ private Q_SLOTS:
         const double factor = measured.all.devices[0].factor();
         QCOMPARE(devices->topLevelItem(0)->text(3), factorText(factor));
         QVERIFY(factor > 1.5 && factor < 6);
-        const QString step = shown.window.findChild<QLabel*>("measuredStep")->text();
+        QString step = shown.window.findChild<QLabel*>("measuredStep")->text();
+        step.replace(QChar(QChar::Nbsp), QLatin1Char(' '));
         QVERIFY2(step.contains(factorText(measured.all.step.factor())), qPrintable(step));
 
         // The table: sorted by error, the slow op is first.
@@ -186,7 +187,9 @@ private Q_SLOTS:
         QVERIFY2(QToolTip::text().contains(kSlow), qPrintable(QToolTip::text()));
         QTest::mouseClick(plot->plot(), Qt::LeftButton, {}, position->toPoint());
         QCOMPARE(shown.document.selection(), OpList{slow});
+        test::raise(ops);
         QCOMPARE(ops->selectionModel()->selectedRows().size(), 1);
+        QCOMPARE(ops->selectionModel()->selectedRows().front().data(OpsModel::OpRole).toUInt(), slow);
     }
 
     void theLayoutIsChosenInTheMenu() {
@@ -258,12 +261,17 @@ private Q_SLOTS:
         Shown shown;
         QVERIFY(shown.open(m_network, m_machine));
         QVERIFY(shown.dropFile(trace("run.json", 2)) && shown.waitUntilIdle());
+        QVERIFY(!shown.window.measuredPanel()->visibleRegion().isEmpty());
+        test::raise(shown.window.opsView());
         const auto problem = shown.document.problem();
         shown.document.setMachine(m_place->write("three.json", test::uniform_machine(3)));
         QVERIFY(shown.waitUntilIdle());
         QVERIFY(shown.document.problem() != problem);
         QCOMPARE(shown.document.measured()->simulated->problem, shown.document.problem());
         QCOMPARE(shown.document.measured()->all.ops[shown.op(kSlow)].time.factor(), 8.0);
+        // The panel that the user looks at stays.
+        QVERIFY(shown.window.measuredPanel()->visibleRegion().isEmpty());
+        QCOMPARE(errorOf(shown, kSlow), QStringLiteral("+700 %"));
         QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
         QVERIFY(shown.waitUntilIdle());
         QCOMPARE(shown.document.problem(), problem);

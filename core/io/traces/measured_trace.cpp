@@ -50,6 +50,8 @@ std::optional<DeviceId> device_named(const Machine& machine, std::string_view na
     return {};
 }
 
+constexpr std::size_t kMostStreams = 64;  // of a device; spans that overlap more are cut
+
 class Measurement {
 public:
     Measurement(const TraceFile& trace, const Problem& problem, std::span<const DeviceId> placement)
@@ -281,15 +283,16 @@ private:
                 ends_s.front() = span.end_s = std::max(span.start_s, span.end_s);
                 continue;
             }
-            const auto free =
-                std::ranges::find_if(ends_s, [&](double end_s) { return end_s <= span.start_s; });
-            span.stream = static_cast<std::uint16_t>(
-                std::min<std::ptrdiff_t>(free - ends_s.begin(), std::numeric_limits<std::uint16_t>::max()));
-            if (free == ends_s.end()) {
-                ends_s.push_back(span.end_s);
-            } else {
-                *free = span.end_s;
+            auto stream = std::ranges::find_if(ends_s, [&](double end_s) { return end_s <= span.start_s; });
+            if (stream == ends_s.end() && ends_s.size() < kMostStreams) {
+                stream = ends_s.insert(stream, 0);
+            } else if (stream == ends_s.end()) {
+                stream = std::ranges::min_element(ends_s);
+                span.start_s = *stream;
+                span.end_s = std::max(span.start_s, span.end_s);
             }
+            span.stream = static_cast<std::uint16_t>(stream - ends_s.begin());
+            *stream = span.end_s;
         }
         std::ranges::stable_sort(spans, {}, &Span::end_s);
     }

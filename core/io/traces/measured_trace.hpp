@@ -39,7 +39,7 @@ struct MeasuredTrace {
 /// "gpu:1" and "GPU 1" are the second device that is no CPU. Ops on other lanes are on the device that
 /// `placement` has for them ([group], as check_placement() accepts). In a trace with kernels, an event that
 /// launched none counts only if the placement has its op on a CPU. Spans that overlap on a device are on
-/// streams of their own.
+/// streams of their own, up to 64; beyond, they are cut.
 ///
 /// Transfers on channels and memory in use are taken where the trace has them: from this program, and memory
 /// from PyTorch's profiler (profile_memory=True).
