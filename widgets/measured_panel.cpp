@@ -71,7 +71,9 @@ MeasuredPanel::MeasuredPanel(QWidget* parent)
     m_devices->setAccessibleName(tr("Busy time of each device"));
     m_devices->setColumnCount(DeviceColumnCount);
     m_devices->setHeaderLabels({tr("Busy"), tr("Simulated"), tr("Measured"), tr("Ratio")});
-    m_devices->headerItem()->setToolTip(DeviceName, tr("Time in which at least one op runs, per batch"));
+    m_devices->headerItem()->setToolTip(DeviceName,
+                                        tr("Time in which at least one op runs, per batch. Measured: of ops "
+                                           "of this network that the run recorded"));
     for (const int column : {SimulatedBusy, MeasuredBusy, BusyFactor})
         m_devices->headerItem()->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
     m_devices->setRootIsDecorated(false);
@@ -81,6 +83,7 @@ MeasuredPanel::MeasuredPanel(QWidget* parent)
     m_devices->setFrameShape(QFrame::NoFrame);
     m_devices->header()->setStretchLastSection(false);
     m_devices->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    m_devices->header()->setSectionResizeMode(DeviceName, QHeaderView::Stretch);
     m_devices->header()->setMinimumSectionSize(30);
 
     auto* top = new QHBoxLayout;
@@ -107,6 +110,7 @@ MeasuredPanel::MeasuredPanel(QWidget* parent)
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(m_pages);
 
+    connect(m_devices->header(), &QHeaderView::sectionResized, this, &MeasuredPanel::fitFigures);
     connect(m_runs, &QComboBox::currentIndexChanged, this, [this] {
         showChosen();
         Q_EMIT runChosen(chosenRun());
@@ -161,10 +165,13 @@ void MeasuredPanel::resizeEvent(QResizeEvent* event) {
 /// Beside the plot the figures get the width of their table, as far as the plot keeps two fifths.
 void MeasuredPanel::fitFigures() {
     const bool beside = m_parts->orientation() == Qt::Horizontal;
-    const QAbstractItemView& table = *m_devices;
-    int wanted = 20;  // the frame, and what rounding takes of the columns
-    for (int column = 0; column < DeviceColumnCount; ++column)
-        wanted += std::max(table.sizeHintForColumn(column), m_devices->header()->sectionSizeHint(column));
+    int name = 0;
+    for (int row = 0; row < m_devices->topLevelItemCount(); ++row)
+        name = std::max(
+            name, m_devices->fontMetrics().horizontalAdvance(m_devices->topLevelItem(row)->text(DeviceName)));
+    int wanted = name + 36;  // with its icon
+    for (const int column : {SimulatedBusy, MeasuredBusy, BusyFactor})
+        wanted += m_devices->header()->sectionSize(column);
     m_parts->widget(0)->setMinimumWidth(beside ? std::min(wanted, width() * 3 / 5) : 0);
 }
 
