@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Trace files as measured runs: steps, devices, names, kernels, batches, transfers and memory.
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <map>
+#include <tuple>
 
 #include <QTemporaryDir>
 #include <QTest>

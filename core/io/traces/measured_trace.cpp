@@ -5,9 +5,9 @@
 #include <charconv>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
