@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "app/cli/console.hpp"
+#include "app/cli/hardware_command.hpp"
 #include "app/cli/interrupt.hpp"
 #include "app/cli/measured_command.hpp"
 #include "app/cli/progress_line.hpp"
@@ -451,6 +452,10 @@ void ExperimentArguments::add_to(CLI::App& command) {
     list(learning_experiments());
     ids.emplace_back(kMeasured);
     rows.push_back({"  " + ids.back(), "Simulated against measured times of real GPUs (--data DIR)"});
+    for (const auto& [id, help] : hardware_experiments()) {
+        ids.emplace_back(id);
+        rows.push_back({"  " + ids.back(), std::string(help)});
+    }
     command.footer("Experiments, with their default size:\n" + table("ll", rows) + '\n' +
                    command.get_parent()->get_footer());
     command.add_option("NAME", name, "Experiment to repeat, see below")
@@ -482,9 +487,28 @@ void ExperimentArguments::add_to(CLI::App& command) {
     command.add_option("--data", data, "Folder with the measurements (measured)")
         ->check(usage::path())
         ->type_name("DIR");
+    command.add_option("--machine", machine, "Machine that this computer is (e1, e2, e4, e5) [two cores]")
+        ->check(usage::path())
+        ->type_name("M");
+    command.add_option("--steps", steps, "Measured steps of each placement (e1, e2, e4, e5)")
+        ->check(usage::whole_number(1, 1'000'000))
+        ->type_name("N");
+    command.add_option("--placements", placements, "Placements that are measured (e4, e5) [24]")
+        ->check(usage::whole_number(1, 1'000'000))
+        ->type_name("N");
+    command.add_flag("--json", json, "Print one JSON object (e1, e2, e4, e5)");
 }
 
 int run_experiment(const ExperimentArguments& arguments) {
+    const auto is_named = [&](const auto& each) { return each.first == arguments.name; };
+    if (std::ranges::any_of(hardware_experiments(), is_named)) return run_hardware_experiment(arguments);
+    const auto refuse = [&](bool given, const char* option) {
+        if (given) throw UsageError(std::string(option) + ": " + arguments.name + " does not use it");
+    };
+    refuse(!arguments.machine.empty(), "--machine");
+    refuse(arguments.steps > 0, "--steps");
+    refuse(arguments.placements > 0, "--placements");
+    refuse(arguments.json, "--json");
     if (arguments.name == kMeasured) return run_measurements(arguments);
     if (!arguments.data.empty()) throw UsageError("--data: " + arguments.name + " does not use it");
     keep_networks(arguments);

@@ -26,6 +26,11 @@ struct ExperimentArguments {
     GroupingArguments grouping;
     std::vector<std::string> settings;
     std::string data;  ///< folder of measurements, for `measured`
+    // For experiments that run on this computer.
+    std::string machine;           ///< empty: two logical devices
+    std::uint32_t steps = 0;       ///< 0: default of the experiment
+    std::uint32_t placements = 0;  ///< 0: default of the experiment
+    bool json = false;
 
     void add_to(CLI::App& command);
 };

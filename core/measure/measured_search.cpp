@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+#include "core/measure/measured_search.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/search/score_cache.hpp"
+#include "core/sim/simulator.hpp"
+
+namespace placewright {
+namespace {
+
+class MeasuredEvaluator : public Evaluator {
+public:
+    MeasuredEvaluator(std::shared_ptr<const Problem> problem, std::span<const PhysicalDevice> devices,
+                      const MeasureOptions& options, const MemoryPenalty& penalty, MeasuredCallback report)
+        : problem_(std::move(problem)),
+          devices_(devices.begin(), devices.end()),
+          options_(options),
+          penalty_(penalty),
+          report_(std::move(report)),
+          simulator_(problem_) {}
+
+    bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop,
+                  const Placement*) override {
+        for (const ScoreCache::Fresh& fresh : cache_.look_up(placements, scores)) {
+            if (!run(placements[fresh.index], scores[fresh.index], stop)) return false;
+        }
+        cache_.keep(scores);
+        return true;
+    }
+
+    std::uint64_t runs() const override { return runs_; }
+
+private:
+    bool run(const Placement& placement, Score& score, const std::stop_token& stop) {
+        Outcome outcome = simulator_.run(placement);
+        MeasuredPlacement measured{placement, outcome.step_time_s, {}, {}};
+        try {
+            const auto measurement = measure(problem_, placement, devices_, options_, stop);
+            if (!measurement) return false;
+            measured.step = measurement->step;
+            outcome.step_time_s = outcome.total_time_s = measurement->step.median_s;
+            outcome.peak_bytes = measurement->run.peak_bytes;
+            outcome.fits = measurement->fits;
+        } catch (const OutOfMemory& error) {
+            double& peak = outcome.peak_bytes[error.device()];
+            peak = std::max(peak, problem_->memory_limit_bytes[error.device()] + 1);
+            outcome.fits = false;
+        }
+        score = measured.score = penalty_.score(*problem_, outcome);
+        ++runs_;
+        if (report_) report_(measured);
+        return true;
+    }
+
+    std::shared_ptr<const Problem> problem_;
+    std::vector<PhysicalDevice> devices_;
+    MeasureOptions options_;
+    MemoryPenalty penalty_;
+    MeasuredCallback report_;
+    Simulator simulator_;
+    ScoreCache cache_;
+    std::uint64_t runs_ = 0;
+};
+
+void sort_by_score(std::vector<MeasuredPlacement>& measured) {
+    std::ranges::stable_sort(measured, {},
+                             [](const MeasuredPlacement& each) { return each.score.penalised_s; });
+}
+
+}  // namespace
+
+std::unique_ptr<Evaluator> measured_evaluator(std::shared_ptr<const Problem> problem,
+                                              std::span<const PhysicalDevice> devices,
+                                              const MeasureOptions& options, const MemoryPenalty& penalty,
+                                              MeasuredCallback report) {
+    return std::make_unique<MeasuredEvaluator>(std::move(problem), devices, options, penalty,
+                                               std::move(report));
+}
+
+BestPlacements::BestPlacements(std::unique_ptr<Evaluator> evaluator, std::size_t most)
+    : evaluator_(std::move(evaluator)), most_(most) {}
+
+bool BestPlacements::evaluate(std::span<const Placement> placements, std::span<Score> scores,
+                              std::stop_token stop, const Placement* base) {
+    if (!evaluator_->evaluate(placements, scores, std::move(stop), base)) return false;
+    for (std::size_t k = 0; k < placements.size(); ++k) {
+        const double score_s = scores[k].penalised_s;
+        if (best_.size() >= most_ && score_s >= best_.back().penalised_s) continue;
+        const auto equal = std::ranges::equal_range(best_, score_s, {}, &Candidate::penalised_s);
+        if (std::ranges::find(equal, placements[k], &Candidate::placement) != equal.end()) continue;
+        best_.insert(equal.end(), {score_s, placements[k]});
+        if (best_.size() > most_) best_.pop_back();
+    }
+    return true;
+}
+
+std::vector<Placement> BestPlacements::placements() const {
+    std::vector<Placement> result;
+    for (const Candidate& each : best_) result.push_back(each.placement);
+    return result;
+}
+
+std::vector<Placement> candidates(const Optimizer& optimizer, const BestPlacements& scored,
+                                  std::size_t most) {
+    const auto archive = optimizer.archive();
+    if (!archive || archive->elites.empty()) {
+        std::vector<Placement> best = scored.placements();
+        best.resize(std::min(best.size(), most));
+        return best;
+    }
+    std::vector<ArchiveView::Elite> elites = archive->elites;
+    std::ranges::stable_sort(elites, {},
+                             [](const ArchiveView::Elite& elite) { return elite.score.penalised_s; });
+    elites.resize(std::min(elites.size(), most));
+    std::vector<Placement> result;
+    for (const ArchiveView::Elite& elite : elites) result.push_back(*elite.placement);
+    return result;
+}
+
+std::vector<MeasuredPlacement> measure_placements(const std::shared_ptr<const Problem>& problem,
+                                                  std::span<const Placement> placements,
+                                                  std::span<const PhysicalDevice> devices,
+                                                  const MeasureOptions& options, const MemoryPenalty& penalty,
+                                                  std::stop_token stop, const MeasuredCallback& report) {
+    std::vector<MeasuredPlacement> measured;
+    const auto evaluator =
+        measured_evaluator(problem, devices, options, penalty, [&](const MeasuredPlacement& each) {
+            measured.push_back(each);
+            if (report) report(each);
+        });
+    std::vector<Score> scores(placements.size());
+    evaluator->evaluate(placements, scores, std::move(stop));
+    sort_by_score(measured);
+    return measured;
+}
+
+std::vector<MeasuredPlacement> continue_measured(const std::shared_ptr<const Problem>& problem,
+                                                 const AlgorithmInfo& algorithm, const OptionValues& values,
+                                                 std::uint64_t seed, std::span<const Placement> starts,
+                                                 std::uint64_t evaluations,
+                                                 std::span<const PhysicalDevice> devices,
+                                                 const MeasureOptions& options, const MemoryPenalty& penalty,
+                                                 std::stop_token stop, const MeasuredCallback& report) {
+    std::vector<MeasuredPlacement> measured;
+    const auto evaluator =
+        measured_evaluator(problem, devices, options, penalty, [&](const MeasuredPlacement& each) {
+            measured.push_back(each);
+            if (report) report(each);
+        });
+    const auto optimizer =
+        algorithm.make({problem, seed, {starts.begin(), starts.end()}, evaluations, nullptr, {}}, values);
+    run_search(*optimizer, *evaluator, {evaluations}, std::move(stop));
+    sort_by_score(measured);
+    return measured;
+}
+
+}  // namespace placewright

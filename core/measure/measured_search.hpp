@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// Searches on hardware: placements that are scored by running them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "core/measure/measurement.hpp"
+#include "core/search/evaluator.hpp"
+#include "core/search/optimizer.hpp"
+#include "core/search/search.hpp"
+
+namespace placewright {
+
+/// A placement that was run.
+struct MeasuredPlacement {
+    Placement placement;
+    double simulated_s = 0;
+    Score score;  ///< of the median step, with the penalty for memory
+    Spread step;  ///< 0 if the memory was exceeded before a step ended
+};
+
+/// Called after each placement.
+using MeasuredCallback = std::function<void(const MeasuredPlacement&)>;
+
+/// Scores placements by running them, one after the other; the objective is the step time. A placement that
+/// runs out of memory, or uses more than a device's limit, is scored by the penalty for what the simulation
+/// says it needs, at least one byte more than the limit. A placement that was run before keeps its score.
+/// Throws MeasureError.
+std::unique_ptr<Evaluator> measured_evaluator(std::shared_ptr<const Problem> problem,
+                                              std::span<const PhysicalDevice> devices,
+                                              const MeasureOptions& options, const MemoryPenalty& penalty,
+                                              MeasuredCallback report = {});
+
+/// Passes placements on to another evaluator and keeps the best of them, each once.
+class BestPlacements : public Evaluator {
+public:
+    BestPlacements(std::unique_ptr<Evaluator> evaluator, std::size_t most);
+
+    bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop,
+                  const Placement* base = nullptr) override;
+    std::uint64_t runs() const override { return evaluator_->runs(); }
+
+    /// Best first.
+    std::vector<Placement> placements() const;
+
+private:
+    struct Candidate {
+        double penalised_s = 0;
+        Placement placement;
+    };
+
+    std::unique_ptr<Evaluator> evaluator_;
+    std::size_t most_;
+    std::vector<Candidate> best_;  ///< ascending in penalised_s
+};
+
+/// The placements of a search that are worth measuring, best first: the elites of an archive, where the
+/// algorithm keeps one, else the best that were scored.
+std::vector<Placement> candidates(const Optimizer& optimizer, const BestPlacements& scored, std::size_t most);
+
+/// Runs placements and returns those that were run, the fastest that fits first. May be incomplete if `stop`
+/// was requested. E4 of Lagostra's thesis (2020): the simulator chooses the candidates and the hardware the
+/// winner.
+std::vector<MeasuredPlacement> measure_placements(const std::shared_ptr<const Problem>& problem,
+                                                  std::span<const Placement> placements,
+                                                  std::span<const PhysicalDevice> devices,
+                                                  const MeasureOptions& options, const MemoryPenalty& penalty,
+                                                  std::stop_token stop = {},
+                                                  const MeasuredCallback& report = {});
+
+/// Goes on with a search whose first part was simulated: the algorithm starts again from `starts`, its best
+/// placements so far, and each of the `evaluations` placements is run. Returns as measure_placements() does,
+/// the starts included.
+std::vector<MeasuredPlacement> continue_measured(
+    const std::shared_ptr<const Problem>& problem, const AlgorithmInfo& algorithm, const OptionValues& values,
+    std::uint64_t seed, std::span<const Placement> starts, std::uint64_t evaluations,
+    std::span<const PhysicalDevice> devices, const MeasureOptions& options, const MemoryPenalty& penalty,
+    std::stop_token stop = {}, const MeasuredCallback& report = {});
+
+}  // namespace placewright
