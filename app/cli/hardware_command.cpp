@@ -233,7 +233,7 @@ int run_hardware_experiment(const ExperimentArguments& arguments) {
     HardwareOptions options;
     options.networks = arguments.only;
     options.evaluations = arguments.evaluations;
-    if (arguments.steps > 0) options.steps = arguments.steps;
+    options.steps = arguments.steps;
     if (arguments.placements > 0) options.placements = arguments.placements;
     hardware_networks(options.networks);
     if (!arguments.out.empty()) make_folder(arguments.out);

@@ -28,6 +28,8 @@ constexpr std::array<HardwareNetwork, 6> kNetworks{HardwareNetwork{"alexnet", 8}
                                                    {"inception_v3", 2},           {"vgg16", 1},
                                                    {"nasnet_mobile", 2},          {"bert_base", 1}};
 constexpr std::size_t kDefaultNetworks = 3;
+constexpr std::uint32_t kGroups = 64;
+constexpr std::uint32_t kSteps = 7, kStepsOfTransfers = 10, kStepsOfStability = 20;
 
 Machine logical_machine() {
     const double memory =
@@ -56,9 +58,10 @@ std::shared_ptr<const Graph> graph_of(const HardwareNetwork& network) {
     return std::make_shared<const Graph>(find_network(network.name)->build(network.batch));
 }
 
-MeasureOptions measure_options(const Laboratory& laboratory, const HardwareOptions& options) {
+MeasureOptions measure_options(const Laboratory& laboratory, const HardwareOptions& options,
+                               std::uint32_t steps = kSteps) {
     MeasureOptions measuring;
-    measuring.steps = options.steps;
+    measuring.steps = options.steps > 0 ? options.steps : steps;
     measuring.throttles = laboratory.throttles;
     measuring.seed = options.seed;
     return measuring;
@@ -132,11 +135,11 @@ std::optional<Calibrated> calibrated(const Laboratory& laboratory, const Hardwar
         };
     };
     MeasureOptions measuring = measure_options(laboratory, options);
-    measuring.steps = std::max(measuring.steps, 10U);
+    measuring.steps += 3;
     auto archive = profile_network(make_problem(graph, laboratory.machine), laboratory.devices, measuring,
                                    stop, told("profile, step"));
     if (!archive) return std::nullopt;
-    auto transfers = profile_transfers(laboratory.machine, laboratory.devices, message_sizes(1e8), 5,
+    auto transfers = profile_transfers(laboratory.machine, laboratory.devices, message_sizes(2e7), 5,
                                        laboratory.throttles, stop, told("transfers, size"));
     if (!transfers) return std::nullopt;
     archive->merge(*transfers);
@@ -145,6 +148,9 @@ std::optional<Calibrated> calibrated(const Laboratory& laboratory, const Hardwar
     ProblemOptions problem;
     problem.cost.model = find_cost_model("measured");
     problem.cost.profile = std::make_shared<const ProfileArchive>(*std::move(archive));
+    // About as many parts as the layers that the thesis placed.
+    problem.grouping.rule = GroupingRule::merge;
+    problem.grouping.merge_groups = kGroups;
     result.problem = make_problem(graph, laboratory.machine, problem);
     return result;
 }
@@ -222,8 +228,8 @@ std::vector<BandwidthCase> run_e1(const Laboratory& laboratory, const HardwareOp
             each.nominal = std::min(each.nominal, machine.channels()[channel].bandwidth);
         const auto times =
             measure_transfers(laboratory.machine, route.from, route.to, laboratory.devices, message_sizes(),
-                              std::max(options.steps, 10U), laboratory.throttles, stop,
-                              [&](std::uint32_t done, std::uint32_t all) {
+                              measure_options(laboratory, options, kStepsOfTransfers).steps,
+                              laboratory.throttles, stop, [&](std::uint32_t done, std::uint32_t all) {
                                   if (progress)
                                       progress(each.from + " to " + each.to + ": size " +
                                                std::to_string(done) + " of " + std::to_string(all));
@@ -246,9 +252,9 @@ std::vector<StabilityCase> run_e2(const Laboratory& laboratory, const HardwareOp
         for (const Placement& proposed : expert->ask(1))
             placements.emplace_back("layers over " + std::to_string(problem->devices) + " devices", proposed);
         for (const auto& [name, placement] : placements) {
-            MeasureOptions measuring = measure_options(laboratory, options);
+            MeasureOptions measuring = measure_options(laboratory, options, kStepsOfStability);
             measuring.warm_up = 0;
-            measuring.steps = std::max(options.steps, 20U) + 1;
+            ++measuring.steps;  // the first one, which warms up
             const auto measured =
                 measure(problem, placement, laboratory.devices, measuring, stop,
                         [&, &where = name](std::uint32_t done, std::uint32_t all) {

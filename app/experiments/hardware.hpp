@@ -21,7 +21,7 @@ namespace placewright {
 
 struct HardwareOptions {
     std::vector<std::string> networks;  ///< empty: those of the experiment
-    std::uint32_t steps = 7;            ///< measured steps of a placement
+    std::uint32_t steps = 0;            ///< measured steps of a placement; 0: default of the experiment
     std::uint64_t evaluations = 0;      ///< of each search; 0: default of the experiment
     std::uint32_t placements = 24;      ///< that are measured (E5), or at most (E4)
     std::uint64_t seed = 1;

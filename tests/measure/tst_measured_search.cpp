@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// Searches whose placements are run, and the experiments on hardware. Times are not checked, since other
+// programs may run; what is run, kept, ordered and reported is.
+#include <algorithm>
+#include <set>
+
+#include <QtTest>
+
+#include "app/experiments/hardware.hpp"
+#include "core/algorithms.hpp"
+#include "core/base/exit_status.hpp"
+#include "core/graph/network_builder.hpp"
+#include "core/measure/measured_search.hpp"
+#include "tests/support/graphs.hpp"
+
+namespace placewright {
+namespace {
+
+Graph network(std::int64_t batch = 2) {
+    NetworkBuilder net("small", batch);
+    Value x = net.input("x", std::array<std::int64_t, 1>{8});
+    for (int layer = 0; layer < 4; ++layer) {
+        const std::string name = "layer" + std::to_string(layer);
+        x = net.relu(name + "/relu", net.linear(name + "/linear", x, 8));
+    }
+    net.cross_entropy("loss", x);
+    return net.build();
+}
+
+MeasureOptions quick() {
+    MeasureOptions options;
+    options.steps = 1;
+    options.warm_up = 0;
+    return options;
+}
+
+/// Answers from a list.
+class Listed : public Evaluator {
+public:
+    explicit Listed(std::vector<double> scores_s) : scores_s_(std::move(scores_s)) {}
+    bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token,
+                  const Placement*) override {
+        for (std::size_t k = 0; k < placements.size(); ++k) scores[k].penalised_s = scores_s_[next_++];
+        return true;
+    }
+    std::uint64_t runs() const override { return next_; }
+
+private:
+    std::vector<double> scores_s_;
+    std::size_t next_ = 0;
+};
+
+}  // namespace
+
+class TestMeasuredSearch : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void theBestPlacementsAreKeptOnce() {
+        BestPlacements best(std::make_unique<Listed>(std::vector<double>{5, 3, 4, 3, 9, 1, 3}), 3);
+        const std::vector<Placement> placements{{0}, {1}, {2}, {1}, {3}, {4}, {5}};
+        std::vector<Score> scores(placements.size());
+        QVERIFY(best.evaluate(placements, scores, {}));
+        QCOMPARE(best.placements(), (std::vector<Placement>{{4}, {1}, {5}}));
+        QCOMPARE(scores[4].penalised_s, 9.0);
+    }
+
+    void placementsAreRunOnceAndSorted() {
+        const auto problem = test::problem(network(), test::uniform_machine(2));
+        const Placement alone(problem->groups, 0);
+        Placement split = alone;
+        std::fill(split.begin() + static_cast<std::ptrdiff_t>(split.size() / 2), split.end(), DeviceId{1});
+        int reports = 0;
+        const auto measured =
+            measure_placements(problem, std::vector{alone, split, alone}, std::vector<PhysicalDevice>(2),
+                               quick(), {}, {}, [&](const MeasuredPlacement&) { ++reports; });
+        QCOMPARE(reports, 2);
+        QCOMPARE(measured.size(), std::size_t{2});
+        QVERIFY(measured[0].score.penalised_s <= measured[1].score.penalised_s);
+        Simulator simulator(problem);
+        for (const MeasuredPlacement& each : measured) {
+            QVERIFY(each.step.median_s > 0);
+            QCOMPARE(each.score.value_s, each.step.median_s);
+            QVERIFY(each.score.fits);
+            QCOMPARE(each.simulated_s, simulator.run(each.placement).step_time_s);
+        }
+    }
+
+    void tooMuchMemoryIsPenalised() {
+        // The parameters alone take 4 x 288 bytes, twice with momentum.
+        const auto problem = test::problem(network(), test::uniform_machine(1, 1500));
+        const std::vector<Placement> alone(1, Placement(problem->groups, 0));
+        const auto measured = measure_placements(problem, alone, std::vector<PhysicalDevice>(1), quick(), {});
+        QCOMPARE(measured.size(), std::size_t{1});
+        QVERIFY(!measured[0].score.fits);
+        QVERIFY(measured[0].score.penalised_s > measured[0].score.value_s);
+    }
+
+    void elitesOfAnArchiveAreCandidates() {
+        const auto problem = test::problem(network(), test::uniform_machine(2));
+        BestPlacements scored(simulation_evaluator(problem, {}, {}, 1), 5);
+        const auto optimizer = find_algorithm("map-elites")->make({problem, 1, {}, 500, nullptr, {}}, {});
+        run_search(*optimizer, scored, {500});
+        const auto archive = optimizer->archive();
+        QVERIFY(archive->elites.size() > 3);
+        const std::vector<Placement> best = candidates(*optimizer, scored, 3);
+        QCOMPARE(best.size(), std::size_t{3});
+        Simulator simulator(problem);
+        double last = 0;
+        for (const Placement& placement : best) {
+            const auto is_it = [&](const ArchiveView::Elite& elite) { return *elite.placement == placement; };
+            QVERIFY(std::ranges::any_of(archive->elites, is_it));
+            const double step_s = simulator.run(placement).step_time_s;
+            QVERIFY(step_s >= last);
+            last = step_s;
+        }
+        // Algorithms without an archive: the best that were scored.
+        BestPlacements others(simulation_evaluator(problem, {}, {}, 1), 5);
+        const auto genetic = find_algorithm("genetic")->make({problem, 1, {}, 300, nullptr, {}}, {});
+        run_search(*genetic, others, {300});
+        std::vector<Placement> expected = others.placements();
+        QCOMPARE(expected.size(), std::size_t{5});
+        expected.resize(3);
+        QCOMPARE(candidates(*genetic, others, 3), expected);
+    }
+
+    void aSearchGoesOnMeasured() {
+        const auto problem = test::problem(network(), test::uniform_machine(2));
+        Random random(4);
+        const std::vector<Placement> starts{test::random_placement(*problem, random),
+                                            test::random_placement(*problem, random)};
+        const auto measured = continue_measured(problem, *find_algorithm("genetic"), {}, 1, starts, 12,
+                                                std::vector<PhysicalDevice>(2), quick(), {});
+        QVERIFY(measured.size() >= 3 && measured.size() <= 12);
+        std::set<Placement> distinct;
+        for (const MeasuredPlacement& each : measured) distinct.insert(each.placement);
+        QCOMPARE(distinct.size(), measured.size());
+        for (const Placement& start : starts) QVERIFY(distinct.contains(start));
+    }
+
+    void experimentsNameTheirNetworks() {
+        QCOMPARE(hardware_networks({}).size(), std::size_t{3});
+        QCOMPARE(hardware_networks({"vgg16"}).front().name, std::string_view("vgg16"));
+        QVERIFY_THROWS_EXCEPTION(UsageError, hardware_networks({"vgg17"}));
+    }
+
+    void bandwidthIsMeasuredForEachSize() {
+        Laboratory place = laboratory(nullptr);
+        QCOMPARE(place.devices.size(), std::size_t{2});
+        const auto times =
+            measure_transfers(place.machine, 0, 1, place.devices, std::array{1e3, 1e5, 1e6}, 2, true);
+        QVERIFY(times);
+        QCOMPARE(times->size(), std::size_t{3});
+        for (const TransferTimes& each : *times) {
+            // Throttled to the link.
+            QVERIFY(each.time.low_s >= 20e-6 + each.bytes / 250e6);
+        }
+    }
+};
+
+}  // namespace placewright
+
+QTEST_GUILESS_MAIN(placewright::TestMeasuredSearch)
+#include "tst_measured_search.moc"
