@@ -16,6 +16,7 @@
 #include "app/cli/console.hpp"
 #include "app/cli/interrupt.hpp"
 #include "app/cli/outcome_report.hpp"
+#include "app/cli/progress_line.hpp"
 #include "app/cli/search_arguments.hpp"
 #include "app/cli/usage.hpp"
 #include "core/algorithms.hpp"
@@ -32,6 +33,7 @@
 #include "core/io/text/json.hpp"
 #include "core/job/bound_tightening.hpp"
 #include "core/job/saved_search.hpp"
+#include "core/measure/measured_search.hpp"
 #include "core/search/algorithms/refinement.hpp"
 #include "core/search/headroom.hpp"
 #include "core/sim/objectives.hpp"
@@ -42,6 +44,8 @@ namespace {
 /// Evaluation budget of a search that is limited only by time.
 constexpr std::uint64_t kUnlimited = 1'000'000'000'000;
 constexpr std::chrono::milliseconds kReportInterval(100);
+/// Best placements from which a search goes on on hardware: its first population.
+constexpr std::uint32_t kMeasuredStarts = 10;
 
 void print_progress(const SearchProgress& progress, const Budget& budget) {
     std::string text = format_count(static_cast<double>(progress.evaluations));
@@ -66,6 +70,8 @@ struct Found {
     Bound bound;                           ///< lower bound of the objective
     std::optional<Headroom> headroom;      ///< nothing if no memory was freed for a little time
     std::optional<Remedies> remedies;      ///< if the best placement does not fit
+    std::vector<MeasuredPlacement>
+        measured{};  ///< the fastest first; the best placement is the first of them
 
     const SearchProgress& progress() const { return result.progress; }
     const Placement& placement() const { return *result.progress.best_placement; }
@@ -117,7 +123,28 @@ Json found_json(const Job& job, const Found& found) {
                             {"found_share", found.headroom->found_share},
                             {"share", found.headroom->share}};
     if (found.remedies) add_remedies(json, *found.remedies, job);
+    if (!found.measured.empty()) {
+        Json list = Json::array();
+        for (const MeasuredPlacement& each : found.measured)
+            list.push_back({{"simulated_s", each.simulated_s},
+                            {"measured_s", each.step.median_s},
+                            {"low_s", each.step.low_s},
+                            {"high_s", each.step.high_s},
+                            {"fits", each.score.fits}});
+        json["best"]["measured_s"] = found.measured.front().step.median_s;
+        json["measured"] = std::move(list);
+    }
     return json;
+}
+
+/// What was run after the search, and which of it is faster than what the simulation holds to be the best.
+void print_measured(const std::vector<MeasuredPlacement>& measured) {
+    const auto simulated_best = std::ranges::min_element(measured, {}, &MeasuredPlacement::simulated_s);
+    const MeasuredPlacement& best = measured.front();
+    std::cout << "Of " << measured.size() << " placements that were run, the fastest takes "
+              << format_seconds(best.step.median_s) << " (simulated " << format_seconds(best.simulated_s)
+              << "); the best in the simulation takes " << format_seconds(simulated_best->step.median_s)
+              << " (simulated " << format_seconds(simulated_best->simulated_s) << ").\n\n";
 }
 
 void print_found(const Job& job, const Found& found) {
@@ -151,6 +178,7 @@ void print_found(const Job& job, const Found& found) {
                                  " % higher. --headroom 0 turns this off.",
                              0);
     std::cout << '\n';
+    if (!found.measured.empty()) print_measured(found.measured);
     if (found.evaluation) print_evaluation(job, *found.evaluation);
     print_outcome(job, found.placement(), found.outcome);
     if (found.remedies) print_remedies(*found.remedies, job);
@@ -233,6 +261,7 @@ public:
     explicit Optimization(OptimizeArguments& arguments) : search_(arguments) {
         if (launch()) ranks_.emplace(interrupt_.source());
         options_ = parse_settings(chosen_algorithm(search_.algorithm), search_.settings);
+        check_measuring();
         if (!search_.out.empty()) expect_writable(search_.out);
         keep_apart(std::array{OutputFile{"--scores", search_.scores}, OutputFile{"--out", search_.out}},
                    search_.job.inputs());
@@ -247,26 +276,32 @@ public:
     int run() {
         if (!std::isfinite(bound_.value_s)) return report_infeasible(job_, bound_, search_);
         const std::unique_ptr<Optimizer> optimizer = make_optimizer();
-        const std::unique_ptr<Evaluator> evaluator = make_evaluator();
+        std::unique_ptr<Evaluator> evaluator = make_evaluator();
+        const BestPlacements* scored = nullptr;
+        if (measures()) {
+            auto keeping = std::make_unique<BestPlacements>(std::move(evaluator),
+                                                            std::max(search_.measured_best, kMeasuredStarts));
+            scored = keeping.get();
+            evaluator = std::move(keeping);
+        }
         Proof proof(finest_, *job_.objective, job_.simulation, std::move(bound_),
                     job_.single_device_fits ? job_.single_device_s : kInfinity);
         SearchResult result = search(*optimizer, *evaluator);
         if (!result.progress.best_placement) return report_nothing_scored(result);
         std::optional<Headroom> headroom = gain_headroom(result);
         prove(proof, result.progress);
+        std::vector<MeasuredPlacement> measured;
+        if (scored != nullptr && result.end != SearchEnd::cancelled)
+            measured = run_candidates(*optimizer, *scored, result.progress);
         const Outcome outcome = Simulator(job_.problem, job_.simulation).run(*result.progress.best_placement);
         std::optional<Evaluation> evaluation;
         if (result.progress.best != kUndefinedScore)
             evaluation = evaluate(job_, *result.progress.best_placement, search_.job, {});
-        Found found{*algorithm_,
-                    options_,
-                    search_.seed,
-                    std::move(result),
-                    outcome,
-                    std::move(evaluation),
-                    bound_,
-                    std::move(headroom),
-                    {}};
+        Found found{*algorithm_,  options_,
+                    search_.seed, std::move(result),
+                    outcome,      std::move(evaluation),
+                    bound_,       std::move(headroom),
+                    {},           std::move(measured)};
         warn_of_cpu(job_, found.placement(), outcome);
         if (!found.cancelled())
             found.remedies = remedies_for(search_.job, job_, found.placement(), found.progress().best.fits);
@@ -274,6 +309,67 @@ public:
     }
 
 private:
+    /// Throws UsageError for options that do not go with measuring.
+    void check_measuring() const {
+        if (!measures()) return;
+        const auto refuse = [](bool given, const std::string& option, const char* because) {
+            if (given) throw UsageError(option + ": " + because);
+        };
+        refuse(ranks_.has_value(), "--measure-best", "placements are not run under mpirun");
+        refuse(search_.refinement > 0, "--refine", "placements that are run are those of the search itself");
+        refuse(search_.job.batches > 1, "--batches", "pipelines of several batches cannot be run");
+        refuse(search_.job.objective != "step-time", "--objective", "what is measured is the step time");
+    }
+
+    bool measures() const { return search_.measured_best > 0 || search_.measured_evaluations > 0; }
+
+    /// Runs the best placements, then goes on with the search on hardware; the fastest becomes the result.
+    /// Throws InputError for ops that cannot be run.
+    std::vector<MeasuredPlacement> run_candidates(const Optimizer& optimizer, const BestPlacements& scored,
+                                                  SearchProgress& progress) {
+        const std::vector<PhysicalDevice> devices = physical_devices(*job_.problem->machine);
+        for (const std::string& note : device_notes(*job_.problem->machine, devices))
+            std::cerr << printable(note) << '\n';
+        MeasureOptions options;
+        options.steps = search_.measured_steps;
+        options.throttles = search_.throttles;
+        options.seed = search_.seed;
+        std::vector<MeasuredPlacement> measured;
+        try {
+            const ProgressLine line("run");
+            std::size_t done = 0;
+            double best_s = kInfinity;
+            const MeasuredCallback told = [&](const MeasuredPlacement& each) {
+                best_s = std::min(best_s, each.score.penalised_s);
+                line.show("placement " + std::to_string(++done) + ", fastest " + format_seconds(best_s));
+            };
+            if (search_.measured_best > 0) {
+                std::vector<Placement> best = candidates(optimizer, scored, search_.measured_best);
+                // What the search returns is among them, also where memory was freed since.
+                if (std::ranges::find(best, *progress.best_placement) == best.end())
+                    best.back() = *progress.best_placement;
+                measured = measure_placements(job_.problem, best, devices, options, job_.penalty,
+                                              interrupt_.token(), told);
+            }
+            if (search_.measured_evaluations > 0) {
+                const auto more = continue_measured(job_.problem, *algorithm_, options_, search_.seed,
+                                                    candidates(optimizer, scored, kMeasuredStarts),
+                                                    search_.measured_evaluations, devices, options,
+                                                    job_.penalty, interrupt_.token(), told);
+                measured.insert(measured.end(), more.begin(), more.end());
+                std::ranges::stable_sort(
+                    measured, {}, [](const MeasuredPlacement& each) { return each.score.penalised_s; });
+            }
+        } catch (const MeasureError& error) {
+            throw InputError(search_.job.network, "", error.what());
+        }
+        if (measured.empty()) return measured;
+        progress.best_placement = std::make_shared<const Placement>(measured.front().placement);
+        progress.best =
+            job_.penalty.score(*job_.problem, Simulator(job_.problem).run(measured.front().placement));
+        return measured;
+    }
+
     std::unique_ptr<Optimizer> make_optimizer() const {
         try {
             return algorithm_->make({job_.problem, search_.seed, all_starts(job_, starts_),
@@ -459,6 +555,22 @@ void OptimizeArguments::add_to(CLI::App& command) {
     command.add_option("--headroom", headroom, "Share of time to give up for free memory [auto: 0.005]")
         ->check(usage::share())
         ->type_name("SHARE");
+    command
+        .add_option("--measure-best", measured_best,
+                    "After the search, run the N best placements; the fastest is the result")
+        ->check(usage::whole_number(0, 100'000))
+        ->type_name("N");
+    command
+        .add_option("--measure-evaluations", measured_evaluations,
+                    "After the search, go on with N placements that are run")
+        ->check(usage::whole_number(0, 1'000'000))
+        ->type_name("N");
+    command.add_option("--measure-steps", measured_steps, "Steps of each placement that is run")
+        ->check(usage::whole_number(1, 1'000'000))
+        ->type_name("N")
+        ->capture_default_str();
+    command.add_flag("--throttle", throttles,
+                     "Transfers take at least as long as simulated, for devices that are cores of a CPU");
     command.add_option("--out", out, "Write the placement file")->check(usage::path())->type_name("P");
     command.add_option("--scores", scores, "Record all scores in this file; resume from it if it exists")
         ->check(usage::path())

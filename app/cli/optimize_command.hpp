@@ -21,6 +21,11 @@ struct OptimizeArguments {
     unsigned threads = 0;
     std::uint64_t refinement = 0;    ///< evaluations
     std::optional<double> headroom;  ///< HeadroomOptions::cost; nothing: as suits the algorithm
+    // What is run for real after the search.
+    std::uint32_t measured_best = 0;         ///< placements
+    std::uint64_t measured_evaluations = 0;  ///< of the search that goes on
+    std::uint32_t measured_steps = 5;        ///< of each placement
+    bool throttles = false;
     std::string out;
     std::string scores;
 

@@ -21,6 +21,7 @@ private Q_SLOTS:
     void aProfileServesOtherNetworks();
     void simulatedAgainstMeasured();
     void stability();
+    void searchesEndOnHardware();
     void wrongUseOfExperiments();
 
 private:
@@ -158,6 +159,31 @@ void TestCliBenchmark::stability() {
     QCOMPARE(json["networks"].toArray().size(), 2);
     QCOMPARE(json["networks"][0]["steps_s"].toArray().size(), 4);  // with the first
     QVERIFY(json["networks"][0]["deviation"].toDouble() > 0);
+}
+
+void TestCliBenchmark::searchesEndOnHardware() {
+    const QString file = path("found.json");
+    const QJsonObject json = run(of("optimize", "small.json",
+                                    {"--algorithm", "map-elites", "--evaluations", "200", "--measure-best",
+                                     "3", "--measure-steps", "2", "--out", file, "--json"}))
+                                 .json();
+    const QJsonArray measured = json["measured"].toArray();
+    QCOMPARE(measured.size(), 3);
+    for (qsizetype k = 1; k < measured.size(); ++k)
+        QVERIFY(measured[k]["measured_s"].toDouble() >= measured[k - 1]["measured_s"].toDouble());
+    QCOMPARE(json["best"]["measured_s"], measured[0]["measured_s"]);
+    // The result is the winner of the run placements, and is written.
+    QCOMPARE(json["best"]["step_time_s"], measured[0]["simulated_s"]);
+    const QJsonObject simulated = run(of("simulate", "small.json", {"--placement", file, "--json"})).json();
+    QCOMPARE(simulated["step_time_s"], measured[0]["simulated_s"]);
+
+    const Result goes_on = run(of("optimize", "small.json",
+                                  {"--algorithm", "genetic", "--evaluations", "100", "--measure-evaluations",
+                                   "8", "--measure-steps", "1"}));
+    QCOMPARE(goes_on.status, 0);
+    QVERIFY2(goes_on.out.contains("placements that were run, the fastest takes "), goes_on.out);
+    QCOMPARE(run(of("optimize", "small.json", {"--measure-best", "2", "--batches", "2"})).status, 2);
+    QCOMPARE(run(of("optimize", "strange.json", {"--measure-best", "2", "--evaluations", "10"})).status, 3);
 }
 
 void TestCliBenchmark::wrongUseOfExperiments() {
