@@ -95,8 +95,71 @@ std::int64_t removed_dimension(const KernelRequest& request, const Shape& whole,
            " is not that without one dimension");
 }
 
+/// What an index does to one dimension: it takes `length` elements, or one and drops the dimension.
+struct Cut {
+    std::int64_t dim = 0, start = 0, length = 1, step = 1;
+    bool drops = false;
+};
+
+Kernel cutting(std::vector<Cut> cuts) {
+    return one_input([cuts = std::move(cuts)](const at::Tensor& x) {
+        at::Tensor result = x;
+        std::int64_t dropped = 0;
+        for (const Cut& cut : cuts) {
+            const std::int64_t dim = cut.dim - dropped;
+            if (cut.drops) {
+                result = result.select(dim, cut.start);
+                ++dropped;
+            } else {
+                result = result.slice(dim, cut.start, cut.start + (cut.length - 1) * cut.step + 1, cut.step);
+            }
+        }
+        return result.is_same(x) ? x.view_as(x) : result;
+    });
+}
+
+/// The cuts that the attributes name: "dim" and "index" of dimensions that are dropped; "dim", "start",
+/// "step" and "drops" (which of them are dropped) of others, each a number or a list. Nothing if the file
+/// does not have them or they do not make the output's shape.
+std::optional<std::vector<Cut>> given_cuts(const KernelRequest& request) {
+    const Shape &from = request.input(), &to = request.output();
+    const auto dims = request.integers("dim"), index = request.integers("index");
+    const auto starts = index ? index : request.integers("start");
+    if (!dims || !starts || dims->size() != starts->size()) return std::nullopt;
+    const auto steps = request.integers("step").value_or(Shape(dims->size(), 1));
+    if (steps.size() != dims->size()) return std::nullopt;
+    const auto drops = request.integers("drops").value_or(Shape());
+    std::vector<Cut> cuts(from.size());
+    std::vector<bool> named(from.size());
+    for (std::size_t k = 0; k < dims->size(); ++k) {
+        const std::int64_t dim =
+            (*dims)[k] < 0 ? (*dims)[k] + static_cast<std::int64_t>(from.size()) : (*dims)[k];
+        if (dim < 0 || dim >= static_cast<std::int64_t>(from.size()) || steps[k] < 1) return std::nullopt;
+        const auto at = static_cast<std::size_t>(dim);
+        named[at] = true;
+        const std::int64_t start = (*starts)[k] < 0 ? (*starts)[k] + from[at] : (*starts)[k];
+        cuts[at] = {dim, std::max<std::int64_t>(0, start), 1, steps[k],
+                    index || std::ranges::find(drops, (*dims)[k]) != drops.end()};
+    }
+    std::vector<Cut> wanted;
+    std::size_t kept = 0;
+    for (std::size_t dim = 0; dim < from.size(); ++dim) {
+        Cut& cut = cuts[dim];
+        if (!cut.drops) {
+            if (kept == to.size() || (!named[dim] && to[kept] != from[dim])) return std::nullopt;
+            cut.length = to[kept++];
+        }
+        if (!named[dim]) continue;
+        if (cut.length < 1 || cut.start + (cut.length - 1) * cut.step >= from[dim]) return std::nullopt;
+        wanted.push_back(cut);
+    }
+    if (kept != to.size()) return std::nullopt;
+    return wanted;
+}
+
 /// An index such as x[0, :, 2:5]: dimensions are dropped or shortened, in order.
 Kernel part_of(const KernelRequest& request) {
+    if (auto cuts = given_cuts(request)) return cutting(*std::move(cuts));
     const Shape &from = request.input(), &to = request.output();
     const std::int64_t start = request.integer("start").value_or(request.integer("index").value_or(0));
     if (from.size() == to.size() + 1 &&
@@ -111,10 +174,6 @@ Kernel part_of(const KernelRequest& request) {
         } catch (const std::invalid_argument&) {  // shortened as well: below
         }
     }
-    struct Cut {
-        std::int64_t dim, start, length, step;
-        bool drops;
-    };
     std::vector<Cut> cuts;
     // Dimensions to drop are taken from the front.
     std::size_t drops = from.size() > to.size() ? from.size() - to.size() : 0;
@@ -122,7 +181,7 @@ Kernel part_of(const KernelRequest& request) {
     for (std::size_t dim = 0; dim < from.size(); ++dim) {
         const bool fits = k < to.size() && to[k] <= from[dim];
         if (drops > 0 && !(fits && to[k] == from[dim] && from.size() - dim > drops)) {
-            cuts.push_back({static_cast<std::int64_t>(dim), 0, 1, 1, true});
+            cuts.push_back({.dim = static_cast<std::int64_t>(dim), .drops = true});
             --drops;
             continue;
         }
@@ -143,20 +202,7 @@ Kernel part_of(const KernelRequest& request) {
             refuse("its input is " + shape_text(from) + ", of which " + shape_text(to) + " is no part");
         return one_input([to](const at::Tensor& x) { return x.view(to); });
     }
-    return one_input([cuts](const at::Tensor& x) {
-        at::Tensor result = x;
-        std::int64_t dropped = 0;
-        for (const Cut& cut : cuts) {
-            const std::int64_t dim = cut.dim - dropped;
-            if (cut.drops) {
-                result = result.select(dim, cut.start);
-                ++dropped;
-            } else {
-                result = result.slice(dim, cut.start, cut.start + (cut.length - 1) * cut.step + 1, cut.step);
-            }
-        }
-        return result.is_same(x) ? x.view_as(x) : result;
-    });
+    return cutting(std::move(cuts));
 }
 
 /// The dimension along which the shapes of `parts` add up to `whole`.
@@ -272,9 +318,13 @@ Kernel repeat(const KernelRequest& request) {
         from = request.input();
     } else {
         from = request.output();
-        // A parameter that is repeated for each sample.
+        // A parameter that is repeated for each sample, or along the first of its dimensions.
+        const std::int64_t count = request.parameter_count();
         for (std::int64_t& extent : from) {
-            if (product(from) == request.parameter_count()) break;
+            if (product(from) <= count) break;
+            extent = 1;
+            if (count > 0 && count % product(from) == 0) extent = count / product(from);
+            if (product(from) == count) break;
             extent = 1;
         }
         kernel.parameters = {from};
@@ -313,6 +363,9 @@ Kernel pad(const KernelRequest& request) {
             amounts.push_back(missing - missing / 2);
         }
     }
+    const std::string mode = request.text("mode");
+    if (!mode.empty() && mode != "constant")
+        return one_input([amounts, mode](const at::Tensor& x) { return at::pad(x, amounts, mode); });
     return one_input([amounts](const at::Tensor& x) { return at::constant_pad_nd(x, amounts); });
 }
 
@@ -369,6 +422,9 @@ std::optional<Kernel> make_view(const KernelRequest& request) {
     if (kind == "roll" || kind == "flip") {
         same_count();
         std::vector<std::int64_t> dims = request.integers("dim").value_or(std::vector<std::int64_t>{});
+        // A roll without dimensions moves the elements in one row.
+        if (const auto shift = request.integer("shifts"); shift && dims.empty() && kind == "roll")
+            return one_input([shift = *shift](const at::Tensor& x) { return x.roll({shift}, {}); });
         if (dims.empty()) dims.push_back(request.input().size() > 1 ? 1 : 0);
         dims = counted_from_front(dims, request.input().size());
         if (kind == "flip") return one_input([dims](const at::Tensor& x) { return x.flip(dims); });

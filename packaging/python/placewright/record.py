@@ -13,6 +13,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
+from .attributes import attributes_of
 from .calls import Call, Calls, changed_by, kind_named, storage_of, tensors_in
 from .flops import RANGES, SHAPED, VIEWS, forward_flops, has_formula
 from .stopwatch import Stopwatch
@@ -62,6 +63,7 @@ class Node:
     times: Dict[str, Dict[str, float]]
     packed_bytes: int = 0  # of weights that are neither parameters nor buffers
     casts: Dict[Value, Dict[str, Any]] = dataclasses.field(default_factory=dict)  # sizes of cast inputs
+    attributes: Dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
 class _Change(NamedTuple):
@@ -312,6 +314,7 @@ class Recorder(Calls):
             times,
             self._packed_bytes(args),
             {value: casts.made[id(item)] for value, item in sources if value and id(item) in casts.made},
+            attributes=attributes_of(call.function, call.kind, args, kwargs),
         )
         for index, output in enumerate(outputs):
             self._set(output, Value("node", len(self.nodes), index), differentiable)
