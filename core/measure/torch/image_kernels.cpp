@@ -67,8 +67,8 @@ struct Window {
 };
 
 /// The first stride and padding with which a window makes `to` places of `from` elements; fields that are
-/// given stay. Strides are tried from the most likely one, paddings from none to that of a window which
-/// reaches into the image by one element.
+/// given stay. Strides are tried from the most likely one, paddings from that of a window whose middle starts
+/// at the first element, then from none to that of a window which reaches into the image by one element.
 bool fit(Axis& axis, std::int64_t from, std::int64_t to, bool stride_given, bool padding_given, bool pools) {
     const std::int64_t likely = to > 1 ? std::max<std::int64_t>(1, (from + to / 2) / to) : 1;
     std::vector<std::int64_t> strides{axis.stride};
@@ -88,6 +88,8 @@ bool fit(Axis& axis, std::int64_t from, std::int64_t to, bool stride_given, bool
                 if (axis.places(from) == to) return true;
                 continue;
             }
+            axis.begin = axis.end = reach / 2;
+            if (axis.places(from) == to) return true;
             for (std::int64_t padding = 0; padding <= (pools ? axis.kernel / 2 : reach); ++padding) {
                 axis.begin = axis.end = padding;
                 if (axis.places(from) == to) return true;
@@ -157,8 +159,8 @@ std::optional<Window> fitted(const KernelRequest& request, const WindowAttribute
 }
 
 /// Extents of windows with `area` elements, the likely ones first: equal extents; in videos images that are
-/// as wide as high, of one or several pictures; all others, from flat to tall. The second number is the rank
-/// of that order.
+/// as wide as high, of one or several pictures, then several pictures of one element; all others, from flat
+/// to tall. The second number is the rank of that order.
 std::vector<std::pair<Shape, int>> windows_of(std::int64_t area, std::size_t rank) {
     const auto root = [](std::int64_t number, std::size_t degree) -> std::int64_t {
         auto value = static_cast<std::int64_t>(
@@ -177,13 +179,13 @@ std::vector<std::pair<Shape, int>> windows_of(std::int64_t area, std::size_t ran
         } else if (const std::int64_t side = root(rest, 2)) {
             found.emplace_back(Shape{first, side, side}, side > 1 ? 1 : 2);
         } else {
-            found.emplace_back(Shape{first, rest, 1}, 2);
-            found.emplace_back(Shape{first, 1, rest}, 2);
+            found.emplace_back(Shape{first, rest, 1}, 3);
+            found.emplace_back(Shape{first, 1, rest}, 3);
         }
     }
     return found;
 }
-constexpr int kWindowOrders = 3;
+constexpr int kWindowOrders = 4;
 
 constexpr const char* kNoWindow =
     "the network file does not give its window, and none follows from its sizes: export the network again, "
@@ -255,8 +257,8 @@ bool fit_transposed(const KernelRequest& request, const WindowAttributes& given,
 std::int64_t weights_per_channel(const KernelRequest& request, bool transposed) {
     const std::int64_t channels = transposed ? request.input()[1] : request.output()[1];
     const auto& counts = request.parameter_counts();
-    if (!counts.empty() && counts.size() <= 2 && channels > 0 && counts[0] % channels == 0)
-        return counts[0] / channels;
+    if (!counts.empty() && counts.size() <= 2 && channels > 0 && std::ranges::max(counts) % channels == 0)
+        return std::ranges::max(counts) / channels;
     const auto places = static_cast<double>(product(transposed ? request.input() : request.output()));
     const double weights = places > 0 ? request.op().flops / (2 * places) : 0;
     return weights >= 1 && weights == std::floor(weights) && weights < 1e12

@@ -195,7 +195,7 @@ Kernel make_kernel(const Graph& graph, OpId op) {
                                                   make_elementwise, make_reduction, make_other};
     for (const Maker make : kMakers) {
         if (auto kernel = make(request)) {
-            if (request.op().in_place && request.outputs() > 1)
+            if (make == make_elementwise && request.outputs() > 1)
                 return with_changed_views(*std::move(kernel), request);
             return *std::move(kernel);
         }

@@ -32,8 +32,7 @@ Kernel lookup(const KernelRequest& request) {
             };
         return kernel;
     }
-    if (embeds) {
-        request.expect_inputs(1);
+    if (embeds && request.inputs() > 0) {
         const std::int64_t features = to.empty() ? 0 : to.back();
         if (features < 1 || request.parameter_count() % features != 0 || request.parameter_count() == 0)
             refuse("its table has " + std::to_string(request.parameter_count()) +

@@ -101,28 +101,25 @@ struct Cut {
     bool drops = false;
 };
 
-Kernel cutting(std::vector<Cut> cuts) {
-    return one_input([cuts = std::move(cuts)](const at::Tensor& x) {
-        at::Tensor result = x;
-        std::int64_t dropped = 0;
-        for (const Cut& cut : cuts) {
-            const std::int64_t dim = cut.dim - dropped;
-            if (cut.drops) {
-                result = result.select(dim, cut.start);
-                ++dropped;
-            } else {
-                result = result.slice(dim, cut.start, cut.start + (cut.length - 1) * cut.step + 1, cut.step);
-            }
+at::Tensor cut(const at::Tensor& x, const std::vector<Cut>& cuts) {
+    at::Tensor result = x;
+    std::int64_t dropped = 0;
+    for (const Cut& each : cuts) {
+        const std::int64_t dim = each.dim - dropped;
+        if (each.drops) {
+            result = result.select(dim, each.start);
+            ++dropped;
+        } else {
+            result = result.slice(dim, each.start, each.start + (each.length - 1) * each.step + 1, each.step);
         }
-        return result.is_same(x) ? x.view_as(x) : result;
-    });
+    }
+    return result.is_same(x) ? x.view_as(x) : result;
 }
 
 /// The cuts that the attributes name: "dim" and "index" of dimensions that are dropped; "dim", "start",
 /// "step" and "drops" (which of them are dropped) of others, each a number or a list. Nothing if the file
-/// does not have them or they do not make the output's shape.
-std::optional<std::vector<Cut>> given_cuts(const KernelRequest& request) {
-    const Shape &from = request.input(), &to = request.output();
+/// does not have them or they do not make `to` of `from`.
+std::optional<std::vector<Cut>> given_cuts(const KernelRequest& request, const Shape& from, const Shape& to) {
     const auto dims = request.integers("dim"), index = request.integers("index");
     const auto starts = index ? index : request.integers("start");
     if (!dims || !starts || dims->size() != starts->size()) return std::nullopt;
@@ -157,20 +154,19 @@ std::optional<std::vector<Cut>> given_cuts(const KernelRequest& request) {
     return wanted;
 }
 
-/// An index such as x[0, :, 2:5]: dimensions are dropped or shortened, in order.
-Kernel part_of(const KernelRequest& request) {
-    if (auto cuts = given_cuts(request)) return cutting(*std::move(cuts));
-    const Shape &from = request.input(), &to = request.output();
+/// The cuts of an index such as x[0, :, 2:5], which makes `to` of `from`: those of the attributes, else the
+/// first that fit.
+std::vector<Cut> cuts_of(const KernelRequest& request, const Shape& from, const Shape& to) {
+    if (auto cuts = given_cuts(request, from, to)) return *std::move(cuts);
     const std::int64_t start = request.integer("start").value_or(request.integer("index").value_or(0));
     if (from.size() == to.size() + 1 &&
         (request.has("dim") || request.kind() == "select" || from[0] * product(to) == product(from))) {
-        Shape with_one = from;
         try {
             const std::int64_t dim = removed_dimension(request, from, to);
             const std::int64_t last = from[static_cast<std::size_t>(dim)] - 1;
             const std::int64_t index =
                 start < 0 ? std::max<std::int64_t>(0, last + 1 + start) : std::min(start, last);
-            return one_input([dim, index](const at::Tensor& x) { return x.select(dim, index); });
+            return {{.dim = dim, .start = index, .drops = true}};
         } catch (const std::invalid_argument&) {  // shortened as well: below
         }
     }
@@ -185,24 +181,42 @@ Kernel part_of(const KernelRequest& request) {
             --drops;
             continue;
         }
-        if (!fits)
-            refuse("its input is " + shape_text(from) + ", of which " + shape_text(to) + " is no part");
+        if (!fits) refuse(shape_text(to) + " is no part of " + shape_text(from));
         if (to[k] < from[dim]) {
-            const std::int64_t step = request.integer("step").value_or(1);
+            const std::int64_t step = std::max<std::int64_t>(1, request.integer("step").value_or(1));
             const std::int64_t most = from[dim] - (to[k] - 1) * step - 1;
             if (most < 0) refuse("its step is too long for " + shape_text(from));
-            cuts.push_back({static_cast<std::int64_t>(dim),
-                            std::clamp<std::int64_t>(start < 0 ? from[dim] + start : start, 0, most), to[k],
-                            step, false});
+            cuts.push_back({.dim = static_cast<std::int64_t>(dim),
+                            .start = std::clamp<std::int64_t>(start < 0 ? from[dim] + start : start, 0, most),
+                            .length = to[k],
+                            .step = step});
         }
         ++k;
     }
-    if (k < to.size()) {  // an index adds dimensions (x[:, None])
-        if (product(from) != product(to))
-            refuse("its input is " + shape_text(from) + ", of which " + shape_text(to) + " is no part");
+    if (k < to.size()) refuse(shape_text(to) + " is no part of " + shape_text(from));
+    return cuts;
+}
+
+Kernel part_of(const KernelRequest& request) {
+    const Shape &from = request.input(), &to = request.output();
+    // An index that adds dimensions: x[:, None].
+    if (to.size() > from.size() && product(from) == product(to))
         return one_input([to](const at::Tensor& x) { return x.view(to); });
-    }
-    return cutting(std::move(cuts));
+    return one_input([cuts = cuts_of(request, from, to)](const at::Tensor& x) { return cut(x, cuts); });
+}
+
+/// x[1:, 2:5] = y; a y that is a number is not in the file, and a product takes its place. x itself stays as
+/// it is for its other readers.
+Kernel put(const KernelRequest& request) {
+    const Shape& from = request.input();
+    if (from != request.output())
+        refuse("its input is " + shape_text(from) + ", and its output " + shape_text(request.output()));
+    if (request.inputs() == 1) return one_input([](const at::Tensor& x) { return x * at::ones_like(x); });
+    return {{}, {}, [cuts = cuts_of(request, from, request.input(1))](const KernelCall& call) -> Tensors {
+                at::Tensor result = call.inputs[0].clone();
+                cut(result, cuts).copy_(call.inputs[1]);
+                return {result};
+            }};
 }
 
 /// The dimension along which the shapes of `parts` add up to `whole`.
@@ -376,6 +390,11 @@ std::optional<Kernel> make_view(const KernelRequest& request) {
     if (kind == "cat") return cat(request);
     if (kind == "stack") return stack(request);
     if (kind == "repeat") return repeat(request);
+    if (kind == "index_put") {
+        request.expect_inputs(1);
+        request.expect_parameters({});
+        return put(request);
+    }
     static constexpr std::array kReshapes{"flatten", "reshape", "squeeze", "unflatten", "unsqueeze", "view"};
     const bool reshapes = std::ranges::find(kReshapes, kind) != kReshapes.end();
     static constexpr std::array kOthers{

@@ -322,7 +322,7 @@ _FUNCTIONS: Dict[str, Tuple[str, Callable[[Arguments], Attributes]]] = {
     **_same("t T mT H mH", ("input", _turn)),
     "select": ("input dim index", _select),
     "narrow": ("input dim start", _narrow),
-    "getitem": ("input index", _index),
+    **_same("getitem setitem", ("input index", _index)),
     "pad": ("input pad mode", _pad),
     "interpolate": ("input size scale_factor mode", _text("mode", "nearest")),
     "group_norm": ("input num_groups", _number("num_groups", "groups")),
