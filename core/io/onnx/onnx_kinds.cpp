@@ -380,11 +380,13 @@ void describe_auto_pad(const NodeProto& node, const OnnxScope& scope, Program::N
     std::vector<std::int64_t> begins, ends;
     for (std::size_t k = 0; k < rank; ++k) {
         std::int64_t span = 0, reach = 0, total = 0;
-        if (__builtin_mul_overflow((*to)[k + 2] - 1, strides[k], &span) ||
+        if (kernel[k] < 1 || (*from)[k + 2] < 1 || (*to)[k + 2] < 1 ||
+            __builtin_mul_overflow((*to)[k + 2] - 1, strides[k], &span) ||
             __builtin_mul_overflow(dilations[k], kernel[k] - 1, &reach) ||
-            __builtin_add_overflow(span, reach, &total))
+            __builtin_add_overflow(span, reach, &total) ||
+            __builtin_sub_overflow(total, (*from)[k + 2] - 1, &total))
             return;
-        total = std::max<std::int64_t>(0, total + 1 - (*from)[k + 2]);
+        total = std::max<std::int64_t>(0, total);
         const std::int64_t less = total / 2;
         begins.push_back(mode->s() == "SAME_LOWER" ? total - less : less);
         ends.push_back(total - begins.back());

@@ -68,7 +68,7 @@ struct Window {
 
 /// The first stride and padding with which a window makes `to` places of `from` elements; fields that are
 /// given stay. Strides are tried from the most likely one, paddings from that of a window whose middle starts
-/// at the first element, then from none to that of a window which reaches into the image by one element.
+/// at the first element, then the least.
 bool fit(Axis& axis, std::int64_t from, std::int64_t to, bool stride_given, bool padding_given, bool pools) {
     const std::int64_t likely = to > 1 ? std::max<std::int64_t>(1, (from + to / 2) / to) : 1;
     std::vector<std::int64_t> strides{axis.stride};
@@ -77,6 +77,11 @@ bool fit(Axis& axis, std::int64_t from, std::int64_t to, bool stride_given, bool
         for (std::int64_t k = 1; k <= std::min(from, likely + axis.kernel); ++k) strides.push_back(k);
     }
     const std::int64_t reach = axis.dilation * (axis.kernel - 1);
+    const std::int64_t most = std::min(from, pools ? axis.kernel / 2 : reach);
+    const auto fits = [&](std::int64_t padding) {
+        axis.begin = axis.end = padding;
+        return padding <= most && axis.places(from) == to;
+    };
     const bool asked = axis.ceil;
     // Convolutions have no places beyond the image.
     for (const bool ceil : {asked, !asked}) {
@@ -88,12 +93,10 @@ bool fit(Axis& axis, std::int64_t from, std::int64_t to, bool stride_given, bool
                 if (axis.places(from) == to) return true;
                 continue;
             }
-            axis.begin = axis.end = reach / 2;
-            if (axis.places(from) == to) return true;
-            for (std::int64_t padding = 0; padding <= (pools ? axis.kernel / 2 : reach); ++padding) {
-                axis.begin = axis.end = padding;
-                if (axis.places(from) == to) return true;
-            }
+            if (fits(reach / 2)) return true;
+            // The least one that leaves room for so many places.
+            const std::int64_t room = ceil ? (to - 2) * stride + 1 : (to - 1) * stride;
+            if (fits(std::max<std::int64_t>(0, (room - (from - reach - 1) + 1) / 2))) return true;
         }
     }
     return false;
@@ -112,11 +115,14 @@ struct WindowAttributes {
         const auto fits = [&](const auto& numbers) { return !numbers || numbers->size() == rank; };
         if (!fits(kernel) || !fits(stride) || dilation.size() != rank)
             refuse("its window has other dimensions than its image");
-        const auto positive = [](const auto& numbers) {
-            return std::ranges::all_of(numbers, [](std::int64_t number) { return number > 0; });
+        constexpr std::int64_t kMost = std::int64_t{1} << 30;
+        const auto within = [](const auto& numbers, std::int64_t least) {
+            return std::ranges::all_of(
+                numbers, [&](std::int64_t number) { return number >= least && number <= kMost; });
         };
-        if ((kernel && !positive(*kernel)) || (stride && !positive(*stride)) || !positive(dilation))
-            refuse("its window is empty");
+        if ((kernel && !within(*kernel, 1)) || (stride && !within(*stride, 1)) || !within(dilation, 1) ||
+            (padding && !within(*padding, 0)))
+            refuse("its window is empty, or too large");
     }
 
     std::optional<Shape> kernel, stride;
@@ -170,6 +176,8 @@ std::vector<std::pair<Shape, int>> windows_of(std::int64_t area, std::size_t ran
         return power == number ? value : 0;
     };
     std::vector<std::pair<Shape, int>> found;
+    constexpr std::int64_t kMostElements = 1 << 20;
+    if (area > kMostElements) return found;
     if (const std::int64_t side = root(area, rank)) found.emplace_back(Shape(rank, side), 0);
     for (std::int64_t first = 1; first <= area && rank > 1; ++first) {
         if (area % first != 0) continue;
@@ -202,7 +210,7 @@ Window pool_window(const KernelRequest& request, std::size_t rank) {
     }
     const auto outputs = static_cast<double>(product(request.output()));
     const double area = outputs > 0 ? request.op().flops / outputs : 0;
-    if (area >= 1 && area == std::floor(area) && area < 1 << 20) {
+    if (area >= 1 && area == std::floor(area) && area < 1e12) {
         const auto windows = windows_of(static_cast<std::int64_t>(area), rank);
         for (int order = 0; order < kWindowOrders; ++order) {
             for (const auto& [kernel, rank_of_it] : windows) {
