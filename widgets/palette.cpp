@@ -7,6 +7,7 @@
 
 #include <QImage>
 #include <QPainter>
+#include <QPixmap>
 
 namespace placewright {
 namespace {
@@ -73,6 +74,21 @@ QBrush deviceBrush(const Machine& machine, DeviceId device) {
     painter.end();
     brush.setTextureImage(tile);
     return brush;
+}
+
+QIcon deviceIcon(const Machine& machine, DeviceId device, qreal pixelRatio) {
+    constexpr int kSide = 12;
+    QPixmap pixmap(QSize(kSide, kSide) * pixelRatio);
+    pixmap.setDevicePixelRatio(pixelRatio);
+    pixmap.fill(Qt::transparent);
+    QPainter painter(&pixmap);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(deviceBrush(machine, device));
+    painter.drawRoundedRect(QRectF(1, 1, kSide - 2, kSide - 2), 2, 2);
+    painter.end();
+    QIcon icon(pixmap);
+    icon.addPixmap(pixmap, QIcon::Selected);  // keeps Qt from tinting the colour, which has a meaning
+    return icon;
 }
 
 QVector<QLineF> deviceHatch(const Machine& machine, DeviceId device, const QRectF& area) {
@@ -142,6 +158,10 @@ QColor pathColor(const QPalette& palette) {
 
 QColor warningColor(const QPalette& palette) {
     return isDark(palette) ? QColor(0xff, 0x8a, 0x4c) : QColor(0xb8, 0x46, 0x00);
+}
+
+QColor shorterColor(const QPalette& palette) {
+    return isDark(palette) ? QColor(0x5f, 0xd7, 0xc8) : QColor(0x00, 0x73, 0x66);
 }
 
 }  // namespace placewright

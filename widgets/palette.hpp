@@ -5,6 +5,7 @@
 
 #include <QBrush>
 #include <QColor>
+#include <QIcon>
 #include <QLineF>
 #include <QPalette>
 #include <QVector>
@@ -17,6 +18,8 @@ namespace placewright {
 QColor deviceColor(const Machine& machine, DeviceId device);
 /// Brush in the device's colour, hatched from the ninth device on.
 QBrush deviceBrush(const Machine& machine, DeviceId device);
+/// A small square of deviceBrush() for lists.
+QIcon deviceIcon(const Machine& machine, DeviceId device, qreal pixelRatio);
 /// Lines of deviceBrush()'s hatch over `area`, for paint engines without textures, such as SVG; none for a
 /// plain colour.
 QVector<QLineF> deviceHatch(const Machine& machine, DeviceId device, const QRectF& area);
@@ -40,5 +43,7 @@ QColor mutedColor(const QPalette& palette);
 QColor pathColor(const QPalette& palette);
 /// Colour of errors and of placements that do not fit.
 QColor warningColor(const QPalette& palette);
+/// Colour of what takes shorter than expected.
+QColor shorterColor(const QPalette& palette);
 
 }  // namespace placewright

@@ -6,6 +6,8 @@
 #include <QTextOption>
 #include <QVBoxLayout>
 
+#include "widgets/measured_runs.hpp"
+
 namespace placewright {
 
 SelectionPanel::SelectionPanel(QWidget* parent) : QWidget(parent), m_text(new QTextBrowser(this)) {
@@ -29,13 +31,21 @@ SelectionPanel::SelectionPanel(QWidget* parent) : QWidget(parent), m_text(new QT
 }
 
 void SelectionPanel::show(const std::shared_ptr<const Problem>& problem, const std::vector<DeviceId>& devices,
-                          const OpList& ops, const std::shared_ptr<const TimelineData>& timeline) {
+                          const OpList& ops, const std::shared_ptr<const TimelineData>& timeline,
+                          const RunComparison* measured) {
     if (!problem || ops.empty()) return clear();
     if (ops != m_ops) m_text->verticalScrollBar()->setValue(0);
     m_ops = ops;
     if (ops.size() > 1) return setText(describeOps(*problem, ops, devices));
     const OpId op = ops.front();
-    setText(describeOp(*problem, op, op < devices.size() ? devices[op] : kInvalidDevice, timeline.get()));
+    QString html =
+        describeOp(*problem, op, op < devices.size() ? devices[op] : kInvalidDevice, timeline.get());
+    if (const QString text = measured != nullptr ? measuredText(*measured, *problem, op) : QString();
+        !text.isEmpty()) {
+        html += QStringLiteral("<h4 style='margin-bottom:2px'>%1</h4><p style='margin-top:2px'>%2</p>")
+                    .arg(tr("Measured"), text);
+    }
+    setText(html);
 }
 
 void SelectionPanel::clear() {

@@ -6,6 +6,7 @@
 
 #include <QWidget>
 
+#include "core/sim/run_comparison.hpp"
 #include "widgets/op_text.hpp"
 #include "widgets/timeline_data.hpp"
 
@@ -20,9 +21,10 @@ public:
     explicit SelectionPanel(QWidget* parent = nullptr);
 
     using QWidget::show;
-    /// `devices`: by op id, at least all forward ops; `timeline` may be null.
+    /// `devices`: by op id, at least all forward ops; `timeline` and `measured` may be null.
     void show(const std::shared_ptr<const Problem>& problem, const std::vector<DeviceId>& devices,
-              const OpList& ops, const std::shared_ptr<const TimelineData>& timeline);
+              const OpList& ops, const std::shared_ptr<const TimelineData>& timeline,
+              const RunComparison* measured = nullptr);
     void clear();
 
 Q_SIGNALS:

@@ -183,6 +183,22 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
     openRow->addSpacing(kGap);
     openRow->addWidget(makeLabel(tr("or drop a file anywhere in this window"), 1, false, m_content), 1);
 
+    m_useComputer = new QPushButton(tr("Use this computer"), m_content);
+    m_useComputer->setObjectName("useComputer");
+    m_useComputer->setToolTip(
+        tr("Places networks on the devices of this computer; the list of machines in the "
+           "toolbar has it, too"));
+    m_useComputer->setMinimumSize(m_useComputer->sizeHint() + QSize(32, 8));
+    m_useComputer->setAutoDefault(true);
+    m_useComputer->hide();
+    connect(m_useComputer, &QPushButton::clicked, this, &StartPage::computerChosen);
+    m_computer = makeLabel({}, 1, false, m_content);
+    m_computer->setObjectName("computer");
+    m_computer->hide();
+    auto* computerRow = new QHBoxLayout;
+    computerRow->addWidget(m_useComputer);
+    computerRow->addWidget(m_computer, 1);
+
     m_recent = new QVBoxLayout;
     m_recent->setSpacing(6);
     m_noRecent = makeLabel(tr("Files that you open appear here."), 1, false, m_content);
@@ -203,6 +219,7 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
     column->addLayout(steps);
     column->addSpacing(8);
     column->addLayout(openRow);
+    column->addLayout(computerRow);
     column->addSpacing(16);
     column->addWidget(m_galleryTitle);
     column->addLayout(m_gallery);
@@ -252,6 +269,16 @@ void StartPage::setGallery(const std::vector<StartEntry>& entries) {
     }
     m_columns = 0;
     arrangeGallery();
+}
+
+void StartPage::offerComputer(const QString& summary, bool used) {
+    m_computer->setText(used ? tr("Networks that you open are placed on this computer: %1.").arg(summary)
+                             : tr("to place networks on it: %1").arg(summary));
+    m_computer->setContentsMargins(used ? 0 : kGap, 0, 0, 0);
+    m_computer->show();
+    // The focus would else be on what is hidden.
+    if (used && m_useComputer->hasFocus()) focusNextChild();
+    m_useComputer->setVisible(!used);
 }
 
 void StartPage::resizeEvent(QResizeEvent* event) {

@@ -10,6 +10,7 @@
 class QAbstractButton;
 class QGridLayout;
 class QLabel;
+class QPushButton;
 class QVBoxLayout;
 
 namespace placewright {
@@ -31,12 +32,17 @@ public:
     explicit StartPage(QWidget* parent = nullptr);
     void setRecent(const std::vector<StartEntry>& entries);
     void setGallery(const std::vector<StartEntry>& entries);
+    /// Offers to place networks on this computer, of which `summary` says what it has; says so where it is
+    /// `used` already.
+    void offerComputer(const QString& summary, bool used);
 
 Q_SIGNALS:
     /// "Open model…" was pressed.
     void openRequested();
     /// The user chose a recent file or a network of the gallery.
     void fileChosen(const QString& path);
+    /// The user took the offer of this computer.
+    void computerChosen();
 
 protected:
     void resizeEvent(QResizeEvent*) override;
@@ -47,6 +53,8 @@ private:
     void choose(QAbstractButton* button, const StartEntry& entry);
 
     QWidget* m_content = nullptr;
+    QPushButton* m_useComputer = nullptr;
+    QLabel* m_computer = nullptr;
     QVBoxLayout* m_recent = nullptr;
     QLabel* m_noRecent = nullptr;
     QGridLayout* m_gallery = nullptr;

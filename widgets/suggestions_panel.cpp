@@ -9,7 +9,6 @@
 #include <QEvent>
 #include <QHeaderView>
 #include <QLabel>
-#include <QPainter>
 #include <QPushButton>
 #include <QShortcut>
 #include <QTreeWidget>
@@ -26,19 +25,6 @@ namespace {
 constexpr std::size_t kMostRows = 50;
 
 enum MoveColumn { What, From, To, Gain, MoveColumnCount };
-
-QIcon swatch(const Machine& machine, DeviceId device, qreal ratio) {
-    constexpr int kSide = 12;
-    QPixmap pixmap(QSize(kSide, kSide) * ratio);
-    pixmap.setDevicePixelRatio(ratio);
-    pixmap.fill(Qt::transparent);
-    QPainter painter(&pixmap);
-    painter.setPen(Qt::NoPen);
-    painter.setBrush(deviceBrush(machine, device));
-    painter.drawRoundedRect(QRectF(1, 1, kSide - 2, kSide - 2), 2, 2);
-    painter.end();
-    return QIcon(pixmap);
-}
 
 /// Moves of a group with equal results: to equivalent devices.
 struct EqualMoves {
@@ -178,7 +164,7 @@ void SuggestionsPanel::showMoves(const Problem& problem, const Placement& placem
         item->setToolTip(What, plainToolTip(name));
         for (const auto& [column, device] :
              {std::pair(From, placement[move.group]), std::pair(To, move.device)}) {
-            item->setIcon(column, swatch(machine, device, devicePixelRatioF()));
+            item->setIcon(column, deviceIcon(machine, device, devicePixelRatioF()));
             item->setText(column, QString::fromStdString(machine.device(device).name));
         }
         if (equal.devices.size() > 1) {

@@ -27,6 +27,53 @@ QString hostText(const Problem& problem, std::uint16_t thread) {
 
 }  // namespace
 
+int TimelineView::Row::stripsEnd() const {
+    int end = kBarTop;
+    for (const Strip& strip : strips) end = std::max(end, strip.top + strip.height);
+    // The marks of the last measured strip have room below it.
+    return end + (strips.size() > 1 ? kMarkHeight : 0);
+}
+
+const TimelineData& TimelineView::dataOf(int run) const {
+    return run == kSimulated ? *m_data : *m_measured->runs[static_cast<std::size_t>(run)].of.timeline;
+}
+
+std::span<const MeasuredRuns::Run> TimelineView::measured() const {
+    if (!m_data || !m_measured || m_measuredLayout == MeasuredLayout::off ||
+        m_measured->simulated->problem != m_data->problem)
+        return {};
+    return m_measured->runs;
+}
+
+double TimelineView::total_s() const {
+    double total_s = m_data ? m_data->outcome.total_time_s : 0;
+    for (const MeasuredRuns::Run& run : measured())
+        total_s = std::max(total_s, run.of.timeline->outcome.total_time_s);
+    return total_s > 0 ? total_s : 1;
+}
+
+void TimelineView::addMeasuredStrips(Row& row) const {
+    const int line = QFontMetrics(font()).height();
+    const Strip simulated = row.strips.front();
+    for (std::size_t run = 0; run < measured().size(); ++run) {
+        const TimelineData& shown = *measured()[run].of.timeline;
+        const bool isDevice = row.kind == Row::Kind::device;
+        const auto lanes = isDevice ? shown.lanesOf(row.resource)
+                                    : std::span(&shown.channelLane(row.resource), std::size_t{1});
+        if (std::ranges::all_of(lanes, [](const TimelineData::Lane& lane) { return lane.spans.empty(); }))
+            continue;
+        Strip strip{static_cast<int>(run), simulated.top, simulated.height, static_cast<int>(lanes.size())};
+        if (m_measuredLayout == MeasuredLayout::below) {
+            const Strip& above = row.strips.back();
+            strip.top = above.top + above.height + kMarkHeight;
+            strip.height = strip.lanes == 1 ? line : strip.lanes * std::max(line - 3, 6);
+            row.height += strip.height + kMarkHeight;
+        }
+        row.strips.push_back(strip);
+    }
+    if (row.strips.size() > 1) row.height += kMarkHeight;
+}
+
 /// Makes a row for each device and busy channel, and for idle ones if they are shown; tops are not set.
 void TimelineView::listRows() {
     m_rows.clear();
@@ -39,38 +86,43 @@ void TimelineView::listRows() {
         const double limit_bytes = m_data->problem->memory_limit_bytes[device];
         const int lanes = static_cast<int>(m_data->lanesOf(device).size());
         const int bar = lanes == 1 ? line + 6 : lanes * (line + 1);
-        m_rows.push_back({Row::Kind::device, device, 0, bar + line + 14, bar, lanes,
+        m_rows.push_back({Row::Kind::device,
+                          device,
+                          0,
+                          bar + line + 14,
+                          {{kSimulated, kBarTop, bar, lanes}},
                           QString::fromStdString(machine.device(device).name),
                           isMeasured() ? tr("busy for %1").arg(secondsText(outcome.device_busy_s[device]))
                                        : shareOfBytesText(outcome.peak_bytes[device], limit_bytes),
                           outcome.peak_bytes[device] > limit_bytes});
+        addMeasuredStrips(m_rows.back());
     }
+    const std::vector<Strip> single{{kSimulated, kBarTop, line, 1}};
     for (std::size_t lane = 0; lane < m_data->host_lanes.size(); ++lane) {
         m_rows.push_back({Row::Kind::host,
                           static_cast<std::uint16_t>(lane),
                           0,
                           line + 6,
-                          line,
-                          1,
+                          single,
                           hostText(*m_data->problem, m_data->host_threads[lane]),
                           {},
                           false});
     }
     for (ChannelId channel = 0; channel < m_data->problem->channels; ++channel) {
-        const bool isIdle = m_data->channelLane(channel).spans.empty();
         Row row{Row::Kind::channel,
                 channel,
                 0,
                 line + 6,
-                line,
-                1,
+                single,
                 QString::fromStdString(machine.channels()[channel].name),
                 {},
                 false};
+        addMeasuredStrips(row);
+        const bool isIdle = m_data->channelLane(channel).spans.empty() && row.strips.size() == 1;
         (isIdle ? idle : m_rows).push_back(std::move(row));
     }
     if (!idle.empty()) {
-        m_rows.push_back({Row::Kind::idle_channels, 0, 0, line + 6, 0, 0, idleText(idle.size()), {}, false});
+        m_rows.push_back({Row::Kind::idle_channels, 0, 0, line + 6, {}, idleText(idle.size()), {}, false});
         if (m_idleShown) m_rows.insert(m_rows.end(), idle.begin(), idle.end());
     }
 }
@@ -92,6 +144,7 @@ int TimelineView::headerWidth() const {
         widest = std::max(widest, metrics.horizontalAdvance(QString::fromStdString(channel.name)));
     }
     widest = std::max(widest, metrics.horizontalAdvance(idleText(machine.channels().size())) + 14);
+    if (!measured().empty()) widest = std::max(widest, metrics.horizontalAdvance(tr("measured")) + 14);
     // Long names are elided to leave room for the chart.
     return std::min({widest + 22, std::max(width() * 2 / 5, 60), metrics.averageCharWidth() * 32});
 }
@@ -108,8 +161,14 @@ void TimelineView::stackRows() {
     int top = 0;
     for (Row& row : m_rows) {
         if (row.kind == Row::Kind::device) {
+            // A third goes to the strips, the rest to the memory.
             row.height += extra;
-            row.bar += extra / 3;
+            const bool below = m_measuredLayout == MeasuredLayout::below;
+            const int more = extra / 3 / (below ? static_cast<int>(row.strips.size()) : 1);
+            for (std::size_t i = 0; i < row.strips.size(); ++i) {
+                row.strips[i].height += more;
+                if (below) row.strips[i].top += static_cast<int>(i) * more;
+            }
         }
         row.top = top;
         top += row.height;
@@ -170,39 +229,38 @@ const TimelineView::Row* TimelineView::rowOf(const PathSegment& segment) const {
     return row == m_rows.end() ? nullptr : &*row;
 }
 
-const TimelineData::Lane& TimelineView::laneAt(const Row& row, int lane) const {
-    return row.kind == Row::Kind::host ? m_data->host_lanes[row.resource]
-                                       : m_data->lanes[firstLane(row) + static_cast<std::size_t>(lane)];
+const TimelineData::Lane& TimelineView::laneAt(const Row& row, const Strip& strip, int lane) const {
+    return row.kind == Row::Kind::host
+               ? m_data->host_lanes[row.resource]
+               : dataOf(strip.run).lanes[firstLane(row, strip.run) + static_cast<std::size_t>(lane)];
 }
 
-const Trace& TimelineView::traceOf(const Row& row) const {
-    return row.kind == Row::Kind::host ? m_data->host : m_data->trace;
+const Trace& TimelineView::traceOf(const Row& row, const Strip& strip) const {
+    return row.kind == Row::Kind::host ? m_data->host : dataOf(strip.run).trace;
 }
 
-std::size_t TimelineView::firstLane(const Row& row) const {
-    return m_data->first_lane[row.resource + (row.kind == Row::Kind::device ? 0 : m_data->memory.size())];
+std::size_t TimelineView::firstLane(const Row& row, int run) const {
+    return dataOf(run).first_lane[row.resource + (row.kind == Row::Kind::device ? 0 : m_data->memory.size())];
 }
 
-std::pair<int, int> TimelineView::laneSpace(const Row& row, int lane) {
-    if (row.lanes <= 1) return {kBarTop, row.bar};
-    const int top = row.bar * lane / row.lanes, bottom = row.bar * (lane + 1) / row.lanes;
-    return {kBarTop + top, bottom - top - 1};
+int TimelineView::laneIn(const Row& row, SpanRef ref) const {
+    return static_cast<int>(dataOf(ref.run).laneOf(spanOf(ref)) - firstLane(row, ref.run));
 }
 
-/// The spans of the lane at a height, or of the nearest lane if it is between two.
-std::span<const std::uint32_t> TimelineView::spansAt(const Row& row, int y) const {
-    if (row.lanes == 0) return {};
-    const int lane =
-        std::clamp((y - rowTop(row) - kBarTop) * row.lanes / std::max(row.bar, 1), 0, row.lanes - 1);
-    return laneAt(row, lane).spans;
+std::pair<int, int> TimelineView::laneSpace(const Strip& strip, int lane) {
+    if (strip.lanes <= 1) return {strip.top, strip.height};
+    const int top = strip.height * lane / strip.lanes, bottom = strip.height * (lane + 1) / strip.lanes;
+    return {strip.top + top, bottom - top - 1};
 }
 
-QRectF TimelineView::spanRect(std::uint32_t span) const {
-    const Span& of = m_data->trace.spans[span];
+QRectF TimelineView::rectOf(SpanRef ref) const {
+    const Span& of = spanOf(ref);
     const Row* row = rowOf(of);
     if (!row) return {};
+    const auto strip = std::ranges::find(row->strips, ref.run, &Strip::run);
+    if (strip == row->strips.end()) return {};
     const double x = m_axis.toX(of.start_s);
-    const auto [top, height] = laneSpace(*row, static_cast<int>(m_data->laneOf(of) - firstLane(*row)));
+    const auto [top, height] = laneSpace(*strip, laneIn(*row, ref));
     return QRectF(x, rowTop(*row) + top, std::max(1.0, m_axis.toX(of.end_s) - x), height);
 }
 
@@ -222,15 +280,20 @@ int TimelineView::MemoryScale::y(double bytes) const {
 TimelineView::MemoryScale TimelineView::memoryScale(const Row& row) const {
     const std::vector<double>& limits_bytes = m_data->problem->memory_limit_bytes;
     double fullest = 0;
-    for (DeviceId device = 0; device < limits_bytes.size(); ++device) {
-        fullest = std::max(fullest, m_data->outcome.peak_bytes[device] / limits_bytes[device]);
-    }
+    double peak_bytes = 0;
+    const auto include = [&](const TimelineData& shown) {
+        for (DeviceId device = 0; device < limits_bytes.size(); ++device)
+            fullest = std::max(fullest, shown.outcome.peak_bytes[device] / limits_bytes[device]);
+        peak_bytes = std::max(peak_bytes, shown.outcome.peak_bytes[row.resource]);
+    };
+    include(*m_data);
+    for (const MeasuredRuns::Run& run : measured()) include(*run.of.timeline);
     const double limit_bytes = limits_bytes[row.resource];
     const bool limitShown = fullest >= 0.25;
-    return {rowTop(row) + kBarTop + row.bar + 4, rowTop(row) + row.height - 3,
-            limitShown ? std::max(limit_bytes, m_data->outcome.peak_bytes[row.resource]) * 1.1
-                       : std::max(fullest, 1e-12) * limit_bytes * 1.15,
-            limitShown};
+    return {
+        rowTop(row) + row.stripsEnd() + 4, rowTop(row) + row.height - 3,
+        limitShown ? std::max(limit_bytes, peak_bytes) * 1.1 : std::max(fullest, 1e-12) * limit_bytes * 1.15,
+        limitShown};
 }
 
 QRectF TimelineView::peakRect(DeviceId device) const {
@@ -247,12 +310,14 @@ std::optional<DeviceId> TimelineView::peakAt(QPoint position) const {
     return row->resource;
 }
 
-std::optional<std::uint32_t> TimelineView::spanAt(QPoint position) const {
-    const Row* row = plotRect().contains(position) ? rowAt(position) : nullptr;
-    if (!row || position.y() < rowTop(*row) + 2 || position.y() > rowTop(*row) + 4 + row->bar)
-        return std::nullopt;
-    const std::vector<Span>& spans = traceOf(*row).spans;
-    const auto row_spans = spansAt(*row, position.y());
+/// The span of the strip under a position, or near it; of several lanes that of the nearest.
+std::optional<std::uint32_t> TimelineView::nearestSpan(const Row& row, const Strip& strip,
+                                                       QPoint position) const {
+    const int y = position.y() - rowTop(row) - strip.top;
+    if (y < -1 || y > strip.height + 1) return {};
+    const std::vector<Span>& spans = traceOf(row, strip).spans;
+    const int lane = std::clamp(y * strip.lanes / std::max(strip.height, 1), 0, strip.lanes - 1);
+    const std::vector<std::uint32_t>& row_spans = laneAt(row, strip, lane).spans;
     // Of the few spans around the pointer take the one under it, else the nearest.
     const double slack_s = kPointingSlack * m_axis.secondsPerPixel();
     const double time_s = m_axis.toTime(position.x() + 0.5);
@@ -272,10 +337,20 @@ std::optional<std::uint32_t> TimelineView::spanAt(QPoint position) const {
     return nearest;
 }
 
-std::ptrdiff_t TimelineView::spansInColumn(QPoint position) const {
-    const std::vector<Span>& spans = traceOf(*rowAt(position)).spans;
+std::optional<TimelineView::SpanRef> TimelineView::spanAt(QPoint position) const {
+    const Row* row = plotRect().contains(position) ? rowAt(position) : nullptr;
+    if (!row) return {};
+    for (const Strip& strip : row->strips) {
+        if (const auto span = nearestSpan(*row, strip, position)) return SpanRef{strip.run, *span};
+    }
+    return {};
+}
+
+std::ptrdiff_t TimelineView::spansInColumn(const Row& row, SpanRef ref, QPoint position) const {
+    const auto strip = std::ranges::find(row.strips, ref.run, &Strip::run);
+    const std::vector<Span>& spans = traceOf(row, *strip).spans;
     const double begin_s = m_axis.toTime(position.x()), end_s = m_axis.toTime(position.x() + 1);
-    const auto row_spans = spansAt(*rowAt(position), position.y());
+    const auto& row_spans = laneAt(row, *strip, row.kind == Row::Kind::host ? 0 : laneIn(row, ref)).spans;
     return std::ranges::partition_point(row_spans,
                                         [&](std::uint32_t span) { return spans[span].start_s < end_s; }) -
            std::ranges::partition_point(row_spans,

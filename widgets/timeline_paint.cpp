@@ -147,7 +147,8 @@ void TimelineView::paintChart(QPainter& painter) const {
         painter.restore();
         painter.save();
         painter.setClipRect(plotRect(), Qt::IntersectClip);
-        if (row.kind == Row::Kind::device && !isMeasured()) paintMemory(painter, row);
+        if (row.kind == Row::Kind::device && (!isMeasured() || !m_data->memory[row.resource].empty()))
+            paintMemory(painter, row);
         paintSpans(painter, row);
         painter.restore();
     }
@@ -213,28 +214,95 @@ void TimelineView::paintHeader(QPainter& painter, const Row& row) const {
         left += 14;
     }
     const QRect first(left, top + (isDevice ? kBarTop + 2 : 0), m_headerWidth - left - 6,
-                      isDevice ? line : row.height);
+                      isDevice                ? line
+                      : row.strips.size() > 1 ? kBarTop + row.strips.front().height
+                                              : row.height);
     painter.setPen(isDevice ? palette().color(QPalette::WindowText) : mutedColor(palette()));
     painter.drawText(first, Qt::AlignVCenter | Qt::AlignLeft,
                      metrics.elidedText(row.name, Qt::ElideMiddle, first.width()));
+    for (const Strip& strip : row.strips) {
+        if (strip.run == kSimulated || m_measuredLayout != MeasuredLayout::below) continue;
+        const QString name =
+            measured().size() == 1 ? tr("measured") : measured()[static_cast<std::size_t>(strip.run)].of.name;
+        const QRect label(22, top + strip.top, m_headerWidth - 28, strip.height);
+        painter.setPen(mutedColor(palette()));
+        painter.drawText(label, Qt::AlignVCenter | Qt::AlignLeft,
+                         metrics.elidedText(name, Qt::ElideMiddle, label.width()));
+    }
     if (row.detail.isEmpty()) return;
-    const QRect second(8, top + row.bar + 7, m_headerWidth - 14, line);
+    const QRect second(8, top + row.stripsEnd() + 4, m_headerWidth - 14, line);
     painter.setPen(row.warn ? warningColor(palette()) : mutedColor(palette()));
     painter.drawText(second, Qt::AlignVCenter | Qt::AlignLeft,
                      metrics.elidedText(row.detail, Qt::ElideRight, second.width()));
 }
 
 void TimelineView::paintSpans(QPainter& painter, const Row& row) const {
-    for (int lane = 0; lane < row.lanes; ++lane) {
-        const auto [top, height] = laneSpace(row, lane);
-        paintLane(painter, row, laneAt(row, lane), rowTop(row) + top, height);
+    for (const Strip& strip : row.strips) {
+        const bool outlines = strip.run != kSimulated && m_measuredLayout == MeasuredLayout::overlay;
+        for (int lane = 0; lane < strip.lanes; ++lane) {
+            if (outlines) {
+                paintLaneOutlines(painter, row, strip, lane);
+            } else {
+                paintLane(painter, row, strip, lane);
+            }
+            if (strip.run != kSimulated) paintDifferences(painter, row, strip, lane);
+        }
     }
 }
 
-void TimelineView::paintLane(QPainter& painter, const Row& row, const TimelineData::Lane& lane, int top,
-                             int height) const {
-    const auto& [spans, busy_s] = lane;
+void TimelineView::paintLaneOutlines(QPainter& painter, const Row& row, const Strip& strip, int lane) const {
+    const auto [offset, height] = laneSpace(strip, lane);
+    const int top = rowTop(row) + offset;
+    const auto& [spans, busy_s] = laneAt(row, strip, lane);
+    // Several runs differ in their dashes.
+    QPen pen(palette().color(QPalette::Text), 1);
+    pen.setStyle(strip.run % 2 == 0 ? Qt::SolidLine : Qt::DashLine);
+    const QColor halo = withAlpha(palette().color(QPalette::Base), 0.75);
+    painter.setBrush(Qt::NoBrush);
+    for (const SpanMark& mark : visibleMarks(traceOf(row, strip), spans, m_axis)) {
+        if (mark.width < 5) {
+            // Sides would hide what is so narrow.
+            const double share =
+                std::min(1.0, (busy_s[mark.last] - busy_s[mark.first]) / m_axis.secondsPerPixel());
+            painter.setOpacity(0.25 + 0.75 * share);
+            painter.fillRect(QRect(mark.x, top, mark.width, 1), pen.color());
+            painter.fillRect(QRect(mark.x, top + height - 1, mark.width, 1), pen.color());
+            painter.setOpacity(1);
+            continue;
+        }
+        const QRectF block(mark.x + 0.5, top + 0.5, mark.width - 2, height - 1);
+        painter.setPen(QPen(halo, 1));
+        painter.drawRect(block.adjusted(1, 1, -1, -1));
+        painter.setPen(pen);
+        painter.drawRect(block);
+    }
+}
+
+void TimelineView::paintDifferences(QPainter& painter, const Row& row, const Strip& strip, int lane) const {
+    const MeasuredRuns::Run& run = measured()[static_cast<std::size_t>(strip.run)];
+    const std::size_t index = firstLane(row, strip.run) + static_cast<std::size_t>(lane);
+    const auto [offset, height] = laneSpace(strip, lane);
+    const int top = rowTop(row) + offset + height;
+    const auto paint = [&](const std::vector<std::uint32_t>& spans, const QColor& color, bool dashed) {
+        for (const SpanMark& mark : visibleMarks(traceOf(row, strip), spans, m_axis)) {
+            const int right = mark.x + std::max(mark.width - 1, 1);
+            if (!dashed) {
+                painter.fillRect(QRect(mark.x, top, right - mark.x, kMarkHeight - 1), color);
+                continue;
+            }
+            for (int x = mark.x; x < right; x += 5)
+                painter.fillRect(QRect(x, top, std::min(3, right - x), kMarkHeight - 1), color);
+        }
+    };
+    paint(run.longer[index], warningColor(palette()), false);
+    paint(run.shorter[index], shorterColor(palette()), true);
+}
+
+void TimelineView::paintLane(QPainter& painter, const Row& row, const Strip& strip, int index) const {
+    const auto& [spans, busy_s] = laneAt(row, strip, index);
     if (spans.empty()) return;
+    const auto [offset, height] = laneSpace(strip, index);
+    const int top = rowTop(row) + offset;
     const Graph& graph = *m_data->problem->graph;
     const bool isDevice = row.kind == Row::Kind::device;
     const QColor base = palette().color(QPalette::Base);
@@ -247,7 +315,7 @@ void TimelineView::paintLane(QPainter& painter, const Row& row, const TimelineDa
         const DeviceId device = row.kind == Row::Kind::host ? span.resource : span.from;
         return mixedColor(neutral, brushesOf(device)[0].color(), 0.45);
     };
-    const Trace& trace = traceOf(row);
+    const Trace& trace = traceOf(row, strip);
     for (const SpanMark& mark : visibleMarks(trace, spans, m_axis)) {
         const Span& span = trace.spans[spans[mark.first + (mark.last - mark.first) / 2]];
         if (mark.merged() || mark.width == 1) {
@@ -296,6 +364,19 @@ void TimelineView::paintMemory(QPainter& painter, const Row& row) const {
         }
         before = y;
     }
+    for (const MeasuredRuns::Run& run : measured()) {
+        const TimelineData& shown = *run.of.timeline;
+        if (shown.outcome.peak_bytes[row.resource] <= 0) continue;
+        const QColor line = palette().color(QPalette::Text);
+        const auto measuredMarks = visibleMemory(shown, row.resource, m_axis);
+        int from = measuredMarks.empty() ? bottom : scale.y(measuredMarks.front().bytes);
+        for (const MemoryMark& mark : measuredMarks) {
+            const int y = scale.y(mark.bytes);
+            painter.fillRect(QRect(mark.x, y, mark.width, 1), line);
+            painter.fillRect(QRect(mark.x, std::min(y, from), 1, std::abs(y - from) + 1), line);
+            from = y;
+        }
+    }
     if (scale.limitShown) {
         painter.setPen(QPen(row.warn ? warning : mutedColor(palette()), 1, Qt::DashLine));
         painter.drawLine(plotRect().left(), limitY, plotRect().right(), limitY);
@@ -328,10 +409,9 @@ void TimelineView::paintPath(QPainter& painter) const {
     auto next = std::partition_point(segments.begin(), segments.end(), endsBefore(m_axis.start_s));
     std::optional<QRectF> before;
     while (next != segments.end() && next->start_s <= m_axis.end_s) {
-        const Span& span = m_data->trace.spans[next->span];
         const Row& row = *rowOf(*next);
         const auto [top, height] = laneSpace(
-            row, row.kind == Row::Kind::host ? 0 : static_cast<int>(m_data->laneOf(span) - firstLane(row)));
+            row.strips.front(), row.kind == Row::Kind::host ? 0 : laneIn(row, {kSimulated, next->span}));
         const double left = std::floor(std::max(m_axis.toX(next->start_s), m_axis.left - 8));
         const double right = std::floor(std::min(m_axis.toX(next->end_s), m_axis.left + m_axis.width + 8));
         const QRectF block(left, rowTop(row) + top, std::max(right - left, 1.0), height);
@@ -368,8 +448,8 @@ void TimelineView::paintPath(QPainter& painter) const {
 
 void TimelineView::paintOutlines(QPainter& painter) const {
     const QColor line = palette().color(QPalette::Text), halo = palette().color(QPalette::Base);
-    const auto outline = [&](const Row& row, std::size_t lane, int x, int width, bool strong) {
-        const auto [top, height] = laneSpace(row, static_cast<int>(lane - firstLane(row)));
+    const auto outline = [&](const Row& row, const Strip& strip, int lane, int x, int width, bool strong) {
+        const auto [top, height] = laneSpace(strip, lane);
         const QRect block(x, rowTop(row) + top, width, height);
         if (width < 5) {
             painter.fillRect(block.adjusted(0, -2, width > 1 ? 0 : 1, 2), line);
@@ -383,20 +463,27 @@ void TimelineView::paintOutlines(QPainter& painter) const {
         painter.drawRect(QRectF(block).adjusted(1.5, 1.5, -2.5, -2.5));
     };
     for (const Row& row : m_rows) {
-        if (row.lanes == 0) continue;
-        for (std::size_t lane = firstLane(row); lane < firstLane(row) + static_cast<std::size_t>(row.lanes);
-             ++lane) {
-            for (const SpanMark& mark : visibleMarks(m_data->trace, m_selectedSpans[lane], m_axis))
-                outline(row, lane, mark.x, mark.width, true);
+        if (row.kind == Row::Kind::host) continue;
+        for (const Strip& strip : row.strips) {
+            const auto& selected = m_selectedSpans[static_cast<std::size_t>(strip.run + 1)];
+            for (int lane = 0; lane < strip.lanes; ++lane) {
+                const std::size_t index = firstLane(row, strip.run) + static_cast<std::size_t>(lane);
+                for (const SpanMark& mark : visibleMarks(traceOf(row, strip), selected[index], m_axis))
+                    outline(row, strip, lane, mark.x, mark.width, true);
+            }
         }
     }
     if (m_hovered == kInvalidOp || m_hovered >= m_data->op_spans.size()) return;
-    for (const std::uint32_t index : m_data->op_spans[m_hovered]) {
-        const Span& span = m_data->trace.spans[index];
-        const Row* row = rowOf(span);
-        if (!row || span.end_s < m_axis.start_s || span.start_s > m_axis.end_s) continue;
-        for (const SpanMark& mark : visibleMarks(m_data->trace, std::span(&index, 1), m_axis)) {
-            outline(*row, m_data->laneOf(span), mark.x, mark.width, m_hoveredSpan == index);
+    for (int run = kSimulated; run < std::ssize(measured()); ++run) {
+        for (const std::uint32_t index : dataOf(run).op_spans[m_hovered]) {
+            const SpanRef ref{run, index};
+            const Span& span = spanOf(ref);
+            const Row* row = rowOf(span);
+            if (!row || span.end_s < m_axis.start_s || span.start_s > m_axis.end_s) continue;
+            const auto strip = std::ranges::find(row->strips, run, &Strip::run);
+            if (strip == row->strips.end()) continue;
+            for (const SpanMark& mark : visibleMarks(dataOf(run).trace, std::span(&index, 1), m_axis))
+                outline(*row, *strip, laneIn(*row, ref), mark.x, mark.width, m_hoveredSpan == ref);
         }
     }
 }
@@ -449,10 +536,10 @@ void TimelineView::paintArrows(QPainter& painter) const {
         const double reach = m_axis.width + 100;
         const QPointF tail(
             std::clamp(m_axis.toX(journey.start_s), m_axis.left - reach, m_axis.left + 2 * reach),
-            rowTop(from) + kBarTop + (down ? from.bar : 0));
+            rowTop(from) + kBarTop + (down ? from.strips.front().height : 0));
         const QPointF head(
             std::clamp(m_axis.toX(journey.end_s), m_axis.left - reach, m_axis.left + 2 * reach),
-            rowTop(to) + kBarTop + (down ? 0 : to.bar));
+            rowTop(to) + kBarTop + (down ? 0 : to.strips.front().height));
         const double bend = (head.y() - tail.y()) * 0.5;
         const double size = 6, back = down ? -size : size;
         QPainterPath path(tail);

@@ -10,12 +10,15 @@
 
 namespace placewright {
 /// Tooltip of a span with the pointer at `position`.
-QString TimelineView::toolTipOf(std::uint32_t index, QPoint position) const {
+QString TimelineView::toolTipOf(SpanRef ref, QPoint position) const {
     const Machine& machine = *m_data->problem->machine;
     const auto deviceName = [&](DeviceId device) {
         return QString::fromStdString(machine.device(device).name).toHtmlEscaped();
     };
-    const Span& span = m_data->trace.spans[index];
+    const TimelineData& shown = dataOf(ref.run);
+    const Span& span = spanOf(ref);
+    const bool fromRun = ref.run != kSimulated;
+    const bool isKnown = !fromRun && !isMeasured();  // waiting and streams are
     QStringList lines;
     const auto line = [&](const QString& name, const QString& value) {
         lines << name.toHtmlEscaped() + QStringLiteral(": ") + value;
@@ -41,22 +44,40 @@ QString TimelineView::toolTipOf(std::uint32_t index, QPoint position) const {
         const std::string_view phase = to_string(m_data->problem->graph->op(span.op).phase);
         if (!isMeasured()) line(tr("Phase"), QString::fromUtf8(phase.data(), static_cast<int>(phase.size())));
     }
+    if (fromRun) {
+        line(tr("Measured in"), m_measured->runs[static_cast<std::size_t>(ref.run)].of.name.toHtmlEscaped());
+    }
     line(tr("Time"), when);
-    if (const Row* row = rowOf(span); row && row->lanes > 1 && !isMeasured())
+    const Row* row = rowAt(position);
+    if (isKnown && row && row->kind == Row::Kind::device && row->strips.front().lanes > 1)
         line(tr("Stream"), QString::number(span.stream + 1));
-    if (!isMeasured()) line(tr("Time in queue"), secondsText(std::max(0.0, queue_s)));
-    if (span.kind == Span::Kind::op && !m_data->trace.issues.empty()) {
-        const Issue& issue = m_data->trace.issues[index];
+    if (isKnown) line(tr("Time in queue"), secondsText(std::max(0.0, queue_s)));
+    if (span.kind == Span::Kind::op && !shown.trace.issues.empty()) {
+        const Issue& issue = shown.trace.issues[ref.span];
         line(tr("Issued"),
              tr("%1, %2").arg(
                  intervalText(issue.start_s, issue.end_s),
                  QString::fromStdString(host_thread_name(*m_data->problem, issue.thread)).toHtmlEscaped()));
     }
-    if (m_data->outcome.ops_run > m_data->problem->ops) line(tr("Batch"), QString::number(span.batch + 1));
-    if (const auto count = spansInColumn(position); count > 1) {
+    const bool hasBatches = fromRun ? shown.outcome.step_time_s < shown.outcome.total_time_s
+                                    : shown.outcome.ops_run > shown.problem->ops;
+    if (hasBatches) line(tr("Batch"), QString::number(span.batch + 1));
+    if (const auto count = row ? spansInColumn(*row, ref, position) : 0; count > 1) {
         lines << tr("One of %1 blocks within this pixel; zoom in to separate them.").arg(count);
     }
     return lines.join(QStringLiteral("<br>"));
+}
+
+QString TimelineView::measuredTotals(DeviceId device) const {
+    QString lines;
+    for (const MeasuredRuns::Run& run : measured()) {
+        const ComparedSeconds& busy = run.comparison.devices[device];
+        if (busy.measured_s <= 0) continue;
+        lines += QStringLiteral("<br>") + tr("Measured in %1: busy for %2, which is %3 as long as simulated")
+                                              .arg(run.of.name.toHtmlEscaped(), secondsText(busy.measured_s),
+                                                   factorText(busy.factor()));
+    }
+    return lines;
 }
 
 QString TimelineView::toolTipAt(QPoint position) const {
@@ -88,10 +109,12 @@ QString TimelineView::toolTipAt(QPoint position) const {
             tr("%1: busy for %2, peak memory %3")
                 .arg(row->name, secondsText(m_data->outcome.device_busy_s[row->resource]),
                      shareOfBytesText(m_data->outcome.peak_bytes[row->resource], limit_bytes));
-        return why() ? sums.toHtmlEscaped() + QStringLiteral("<br>") + peakText(*why(), row->resource, false)
-                     : plainToolTip(sums);
+        const QString totals = measuredTotals(row->resource);
+        if (!why() && totals.isEmpty()) return plainToolTip(sums);
+        return sums.toHtmlEscaped() + totals +
+               (why() ? QStringLiteral("<br>") + peakText(*why(), row->resource, false) : QString());
     }
-    if (position.y() <= rowTop(*row) + 4 + row->bar) return {};
+    if (position.y() <= rowTop(*row) + row->stripsEnd() + 1) return {};
     const double time_s = std::clamp(m_axis.toTime(position.x()), 0.0, m_data->outcome.total_time_s);
     return plainToolTip(tr("%1 at %2: %3 of memory in use")
                             .arg(row->name, secondsText(time_s),

@@ -97,12 +97,37 @@ void TimelineView::setPathShown(bool shown) {
     repaintAll();
 }
 
+void TimelineView::setMeasured(std::shared_ptr<const MeasuredRuns> measured) {
+    if (measured == m_measured) return;
+    m_measured = std::move(measured);
+    measuredChanged();
+}
+
+void TimelineView::setMeasuredLayout(MeasuredLayout layout) {
+    if (layout == m_measuredLayout) return;
+    m_measuredLayout = layout;
+    measuredChanged();
+}
+
+/// Lays the rows out again after the measured runs, or where they are, have changed.
+void TimelineView::measuredChanged() {
+    if (m_current && m_current->run != kSimulated) m_current.reset();
+    m_hoveredSpan.reset();
+    layOut();
+    indexSelection();
+    if (m_fitted) {
+        fit();
+    } else {
+        setAxis(m_axis, false);
+    }
+}
+
 void TimelineView::zoomToSegment(std::size_t index) {
     if (!why() || index >= why()->path.segments.size()) return;
     const PathSegment& segment = why()->path.segments[index];
     const Span& span = m_data->trace.spans[segment.span];
     select({m_data->forwardOf(span)});
-    m_current = segment.span;
+    m_current = SpanRef{kSimulated, segment.span};
     TimeAxis axis = m_axis;
     const double around_s =
         std::max(segment.duration_s(), m_data->outcome.total_time_s * 1e-6) * kSegmentSurroundings;
@@ -122,18 +147,18 @@ std::optional<DeviceId> TimelineView::deviceAt(QPoint global) const {
 void TimelineView::fit() {
     TimeAxis axis = m_axis;
     axis.start_s = 0;
-    axis.end_s = m_data && m_data->outcome.total_time_s > 0 ? m_data->outcome.total_time_s : 1;
+    axis.end_s = total_s();
     setAxis(axis, true);
 }
 
 void TimelineView::setAxis(const TimeAxis& axis, bool fitted) {
-    const double total_s = m_data && m_data->outcome.total_time_s > 0 ? m_data->outcome.total_time_s : 1;
+    const double whole_s = total_s();
     m_axis = axis;
     // On a narrower axis doubles could not distinguish pixels.
-    const double least_s = total_s * 1e-10;
+    const double least_s = whole_s * 1e-10;
     if (m_axis.end_s - m_axis.start_s < least_s) m_axis.end_s = m_axis.start_s + least_s;
-    m_axis.clamp(total_s);
-    m_fitted = fitted || m_axis.end_s - m_axis.start_s >= total_s;
+    m_axis.clamp(whole_s);
+    m_fitted = fitted || m_axis.end_s - m_axis.start_s >= whole_s;
     repaintAll();
 }
 
@@ -147,17 +172,22 @@ void TimelineView::repaintAll() {
 void TimelineView::indexSelection() {
     m_selectedSpans.clear();
     if (!m_data) return;
-    m_selectedSpans.resize(m_data->lanes.size());
+    m_selectedSpans.resize(1 + measured().size());
     std::vector<bool> isSelected(m_data->op_spans.size());
     for (const OpId op : m_selection) {
         if (op < isSelected.size()) isSelected[op] = true;
     }
-    if (m_selection.empty()) return;
-    // Filtering the lanes keeps their order; sorting the spans of the selected ops would be slower for many.
-    for (std::size_t lane = 0; lane < m_data->lanes.size(); ++lane) {
-        std::ranges::copy_if(
-            m_data->lanes[lane].spans, std::back_inserter(m_selectedSpans[lane]),
-            [&](std::uint32_t span) { return isSelected[m_data->forwardOf(m_data->trace.spans[span])]; });
+    for (std::size_t i = 0; i < m_selectedSpans.size(); ++i) {
+        const TimelineData& shown = dataOf(static_cast<int>(i) - 1);
+        m_selectedSpans[i].resize(shown.lanes.size());
+        if (m_selection.empty()) continue;
+        // Filtering the lanes keeps their order; sorting the spans of the selected ops would be slower for
+        // many.
+        for (std::size_t lane = 0; lane < shown.lanes.size(); ++lane) {
+            std::ranges::copy_if(
+                shown.lanes[lane].spans, std::back_inserter(m_selectedSpans[i][lane]),
+                [&](std::uint32_t span) { return isSelected[shown.forwardOf(shown.trace.spans[span])]; });
+        }
     }
 }
 
@@ -168,7 +198,7 @@ void TimelineView::select(const OpList& ops) {
 
 void TimelineView::hover(QPoint position) {
     const auto span = m_data ? spanAt(position) : std::nullopt;
-    const OpId op = span ? m_data->forwardOf(m_data->trace.spans[*span]) : kInvalidOp;
+    const OpId op = span ? opOf(*span) : kInvalidOp;
     if (span != m_hoveredSpan) {
         m_hoveredSpan = span;
         update();
@@ -181,29 +211,31 @@ void TimelineView::hover(QPoint position) {
 
 void TimelineView::stepSpan(int direction) {
     if (!m_data) return;
-    const std::vector<Span>& spans = m_data->trace.spans;
     if (!m_current && !m_selection.empty()) {
         const auto& own = m_data->op_spans[m_selection.front()];
-        const auto first =
-            std::ranges::find_if(own, [&](std::uint32_t span) { return spans[span].kind == Span::Kind::op; });
-        if (first != own.end()) m_current = *first;
+        const auto first = std::ranges::find_if(
+            own, [&](std::uint32_t span) { return m_data->trace.spans[span].kind == Span::Kind::op; });
+        if (first != own.end()) m_current = SpanRef{kSimulated, *first};
     }
+    const int run = m_current ? m_current->run : kSimulated;
+    const TimelineData& shown = dataOf(run);
+    const std::vector<Span>& spans = shown.trace.spans;
     std::optional<std::uint32_t> next;
     if (!m_current) {
-        for (std::size_t lane = 0; lane < m_data->first_lane[m_data->memory.size()]; ++lane) {
-            const auto& row = m_data->lanes[lane].spans;
+        for (std::size_t lane = 0; lane < shown.first_lane[shown.memory.size()]; ++lane) {
+            const auto& row = shown.lanes[lane].spans;
             if (!row.empty() && (!next || spans[row.front()].start_s < spans[*next].start_s))
                 next = row.front();
         }
     } else {
-        const auto& row_spans = m_data->lanes[m_data->laneOf(spans[*m_current])].spans;
-        const auto at = std::ranges::find(row_spans, *m_current) - row_spans.begin() + direction;
+        const auto& row_spans = shown.lanes[shown.laneOf(spans[m_current->span])].spans;
+        const auto at = std::ranges::find(row_spans, m_current->span) - row_spans.begin() + direction;
         if (at >= 0 && at < std::ssize(row_spans)) next = row_spans[static_cast<std::size_t>(at)];
     }
     if (!next) return;
     const Span& span = spans[*next];
-    select({m_data->forwardOf(span)});
-    m_current = next;
+    select({shown.forwardOf(span)});
+    m_current = SpanRef{run, *next};
     scrollTo(*rowOf(span));
     const double x = m_axis.toX(span.start_s);
     if (x < m_axis.left || x > m_axis.left + m_axis.width * 0.95) {
@@ -235,11 +267,11 @@ void TimelineView::mouseMoveEvent(QMouseEvent* event) {
         (position - m_pressed).manhattanLength() >= QApplication::startDragDistance()) {
         const auto span = spanAt(m_pressed);
         const QPoint moved = position - m_pressed;
-        const bool isOp = span && m_data->trace.spans[*span].kind == Span::Kind::op;
+        const bool isOp = span && spanOf(*span).kind == Span::Kind::op;
         if (isOp && std::abs(moved.y()) >= std::abs(moved.x())) {
             m_gesture = Gesture::drag;
             QToolTip::hideText();
-            const OpId op = m_data->forwardOf(m_data->trace.spans[*span]);
+            const OpId op = opOf(*span);
             if (!std::ranges::binary_search(m_selection, op)) select({op});
             beginOpDrag(m_selection, mapToGlobal(m_pressed));
         } else if (m_pressed.x() >= m_headerWidth) {
@@ -286,7 +318,7 @@ void TimelineView::mouseReleaseEvent(QMouseEvent* event) {
             if (const auto device = peakAt(m_pressed)) {
                 Q_EMIT peakActivated(*device);
             } else if (const auto span = spanAt(m_pressed)) {
-                const OpId op = m_data->forwardOf(m_data->trace.spans[*span]);
+                const OpId op = opOf(*span);
                 OpList ops{op};
                 if (toggles) {
                     ops = m_selection;
@@ -428,7 +460,7 @@ bool TimelineView::event(QEvent* event) {
             const QString text = toolTipAt(help->pos());
             const auto span = m_data ? spanAt(help->pos()) : std::nullopt;
             // The tooltip stays while the pointer is over the same block.
-            const QRect area = span ? spanRect(*span).adjusted(-3, -2, 3, 2).toRect() & rect()
+            const QRect area = span ? rectOf(*span).adjusted(-3, -2, 3, 2).toRect() & rect()
                                     : QRect(help->pos(), QSize(1, 1));
             if (text.isEmpty() || m_gesture != Gesture::none) {
                 QToolTip::hideText();

@@ -9,6 +9,7 @@
 #include <QPixmap>
 
 #include "widgets/drop_preview.hpp"
+#include "widgets/measured_runs.hpp"
 #include "widgets/op_view.hpp"
 #include "widgets/timeline_data.hpp"
 #include "widgets/timeline_why.hpp"
@@ -18,8 +19,15 @@ class QScrollBar;
 
 namespace placewright {
 
-/// Gantt chart of one step: one row per device with its memory below, and one row per channel. Ops can be
-/// dropped onto device rows.
+/// Where a timeline shows measured runs.
+enum class MeasuredLayout {
+    below,    ///< in strips below the simulated one of each device and channel
+    overlay,  ///< as outlines over the simulated ones
+    off
+};
+
+/// Gantt chart of one step: one row per device with its memory below, and one row per channel. Measured runs
+/// are drawn on the same axis. Ops can be dropped onto device rows.
 class TimelineView : public OpView {
     Q_OBJECT
 public:
@@ -37,6 +45,10 @@ public:
     /// that belongs to other data is ignored.
     void setWhy(std::shared_ptr<const TimelineWhy> why);
     void setPathShown(bool shown);
+    /// Sets the measured runs to draw with the data; those of another problem are ignored. Null or none:
+    /// there are none.
+    void setMeasured(std::shared_ptr<const MeasuredRuns> measured);
+    void setMeasuredLayout(MeasuredLayout layout);
     /// Zooms to a segment of the critical path and its surroundings, and selects its op.
     void zoomToSegment(std::size_t segment);
     /// Rectangle of the mark on a device's memory peak; null if the peak is not known or out of view.
@@ -47,7 +59,11 @@ public:
     void fit();
     const TimeAxis& axis() const { return m_axis; }
     /// Rectangle in which a span is drawn now.
-    QRectF spanRect(std::uint32_t span) const;
+    QRectF spanRect(std::uint32_t span) const { return rectOf({kSimulated, span}); }
+    /// The same for a span of a measured run; null if no row shows it.
+    QRectF measuredRect(std::size_t run, std::uint32_t span) const {
+        return rectOf({static_cast<int>(run), span});
+    }
     QRectF laneRect(DeviceId device) const;
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
@@ -69,7 +85,25 @@ protected:
     bool event(QEvent*) override;
 
 private:
-    static constexpr int kBarTop = 3;  ///< pixels from a row's top to its spans
+    static constexpr int kBarTop = 3;      ///< pixels from a row's top to its spans
+    static constexpr int kMarkHeight = 4;  ///< pixels below a strip, for marks of differences
+    static constexpr int kSimulated = -1;
+
+    /// A span of the data, or of a measured run.
+    struct SpanRef {
+        int run = kSimulated;
+        std::uint32_t span = 0;
+
+        bool operator==(const SpanRef&) const = default;
+    };
+
+    /// The spans that the data or a measured run has on the resource of a row.
+    struct Strip {
+        int run = kSimulated;
+        int top = 0;  ///< in pixels below the row's top
+        int height = 0;
+        int lanes = 1;  ///< streams of a device, stacked within the strip
+    };
 
     struct Row {
         enum class Kind { device, host, channel, idle_channels };
@@ -77,9 +111,10 @@ private:
         std::uint16_t resource = 0;  ///< device, host lane or channel
         int top = 0;                 ///< in pixels below the ruler, before scrolling
         int height = 0;
-        int bar = 0;    ///< height of the spans; a device's memory is below
-        int lanes = 1;  ///< streams of a device, stacked within the bar
+        std::vector<Strip> strips{};  ///< the simulated one first; a device's memory is below them
 
+        /// Distance of the lower end of the strips from the row's top.
+        int stripsEnd() const;
         QString name;
         QString detail;
         bool warn = false;
@@ -115,15 +150,28 @@ private:
     const Row* rowOf(const PathSegment& segment) const;
     QRect plotRect() const;
     /// Index in TimelineData::lanes of the first lane of a row of a device or channel.
-    std::size_t firstLane(const Row& row) const;
-    const TimelineData::Lane& laneAt(const Row& row, int lane) const;
-    /// The trace whose spans a row shows.
-    const Trace& traceOf(const Row& row) const;
+    std::size_t firstLane(const Row& row, int run) const;
+    const TimelineData::Lane& laneAt(const Row& row, const Strip& strip, int lane) const;
+    /// The data, or that of a measured run.
+    const TimelineData& dataOf(int run) const;
+    /// The measured runs that are drawn; empty if there are none.
+    std::span<const MeasuredRuns::Run> measured() const;
+    /// Seconds that the axis can show.
+    double total_s() const;
+    /// The trace whose spans a strip of a row shows.
+    const Trace& traceOf(const Row& row, const Strip& strip) const;
+    const Span& spanOf(SpanRef ref) const { return dataOf(ref.run).trace.spans[ref.span]; }
+    OpId opOf(SpanRef ref) const { return dataOf(ref.run).forwardOf(spanOf(ref)); }
+    QRectF rectOf(SpanRef ref) const;
     /// Offset of a lane's spans below the row's top, and their height.
-    static std::pair<int, int> laneSpace(const Row& row, int lane);
-    std::span<const std::uint32_t> spansAt(const Row& row, int y) const;
-    std::optional<std::uint32_t> spanAt(QPoint position) const;
-    std::ptrdiff_t spansInColumn(QPoint position) const;
+    static std::pair<int, int> laneSpace(const Strip& strip, int lane);
+    /// Number of a span's lane within its strip.
+    int laneIn(const Row& row, SpanRef ref) const;
+    /// Adds the strips of the measured runs that have spans on the row's resource.
+    void addMeasuredStrips(Row& row) const;
+    std::optional<std::uint32_t> nearestSpan(const Row& row, const Strip& strip, QPoint position) const;
+    std::optional<SpanRef> spanAt(QPoint position) const;
+    std::ptrdiff_t spansInColumn(const Row& row, SpanRef ref, QPoint position) const;
     MemoryScale memoryScale(const Row& row) const;
     void scrollTo(const Row& row);
     void repaintAll();
@@ -136,8 +184,10 @@ private:
     void paintRuler(QPainter& painter) const;
     void paintHeader(QPainter& painter, const Row& row) const;
     void paintSpans(QPainter& painter, const Row& row) const;
-    void paintLane(QPainter& painter, const Row& row, const TimelineData::Lane& lane, int top,
-                   int height) const;
+    void paintLane(QPainter& painter, const Row& row, const Strip& strip, int lane) const;
+    void paintLaneOutlines(QPainter& painter, const Row& row, const Strip& strip, int lane) const;
+    /// Marks what takes much longer or shorter than simulated, below its block.
+    void paintDifferences(QPainter& painter, const Row& row, const Strip& strip, int lane) const;
     void paintMemory(QPainter& painter, const Row& row) const;
     void paintPeaks(QPainter& painter) const;
     void paintPath(QPainter& painter) const;
@@ -152,11 +202,16 @@ private:
     void hover(QPoint position);
     void stepSpan(int direction);
     void indexSelection();
+    void measuredChanged();
     QString toolTipAt(QPoint position) const;
-    QString toolTipOf(std::uint32_t span, QPoint position) const;
+    QString toolTipOf(SpanRef ref, QPoint position) const;
+    /// What the measured runs say of a device, as further lines of its tooltip.
+    QString measuredTotals(DeviceId device) const;
 
     std::shared_ptr<const TimelineData> m_data;
     std::shared_ptr<const TimelineWhy> m_why;
+    std::shared_ptr<const MeasuredRuns> m_measured;
+    MeasuredLayout m_measuredLayout = MeasuredLayout::below;
     bool m_pathShown = false;
     TimeAxis m_axis;
     bool m_fitted = true;
@@ -170,10 +225,11 @@ private:
     QScrollBar* m_scroll = nullptr;
 
     OpList m_selection;
-    std::vector<std::vector<std::uint32_t>> m_selectedSpans;  ///< by lane of the data; ascending in start
-    std::optional<std::uint32_t> m_current;                   ///< the span from which the keyboard steps
+    /// [1 + run][lane of its data]: ascending in start.
+    std::vector<std::vector<std::vector<std::uint32_t>>> m_selectedSpans;
+    std::optional<SpanRef> m_current;  ///< the span from which the keyboard steps
     OpId m_hovered = kInvalidOp;
-    std::optional<std::uint32_t> m_hoveredSpan;
+    std::optional<SpanRef> m_hoveredSpan;
     DropPreviews m_previews;
     std::optional<DeviceId> m_target;
     std::optional<Measure> m_measure;

@@ -20,8 +20,10 @@
 #include "app/cli/export_command.hpp"
 #include "app/cli/family_command.hpp"
 #include "app/cli/list_commands.hpp"
+#include "app/cli/machines_command.hpp"
 #include "app/cli/optimize_command.hpp"
 #include "app/cli/predict_command.hpp"
+#include "app/cli/profile_command.hpp"
 #include "app/cli/simulate_command.hpp"
 #include "app/cli/train_command.hpp"
 #include "app/cli/usage.hpp"
@@ -54,6 +56,7 @@ public:
         add("bound", "Prove lower bounds of the objective", bound_, print_bounds);
         add("benchmark", "Run a placement for real, and compare with the simulation", benchmark_,
             benchmark_placement);
+        add("profile", "Measure the ops of a network, and transfers, for --profile", profile_, profile_ops);
         add("export", "Write a placement in the format of a training program", export_, export_placement);
         add("convert", "Convert IN OUT between formats; or generate: --network NAME OUT", convert_,
             convert_file);
@@ -61,6 +64,12 @@ public:
         train_.threads = optimize_.threads;
         add("train", "Train a placement policy on networks or a family of them", train_, train_policy);
         add("predict", "Place a network with a trained policy", predict_, predict);
+    }
+
+    /// The last of the commands that list, in the order of the help.
+    void add_machines() {
+        add("machines", "List the shipped machines or known devices; detect this computer", machines_,
+            run_machines);
     }
 
 private:
@@ -87,6 +96,8 @@ private:
     FamilyArguments family_;
     TrainArguments train_;
     PredictArguments predict_;
+    ProfileArguments profile_;
+    MachinesArguments machines_;
 };
 
 int run(int argc, char** argv) {
@@ -100,22 +111,17 @@ int run(int argc, char** argv) {
         "4 no placement found that fits the memory, 130 cancelled (results so far are still written).");
     int status = kDone;
 
-    const Commands commands(app, status);
+    Commands commands(app, status);
 
     bool json = false;
     const auto add_list = [&](const char* name, const char* help, int (*list)(bool)) {
         CLI::App& command = *app.add_subcommand(name, help);
         command.add_flag("--json", json, "Print one JSON array");
         command.callback([&, list] { status = list(json); });
-        return &command;
     };
     add_list("algorithms", "List all algorithms with their options", list_algorithms);
     add_list("networks", "List the shipped networks", list_networks);
-    CLI::App& machines =
-        *add_list("machines", "List the shipped machines, or the devices known by name", list_machines);
-    bool devices = false;
-    machines.add_flag("--devices", devices, "List the devices and links that a machine file can name");
-    machines.callback([&] { status = devices ? list_devices(json) : list_machines(json); });
+    commands.add_machines();
 
     if (launch()) {
         const auto alone = [](const CLI::App* item) {

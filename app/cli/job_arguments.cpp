@@ -20,6 +20,7 @@
 #include "core/io/pytorch/example_input.hpp"
 #include "core/io/pytorch/torchscript.hpp"
 #include "core/io/shipped.hpp"
+#include "core/io/state/profile_file.hpp"
 #include "core/io/text/input_error.hpp"
 #include "core/job/untimed_ops.hpp"
 
@@ -240,6 +241,11 @@ void JobArguments::add_to(CLI::App& command, std::span<const Objective> objectiv
         ->type_name("FILE");
     usage::add_repeated(command, "--times", times, "Op times from a trace (--cost measured)", "TRACE[=MODEL]")
         ->check(usage::path());
+    command
+        .add_option("--profile", profile,
+                    "Times of ops and transfers, as the command profile measures (--cost measured)")
+        ->check(usage::path())
+        ->type_name("FILE");
     shards.add_to(command);
     grouping.add_to(command);
     command.add_flag("--json", json, "Print one JSON object");
@@ -271,6 +277,8 @@ void JobArguments::check() const {
     refuse(optimizer_in_backward && accumulate, "--optimizer-in-backward",
            "--accumulate keeps the sum of the gradients until the last batch");
     refuse(!times.empty() && cost_given && cost != "measured", "--times",
+           "--cost " + cost + " does not use measured times");
+    refuse(!profile.empty() && cost_given && cost != "measured", "--profile",
            "--cost " + cost + " does not use measured times");
     if (memory == "exprimo") {
         const std::string nothing = "--memory exprimo counts only parameters and whole tensors";
@@ -340,7 +348,9 @@ JobOptions JobArguments::options() const {
     options.supplements = supplements();
     options.problem.inference = inference;
     options.problem.precision = precision.precision();
-    options.problem.cost.model = find_cost_model(times.empty() ? cost : "measured");
+    options.problem.cost.model = find_cost_model(times.empty() && profile.empty() ? cost : "measured");
+    if (!profile.empty())
+        options.problem.cost.profile = std::make_shared<const ProfileArchive>(read_profile(profile));
     if (compute_efficiency > 0) options.problem.cost.compute_efficiency = compute_efficiency;
     if (channel_efficiency > 0) options.problem.cost.channel_efficiency = channel_efficiency;
     options.simulation = {batches, in_flight, *order_from(order), *runtime_from(runtime), host_time_s};
@@ -383,7 +393,7 @@ NetworkFile JobArguments::read() const {
 }
 
 std::vector<std::string> JobArguments::inputs() const {
-    std::vector<std::string> files{network, machine, parameters};
+    std::vector<std::string> files{network, machine, parameters, profile};
     for (const std::string* list : {&network, &machine}) {
         for (std::string& name : usage::split(*list)) files.push_back(std::move(name));
     }
@@ -407,8 +417,8 @@ Job JobArguments::load(const std::string& placement_file) const {
         throw UsageError("--precision: " + network + " is a workload, whose times and sizes were measured");
     read.graph = split_as_placed(std::move(read.graph), placement_file);
     Job job = load_job(file, std::move(read), machine, options);
-    if ((cost == "measured" || !times.empty()) && !job.own_machine) {
-        const std::string unmeasured = unmeasured_text(*job.problem->network, *job.machine);
+    if ((cost == "measured" || !times.empty() || !profile.empty()) && !job.own_machine) {
+        const std::string unmeasured = unmeasured_text(*job.problem->forward, *job.machine);
         if (!unmeasured.empty())
             std::cerr << printable("placewright-cli: " + network + ": " + unmeasured, 8192) << '\n';
     }

@@ -87,6 +87,7 @@ struct JobArguments {
     ReadingArguments reading;
     std::string parameters;          ///< file with the sizes of the parameters
     std::vector<std::string> times;  ///< TRACE or TRACE=MODEL
+    std::string profile;             ///< archive of measured times
     ShardArguments shards;
     GroupingArguments grouping;
     bool json = false;

@@ -98,29 +98,13 @@ int list_networks(bool json) {
     return kDone;
 }
 
-namespace {
-
-/// "Xeon Gold 6132, 2x NVIDIA V100": consecutive devices of one model are counted.
-std::string device_summary(const Machine& machine) {
-    const auto devices = machine.devices();
-    std::string text;
-    for (std::size_t i = 0, next = 0; i < devices.size(); i = next) {
-        while (next < devices.size() && devices[next].model == devices[i].model) ++next;
-        text += (text.empty() ? "" : ", ") +
-                (next - i > 1 ? std::to_string(next - i) + "x " : std::string()) + devices[i].model;
-    }
-    return text;
-}
-
-}  // namespace
-
 int list_machines(bool json) {
     Json list = Json::array();
     std::vector<Row> rows{{"name", "title", "devices"}};
     for (const ShippedFile& shipped : shipped_machines()) {
         const Machine machine = read_machine(shipped.file);
         list.push_back(Json::parse(machine_json(machine)));
-        rows.push_back({shipped.name, machine.name(), device_summary(machine)});
+        rows.push_back({shipped.name, machine.name(), models_of(machine.devices())});
     }
     if (json) {
         print(list);
@@ -151,6 +135,7 @@ Json device_model_json(const DeviceModel& device) {
               {"vendor", device.vendor},
               {"architecture", device.architecture},
               {"year", device.year},
+              {"cores", device.cores > 0 ? Json(device.cores) : Json()},
               {"memory_bytes", json_number(device.memory_bytes)},
               {"memory_bandwidth", json_number(device.memory_bandwidth)},
               {"cache_bytes", json_number(device.cache_bytes)},

@@ -16,6 +16,8 @@
 #include "widgets/find_bar.hpp"
 #include "widgets/graph_view.hpp"
 #include "widgets/learning_plot.hpp"
+#include "widgets/measured_panel.hpp"
+#include "widgets/measured_plot.hpp"
 
 namespace placewright {
 
@@ -113,6 +115,12 @@ std::span<const ActionInfo> Actions::table() {
          .tip = QT_TR_NOOP("Write the distribution as PNG or SVG"),
          .needs = network,
          .run = [](MainWindow& w) { w.exportPlot(QStringLiteral("distribution"), w.m_distribution); }},
+        {.id = Id::measuredPicture,
+         .menu = Menu::exports,
+         .text = QT_TR_NOOP("Picture of the &measured times…"),
+         .tip = QT_TR_NOOP("Write the plot of measured against simulated times as PNG or SVG"),
+         .needs = network,
+         .run = [](MainWindow& w) { w.exportPlot(QStringLiteral("measured"), w.m_measured->plot()); }},
         {.id = Id::quit,
          .menu = Menu::file,
          .text = QT_TR_NOOP("&Quit"),
@@ -213,6 +221,28 @@ std::span<const ActionInfo> Actions::table() {
          .needs = network,
          .toggle = true,
          .run = [](MainWindow& w) { w.showWhy(); }},
+        {.menu = Menu::view, .text = QT_TR_NOOP("&Measured runs"), .opens = Menu::measured},
+        {.id = Id::measuredBelow,
+         .menu = Menu::measured,
+         .text = QT_TR_NOOP("&Below the simulated ones"),
+         .tip = QT_TR_NOOP("Draw what was measured in strips below what is simulated"),
+         .needs = network,
+         .toggle = true,
+         .run = [](MainWindow& w) { w.showMeasuredLayout(); }},
+        {.id = Id::measuredOverlay,
+         .menu = Menu::measured,
+         .text = QT_TR_NOOP("&Over the simulated ones"),
+         .tip = QT_TR_NOOP("Draw what was measured as outlines over what is simulated"),
+         .needs = network,
+         .toggle = true,
+         .run = [](MainWindow& w) { w.showMeasuredLayout(); }},
+        {.id = Id::measuredOff,
+         .menu = Menu::measured,
+         .text = QT_TR_NOOP("&Not in the timeline"),
+         .tip = QT_TR_NOOP("Draw only what is simulated in the timeline"),
+         .needs = network,
+         .toggle = true,
+         .run = [](MainWindow& w) { w.showMeasuredLayout(); }},
         {.id = Id::restoreLayout,
          .menu = Menu::view,
          .text = QT_TR_NOOP("Restore &default layout"),
@@ -345,6 +375,9 @@ std::span<const GestureInfo> Actions::gestures() {
         {"timeline", "Shift+drag", "measure a span of time"},
         {"timeline", ", and .", "previous and next op of the lane"},
         {"timeline", "drag ops, 1 to 9", "move ops to a device"},
+        {"ops", "click, Ctrl+click, Shift+click; double-click or Return; Esc",
+         "select one, more, a range; show in the graph; none"},
+        {"measured", "click; wheel, drag; double-click", "select an op; zoom, pan; show all"},
         {"runs", "double-click or Return; Space; Delete", "show the placement; pause or resume; remove"},
         {"suggestions", "double-click or Return", "make the move"},
         {"archive, distribution", "arrows, Return",

@@ -16,7 +16,7 @@ namespace placewright {
 
 class MainWindow;
 
-enum class MenuId { file, recent, bundled, exports, edit, moveTo, view, run, learn, help, count };
+enum class MenuId { file, recent, bundled, exports, edit, moveTo, view, measured, run, learn, help, count };
 
 enum class ActionId {
     none,  ///< of a row that opens a menu
@@ -31,6 +31,7 @@ enum class ActionId {
     cdfPicture,
     archivePicture,
     distributionPicture,
+    measuredPicture,
     quit,
     undo,
     redo,
@@ -43,6 +44,9 @@ enum class ActionId {
     openAllModules,
     path,        ///< draws the critical path over the timeline
     pathColour,  ///< shows the critical path in the graph
+    measuredBelow,
+    measuredOverlay,
+    measuredOff,
     restoreLayout,
     optimize,
     beside,

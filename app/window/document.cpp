@@ -70,9 +70,18 @@ Document::Document(QObject* parent) : QObject(parent), m_insights(m_runs, m_back
     connect(&m_background, &Background::settled, this, &Document::settled);
     connect(&m_insights, &Insights::settled, this, &Document::settled);
     connect(&m_insights, &Insights::simulatedChanged, this, [this] {
+        m_measurements.compareWith(timeline());
         Q_EMIT timelineChanged();
         startWaiting();
     });
+    connect(&m_measurements, &Measurements::settled, this, &Document::settled);
+    connect(&m_measurements, &Measurements::measuredChanged, this, &Document::measuredChanged);
+    connect(&m_measurements, &Measurements::readingChanged, this, &Document::loadingChanged);
+    connect(&m_measurements, &Measurements::unmatched, this, &Document::tracesUnmatched);
+    connect(&m_measurements, &Measurements::opened, this,
+            [this](const QString& report) { Q_EMIT message(false, report); });
+    connect(&m_measurements, &Measurements::failed, this,
+            [this](const QString& error) { Q_EMIT message(true, error); });
     connect(&m_insights, &Insights::whyChanged, this, &Document::whyChanged);
     connect(&m_insights, &Insights::remediesChanged, this, &Document::remediesChanged);
     connect(&m_insights, &Insights::movesChanged, this, &Document::movesChanged);
@@ -94,9 +103,11 @@ Document::~Document() {
     // No signal of a part that is being destroyed may reach the half-destroyed document.
     m_background.disconnect(this);
     m_insights.disconnect(this);
+    m_measurements.disconnect(this);
     for (const auto& run : m_runs.all()) run->disconnect(this);
     for (Background::Lane* lane : {&m_openLane, &m_layoutLane, &m_optionsLane, &m_resumeLane}) lane->cancel();
     m_insights.cancel();
+    m_measurements.cancel();
 }
 
 std::optional<double> Document::valueBefore() const {
@@ -115,8 +126,8 @@ std::vector<DeviceId> Document::deviceOfOps() const {
 }
 
 bool Document::isBusy() const {
-    return isLoading() || m_insights.isBusy() || m_optionsLane.busy() || m_saveLane.busy() ||
-           m_resumeLane.busy() || isSearching();
+    return isLoading() || m_insights.isBusy() || m_measurements.isBusy() || m_optionsLane.busy() ||
+           m_saveLane.busy() || m_resumeLane.busy() || isSearching();
 }
 
 void Document::openNetwork(const QString& network) {
@@ -205,6 +216,7 @@ void Document::previewOptions(const JobOptions& options) {
 void Document::cancelLoading() {
     m_openLane.cancel();
     m_layoutLane.cancel();
+    m_measurements.cancelReading();
     if (m_scene) m_closed = m_scene->closed;
     Q_EMIT loadingChanged();
     Q_EMIT machineChanged();
@@ -257,6 +269,7 @@ void Document::adoptNetwork(const Reading& reading) {
     m_runs.clear();
     m_kept.clear();
     m_kept.keep(reading.scenario, next.single_device, reading.scenario->singleDevice_s);
+    m_measurements.clear();
     enter(reading.scenario, next.single_device);
     m_insights.simulate();
     QStringList notes{QString::fromStdString(estimated_text(next.estimated, next.problem->network->size()))};
@@ -433,6 +446,22 @@ void Document::change(const QString& title, Screen next) {
 
 void Document::showPlacement(const Placement& placement, const QString& title) {
     if (isOpen()) change(title, {m_scenario, placement, nullptr, 0});
+}
+
+void Document::openTraces(const QStringList& files) {
+    if (isOpen()) m_measurements.open(files, problem(), m_placement);
+}
+
+void Document::addMeasured(MeasuredRun run) {
+    if (isOpen()) m_measurements.add(problem(), std::move(run));
+}
+
+void Document::showMeasuredPlacement(int id) {
+    if (!measured() || measured()->simulated->problem != problem()) return;
+    for (const MeasuredRuns::Run& run : measured()->runs) {
+        if (run.of.id == id && !run.of.run->placement.empty())
+            showPlacement(run.of.run->placement, tr("Show the placement of %1").arg(run.of.name));
+    }
 }
 
 void Document::moveOps(const OpList& ops, DeviceId device) {

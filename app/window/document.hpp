@@ -14,6 +14,7 @@
 #include "app/window/insights.hpp"
 #include "app/window/kept_placements.hpp"
 #include "app/window/loader.hpp"
+#include "app/window/measurements.hpp"
 #include "app/window/run_list.hpp"
 #include "core/io/placements/placed_network.hpp"
 #include "widgets/graph_scene.hpp"
@@ -80,10 +81,14 @@ public:
     bool isProving() const { return m_insights.isProving(); }
     /// Sets whether to search for tighter bounds (default: true). Bounds proven so far are kept.
     void setProofWanted(bool wanted) { m_insights.setProofWanted(wanted); }
+    /// The measured runs of the open network beside its timeline; null if there are none.
+    const std::shared_ptr<const MeasuredRuns>& measured() const { return m_measurements.measured(); }
+    /// The file that a measured run was read from; empty if it was not.
+    QString measuredFile(int id) const { return m_measurements.fileOf(id); }
     const OpList& selection() const { return m_selection; }
     QUndoStack* undoStack() { return &m_undo; }
-    /// Whether a file is being read or a graph laid out.
-    bool isLoading() const { return m_openLane.busy() || m_layoutLane.busy(); }
+    /// Whether a file is being read (also a trace) or a graph laid out.
+    bool isLoading() const { return m_openLane.busy() || m_layoutLane.busy() || m_measurements.isReading(); }
     /// Whether any work is under way, except the proof of a tighter bound.
     bool isBusy() const;
 
@@ -101,6 +106,15 @@ public:
     void cancelOptionsPreview() { m_optionsLane.cancel(); }
     /// Opens a file by its content: a network, a machine, or a placement of the open network.
     void openFile(const QString& file);
+    /// Reads traces of the open network and shows them as measured runs; tracesUnmatched() names those that
+    /// have none of its ops.
+    void openTraces(const QStringList& files);
+    /// Adds a measured run of the open problem.
+    void addMeasured(MeasuredRun run);
+    /// Removes a measured run; 0: all.
+    void removeMeasured(int id) { m_measurements.remove(id); }
+    /// Shows the placement that a measured run had.
+    void showMeasuredPlacement(int id);
     void cancelLoading();
     /// Sets the question asked, on the window's thread, before another network replaces the open one; false
     /// keeps the open one.
@@ -176,6 +190,8 @@ Q_SIGNALS:
     void remediesChanged();
     void movesChanged();
     void movesProgressed(std::size_t done, std::size_t total);
+    void measuredChanged();
+    void tracesUnmatched(const QStringList& files);
     void boundChanged();  ///< the bound changed, or whether a tighter one is being searched for
     void selectionChanged();
     void runsChanged();
@@ -250,6 +266,7 @@ private:
     int m_shown = 0;                    ///< id of the run whose placement is on screen
 
     Insights m_insights;
+    Measurements m_measurements;
 
     Background::Lane m_openLane, m_layoutLane, m_optionsLane, m_saveLane, m_resumeLane;
     Background m_background{4};  ///< last: its destructor waits for the work in the lanes and in m_insights

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include <QCommandLineParser>
 #include <QPainter>
@@ -16,6 +17,7 @@
 #include <QTimer>
 
 #include "app/window/application.hpp"
+#include "app/window/computer_finder.hpp"
 #include "app/window/gallery.hpp"
 #include "app/window/main_window.hpp"
 #include "app/window/picture.hpp"
@@ -71,6 +73,7 @@ public:
 class Script : public QObject {
 public:
     struct Steps {
+        QStringList measured;  ///< traces of the network
         bool optimize = false;
         QStringList screenshots;
         bool quit = false;
@@ -80,6 +83,7 @@ public:
         connect(window->document(), &Document::settled, this,
                 [this] { QTimer::singleShot(0, this, &Script::advance); });
         connect(window->gallery(), &Gallery::read, this, &Script::advance);
+        connect(window->computer(), &ComputerFinder::settled, this, &Script::advance);
         connect(window->document(), &Document::message, this, [this](bool error, const QString& text) {
             if (error && m_steps.quit) fail(text);
         });
@@ -95,7 +99,13 @@ private:
     }
 
     void advance() {
-        if (m_done || m_window->document()->isBusy() || !m_window->gallery()->isRead()) return;
+        if (m_done || m_window->document()->isBusy() || !m_window->gallery()->isRead() ||
+            m_window->computer()->isBusy())
+            return;
+        if (!m_steps.measured.isEmpty() && m_window->document()->isOpen()) {
+            m_window->openTraces(std::exchange(m_steps.measured, {}));
+            return;
+        }
         if (m_steps.optimize && m_window->document()->isOpen()) {
             m_steps.optimize = false;
             m_window->optimizeOrStop();
@@ -156,6 +166,8 @@ int run(QCoreApplication& app) {
         "machine",
         "Machine file, name of a shipped machine or parts such as \"2x RTX 4090\" (default: 4x-v100-nvlink).",
         "MACHINE");
+    const auto measured =
+        add("measured", "Show this trace of FILE beside its simulation; repeatable.", "TRACE");
     const auto optimize = add("optimize", "Start a search with this algorithm; needs FILE.", "ALGORITHM");
     const auto evaluations =
         add("evaluations",
@@ -175,6 +187,8 @@ int run(QCoreApplication& app) {
         return complain(QStringLiteral("FILE: expected a path, not an empty text"));
     if (parser.isSet(machine) && parser.value(machine).isEmpty())
         return complain(QStringLiteral("--machine: expected a path, not an empty text"));
+    if (parser.isSet(measured) && parser.positionalArguments().isEmpty())
+        return complain(QStringLiteral("--measured needs a FILE"));
     MainWindow window;
     QObject::connect(qobject_cast<Application*>(&app), &Application::failed, window.document(),
                      [&window](const QString& problem) { Q_EMIT window.document()->message(true, problem); });
@@ -216,7 +230,8 @@ int run(QCoreApplication& app) {
     window.show();
     const Termination termination;
     QObject::connect(&termination, &Termination::requested, &window, &QWidget::close);
-    const Script script(&window, {parser.isSet(optimize), parser.values(screenshot), parser.isSet(quit)});
+    const Script script(&window, {parser.values(measured), parser.isSet(optimize), parser.values(screenshot),
+                                  parser.isSet(quit)});
     if (!parser.positionalArguments().isEmpty()) window.openArgument(parser.positionalArguments().front());
     return QApplication::exec();
 }

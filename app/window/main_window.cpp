@@ -5,14 +5,17 @@
 #include <cmath>
 
 #include <QAction>
+#include <QActionGroup>
 #include <QCloseEvent>
 #include <QDockWidget>
+#include <QFileInfo>
 #include <QMessageBox>
 #include <QScrollArea>
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
 #include "app/window/compare/compare_window.hpp"
+#include "app/window/computer_finder.hpp"
 #include "app/window/dialogs/search_options_dialog.hpp"
 #include "app/window/dialogs/simulation_dialog.hpp"
 #include "app/window/gallery.hpp"
@@ -33,7 +36,9 @@
 #include "widgets/find_bar.hpp"
 #include "widgets/graph_view.hpp"
 #include "widgets/learning_plot.hpp"
+#include "widgets/measured_panel.hpp"
 #include "widgets/message_bar.hpp"
+#include "widgets/ops_view.hpp"
 #include "widgets/plain_text.hpp"
 #include "widgets/quantities.hpp"
 #include "widgets/runs_view.hpp"
@@ -61,10 +66,11 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::m
     setAcceptDrops(true);
     resize(QSize(1400, 900).boundedTo(screen()->availableSize()));
     m_gallery = new Gallery(this);
+    m_computer = new ComputerFinder(this);
     makeViews();
     makePanels();
     makeActions();
-    m_bars = new ToolBars(this, m_document.get(), *m_actions);
+    m_bars = new ToolBars(this, m_document.get(), *m_actions, m_computer);
     m_bars->fillMachines();
     m_status = new StatusLine(m_document.get(), statusBar(), action(ActionId::proof));
     connect(m_status, &StatusLine::cancelRequested, m_document.get(), &Document::cancelLoading);
@@ -74,6 +80,9 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::m
     showGallery();
     connect(m_gallery, &Gallery::read, this, &MainWindow::showGallery);
     connect(m_gallery, &Gallery::failed, this, &MainWindow::showError);
+    connect(m_computer, &ComputerFinder::failed, this, &MainWindow::showError);
+    // A window that was closed before has left its place.
+    if (!settings::geometry.isStored()) offerComputer();
     fillRecent();
     m_panels->setDefault();
     restoreSettings();
@@ -108,6 +117,8 @@ void MainWindow::makeViews() {
     m_distribution = new DistributionMap;
     m_why = new WhyPanel;
     m_suggestions = new SuggestionsPanel;
+    m_ops = new OpsView;
+    m_measured = new MeasuredPanel;
 
     auto* graphPage = new QWidget;
     auto* graphLayout = new QVBoxLayout(graphPage);
@@ -155,7 +166,14 @@ void MainWindow::makePanels() {
     auto* learning = m_panels->add(tr("Learning"), QStringLiteral("learningDock"), m_learningPlot,
                                    Qt::RightDockWidgetArea);
     auto* cdf = m_panels->add(tr("CDF"), QStringLiteral("cdfDock"), m_cdf, Qt::RightDockWidgetArea);
+    auto* ops = m_panels->add(tr("Ops"), QStringLiteral("opsDock"), m_ops, Qt::RightDockWidgetArea);
+    auto* measured =
+        m_panels->add(tr("Measured"), QStringLiteral("measuredDock"), m_measured, Qt::RightDockWidgetArea);
     // A panel behind another tab counts as visible, its dock does not.
+    connect(ops, &QDockWidget::visibilityChanged, m_document.get(), [this](bool visible) {
+        m_opsSeen = visible;
+        showOps();
+    });
     connect(why, &QDockWidget::visibilityChanged, m_document.get(), [this](bool visible) {
         m_whySeen = visible;
         showWhy();
@@ -171,6 +189,8 @@ void MainWindow::makePanels() {
     // These panels have a tab stack of their own: more tabs in the other one would have no room for names.
     tabifyDockWidget(runs, suggestions);
     tabifyDockWidget(suggestions, why);
+    tabifyDockWidget(why, ops);
+    tabifyDockWidget(ops, measured);
     runs->raise();
     curve->raise();
     m_panels->arrange(devices, selection, runs, curve, m_timelineDock);
@@ -185,7 +205,11 @@ void MainWindow::makeActions() {
     }
     QMenu* moveTo = m_actions->menu(MenuId::moveTo);
     connect(moveTo, &QMenu::aboutToShow, this, &MainWindow::fillMoveTo);
+    auto* layouts = new QActionGroup(this);
+    for (const ActionId id : {ActionId::measuredBelow, ActionId::measuredOverlay, ActionId::measuredOff})
+        layouts->addAction(action(id));
     m_timeline->addAction(action(ActionId::path));
+    m_timeline->addAction(m_actions->menu(MenuId::measured)->menuAction());
     m_timeline->setContextMenuPolicy(Qt::ActionsContextMenu);
     m_graph->addActions({moveTo->menuAction(), action(ActionId::openModule), action(ActionId::closeModule),
                          action(ActionId::pathColour)});
@@ -264,6 +288,15 @@ void MainWindow::connectDocument() {
         m_graph->setMatches(m_matches);
         showWhy();
     });
+    connect(document, &Document::measuredChanged, this, &MainWindow::showMeasured);
+    connect(document, &Document::tracesUnmatched, this, [this](const QStringList& files) {
+        for (const QString& file : files) openTraceWindow(file);
+        QStringList names;
+        for (const QString& file : files) names << QFileInfo(file).fileName();
+        showInformation(
+            tr("%1 has no event of an op of %2, so that it is shown in a window of its own")
+                .arg(names.join(QStringLiteral(", ")), toQString(m_document->problem()->graph->name())));
+    });
     connect(document, &Document::placementChanged, this, &MainWindow::showPlacement);
     connect(document, &Document::timelineChanged, this, &MainWindow::showTimeline);
     connect(document, &Document::whyChanged, this, &MainWindow::showWhy);
@@ -279,10 +312,9 @@ void MainWindow::connectDocument() {
         m_graph->setSelection(m_document->selection());
         m_graph->reveal(m_document->selection());
         m_timeline->setSelection(m_document->selection());
-        if (m_document->isOpen()) {
-            m_selection->show(m_document->problem(), m_document->deviceOfOps(), m_document->selection(),
-                              m_document->timeline());
-        }
+        m_measured->setSelection(m_document->selection());
+        if (m_opsSeen) m_ops->setSelection(m_document->selection());
+        if (m_document->isOpen()) showSelectionDetails();
     });
     connect(document, &Document::runsChanged, this, &MainWindow::showRuns);
     connect(document, &Document::loadingChanged, this, &MainWindow::showLoading);
@@ -306,8 +338,13 @@ void MainWindow::connectViews() {
             if (!m_document->isOpen() || op >= m_document->problem()->ops || m_document->placement().empty())
                 return QString();
             const Problem& problem = *m_document->problem();
-            return summarizeOp(problem, op, m_document->placement()[problem.grouping.group_of[op]],
-                               m_document->timeline().get());
+            const QString text =
+                summarizeOp(problem, op, m_document->placement()[problem.grouping.group_of[op]],
+                            m_document->timeline().get());
+            const auto& runs = m_document->measured();
+            if (!runs || runs->simulated->problem != m_document->problem()) return text;
+            const QString compared = measuredText(runs->comparison(m_measured->chosenRun()), problem, op);
+            return compared.isEmpty() ? text : text + QStringLiteral("<br>") + compared;
         });
     }
     connect(m_graph, &GraphView::modulesRequested, m_document.get(), &Document::showModules);
@@ -332,6 +369,22 @@ void MainWindow::connectViews() {
     connect(m_suggestions, &SuggestionsPanel::selectionEdited, m_document.get(), &Document::setSelection);
     connect(m_suggestions, &SuggestionsPanel::opHovered, m_timeline, &TimelineView::setHovered);
     connect(m_suggestions, &SuggestionsPanel::opHovered, m_graph, &GraphView::setHovered);
+    connect(m_ops, &OpsView::selectionEdited, m_document.get(), &Document::setSelection);
+    connect(m_ops, &OpsView::opActivated, this, goTo);
+    connect(m_ops, &OpsView::opHovered, m_timeline, &TimelineView::setHovered);
+    connect(m_ops, &OpsView::opHovered, m_graph, &GraphView::setHovered);
+    connect(m_measured, &MeasuredPanel::selectionEdited, m_document.get(), &Document::setSelection);
+    connect(m_measured, &MeasuredPanel::runChosen, this, [this](int id) {
+        m_measured->setFileKnown(!m_document->measuredFile(id).isEmpty());
+        showOps();
+        showSelectionDetails();
+    });
+    connect(m_measured, &MeasuredPanel::timesWanted, this,
+            [this](int id) { editSimulation(m_document->measuredFile(id)); });
+    connect(m_measured, &MeasuredPanel::windowWanted, this,
+            [this](int id) { openTraceWindow(m_document->measuredFile(id)); });
+    connect(m_measured, &MeasuredPanel::placementWanted, m_document.get(), &Document::showMeasuredPlacement);
+    connect(m_measured, &MeasuredPanel::removeRequested, m_document.get(), &Document::removeMeasured);
     connect(m_runs, &RunsView::runActivated, m_document.get(), &Document::showRun);
     connect(m_runs, &RunsView::cancelRequested, m_document.get(), &Document::cancelRun);
     connect(m_runs, &RunsView::pauseRequested, m_document.get(), &Document::pauseRun);
@@ -488,6 +541,11 @@ void MainWindow::restoreSettings() {
     m_bars->chooseAlgorithm(settings::algorithm.get());
     m_bars->chooseEvaluations(settings::evaluations.get());
     action(ActionId::proof)->setChecked(settings::tightenBound.get());
+    const auto layout = static_cast<MeasuredLayout>(settings::measuredLayout.get());
+    action(layout == MeasuredLayout::overlay ? ActionId::measuredOverlay
+           : layout == MeasuredLayout::off   ? ActionId::measuredOff
+                                             : ActionId::measuredBelow)
+        ->setChecked(true);
 }
 
 void MainWindow::saveSettings() {
@@ -496,6 +554,10 @@ void MainWindow::saveSettings() {
     settings::algorithm.set(m_bars->algorithm());
     settings::evaluations.set(m_bars->evaluations());
     settings::tightenBound.set(action(ActionId::proof)->isChecked());
+    settings::measuredLayout.set(
+        static_cast<int>(action(ActionId::measuredOverlay)->isChecked() ? MeasuredLayout::overlay
+                         : action(ActionId::measuredOff)->isChecked()   ? MeasuredLayout::off
+                                                                        : MeasuredLayout::below));
 }
 
 bool MainWindow::mayClose(const QString& title, const QString& consequence) {

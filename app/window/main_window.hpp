@@ -21,6 +21,7 @@ namespace placewright {
 class ArchiveMap;
 class CdfPlot;
 class CompareWindow;
+class ComputerFinder;
 class CurvePlot;
 class DevicePanel;
 class DistributionMap;
@@ -29,8 +30,10 @@ class Gallery;
 class GraphView;
 class Learning;
 class LearningPlot;
+class MeasuredPanel;
 class MessageBar;
 class OpDrag;
+class OpsView;
 class Panels;
 class RunsView;
 class SelectionPanel;
@@ -57,11 +60,16 @@ public:
     TimelineView* timelineView() const { return m_timeline; }
     DevicePanel* devicePanel() const { return m_devices; }
     RunsView* runsView() const { return m_runs; }
+    OpsView* opsView() const { return m_ops; }
+    MeasuredPanel* measuredPanel() const { return m_measured; }
+    /// Opens traces as measured runs of the open network, or each in a window of its own if there is none.
+    void openTraces(const QStringList& paths);
     ArchiveMap* archiveMap() const { return m_archive; }
     CdfPlot* cdfPlot() const { return m_cdf; }
     DistributionMap* distributionMap() const { return m_distribution; }
     LearningPlot* learningPlot() const { return m_learningPlot; }
     const Gallery* gallery() const { return m_gallery; }
+    const ComputerFinder* computer() const { return m_computer; }
     Learning* learning() const { return m_learning; }
     WhyPanel* whyPanel() const { return m_why; }
     SuggestionsPanel* suggestionsPanel() const { return m_suggestions; }
@@ -99,10 +107,16 @@ private:
     void openDialog();
     /// Opens a file by its kind: trace, policy, weights, saved search or anything that the document opens.
     void openPath(const QString& path);
+    /// Opens several files: traces together; otherwise one of them, a network if there is one, and says what
+    /// is not opened, with `others` among them.
+    void openPaths(const QStringList& paths, QStringList others = {});
     /// Opens a trace in a window of its own.
-    void openTrace(const QString& path);
+    void openTraceWindow(const QString& path);
     /// Shows the titles of what ships with the program, as far as they are known.
     void showGallery();
+    /// Offers this computer on the start page, at the first start of the program.
+    void offerComputer();
+    void showOffer();
     /// Shows the recent files in the menu and on the start page.
     void fillRecent();
     /// Resets all views for a new problem, or shows the start page without one.
@@ -125,6 +139,12 @@ private:
     /// Updates the status bar and what depends on the value that it shows.
     void showStatus();
     void showWhyObjective();
+    /// Shows the measured runs in all views that compare them with the simulation.
+    void showMeasured();
+    void showMeasuredLayout();
+    /// Fills the table of ops, if it is seen.
+    void showOps();
+    void showSelectionDetails();
     void showLoading();
     /// Marks the forward ops whose name, kind or scope contains `text`, and goes to the first.
     void findOps(const QString& text);
@@ -177,6 +197,8 @@ private:
 
     std::unique_ptr<Document> m_document;
     Gallery* m_gallery = nullptr;
+    ComputerFinder* m_computer = nullptr;
+    bool m_isOffered = false;  ///< whether the start page offers this computer
     OpDrag* m_drag = nullptr;
     CompareWindow* m_compare = nullptr;  ///< null until it is opened first
     Learning* m_learning = nullptr;
@@ -198,6 +220,10 @@ private:
     WhyPanel* m_why = nullptr;
     bool m_whySeen = false;  ///< whether the Why panel is visible and must be filled
     SuggestionsPanel* m_suggestions = nullptr;
+    OpsView* m_ops = nullptr;
+    bool m_opsSeen = false;  ///< whether the table of ops is visible and must be filled
+    MeasuredPanel* m_measured = nullptr;
+    std::size_t m_measuredRuns = 0;  ///< number of measured runs that were shown last
     QDockWidget* m_timelineDock = nullptr;
 
     Panels* m_panels = nullptr;

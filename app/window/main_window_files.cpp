@@ -64,18 +64,18 @@ void MainWindow::openExperiment() {
 }
 
 void MainWindow::openDialog() {
-    const QString path = QFileDialog::getOpenFileName(
+    const QStringList paths = QFileDialog::getOpenFileNames(
         this, tr("Open a network, machine, placement, trace or policy"), settings::openFolder.get(),
         tr("Networks, machines, placements, traces, policies (*.json *.json.gz *.onnx *.pt "
            "*.pt2 *.dot *.gv *.safetensors);;All files (*)"));
-    if (path.isEmpty()) return;
-    rememberFolderOf(path, settings::openFolder);
-    openPath(path);
+    if (paths.isEmpty()) return;
+    rememberFolderOf(paths.front(), settings::openFolder);
+    openPaths(paths);
 }
 
 void MainWindow::openArgument(const QString& text) {
     if (is_trace(text.toStdString())) {
-        openTrace(text);
+        openTraces({text});
     } else {
         m_document->openNetwork(text);
     }
@@ -83,10 +83,7 @@ void MainWindow::openArgument(const QString& text) {
 
 void MainWindow::openPath(const QString& path) {
     m_message->hide();
-    if (is_trace(path.toStdString())) {
-        openTrace(path);
-        return;
-    }
+    if (is_trace(path.toStdString())) return openTraces({path});
     if (path.endsWith(QLatin1String(".safetensors.index.json"), Qt::CaseInsensitive)) {
         if (m_document->isOpen()) return editSimulation({}, path);
         showError(tr("%1 lists files of weights: open their network first, then this file.").arg(path));
@@ -102,7 +99,17 @@ void MainWindow::openPath(const QString& path) {
     m_document->openFile(path);
 }
 
-void MainWindow::openTrace(const QString& path) {
+void MainWindow::openTraces(const QStringList& paths) {
+    if (!m_document->isOpen()) {
+        for (const QString& path : paths) openTraceWindow(path);
+        return;
+    }
+    showStart(false);
+    m_document->openTraces(paths);
+}
+
+void MainWindow::openTraceWindow(const QString& path) {
+    if (path.isEmpty()) return;
     auto* window = new TraceWindow(path, this);
     window->setNetworkOpen(m_document->isOpen());
     connect(m_document.get(), &Document::problemChanged, window,
@@ -161,7 +168,23 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
     if (event->mimeData()->hasUrls()) event->acceptProposedAction();
 }
 
-/// Opens one of the files, the first that holds a network if there is one, and says what is not opened.
+void MainWindow::openPaths(const QStringList& paths, QStringList others) {
+    if (paths.size() > 1 &&
+        std::ranges::all_of(paths, [](const QString& path) { return is_trace(path.toStdString()); })) {
+        m_message->hide();
+        return openTraces(paths);
+    }
+    const auto network = std::ranges::find_if(paths, holdsNetwork);
+    const QString chosen = network != paths.end() ? *network : paths.front();
+    for (const QString& path : paths) {
+        if (path != chosen) others << QFileInfo(path).fileName();
+    }
+    openPath(chosen);
+    if (!others.isEmpty() && m_message->isHidden())
+        showInformation(tr("Only %1 is opened, not %2. Open one file at a time, or several traces.")
+                            .arg(QFileInfo(chosen).fileName(), others.join(QStringLiteral(", "))));
+}
+
 void MainWindow::dropEvent(QDropEvent* event) {
     event->acceptProposedAction();
     QStringList files, others;
@@ -173,15 +196,7 @@ void MainWindow::dropEvent(QDropEvent* event) {
         }
     }
     if (files.isEmpty()) return showError(tr("Only files on this computer can be dropped here."));
-    const auto network = std::ranges::find_if(files, holdsNetwork);
-    const QString chosen = network != files.end() ? *network : files.front();
-    for (const QString& file : std::as_const(files)) {
-        if (file != chosen) others << QFileInfo(file).fileName();
-    }
-    openPath(chosen);
-    if (!others.isEmpty() && m_message->isHidden())
-        showInformation(tr("Only %1 is opened, not %2. Drop one file at a time.")
-                            .arg(QFileInfo(chosen).fileName(), others.join(QStringLiteral(", "))));
+    openPaths(files, others);
 }
 
 }  // namespace placewright

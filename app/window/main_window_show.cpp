@@ -5,6 +5,7 @@
 #include <QFileInfo>
 #include <QStackedWidget>
 
+#include "app/window/computer_finder.hpp"
 #include "app/window/gallery.hpp"
 #include "app/window/main_window.hpp"
 #include "app/window/option_text.hpp"
@@ -18,6 +19,8 @@
 #include "widgets/find_bar.hpp"
 #include "widgets/graph_view.hpp"
 #include "widgets/learning_plot.hpp"
+#include "widgets/measured_panel.hpp"
+#include "widgets/ops_view.hpp"
 #include "widgets/quantities.hpp"
 #include "widgets/runs_view.hpp"
 #include "widgets/selection_panel.hpp"
@@ -31,6 +34,18 @@ namespace placewright {
 void MainWindow::showGallery() {
     m_start->setGallery(m_gallery->networks());
     m_bars->showMachineTitles(*m_gallery);
+}
+
+void MainWindow::offerComputer() {
+    connect(m_computer, &ComputerFinder::found, this, &MainWindow::showOffer);
+    connect(m_start, &StartPage::computerChosen, m_computer, &ComputerFinder::choose);
+    m_isOffered = true;
+    m_computer->look();
+}
+
+void MainWindow::showOffer() {
+    if (m_isOffered && !m_computer->summary().isEmpty())
+        m_start->offerComputer(m_computer->summary(), m_document->machineFile() == ComputerFinder::file());
 }
 
 void MainWindow::showStart(bool start) {
@@ -81,6 +96,7 @@ void MainWindow::showProblem() {
     if (!m_document->scene()) m_graph->setScene(nullptr, nullptr);
     m_graph->setMatches({});
     m_timeline->setData(nullptr);
+    showMeasured();
     m_devices->setMachine(problem.machine, problem.memory_limit_bytes);
     m_archive->setArchive(nullptr);
     m_distribution->setDistribution(nullptr, nullptr);
@@ -108,6 +124,7 @@ void MainWindow::showObjective() {
 void MainWindow::showMachine() {
     m_bars->showOptions();
     m_bars->showMachine();
+    showOffer();
 }
 
 void MainWindow::showPanels(bool show) {
@@ -133,11 +150,46 @@ void MainWindow::showTimeline() {
     m_timeline->setSelection(m_document->selection());
     m_devices->setOutcome(timeline->outcome, timeline->active_s, m_document->assessment()->device_bytes,
                           std::move(opsOf));
-    if (!m_document->selection().empty()) {
-        m_selection->show(m_document->problem(), m_document->deviceOfOps(), m_document->selection(),
-                          timeline);
-    }
+    if (!m_document->selection().empty()) showSelectionDetails();
+    showOps();
     showStatus();
+}
+
+void MainWindow::showSelectionDetails() {
+    if (!m_document->isOpen()) return;
+    const auto& runs = m_document->measured();
+    const bool known = runs && runs->simulated->problem == m_document->problem();
+    m_selection->show(m_document->problem(), m_document->deviceOfOps(), m_document->selection(),
+                      m_document->timeline(), known ? &runs->comparison(m_measured->chosenRun()) : nullptr);
+}
+
+void MainWindow::showMeasured() {
+    const auto& runs = m_document->measured();
+    const bool known = runs && runs->simulated->problem == m_document->problem();
+    m_timeline->setMeasured(known ? runs : nullptr);
+    m_measured->setMeasured(known ? runs : nullptr);
+    m_measured->setFileKnown(!m_document->measuredFile(m_measured->chosenRun()).isEmpty());
+    // A run that is new is brought to the front; one that is only carried to other options is not.
+    if (!runs) m_measuredRuns = 0;
+    if (known) {
+        if (runs->runs.size() > m_measuredRuns) m_panels->raise(m_measured);
+        m_measuredRuns = runs->runs.size();
+    }
+    showOps();
+    if (!m_document->selection().empty()) showSelectionDetails();
+}
+
+void MainWindow::showMeasuredLayout() {
+    m_timeline->setMeasuredLayout(action(ActionId::measuredOverlay)->isChecked() ? MeasuredLayout::overlay
+                                  : action(ActionId::measuredOff)->isChecked()   ? MeasuredLayout::off
+                                                                                 : MeasuredLayout::below);
+}
+
+void MainWindow::showOps() {
+    if (!m_opsSeen || !m_document->isOpen()) return;
+    m_ops->show(m_document->problem(), m_document->deviceOfOps(), m_document->measured(),
+                m_measured->chosenRun());
+    m_ops->setSelection(m_document->selection());
 }
 
 void MainWindow::showRuns() {

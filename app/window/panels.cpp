@@ -62,7 +62,7 @@ void Panels::setSizes() {
                           {std::clamp(width * 21 / 100, 230, 300), std::clamp(width * 36 / 100, 230, 520)},
                           Qt::Horizontal);
     m_window->resizeDocks({m_devices, m_selection}, {380, 200}, Qt::Vertical);
-    m_window->resizeDocks({m_runs, m_curve}, {230, 350}, Qt::Vertical);
+    m_window->resizeDocks({m_runs, m_curve}, {280, 300}, Qt::Vertical);
     m_timelineShare = std::min(300.0, height / 3.0) / height;
     fitTimeline();
 }

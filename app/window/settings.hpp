@@ -41,6 +41,8 @@ inline const Setting<QByteArray> geometry{"geometry"};  ///< place and size of t
 inline const Setting<QByteArray> layout{"layout"};      ///< arrangement of its panels and toolbars
 inline const Setting<QString> algorithm{"algorithm", QStringLiteral("auto")};
 inline const Setting<int> evaluations{"evaluations", 20'000};
+/// Where the timeline draws measured runs: the number of a MeasuredLayout.
+inline const Setting<int> measuredLayout{"measuredLayout", 0};
 inline const Setting<bool> tightenBound{"tightenBound", true};
 
 }  // namespace settings

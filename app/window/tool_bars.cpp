@@ -13,6 +13,7 @@
 #include <QToolButton>
 
 #include "app/window/actions.hpp"
+#include "app/window/computer_finder.hpp"
 #include "app/window/dialogs/machine_parts_dialog.hpp"
 #include "app/window/document.hpp"
 #include "app/window/gallery.hpp"
@@ -52,6 +53,16 @@ void addLabelled(QToolBar* to, const QString& label, QWidget* widget, const QStr
     to->addWidget(widget);
 }
 
+/// Lines of plain text as a tooltip that wraps them: plain tooltips are as wide as their longest line.
+QString wrappedTip(const QString& text) {
+    return QStringLiteral("<qt>%1</qt>")
+        .arg(text.toHtmlEscaped().replace(QLatin1Char('\n'), QLatin1String("<br>")));
+}
+
+QString machineTip() {
+    return ToolBars::tr("Machine whose devices run the ops; open a machine file to use your own");
+}
+
 QToolBar* addBar(QMainWindow* window, const QString& title, const QString& name) {
     QToolBar* bar = window->addToolBar(title);
     bar->setObjectName(name);
@@ -62,8 +73,8 @@ QToolBar* addBar(QMainWindow* window, const QString& title, const QString& name)
 
 }  // namespace
 
-ToolBars::ToolBars(QMainWindow* window, Document* document, const Actions& actions)
-    : QObject(window), m_window(window), m_document(document), m_actions(actions) {
+ToolBars::ToolBars(QMainWindow* window, Document* document, const Actions& actions, ComputerFinder* computer)
+    : QObject(window), m_window(window), m_document(document), m_actions(actions), m_computer(computer) {
     m_bar = addBar(window, tr("Main"), QStringLiteral("mainToolBar"));
     m_searchBar = addBar(window, tr("Search"), QStringLiteral("searchToolBar"));
     makeMain();
@@ -78,10 +89,12 @@ void ToolBars::makeMain() {
     m_machine = new QComboBox;
     m_machine->setObjectName(QStringLiteral("machine"));
     m_machine->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-    addLabelled(m_bar, tr("&Machine"), m_machine,
-                tr("Machine whose devices run the ops; open a machine file to use your own"));
+    addLabelled(m_bar, tr("&Machine"), m_machine, machineTip());
     connect(m_machine, &QComboBox::activated, this, [this](int index) {
         QString machine = m_machine->itemData(index).toString();
+        m_computer->forget();
+        // It may have changed since the last time.
+        if (machine == ComputerFinder::file()) return m_computer->choose();
         if (machine.isEmpty()) {
             MachinePartsDialog dialog(m_window);
             if (dialog.exec() != QDialog::Accepted) return showMachine();
@@ -89,6 +102,9 @@ void ToolBars::makeMain() {
         }
         if (machine != m_document->machineFile() || m_document->isLoading()) m_document->setMachine(machine);
     });
+    connect(m_computer, &ComputerFinder::found, this, &ToolBars::showComputer);
+    connect(m_computer, &ComputerFinder::chosen, m_document, &Document::setMachine);
+    connect(m_computer, &ComputerFinder::failed, this, &ToolBars::showMachine);
     m_simulation = new QToolButton;
     m_simulation->setObjectName(QStringLiteral("simulationButton"));
     connect(m_simulation, &QToolButton::clicked, m_actions[ActionId::simulation], &QAction::trigger);
@@ -106,12 +122,27 @@ void ToolBars::makeMain() {
 }
 
 void ToolBars::fillMachines() {
+    m_machine->addItem(tr("This computer"), ComputerFinder::file());
+    showComputer();
     for (const ShippedFile& shipped : shipped_machines())
         m_machine->addItem(toQString(shipped.name), toQString(shipped.name));
     m_machine->addItem(tr("From parts…"), QString());
     m_machine->setItemData(m_machine->count() - 1,
                            tr("Make a machine of GPUs, a link and a CPU that the catalogue of devices knows"),
                            Qt::ToolTipRole);
+}
+
+void ToolBars::showComputer() {
+    const QString what = tr("Looks at the CPUs, GPUs and links of this computer and makes a machine of them");
+    const QString& notes = m_computer->notes();
+    m_machine->setItemData(0, notes.isEmpty() ? what : wrappedTip(notes), Qt::ToolTipRole);
+    showMachineTip();
+}
+
+void ToolBars::showMachineTip() {
+    const QString& notes = m_computer->notes();
+    const bool here = m_document->machineFile() == ComputerFinder::file() && !notes.isEmpty();
+    m_machine->setToolTip(here ? wrappedTip(machineTip() + QStringLiteral("\n\n") + notes) : machineTip());
 }
 
 void ToolBars::showMachineTitles(const Gallery& gallery) {
@@ -186,6 +217,7 @@ void ToolBars::chooseSeed(int seed) {
 }
 
 void ToolBars::showMachine() {
+    showMachineTip();
     const bool own = m_document->isOpen() && m_document->job().own_machine;
     m_machine->setEnabled(!own);
     if (own) {

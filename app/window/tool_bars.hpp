@@ -16,6 +16,7 @@ class QToolButton;
 namespace placewright {
 
 class Actions;
+class ComputerFinder;
 class Document;
 class Gallery;
 
@@ -23,7 +24,7 @@ class Gallery;
 class ToolBars : public QObject {
     Q_OBJECT
 public:
-    ToolBars(QMainWindow* window, Document* document, const Actions& actions);
+    ToolBars(QMainWindow* window, Document* document, const Actions& actions, ComputerFinder* computer);
 
     // The settings of a search. An unknown algorithm is not chosen.
     QString algorithm() const;
@@ -33,7 +34,7 @@ public:
     std::uint64_t seed() const;
     void chooseSeed(int seed);
 
-    /// Offers the machines that ship, by name; to be called once.
+    /// Offers this computer and the machines that ship, by name; to be called once.
     void fillMachines();
     /// Replaces names of machines that ship by their titles.
     void showMachineTitles(const Gallery& gallery);
@@ -47,10 +48,14 @@ public:
 private:
     void makeMain();
     void makeSearch();
+    /// Says in tooltips what was found of this computer.
+    void showComputer();
+    void showMachineTip();
 
     QMainWindow* m_window;
     Document* m_document;
     const Actions& m_actions;
+    ComputerFinder* m_computer;
     QToolBar *m_bar = nullptr, *m_searchBar = nullptr;
     QComboBox* m_machine = nullptr;
     QToolButton* m_simulation = nullptr;

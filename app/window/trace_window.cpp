@@ -76,6 +76,7 @@ std::shared_ptr<const TimelineData> traceTimeline(const TraceFile& trace, const 
             Op named;
             named.name = trace.names[event.name].empty() ? unnamed() : trace.names[event.name];
             named.kind = trace.names[event.category];
+            named.phase = event.phase;
             builder.add(std::move(named));
         }
         Span span;
@@ -91,10 +92,26 @@ std::shared_ptr<const TimelineData> traceTimeline(const TraceFile& trace, const 
     outcome.total_time_s = outcome.step_time_s = static_cast<double>(trace.duration_ns) * 1e-9;
     outcome.peak_bytes.assign(devices.size(), 0);
     outcome.resident_bytes.assign(devices.size(), 0);
+    // The memory of a process is drawn below its first lane.
+    std::vector<std::optional<DeviceId>> holder_of(trace.names.size());
+    for (const TraceMemory& sample : trace.memory) {
+        std::optional<DeviceId>& holder = holder_of[sample.process];
+        if (!holder) {
+            const auto lane =
+                std::ranges::find(trace.lanes, trace.names[sample.process], &TraceLane::process);
+            if (lane != trace.lanes.end())
+                holder = device_of[static_cast<std::size_t>(lane - trace.lanes.begin())];
+        }
+        if (!holder) continue;
+        spans.memory.push_back({*holder, static_cast<double>(sample.time_ns) * 1e-9, sample.bytes});
+        outcome.peak_bytes[*holder] = std::max(outcome.peak_bytes[*holder], sample.bytes);
+    }
     // Only the fields of a problem that the timeline reads: nothing is simulated. Each op is a group of its
     // own and has no inputs.
     problem->devices = static_cast<std::uint32_t>(devices.size());
-    problem->memory_limit_bytes.assign(devices.size(), 1);
+    // Limits are not known: with so large ones the timeline leaves them out.
+    problem->memory_limit_bytes.assign(
+        devices.size(), 5 * std::max(1.0, devices.empty() ? 0 : std::ranges::max(outcome.peak_bytes)));
     problem->machine =
         std::make_shared<const Machine>("trace", std::move(devices), std::vector{channel}, std::move(routes));
     problem->graph = problem->forward = problem->network = std::make_shared<const Graph>(builder.build());

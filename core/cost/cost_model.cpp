@@ -59,18 +59,30 @@ struct Ceilings {
     double flops_per_s = 0;
     double compute_s = 0;
     double memory_s = 0;
+    double gradients_s = 0;  ///< of the gradients beside the op's own derivative (GradientWork)
+    double launches = 0;
 };
 
 Ceilings at_ceilings(const Graph& graph, OpId id, const Device& device, double optimizer_states) {
     const Op& op = graph.op(id);
     const auto by_kind = device.efficiency_by_kind.find(op.kind);
-    const OpTraffic traffic = op_traffic(graph, id, optimizer_states);
     Ceilings result;
     result.flops_per_s = device.peak_flops *
                          (by_kind != device.efficiency_by_kind.end() ? by_kind->second : device.efficiency);
+    const double bytes_per_s = device.memory_bandwidth * device.memory_efficiency.value_or(device.efficiency);
+    // The sum of the gradients of shared parameters is an op whose traffic it is.
+    const bool sums = op.forward_op != kInvalidOp && kind_info(graph.op(op.forward_op).kind).parameter;
+    const GradientWork beside = sums ? GradientWork{} : gradient_work(graph, id);
+    result.gradients_s = (beside.sum_bytes + beside.view_bytes) / bytes_per_s;
+    result.launches = beside.sum_kernels + beside.view_kernels;
+    if (!computes(op)) return result;
+    result.launches += 1;
     result.compute_s = op.flops / result.flops_per_s;
-    result.memory_s = (traffic.read_bytes + traffic.written_bytes) /
-                      (device.memory_bandwidth * device.memory_efficiency.value_or(device.efficiency));
+    const OpTraffic traffic = op_traffic(graph, id, optimizer_states);
+    double bytes = traffic.read_bytes + traffic.written_bytes;
+    // The derivative itself reads the sum.
+    bytes += beside.summed_bytes - beside.received_bytes;
+    result.memory_s = bytes / bytes_per_s;
     return result;
 }
 
@@ -166,18 +178,18 @@ OpTraffic op_traffic(const Graph& graph, OpId id, double optimizer_states) {
 
 double roofline_time_s(const Graph& graph, OpId id, const Device& device, double optimizer_states) {
     if (device.known) return device_time_s(op_work(graph, id, optimizer_states), device);
-    if (!computes(graph.op(id))) return 0;
     const Ceilings ceilings = at_ceilings(graph, id, device, optimizer_states);
-    const double saturation_s = device.half_efficiency_flops / ceilings.flops_per_s;
-    return device.launch_overhead_s +
-           std::max(graph.op(id).flops > 0 ? ceilings.compute_s + saturation_s : 0.0, ceilings.memory_s);
+    const double saturation_s =
+        ceilings.compute_s > 0 ? device.half_efficiency_flops / ceilings.flops_per_s : 0;
+    return ceilings.launches * device.launch_overhead_s +
+           std::max(ceilings.compute_s + saturation_s, ceilings.memory_s) + ceilings.gradients_s;
 }
 
 double device_share(const Graph& graph, OpId id, const Device& device, double optimizer_states) {
     if (device.known) return device_busy_share(op_work(graph, id, optimizer_states), device);
-    if (!computes(graph.op(id))) return 0;
     const Ceilings ceilings = at_ceilings(graph, id, device, optimizer_states);
-    const double busy_s = std::max(ceilings.compute_s, ceilings.memory_s);
+    if (ceilings.launches == 0) return 0;
+    const double busy_s = std::max(ceilings.compute_s, ceilings.memory_s) + ceilings.gradients_s;
     return busy_s > 0 ? busy_s / roofline_time_s(graph, id, device, optimizer_states) : 1;
 }
 
@@ -191,8 +203,9 @@ double paleo_time_s(const Graph& graph, OpId id, const Device& device, double op
 }
 
 std::optional<double> measured_time_s(const Op& op, const Device& device) {
-    if (op.time_s.empty() || op.phase == Phase::update) return {};
-    const auto of_phase = [&](const auto& measured) {
+    if (op.time_s.empty()) return {};
+    const auto of_phase = [&](const MeasuredTime& measured) {
+        if (op.phase == Phase::update) return measured.update_s;
         return op.phase == Phase::forward ? measured.forward_s : measured.backward_s;
     };
     const auto entry = op.time_s.find(device.model);

@@ -2,6 +2,7 @@
 // Seconds for an op on a device and for bytes on a channel.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -13,6 +14,7 @@
 namespace placewright {
 
 struct CostOptions;
+struct ProfileArchive;
 
 /// A rule that gives the time of an op.
 struct CostModel {
@@ -39,6 +41,9 @@ struct CostOptions {
     std::optional<double> compute_efficiency;  ///< replaces every device's efficiency, including those by
                                                ///< kind, by size and of the memory
     std::optional<double> channel_efficiency;  ///< replaces every channel's efficiency and table
+    /// Times of ops, for the model "measured", and of transfers; null: those in the files of network and
+    /// machine.
+    std::shared_ptr<const ProfileArchive> profile;
 
     bool operator==(const CostOptions&) const = default;
 };
@@ -51,12 +56,13 @@ struct OpTraffic {
 };
 OpTraffic op_traffic(const Graph& graph, OpId op, double optimizer_states = 0);
 
-/// On a device that the catalogue knows: device_time_s() of the op's work. Else launch_overhead_s +
-/// max((F + H) / (e P), B / (w W)), with FLOPs F, bytes B read and written, peak FLOP/s P and memory
-/// bandwidth W. The device gives the shares e (efficiency_by_kind, else efficiency) and w (memory_efficiency,
-/// else efficiency) and half_efficiency_flops H: an op reaches F / (F + H) of e P. Without FLOPs only the
-/// bytes count. Williams, Waterman, Patterson: Roofline (2009), with measured ceilings. Zero for kinds that
-/// do not compute.
+/// On a device that the catalogue knows: device_time_s() of the op's work. Else n launch_overhead_s +
+/// max((F + H) / (e P), B / (w W)) + G / (w W), with FLOPs F, bytes B read and written, peak FLOP/s P and
+/// memory bandwidth W. The device gives the shares e (efficiency_by_kind, else efficiency) and w
+/// (memory_efficiency, else efficiency) and half_efficiency_flops H: an op reaches F / (F + H) of e P.
+/// Without FLOPs only the bytes count. Williams, Waterman, Patterson: Roofline (2009), with measured
+/// ceilings. G are the bytes of the sums of gradients and of the backward of views (gradient_work()), and n
+/// counts their kernels and that of the op. Zero for kinds that do not compute, apart from these.
 double roofline_time_s(const Graph& graph, OpId op, const Device& device, double optimizer_states = 0);
 
 /// Share of a device that an op keeps busy while it runs there: the roofline time at the device's ceilings,

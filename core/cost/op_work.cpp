@@ -115,6 +115,38 @@ NumberType number_type(const Op& op) {
     }
 }
 
+double bytes_of(const Graph& graph, const TensorRef& ref) {
+    return static_cast<double>(graph.op(ref.op).outputs[ref.output].bytes);
+}
+
+double output_bytes(const Op& op) {
+    double sum = 0;
+    for (const Tensor& output : op.outputs) sum += static_cast<double>(output.bytes);
+    return sum;
+}
+
+/// Whether a tensor that a backward op reads is a gradient, not one that was kept or computed again.
+bool is_gradient(const Graph& graph, const TensorRef& ref) {
+    const Op& producer = graph.op(ref.op);
+    return producer.phase == Phase::backward && !producer.recomputes;
+}
+
+/// The forward op of a backward op, if it is a view of a part of its input.
+const Op* part_of(const Graph& graph, const Op& backward) {
+    if (backward.forward_op == kInvalidOp) return nullptr;
+    const Op& forward = graph.op(backward.forward_op);
+    const bool part = kind_info(forward.kind).range && forward.outputs.size() == 1 && !forward.inputs.empty();
+    return part ? &forward : nullptr;
+}
+
+bool is_weight_gradient_of(const Op& op) {
+    return op.name.size() > 16 && op.name.ends_with("/weight_gradient");
+}
+
+bool has_data_gradient(const Graph& graph, const Op& forward) {
+    return graph.find(forward.name + "/backward").has_value();
+}
+
 /// One op of a graph, with what is asked of it several times.
 class Worker {
 public:
@@ -141,13 +173,8 @@ public:
 
 private:
     const Tensor& tensor(const TensorRef& ref) const { return graph_.op(ref.op).outputs[ref.output]; }
-    double bytes(const TensorRef& ref) const { return static_cast<double>(tensor(ref).bytes); }
+    double bytes(const TensorRef& ref) const { return bytes_of(graph_, ref); }
     double count(const TensorRef& ref) const { return static_cast<double>(element_count(tensor(ref))); }
-    static double output_bytes(const Op& op) {
-        double sum = 0;
-        for (const Tensor& output : op.outputs) sum += static_cast<double>(output.bytes);
-        return sum;
-    }
     static double output_count(const Op& op) {
         return op.outputs.empty() ? 0 : static_cast<double>(element_count(op.outputs.front()));
     }
@@ -300,35 +327,29 @@ private:
         work_.kernels = 1 + 2 * std::min(states_, 2.0);
     }
 
-    bool is_weight_gradient() const { return op_.name.size() > 16 && op_.name.ends_with("/weight_gradient"); }
+    bool is_weight_gradient() const { return is_weight_gradient_of(op_); }
 
     void backward() {
-        // Gradients that several readers send are summed; those of parts are put together.
-        double summed = 0, one = 0;
-        std::size_t gradients = 0;
+        const GradientWork gradients = gradient_work(graph_, id_);
+        work_.stream_bytes = gradients.sum_bytes;
+        work_.kernels = gradients.sum_kernels;
         double kept = 0;
-        bool parts = true;
         for (const TensorRef& input : op_.inputs) {
-            const Op& producer = graph_.op(input.op);
-            if (producer.phase == Phase::backward && !producer.recomputes) {
-                summed += bytes(input);
-                ++gradients;
-            } else {
-                kept += bytes(input);
-            }
+            if (!is_gradient(graph_, input)) kept += bytes(input);
         }
-        one = gradients > 0 ? output_bytes(forward_) : 0;
-        parts = gradients > 1 && summed <= one * 1.0001;
+        const double one = gradients.received_bytes > 0 ? output_bytes(forward_) : 0;
         const bool second = is_weight_gradient();
         const bool has_data_gradient = second && has_data_backward();
-        if (gradients > 1 && !(second && has_data_gradient)) {
-            work_.stream_bytes = parts ? 2 * one : 3 * std::max(0.0, summed - one);
-            work_.kernels += parts ? 1 : static_cast<double>(gradients - 1);
-        }
         const KindInfo& kind = kind_info(op_.kind);
         work_.type = number_type(forward_);
         if (!kind.computes && !kind.parameter) {
-            work_.work_class = work_.stream_bytes > 0 ? WorkClass::elementwise : WorkClass::none;
+            work_.bytes = gradients.view_bytes;
+            work_.kernels += gradients.view_kernels;
+            if (gradients.view_bytes > 0) {
+                work_.work_class = kind.range ? WorkClass::copy : WorkClass::reduction;
+            } else {
+                work_.work_class = work_.stream_bytes > 0 ? WorkClass::elementwise : WorkClass::none;
+            }
             return;
         }
         if (kind.parameter || (second && op_.kind == "add" && forward_.kind != "add")) {
@@ -376,11 +397,16 @@ private:
             work_.kernels += 1;
         } else if (rule.work_class == WorkClass::gather) {
             work_.work_class = WorkClass::scatter;
+            if (op_.kind != "grid_sample") {
+                // Zeros, and each number of the gradient is added to its place.
+                work_.bytes = written + 3 * one + kept;
+                work_.kernels += 1;
+            }
         }
     }
 
     /// Whether the forward op has a "/backward" beside its "/weight_gradient".
-    bool has_data_backward() const { return graph_.find(forward_.name + "/backward").has_value(); }
+    bool has_data_backward() const { return has_data_gradient(graph_, forward_); }
 
     /// Number of gradients that a backward op makes; an output without bytes only triggers recomputation.
     std::ptrdiff_t gradient_count() const {
@@ -466,6 +492,45 @@ std::string_view to_string(WorkClass work_class) {
         "none", "product",   "batched", "convolution", "depthwise", "elementwise", "softmax",
         "norm", "reduction", "copy",    "gather",      "scatter",   "update"};
     return kNames[static_cast<std::size_t>(work_class)];
+}
+
+GradientWork gradient_work(const Graph& graph, OpId id) {
+    const Op& op = graph.op(id);
+    GradientWork work;
+    if (op.phase != Phase::backward || op.recomputes || op.forward_op == kInvalidOp) return work;
+    const Op& forward = graph.op(op.forward_op);
+    double summed = 0;
+    std::size_t gradients = 0;
+    bool of_parts = false;
+    for (const TensorRef& input : op.inputs) {
+        if (!is_gradient(graph, input)) continue;
+        const Op* const part = part_of(graph, graph.op(input.op));
+        of_parts |= part != nullptr;
+        summed += bytes_of(graph, part ? part->inputs.front() : input);
+        work.received_bytes += bytes_of(graph, input);
+        ++gradients;
+    }
+    double one = 0;
+    for (const Tensor& output : forward.outputs) {
+        if (is_floating(output.dtype)) one += static_cast<double>(output.bytes);
+    }
+    work.summed_bytes = gradients > 1 || of_parts ? one : work.received_bytes;
+    const bool second = is_weight_gradient_of(op);
+    if (gradients > 1 && !(second && has_data_gradient(graph, forward))) {
+        // The outputs of a split are put together at once, if each was read once.
+        const bool together = !of_parts && summed <= one * 1.0001;
+        work.sum_bytes = together ? 2 * one : 3 * std::max(0.0, summed - one);
+        work.sum_kernels = together ? 1 : static_cast<double>(gradients - 1);
+    }
+    if (second || kind_info(op.kind).computes || gradients == 0) return work;
+    if (part_of(graph, op) != nullptr) {
+        work.view_bytes = bytes_of(graph, forward.inputs.front()) + 2 * one;
+        work.view_kernels = 2;
+    } else if (op.kind == "expand" && output_bytes(op) < one) {
+        work.view_bytes = one + output_bytes(op);
+        work.view_kernels = 1;
+    }
+    return work;
 }
 
 OpWork op_work(const Graph& graph, OpId op, double optimizer_states) {

@@ -52,6 +52,23 @@ struct OpWork {
     double kernels = 0;
 };
 
+/// What eager frameworks do with gradients beside an op's own derivative.
+struct GradientWork {
+    double sum_bytes = 0;  ///< read and written to sum the gradients that several readers send, or to put
+                           ///< those of parts side by side
+    double sum_kernels = 0;
+    double received_bytes = 0;  ///< of all gradients that the op reads
+    double summed_bytes = 0;    ///< of their sum
+    double view_bytes = 0;  ///< read and written by the backward of a view: zeros in the size of the whole
+                            ///< and a copy into them (KindInfo::range), or the sum over what was expanded
+    double view_kernels = 0;
+};
+
+/// Returns that work for an op of Phase::backward; zeros for all others, and for the weight gradient of an op
+/// that has a data gradient too, which sums. The gradient that a view of a part sends counts with the bytes
+/// of the whole: frameworks add it so. O(inputs).
+GradientWork gradient_work(const Graph& graph, OpId op);
+
 /// The work of an op as eager frameworks run it; formulas by kind are in the source. `optimizer_states`:
 /// numbers that the optimizer keeps per parameter. O(inputs + consumers).
 OpWork op_work(const Graph& graph, OpId op, double optimizer_states = 0);

@@ -10,6 +10,7 @@
 #include "core/base/infinity.hpp"
 #include "core/base/units.hpp"
 #include "core/cost/device_time.hpp"
+#include "core/cost/profile_archive.hpp"
 #include "core/graph/kinds.hpp"
 #include "core/graph/training.hpp"
 
@@ -430,6 +431,13 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph,
     if (options.precision != Precision::as_given)
         problem->forward =
             std::make_shared<const Graph>(with_precision(*problem->network, options.precision));
+    const bool training_step = !options.inference && problem->forward->training() != Training::none;
+    if (options.cost.profile) {
+        const double kept = training_step ? options.optimizer_states : 0;
+        problem->forward = std::make_shared<const Graph>(
+            with_profile(*problem->forward, *options.cost.profile, *machine, kept).graph);
+        machine = std::make_shared<const Machine>(with_profile(*machine, *options.cost.profile));
+    }
     problem->graph = std::make_shared<const Graph>(
         options.inference ? inference_graph(*problem->forward)
                           : options.cost.model->training_graph(*problem->forward, options.recomputation));

@@ -72,9 +72,14 @@ void check_numbers(const Op& op) {
             require_not_negative(op, output + ": extent", static_cast<double>(extent));
     }
     for (const auto& [model, time] : op.time_s) {
-        if (time.forward_s) require_not_negative(op, "forward time on " + in_quotes(model), *time.forward_s);
-        if (time.backward_s)
-            require_not_negative(op, "backward time on " + in_quotes(model), *time.backward_s);
+        const auto check = [&, on = " time on " + in_quotes(model)](const char* part,
+                                                                    std::optional<double> part_s) {
+            if (part_s) require_not_negative(op, part + on, *part_s);
+        };
+        check("forward", time.forward_s);
+        check("backward", time.backward_s);
+        check("weight gradient", time.weight_gradient_s);
+        check("update", time.update_s);
     }
 }
 

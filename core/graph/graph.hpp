@@ -78,7 +78,10 @@ struct TensorRef {
 /// Seconds measured for an op on one device model.
 struct MeasuredTime {
     std::optional<double> forward_s;
-    std::optional<double> backward_s;
+    std::optional<double> backward_s;  ///< of all gradients
+    std::optional<double> weight_gradient_s =
+        {};                               ///< the part of backward_s for the parameters, if it is known
+    std::optional<double> update_s = {};  ///< of the optimizer
 
     bool operator==(const MeasuredTime&) const = default;
 };

@@ -27,7 +27,7 @@ struct KindInfo {
                                ///< linear maps, attention
     bool elementwise = false;  ///< its output can overwrite its first input, element by element
     bool view = false;         ///< its outputs share the memory of its first input, in another form
-    bool range = false;        ///< a view of a range of its input; the gradient outside the range is zero
+    bool range = false;        ///< a view of a part of its input; the gradient outside the part is zero
     bool parameter = false;    ///< its outputs are its parameters as tensors
 };
 

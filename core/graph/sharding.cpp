@@ -203,8 +203,10 @@ private:
             output = with_extent(output, channels.dimension, rescaled(range, channels.count, extent).size());
         }
         for (auto& [model, time] : part.time_s) {
-            if (time.forward_s) *time.forward_s *= share;
-            if (time.backward_s) *time.backward_s *= share;
+            for (std::optional<double>* part_s :
+                 {&time.forward_s, &time.backward_s, &time.weight_gradient_s, &time.update_s}) {
+                if (*part_s) **part_s *= share;
+            }
         }
         if (!channels.unit_attribute.empty()) {
             part.attributes[std::string(channels.unit_attribute)] =

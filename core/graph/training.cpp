@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -177,6 +178,7 @@ private:
             sum.flops = std::max(0.0, incoming_bytes(id) - static_cast<double>(op.parameter_bytes)) /
                         static_cast<double>(bytes_per_element(parameter_type(op)));
             sum.attributes = op.attributes;
+            sum.time_s = backward_times(op, 1);
             sum.inputs = std::move(gradients);
             sum.outputs = {parameter_gradient(op)};
             gradients = {{add(std::move(sum)), 0}};
@@ -187,6 +189,9 @@ private:
     void add_update(OpId id, TensorRef gradient) {
         Op update = bare(id, "/update", Phase::update);
         update.inputs = {gradient};
+        for (const auto& [model, time] : graph_.op(id).time_s) {
+            if (time.update_s) update.time_s[model].update_s = time.update_s;
+        }
         update.flops = 2.0 * parameter_count(graph_.op(id));
         add(std::move(update));
     }
@@ -249,10 +254,23 @@ private:
         Op result = bare(id, suffix, Phase::backward);
         result.flops = op.backward_flops ? *op.backward_flops * share : op.flops;
         result.attributes = op.attributes;
+        result.time_s = backward_times(op, share);
+        if (!shared) return result;
         for (const auto& [model, time] : op.time_s) {
-            if (time.backward_s) result.time_s[model].backward_s = *time.backward_s * share;
+            if (!time.backward_s || !time.weight_gradient_s) continue;
+            result.time_s[model].backward_s = suffix == "/weight_gradient"
+                                                  ? *time.weight_gradient_s
+                                                  : std::max(0.0, *time.backward_s - *time.weight_gradient_s);
         }
         return result;
+    }
+
+    static std::map<std::string, MeasuredTime> backward_times(const Op& op, double share) {
+        std::map<std::string, MeasuredTime> times;
+        for (const auto& [model, time] : op.time_s) {
+            if (time.backward_s) times[model].backward_s = *time.backward_s * share;
+        }
+        return times;
     }
 
     OpId add(Op op) {

@@ -25,9 +25,10 @@ std::optional<Recomputation> recomputation_from(std::string_view text);
 ///   "f/backward"         Reads the gradients that f's consumers produced and what f's kind keeps
 ///                        (kinds.hpp); f gets an output more for a mask that it keeps. Output k is the
 ///                        gradient of f's k-th differentiable input and has as many bytes. For a view of a
-///                        range (KindInfo::range) it is the gradient of that range: the zeros around it are
-///                        not written, sent or added. Left out if no input needs a gradient (the first
-///                        convolution).
+///                        part (KindInfo::range) it is the gradient of that part: frameworks put it into
+///                        zeros and add these to the gradient of the whole at once, so that all readers
+///                        together need the memory of one. The time counts them (core/cost/op_work.hpp).
+///                        Left out if no input needs a gradient (the first convolution).
 ///   "f/weight_gradient"  For an op with parameters. Reads the same gradients and f's inputs; has one output
 ///                        of parameter_bytes.
 ///   "f/update"           Reads the weight gradient; has no outputs.
@@ -43,8 +44,9 @@ std::optional<Recomputation> recomputation_from(std::string_view text);
 /// other inputs, and in a product (KindInfo::product) for the gradient of each of two inputs: the backward of
 /// a matmul of two values that need gradients costs twice its forward, and not more with more inputs, since
 /// products are taken in pairs. A sum of weight gradients costs one addition per gradient element, less one
-/// per parameter; an update costs 2 FLOP per parameter. Measured backward times are divided in the same way
-/// and stored in `backward_s` of the derived ops.
+/// per parameter; an update costs 2 FLOP per parameter. Measured backward times are divided in the same way,
+/// or by MeasuredTime::weight_gradient_s, and stored in `backward_s` of the derived ops; that of parameters
+/// with several readers is the time of the sum. Measured update times go to the updates.
 ///
 /// The result is Training::explicit_. Derived ops keep kind, scope and devices of f, and all but the update
 /// keep its attributes. Graphs with Training::explicit_ or none are returned unchanged. Throws GraphError if

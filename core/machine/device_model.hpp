@@ -46,6 +46,7 @@ struct DeviceModel {
     std::string vendor;
     std::string architecture;  ///< "volta"; names an entry of the efficiencies
     std::int64_t year = 0;
+    std::int64_t cores = 0;  ///< of a CPU; 0: unknown
     double memory_bytes = 0;
     double memory_bandwidth = 0;  ///< bytes per second
     double cache_bytes = 0;       ///< last level; 0: unknown

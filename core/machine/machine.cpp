@@ -94,6 +94,16 @@ void check_channel(const Channel& channel) {
 
 }  // namespace
 
+std::string models_of(std::span<const Device> devices) {
+    std::string text;
+    for (std::size_t i = 0, next = 0; i < devices.size(); i = next) {
+        while (next < devices.size() && devices[next].model == devices[i].model) ++next;
+        text += (text.empty() ? "" : ", ") +
+                (next - i > 1 ? std::to_string(next - i) + "x " : std::string()) + devices[i].model;
+    }
+    return text;
+}
+
 std::string_view to_string(DeviceKind kind) {
     return kKinds[static_cast<std::size_t>(kind)];
 }

@@ -56,6 +56,9 @@ struct Device {
     bool operator==(const Device&) const = default;
 };
 
+/// "Xeon Gold 6132, 2x NVIDIA V100": consecutive devices of one model are counted.
+std::string models_of(std::span<const Device> devices);
+
 struct Channel {
     std::string name;
     double bandwidth = 0;  ///< bytes per second

@@ -191,16 +191,17 @@ std::optional<Measurement> measure(const std::shared_ptr<const Problem>& problem
     result.step = spread_of(times);
     result.op_time_s.resize(problem->ops);
     std::vector<double> values(records.size());
-    const auto median = [&](auto&& length) {
+    const auto spread = [&](auto&& length) {
         for (std::size_t k = 0; k < records.size(); ++k) values[k] = length(records[k]);
-        return spread_of(values).median_s;
+        return spread_of(values);
     };
     for (OpId op = 0; op < problem->ops; ++op)
-        result.op_time_s[op] = median([&](const StepRecord& record) { return record.ops[op].length_s(); });
+        result.op_time_s[op] =
+            spread([&](const StepRecord& record) { return record.ops[op].length_s(); }).median_s;
     for (std::size_t index = 0; index < plan.transfers.size(); ++index) {
         result.transfers.push_back(
             {plan.transfers[index].channel, plan.transfers[index].bytes,
-             median([&](const StepRecord& record) { return record.transfers[index].length_s(); })});
+             spread([&](const StepRecord& record) { return record.transfers[index].length_s(); })});
     }
     if (!gaps.empty()) result.overhead_s = spread_of(gaps).median_s;
     if (busy > 0) result.disturbed = std::max(0.0, 1 - processor / busy);

@@ -49,7 +49,8 @@ struct Measurement {
     /// Of transfers that crossed between devices.
     struct Transfer {
         ChannelId channel = 0;
-        double bytes = 0, time_s = 0;  ///< median
+        double bytes = 0;
+        Spread spread;
     };
     std::vector<Transfer> transfers;
     /// Seconds between the end of an op and the start of the next on the same device where the next one

@@ -25,6 +25,7 @@ private Q_SLOTS:
     void traffic_counts_a_tensor_once();
     void roofline_data();
     void roofline();
+    void gradients_of_views();
     void paleo();
     void paleo_padding();
     void optimizer_traffic();
@@ -99,7 +100,8 @@ void TestCost::roofline_data() {
     QTest::newRow("bound by memory: 2000 / (1000 / 2)") << "conv" << 1e6 << 1e3 << 2.0 + 4.0;
     QTest::newRow("a view takes no time, not even a launch") << "flat" << 1e6 << 1e3 << 0.0;
     QTest::newRow("nor does a source") << "input" << 1e6 << 1e3 << 0.0;
-    QTest::newRow("nor the backward of a view") << "flat/backward" << 1e6 << 1e3 << 0.0;
+    // Two ops read it: 1000 + 1000 bytes are read and 1000 written.
+    QTest::newRow("sum of gradients: 3000 / (1000 / 2)") << "flat/backward" << 1e6 << 1e3 << 2.0 + 6.0;
     // 2 FLOPs for each of 150 parameters; 1800 bytes.
     QTest::newRow("update, computing: 300 / (100 / 2)") << "conv/update" << 100.0 << 1e6 << 2.0 + 6.0;
     QTest::newRow("update, memory: 1800 / (900 / 2)") << "conv/update" << 1e6 << 900.0 << 2.0 + 4.0;
@@ -116,6 +118,33 @@ void TestCost::roofline() {
     const Graph graph = training_graph(small_network());
     QCOMPARE(roofline_time_s(graph, *graph.find(op.toStdString()), device_of(peak, bandwidth, 0.5, 2)),
              seconds);
+}
+
+void TestCost::gradients_of_views() {
+    // x has 10 rows of 100 bytes; two of them are multiplied. w is broadcast to 10 rows.
+    const auto device = device_of(1e12, 1e3, 0.5, 2);
+    GraphBuilder builder("views", 1);
+    Op rows = op_of("p", "parameter", 0, {10, 25}), row = op_of("w", "parameter", 0, {25});
+    rows.parameter_bytes = 1000;
+    row.parameter_bytes = 100;
+    builder.add(rows, {});
+    builder.add(op_of("x", "relu", 0, {10, 25}), {"p"});
+    builder.add(op_of("a", "select", 0, {25}), {"x"});
+    builder.add(op_of("b", "select", 0, {25}), {"x"});
+    builder.add(op_of("product", "mul", 0, {25}), {"a", "b"});
+    builder.add(op_of("flat", "flatten", 0, {25}), {"product"});
+    builder.add(row, {});
+    builder.add(op_of("wide", "expand", 0, {10, 25}), {"w"});
+    builder.add(op_of("loss", "mse_loss", 0, {}), {"flat", "wide"});
+    const Graph graph = training_graph(builder.build());
+    const auto time_s = [&](const char* op) { return roofline_time_s(graph, *graph.find(op), device); };
+    for (const char* free : {"a", "flat", "wide", "flat/backward"}) QCOMPARE(time_s(free), 0.0);
+    // 1000 bytes of zeros, then a row is read and written.
+    QCOMPARE(time_s("a/backward"), 2 * 2.0 + (1000 + 100 + 100) / 500.0);
+    // The sum of two gradients of the whole; then the derivative reads it and x, and writes.
+    QCOMPARE(time_s("x/backward"), 2 * 2.0 + 3 * 1000 / 500.0 + 3 * 1000 / 500.0);
+    // The gradients of ten rows are summed.
+    QCOMPARE(time_s("wide/backward"), 2.0 + (1000 + 100) / 500.0);
 }
 
 void TestCost::paleo() {

@@ -88,6 +88,7 @@ private Q_SLOTS:
     void convolution_shapes();
     void gradients_of_sums();
     void parts_are_put_together();
+    void gradients_of_views();
     void unknown_shapes();
     void casts_of_parameters();
     void times_by_hand();
@@ -215,20 +216,57 @@ void TestDeviceTime::gradients_of_sums() {
 }
 
 void TestDeviceTime::parts_are_put_together() {
-    // The gradients of parts of a tensor are copied side by side, not summed.
+    // The gradients of the outputs of a split are copied side by side, not summed.
     GraphBuilder builder("parts", 1);
     builder.add(op_of("w", "parameter", {2, 500}, 0, 4000), {});
     builder.add(op_of("x", "relu", {2, 500}, 1000), {"w"});
-    builder.add(op_of("a", "select", {500}), {"x"});
-    builder.add(op_of("b", "select", {500}), {"x"});
-    builder.add(op_of("product", "mul", {500}, 500), {"a", "b"});
+    Op halves = op_of("halves", "unbind", {500});
+    halves.outputs.push_back(halves.outputs.front());
+    builder.add(halves, {"x"});
+    builder.add(op_of("product", "mul", {500}, 500), {"halves", "halves:1"});
     builder.add(op_of("loss", "mse_loss", {}, 1), {"product"});
-    Graph forward = builder.build();
-    const Graph graph = training_graph(forward);
+    const Graph graph = training_graph(builder.build());
     const OpWork product = work_of(graph, "product/backward");
     QCOMPARE(product.kernels, 2.0);
     QCOMPARE(product.bytes, 6 * 2000.0);
-    QVERIFY(work_of(graph, "x/backward").stream_bytes > 0);
+    const OpWork together = work_of(graph, "halves/backward");
+    QCOMPARE(together.stream_bytes, 2 * 4000.0);
+    QCOMPARE(together.kernels, 1.0);
+    QCOMPARE(work_of(graph, "x/backward").stream_bytes, 0.0);
+}
+
+void TestDeviceTime::gradients_of_views() {
+    // Each of 4 rows of 1000 numbers that are read alone has a gradient of zeros for the others.
+    GraphBuilder builder("rows", 1);
+    builder.add(op_of("w", "parameter", {4, 1000}, 0, 16000), {});
+    builder.add(op_of("x", "relu", {4, 1000}, 4000), {"w"});
+    for (const char* row : {"a", "b", "c", "d"}) builder.add(op_of(row, "select", {1000}), {"x"});
+    builder.add(op_of("stacked", "stack", {4, 1000}), {"a", "b", "c", "d"});
+    Op index = op_of("index", "input", {2}, 0, 0, DType::int64);
+    builder.add(index, {});
+    builder.add(op_of("picked", "index_select", {2, 1000}), {"stacked", "index"});
+    builder.add(op_of("bias", "parameter", {1000}, 0, 4000), {});
+    builder.add(op_of("wide", "expand", {2, 1000}), {"bias"});
+    builder.add(op_of("loss", "mse_loss", {}, 1), {"picked", "wide"});
+    const Graph graph = training_graph(builder.build());
+    QCOMPARE(work_of(graph, "a").work_class, WorkClass::none);
+    const OpWork row = work_of(graph, "a/backward");
+    QCOMPARE(row.work_class, WorkClass::copy);
+    QCOMPARE(row.bytes, 16000.0 + 2 * 4000);
+    QCOMPARE(row.kernels, 2.0);
+    // Three sums of two gradients of the whole, and the derivative.
+    const OpWork sum = work_of(graph, "x/backward");
+    QCOMPARE(sum.stream_bytes, 3 * 3 * 16000.0);
+    QCOMPARE(sum.kernels, 3.0 + 1);
+    // Zeros for 4 rows; 2 rows are read, and added to those that are there.
+    const OpWork picked = work_of(graph, "picked/backward");
+    QCOMPARE(picked.work_class, WorkClass::scatter);
+    QCOMPARE(picked.bytes, 16000.0 + 3 * 8000 + 2 * 8);
+    QCOMPARE(picked.kernels, 2.0);
+    const OpWork wide = work_of(graph, "wide/backward");
+    QCOMPARE(wide.work_class, WorkClass::reduction);
+    QCOMPARE(wide.bytes, 8000.0 + 4000);
+    QCOMPARE(wide.kernels, 1.0);
 }
 
 // A file need not say the shapes, or even the outputs, of its ops.

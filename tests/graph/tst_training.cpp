@@ -120,6 +120,8 @@ private Q_SLOTS:
     void gradientsOfProducts_data();
     void gradientsOfProducts();
     void wholeNumbersCarryNoGradient();
+    void viewsOfParts_data();
+    void viewsOfParts();
     void consumerWithoutGradient();
     void onlyConsumersWithoutGradient();
     void sinkThatHasNoGradient();
@@ -128,6 +130,7 @@ private Q_SLOTS:
     void nothingToTrain();
     void backwardFlopsAreSplit();
     void measuredTimesAreSplit();
+    void measuredSumOfGradients();
     void derivedOpsDescribeTheirForward();
     void updateCountsParameters();
     void forwardOpsStay();
@@ -350,10 +353,26 @@ void TestTraining::wholeNumbersCarryNoGradient() {
     const Graph graph = training_graph(builder.build());
     QCOMPARE(text(graph, 4),
              (QStringList{"y/backward (backward, 1): y -> 8 8",
-                          "rows/backward (backward, 1): y/backward p best -> 8",
+                          "rows/backward (backward, 1): y/backward best -> 8",
                           "best/backward (backward, 1): y/backward:1 best best:1 -> 8",
                           "p/weight_gradient (backward, 10): best/backward rows/backward -> 8",
                           "p/update (update, 4): p/weight_gradient ->"}));
+}
+
+void TestTraining::viewsOfParts_data() {
+    QTest::addColumn<qint64>("bytes");
+    for (const char* part : {"diagonal", "narrow", "select", "slice"}) QTest::newRow(part) << qint64{8};
+    for (const char* whole : {"flatten", "relu"}) QTest::newRow(whole) << qint64{24};
+}
+
+// The gradient of a part is sent without the zeros around it.
+void TestTraining::viewsOfParts() {
+    QFETCH(qint64, bytes);
+    GraphBuilder builder("parts");
+    builder.add(make_op({"p", "linear", 10, 8, {}, {24}}), {});
+    builder.add(make_op({"part", QTest::currentDataTag(), 0, 0, {}, {8}}), {"p"});
+    const Graph graph = training_graph(builder.build());
+    QCOMPARE(find(graph, "part/backward").outputs.front().bytes, bytes);
 }
 
 void TestTraining::consumerWithoutGradient() {
@@ -429,6 +448,19 @@ void TestTraining::measuredTimesAreSplit() {
     QVERIFY(find(graph, "first/weight_gradient").time_s.at("V100") == whole);
     QVERIFY(!find(graph, "second/backward").time_s.contains("P100"));
     QVERIFY(find(graph, "second/update").time_s.empty());
+}
+
+// What was measured of a parameter is the time to sum the gradients of its readers.
+void TestTraining::measuredSumOfGradients() {
+    GraphBuilder builder("sum");
+    Op weight = make_op({"w", "parameter", 0, 40, {}, {40}});
+    weight.time_s["V100"] = {std::nullopt, 0.004};
+    builder.add(weight, {});
+    builder.add(make_op({"first", "tanh", 1, 0, {}, {40}}), {"w"});
+    builder.add(make_op({"second", "mul", 1, 0, {}, {40}}), {"first", "w"});
+    const Graph graph = training_graph(builder.build());
+    QVERIFY(find(graph, "w/weight_gradient").time_s.at("V100") == (MeasuredTime{std::nullopt, 0.004}));
+    QVERIFY(find(graph, "w/update").time_s.empty());
 }
 
 void TestTraining::derivedOpsDescribeTheirForward() {

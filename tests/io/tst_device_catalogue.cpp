@@ -27,6 +27,7 @@ private Q_SLOTS:
     void machine_by_model();
     void file_wins();
     void complete_file_stands_alone();
+    void complete_file_may_keep_the_catalogue();
     void unknown_models();
     void round_trip();
     void broken_catalogues_data();
@@ -76,6 +77,7 @@ void TestDeviceCatalogue::shipped() {
         QVERIFY2(device->year >= 2010 && device->year <= 2030, name);
         QVERIFY2(device->memory_bytes >= 4e9 && device->memory_bytes <= 2e12, name);
         QVERIFY2(device->memory_bandwidth >= 20e9 && device->memory_bandwidth <= 10e12, name);
+        QVERIFY2((device->cores > 0) == (device->kind == DeviceKind::cpu) && device->cores <= 512, name);
         QVERIFY2(device->cache_bytes >= 1e6 && device->power_w >= 10, name);
         // A FLOP for each byte at least, and float64 never faster than float32.
         QVERIFY2(device->peak_flops() > device->memory_bandwidth, name);
@@ -145,6 +147,23 @@ void TestDeviceCatalogue::complete_file_stands_alone() {
             "memory_bytes": 1e9})");
     QVERIFY(!machine.device(0).known);
     QCOMPARE(machine.device(0).efficiency, 1.0);
+}
+
+void TestDeviceCatalogue::complete_file_may_keep_the_catalogue() {
+    const std::string sheet =
+        R"("peak_flops": 1e12, "memory_bandwidth": 1e11, "memory_bytes": 1e9, "from_catalogue": )";
+    const std::string gpu = R"({"name": "gpu:0", "kind": "gpu", "model": ")";
+    const Machine machine = machine_of(gpu + "NVIDIA V100\", " + sheet + "true}");
+    const Device& device = machine.device(0);
+    QVERIFY(device.known);
+    QCOMPARE(device.peak_flops, 1e12);
+    QCOMPARE(device.memory_bandwidth, 1e11);
+    QCOMPARE(device.efficiency, 0.9);
+    QVERIFY(!device.uniform_efficiency);
+    QVERIFY(read_machine(write("again.json", machine_json(machine))) == machine);
+    QVERIFY(!machine_of(gpu + "NVIDIA V100\", " + sheet + "false}").device(0).known);
+    const QString refused = refusal([&] { machine_of(gpu + "Abacus\", " + sheet + "true}"); });
+    QVERIFY2(refused.contains("is to be \"from_catalogue\", and the model \"Abacus\""), qPrintable(refused));
 }
 
 void TestDeviceCatalogue::unknown_models() {

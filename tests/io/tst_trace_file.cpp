@@ -126,7 +126,10 @@ private Q_SLOTS:
         const TraceFile trace = read_trace(written(kKineto));
         QCOMPARE(trace.broken, std::string());
         QCOMPARE(trace.bad, 0U);
-        QCOMPARE(trace.counters, 1U);
+        QCOMPARE(trace.counters, 0U);
+        QCOMPARE(trace.memory.size(), 1U);
+        QCOMPARE(trace.names[trace.memory.front().process], std::string("GPU 0"));
+        QCOMPARE(trace.memory.front().bytes, 4.0);
         QCOMPARE(trace.others, 2U);
         QCOMPARE(trace.events.size(), 9U);
         QStringList lanes;
@@ -486,6 +489,10 @@ private Q_SLOTS:
         QCOMPARE(trace.events.size(), simulated.spans.size());
         QCOMPARE(trace.overlaps, 0U);
         QCOMPARE(trace.bad, 0U);
+        // Ops without a duration take no row of their own.
+        QVERIFY(std::ranges::any_of(trace.events,
+                                    [](const TraceEvent& event) { return event.duration_ns == 0; }));
+        for (const TraceLane& lane : trace.lanes) QVERIFY(lane.rows <= 1);
         QVERIFY(std::abs(static_cast<double>(trace.duration_ns) * 1e-9 - outcome.total_time_s) <= 2e-9);
         // The op times are those of the simulation, for the device model named in the trace.
         const OpTimes times = op_times(trace, graph);

@@ -157,6 +157,7 @@ private Q_SLOTS:
     void equality();
     void refuses_data();
     void refuses();
+    void countsModels();
 };
 
 void TestMachine::kinds() {
@@ -282,6 +283,16 @@ void TestMachine::refuses() {
         return;
     }
     QFAIL("accepted");
+}
+
+void TestMachine::countsModels() {
+    std::vector<Device> devices(4);
+    for (Device& each : devices) each.model = "V100";
+    devices[0].model = "CPU";
+    QCOMPARE(models_of(devices), std::string("CPU, 3x V100"));
+    devices[2].model = "T4";
+    QCOMPARE(models_of(devices), std::string("CPU, V100, T4, V100"));
+    QCOMPARE(models_of({}), std::string());
 }
 
 QTEST_GUILESS_MAIN(TestMachine)

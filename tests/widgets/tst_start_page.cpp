@@ -72,6 +72,25 @@ private Q_SLOTS:
         QCOMPARE(reached.size(), 4);
     }
 
+    void thisComputerIsOfferedAndTaken() {
+        StartPage page;
+        showAt(page, {900, 800});
+        auto* use = page.findChild<QAbstractButton*>("useComputer");
+        auto* told = page.findChild<QLabel*>("computer");
+        QVERIFY(!use->isVisible() && !told->isVisible());
+        page.offerComputer("2x T4, EPYC", false);
+        QVERIFY(use->isVisible());
+        QCOMPARE(told->text(), QStringLiteral("to place networks on it: 2x T4, EPYC"));
+        QSignalSpy chosen(&page, &StartPage::computerChosen);
+        QTest::mouseClick(use, Qt::LeftButton);
+        QCOMPARE(chosen.size(), 1);
+        page.offerComputer("2x T4, EPYC", true);
+        QVERIFY(!use->isVisible());
+        QVERIFY(told->text().endsWith(QLatin1String("this computer: 2x T4, EPYC.")));
+        // The keyboard stays within the page.
+        QVERIFY(QApplication::focusWidget() != use);
+    }
+
     void cardsWrapToTheWidth() {
         StartPage page;
         page.setGallery({{"A", "", "a"}, {"B", "", "b"}, {"C", "", "c"}, {"D", "", "d"}});

@@ -451,7 +451,9 @@ private Q_SLOTS:
         QCOMPARE(shown.window.runsView()->runs()->rowCount(), 1);
 
         box->setFocus();
+        // The first entry is this computer.
         QTest::keyClick(box, Qt::Key_Home);
+        QTest::keyClick(box, Qt::Key_Down);
         QVERIFY(shown.waitUntilIdle());
         QCOMPARE(shown.document.machineFile(), QStringLiteral("1x-v100"));
         QVERIFY(shown.document.problem() != problem);

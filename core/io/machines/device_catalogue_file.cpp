@@ -15,6 +15,8 @@
 namespace placewright {
 namespace {
 
+constexpr std::int64_t kMaxCores = 65'536;
+
 using EfficiencyTable = std::map<std::string, std::shared_ptr<const Efficiencies>, std::less<>>;
 
 std::vector<std::string> read_texts(const JsonValue& list) {
@@ -49,6 +51,7 @@ DeviceModel read_device_model(const JsonValue& value) {
     device.vendor = value.at("vendor").text();
     device.architecture = value.at("architecture").text();
     device.year = value.at("year").whole();
+    if (const auto cores = value.find("cores")) device.cores = cores->whole(1, kMaxCores);
     device.memory_bytes = read_positive(value.at("memory_bytes"));
     device.memory_bandwidth = read_positive(value.at("memory_bandwidth"));
     device.cache_bytes = value.number_or("cache_bytes", 0);

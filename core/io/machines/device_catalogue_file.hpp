@@ -10,6 +10,7 @@ namespace placewright {
 
 /// Reads all files of a folder, by their format:
 ///   placewright.devices       devices: "model", "aliases", "kind", "vendor", "architecture", "year",
+///   "cores",
 ///                             "memory_bytes", "memory_bandwidth", "cache_bytes", "power_w",
 ///                             "unified_memory", "vector_flops" and "matrix_flops" by type of number,
 ///                             "links", "source"

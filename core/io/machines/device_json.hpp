@@ -13,7 +13,7 @@ namespace placewright {
 
 /// Reads a device of a machine or of a catalogue of parts; there it has no name. What it leaves out of peak
 /// FLOP/s, bandwidth and memory comes from the catalogue of devices, by its model; a device that gives all
-/// three is described by the file alone.
+/// three is described by the file alone, unless it says "from_catalogue": true.
 Device read_device(const JsonValue& value);
 /// Reads a channel. What it leaves out comes from the catalogue of links, by its model.
 Channel read_channel(const JsonValue& value);

@@ -29,7 +29,9 @@ constexpr std::array kOwnCeilings{"efficiency_by_kind", "memory_efficiency", "ha
 std::shared_ptr<const DeviceModel> model_of(const JsonValue& value) {
     const auto missing =
         std::ranges::find_if(kDataSheet, [&](const char* key) { return !value.find(key).has_value(); });
-    if (missing == kDataSheet.end()) return nullptr;
+    const auto asked = value.find("from_catalogue");
+    const bool is_asked = asked && asked->truth();
+    if (missing == kDataSheet.end() && !is_asked) return nullptr;
     const JsonValue model = value.at("model");
     if (auto known = shipped_devices().find_device(model.text())) {
         for (const char* key : kOwnCeilings) {
@@ -41,8 +43,9 @@ std::shared_ptr<const DeviceModel> model_of(const JsonValue& value) {
         }
         return known;
     }
-    value.fail("has no \"" + std::string(*missing) + "\", and the model " + in_quotes(model.text()) +
-               " is not in the catalogue of devices" +
+    const std::string reason =
+        is_asked ? "is to be \"from_catalogue\"" : "has no \"" + std::string(*missing) + '"';
+    value.fail(reason + ", and the model " + in_quotes(model.text()) + " is not in the catalogue of devices" +
                similar_text(shipped_devices().similar_devices(model.text())) +
                "; give \"peak_flops\", \"memory_bandwidth\" and \"memory_bytes\", or a model of "
                "placewright-cli machines --devices");
@@ -245,6 +248,10 @@ std::string machine_json(const Machine& machine) {
         number("peak_flops", device.peak_flops, listed.peak_flops);
         number("memory_bandwidth", device.memory_bandwidth, listed.memory_bandwidth);
         number("memory_bytes", device.memory_bytes, listed.memory_bytes);
+        // A device that gives all three is else described by the file alone.
+        const bool gives_all =
+            std::ranges::all_of(kDataSheet, [&](const char* key) { return item.contains(key); });
+        if (device.known && gives_all) item["from_catalogue"] = true;
         if (!device.known || device.uniform_efficiency) item["efficiency"] = json_number(device.efficiency);
         if (device.tf32) item["tf32"] = true;
         if (device.launch_overhead_s != listed.launch_overhead_s)

@@ -75,6 +75,8 @@ MeasuredTime read_times(const JsonValue& value) {
     MeasuredTime time;
     if (const auto forward = value.find("forward")) time.forward_s = forward->number();
     if (const auto backward = value.find("backward")) time.backward_s = backward->number();
+    if (const auto weights = value.find("weight_gradient")) time.weight_gradient_s = weights->number();
+    if (const auto update = value.find("update")) time.update_s = update->number();
     return time;
 }
 
@@ -224,6 +226,8 @@ Json op_json(const Op& op, Json inputs) {
         Json& times = json["time_s"][model] = Json::object();
         if (time.forward_s) times["forward"] = json_number(*time.forward_s);
         if (time.backward_s) times["backward"] = json_number(*time.backward_s);
+        if (time.weight_gradient_s) times["weight_gradient"] = json_number(*time.weight_gradient_s);
+        if (time.update_s) times["update"] = json_number(*time.update_s);
     }
     for (const auto& [key, text] : op.attributes) {
         Json value = json_value(text);

@@ -73,6 +73,14 @@ std::optional<std::int64_t> nanoseconds(std::string_view text) {
     return negative ? -value : value;
 }
 
+std::optional<double> finite_number(std::string_view text) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && end == text.data() + text.size() && std::isfinite(value)
+               ? std::optional(value)
+               : std::nullopt;
+}
+
 std::int64_t whole(std::string_view text, std::int64_t other) {
     std::int64_t value = other;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -124,7 +132,7 @@ public:
             if (key == "id") field_ = &device_id_;
             if (key == "name") field_ = &device_name_;
         } else if (depth_ == 2 && root_key_ == "otherData" && key == "producer") {
-            field_ = &producer_;
+            field_ = &trace.producer;
         }
         return true;
     }
@@ -149,7 +157,9 @@ public:
             if (device_names_.try_emplace(device_id_, device_name_).second)
                 kept_bytes_ += device_id_.size() + device_name_.size() + kPerName;
         }
-        if (trace.events.size() < kMostEvents && kept_bytes_ <= kMostText) return leave();
+        if (trace.events.size() < kMostEvents && trace.memory.size() < kMostEvents &&
+            kept_bytes_ <= kMostText)
+            return leave();
         trace.broken = "it has more than " + format_count(double(kMostEvents)) + " events or " +
                        format_bytes(double(kMostText)) + " of names, the maximum";
         return false;
@@ -245,12 +255,12 @@ private:
     void add_event() {
         if (ph_ == "M") return add_metadata();
         if (ph_ == "C") {
-            ++trace.counters;
+            if (name_ != "memory" || !add_memory(pid_, bytes_)) ++trace.counters;
             return;
         }
         if (ph_ != "X" && ph_ != "B" && ph_ != "E") {
             if (ph_.empty()) return bad("has no \"ph\"");
-            ++trace.others;
+            if (name_ != "[memory]" || !add_profiled_memory()) ++trace.others;
             return;
         }
         const auto start_ns = nanoseconds(ts_);
@@ -285,7 +295,25 @@ private:
         event.external_id = whole(external_id_, -1);
         event.correlation = whole(correlation_, -1);
         event.sequence = whole(sequence_, -1);
+        if (const auto phase = phase_from(phase_)) event.phase = *phase;
+        if (const auto bytes = finite_number(bytes_); bytes && cat_ == "transfer") {
+            event.transfer = static_cast<std::uint32_t>(trace.transfers.size());
+            trace.transfers.push_back({id_of(from_), id_of(to_), *bytes});
+        }
         trace.events.push_back(event);
+    }
+    /// Keeps a sample of memory of a process, which finish() names; false if it is none.
+    bool add_memory(const std::string& process, const std::string& bytes_text) {
+        const auto time_ns = nanoseconds(ts_);
+        const auto bytes = finite_number(bytes_text);
+        if (!time_ns || !bytes || !(*bytes >= 0)) return false;
+        trace.memory.push_back({id_of(process), *time_ns, *bytes});
+        return true;
+    }
+    /// The same of PyTorch's profiler, which numbers devices by type (c10/core/DeviceType.h: 0 CPU, 1 CUDA).
+    bool add_profiled_memory() {
+        if (device_type_ != "0" && device_type_ != "1") return false;
+        return add_memory(device_type_ == "0" ? "CPU" : "GPU " + device_number_, allocated_);
     }
     void add_metadata() {
         kept_bytes_ += pid_.size() + arg_name_.size() + arg_labels_.size() + kPerName;
@@ -305,6 +333,7 @@ private:
     std::string* field_ = nullptr;  ///< destination of the next value
     std::string ph_, name_, cat_, ts_, dur_, pid_, tid_;
     std::string external_id_, correlation_, sequence_, arg_name_, arg_labels_, arg_sort_index_;
+    std::string phase_, from_, to_, bytes_, allocated_, device_type_, device_number_;
     const std::array<Field, 7> event_fields_{{{"ph", &ph_},
                                               {"name", &name_},
                                               {"cat", &cat_},
@@ -312,15 +341,22 @@ private:
                                               {"dur", &dur_},
                                               {"pid", &pid_},
                                               {"tid", &tid_}}};
-    const std::array<Field, 8> argument_fields_{{{"External id", &external_id_},
-                                                 {"external id", &external_id_},
-                                                 {"correlation", &correlation_},
-                                                 {"Sequence number", &sequence_},
-                                                 {"name", &arg_name_},
-                                                 {"labels", &arg_labels_},
-                                                 {"sort_index", &arg_sort_index_},
-                                                 {"sequence number", &sequence_}}};
-    std::string device_id_, device_name_, producer_;
+    const std::array<Field, 15> argument_fields_{{{"External id", &external_id_},
+                                                  {"external id", &external_id_},
+                                                  {"correlation", &correlation_},
+                                                  {"Sequence number", &sequence_},
+                                                  {"name", &arg_name_},
+                                                  {"labels", &arg_labels_},
+                                                  {"sort_index", &arg_sort_index_},
+                                                  {"sequence number", &sequence_},
+                                                  {"phase", &phase_},
+                                                  {"from", &from_},
+                                                  {"to", &to_},
+                                                  {"bytes", &bytes_},
+                                                  {"Total Allocated", &allocated_},
+                                                  {"Device Type", &device_type_},
+                                                  {"Device Id", &device_number_}}};
+    std::string device_id_, device_name_;
     std::map<std::string, std::string> device_names_;  ///< by id
     std::map<std::string, Process> processes_;         ///< by pid
     std::map<LaneKey, std::uint32_t> lane_ids_;
@@ -337,18 +373,25 @@ void TraceReader::finish(const std::stop_token& stop) {
             trace.bad += lane.begun.size() - 1;
         }
     }
-    const bool ours = producer_ == "placewright";
+    const bool ours = trace.is_ours();
+    const auto name_of = [&](const std::string& pid) {
+        const auto process = processes_.find(pid);
+        if (process == processes_.end()) return pid;
+        const Process& of = process->second;
+        const std::string& name = of.labels.empty() || ours ? of.name : of.labels;
+        return name.empty() ? pid : name;
+    };
     std::vector<std::uint32_t> order(lanes_.size());
     std::iota(order.begin(), order.end(), 0U);
     const auto rank = [&](std::uint32_t id) {
         const LaneKey& key = lanes_[id].key;
         const auto process = processes_.find(key.pid);
         // Numbers in the order of their values, then other texts.
-        const auto number = [](const std::string& text) {
+        const auto position_of = [](const std::string& text) {
             return whole(text, std::numeric_limits<std::int64_t>::max());
         };
-        return std::tuple(process == processes_.end() ? 0 : process->second.sort_index, number(key.pid),
-                          key.pid, lanes_[id].sort_index, number(key.tid), key.tid);
+        return std::tuple(process == processes_.end() ? 0 : process->second.sort_index, position_of(key.pid),
+                          key.pid, lanes_[id].sort_index, position_of(key.tid), key.tid);
     };
     std::ranges::sort(order, {}, rank);
     std::vector<std::uint32_t> position(lanes_.size());
@@ -358,15 +401,13 @@ void TraceReader::finish(const std::stop_token& stop) {
         TraceLane named;
         const auto process = processes_.find(lane.key.pid);
         if (process != processes_.end()) {
-            named.process =
-                process->second.labels.empty() || ours ? process->second.name : process->second.labels;
             if (ours) named.model = model_in(process->second.name);
             // Rows of a GPU have its number as their process.
             const auto device = device_names_.find(lane.key.pid);
             if (device != device_names_.end() && process->second.labels.starts_with("GPU"))
                 named.model = device->second;
         }
-        if (named.process.empty()) named.process = lane.key.pid;
+        named.process = name_of(lane.key.pid);
         named.thread = lane.name.empty() ? lane.key.tid : lane.name;
         while (named.thread.ends_with(' ')) named.thread.pop_back();
         trace.lanes.push_back(std::move(named));
@@ -380,6 +421,11 @@ void TraceReader::finish(const std::stop_token& stop) {
         event.start_ns -= first_ns;
         trace.duration_ns = std::max(trace.duration_ns, event.end_ns());
     }
+    for (TraceMemory& sample : trace.memory) {
+        sample.process = id_of(name_of(std::string(trace.names[sample.process])));
+        sample.time_ns -= first_ns;
+    }
+    std::ranges::stable_sort(trace.memory, {}, &TraceMemory::time_ns);
     // Sorting millions of events takes seconds.
     std::ranges::stable_sort(trace.events, {}, [&](const TraceEvent& event) {
         if (stop.stop_requested()) throw Stopped();

@@ -11,7 +11,7 @@ namespace placewright {
 
 std::size_t set_rows(std::span<TraceEvent> events, TraceLane& lane) {
     struct Track {
-        std::vector<std::int64_t> ends;  ///< ends of the events that enclose the current one
+        std::vector<std::int64_t> starts, ends;  ///< of the events that enclose the current one
         std::uint32_t depth = 0;
     };
     std::vector<Track> tracks;
@@ -26,11 +26,20 @@ std::size_t set_rows(std::span<TraceEvent> events, TraceLane& lane) {
         for (std::uint32_t t = 0;; ++t) {
             if (t == tracks.size()) tracks.emplace_back();
             Track& track = tracks[t];
-            while (!track.ends.empty() && track.ends.back() <= event.start_ns) track.ends.pop_back();
+            while (!track.ends.empty() && track.ends.back() <= event.start_ns) {
+                track.starts.pop_back();
+                track.ends.pop_back();
+            }
+            // An event without a duration that begins with another one lies before it, not in it.
+            if (!track.ends.empty() && event.duration_ns == 0 && track.starts.back() == event.start_ns) {
+                place.emplace_back(t, static_cast<std::uint32_t>(track.ends.size() - 1));
+                break;
+            }
             const bool fits = track.ends.empty() || event.end_ns() <= track.ends.back();
             if (!fits && t + 1 < kMostTracks) continue;
             overlaps += t > 0;
             place.emplace_back(t, static_cast<std::uint32_t>(track.ends.size()));
+            track.starts.push_back(event.start_ns);
             track.ends.push_back(fits ? event.end_ns() : std::max(track.ends.back(), event.end_ns()));
             track.depth = std::max(track.depth, static_cast<std::uint32_t>(track.ends.size()));
             break;

@@ -10,7 +10,8 @@
 namespace placewright {
 
 /// Assigns rows to the events of a lane, sorted by start and longest first, and sets the lane's rows and busy
-/// time. An event gets the row below the events that enclose it; one that only overlaps others gets a row of
+/// time. An event gets the row below the events that enclose it (one without a duration that begins
+/// with another gets its row); one that only overlaps others gets a row of
 /// its own below all of these. Returns the number of these overlaps.
 std::size_t set_rows(std::span<TraceEvent> events, TraceLane& lane);
 

@@ -17,7 +17,9 @@ import torch
 from .calls import refuse_script, tensors_in, unwatch
 from .network import Network
 from .record import (
+    add_step_times,
     autocast_is_active,
+    device_of,
     record_numbers,
     record_shapes,
     replace_state,
@@ -108,7 +110,10 @@ def export(
         file: path of the network file.
         name: name of the network; the model's class if not given.
         measure: True measures forward and backward of every op on the CPU and all GPUs; a sequence of devices
-            measures on those. The file gets medians of 5 runs, after 2 runs that do not count, in seconds.
+            measures on those. The file gets medians of 5 runs, after 2 runs that do not count, in seconds. A
+            model on the CPU runs there as whole training steps (forward and backward; no optimizer), in which
+            each op finds the caches as they are in training. On other devices every op runs alone. Times are
+            CPU times if PyTorch has one thread (torch.set_num_threads(1)), else other programs disturb them.
             `--cost measured` uses them for devices whose `model` in the machine file is the name that PyTorch
             gives the GPU, or /proc/cpuinfo the CPU.
         training: whether the model runs as after model.train(), and the network stands for a training step;
@@ -151,7 +156,12 @@ def export(
             if placed:
                 device = state[0].tensor.device if state else torch.device("cpu")
                 state = replace_state(model, state, lambda tensor: tensor.to(device))
-            run = record_numbers(model, state, args, kwargs, stopwatch)
+            # What the model's own CPU can run as a step is measured in steps, all else op by op.
+            is_here = stopwatch is not None and stopwatch.has_cpu and device_of(state).type == "cpu"
+            others = stopwatch.without_cpu() if stopwatch is not None and is_here else stopwatch
+            run = record_numbers(model, state, args, kwargs, others)
+            if is_here and not add_step_times(run, model, state, args, kwargs, training):
+                run = record_numbers(model, state, args, kwargs, stopwatch)
     results = [value for value in map(run.recorder.value_of, run.results) if value is not None]
     inputs = [(name, size_of(tensor)) for name, tensor in zip(_input_names(model, args, kwargs), tensors)]
     network = Network(state, inputs, run.recorder.nodes, results)

@@ -125,8 +125,8 @@ VIEWS = frozenset(
         " unsqueeze view"
     ).split()
 )
-#: Views of a range of their input.
-RANGES = frozenset(("narrow", "slice"))
+#: Views of a part of their input.
+RANGES = frozenset(("diagonal", "narrow", "select", "slice"))
 #: Kinds that use only the shape of their input.
 SHAPED = frozenset(
     (

@@ -7,7 +7,7 @@ import dataclasses
 import re
 from typing import Any, Dict, Iterator, List, Set, Tuple
 
-from .record import Node, Parameter, Value, bytes_of, size_of
+from .record import Node, Parameter, Value, bytes_of, needed_nodes, size_of
 
 #: Every op that reads a constant of up to this size holds a copy of it.
 _SMALL_CONSTANT_BYTES = 64 << 10
@@ -27,7 +27,7 @@ class Network:
         results: List[Value],
     ) -> None:
         self._nodes = nodes
-        self._needed = self._find_needed(results)
+        self._needed = needed_nodes(nodes, results)
         readers: List[Set[int]] = [set() for _ in state]
         read: Set[int] = set()
         for index, node in self._needed_nodes():
@@ -74,17 +74,6 @@ class Network:
 
     def _needed_nodes(self) -> Iterator[Tuple[int, Node]]:
         return ((index, node) for index, node in enumerate(self._nodes) if self._needed[index])
-
-    def _find_needed(self, results: List[Value]) -> List[bool]:
-        """Returns which nodes the results depend on; all nodes if no result comes from a node."""
-        found = [value.index for value in results if value.source == "node"]
-        needed = [not found] * len(self._nodes)
-        while found:
-            index = found.pop()
-            if not needed[index]:
-                needed[index] = True
-                found += [value.index for value in self._nodes[index].inputs if value.source == "node"]
-        return needed
 
     def _find_holders(self, readers: List[Set[int]]) -> Dict[int, List[int]]:
         """Returns the indices of the parameters that each node holds.
@@ -163,8 +152,11 @@ class Network:
 
     def _add_parameter(self, index: int) -> None:
         parameter = self._state[index]
-        op = {"name": self._parameter_names[index], "kind": "parameter" if parameter.trained else "constant"}
+        kind = "parameter" if parameter.trained else "constant"
+        op: Dict[str, Any] = {"name": self._parameter_names[index], "kind": kind}
         scope = parameter.path.rpartition(".")[0].replace(".", "/")
+        if parameter.times:
+            op["time_s"] = parameter.times
         self._add({**op, "scope": scope}, [index], [size_of(parameter.tensor)])
 
     def _add_cast(self, value: Value, size: Dict[str, Any], beside: Dict[str, Any]) -> str:

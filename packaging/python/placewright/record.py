@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import dataclasses
 import math
 import re
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
+from typing import Any, Callable, Counter, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -16,7 +17,8 @@ from torch.utils._pytree import tree_map
 from .attributes import attributes_of
 from .calls import Call, Calls, changed_by, kind_named, storage_of, tensors_in
 from .flops import RANGES, SHAPED, VIEWS, forward_flops, has_formula
-from .stopwatch import Stopwatch
+from .step_times import step_times
+from .stopwatch import Stopwatch, model_name
 
 _DTYPES = {
     torch.float64: "float64",
@@ -51,6 +53,7 @@ class Parameter:
     path: str  # "layer1.0.conv1.weight"; the first name of a tied parameter
     names: List[str]  # in the state_dict: several if tied, none if not saved
     trained: bool
+    times: Dict[str, Dict[str, float]] = dataclasses.field(default_factory=dict)  # to sum its gradients
 
 
 @dataclasses.dataclass
@@ -63,7 +66,20 @@ class Node:
     times: Dict[str, Dict[str, float]]
     packed_bytes: int = 0  # of weights that are neither parameters nor buffers
     casts: Dict[Value, Dict[str, Any]] = dataclasses.field(default_factory=dict)  # sizes of cast inputs
+    differentiable: Set[Value] = dataclasses.field(default_factory=set)  # inputs that have a gradient
     attributes: Dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+def needed_nodes(nodes: List[Node], results: List[Value]) -> List[bool]:
+    """Returns which nodes the results depend on; all nodes if no result comes from a node."""
+    found = [value.index for value in results if value.source == "node"]
+    needed = [not found] * len(nodes)
+    while found:
+        index = found.pop()
+        if not needed[index]:
+            needed[index] = True
+            found += [value.index for value in nodes[index].inputs if value.source == "node"]
+    return needed
 
 
 class _Change(NamedTuple):
@@ -87,6 +103,11 @@ def state_of(model: torch.nn.Module) -> List[Parameter]:
                 if key not in module._non_persistent_buffers_set:
                     parameter.names.append(path)
     return list(found.values())
+
+
+def device_of(state: List[Parameter]) -> torch.device:
+    """Returns the device of a model; the CPU if it holds nothing."""
+    return state[0].tensor.device if state else torch.device("cpu")
 
 
 def bytes_of(tensor: torch.Tensor) -> int:
@@ -217,6 +238,7 @@ class Recorder(Calls):
         self._autocast = autocast_is_active()
         # By identity of the tensor. The tensors are kept, so that no identity is used twice.
         self._values: Dict[int, Value] = {}
+        self._sizes: Dict[Value, Tuple[torch.Size, torch.dtype]] = {}
         self._differentiable: Set[int] = set()
         self._kept: List[Any] = []
         self._packed: Set[int] = set()
@@ -239,8 +261,24 @@ class Recorder(Calls):
         outputs.append(size_of(tensor))
         return self._values[id(tensor)]
 
+    def add_gradient_sums(self, results: List[torch.Tensor]) -> None:
+        """Adds to the times of ops and parameters those of summing the gradients of all their readers."""
+        if self._stopwatch is None:
+            return
+        values = [value for value in map(self.value_of, results) if value is not None]
+        readers: Counter[Value] = collections.Counter()
+        for node, needed in zip(self.nodes, needed_nodes(self.nodes, values)):
+            if needed:
+                readers.update(value for value in node.inputs if value in node.differentiable)
+        for value, count in readers.items():
+            if count < 2:
+                continue
+            source = self.nodes[value.index] if value.source == "node" else self._state[value.index]
+            self._stopwatch.add_sums(source.times, *self._sizes[value], count)
+
     def _set(self, tensor: torch.Tensor, value: Value, differentiable: bool) -> None:
         self._values[id(tensor)] = value
+        self._sizes.setdefault(value, (tensor.shape, tensor.dtype))
         self._kept.append(tensor)
         if differentiable and tensor.is_floating_point():
             self._differentiable.add(id(tensor))
@@ -301,9 +339,14 @@ class Recorder(Calls):
         else:
             flops = counter.flops if counter.known else None
         times = {}
-        if self._stopwatch is not None and call.kind not in VIEWS:
+        if self._stopwatch is not None:
             times = self._stopwatch.times(
-                function, args, kwargs, lambda tensor: id(tensor) in self._differentiable
+                function,
+                args,
+                kwargs,
+                lambda tensor: id(tensor) in self._differentiable,
+                call.kind in VIEWS,
+                call.kind in RANGES,
             )
         node = Node(
             call,
@@ -314,7 +357,8 @@ class Recorder(Calls):
             times,
             self._packed_bytes(args),
             {value: casts.made[id(item)] for value, item in sources if value and id(item) in casts.made},
-            attributes=attributes_of(call.function, call.kind, args, kwargs),
+            {value for value, item in sources if value and id(item) in self._differentiable},
+            attributes_of(call.function, call.kind, args, kwargs),
         )
         for index, output in enumerate(outputs):
             self._set(output, Value("node", len(self.nodes), index), differentiable)
@@ -387,7 +431,9 @@ def _record(
     recorder = Recorder(state, tensors_in((args, kwargs)), stopwatch)
     with torch.no_grad(), _without_cached_casts(), recorder.watching(model):
         result = model(*args, **kwargs)
-    return Run(recorder, tensors_in(result))
+    results = tensors_in(result)
+    recorder.add_gradient_sums(results)
+    return Run(recorder, results)
 
 
 def record_shapes(
@@ -414,10 +460,26 @@ def record_numbers(
     stopwatch: Optional[Stopwatch],
 ) -> Run:
     """Records a real forward pass, on the device of the model."""
-    device = state[0].tensor.device if state else torch.device("cpu")
+    device = device_of(state)
     args, kwargs = tree_map(
         lambda item: item.to(device) if isinstance(item, torch.Tensor) else item, (args, kwargs)
     )
+    try:
+        with _real_run(model, state):
+            return _record(model, state, args, kwargs, stopwatch)
+    except RuntimeError as error:
+        if "does not require grad" not in str(error):
+            raise
+        raise ValueError(
+            f"{type(model).__name__} computes gradients in its forward pass (torch.autograd.grad), which"
+            " are not recorded: export the"
+            " part of the model that they are taken of"
+        ) from error
+
+
+@contextlib.contextmanager
+def _real_run(model: torch.nn.Module, state: List[Parameter]) -> Iterator[None]:
+    """Restores a model, its buffers and the random numbers on exit."""
     buffers = [
         (parameter.tensor, parameter.tensor.clone())
         for parameter in state
@@ -425,16 +487,35 @@ def record_numbers(
     ]
     with unchanged(model), torch.random.fork_rng(range(torch.cuda.device_count())):
         try:
-            return _record(model, state, args, kwargs, stopwatch)
-        except RuntimeError as error:
-            if "does not require grad" not in str(error):
-                raise
-            raise ValueError(
-                f"{type(model).__name__} computes gradients in its forward pass (torch.autograd.grad), which"
-                " are not recorded: export the"
-                " part of the model that they are taken of"
-            ) from error
+            yield
         finally:
             with torch.no_grad():
                 for buffer, before in buffers:
                     buffer.copy_(before)
+
+
+def add_step_times(
+    run: Run,
+    model: torch.nn.Module,
+    state: List[Parameter],
+    args: Tuple[Any, ...],
+    kwargs: Dict[str, Any],
+    training: bool,
+) -> bool:
+    """Measures the ops of a recorded run in real steps on the CPU, and returns whether such steps are
+    possible."""
+    trained = [parameter.tensor for parameter in state if parameter.trained]
+    try:
+        with _real_run(model, state), _without_cached_casts():
+            times = step_times(model, trained, args, kwargs, training)
+    except RuntimeError:
+        # The forward pass has run before, so this is the backward pass, which the model may not support.
+        return False
+    cpu = model_name(torch.device("cpu"))
+    for node in run.recorder.nodes:
+        if node.call.name in times.ops:
+            node.times[cpu] = times.ops[node.call.name]
+    for parameter in state:
+        if id(parameter.tensor) in times.parameters:
+            parameter.times[cpu] = {"backward": times.parameters[id(parameter.tensor)]}
+    return True

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import subprocess
+import time
 import unittest
 import warnings
 from pathlib import Path
@@ -22,6 +23,7 @@ from transformers_like import Bert, Gpt2
 
 import placewright
 from placewright.flops import forward_flops, has_formula
+from placewright.stopwatch import Stopwatch
 
 try:
     import torchvision
@@ -717,11 +719,105 @@ class Structure(TestCase):
         (times,) = ops["conv/conv2d"]["time_s"].values()
         self.assertGreater(times["forward"], 0)
         self.assertGreater(times["backward"], 0)
-        self.assertNotIn("time_s", ops["chunk"])
+        # A view takes time of the framework, and its backward fills and copies.
+        (times,) = ops["chunk"]["time_s"].values()
+        self.assertGreater(min(times["forward"], times["backward"]), 0)
         for name, tensor in model.state_dict().items():
             self.assertTrue(torch.equal(tensor, before[name]), name)
         with self.assertRaisesRegex(ValueError, "can't measure on meta"):
             self.export(model, torch.randn(2, 3, 8, 8), measure=["meta"])
+
+    def test_measured_step(self) -> None:
+        # Most of a loop over time steps are views, their backward, and the sums of their gradients.
+        class Scan(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.linear, self.unused = nn.Linear(16, 64), nn.Linear(2, 2)
+                self.decay = nn.Parameter(torch.ones(64))
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                driven = self.linear(x)
+                state = driven[:, 0]
+                for step in range(1, x.shape[1]):
+                    state = self.decay * state + driven[:, step]
+                return state.sum()
+
+        model, x = Scan(), torch.randn(4, 64, 16)
+        model.eval()
+        random = torch.get_rng_state()
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            ratios = [self.share_measured(model, x)]
+            self.assertFalse(model.training)
+            self.assertTrue(torch.equal(random, torch.get_rng_state()))
+            # Other programs that start or end meanwhile change the speed of the CPU.
+            while not 0.7 < ratios[-1] < 1.4 and len(ratios) < 6:
+                ratios.append(self.share_measured(model, x))
+        finally:
+            torch.set_num_threads(threads)
+        self.assertTrue(0.7 < ratios[-1] < 1.4, f"the ops take {ratios} of a step's time")
+        ops = self.ops()
+        # The decay is a parameter that many ops read: its time is that of summing its gradients.
+        self.assertEqual(ops["decay"]["kind"], "parameter")
+        (times,) = ops["decay"]["time_s"].values()
+        self.assertEqual(set(times), {"backward"})
+        self.assertGreater(times["backward"], 0)
+        for name in set(ops) - {"x", "decay"}:
+            (times,) = ops[name]["time_s"].values()
+            self.assertEqual(set(times), {"forward", "backward"}, name)
+            self.assertGreater(min(times.values()), 0, name)
+
+    def share_measured(self, model: nn.Module, x: torch.Tensor) -> float:
+        """Returns the share of a step's CPU time that the measured ops take."""
+        gradient = model.decay.grad = torch.ones(64)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on unused parameters
+            ops = self.export(model, x, measure=["cpu"])
+        self.assertIs(model.decay.grad, gradient)
+        self.assertTrue(torch.equal(gradient, torch.ones(64)))
+        self.assertIsNone(model.linear.bias.grad)
+        real = []
+        for _ in range(9):
+            model.zero_grad(set_to_none=True)
+            began = time.process_time()
+            model(x).backward()
+            real.append(time.process_time() - began)
+        model.zero_grad(set_to_none=True)
+        times = [item for op in ops.values() for item in op.get("time_s", {}).values()]
+        return sum(sum(item.values()) for item in times) / sorted(real)[len(real) // 2]
+
+    def test_measured_alone(self) -> None:
+        # A model that can't be differentiated as a whole is measured op by op.
+        class Overwritten(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.linear = nn.Linear(64, 64)
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                y = self.linear(x).sigmoid()
+                z = y + y.transpose(0, 1)
+                y.mul_(2)
+                return z + y[0]
+
+        with self.assertRaisesRegex(RuntimeError, "inplace"):
+            Overwritten()(torch.randn(64, 64)).sum().backward()
+        ops = self.export(Overwritten(), torch.randn(64, 64), measure=["cpu"])
+        for name in ("linear/linear", "sigmoid", "transpose", "add", "mul", "select"):
+            (times,) = ops[name]["time_s"].values()
+            self.assertEqual(set(times), {"forward", "backward"}, name)
+
+    def test_sums_of_gradients(self) -> None:
+        stopwatch = Stopwatch(["cpu"])
+        (model,) = stopwatch.times(torch.neg, (torch.zeros(1),), {}, lambda tensor: False)
+        size = torch.Size((256, 256))
+        two: Dict[str, Any] = {}
+        stopwatch.add_sums(two, size, torch.float32, 2)
+        self.assertGreater(two[model]["backward"], 0)
+        five = {model: {"forward": 1.0, "backward": 3.0}}
+        stopwatch.add_sums(five, size, torch.float32, 5)
+        self.assertEqual(five[model]["forward"], 1.0)
+        self.assertAlmostEqual(five[model]["backward"], 3 + 4 * two[model]["backward"], places=12)
 
     def test_errors(self) -> None:
         with self.assertRaisesRegex(ValueError, "hold no tensor"):

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+#include "app/window/measurements.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <QDir>
+#include <QFileInfo>
+
+#include "core/io/traces/measured_trace.hpp"
+
+namespace placewright {
+
+namespace {
+
+/// The name of a trace file without what all of them end in.
+QString nameOf(const QString& file) {
+    QString name = QFileInfo(file).fileName();
+    for (const QLatin1String ending :
+         {QLatin1String(".gz"), QLatin1String(".json"), QLatin1String(".trace"), QLatin1String(".pt")}) {
+        if (name.size() > ending.size() && name.endsWith(ending)) name.chop(ending.size());
+    }
+    return name;
+}
+
+}  // namespace
+
+struct Measurements::ReadTraces {
+    struct One {
+        QString file;
+        MeasuredRun run;
+    };
+    std::vector<One> runs;
+    QStringList unmatched, report, errors;
+};
+
+struct Measurements::Compared {
+    std::vector<Kept> kept;
+    std::shared_ptr<const MeasuredRuns> measured;
+};
+
+Measurements::Measurements(QObject* parent) : QObject(parent) {
+    connect(&m_background, &Background::settled, this, &Measurements::settled);
+}
+
+Measurements::~Measurements() {
+    m_background.disconnect(this);
+    cancel();
+}
+
+void Measurements::clear() {
+    cancel();
+    m_kept.clear();
+    m_simulated.reset();
+    if (!m_measured) return;
+    m_measured.reset();
+    Q_EMIT measuredChanged();
+}
+
+void Measurements::cancelReading() {
+    m_readLane.cancel();
+    m_reading.clear();
+    Q_EMIT readingChanged();
+}
+
+void Measurements::cancel() {
+    m_readLane.cancel();
+    m_compareLane.cancel();
+    m_reading.clear();
+}
+
+QString Measurements::fileOf(int id) const {
+    const auto found = std::ranges::find(m_kept, id, &Kept::id);
+    return found == m_kept.end() ? QString() : found->file;
+}
+
+Measurements::ReadTraces Measurements::read(const QStringList& files, const Problem& problem,
+                                            const Placement& placement, const std::stop_token& stop) {
+    ReadTraces result;
+    for (const QString& file : files) {
+        if (stop.stop_requested()) break;
+        try {
+            const TraceFile trace = read_trace(file.toStdString(), stop);
+            MeasuredTrace measured = measured_trace(trace, problem, placement, stop);
+            if (measured.run.trace.spans.empty()) {
+                result.unmatched << file;
+                continue;
+            }
+            QStringList report{QString::fromStdString(measured.report())};
+            if (!trace.broken.empty() || trace.bad > 0) {
+                const std::vector<std::string> lines = trace.report();
+                for (std::size_t i = 1; i < lines.size(); ++i) report << QString::fromStdString(lines[i]);
+            }
+            result.report << QFileInfo(file).fileName() + QStringLiteral(": ") +
+                                 report.join(QStringLiteral("; "));
+            result.runs.push_back({file, std::move(measured.run)});
+        } catch (const std::exception& error) {
+            result.errors << QString::fromUtf8(error.what());
+        }
+    }
+    return result;
+}
+
+void Measurements::open(const QStringList& files, std::shared_ptr<const Problem> problem,
+                        Placement placement) {
+    for (const QString& file : files) {
+        if (!m_reading.contains(file)) m_reading << file;
+    }
+    m_background.run(
+        m_readLane,
+        [reading = m_reading, problem, placement = std::move(placement)](const std::stop_token& stop) {
+            return read(reading, *problem, placement, stop);
+        },
+        [this, problem](ReadTraces traces) {
+            m_reading.clear();
+            Q_EMIT readingChanged();
+            for (ReadTraces::One& one : traces.runs)
+                keep(nameOf(one.file), one.file, problem, std::move(one.run));
+            if (!traces.runs.empty()) compare();
+            if (!traces.report.isEmpty()) Q_EMIT opened(traces.report.join(u'\n'));
+            if (!traces.unmatched.isEmpty()) Q_EMIT unmatched(traces.unmatched);
+            if (!traces.errors.isEmpty()) Q_EMIT failed(traces.errors.join(u'\n'));
+        },
+        [this](const QString& error) {
+            m_reading.clear();
+            Q_EMIT readingChanged();
+            Q_EMIT failed(error);
+        });
+    Q_EMIT readingChanged();
+}
+
+void Measurements::add(std::shared_ptr<const Problem> problem, MeasuredRun run) {
+    QString name = QString::fromStdString(run.name);
+    keep(std::move(name), {}, std::move(problem), std::move(run));
+    compare();
+}
+
+void Measurements::keep(QString name, QString file, std::shared_ptr<const Problem> problem, MeasuredRun run) {
+    if (!file.isEmpty()) std::erase_if(m_kept, [&](const Kept& kept) { return kept.file == file; });
+    // Files of the same name are told apart by their folder.
+    if (!file.isEmpty() && std::ranges::find(m_kept, name, &Kept::name) != m_kept.end())
+        name = QFileInfo(file).dir().dirName() + QLatin1Char('/') + name;
+    m_kept.push_back({m_nextId++,
+                      std::move(name),
+                      std::move(file),
+                      std::move(problem),
+                      std::make_shared<const MeasuredRun>(std::move(run)),
+                      nullptr,
+                      {}});
+}
+
+void Measurements::remove(int id) {
+    std::erase_if(m_kept, [&](const Kept& kept) { return id == 0 || kept.id == id; });
+    compare();
+}
+
+void Measurements::compareWith(std::shared_ptr<const TimelineData> simulated) {
+    m_simulated = std::move(simulated);
+    if (!m_kept.empty()) compare();
+}
+
+void Measurements::compare() {
+    m_changed = true;
+    if (!m_simulated || m_compareLane.busy()) return;
+    m_changed = false;
+    m_background.run(
+        m_compareLane,
+        [kept = m_kept, simulated = m_simulated](const std::stop_token& stop) {
+            Compared result{kept, nullptr};
+            std::vector<NamedRun> runs;
+            for (Kept& of : result.kept) {
+                if (stop.stop_requested()) return result;
+                if (of.shownFor != simulated->problem) {
+                    const Problem& problem = *simulated->problem;
+                    of.shown = {of.id, of.name, of.run, nullptr};
+                    if (of.problem != simulated->problem) {
+                        auto carried = carried_run(*of.run, *of.problem, problem);
+                        of.shown.run =
+                            carried ? std::make_shared<const MeasuredRun>(*std::move(carried)) : nullptr;
+                    }
+                    if (of.shown.run) of.shown.timeline = measuredTimeline(simulated->problem, *of.shown.run);
+                    of.shownFor = simulated->problem;
+                }
+                if (of.shown.run) runs.push_back(of.shown);
+            }
+            if (!runs.empty()) result.measured = MeasuredRuns::build(simulated, std::move(runs));
+            return result;
+        },
+        [this](Compared compared) {
+            for (Kept& of : compared.kept) {
+                const auto kept = std::ranges::find(m_kept, of.id, &Kept::id);
+                if (kept != m_kept.end()) *kept = std::move(of);
+            }
+            m_measured = std::move(compared.measured);
+            Q_EMIT measuredChanged();
+            if (m_changed) compare();
+        },
+        [this](const QString& error) { Q_EMIT failed(error); });
+}
+
+}  // namespace placewright

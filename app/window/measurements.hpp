@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// The measured runs of the open network.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <QObject>
+#include <QString>
+#include <QStringList>
+
+#include "app/window/background.hpp"
+#include "core/cost/problem.hpp"
+#include "core/sim/measured_run.hpp"
+#include "widgets/measured_runs.hpp"
+
+namespace placewright {
+
+/// Holds the measured runs of one network: reads them from traces, carries them to other machines and options
+/// by the names of ops and devices, and compares them with the simulation on screen. Lives on the window's
+/// thread; what takes long runs in the background.
+class Measurements : public QObject {
+    Q_OBJECT
+public:
+    explicit Measurements(QObject* parent = nullptr);
+    ~Measurements() override;
+
+    /// Forgets all runs.
+    void clear();
+    /// Compares the runs with another simulation of the network, also of another problem than before.
+    void compareWith(std::shared_ptr<const TimelineData> simulated);
+    /// Reads traces of the problem and adds a run for each that has one of its ops; a file that was opened
+    /// before replaces its run. `placement`: as measured_trace() takes it.
+    void open(const QStringList& files, std::shared_ptr<const Problem> problem, Placement placement);
+    /// Adds a run of the problem.
+    void add(std::shared_ptr<const Problem> problem, MeasuredRun run);
+    /// Removes a run; 0: all.
+    void remove(int id);
+
+    /// The runs that have ops of the present problem, compared with the latest simulation; may lag behind it
+    /// briefly. Null if there are none.
+    const std::shared_ptr<const MeasuredRuns>& measured() const { return m_measured; }
+    /// The file that a run was read from; empty if it was not.
+    QString fileOf(int id) const;
+    /// Whether any file is being read.
+    bool isReading() const { return m_readLane.busy(); }
+    bool isBusy() const { return m_readLane.busy() || m_compareLane.busy(); }
+    void cancelReading();
+    void cancel();
+
+Q_SIGNALS:
+    void measuredChanged();
+    void readingChanged();
+    /// Traces have been read; `report` says what is in them.
+    void opened(const QString& report);
+    /// These files are traces that have no op of the network.
+    void unmatched(const QStringList& files);
+    void failed(const QString& error);
+    void settled();  ///< some work ended; isBusy() may have changed
+
+private:
+    struct Kept {
+        int id = 0;
+        QString name, file;
+        std::shared_ptr<const Problem> problem;  ///< of the ids in `run`
+        std::shared_ptr<const MeasuredRun> run;
+        std::shared_ptr<const Problem> shownFor;  ///< problem of `shown`; null before the first comparison
+        NamedRun shown;  ///< the run in the terms of `shownFor`; null if it has no op
+    };
+    struct ReadTraces;
+    struct Compared;
+
+    void keep(QString name, QString file, std::shared_ptr<const Problem> problem, MeasuredRun run);
+    /// Compares with one simulation at a time: a search may produce them faster than they are compared.
+    void compare();
+    static ReadTraces read(const QStringList& files, const Problem& problem, const Placement& placement,
+                           const std::stop_token& stop);
+
+    std::vector<Kept> m_kept;
+    int m_nextId = 1;
+    QStringList m_reading;  ///< while m_readLane is busy
+    std::shared_ptr<const TimelineData> m_simulated;
+    std::shared_ptr<const MeasuredRuns> m_measured;
+    bool m_changed = false;  ///< runs or simulation have changed since the comparison under way began
+    Background::Lane m_readLane, m_compareLane;
+    Background m_background{2};  ///< last: its destructor waits for the work in the lanes
+};
+
+}  // namespace placewright

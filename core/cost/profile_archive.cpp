@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#include "core/cost/profile_archive.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/graph/gradients.hpp"
+#include "core/graph/kinds.hpp"
+#include "core/machine/device_model.hpp"
+
+namespace placewright {
+namespace {
+
+/// Attributes that name what an op holds, and do not change what it does.
+constexpr std::array<std::string_view, 5> kNames{"parameters", "parameter_bytes", "parameter_shapes",
+                                                 "buffers", "name"};
+
+std::string tensor_text(const Tensor& tensor) {
+    std::string text(to_string(tensor.dtype));
+    if (!tensor.shape) return text + ' ' + std::to_string(tensor.bytes) + " bytes";
+    text += '[';
+    for (std::size_t k = 0; k < tensor.shape->size(); ++k) {
+        if (k > 0) text += ',';
+        text += std::to_string((*tensor.shape)[k]);
+    }
+    return text + ']';
+}
+
+std::string tensors_text(const std::vector<std::string>& tensors) {
+    std::string text;
+    for (std::size_t k = 0; k < tensors.size();) {
+        // Steps of a sequence are many alike.
+        std::size_t alike = 1;
+        while (k + alike < tensors.size() && tensors[k + alike] == tensors[k]) ++alike;
+        if (!text.empty()) text += ", ";
+        if (alike > 1) text += std::to_string(alike) + " x ";
+        text += tensors[k];
+        k += alike;
+    }
+    return text;
+}
+
+std::string text_of(const Graph& graph, OpId id, const std::vector<bool>& needed) {
+    const Op& op = graph.op(id);
+    std::string text = op.kind;
+    for (const auto& [key, value] : op.attributes) {
+        if (std::ranges::find(kNames, key) != kNames.end()) continue;
+        text += ' ' + key + '=' + value;
+    }
+    std::vector<std::string> read, written;
+    std::size_t gradients = 0, summed = 0;
+    for (const TensorRef& input : op.inputs) {
+        read.push_back(tensor_text(graph.op(input.op).outputs[input.output]));
+        gradients += carries_gradient(graph, needed, input) ? 1 : 0;
+    }
+    for (const Tensor& output : op.outputs) written.push_back(tensor_text(output));
+    if (needed[id]) {
+        for (const OpId reader : graph.consumers(id)) {
+            for (const TensorRef& input : graph.op(reader).inputs)
+                summed += input.op == id && carries_gradient(graph, needed, input) && needed[reader] ? 1 : 0;
+        }
+    }
+    text += " (" + tensors_text(read) + ") -> " + tensors_text(written);
+    if (op.parameter_bytes > 0) text += " +" + std::to_string(op.parameter_bytes);
+    return text + " d" + std::to_string(gradients) + " r" + std::to_string(summed);
+}
+
+}  // namespace
+
+std::string op_signature(const Graph& graph, OpId op) {
+    return text_of(graph, op, needs_gradient(graph));
+}
+
+std::string update_signature(const Op& op, double states) {
+    return "update of " + std::to_string(op.parameter_bytes) + " bytes of " +
+           std::string(to_string(parameter_type(op))) + ", " + std::to_string(static_cast<int>(states)) +
+           " states";
+}
+
+void ProfileArchive::merge(const ProfileArchive& other) {
+    for (const auto& [model, profile] : other.devices) {
+        DeviceProfile& own = devices[model];
+        for (const auto& [signature, time] : profile.ops) own.ops[signature] = time;
+        for (const auto& [signature, time_s] : profile.updates_s) own.updates_s[signature] = time_s;
+        own.overhead_s = profile.overhead_s;
+        if (!profile.source.empty() && own.source.find(profile.source) == std::string::npos)
+            own.source += (own.source.empty() ? "" : "; ") + profile.source;
+    }
+    for (const auto& [models, times] : other.transfers) transfers[models] = times;
+}
+
+const DeviceProfile* ProfileArchive::find(const Device& device) const {
+    const auto exact = devices.find(device.model);
+    if (exact != devices.end()) return &exact->second;
+    for (const auto& [model, profile] : devices) {
+        if (is_called(device, model)) return &profile;
+    }
+    return nullptr;
+}
+
+ProfiledGraph with_profile(const Graph& forward, const ProfileArchive& archive, const Machine& machine,
+                           double optimizer_states) {
+    std::map<std::string, const DeviceProfile*> profiles;
+    for (const Device& device : machine.devices()) profiles[device.model] = archive.find(device);
+    if (forward.training() == Training::explicit_) return {forward};
+    const std::vector<bool> needed = needs_gradient(forward);
+    GraphBuilder builder(forward.name(), forward.batch(), forward.training());
+    std::vector<std::string> predicted;
+    for (OpId id = 0; id < forward.size(); ++id) {
+        Op op = forward.op(id);
+        const std::string signature = text_of(forward, id, needed),
+                          update = update_signature(op, optimizer_states);
+        bool lacks_time = false;
+        for (const auto& [model, profile] : profiles) {
+            if (profile == nullptr || !profile->ops.contains(signature)) {
+                lacks_time = true;
+                continue;
+            }
+            const auto found = profile->ops.find(signature);
+            MeasuredTime time = found->second;
+            const double overhead_s = profile->overhead_s;
+            if (time.forward_s) *time.forward_s += overhead_s;
+            // One for the gradient of the inputs and one for that of the parameters.
+            const bool two =
+                time.weight_gradient_s && time.backward_s && *time.backward_s > *time.weight_gradient_s;
+            if (time.weight_gradient_s) *time.weight_gradient_s += overhead_s;
+            if (time.backward_s) *time.backward_s += two ? 2 * overhead_s : overhead_s;
+            const auto updated = profile->updates_s.find(update);
+            if (updated != profile->updates_s.end()) time.update_s = updated->second + overhead_s;
+            op.time_s[model] = time;
+        }
+        if (lacks_time && kind_info(op.kind).computes) predicted.push_back(op.name);
+        builder.add(std::move(op));
+    }
+    return {builder.build(), std::move(predicted)};
+}
+
+Machine with_profile(const Machine& machine, const ProfileArchive& archive) {
+    std::vector<Channel> channels(machine.channels().begin(), machine.channels().end());
+    std::vector<const TransferProfile*> found(channels.size());
+    std::vector<bool> differ(channels.size());
+    for (const Route& route : machine.routes()) {
+        const TransferProfile* times = nullptr;
+        for (const auto& [models, profile] : archive.transfers) {
+            if (is_called(machine.device(route.from), models.first) &&
+                is_called(machine.device(route.to), models.second))
+                times = &profile;
+        }
+        for (const ChannelId channel : route.channels) {
+            if (route.channels.size() > 1 || times == nullptr || times->empty() ||
+                (found[channel] != nullptr && *found[channel] != *times)) {
+                differ[channel] = true;
+            } else {
+                found[channel] = times;
+            }
+        }
+    }
+    for (std::size_t index = 0; index < channels.size(); ++index) {
+        if (differ[index] || found[index] == nullptr) continue;
+        const TransferProfile& times = *found[index];
+        Channel& channel = channels[index];
+        // What a transfer of nothing takes: the smallest that was measured is one.
+        channel.latency_s = times.front().second;
+        channel.bandwidth = 0;
+        std::vector<std::pair<double, double>> speeds;
+        for (const auto& [bytes, time_s] : times) {
+            const double speed = bytes / std::max(time_s - channel.latency_s, 1e-9);
+            if (bytes == times.front().first && times.size() > 1) continue;
+            speeds.emplace_back(bytes, speed);
+            channel.bandwidth = std::max(channel.bandwidth, speed);
+        }
+        channel.efficiency = 1;
+        channel.efficiency_by_bytes.clear();
+        for (const auto& [bytes, speed] : speeds)
+            channel.efficiency_by_bytes.emplace_back(bytes, speed / channel.bandwidth);
+    }
+    return {machine.name(),
+            {machine.devices().begin(), machine.devices().end()},
+            std::move(channels),
+            {machine.routes().begin(), machine.routes().end()},
+            machine.crossing()};
+}
+
+}  // namespace placewright

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT
+// Traces of the open network beside its simulation: the timeline, the table of ops and the plot, by mouse and
+// keyboard.
+#include <memory>
+
+#include <QComboBox>
+#include <QFile>
+#include <QHeaderView>
+#include <QHelpEvent>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QLabel>
+#include <QMenu>
+#include <QProcess>
+#include <QTest>
+#include <QToolTip>
+#include <QTreeWidget>
+
+#include "app/window/dialogs/simulation_dialog.hpp"
+#include "app/window/trace_window.hpp"
+#include "tests/support/graphs.hpp"
+#include "tests/support/widgets.hpp"
+#include "tests/support/window.hpp"
+#include "widgets/graph_view.hpp"
+#include "widgets/measured_panel.hpp"
+#include "widgets/measured_plot.hpp"
+#include "widgets/ops_view.hpp"
+#include "widgets/qcustomplot_header.hpp"
+
+using namespace placewright;
+using test::Shown;
+
+namespace {
+
+constexpr const char* kSlow = "branch3";
+
+/// The index of the op's span in a timeline.
+std::uint32_t spanOf(const TimelineData& timeline, OpId op) {
+    for (std::uint32_t span = 0; span < timeline.trace.spans.size(); ++span) {
+        const Span& of = timeline.trace.spans[span];
+        if (of.kind == Span::Kind::op && of.op == op) return span;
+    }
+    qFatal("the op has no span");
+}
+
+QString toolTipAt(TimelineView* timeline, QPoint position) {
+    QHelpEvent ask(QEvent::ToolTip, position, timeline->mapToGlobal(position));
+    QCoreApplication::sendEvent(timeline, &ask);
+    return test::readText(QToolTip::text());
+}
+
+QComboBox* runs(const Shown& shown) {
+    return shown.window.findChild<QComboBox*>("measuredRun");
+}
+
+QString errorOf(const Shown& shown, const char* op) {
+    const OpsModel& ops = *shown.window.opsView()->ops();
+    return ops.index(ops.rowOf(shown.op(op)), OpsModel::Error).data().toString();
+}
+
+QString cell(const Shown& shown, int row, int column) {
+    return shown.window.opsView()->model()->index(row, column).data().toString();
+}
+
+}  // namespace
+
+class TestWindowMeasured : public QObject {
+    Q_OBJECT
+
+    std::unique_ptr<test::Workplace> m_place;
+    QString m_network, m_machine;
+
+    /// The trace that `placewright-cli simulate` writes, with every op `factor` times as long and kSlow four
+    /// times that.
+    QString trace(const QString& name, double factor) {
+        const QString plain = m_place->file("plain.json");
+        QProcess cli;
+        cli.start(PLACEWRIGHT_CLI, {"simulate", m_network, "--machine", m_machine, "--trace", plain});
+        if (!cli.waitForFinished(60'000) || cli.exitCode() != 0)
+            qFatal("%s", cli.readAllStandardError().constData());
+        QFile file(plain);
+        if (!file.open(QIODevice::ReadOnly)) qFatal("no trace");
+        QJsonObject document = QJsonDocument::fromJson(file.readAll()).object();
+        QJsonArray events;
+        // All ops are on one device, one after the other.
+        double late_us = 0;
+        for (const QJsonValue& value : document["traceEvents"].toArray()) {
+            QJsonObject event = value.toObject();
+            if (event["ph"] == "X") {
+                const double times = event["name"] == kSlow ? 4 * factor : factor;
+                event["ts"] = event["ts"].toDouble() * factor + late_us;
+                late_us += event["dur"].toDouble() * (times - factor);
+                event["dur"] = event["dur"].toDouble() * times;
+            }
+            events.append(event);
+        }
+        document["traceEvents"] = events;
+        return m_place->write(name, QJsonDocument(document).toJson());
+    }
+
+private Q_SLOTS:
+    void init() {
+        m_place = std::make_unique<test::Workplace>();
+        m_network = m_place->write("wide.json", test::wide_graph());
+        m_machine = m_place->write("machine.json", test::uniform_machine(2));
+    }
+
+    void aTraceIsShownInTimelineTableAndPlot() {
+        Shown shown;
+        shown.window.resize(1400, 900);
+        QVERIFY(shown.open(m_network, m_machine));
+        const QRectF alone = shown.window.timelineView()->spanRect(0);
+        QVERIFY(!alone.isEmpty());
+        QVERIFY(shown.dropFile(trace("run.trace.json", 1.5)) && shown.waitUntilIdle());
+        QCOMPARE(shown.document.networkFile(), m_network);
+        QVERIFY2(shown.message().contains("run.trace.json: ") &&
+                     shown.message().contains("ops that compute are in it"),
+                 qPrintable(shown.message()));
+        QVERIFY(shown.window.findChild<TraceWindow*>() == nullptr);
+        QVERIFY(test::panelVisible(shown, "measuredDock"));
+
+        // The timeline: a strip below the simulated one, on an axis that has room for it.
+        TimelineView* timeline = shown.window.timelineView();
+        const MeasuredRuns& measured = *shown.document.measured();
+        QCOMPARE(measured.runs.size(), 1U);
+        const OpId slow = shown.op(kSlow);
+        const std::uint32_t span = spanOf(*measured.runs[0].of.timeline, slow);
+        const QRectF below = timeline->measuredRect(0, span),
+                     simulated = timeline->spanRect(spanOf(*shown.document.timeline(), slow));
+        QVERIFY(below.top() >= simulated.bottom());
+        QVERIFY(below.width() > 3 * simulated.width());
+        QVERIFY(timeline->laneRect(0).contains(below));
+        QCOMPARE(timeline->axis().end_s, measured.runs[0].of.timeline->outcome.total_time_s);
+        QTest::mouseClick(timeline, Qt::LeftButton, {}, below.center().toPoint());
+        QCOMPARE(shown.document.selection(), OpList{slow});
+        const QString tip = toolTipAt(timeline, below.center().toPoint());
+        QVERIFY2(tip.contains("Measured in: run") && tip.contains("6.00 ×") &&
+                     tip.contains("typically take 1.50 ×"),
+                 qPrintable(tip));
+        const QString other = toolTipAt(
+            timeline,
+            timeline->spanRect(spanOf(*shown.document.timeline(), shown.op("branch1"))).center().toPoint());
+        QVERIFY2(other.contains("1.50 ×") && !other.contains("Marked"), qPrintable(other));
+        QVERIFY(toolTipAt(timeline, QPoint(5, static_cast<int>(timeline->laneRect(0).top()) + 8))
+                    .contains("Measured in run: busy for"));
+
+        // Totals of the step and the devices.
+        auto* devices = shown.window.findChild<QTreeWidget*>("measuredDevices");
+        QCOMPARE(devices->topLevelItemCount(), 2);
+        const double factor = measured.all.devices[0].factor();
+        QCOMPARE(devices->topLevelItem(0)->text(3), factorText(factor));
+        QVERIFY(factor > 1.5 && factor < 6);
+        QString step = shown.window.findChild<QLabel*>("measuredStep")->text();
+        step.replace(QChar(QChar::Nbsp), QLatin1Char(' '));
+        QVERIFY2(step.contains(factorText(measured.all.step.factor())), qPrintable(step));
+
+        // The table: sorted by error, the slow op is first.
+        OpsView* ops = shown.window.opsView();
+        test::raise(ops);
+        QVERIFY(!ops->isColumnHidden(OpsModel::Error) && !ops->isColumnHidden(OpsModel::Measured));
+        QCOMPARE(errorOf(shown, "branch1"), QStringLiteral("+50 %"));
+        QCOMPARE(errorOf(shown, kSlow), QStringLiteral("+500 %"));
+        QHeaderView* header = ops->horizontalHeader();
+        ops->scrollTo(ops->model()->index(0, OpsModel::Error));
+        const QPoint error(header->sectionViewportPosition(OpsModel::Error) + 10, header->height() / 2);
+        for (int clicks = 0; clicks < 2 && cell(shown, 0, OpsModel::Name) != kSlow; ++clicks)
+            QTest::mouseClick(header->viewport(), Qt::LeftButton, {}, error);
+        QCOMPARE(cell(shown, 0, OpsModel::Name), QString(kSlow));
+        // What is selected elsewhere is selected here, and the other way round.
+        QCOMPARE(ops->currentIndex().data(OpsModel::OpRole).toUInt(), slow);
+        QTest::mouseClick(ops->viewport(), Qt::LeftButton, {},
+                          ops->visualRect(ops->model()->index(1, 0)).center());
+        QCOMPARE(shown.document.selection(),
+                 OpList{ops->model()->index(1, 0).data(OpsModel::OpRole).toUInt()});
+        QTest::keyClick(ops, Qt::Key_Up);
+        QCOMPARE(shown.document.selection(), OpList{slow});
+        QTest::keyClick(ops, Qt::Key_Escape);
+        QVERIFY(shown.document.selection().empty());
+
+        // The plot: a click on a dot selects its op.
+        MeasuredPlot* plot = shown.window.measuredPanel()->plot();
+        test::raise(plot);
+        const auto position = plot->positionOf(slow);
+        QVERIFY(position.has_value());
+        QTest::mouseMove(plot->plot(), position->toPoint());
+        QVERIFY2(QToolTip::text().contains(kSlow), qPrintable(QToolTip::text()));
+        QTest::mouseClick(plot->plot(), Qt::LeftButton, {}, position->toPoint());
+        QCOMPARE(shown.document.selection(), OpList{slow});
+        test::raise(ops);
+        QCOMPARE(ops->selectionModel()->selectedRows().size(), 1);
+        QCOMPARE(ops->selectionModel()->selectedRows().front().data(OpsModel::OpRole).toUInt(), slow);
+    }
+
+    void theLayoutIsChosenInTheMenu() {
+        const QString file = trace("run.json", 2);
+        {
+            Shown shown;
+            QVERIFY(shown.open(m_network, m_machine));
+            QVERIFY(shown.dropFile(file) && shown.waitUntilIdle());
+            TimelineView* timeline = shown.window.timelineView();
+            const OpId op = shown.op("source");
+            const std::uint32_t span = spanOf(*shown.document.measured()->runs[0].of.timeline, op);
+            const QRectF simulated = timeline->spanRect(spanOf(*shown.document.timeline(), op));
+            QVERIFY(!timeline->measuredRect(0, span).intersects(simulated));
+            test::pressInMenu(shown, shown.action("Over the simulated ones"));
+            QVERIFY(timeline->measuredRect(0, span).intersects(
+                timeline->spanRect(spanOf(*shown.document.timeline(), op))));
+            timeline->grab();
+            test::pressInMenu(shown, shown.action("Not in the timeline"));
+            QVERIFY(timeline->measuredRect(0, span).isNull());
+            QCOMPARE(timeline->axis().end_s, shown.document.timeline()->outcome.total_time_s);
+            QVERIFY(shown.window.close());
+        }
+        Shown shown;
+        QVERIFY(shown.window.action(ActionId::measuredOff)->isChecked());
+    }
+
+    void ranksShareTheAxis() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        const QString first = trace("rank0.json", 1), second = trace("rank1.json", 3);
+        QVERIFY(shown.drop(QList<QUrl>{QUrl::fromLocalFile(first), QUrl::fromLocalFile(second)}));
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(runs(shown)->count(), 3);
+        QCOMPARE(runs(shown)->itemText(1), QStringLiteral("rank0"));
+        QCOMPARE(runs(shown)->itemText(2), QStringLiteral("rank1"));
+        const MeasuredRuns& measured = *shown.document.measured();
+        const OpId op = shown.op("branch1");
+        const TimelineView* timeline = shown.window.timelineView();
+        const QRectF upper = timeline->measuredRect(0, spanOf(*measured.runs[0].of.timeline, op)),
+                     lower = timeline->measuredRect(1, spanOf(*measured.runs[1].of.timeline, op));
+        QVERIFY(lower.top() >= upper.bottom());
+        QVERIFY(std::abs(lower.width() - 3 * upper.width()) < 1);
+        test::raise(shown.window.opsView());
+        QCOMPARE(errorOf(shown, "branch1"), QStringLiteral("+100 %"));  // the mean
+        test::raise(shown.window.measuredPanel());
+        runs(shown)->setFocus();
+        QTest::keyClick(runs(shown), Qt::Key_End);
+        test::raise(shown.window.opsView());
+        QCOMPARE(errorOf(shown, "branch1"), QStringLiteral("+200 %"));
+        // A file that is opened again replaces its run.
+        trace("rank1.json", 2);
+        QVERIFY(shown.dropFile(second) && shown.waitUntilIdle());
+        QCOMPARE(shown.document.measured()->runs.size(), 2U);
+        // The chosen run is removed, then the last.
+        test::raise(shown.window.measuredPanel());
+        for (const int left : {1, 0}) {
+            runs(shown)->setFocus();
+            QTest::keyClick(runs(shown), Qt::Key_End);
+            test::pressInMenu(shown, shown.window.findChild<QAction*>("removeMeasured"));
+            QVERIFY(shown.waitUntilIdle());
+            QCOMPARE(runs(shown)->count(), left);
+        }
+        QVERIFY(shown.document.measured() == nullptr);
+        test::raise(shown.window.opsView());
+        QVERIFY(shown.window.opsView()->isColumnHidden(OpsModel::Error));
+    }
+
+    void runsFollowTheMachineAndItsUndo() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        QVERIFY(shown.dropFile(trace("run.json", 2)) && shown.waitUntilIdle());
+        QVERIFY(!shown.window.measuredPanel()->visibleRegion().isEmpty());
+        test::raise(shown.window.opsView());
+        const auto problem = shown.document.problem();
+        shown.document.setMachine(m_place->write("three.json", test::uniform_machine(3)));
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(shown.document.problem() != problem);
+        QCOMPARE(shown.document.measured()->simulated->problem, shown.document.problem());
+        QCOMPARE(shown.document.measured()->all.ops[shown.op(kSlow)].time.factor(), 8.0);
+        // The panel that the user looks at stays.
+        QVERIFY(shown.window.measuredPanel()->visibleRegion().isEmpty());
+        QCOMPARE(errorOf(shown, kSlow), QStringLiteral("+700 %"));
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.problem(), problem);
+        QCOMPARE(shown.document.measured()->simulated->problem, problem);
+        // The runs belong to the network.
+        QVERIFY(shown.open(m_place->write("other.json", test::wide_graph(3))));
+        QVERIFY(shown.document.measured() == nullptr);
+        QCOMPARE(runs(shown)->count(), 0);
+    }
+
+    void thePlacementOfARunCanBeShown() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        const QString file = trace("run.json", 2);
+        shown.document.moveOps({shown.op(kSlow)}, 1);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(shown.dropFile(file) && shown.waitUntilIdle());
+        QCOMPARE(shown.document.measured()->all.elsewhere, 1U);
+        QVERIFY(shown.window.findChild<QLabel*>("measuredStep")
+                    ->text()
+                    .contains("1 op ran on another device than on screen"));
+        test::pressInMenu(shown, shown.action("Show its placement"));
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.deviceOf(kSlow), 0);
+        QCOMPARE(shown.document.measured()->all.elsewhere, 0U);
+        // Its op times can be used for the simulation.
+        test::pressInMenu(shown, shown.action("Use op times of this trace"));
+        auto* dialog = shown.window.findChild<SimulationDialog*>();
+        QVERIFY(dialog != nullptr && QTest::qWaitForWindowExposed(dialog));
+        QTest::keyClick(dialog, Qt::Key_Escape);
+    }
+
+    void whatABenchmarkMeasuresIsShownTheSame() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        MeasuredRun run;
+        run.name = "benchmark of 20 steps";
+        for (const Span& span : shown.document.timeline()->trace.spans) run.trace.spans.push_back(span);
+        run.step_times_s = {shown.stepTime(), shown.stepTime()};
+        shown.document.addMeasured(run);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(runs(shown)->currentText(), QStringLiteral("benchmark of 20 steps"));
+        QCOMPARE(shown.document.measured()->all.typical_factor, 1.0);
+        // It is in no file.
+        QVERIFY(!shown.action("Use op times of this trace")->isEnabled());
+        QVERIFY(!shown.action("Show its placement")->isEnabled());
+    }
+
+    void readingCanBeCancelled() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        const QString file = trace("run.json", 2);
+        shown.document.openTraces({file});
+        QVERIFY(shown.document.isLoading());
+        shown.document.cancelLoading();
+        QVERIFY(!shown.document.isLoading());
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(shown.document.measured() == nullptr);
+        shown.document.openTraces({file});
+        shown.window.close();  // must not wait for, nor trip over, what is being read
+    }
+};
+
+QTEST_MAIN(TestWindowMeasured)
+#include "tst_window_measured.moc"

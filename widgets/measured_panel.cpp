@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+#include "widgets/measured_panel.hpp"
+
+#include <algorithm>
+
+#include <QAction>
+#include <QComboBox>
+#include <QHeaderView>
+#include <QLabel>
+#include <QMenu>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QToolButton>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include "widgets/measured_plot.hpp"
+#include "widgets/palette.hpp"
+#include "widgets/plain_text.hpp"
+#include "widgets/plot_style.hpp"
+#include "widgets/quantities.hpp"
+
+namespace placewright {
+namespace {
+
+/// Keeps a number on the same line as its unit.
+QString unbroken(QString text) {
+    return text.replace(QLatin1Char(' '), QChar(QChar::Nbsp));
+}
+
+enum DeviceColumn { DeviceName, SimulatedBusy, MeasuredBusy, BusyFactor, DeviceColumnCount };
+
+}  // namespace
+
+MeasuredPanel::MeasuredPanel(QWidget* parent)
+    : QWidget(parent),
+      m_pages(new QStackedWidget),
+      m_runs(new QComboBox),
+      m_menu(new QToolButton),
+      m_parts(new QSplitter),
+      m_step(new QLabel),
+      m_devices(new QTreeWidget),
+      m_plot(new MeasuredPlot) {
+    m_runs->setObjectName(QStringLiteral("measuredRun"));
+    m_runs->setAccessibleName(tr("Measured run"));
+    m_runs->setToolTip(tr("The run to compare with the simulation, or the mean of all"));
+    m_runs->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_runs->setMinimumContentsLength(12);
+    m_menu->setObjectName(QStringLiteral("measuredMenu"));
+    m_menu->setText(tr("Run"));
+    m_menu->setToolTip(tr("What can be done with this run"));
+    m_menu->setPopupMode(QToolButton::InstantPopup);
+    m_menu->setFocusPolicy(Qt::StrongFocus);
+    auto* menu = new QMenu(m_menu);
+    m_times = menu->addAction(tr("&Use op times of this trace…"), this,
+                              [this] { Q_EMIT timesWanted(chosenRun()); });
+    m_window = menu->addAction(tr("&Open in a window of its own"), this,
+                               [this] { Q_EMIT windowWanted(chosenRun()); });
+    m_placement =
+        menu->addAction(tr("&Show its placement"), this, [this] { Q_EMIT placementWanted(chosenRun()); });
+    menu->addSeparator();
+    menu->addAction(tr("&Remove"), this, [this] { Q_EMIT removeRequested(chosenRun()); })
+        ->setObjectName(QStringLiteral("removeMeasured"));
+    m_menu->setMenu(menu);
+    m_step->setObjectName(QStringLiteral("measuredStep"));
+    m_step->setTextFormat(Qt::PlainText);
+    m_step->setWordWrap(true);
+    m_step->setContentsMargins(6, 0, 6, 2);
+
+    m_devices->setObjectName(QStringLiteral("measuredDevices"));
+    m_devices->setAccessibleName(tr("Busy time of each device"));
+    m_devices->setColumnCount(DeviceColumnCount);
+    m_devices->setHeaderLabels({tr("Busy"), tr("Simulated"), tr("Measured"), tr("Ratio")});
+    m_devices->headerItem()->setToolTip(DeviceName,
+                                        tr("Time in which at least one op runs, per batch. Measured: of ops "
+                                           "of this network that the run recorded"));
+    for (const int column : {SimulatedBusy, MeasuredBusy, BusyFactor})
+        m_devices->headerItem()->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+    m_devices->setRootIsDecorated(false);
+    m_devices->setUniformRowHeights(true);
+    m_devices->setAlternatingRowColors(true);
+    m_devices->setSelectionMode(QAbstractItemView::NoSelection);
+    m_devices->setFrameShape(QFrame::NoFrame);
+    m_devices->header()->setStretchLastSection(false);
+    m_devices->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    m_devices->header()->setSectionResizeMode(DeviceName, QHeaderView::Stretch);
+    m_devices->header()->setMinimumSectionSize(30);
+
+    auto* top = new QHBoxLayout;
+    top->setContentsMargins(4, 4, 4, 0);
+    top->addWidget(m_runs, 1);
+    top->addWidget(m_menu);
+    auto* figures = new QWidget;
+    auto* figuresLayout = new QVBoxLayout(figures);
+    figuresLayout->setContentsMargins(0, 0, 0, 0);
+    figuresLayout->setSpacing(2);
+    figuresLayout->addLayout(top);
+    figuresLayout->addWidget(m_step);
+    figuresLayout->addWidget(m_devices, 1);
+    m_parts->setChildrenCollapsible(false);
+    m_parts->addWidget(figures);
+    m_parts->addWidget(m_plot);
+    m_parts->setStretchFactor(0, 2);
+    m_parts->setStretchFactor(1, 3);
+    m_pages->addWidget(makeEmptyLabel(tr("Open a trace of this network (PyTorch profiler, Chrome) to see "
+                                         "simulated and measured times side by side."),
+                                      this));
+    m_pages->addWidget(m_parts);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->addWidget(m_pages);
+
+    connect(m_devices->header(), &QHeaderView::sectionResized, this, &MeasuredPanel::fitFigures);
+    connect(m_runs, &QComboBox::currentIndexChanged, this, [this] {
+        showChosen();
+        Q_EMIT runChosen(chosenRun());
+    });
+    connect(m_plot, &MeasuredPlot::selectionEdited, this, &MeasuredPanel::selectionEdited);
+}
+
+int MeasuredPanel::chosenRun() const {
+    return m_runs->currentData().toInt();
+}
+
+void MeasuredPanel::setMeasured(std::shared_ptr<const MeasuredRuns> measured) {
+    const int before = chosenRun();
+    m_measured = std::move(measured);
+    const bool any = m_measured && !m_measured->runs.empty();
+    {
+        const QSignalBlocker blocker(m_runs);
+        m_runs->clear();
+        if (any && m_measured->runs.size() > 1)
+            m_runs->addItem(tr("All %1 runs").arg(m_measured->runs.size()), 0);
+        for (std::size_t i = 0; any && i < m_measured->runs.size(); ++i) {
+            const NamedRun& run = m_measured->runs[i].of;
+            m_runs->addItem(run.name, run.id);
+        }
+        m_runs->setCurrentIndex(any ? std::max(0, m_runs->findData(before)) : -1);
+    }
+    m_pages->setCurrentIndex(any ? 1 : 0);
+    showChosen();
+    if (chosenRun() != before) Q_EMIT runChosen(chosenRun());
+}
+
+void MeasuredPanel::setSelection(const OpList& ops) {
+    m_plot->setSelection(ops);
+}
+
+void MeasuredPanel::setFileKnown(bool known) {
+    m_fileKnown = known;
+    m_times->setEnabled(known);
+    m_window->setEnabled(known);
+}
+
+void MeasuredPanel::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    const auto orientation = width() > height() ? Qt::Horizontal : Qt::Vertical;
+    if (m_parts->orientation() == orientation && event->oldSize().isValid()) return;
+    m_parts->setOrientation(orientation);
+    const int room = orientation == Qt::Horizontal ? width() : height();
+    m_parts->setSizes({room * 2 / 5, room * 3 / 5});
+    fitFigures();
+}
+
+/// Beside the plot the figures get the width of their table, as far as the plot keeps two fifths.
+void MeasuredPanel::fitFigures() {
+    const bool beside = m_parts->orientation() == Qt::Horizontal;
+    int name = 0;
+    for (int row = 0; row < m_devices->topLevelItemCount(); ++row)
+        name = std::max(
+            name, m_devices->fontMetrics().horizontalAdvance(m_devices->topLevelItem(row)->text(DeviceName)));
+    int wanted = name + 36;  // with its icon
+    for (const int column : {SimulatedBusy, MeasuredBusy, BusyFactor})
+        wanted += m_devices->header()->sectionSize(column);
+    m_parts->widget(0)->setMinimumWidth(beside ? std::min(wanted, width() * 3 / 5) : 0);
+}
+
+void MeasuredPanel::showChosen() {
+    m_devices->clear();
+    if (!m_measured || m_measured->runs.empty()) {
+        m_plot->setData(nullptr, {});
+        return;
+    }
+    const int id = chosenRun();
+    const RunComparison& compared = m_measured->comparison(id);
+    const Problem& problem = *m_measured->simulated->problem;
+    const auto run = std::ranges::find(m_measured->runs, id, [](const auto& each) { return each.of.id; });
+    m_placement->setEnabled(run != m_measured->runs.end() && !run->of.run->placement.empty());
+
+    QStringList lines;
+    if (compared.step.measured_s > 0) {
+        lines << tr("Step: simulated %1, measured %2 (%3).")
+                     .arg(unbroken(secondsText(compared.step.simulated_s)),
+                          unbroken(secondsText(compared.step.measured_s)),
+                          unbroken(factorText(compared.step.factor())));
+    }
+    lines << tr("Ops typically take %1 as long as simulated.")
+                 .arg(unbroken(factorText(compared.typical_factor)));
+    if (compared.elsewhere > 0)
+        lines << tr("%1 ran on another device than on screen.").arg(opsText(compared.elsewhere));
+    m_step->setText(lines.join(QStringLiteral(" ")));
+    for (DeviceId device = 0; device < problem.devices; ++device) {
+        const ComparedSeconds& busy = compared.devices[device];
+        auto* item = new QTreeWidgetItem(m_devices);
+        item->setIcon(DeviceName, deviceIcon(*problem.machine, device, devicePixelRatioF()));
+        item->setText(DeviceName, QString::fromStdString(problem.machine->device(device).name));
+        item->setText(SimulatedBusy, secondsText(busy.simulated_s));
+        item->setText(MeasuredBusy, busy.measured_s > 0 ? secondsText(busy.measured_s) : QStringLiteral("–"));
+        item->setText(BusyFactor, factorText(busy.factor()));
+        for (const int column : {SimulatedBusy, MeasuredBusy, BusyFactor})
+            item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+    }
+    fitFigures();
+    m_plot->setData(m_measured->simulated->problem, compared);
+}
+
+}  // namespace placewright

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+
+#include <QWidget>
+
+#include "widgets/measured_runs.hpp"
+#include "widgets/op_view.hpp"
+
+class QComboBox;
+class QLabel;
+class QSplitter;
+class QStackedWidget;
+class QToolButton;
+class QTreeWidget;
+
+namespace placewright {
+
+class MeasuredPlot;
+
+/// What was measured against what was simulated: the step, each device, and a dot for each op. Of several
+/// runs the user chooses one, or the mean of all.
+class MeasuredPanel : public QWidget {
+    Q_OBJECT
+public:
+    explicit MeasuredPanel(QWidget* parent = nullptr);
+
+    /// Null or without runs: shows how to get some.
+    void setMeasured(std::shared_ptr<const MeasuredRuns> measured);
+    void setSelection(const OpList& ops);
+    /// Sets whether the file of the chosen run can be opened again.
+    void setFileKnown(bool known);
+    /// The id of the chosen run; 0 for all.
+    int chosenRun() const;
+    MeasuredPlot* plot() const { return m_plot; }
+
+Q_SIGNALS:
+    /// The user chose a run; 0: all of them.
+    void runChosen(int id);
+    void selectionEdited(const placewright::OpList& ops);
+    /// The user wants to do this with the chosen run.
+    void timesWanted(int id);
+    void windowWanted(int id);
+    void placementWanted(int id);
+    /// 0: all runs.
+    void removeRequested(int id);
+
+protected:
+    void resizeEvent(QResizeEvent*) override;
+
+private:
+    void showChosen();
+    void fitFigures();
+
+    std::shared_ptr<const MeasuredRuns> m_measured;
+    QStackedWidget* m_pages = nullptr;
+    QComboBox* m_runs = nullptr;
+    QToolButton* m_menu = nullptr;
+    QAction *m_times = nullptr, *m_window = nullptr, *m_placement = nullptr;
+    QSplitter* m_parts = nullptr;  ///< figures and plot: side by side where there is room
+    QLabel* m_step = nullptr;
+    QTreeWidget* m_devices = nullptr;
+    MeasuredPlot* m_plot = nullptr;
+    bool m_fileKnown = false;
+};
+
+}  // namespace placewright
