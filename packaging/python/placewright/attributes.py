@@ -8,9 +8,9 @@ kernels (core/measure) read one vocabulary:
   ends), and where they are not 1, 1 and false "dilation", "groups", "ceil_mode";
 - "dim" of what works along a dimension, a list for several; "shifts" of roll beside it;
 - "dims" of permute and transpose: their order, or the two that change places;
-- x[2] and select: "dim", "index"; x[1:9:2] and narrow: "dim", "start" and, if it is not 1, "step". An index
-  that cuts several dimensions has lists; with x[0, 1:9] "drops" has those that the output lacks. Numbers count
-  from the front;
+- x[2] and select: "dim", "index"; x[1:9:2] and narrow: "dim", "start" and, if it is not 1, "step", with
+  numbers that count from the front. An index that cuts several dimensions has lists; with x[0, 1:9] "drops"
+  has those that the output lacks. x[2] = y has the same;
 - "groups" of group_norm, "heads" of multi_head_attention_forward, "normalized_shape", "pad", "mode",
   "equation".
 """
@@ -141,7 +141,7 @@ def _permute(arguments: Arguments) -> Attributes:
 
 
 def _move(arguments: Arguments) -> Attributes:
-    """torch.movedim: the dimensions `source` come to the places `destination`, the others keep their order."""
+    """torch.movedim: dimensions `source` come to the places `destination`, the others keep their order."""
     source, destination = _integers(arguments.get("source")), _integers(arguments.get("destination"))
     rank = arguments["input"].dim()
     if source is None or destination is None or len(source) != len(destination):
@@ -360,9 +360,7 @@ def _bound(signature: str, args: Tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
     return arguments
 
 
-def attributes_of(
-    name: str, kind: str, args: Tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> Attributes:
+def attributes_of(name: str, kind: str, args: Tuple[Any, ...], kwargs: Mapping[str, Any]) -> Attributes:
     """Returns the attributes of a call, ready for JSON; none for a kind that has none, or for arguments that
     are no plain numbers (a start that is a tensor).
 
