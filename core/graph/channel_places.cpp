@@ -115,17 +115,20 @@ Place permuted(const Node& node) {
     const auto channels = node.input_channels(0);
     const Shape& output = *node.output();
     if (!input || !channels || input->size() != output.size()) return {};
-    if (const auto order = node.dimensions("dims", output.size()); order && order->size() == output.size()) {
-        const auto found = std::ranges::find(*order, *channels);
-        return found == order->end() ? Place() : static_cast<std::size_t>(found - order->begin());
+    const auto exchanged = [&](std::size_t first, std::size_t second) -> Place {
+        return *channels == first ? second : *channels == second ? first : *channels;
+    };
+    const auto dims = node.dimensions("dims", output.size());
+    if (dims && node.op.kind == "transpose") {
+        if (dims->size() == 2) return exchanged(dims->front(), dims->back());
+    } else if (dims && dims->size() == output.size()) {
+        const auto found = std::ranges::find(*dims, *channels);
+        return found == dims->end() ? Place() : static_cast<std::size_t>(found - dims->begin());
     }
     const auto first = node.dimensions("dim0", output.size()),
                second = node.dimensions("dim1", output.size());
-    if (first && second && first->size() == 1 && second->size() == 1) {
-        return *channels == first->front()    ? second->front()
-               : *channels == second->front() ? first->front()
-                                              : *channels;
-    }
+    if (first && second && first->size() == 1 && second->size() == 1)
+        return exchanged(first->front(), second->front());
     const std::int64_t extent = (*input)[*channels];
     if (std::ranges::count(*input, extent) != 1 || std::ranges::count(output, extent) != 1) return {};
     return static_cast<std::size_t>(std::ranges::find(output, extent) - output.begin());

@@ -99,8 +99,8 @@ Place reduced(const Node& node);
 /// The output has one dimension more than each input.
 Place stacked(const Node& node);
 
-/// "dims" of a permutation, "dim0" and "dim1" of an exchange; else the only dimension of the channels'
-/// extent.
+/// "dims" of a permutation, "dims" or "dim0" and "dim1" of an exchange; else the only dimension of the
+/// channels' extent.
 Place permuted(const Node& node);
 
 /// For ops that are only known to carry the channels of their input; otherwise the usual dimension.

@@ -16,7 +16,7 @@ namespace placewright {
 namespace {
 
 constexpr double kNoisySpread = 0.05, kNoisyShare = 0.05;
-constexpr std::size_t kMostReasons = 20;
+constexpr std::size_t kMostReasons = 5;
 
 std::vector<int> usable_cores() {
     std::vector<int> cores;
@@ -44,9 +44,10 @@ void check_supported(const Problem& problem) {
     if (reasons.empty()) return;
     std::string text = std::to_string(reasons.size()) + (reasons.size() == 1 ? " op" : " ops") +
                        " of network " + in_quotes(problem.graph->name()) + " cannot be run:";
-    for (std::size_t k = 0; k < std::min(reasons.size(), kMostReasons); ++k) text += "\n  " + reasons[k];
+    for (std::size_t k = 0; k < std::min(reasons.size(), kMostReasons); ++k)
+        text += (k == 0 ? " " : "; ") + reasons[k];
     if (reasons.size() > kMostReasons)
-        text += "\n  and " + std::to_string(reasons.size() - kMostReasons) + " more";
+        text += "; and " + std::to_string(reasons.size() - kMostReasons) + " more";
     throw MeasureError(text);
 }
 

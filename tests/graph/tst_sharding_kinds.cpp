@@ -395,6 +395,8 @@ const std::vector<KindCase>& kind_cases() {
         {{"permute"}, {{2, 4, 4, 6}}, {{image}}, {{"dims", "[0,2,3,1]"}}, 2, "a_narrow_3_6"},
         {{"permute", "transpose"}, {{2, 6, 5}}, {{sequence}}, {}, 2, "a_narrow_3_6"},
         {{"transpose"}, {{2, 4, 4}}, {{{2, 4, 4}}}, {{"dim0", "1"}, {"dim1", "2"}}, 2, "a_narrow_2_4"},
+        {{"transpose"}, {{2, 4, 4}}, {{{2, 4, 4}}}, {{"dims", "[-1,1]"}}, 2, "a_narrow_2_4"},
+        {{"transpose"}, {{6, 2}}, {{row}}, {{"dims", "[-2,-1]"}}, 2, "a_narrow_3_6"},
         {{"transpose"}, {{2, 4, 4}}, {{{2, 4, 4}}}, {}, 2, {}, "or its attributes do not say where"},
         {{"input", "constant", "arange", "full"}, {image}, {}, {}, 2, {}, "it is a source without inputs"},
         {{"nobody_knows"},

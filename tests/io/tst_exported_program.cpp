@@ -210,6 +210,8 @@ private Q_SLOTS:
         QCOMPARE(conv.attributes.at("parameters"), std::string(R"(["layer1.0.conv1.weight"])"));
         QCOMPARE(conv.attributes.at("kernel"), std::string("[3,3]"));
         QCOMPARE(conv.attributes.at("padding"), std::string("[1,1]"));
+        QCOMPARE(conv.attributes.at("parameter_shapes"), std::string("[[16,3,3,3]]"));
+        QVERIFY(!conv.attributes.contains("dilation"));
         const Op& norm = graph.op(*graph.find("layer1/0/bn1/_native_batch_norm_legit"));
         QCOMPARE(norm.kind, std::string("batch_norm"));
         // With the number of batches, which no op of the network reads.
@@ -225,6 +227,61 @@ private Q_SLOTS:
         const Op& linear = graph.op(*graph.find("fc/addmm"));
         QCOMPARE(linear.flops, 2.0 * 2 * 256 * 10);
         QCOMPARE(linear.attributes.at("parameters"), std::string(R"(["fc.bias","fc.weight"])"));
+    }
+
+    void argumentsAreAttributes_data() {
+        QTest::addColumn<QString>("op");
+        QTest::addColumn<QString>("arguments");
+        QTest::addColumn<std::vector<int>>("to");
+        QTest::addColumn<QString>("expected");
+        const auto row = [](const char* op, const char* arguments, const std::vector<int>& to,
+                            const char* expected) {
+            QTest::addRow("%s %s", op, arguments)
+                << QString(op) << QString(arguments) << to << QString(expected);
+        };
+        // x is [2, 4, 6, 6].
+        row("permute.default", R"({"dims":[0,2,3,1]})", {2, 6, 6, 4}, "dims=[0,2,3,1]");
+        row("transpose.int", R"({"dim0":-1,"dim1":1})", {2, 6, 6, 4}, "dims=[-1,1]");
+        row("select.int", R"({"dim":2,"index":-1})", {2, 4, 6}, "dim=2 index=-1");
+        row("slice.Tensor", R"({"dim":1,"start":1,"end":4,"step":2})", {2, 2, 6, 6}, "dim=1 start=1 step=2");
+        row("slice.Tensor", R"({"end":1})", {1, 4, 6, 6}, "dim=0 start=0");
+        row("narrow.default", R"({"dim":3,"start":2,"length":3})", {2, 4, 6, 3}, "dim=3 start=2");
+        row("roll.default", R"({"shifts":[1,-2],"dims":[2,3]})", {2, 4, 6, 6}, "dim=[2,3] shifts=[1,-2]");
+        row("flip.default", R"({"dims":[3]})", {2, 4, 6, 6}, "dim=3");
+        row("constant_pad_nd.default", R"({"pad":[1,2]})", {2, 4, 6, 9}, "pad=[1,2]");
+        row("reflection_pad2d.default", R"({"padding":[1,1,0,2]})", {2, 4, 8, 8},
+            "mode=\"reflect\" pad=[1,1,0,2]");
+        row("group_norm.default", R"({"num_groups":2})", {2, 4, 6, 6}, "groups=2");
+        row("native_group_norm.default", R"({"N":2,"C":4,"HxW":36,"group":4})", {2, 4, 6, 6}, "groups=4");
+        row("mean.dim", R"({"dim":[2,3]})", {2, 4}, "dim=[2,3]");
+        row("upsample_bilinear2d.vec", R"({"output_size":[12,12]})", {2, 4, 12, 12},
+            "mode=\"bilinear\" output_size=[12,12]");
+        row("upsample_nearest2d.vec", R"({"output_size":[12,12]})", {2, 4, 12, 12},
+            "mode=\"nearest\" output_size=[12,12]");
+        row("max_pool2d.default", R"({"kernel_size":[2],"dilation":[2],"ceil_mode":true})", {2, 4, 2, 2},
+            "ceil_mode=1 dilation=[2,2] kernel=[2,2] padding=[0,0] stride=[2,2]");
+    }
+    void argumentsAreAttributes() {
+        QFETCH(QString, op);
+        QFETCH(QString, arguments);
+        QFETCH(std::vector<int>, to);
+        QFETCH(QString, expected);
+        Program program;
+        program.input("x", {2, 4, 6, 6});
+        std::vector<std::pair<std::string, Json>> given{{"self", tensor("x")}};
+        const Json parsed = Json::parse(arguments.toStdString());
+        for (const auto& [name, value] : parsed.items()) {
+            const char* const type = value.is_array() ? "as_ints" : value.is_boolean() ? "as_bool" : "as_int";
+            given.emplace_back(name, Json{{type, value}});
+        }
+        program.call("torch.ops.aten." + op.toStdString(), given, "y",
+                     std::vector<Json>(to.begin(), to.end()));
+        program.result("y");
+        const Graph graph = read_network(file_of(program.json())).graph;
+        QStringList found;
+        for (const auto& [key, value] : graph.op(1).attributes)
+            found << QString::fromStdString(key) + '=' + QString::fromStdString(value);
+        QCOMPARE(found.join(' '), expected);
     }
 
     void interpolationsCountTheirPoints_data() {

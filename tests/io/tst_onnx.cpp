@@ -174,6 +174,73 @@ private Q_SLOTS:
         QCOMPARE(attributes.at("groups"), std::string("2"));
     }
 
+    /// Under the names that files of PyTorch have, with numbers from inputs, attributes and defaults.
+    void argumentsAreAttributes_data() {
+        QTest::addColumn<std::string>("bytes");
+        QTest::addColumn<QString>("expected");
+        const auto row = [](const char* name, const OnnxModel& model, const char* expected) {
+            QTest::newRow(name) << model.bytes() << QString(expected);
+        };
+        const auto sliced = [](const Extents& starts, const Extents& ends, const Extents& axes,
+                               const Extents& steps) {
+            OnnxModel model;
+            model.input("x", {4, 6, 8});
+            return model.numbers("starts", starts)
+                .numbers("ends", ends)
+                .numbers("axes", axes)
+                .numbers("steps", steps)
+                .node("Slice", {"x", "starts", "ends", "axes", "steps"}, {"y"})
+                .output("y");
+        };
+        row("Transpose", single("Transpose", {}, {{"perm", Extents{0, 2, 3, 1}}}), "dims=[0,2,3,1]");
+        row("Transpose to the reverse", single("Transpose", {}, {}, {2, 3}), "dims=[1,0]");
+        row("Slice", sliced({1}, {5}, {1}, {1}), "dim=1 start=1");
+        row("Slice from the end", sliced({-3}, {100}, {-1}, {2}), "dim=2 start=5 step=2");
+        row("Slice of two dimensions", sliced({1, 0, 2}, {3, 6, 8}, {0, 1, 2}, {1, 1, 1}),
+            "dim=[0,2] start=[1,2]");
+        row("Slice backwards", sliced({5}, {-100}, {1}, {-1}), "");
+        OnnxModel gather;
+        gather.input("x", {4, 6, 8});
+        onnx::TensorProto index;
+        index.set_name("index");
+        index.set_data_type(kInt64);
+        index.add_int64_data(-2);
+        *gather.graph().add_initializer() = index;
+        row("Gather of one", gather.node("Gather", {"x", "index"}, {"y"}, {{"axis", 1}}).output("y"),
+            "dim=1 index=-2");
+        OnnxModel padded;
+        padded.input("x", {2, 3, 5, 7});
+        row("Pad",
+            padded.numbers("pads", {0, 0, 1, 2, 0, 0, 3, 4})
+                .node("Pad", {"x", "pads"}, {"y"}, {{"mode", std::string("reflect")}})
+                .output("y"),
+            "mode=\"reflect\" pad=[2,4,1,3,0,0,0,0]");
+        row("Resize", single("Upsample", {}, {{"mode", std::string("linear")}}, {1, 2, 4, 4}),
+            "mode=\"linear\"");
+        row("ReduceMean", single("ReduceMean", {}, {{"axes", Extents{2, 3}}, {"keepdims", 0}}), "dim=[2,3]");
+        row("Softmax", single("Softmax", {}, {}, {2, 3}), "dim=-1");
+        const OnnxAttribute kernel{"kernel_shape", Extents{3, 2}};
+        row("auto_pad", single("MaxPool", {}, {kernel, {"auto_pad", std::string("SAME_UPPER")}}),
+            "kernel=[3,2] padding=[1,0,1,1]");
+        row("auto_pad with strides",
+            single("Conv", {{16, 8, 3, 2}},
+                   {kernel, {"strides", Extents{2, 2}}, {"auto_pad", std::string("SAME_LOWER")}}),
+            "kernel=[3,2] padding=[1,0,0,0]");
+    }
+    void argumentsAreAttributes() {
+        QFETCH(std::string, bytes);
+        QFETCH(QString, expected);
+        const NetworkFile network = read_network(write("net.onnx", bytes));
+        QStringList found;
+        for (const auto& [key, value] : op_of(network.graph, "y").attributes) {
+            static const QStringList others{"axes",       "keepdims", "parameter_bytes", "parameter_shapes",
+                                            "parameters", "perm",     "stride"};
+            const QString name = QString::fromStdString(key);
+            if (!others.contains(name)) found << name + '=' + QString::fromStdString(value);
+        }
+        QCOMPARE(found.join(' '), expected);
+    }
+
     void batchIsGivenWhereItIsOpen() {
         OnnxModel model = single("Relu", {}, {}, {-2, 3});
         *model.graph().mutable_output(0) = test::onnx_value("y", {-2, 3});

@@ -237,7 +237,8 @@ private:
 
     /// Named parameters and buffers of an op.
     struct Held {
-        Json paths = Json::array(), bytes = Json::array(), buffers = Json::array();
+        Json paths = Json::array(), bytes = Json::array(), buffers = Json::array(), shapes = Json::array();
+        bool shaped = true;  ///< the shape of each is known
     };
 
     void hold(Op& op, std::size_t index, Held& held) const {
@@ -248,6 +249,8 @@ private:
         const auto name = [&](const std::string& path, std::int64_t bytes) {
             held.paths.push_back(clean(path));
             held.bytes.push_back(bytes);
+            held.shaped = held.shaped && parameter.tensor.shape;
+            if (held.shaped) held.shapes.push_back(*parameter.tensor.shape);
             if (!trained) held.buffers.push_back(clean(path));
         };
         name(parameter.path, parameter.tensor.bytes);
@@ -258,6 +261,7 @@ private:
         if (held.paths.empty()) return;
         op.attributes["parameters"] = held.paths.dump();
         op.attributes["parameter_bytes"] = held.bytes.dump();
+        if (held.shaped) op.attributes["parameter_shapes"] = held.shapes.dump();
         if (!held.buffers.empty()) op.attributes["buffers"] = held.buffers.dump();
     }
 

@@ -63,8 +63,9 @@ struct Program {
 /// that it is named after; of a constant of up to 64 KiB each reader holds a copy. A parameter that no op
 /// reads counts as not trained, and the first op of its module, or of the nearest enclosing module with ops,
 /// holds it. An op's attributes["parameters"] lists the paths of the parameters and buffers that it holds,
-/// attributes["parameter_bytes"] the bytes of each (0 for further names of a tied parameter), and
-/// attributes["buffers"], if present, the paths that are not trained.
+/// attributes["parameter_bytes"] the bytes of each (0 for further names of a tied parameter),
+/// attributes["parameter_shapes"], if all are known, their shapes, and attributes["buffers"], if present, the
+/// paths that are not trained.
 ///
 /// FLOPs are those of the node, else forward_flops. An op without either is listed in NetworkFile::estimated,
 /// and its time is estimated from its bytes. Throws InputError with `file` and the node for a value that is

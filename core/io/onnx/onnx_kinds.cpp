@@ -255,12 +255,15 @@ void translate_gather(const NodeProto& node, const OnnxScope& scope, const OnnxC
                       Program::Node& op) {
     const Numbers* index = scope.numbers(node.input(1));
     const auto shape = scope.shape(node.input(0));
+    op.attributes["dim"] = std::to_string(integer_attribute(node, "axis", 0));
     if (index != nullptr && index->shape.empty()) {
         op.kind = "select";
         op.inputs.resize(1);
+        if (index->values.size() == 1) op.attributes["index"] = std::to_string(index->whole().front());
     } else if (shape && shape->size() == 2 && integer_attribute(node, "axis", 0) == 0 &&
                context.paths.contains(node.input(0))) {
         op.kind = "embedding";
+        op.attributes.erase("dim");
     }
 }
 
@@ -293,6 +296,141 @@ void describe(const NodeProto& node, Program::Node& op) {
     }
 }
 
+/// Numbers of an argument that older operator sets have as an attribute and later ones as an input; nothing
+/// if they are computed, or left out.
+std::vector<std::int64_t> argument(const NodeProto& node, const OnnxScope& scope, const char* attribute,
+                                   int input) {
+    auto given = integers_attribute(node, attribute);
+    if (!given.empty() || input >= node.input_size()) return given;
+    const Numbers* numbers = scope.numbers(node.input(input));
+    return numbers == nullptr ? given : numbers->whole();
+}
+
+/// "dim", "start" and "step" of the dimensions that a Slice shortens, with numbers from the front.
+void describe_slice(const NodeProto& node, const OnnxScope& scope, Program::Node& op) {
+    const auto from = scope.shape(node.input(0)), to = scope.shape(node.output(0));
+    const auto starts = argument(node, scope, "starts", 1);
+    auto axes = argument(node, scope, "axes", 3), steps = argument(node, scope, "steps", 4);
+    if (axes.empty()) {
+        for (std::size_t k = 0; k < starts.size(); ++k) axes.push_back(static_cast<std::int64_t>(k));
+    }
+    if (steps.empty()) steps.assign(starts.size(), 1);
+    if (!from || !to || from->size() != to->size() || starts.size() != axes.size() ||
+        starts.size() != steps.size())
+        return;
+    std::vector<std::int64_t> dims, firsts, each;
+    const auto rank = static_cast<std::int64_t>(from->size());
+    for (std::size_t k = 0; k < starts.size(); ++k) {
+        const std::int64_t dim = axes[k] < 0 ? axes[k] + rank : axes[k];
+        if (dim < 0 || dim >= rank || steps[k] < 1) return;
+        const std::int64_t extent = (*from)[static_cast<std::size_t>(dim)];
+        if (extent == (*to)[static_cast<std::size_t>(dim)]) continue;
+        dims.push_back(dim);
+        firsts.push_back(std::clamp<std::int64_t>(starts[k] < 0 ? starts[k] + extent : starts[k], 0, extent));
+        each.push_back(steps[k]);
+    }
+    if (dims.empty()) return;
+    const auto text = [](const std::vector<std::int64_t>& numbers) {
+        return numbers.size() == 1 ? std::to_string(numbers.front()) : json_text(numbers);
+    };
+    op.attributes["dim"] = text(dims);
+    op.attributes["start"] = text(firsts);
+    if (std::ranges::any_of(each, [](std::int64_t step) { return step != 1; }))
+        op.attributes["step"] = text(each);
+}
+
+/// "pad" in the order of torch.nn.functional.pad: begin and end of the last dimension first.
+void describe_pad(const NodeProto& node, const OnnxScope& scope, Program::Node& op) {
+    const auto shape = scope.shape(node.input(0));
+    const auto pads = argument(node, scope, "pads", 1);
+    auto axes = argument(node, scope, "axes", 3);
+    op.attributes.erase("padding");
+    if (!shape) return;
+    const std::size_t rank = shape->size();
+    if (axes.empty()) {
+        for (std::size_t k = 0; k < rank; ++k) axes.push_back(static_cast<std::int64_t>(k));
+    }
+    if (pads.size() != 2 * axes.size()) return;
+    std::vector<std::int64_t> amounts(2 * rank);
+    for (std::size_t k = 0; k < axes.size(); ++k) {
+        const std::int64_t dim = axes[k] < 0 ? axes[k] + static_cast<std::int64_t>(rank) : axes[k];
+        if (dim < 0 || dim >= static_cast<std::int64_t>(rank)) return;
+        const std::size_t place = 2 * (rank - 1 - static_cast<std::size_t>(dim));
+        amounts[place] = pads[k];
+        amounts[place + 1] = pads[k + axes.size()];
+    }
+    op.attributes["pad"] = json_text(amounts);
+    const onnx::AttributeProto* mode = find_attribute(node, "mode");
+    if (mode != nullptr && mode->s() == "reflect") op.attributes["mode"] = "\"reflect\"";
+    if (mode != nullptr && mode->s() == "edge") op.attributes["mode"] = "\"replicate\"";
+}
+
+/// The padding that auto_pad stands for: as many places as strides fit the image.
+void describe_auto_pad(const NodeProto& node, const OnnxScope& scope, Program::Node& op) {
+    const onnx::AttributeProto* mode = find_attribute(node, "auto_pad");
+    const auto from = scope.shape(node.input(0)), to = scope.shape(node.output(0));
+    auto kernel = integers_attribute(node, "kernel_shape");
+    if (mode == nullptr || !mode->s().starts_with("SAME") || !from || !to || from->size() != to->size() ||
+        kernel.empty() || from->size() != kernel.size() + 2)
+        return;
+    const std::size_t rank = kernel.size();
+    auto strides = integers_attribute(node, "strides"), dilations = integers_attribute(node, "dilations");
+    strides.resize(rank, 1);
+    dilations.resize(rank, 1);
+    std::vector<std::int64_t> begins, ends;
+    for (std::size_t k = 0; k < rank; ++k) {
+        std::int64_t span = 0, reach = 0, total = 0;
+        if (kernel[k] < 1 || (*from)[k + 2] < 1 || (*to)[k + 2] < 1 ||
+            __builtin_mul_overflow((*to)[k + 2] - 1, strides[k], &span) ||
+            __builtin_mul_overflow(dilations[k], kernel[k] - 1, &reach) ||
+            __builtin_add_overflow(span, reach, &total) ||
+            __builtin_sub_overflow(total, (*from)[k + 2] - 1, &total))
+            return;
+        total = std::max<std::int64_t>(0, total);
+        const std::int64_t less = total / 2;
+        begins.push_back(mode->s() == "SAME_LOWER" ? total - less : less);
+        ends.push_back(total - begins.back());
+    }
+    if (begins != ends) begins.insert(begins.end(), ends.begin(), ends.end());
+    op.attributes["padding"] = json_text(begins);
+}
+
+/// Adds what is said by inputs, by attributes of other names, or by leaving an attribute out.
+void describe_arguments(const NodeProto& node, const OnnxScope& scope, Program::Node& op) {
+    const std::string& type = node.op_type();
+    if (node.input_size() == 0 || node.output_size() == 0) return;
+    if (type == "Transpose") {
+        auto order = integers_attribute(node, "perm");
+        if (const auto shape = scope.shape(node.input(0)); order.empty() && shape) {
+            for (std::size_t k = shape->size(); k-- > 0;) order.push_back(static_cast<std::int64_t>(k));
+        }
+        if (!order.empty()) op.attributes["dims"] = json_text(order);
+    } else if (type == "Slice") {
+        describe_slice(node, scope, op);
+    } else if (type == "Pad") {
+        describe_pad(node, scope, op);
+    } else if (type.starts_with("Reduce")) {
+        const auto axes = argument(node, scope, "axes", 1);
+        if (!axes.empty())
+            op.attributes["dim"] = axes.size() == 1 ? std::to_string(axes.front()) : json_text(axes);
+    } else if (type == "Softmax" || type == "LogSoftmax") {
+        if (!op.attributes.contains("dim")) op.attributes["dim"] = scope.opset("") >= 13 ? "-1" : "1";
+    } else if (type == "Resize" || type == "Upsample") {
+        const onnx::AttributeProto* mode = find_attribute(node, "mode");
+        const std::string text = mode == nullptr ? "nearest" : mode->s();
+        if (text == "nearest" || text == "linear" || text == "cubic")
+            op.attributes["mode"] = Json(text).dump();
+    } else if (type == "MultiHeadAttention") {
+        if (const auto heads = integer_attribute(node, "num_heads", 0); heads > 0)
+            op.attributes["heads"] = std::to_string(heads);
+    } else if (type == "GroupNormalization") {
+        if (const auto groups = integer_attribute(node, "num_groups", 0); groups > 0)
+            op.attributes["groups"] = std::to_string(groups);
+    } else if (type.starts_with("Conv") || type.ends_with("Pool")) {
+        describe_auto_pad(node, scope, op);
+    }
+}
+
 }  // namespace
 
 const onnx::FunctionProto* OnnxContext::function_of(const NodeProto& node) const {
@@ -311,6 +449,7 @@ Program::Node translated(const NodeProto& node, const OnnxScope& scope, const On
         if (!node.input(i).empty() && !option) op.inputs.push_back(node.input(i));
     }
     describe(node, op);
+    if (mapping != nullptr) describe_arguments(node, scope, op);
     const auto shape_of = [&](int input) {
         return input < node.input_size() ? scope.shape(node.input(input)) : std::nullopt;
     };

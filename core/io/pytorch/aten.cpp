@@ -74,6 +74,8 @@ const std::unordered_map<std::string_view, std::string_view>& kinds_by_operator(
         {"_fused_dropout", "dropout"},
         {"feature_dropout", "dropout2d"},
         {"feature_alpha_dropout", "alpha_dropout"},
+        {"_native_multi_head_attention", "multi_head_attention_forward"},
+        {"zero", "zero"},
 
         {"max_pool2d_with_indices", "max_pool2d"},
         {"max_pool3d_with_indices", "max_pool3d"},
@@ -239,6 +241,68 @@ std::string json(const std::vector<std::int64_t>& numbers) {
     return Json(numbers).dump();
 }
 
+/// "3" or "[0,2]".
+std::string one_or_list(const std::vector<std::int64_t>& numbers) {
+    return numbers.size() == 1 ? std::to_string(numbers[0]) : json(numbers);
+}
+
+/// Mode of torch.nn.functional.interpolate; empty for another operator.
+std::string interpolation_mode(std::string_view op) {
+    if (op.starts_with("_")) op.remove_prefix(1);
+    if (!op.starts_with("upsample_")) return {};
+    op.remove_prefix(std::string_view("upsample_").size());
+    for (const std::string_view mode : {"nearest", "linear", "bilinear", "trilinear", "bicubic"}) {
+        if (op.starts_with(mode)) return std::string(mode);
+    }
+    return {};
+}
+
+/// Adds what a call says of dimensions, groups and heads, under the names that files of
+/// packaging/python/placewright have.
+void describe_arguments(const AtenCall& call, std::string_view op, Program::Node& node) {
+    const auto set = [&](const char* key, const std::vector<std::int64_t>& numbers) {
+        if (!numbers.empty()) node.attributes[key] = one_or_list(numbers);
+    };
+    const std::string& kind = node.kind;
+    for (const char* name : {"normalized_shape", "output_size"}) {
+        if (const auto numbers = integers(call, name); !numbers.empty())
+            node.attributes[name] = json(numbers);
+    }
+    set("dim", integers(call, "dim"));
+    static const std::unordered_set<std::string_view> first_by_default{"cat",   "stack",  "split",
+                                                                       "chunk", "unbind", "slice"};
+    if (first_by_default.contains(kind) && integers(call, "dim").empty()) node.attributes["dim"] = "0";
+    if (kind == "permute") {
+        if (const auto order = integers(call, "dims"); !order.empty()) node.attributes["dims"] = json(order);
+    } else if (kind == "transpose") {
+        auto pair = integers(call, "dim0");
+        const auto second = integers(call, "dim1");
+        pair.insert(pair.end(), second.begin(), second.end());
+        if (op == "t" || op == "adjoint") pair = {-2, -1};
+        if (pair.size() == 2) node.attributes["dims"] = json(pair);
+    } else if (kind == "roll" || kind == "flip") {
+        set("dim", integers(call, "dims"));
+        set("shifts", integers(call, "shifts"));
+    } else if (kind == "select") {
+        set("index", integers(call, "index"));
+    } else if (kind == "slice" || kind == "narrow") {
+        const auto start = integers(call, "start"), step = integers(call, "step");
+        set("start", start.empty() ? std::vector<std::int64_t>{0} : start);
+        if (step.size() == 1 && step[0] != 1) set("step", step);
+    } else if (kind == "pad") {
+        const auto amounts = integers(call, op.starts_with("re") ? "padding" : "pad");
+        if (!amounts.empty()) node.attributes["pad"] = json(amounts);
+        if (op.starts_with("reflection")) node.attributes["mode"] = "\"reflect\"";
+        if (op.starts_with("replication")) node.attributes["mode"] = "\"replicate\"";
+    } else if (kind == "group_norm") {
+        set("groups", integers(call, op == "group_norm" ? "num_groups" : "group"));
+    } else if (kind == "multi_head_attention_forward") {
+        set("heads", integers(call, "num_head"));
+    } else if (const std::string mode = interpolation_mode(op); !mode.empty()) {
+        node.attributes["mode"] = Json(mode).dump();
+    }
+}
+
 }  // namespace
 
 Program::Node aten_node(const AtenCall& call,
@@ -290,10 +354,15 @@ Program::Node aten_node(const AtenCall& call,
         if (stride.empty()) stride = convolves ? std::vector<std::int64_t>(kernel.size(), 1) : kernel;
         std::vector<std::int64_t> padding = repeated(integers(call, "padding"), kernel.size());
         const auto* const mode = argument(call, "padding");
-        if (padding.empty() && mode == nullptr) padding.assign(kernel.size(), 0);
+        if (padding.empty() && (mode == nullptr || mode->text == "valid")) padding.assign(kernel.size(), 0);
         node.attributes["kernel"] = json(kernel);
         node.attributes["stride"] = json(stride);
         if (!padding.empty()) node.attributes["padding"] = json(padding);
+        const std::vector<std::int64_t> dilation = repeated(integers(call, "dilation"), kernel.size());
+        if (std::ranges::any_of(dilation, [](std::int64_t step) { return step != 1; }))
+            node.attributes["dilation"] = json(dilation);
+        if (const auto ceil = integers(call, "ceil_mode"); ceil.size() == 1 && ceil[0] != 0)
+            node.attributes["ceil_mode"] = "1";
         if (!convolves) {
             // Windows larger than any image are invalid.
             constexpr std::int64_t kMostWindow = std::int64_t{1} << 40;
@@ -306,13 +375,7 @@ Program::Node aten_node(const AtenCall& call,
         if (groups.size() == 1 && groups[0] != 1) node.attributes["groups"] = std::to_string(groups[0]);
     }
     if (const auto* equation = argument(call, "equation")) node.equation = equation->text;
-    for (const char* name : {"dim", "normalized_shape", "output_size"}) {
-        const auto* const found = argument(call, name);
-        if (found == nullptr || found->integers.empty()) continue;
-        node.attributes[name] = found->integers.size() == 1 && std::string_view(name) == "dim"
-                                    ? std::to_string(found->integers[0])
-                                    : json(found->integers);
-    }
+    describe_arguments(call, op, node);
     return node;
 }
 

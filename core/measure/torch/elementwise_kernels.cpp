@@ -124,8 +124,16 @@ Shape operand_shape(const KernelRequest& request, std::int64_t count, const Shap
             return shape;
         }
     }
+    // Repeated as a whole, as an expanded and reshaped parameter is.
+    if (count > 0 && product(to) % count == 0) return {count};
     refuse("its parameter of " + std::to_string(count) + " numbers does not fit its output " +
            shape_text(to));
+}
+
+/// A parameter in a form that broadcasts to `to`.
+at::Tensor operand(const at::Tensor& parameter, const Shape& to) {
+    if (can_broadcast(parameter.sizes().vec(), to)) return parameter;
+    return parameter.flatten().repeat({product(to) / parameter.numel()}).view(to);
 }
 
 Kernel binary(const KernelRequest& request) {
@@ -140,8 +148,8 @@ Kernel binary(const KernelRequest& request) {
             };
             return kernel;
         }
-        kernel.forward = [function](const KernelCall& call) -> Tensors {
-            return {function(call.inputs[0], call.parameters[0])};
+        kernel.forward = [function, to = request.output()](const KernelCall& call) -> Tensors {
+            return {function(call.inputs[0], operand(call.parameters[0], to))};
         };
         return kernel;
     }

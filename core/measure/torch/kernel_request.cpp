@@ -98,10 +98,14 @@ void KernelRequest::read_held() {
         const bool trained = !is_buffer(names[k]);
         // A further name of a tied parameter has 0 bytes.
         if (trained && sizes[k] > 0) counts_.push_back(sizes[k].get<std::int64_t>() / element);
-        if (shaped && shapes[k].is_array()) {
-            held_shapes_.push_back(shapes[k].get<Shape>());
-            held_trained_.push_back(trained);
+        if (!shaped || !shapes[k].is_array() || (sizes[k] == 0 && names.size() > 1)) continue;
+        Shape shape;
+        for (const Json& extent : shapes[k]) {
+            if (!extent.is_number_integer()) return;
+            shape.push_back(extent.get<std::int64_t>());
         }
+        held_shapes_.push_back(std::move(shape));
+        held_trained_.push_back(trained);
     }
     if (std::accumulate(counts_.begin(), counts_.end(), std::int64_t{0}) != parameter_count())
         counts_.clear();
@@ -162,13 +166,39 @@ void KernelRequest::expect_parameters(const std::vector<Shape>& shapes) const {
                std::to_string(count) + " for its shapes and attributes");
 }
 
+namespace {
+
+/// An op that changes its input has more outputs than its function where the input's memory is read later
+/// through other views: the whole of which the input is a part. They are made of the result, and of zeros
+/// beyond it.
+Kernel with_changed_views(Kernel kernel, const KernelRequest& request) {
+    return {
+        std::move(kernel.parameters), std::move(kernel.buffers),
+        [forward = std::move(kernel.forward),
+         shapes = request.output_shapes()](const KernelCall& call) -> Tensors {
+            Tensors results = forward(call);
+            while (!results.empty() && results.size() < shapes.size()) {
+                const Shape& shape = shapes[results.size()];
+                const at::Tensor part = results[0].flatten();
+                results.push_back(at::constant_pad_nd(part, {0, product(shape) - part.numel()}).view(shape));
+            }
+            return results;
+        }};
+}
+
+}  // namespace
+
 Kernel make_kernel(const Graph& graph, OpId op) {
     const KernelRequest request(graph, op);
     using Maker = std::optional<Kernel> (*)(const KernelRequest&);
     static constexpr std::array<Maker, 6> kMakers{make_view,        make_product,   make_image_kernel,
                                                   make_elementwise, make_reduction, make_other};
     for (const Maker make : kMakers) {
-        if (auto kernel = make(request)) return *std::move(kernel);
+        if (auto kernel = make(request)) {
+            if (make == make_elementwise && request.outputs() > 1)
+                return with_changed_views(*std::move(kernel), request);
+            return *std::move(kernel);
+        }
     }
     refuse("kind " + in_quotes(request.kind()) + " cannot be run");
 }

@@ -7,8 +7,8 @@
 namespace placewright {
 namespace {
 
-/// Rows of a table [rows, ...features] by index. Indices are brought into range, since those that no file
-/// gives are random.
+/// Rows of a table [rows, ...features], or of another of its dimensions, by index. Indices are brought into
+/// range, since those that no file gives are random.
 Kernel lookup(const KernelRequest& request) {
     Kernel kernel;
     const Shape& to = request.output();
@@ -17,12 +17,14 @@ Kernel lookup(const KernelRequest& request) {
     const std::size_t index_at = embeds ? 0 : 1, table_at = embeds ? 1 : 0;
     if (request.inputs() >= 2) {
         const Shape& table = request.input(table_at);
-        if (table.empty() || table[0] < 1) refuse("its table is " + shape_text(table));
+        const std::int64_t dim = request.dim(table.size()).value_or(0);
+        if (table.empty() || table[static_cast<std::size_t>(dim)] < 1)
+            refuse("its table is " + shape_text(table));
         request.expect_parameters({});
-        kernel.forward = [index_at, table_at, to](const KernelCall& call) -> Tensors {
+        kernel.forward = [index_at, table_at, dim, to](const KernelCall& call) -> Tensors {
             const at::Tensor& rows = call.inputs[table_at];
-            const at::Tensor index = call.inputs[index_at].to(at::kLong).remainder(rows.size(0));
-            return {at::index_select(rows, 0, index.flatten()).reshape(to)};
+            const at::Tensor index = call.inputs[index_at].to(at::kLong).remainder(rows.size(dim));
+            return {at::index_select(rows, dim, index.flatten()).reshape(to)};
         };
         if (embeds)
             kernel.forward = [](const KernelCall& call) -> Tensors {
@@ -30,8 +32,7 @@ Kernel lookup(const KernelRequest& request) {
             };
         return kernel;
     }
-    if (embeds) {
-        request.expect_inputs(1);
+    if (embeds && request.inputs() > 0) {
         const std::int64_t features = to.empty() ? 0 : to.back();
         if (features < 1 || request.parameter_count() % features != 0 || request.parameter_count() == 0)
             refuse("its table has " + std::to_string(request.parameter_count()) +
@@ -53,15 +54,17 @@ Kernel lookup(const KernelRequest& request) {
         if (features < 1 || request.parameter_count() % features != 0) refuse("its table is unknown");
         return {request.parameter_count() / features, features};
     }();
-    if (table.empty() || product(table) == 0 || product(to) % (product(table) / table[0]) != 0)
+    const std::int64_t dim = request.dim(table.size()).value_or(0);
+    const std::int64_t rows = table.empty() ? 0 : table[static_cast<std::size_t>(dim)];
+    if (rows < 1 || product(table) == 0 || product(to) % (product(table) / rows) != 0)
         refuse("its table is " + shape_text(table) + ", and its output is " + shape_text(to));
-    const std::int64_t rows = table[0], count = product(to) / (product(table) / table[0]);
+    const std::int64_t count = product(to) / (product(table) / rows);
     if (table_held) kernel.parameters = {table};
     request.expect_parameters(kernel.parameters);
-    kernel.forward = [table_held, rows, count, to](const KernelCall& call) -> Tensors {
+    kernel.forward = [table_held, dim, rows, count, to](const KernelCall& call) -> Tensors {
         const at::Tensor& from = table_held ? call.parameters[0] : call.inputs[0];
         const at::Tensor index = at::arange(count, from.options().dtype(at::kLong)).remainder(rows);
-        return {at::index_select(from, 0, index).reshape(to)};
+        return {at::index_select(from, dim, index).reshape(to)};
     };
     return kernel;
 }

@@ -13,27 +13,41 @@ namespace {
 
 Kernel linear(const KernelRequest& request) {
     const std::int64_t features = request.output().empty() ? 1 : request.output().back();
+    Kernel kernel;
     if (request.inputs() == 0) {
-        // All operands are held by the op: buffers and weights in the order of the file.
-        const auto& shapes = request.held_shapes();
-        if (shapes.size() < 2)
-            refuse("it reads no tensor, and the network file gives no \"parameter_shapes\"");
-        Kernel kernel;
-        std::vector<bool> trained = request.held_trained();
-        for (std::size_t k = 0; k < shapes.size(); ++k)
-            (trained[k] ? kernel.parameters : kernel.buffers).push_back(shapes[k]);
-        kernel.forward = [trained](const KernelCall& call) -> Tensors {
-            std::array<at::Tensor, 3> all;
-            std::size_t parameter = 0, buffer = 0;
-            for (std::size_t k = 0; k < std::min<std::size_t>(3, trained.size()); ++k)
-                all[k] = trained[k] ? call.parameters[parameter++] : call.buffers[buffer++];
-            return {at::linear(all[0], all[1], all[2])};
+        // All operands are held by the op: a buffer with the shape of the output but for the features, whose
+        // number follows from that of the weights.
+        const std::int64_t count = request.parameter_count();
+        const auto& counts = request.parameter_counts();
+        const bool bias = counts.empty() ? false : counts.size() > 1;
+        const std::int64_t weights = bias ? count - features : count;
+        if (features < 1 || weights < 1 || weights % features != 0)
+            refuse("it reads no tensor, and its " + std::to_string(count) +
+                   " parameters do not fit its output " + shape_text(request.output()));
+        kernel.parameters = {{features, weights / features}};
+        if (bias) kernel.parameters.push_back({features});
+        request.expect_parameters(kernel.parameters);
+        Shape from = request.output();
+        if (from.empty()) from.push_back(0);
+        from.back() = weights / features;
+        kernel.buffers = {from};
+        kernel.forward = [](const KernelCall& call) -> Tensors {
+            return {at::linear(call.buffers[0], call.parameters[0],
+                               call.parameters.size() > 1 ? call.parameters[1] : at::Tensor())};
         };
         return kernel;
     }
     const Shape& from = request.input();
     if (from.empty()) refuse("its input is a single number");
-    Kernel kernel;
+    if (request.inputs() == 2 && request.input(1) == Shape{features} && request.parameter_count() > 0) {
+        // The bias is computed, the weight is not.
+        kernel.parameters = {{features, from.back()}};
+        request.expect_parameters(kernel.parameters);
+        kernel.forward = [](const KernelCall& call) -> Tensors {
+            return {at::linear(call.inputs[0], call.parameters[0], call.inputs[1])};
+        };
+        return kernel;
+    }
     if (request.inputs() >= 2) {
         const Shape& weight = request.input(1);
         if (weight.size() != 2 || weight[1] != from.back() || weight[0] != features)
@@ -137,11 +151,14 @@ Kernel attention(const KernelRequest& request) {
 Kernel multi_head_attention(const KernelRequest& request) {
     request.expect_rank(3);
     const std::int64_t width = request.input().back();
-    const auto heads = request.integer("heads");
+    auto heads = request.integer("heads");
+    // The usual size of a head, in files that do not give the number of heads.
+    constexpr std::int64_t kHeadFeatures = 64;
+    if (!heads && width % kHeadFeatures == 0) heads = width / kHeadFeatures;
     if (!heads || *heads < 1 || width % *heads != 0)
         refuse(
-            "the network file does not give its number of heads (attribute \"heads\"); export the network "
-            "again");
+            "the network file does not give its number of heads: export the network again, or add an "
+            "attribute \"heads\"");
     Kernel kernel;
     kernel.parameters = {{3 * width, width}, {3 * width}, {width, width}, {width}};
     request.expect_parameters(kernel.parameters);
@@ -200,6 +217,39 @@ Kernel lstm_cell(const KernelRequest& request) {
             }};
 }
 
+/// The equation of a product of matrices, whose rows and columns are the last two dimensions of all three
+/// tensors; the first that fits the shapes and the FLOPs, of one that turns neither, the second, the first or
+/// both factors.
+std::string equation_of(const KernelRequest& request) {
+    const auto refuse_it = [] {
+        refuse(
+            "the network file does not give its equation, and none follows from its shapes: export the "
+            "network again, or add an attribute \"equation\"");
+    };
+    if (request.inputs() != 2) refuse_it();
+    const Shape &a = request.input(0), &b = request.input(1), &to = request.output();
+    const std::size_t rank = to.size();
+    if (rank < 2 || rank > 20 || a.size() != rank || b.size() != rank ||
+        !std::equal(a.begin(), a.end() - 2, to.begin()) || !std::equal(b.begin(), b.end() - 2, to.begin()))
+        refuse_it();
+    std::string batch;
+    for (std::size_t k = 0; k + 2 < rank; ++k) batch += static_cast<char>('a' + k);
+    for (const bool turns_a : {false, true}) {
+        for (const bool turns_b : {false, true}) {
+            const std::int64_t rows = a[rank - (turns_a ? 1 : 2)], inner = a[rank - (turns_a ? 2 : 1)],
+                               columns = b[rank - (turns_b ? 2 : 1)];
+            if (inner != b[rank - (turns_b ? 1 : 2)] || rows != to[rank - 2] || columns != to[rank - 1])
+                continue;
+            if (request.op().flops > 0 &&
+                request.op().flops != 2.0 * static_cast<double>(product(to) * inner))
+                continue;
+            return batch + (turns_a ? "zx," : "xz,") + batch + (turns_b ? "yz->" : "zy->") + batch + "xy";
+        }
+    }
+    refuse_it();
+    return {};
+}
+
 }  // namespace
 
 std::optional<Kernel> make_product(const KernelRequest& request) {
@@ -211,11 +261,8 @@ std::optional<Kernel> make_product(const KernelRequest& request) {
     if (kind == "multi_head_attention_forward") return multi_head_attention(request);
     if (kind == "lstm_cell") return lstm_cell(request);
     if (kind == "einsum") {
-        const std::string equation = request.text("equation");
-        if (equation.empty())
-            refuse(
-                "the network file does not give its equation (attribute \"equation\"); export the network "
-                "again");
+        std::string equation = request.text("equation");
+        if (equation.empty()) equation = equation_of(request);
         request.expect_parameters({});
         return Kernel{{}, {}, [equation](const KernelCall& call) -> Tensors {
                           return {at::einsum(equation, call.inputs)};

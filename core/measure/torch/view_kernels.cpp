@@ -95,26 +95,81 @@ std::int64_t removed_dimension(const KernelRequest& request, const Shape& whole,
            " is not that without one dimension");
 }
 
-/// An index such as x[0, :, 2:5]: dimensions are dropped or shortened, in order.
-Kernel part_of(const KernelRequest& request) {
-    const Shape &from = request.input(), &to = request.output();
+/// What an index does to one dimension: it takes `length` elements, or one and drops the dimension.
+struct Cut {
+    std::int64_t dim = 0, start = 0, length = 1, step = 1;
+    bool drops = false;
+};
+
+at::Tensor cut(const at::Tensor& x, const std::vector<Cut>& cuts) {
+    at::Tensor result = x;
+    std::int64_t dropped = 0;
+    for (const Cut& each : cuts) {
+        const std::int64_t dim = each.dim - dropped;
+        if (each.drops) {
+            result = result.select(dim, each.start);
+            ++dropped;
+        } else {
+            result = result.slice(dim, each.start, each.start + (each.length - 1) * each.step + 1, each.step);
+        }
+    }
+    return result.is_same(x) ? x.view_as(x) : result;
+}
+
+/// The cuts that the attributes name: "dim" and "index" of dimensions that are dropped; "dim", "start",
+/// "step" and "drops" (which of them are dropped) of others, each a number or a list. Nothing if the file
+/// does not have them or they do not make `to` of `from`.
+std::optional<std::vector<Cut>> given_cuts(const KernelRequest& request, const Shape& from, const Shape& to) {
+    const auto dims = request.integers("dim"), index = request.integers("index");
+    const auto starts = index ? index : request.integers("start");
+    if (!dims || !starts || dims->size() != starts->size()) return std::nullopt;
+    const auto steps = request.integers("step").value_or(Shape(dims->size(), 1));
+    if (steps.size() != dims->size()) return std::nullopt;
+    const auto drops = request.integers("drops").value_or(Shape());
+    std::vector<Cut> cuts(from.size());
+    std::vector<bool> named(from.size());
+    for (std::size_t k = 0; k < dims->size(); ++k) {
+        const std::int64_t dim =
+            (*dims)[k] < 0 ? (*dims)[k] + static_cast<std::int64_t>(from.size()) : (*dims)[k];
+        if (dim < 0 || dim >= static_cast<std::int64_t>(from.size()) || steps[k] < 1) return std::nullopt;
+        const auto at = static_cast<std::size_t>(dim);
+        named[at] = true;
+        const std::int64_t start = (*starts)[k] < 0 ? (*starts)[k] + from[at] : (*starts)[k];
+        cuts[at] = {dim, std::max<std::int64_t>(0, start), 1, steps[k],
+                    index || std::ranges::find(drops, (*dims)[k]) != drops.end()};
+    }
+    std::vector<Cut> wanted;
+    std::size_t kept = 0;
+    for (std::size_t dim = 0; dim < from.size(); ++dim) {
+        Cut& cut = cuts[dim];
+        if (!cut.drops) {
+            if (kept == to.size() || (!named[dim] && to[kept] != from[dim])) return std::nullopt;
+            cut.length = to[kept++];
+        }
+        if (!named[dim]) continue;
+        if (cut.length < 1 || cut.start + (cut.length - 1) * cut.step >= from[dim]) return std::nullopt;
+        wanted.push_back(cut);
+    }
+    if (kept != to.size()) return std::nullopt;
+    return wanted;
+}
+
+/// The cuts of an index such as x[0, :, 2:5], which makes `to` of `from`: those of the attributes, else the
+/// first that fit.
+std::vector<Cut> cuts_of(const KernelRequest& request, const Shape& from, const Shape& to) {
+    if (auto cuts = given_cuts(request, from, to)) return *std::move(cuts);
     const std::int64_t start = request.integer("start").value_or(request.integer("index").value_or(0));
     if (from.size() == to.size() + 1 &&
         (request.has("dim") || request.kind() == "select" || from[0] * product(to) == product(from))) {
-        Shape with_one = from;
         try {
             const std::int64_t dim = removed_dimension(request, from, to);
             const std::int64_t last = from[static_cast<std::size_t>(dim)] - 1;
             const std::int64_t index =
                 start < 0 ? std::max<std::int64_t>(0, last + 1 + start) : std::min(start, last);
-            return one_input([dim, index](const at::Tensor& x) { return x.select(dim, index); });
+            return {{.dim = dim, .start = index, .drops = true}};
         } catch (const std::invalid_argument&) {  // shortened as well: below
         }
     }
-    struct Cut {
-        std::int64_t dim, start, length, step;
-        bool drops;
-    };
     std::vector<Cut> cuts;
     // Dimensions to drop are taken from the front.
     std::size_t drops = from.size() > to.size() ? from.size() - to.size() : 0;
@@ -122,41 +177,46 @@ Kernel part_of(const KernelRequest& request) {
     for (std::size_t dim = 0; dim < from.size(); ++dim) {
         const bool fits = k < to.size() && to[k] <= from[dim];
         if (drops > 0 && !(fits && to[k] == from[dim] && from.size() - dim > drops)) {
-            cuts.push_back({static_cast<std::int64_t>(dim), 0, 1, 1, true});
+            cuts.push_back({.dim = static_cast<std::int64_t>(dim), .drops = true});
             --drops;
             continue;
         }
-        if (!fits)
-            refuse("its input is " + shape_text(from) + ", of which " + shape_text(to) + " is no part");
+        if (!fits) refuse(shape_text(to) + " is no part of " + shape_text(from));
         if (to[k] < from[dim]) {
-            const std::int64_t step = request.integer("step").value_or(1);
+            const std::int64_t step = std::max<std::int64_t>(1, request.integer("step").value_or(1));
             const std::int64_t most = from[dim] - (to[k] - 1) * step - 1;
             if (most < 0) refuse("its step is too long for " + shape_text(from));
-            cuts.push_back({static_cast<std::int64_t>(dim),
-                            std::clamp<std::int64_t>(start < 0 ? from[dim] + start : start, 0, most), to[k],
-                            step, false});
+            cuts.push_back({.dim = static_cast<std::int64_t>(dim),
+                            .start = std::clamp<std::int64_t>(start < 0 ? from[dim] + start : start, 0, most),
+                            .length = to[k],
+                            .step = step});
         }
         ++k;
     }
-    if (k < to.size()) {  // an index adds dimensions (x[:, None])
-        if (product(from) != product(to))
-            refuse("its input is " + shape_text(from) + ", of which " + shape_text(to) + " is no part");
+    if (k < to.size()) refuse(shape_text(to) + " is no part of " + shape_text(from));
+    return cuts;
+}
+
+Kernel part_of(const KernelRequest& request) {
+    const Shape &from = request.input(), &to = request.output();
+    // An index that adds dimensions: x[:, None].
+    if (to.size() > from.size() && product(from) == product(to))
         return one_input([to](const at::Tensor& x) { return x.view(to); });
-    }
-    return one_input([cuts](const at::Tensor& x) {
-        at::Tensor result = x;
-        std::int64_t dropped = 0;
-        for (const Cut& cut : cuts) {
-            const std::int64_t dim = cut.dim - dropped;
-            if (cut.drops) {
-                result = result.select(dim, cut.start);
-                ++dropped;
-            } else {
-                result = result.slice(dim, cut.start, cut.start + (cut.length - 1) * cut.step + 1, cut.step);
-            }
-        }
-        return result.is_same(x) ? x.view_as(x) : result;
-    });
+    return one_input([cuts = cuts_of(request, from, to)](const at::Tensor& x) { return cut(x, cuts); });
+}
+
+/// x[1:, 2:5] = y; a y that is a number is not in the file, and a product takes its place. x itself stays as
+/// it is for its other readers.
+Kernel put(const KernelRequest& request) {
+    const Shape& from = request.input();
+    if (from != request.output())
+        refuse("its input is " + shape_text(from) + ", and its output " + shape_text(request.output()));
+    if (request.inputs() == 1) return one_input([](const at::Tensor& x) { return x * at::ones_like(x); });
+    return {{}, {}, [cuts = cuts_of(request, from, request.input(1))](const KernelCall& call) -> Tensors {
+                at::Tensor result = call.inputs[0].clone();
+                cut(result, cuts).copy_(call.inputs[1]);
+                return {result};
+            }};
 }
 
 /// The dimension along which the shapes of `parts` add up to `whole`.
@@ -272,9 +332,13 @@ Kernel repeat(const KernelRequest& request) {
         from = request.input();
     } else {
         from = request.output();
-        // A parameter that is repeated for each sample.
+        // A parameter that is repeated for each sample, or along the first of its dimensions.
+        const std::int64_t count = request.parameter_count();
         for (std::int64_t& extent : from) {
-            if (product(from) == request.parameter_count()) break;
+            if (product(from) <= count) break;
+            extent = 1;
+            if (count > 0 && count % product(from) == 0) extent = count / product(from);
+            if (product(from) == count) break;
             extent = 1;
         }
         kernel.parameters = {from};
@@ -313,6 +377,9 @@ Kernel pad(const KernelRequest& request) {
             amounts.push_back(missing - missing / 2);
         }
     }
+    const std::string mode = request.text("mode");
+    if (!mode.empty() && mode != "constant")
+        return one_input([amounts, mode](const at::Tensor& x) { return at::pad(x, amounts, mode); });
     return one_input([amounts](const at::Tensor& x) { return at::constant_pad_nd(x, amounts); });
 }
 
@@ -323,6 +390,11 @@ std::optional<Kernel> make_view(const KernelRequest& request) {
     if (kind == "cat") return cat(request);
     if (kind == "stack") return stack(request);
     if (kind == "repeat") return repeat(request);
+    if (kind == "index_put") {
+        request.expect_inputs(1);
+        request.expect_parameters({});
+        return put(request);
+    }
     static constexpr std::array kReshapes{"flatten", "reshape", "squeeze", "unflatten", "unsqueeze", "view"};
     const bool reshapes = std::ranges::find(kReshapes, kind) != kReshapes.end();
     static constexpr std::array kOthers{
@@ -369,6 +441,9 @@ std::optional<Kernel> make_view(const KernelRequest& request) {
     if (kind == "roll" || kind == "flip") {
         same_count();
         std::vector<std::int64_t> dims = request.integers("dim").value_or(std::vector<std::int64_t>{});
+        // A roll without dimensions moves the elements in one row.
+        if (const auto shift = request.integer("shifts"); shift && dims.empty() && kind == "roll")
+            return one_input([shift = *shift](const at::Tensor& x) { return x.roll({shift}, {}); });
         if (dims.empty()) dims.push_back(request.input().size() > 1 ? 1 : 0);
         dims = counted_from_front(dims, request.input().size());
         if (kind == "flip") return one_input([dims](const at::Tensor& x) { return x.flip(dims); });

@@ -198,6 +198,7 @@ class Call(NamedTuple):
     scope: str  #: the calling module, '/' separated
     changes_input: bool  #: add_, relu(inplace=True), x[0] = y: the first argument is changed
     replaces_input: bool  #: the result takes the place of the changed input; false for x[0] = y
+    function: str  #: name of the PyTorch function: "__getitem__" for a "select"
 
 
 def changed_by(call: Call, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> List[torch.Tensor]:
@@ -423,7 +424,7 @@ class Calls(TorchFunctionMode):
         functional = bool(kwargs.get("inplace", False))
         changes = functional or name == "__setitem__" or (name.endswith("_") and not name.endswith("__"))
         return self.run(
-            Call(label, kind, scope, changes, functional or name in _OPERATORS), func, args, kwargs
+            Call(label, kind, scope, changes, functional or name in _OPERATORS, name), func, args, kwargs
         )
 
     def result(self, result: Any) -> Any:

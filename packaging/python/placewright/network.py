@@ -116,6 +116,7 @@ class Network:
         parameter_dtype = None
         names: List[str] = []
         sizes: List[int] = []
+        shapes: List[List[int]] = []
         buffers: List[str] = []
         for index in held:
             parameter = self._state[index]
@@ -128,6 +129,7 @@ class Network:
                 buffers += parameter.names
             names += parameter.names
             # The names of a tied parameter share its bytes: only the first has them.
+            shapes += [list(parameter.tensor.shape)] * len(parameter.names)
             sizes += [
                 size if first else 0 for first in (name == parameter.names[0] for name in parameter.names)
             ]
@@ -138,7 +140,12 @@ class Network:
         if resident_bytes:
             op["resident_bytes"] = resident_bytes
         if names:
-            op["attributes"] = {"parameters": names, "parameter_bytes": sizes}
+            op["attributes"] = {
+                **op.get("attributes", {}),
+                "parameters": names,
+                "parameter_bytes": sizes,
+                "parameter_shapes": shapes,
+            }
             if buffers:
                 op["attributes"]["buffers"] = buffers
         self.ops.append(op)
@@ -187,4 +194,6 @@ class Network:
             op["in_place"] = True
         if node.times:
             op["time_s"] = node.times
+        if node.attributes:
+            op["attributes"] = dict(node.attributes)
         self._add(op, self._holders.get(index, []), node.outputs, node.packed_bytes)

@@ -14,6 +14,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
+from .attributes import attributes_of
 from .calls import Call, Calls, changed_by, kind_named, storage_of, tensors_in
 from .flops import RANGES, SHAPED, VIEWS, forward_flops, has_formula
 from .step_times import step_times
@@ -66,6 +67,7 @@ class Node:
     packed_bytes: int = 0  # of weights that are neither parameters nor buffers
     casts: Dict[Value, Dict[str, Any]] = dataclasses.field(default_factory=dict)  # sizes of cast inputs
     differentiable: Set[Value] = dataclasses.field(default_factory=set)  # inputs that have a gradient
+    attributes: Dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
 def needed_nodes(nodes: List[Node], results: List[Value]) -> List[bool]:
@@ -356,6 +358,7 @@ class Recorder(Calls):
             self._packed_bytes(args),
             {value: casts.made[id(item)] for value, item in sources if value and id(item) in casts.made},
             {value for value, item in sources if value and id(item) in self._differentiable},
+            attributes_of(call.function, call.kind, args, kwargs),
         )
         for index, output in enumerate(outputs):
             self._set(output, Value("node", len(self.nodes), index), differentiable)

@@ -208,7 +208,15 @@ class Structure(TestCase):
         self.assertEqual(conv["flops"], 2 * 2 * 4 * 64 * 27)
         self.assertEqual(conv["parameter_bytes"], 4 * (4 * 27 + 4))
         self.assertEqual(
-            conv["attributes"], {"parameters": ["conv.weight", "conv.bias"], "parameter_bytes": [432, 16]}
+            conv["attributes"],
+            {
+                "kernel": [3, 3],
+                "stride": [1, 1],
+                "padding": [1, 1],
+                "parameters": ["conv.weight", "conv.bias"],
+                "parameter_bytes": [432, 16],
+                "parameter_shapes": [[4, 3, 3, 3], [4]],
+            },
         )
         norm = ops["norm/batch_norm"]
         self.assertEqual(norm["resident_bytes"], 4 * 8 + 8)
@@ -255,7 +263,12 @@ class Structure(TestCase):
         table = ops["wte/weight"]
         self.assertEqual((table["kind"], table["parameter_bytes"]), ("parameter", 3200))
         self.assertEqual(
-            table["attributes"], {"parameters": ["wte.weight", "head.weight"], "parameter_bytes": [3200, 0]}
+            table["attributes"],
+            {
+                "parameters": ["wte.weight", "head.weight"],
+                "parameter_bytes": [3200, 0],
+                "parameter_shapes": [[100, 8], [100, 8]],
+            },
         )
         self.assertEqual(
             [name for name, op in ops.items() if "wte/weight" in op["inputs"]],
