@@ -73,7 +73,7 @@ void TestCliUsage::wrongUsage_data() {
     row("nothing", {}, "a command is required; see placewright-cli --help");
     row("unknown command", {"fly"},
         "fly: there is no such command; there are simulate, optimize, compare, codesign, experiment, bound, "
-        "benchmark, profile, "
+        "benchmark, profile, calibrate, "
         "export, convert, family, "
         "train, "
         "predict, "
