@@ -271,10 +271,8 @@ std::optional<Calibrated> calibrated_device(const Measured& measured, DeviceId i
     if (const DeviceModel* like = shipped_devices().find_like(device.kind, ""))
         options.start = *like->efficiencies;
     const ProgressLine line("calibrate " + device.model);
-    auto found =
-        calibrate(device, calibrated.samples.items, options, stop, [&](std::size_t round, double error) {
-            line.show("round " + std::to_string(round) + ", error " + error_text(error));
-        });
+    auto found = calibrate(device, calibrated.samples.items, options, stop,
+                           [&](std::size_t round, double) { line.show("round " + std::to_string(round)); });
     if (!found) return std::nullopt;
     calibrated.found = *std::move(found);
     return calibrated;

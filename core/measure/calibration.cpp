@@ -24,9 +24,9 @@ namespace placewright {
 namespace {
 
 constexpr std::size_t kClasses = static_cast<std::size_t>(WorkClass::update) + 1;
-/// Squared logarithm below which an error counts by its square, above by its size.
-constexpr double kOutlier = 1e-3;
-/// Penalty for a parameter one width away from its prior, in units of the mean error.
+/// Logarithm below which an error counts by its square, above by its size.
+constexpr double kOutlier = 0.3;
+/// Penalty for a parameter one width away from its prior, in units of the sum that is minimised.
 constexpr double kPenalty = 1.5e-4;
 constexpr double kLeastError = 0.02;  ///< of error_*: clocks and temperatures differ from day to day
 constexpr std::size_t kLeastHeldOut = 3;
@@ -83,7 +83,7 @@ public:
     /// Whether it was done.
     bool run(const std::stop_token& stop, const CalibrationProgress& progress) {
         constexpr std::size_t kRounds = 60;
-        constexpr double kGain = 1e-5;
+        constexpr double kGain = 1e-6;
         double best = loss();
         for (std::size_t round = 1; round <= kRounds; ++round) {
             const double before = best;
@@ -169,9 +169,8 @@ private:
 
     void split(double share) {
         const double limit = share * std::ldexp(1.0, 64);
-        std::map<std::tuple<std::string_view, WorkClass, double, double>, std::size_t> known;
+        std::map<std::tuple<std::string_view, WorkClass, double, double, double, double>, std::size_t> known;
         std::array<double, kClasses> class_s{};
-        double all_s = 0;
         for (const CalibrationSample& sample : samples_) {
             Fingerprint hash;
             hash.add(sample.signature);
@@ -179,24 +178,20 @@ private:
             const double number = static_cast<double>(std::stoull(hash.digits(), nullptr, 16));
             held_out_.push_back(number < limit);
             if (held_out_.back() || !counts(sample)) continue;
-            const auto [at, is_new] =
-                known.emplace(std::tuple(std::string_view(sample.signature), sample.work.work_class,
-                                         sample.measured_s, sample.before_s),
-                              cases_.size());
+            const auto [at, is_new] = known.emplace(
+                std::tuple(std::string_view(sample.signature), sample.work.work_class, sample.measured_s,
+                           sample.before_s, sample.work.bytes, sample.work.products[0].depth),
+                cases_.size());
             if (is_new) cases_.push_back({&sample});
             cases_[at->second].weight += sample.weight;
-            const double seconds = sample.weight * sample.measured_s;
-            class_s[static_cast<std::size_t>(sample.work.work_class)] += seconds;
-            all_s += seconds;
+            class_s[static_cast<std::size_t>(sample.work.work_class)] += sample.weight * sample.measured_s;
         }
         if (cases_.empty()) throw std::invalid_argument("no measured op is left to fit to");
-        const auto classes =
-            static_cast<double>(std::ranges::count_if(class_s, [](double seconds) { return seconds > 0; }));
+        double roots = 0;
+        for (const double seconds : class_s) roots += std::sqrt(seconds);
         for (Case& each : cases_) {
-            const double seconds = each.weight * each.sample->measured_s;
-            each.share =
-                0.5 * seconds / all_s +
-                0.5 * seconds / class_s[static_cast<std::size_t>(each.sample->work.work_class)] / classes;
+            const double of_class_s = class_s[static_cast<std::size_t>(each.sample->work.work_class)];
+            each.share = each.weight * each.sample->measured_s / std::sqrt(of_class_s) / roots;
         }
     }
 
@@ -208,11 +203,22 @@ private:
         return std::max(device_time_s(sample.work, device_), kTiny);
     }
 
+    static double deviation(double ratio) { return std::hypot(std::log(ratio), kOutlier) - kOutlier; }
+
     double loss() const {
         double sum = 0;
+        std::array<double, kClasses> predicted_s{}, measured_s{}, shares{};
         for (const Case& each : cases_) {
-            const double error = std::log(time_s(*each.sample) / each.sample->measured_s);
-            sum += each.share * std::sqrt(error * error + kOutlier);
+            const auto index = static_cast<std::size_t>(each.sample->work.work_class);
+            const double seconds = time_s(*each.sample);
+            sum += 0.5 * each.share * deviation(seconds / each.sample->measured_s);
+            predicted_s[index] += each.weight * seconds;
+            measured_s[index] += each.weight * each.sample->measured_s;
+            shares[index] += each.share;
+        }
+        for (std::size_t index = 0; index < kClasses; ++index) {
+            if (shares[index] > 0)
+                sum += 0.5 * shares[index] * deviation(predicted_s[index] / measured_s[index]);
         }
         for (const Parameter& parameter : parameters_) sum += parameter.penalty();
         return sum;

@@ -74,15 +74,17 @@ struct Calibration {
     std::vector<Residual> residuals;  ///< [sample]
 };
 
-/// Called after each round of the fit with the mean error of the logarithms so far.
-using CalibrationProgress = std::function<void(std::size_t round, double error)>;
+/// Called after each round of the fit with what is minimised (calibrate()).
+using CalibrationProgress = std::function<void(std::size_t round, double value)>;
 
 /// Fits the parameters to samples with a positive time. What is minimised is the weighted mean of
-/// sqrt(e^2 + 0.001), e the logarithm of predicted over measured time, which outliers move little, plus a
-/// small penalty on the logarithm of each parameter over its start value, by the width of its prior. Half of
-/// the weight goes to samples by their time, half to all classes alike, within each by time. One parameter
-/// after the other is moved by Brent's method, then all along the sum of these moves (Powell, 1964), until
-/// a round gains nothing. The same samples give the same result.
+/// sqrt(e^2 + d^2) - d, e the logarithm of predicted over measured time and d = 0.3: squares of small errors,
+/// sizes of large ones (Charbonnier and others, 1994), plus a small penalty on the squared logarithm of each
+/// parameter over its start value, by the width of its prior. A class of ops weighs as the square root of
+/// its time, so that small classes count and tiny ones do not decide what all share. Half of its weight goes
+/// to the total of its ops, which steps are made of, half to the ops each, by their time. One parameter after
+/// the other is moved by Brent's method, then all along the sum of these moves (Powell, 1964), until a round
+/// gains nothing. The same samples give the same result.
 ///
 /// Peak FLOP/s and bandwidth of a device of the catalogue stay. Those of a device that the machine file
 /// describes alone are fitted with the shares: they get almost no penalty, so that they scale all ops, and
