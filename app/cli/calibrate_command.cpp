@@ -286,7 +286,7 @@ void CalibrateArguments::add_to(CLI::App& command) {
     command.add_option("GRAPHS", networks, "Network files, or names of shipped networks (see networks)")
         ->check(usage::path())
         ->required();
-    command.add_option("--device", device, "Device to calibrate, with others of its model [all models]")
+    command.add_option("--device", device, "Device to calibrate, with others of its model [all]")
         ->type_name("NAME");
     command.add_option("--held-out", held_out, "Share of the ops that the fit does not see, to test it")
         ->check(usage::share())

@@ -29,7 +29,9 @@ constexpr double kOutlier = 0.3;
 /// Penalty for a parameter one width away from its prior, in units of the sum that is minimised.
 constexpr double kPenalty = 1.5e-4;
 constexpr double kLeastError = 0.02;  ///< of error_*: clocks and temperatures differ from day to day
+/// Held-out samples, and their share of the time, that say how far times of a class are off.
 constexpr std::size_t kLeastHeldOut = 3;
+constexpr double kLeastHeldOutShare = 0.05;
 constexpr double kTiny = 1e-12;
 
 /// How far a parameter may be from its start value: standard deviation of its logarithm. The shares as in
@@ -288,12 +290,19 @@ private:
         shares_->launch_s = device_.launch_overhead_s;
     }
 
+    /// Measured, of these samples.
+    double seconds_of(const std::vector<std::size_t>& indices) const {
+        double seconds = 0;
+        for (const std::size_t i : indices) seconds += samples_[i].weight * samples_[i].measured_s;
+        return seconds;
+    }
+
     CalibrationPart part_of(const std::vector<std::size_t>& indices,
                             const std::vector<double>& predicted_s) const {
         CalibrationPart part;
         part.samples = indices.size();
         if (indices.empty()) return part;
-        for (const std::size_t i : indices) part.measured_s += samples_[i].weight * samples_[i].measured_s;
+        part.measured_s = seconds_of(indices);
         const auto errors = [&](auto predicted) {
             PredictionErrors found;
             std::vector<double> all;
@@ -343,10 +352,10 @@ private:
     /// The deviation of the total time of these samples.
     double total_deviation(const std::vector<std::size_t>& indices,
                            const std::vector<double>& predicted_s) const {
-        double sum_s = 0, mean = 0, squares = 0, variance = 0;
+        const double sum_s = seconds_of(indices);
+        double mean = 0, squares = 0, variance = 0;
         const auto weight = [&](std::size_t i) { return samples_[i].weight * samples_[i].measured_s; };
         const auto error = [&](std::size_t i) { return std::log(predicted_s[i] / samples_[i].measured_s); };
-        for (const std::size_t i : indices) sum_s += weight(i);
         for (const std::size_t i : indices) {
             mean += weight(i) / sum_s * error(i);
             squares += weight(i) / sum_s * weight(i) / sum_s;
@@ -360,10 +369,13 @@ private:
         std::vector<std::string> measured;
         for (const EfficiencyField& field : efficiency_fields()) {
             if (!field.name.starts_with("error_")) continue;
-            const std::vector<std::size_t> indices = chosen(true, [&](WorkClass work_class) {
+            const auto concerns = [&](WorkClass work_class) {
                 return field.value == &Efficiencies::error_device || error_of(work_class) == field.value;
-            });
-            if (indices.size() < kLeastHeldOut) continue;
+            };
+            const std::vector<std::size_t> indices = chosen(true, concerns);
+            const double held_out_s = seconds_of(indices);
+            const double all_s = held_out_s + seconds_of(chosen(false, concerns));
+            if (indices.size() < kLeastHeldOut || held_out_s < kLeastHeldOutShare * all_s) continue;
             fitted.*(field.value) = std::min(field.most, total_deviation(indices, predicted_s));
             measured.emplace_back(field.name);
         }

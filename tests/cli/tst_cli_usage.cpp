@@ -31,6 +31,7 @@ void TestCliUsage::help_data() {
     QTest::newRow("compare") << QStringList{"compare"} << QByteArray("--set ALGORITHM.OPTION=VALUE");
     QTest::newRow("experiment") << QStringList{"experiment"} << QByteArray("(NAME.md)");
     QTest::newRow("bound") << QStringList{"bound"} << QByteArray("null in JSON");
+    QTest::newRow("calibrate") << QStringList{"calibrate"} << QByteArray("--held-out SHARE");
     QTest::newRow("convert") << QStringList{"convert"} << QByteArray("--network");
     QTest::newRow("train") << QStringList{"train"} << QByteArray("--checkpoint-every S");
     QTest::newRow("predict") << QStringList{"predict"} << QByteArray("--episodes N");
