@@ -13,6 +13,7 @@
 
 #include "app/cli/benchmark_command.hpp"
 #include "app/cli/bound_command.hpp"
+#include "app/cli/calibrate_command.hpp"
 #include "app/cli/codesign_command.hpp"
 #include "app/cli/compare_command.hpp"
 #include "app/cli/convert_command.hpp"
@@ -57,6 +58,8 @@ public:
         add("benchmark", "Run a placement for real, and compare with the simulation", benchmark_,
             benchmark_placement);
         add("profile", "Measure the ops of a network, and transfers, for --profile", profile_, profile_ops);
+        add("calibrate", "Fit the cost model of a device to measured times of ops", calibrate_,
+            calibrate_devices);
         add("export", "Write a placement in the format of a training program", export_, export_placement);
         add("convert", "Convert IN OUT between formats; or generate: --network NAME OUT", convert_,
             convert_file);
@@ -91,6 +94,7 @@ private:
     ExperimentArguments experiment_;
     BenchmarkArguments benchmark_;
     BoundArguments bound_;
+    CalibrateArguments calibrate_;
     ExportArguments export_;
     ConvertArguments convert_;
     FamilyArguments family_;

@@ -241,9 +241,7 @@ void JobArguments::add_to(CLI::App& command, std::span<const Objective> objectiv
         ->type_name("FILE");
     usage::add_repeated(command, "--times", times, "Op times from a trace (--cost measured)", "TRACE[=MODEL]")
         ->check(usage::path());
-    command
-        .add_option("--profile", profile,
-                    "Times of ops and transfers, as the command profile measures (--cost measured)")
+    command.add_option("--profile", profile, "Times that the command profile measured (--cost measured)")
         ->check(usage::path())
         ->type_name("FILE");
     shards.add_to(command);

@@ -154,6 +154,34 @@ double device_time_s(const OpWork& work, const Device& device) {
            work_s(work, device, shares, false);
 }
 
+double Efficiencies::*error_of(WorkClass work_class) {
+    switch (work_class) {
+        case WorkClass::none:
+        case WorkClass::elementwise:
+            return &Efficiencies::error_elementwise;
+        case WorkClass::product:
+            return &Efficiencies::error_product;
+        case WorkClass::batched:
+            return &Efficiencies::error_batched;
+        case WorkClass::convolution:
+            return &Efficiencies::error_convolution;
+        case WorkClass::depthwise:
+            return &Efficiencies::error_depthwise;
+        case WorkClass::softmax:
+            return &Efficiencies::error_softmax;
+        case WorkClass::norm:
+            return &Efficiencies::error_norm;
+        case WorkClass::reduction:
+        case WorkClass::copy:
+        case WorkClass::update:
+            return &Efficiencies::error_copy;
+        case WorkClass::gather:
+        case WorkClass::scatter:
+            return &Efficiencies::error_gather;
+    }
+    return &Efficiencies::error_elementwise;
+}
+
 double device_busy_share(const OpWork& work, const Device& device) {
     if (work.work_class == WorkClass::none) return 0;
     const double busy_s = work_s(work, device, efficiencies_of(device), true);

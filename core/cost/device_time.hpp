@@ -27,4 +27,7 @@ double device_time_s(const OpWork& work, const Device& device);
 /// what small extents leave idle. In [0, 1].
 double device_busy_share(const OpWork& work, const Device& device);
 
+/// The parameter that says how far times of a class of ops are off.
+double Efficiencies::*error_of(WorkClass work_class);
+
 }  // namespace placewright

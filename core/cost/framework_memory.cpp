@@ -57,7 +57,7 @@ bool counts_framework(const ProblemOptions& options, const Device& device) {
     const std::string_view model = options.cost.model->id;
     return options.framework != Framework::none && options.memory == MemoryModel::training &&
            (model == "roofline" || model == "measured") && device.kind != DeviceKind::cpu && device.known &&
-           !device.known->unified_memory;
+           device.known->in_catalogue && !device.known->unified_memory;
 }
 
 double context_bytes(const ProblemOptions& options, const Device& device) {

@@ -162,14 +162,15 @@ Machine with_profile(const Machine& machine, const ProfileArchive& archive) {
         Channel& channel = channels[index];
         // What a transfer of nothing takes: the smallest that was measured is one.
         channel.latency_s = times.front().second;
-        channel.bandwidth = 0;
         std::vector<std::pair<double, double>> speeds;
         for (const auto& [bytes, time_s] : times) {
-            const double speed = bytes / std::max(time_s - channel.latency_s, 1e-9);
-            if (bytes == times.front().first && times.size() > 1) continue;
-            speeds.emplace_back(bytes, speed);
-            channel.bandwidth = std::max(channel.bandwidth, speed);
+            // Times that hardly exceed the latency say nothing of the bandwidth.
+            constexpr double kLeastExcess = 0.1;
+            if (times.size() > 1 && time_s < (1 + kLeastExcess) * channel.latency_s) continue;
+            speeds.emplace_back(bytes, bytes / std::max(time_s - channel.latency_s, 1e-9));
         }
+        if (speeds.empty()) continue;
+        channel.bandwidth = std::ranges::max(speeds, {}, &std::pair<double, double>::second).second;
         channel.efficiency = 1;
         channel.efficiency_by_bytes.clear();
         for (const auto& [bytes, speed] : speeds)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <mutex>
 
 #include "core/base/text.hpp"
 
@@ -74,6 +75,21 @@ std::vector<std::string> similar(std::string_view name, const std::vector<std::s
     return result;
 }
 
+/// Returns an object that equals `value`, the same one as long as one is in use.
+template <class Value>
+std::shared_ptr<const Value> shared(Value value) {
+    static std::mutex mutex;
+    static std::vector<std::weak_ptr<const Value>> used;
+    const std::scoped_lock lock(mutex);
+    std::erase_if(used, [](const auto& each) { return each.expired(); });
+    for (const auto& each : used) {
+        if (auto found = each.lock(); found && *found == value) return found;
+    }
+    auto made = std::make_shared<const Value>(std::move(value));
+    used.push_back(made);
+    return made;
+}
+
 }  // namespace
 
 std::string_view to_string(NumberType type) {
@@ -100,6 +116,30 @@ Device device_of(const std::shared_ptr<const DeviceModel>& model) {
     device.efficiency = kFlatEfficiency;
     device.launch_overhead_s = model->efficiencies->launch_s;
     device.known = model;
+    return device;
+}
+
+Device calibrated(Device device, const Efficiencies& efficiencies) {
+    DeviceModel model;
+    if (device.known && device.known->in_catalogue) {
+        model = *device.known;
+    } else {
+        if (device.known) model = *device.known;
+        model.model = device.model;
+        model.kind = device.kind;
+        model.memory_bytes = device.memory_bytes;
+        model.memory_bandwidth = device.memory_bandwidth;
+        model.vector_flops[NumberType::fp32] = device.peak_flops;
+        model.in_catalogue = false;
+    }
+    model.efficiencies = shared(efficiencies);
+    model.own_efficiencies = true;
+    device.known = shared(std::move(model));
+    device.uniform_efficiency = false;
+    device.efficiency_by_kind.clear();
+    device.memory_efficiency.reset();
+    device.half_efficiency_flops = 0;
+    device.launch_overhead_s = efficiencies.launch_s;
     return device;
 }
 
@@ -160,6 +200,15 @@ std::shared_ptr<const DeviceModel> DeviceCatalogue::find_device(std::string_view
 const LinkModel* DeviceCatalogue::find_link(std::string_view name) const {
     const auto found = link_by_name_.find(plain_name(name));
     return found == link_by_name_.end() ? nullptr : &links_[found->second];
+}
+
+const DeviceModel* DeviceCatalogue::find_like(DeviceKind kind, std::string_view vendor) const {
+    const DeviceModel* like = nullptr;
+    for (const auto& device : devices_) {
+        if (device->kind != kind) continue;
+        if (like == nullptr || (device->vendor == vendor && like->vendor != vendor)) like = device.get();
+    }
+    return like;
 }
 
 std::vector<std::string> DeviceCatalogue::similar_devices(std::string_view name) const {

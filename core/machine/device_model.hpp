@@ -59,11 +59,16 @@ struct DeviceModel {
     std::string source;
     /// Shares of the peaks by class of op; those of its architecture.
     std::shared_ptr<const Efficiencies> efficiencies;
+    /// The efficiencies are those of one device (calibrated()), in place of those of its architecture.
+    bool own_efficiencies = false;
+    bool in_catalogue = true;  ///< else the figures are those of a machine file
 
     /// The faster of the two units; 0 if neither has the type.
     double peak_flops(NumberType type) const;
     /// Speed of products of float32 without TF32.
     double peak_flops() const { return peak_flops(NumberType::fp32); }
+
+    bool operator==(const DeviceModel&) const = default;
 };
 
 /// A kind of link, in one direction.
@@ -80,6 +85,11 @@ struct LinkModel {
 /// A device of a known model, without a name. Its `efficiency` is 0.9 of both peaks, which the cost models
 /// that know no classes of ops use.
 Device device_of(const std::shared_ptr<const DeviceModel>& model);
+/// The device with efficiencies of its own, such as those that were measured on it, and with their launch_s.
+/// If the catalogue does not know it, it gets a model of its own figures, in place of its other shares
+/// (efficiency_by_kind and so on); float32 is then its one type of number. Devices with equal figures get
+/// the same model, so that machines are equal if their files are.
+Device calibrated(Device device, const Efficiencies& efficiencies);
 /// A channel of a known model, without a name.
 Channel channel_of(const LinkModel& model);
 
@@ -107,6 +117,9 @@ public:
     /// The device or link of that model or alias; null if there is none.
     std::shared_ptr<const DeviceModel> find_device(std::string_view name) const;
     const LinkModel* find_link(std::string_view name) const;
+    /// A device of this kind, and of this vendor if there is one, to take the shares of an unknown one from;
+    /// null if there is none of the kind.
+    const DeviceModel* find_like(DeviceKind kind, std::string_view vendor) const;
     /// Models that share words with a name that is not known, the most alike first; at most four.
     std::vector<std::string> similar_devices(std::string_view name) const;
     std::vector<std::string> similar_links(std::string_view name) const;

@@ -46,8 +46,9 @@ struct Device {
     std::uint32_t streams = 1;
     /// Number of transfers from or to the device at a time; 0: as many as the channels allow.
     std::uint32_t copy_engines = 0;
-    /// What the catalogue of devices knows of the model; the roofline model then has ceilings by class of op
-    /// and by type of number (device_time.hpp), in place of the shares above. Null: the device has one speed.
+    /// What the catalogue of devices, or a calibration, knows of the model; the roofline model then has
+    /// ceilings by class of op and by type of number (device_time.hpp), in place of the shares above. Null:
+    /// the device has one speed.
     std::shared_ptr<const DeviceModel> known = {};
     /// `efficiency` holds for all classes of ops, in place of the efficiencies of `known`.
     bool uniform_efficiency = false;

@@ -156,11 +156,7 @@ private:
 
     /// A device that the catalogue does not know reaches the share of its peaks that those like it do.
     Device unknown_device(DeviceKind kind, const std::string& vendor, const std::string& model) const {
-        const DeviceModel* like = nullptr;
-        for (const auto& device : catalogue_.devices()) {
-            if (device->kind != kind) continue;
-            if (like == nullptr || (device->vendor == vendor && like->vendor != vendor)) like = device.get();
-        }
+        const DeviceModel* like = catalogue_.find_like(kind, vendor);
         const Efficiencies shares = like != nullptr ? *like->efficiencies : Efficiencies();
         Device device;
         device.kind = kind;

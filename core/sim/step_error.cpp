@@ -7,6 +7,7 @@
 #include <numeric>
 #include <string>
 
+#include "core/cost/device_time.hpp"
 #include "core/cost/op_work.hpp"
 #include "core/machine/device_model.hpp"
 
@@ -22,34 +23,6 @@ constexpr double kTransferDeviation = 0.2;
 constexpr double kHostDeviation = 0.5;
 /// Of op times that were measured, of devices that the machine file describes alone.
 constexpr double kMeasuredDeviation = 0.05, kUnknownDeviceDeviation = 0.3;
-
-double class_deviation(WorkClass work_class, const Efficiencies& shares) {
-    switch (work_class) {
-        case WorkClass::none:
-        case WorkClass::elementwise:
-            return shares.error_elementwise;
-        case WorkClass::product:
-            return shares.error_product;
-        case WorkClass::batched:
-            return shares.error_batched;
-        case WorkClass::convolution:
-            return shares.error_convolution;
-        case WorkClass::depthwise:
-            return shares.error_depthwise;
-        case WorkClass::softmax:
-            return shares.error_softmax;
-        case WorkClass::norm:
-            return shares.error_norm;
-        case WorkClass::reduction:
-        case WorkClass::copy:
-        case WorkClass::update:
-            return shares.error_copy;
-        case WorkClass::gather:
-        case WorkClass::scatter:
-            return shares.error_gather;
-    }
-    return shares.error_elementwise;
-}
 
 /// How the logarithm of the step time changes with that of the host's time, where this is longer and shorter
 /// by its deviation: 1 if the step is the host's, 0 if the host is far ahead.
@@ -120,7 +93,7 @@ std::optional<StepError> StepError::of(const std::shared_ptr<const Problem>& sha
             const Efficiencies& shares = *device.known->efficiencies;
             const WorkClass work_class = op_work(*problem.graph, op).work_class;
             add(first + kWholeDevice, seconds, shares.error_device);
-            add(first + static_cast<std::size_t>(work_class), seconds, class_deviation(work_class, shares));
+            add(first + static_cast<std::size_t>(work_class), seconds, shares.*error_of(work_class));
         }
     }
     if (whole_s == 0) return {};

@@ -31,6 +31,7 @@ void TestCliUsage::help_data() {
     QTest::newRow("compare") << QStringList{"compare"} << QByteArray("--set ALGORITHM.OPTION=VALUE");
     QTest::newRow("experiment") << QStringList{"experiment"} << QByteArray("(NAME.md)");
     QTest::newRow("bound") << QStringList{"bound"} << QByteArray("null in JSON");
+    QTest::newRow("calibrate") << QStringList{"calibrate"} << QByteArray("--held-out SHARE");
     QTest::newRow("convert") << QStringList{"convert"} << QByteArray("--network");
     QTest::newRow("train") << QStringList{"train"} << QByteArray("--checkpoint-every S");
     QTest::newRow("predict") << QStringList{"predict"} << QByteArray("--episodes N");
@@ -73,7 +74,7 @@ void TestCliUsage::wrongUsage_data() {
     row("nothing", {}, "a command is required; see placewright-cli --help");
     row("unknown command", {"fly"},
         "fly: there is no such command; there are simulate, optimize, compare, codesign, experiment, bound, "
-        "benchmark, profile, "
+        "benchmark, profile, calibrate, "
         "export, convert, family, "
         "train, "
         "predict, "

@@ -218,7 +218,7 @@ void TestDeviceCatalogue::broken_catalogues_data() {
                           << "matrix_flops has the type \"fp31\"";
     QTest::newRow("speed") << devices.arg(device.arg(R"(, "matrix_flops": {"fp16": 0})"))
                            << "matrix_flops.fp16 is 0, expected a number above 0";
-    QTest::newRow("parameter") << efficiencies.arg(R"("softmaxx": 0.5)") << "has the parameter \"softmaxx\"";
+    QTest::newRow("parameter") << efficiencies.arg(R"("softmaxx": 0.5)") << "softmaxx is not known";
     QTest::newRow("share") << efficiencies.arg(R"("softmax": 1.5)") << "softmax is 1.5, expected 0.001 to 1";
     QTest::newRow("like") << efficiencies.arg(R"("like": "nothing")")
                           << "is \"nothing\", expected the name of an entry above";

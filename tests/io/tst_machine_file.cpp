@@ -9,8 +9,13 @@
 
 #include "core/base/path.hpp"
 #include "core/cost/cost_model.hpp"
+#include "core/cost/device_time.hpp"
+#include "core/cost/framework_memory.hpp"
+#include "core/cost/problem.hpp"
+#include "core/io/machines/device_catalogue_file.hpp"
 #include "core/io/machines/machine_file.hpp"
 #include "core/io/shipped.hpp"
+#include "core/machine/device_model.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/input_files.hpp"
 
@@ -24,6 +29,7 @@ private Q_SLOTS:
     void machineIsRead();
     void machineRoundTrip();
     void realMachineIsRead();
+    void efficienciesOfADevice();
     void badMachines_data();
     void badMachines();
 
@@ -82,6 +88,52 @@ void TestMachineFile::realMachineIsRead() {
     for (const char* key : {"crossing", "efficiency_by_kind", "memory_efficiency", "half_efficiency_flops",
                             "streams", "copy_engines"})
         QVERIFY(machine_json(plain).find(key) == std::string::npos);
+}
+
+void TestMachineFile::efficienciesOfADevice() {
+    // The CPU is described by the file alone, the GPU by the catalogue.
+    const std::string cpu =
+        changed(kMachine, R"("efficiency": 0.9)",
+                R"("efficiency": 0.8, "efficiencies": {"norm": 0.125, "launch_s": 3e-6})");
+    const std::string content =
+        changed(cpu, R"("model": "G", "peak_flops": 1e13, "memory_bandwidth": 9e11, "memory_bytes": 32e9)",
+                R"("model": "V100", "efficiencies": {"softmax": 0.5})");
+    const Machine machine = read_machine(fileWith("m.json", content));
+    const Device &own = machine.device(0), &listed = machine.device(1);
+    QVERIFY(own.known != nullptr && !own.known->in_catalogue);
+    QCOMPARE(own.known->efficiencies->norm, 0.125);
+    QCOMPARE(own.known->efficiencies->copy, Efficiencies().copy);
+    QCOMPARE(own.known->peak_flops(), 1e12);
+    QCOMPARE(own.launch_overhead_s, 3e-6);
+    QCOMPARE(own.efficiency, 0.8);
+    QVERIFY(!own.uniform_efficiency && !listed.uniform_efficiency);
+    const auto entry = shipped_devices().find_device("V100");
+    QVERIFY(listed.known->in_catalogue && listed.known != entry);
+    QCOMPARE(listed.known->efficiencies->softmax, 0.5);
+    QCOMPARE(listed.known->efficiencies->copy, entry->efficiencies->copy);
+    QCOMPARE(listed.peak_flops, entry->peak_flops());
+    QCOMPARE(listed.launch_overhead_s, 5e-6);
+    // Times are those by class of op.
+    OpWork norm;
+    norm.work_class = WorkClass::norm;
+    norm.bytes = 1e6;
+    QCOMPARE(device_time_s(norm, own), 1e6 / (0.125 * 1e11));
+
+    write_machine(machine, file("m2.json"));
+    const Machine again = read_machine(file("m2.json"));
+    QVERIFY(again == machine);
+    QCOMPARE(content_of(file("m2.json")), machine_json(again));
+    QVERIFY(read_machine(fileWith("m3.json", changed(content, "0.125", "0.25"))) != machine);
+    // All members are written, so that another catalogue changes nothing.
+    for (const EfficiencyField& field : efficiency_fields())
+        QVERIFY(machine_json(machine).find('"' + std::string(field.name) + '"') != std::string::npos);
+    QVERIFY(machine_json(read_machine(fileWith("m4.json", kMachine))).find("efficiencies") ==
+            std::string::npos);
+    // It says nothing of a framework's memory on a GPU.
+    Device gpu = own;
+    gpu.kind = DeviceKind::gpu;
+    QVERIFY(!counts_framework(ProblemOptions(), gpu));
+    QVERIFY(counts_framework(ProblemOptions(), listed));
 }
 
 void TestMachineFile::badMachines_data() {
@@ -143,6 +195,24 @@ void TestMachineFile::badMachines_data() {
         "device \"cpu:0\": memory_efficiency is 0");
     add("half efficiency", with("\"efficiency\": 0.9", "\"half_efficiency_flops\": -1"),
         "device \"cpu:0\": half_efficiency_flops is -1");
+    const auto shares = [&](const std::string& members) {
+        return with("\"efficiency\": 0.9", "\"efficiencies\": " + members);
+    };
+    add("efficiencies as a number", shares("0.9"),
+        "devices[0] \"cpu:0\": efficiencies is 0.9, expected an object");
+    add("unknown efficiency", shares(R"({"magic": 0.5})"),
+        "devices[0] \"cpu:0\": efficiencies.magic is not known");
+    add("efficiency out of range", shares(R"({"norm": 1.5})"),
+        "devices[0] \"cpu:0\": efficiencies.norm is 1.5, expected 0.001 to 1");
+    add("efficiency as text", shares(R"({"norm": "high"})"),
+        "devices[0] \"cpu:0\": efficiencies.norm is the string \"high\", expected a number");
+    add("efficiencies beside other shares", shares(R"({"norm": 0.5}, "memory_efficiency": 0.5)"),
+        "memory_efficiency is given beside \"efficiencies\"");
+    add("efficiencies beside one share of a known device",
+        changed(kMachine,
+                R"("model": "G", "peak_flops": 1e13, "memory_bandwidth": 9e11, "memory_bytes": 32e9)",
+                R"("model": "V100", "efficiency": 0.5, "efficiencies": {})"),
+        "devices[1] \"gpu:0\": efficiency is given beside \"efficiencies\"");
     add("half a stream", with("\"efficiency\": 0.9", "\"streams\": 1.5"),
         "devices[0] \"cpu:0\": streams is 1.5, expected a whole number");
     add("no streams", with("\"efficiency\": 0.9", "\"streams\": 0"),

@@ -88,16 +88,7 @@ void read_efficiencies(const JsonValue& root, EfficiencyTable& table) {
         }
         value.for_each_member([&](const std::string& key, const JsonValue& number) {
             if (key == "like" || key == "source") return;
-            const auto fields = efficiency_fields();
-            const auto field = std::ranges::find(fields, key, &EfficiencyField::name);
-            if (field == fields.end())
-                value.fail("has the parameter " + in_quotes(key) + ", which is not known");
-            const double given = number.number();
-            if (!(given >= field->least && given <= field->most)) {
-                number.fail("is " + short_number(given) + ", expected " + short_number(field->least) +
-                            " to " + short_number(field->most));
-            }
-            efficiencies.*(field->value) = given;
+            read_efficiency(efficiencies, key, number);
         });
         table[name] = std::make_shared<const Efficiencies>(efficiencies);
     });

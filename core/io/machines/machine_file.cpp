@@ -51,6 +51,23 @@ std::shared_ptr<const DeviceModel> model_of(const JsonValue& value) {
                "placewright-cli machines --devices");
 }
 
+/// The device with the "efficiencies" of the file.
+Device with_efficiencies(const JsonValue& value, const JsonValue& given, const Device& device) {
+    for (const char* key : kOwnCeilings) {
+        if (const auto ceiling = value.find(key))
+            ceiling->fail(
+                "is given beside \"efficiencies\", which say the same by class of op; give one of them");
+    }
+    if (const auto share = value.find("efficiency"); share && device.known)
+        share->fail(
+            "is given beside \"efficiencies\" of a device of the catalogue: one share of all classes of ops "
+            "would replace them; give one of them");
+    Efficiencies efficiencies = device.known ? *device.known->efficiencies : Efficiencies();
+    given.for_each_member(
+        [&](const std::string& key, const JsonValue& number) { read_efficiency(efficiencies, key, number); });
+    return calibrated(device, efficiencies);
+}
+
 /// The link of the catalogue that a channel of a file leaves its bandwidth to; null if the file gives it.
 const LinkModel* link_of(const JsonValue& value) {
     const auto model = value.find("model");
@@ -66,6 +83,19 @@ const LinkModel* link_of(const JsonValue& value) {
 }
 
 }  // namespace
+
+void read_efficiency(Efficiencies& efficiencies, const std::string& key, const JsonValue& value) {
+    const auto fields = efficiency_fields();
+    const auto field = std::ranges::find(fields, key, &EfficiencyField::name);
+    if (field == fields.end())
+        value.fail("is not known; the parameters are listed in core/machine/efficiencies.hpp");
+    const double given = value.number();
+    if (!(given >= field->least && given <= field->most)) {
+        value.fail("is " + short_number(given) + ", expected " + short_number(field->least) + " to " +
+                   short_number(field->most));
+    }
+    efficiencies.*(field->value) = given;
+}
 
 DeviceKind read_device_kind(const JsonValue& value) {
     const std::string kind = value.text();
@@ -88,6 +118,7 @@ Device read_device(const JsonValue& value) {
     // A share that the file gives holds for all ops.
     device.uniform_efficiency = known && value.find("efficiency").has_value();
     device.efficiency = value.number_or("efficiency", device.efficiency);
+    if (const auto given = value.find("efficiencies")) device = with_efficiencies(value, *given, device);
     device.launch_overhead_s = value.number_or("launch_overhead_s", device.launch_overhead_s);
     device.clock_hz = value.number_or("clock_hz", device.clock_hz);
     if (const auto kinds = value.find("efficiency_by_kind")) {
@@ -241,9 +272,10 @@ std::string machine_json(const Machine& machine) {
     for (const Device& device : machine.devices()) {
         Json item{{"name", device.name}, {"kind", to_string(device.kind)}, {"model", device.model}};
         // What the catalogue of devices says is left to it.
+        const bool in_catalogue = device.known && device.known->in_catalogue;
         const Device listed = device.known ? device_of(device.known) : Device();
         const auto number = [&](const char* key, double value, double of_catalogue) {
-            if (!device.known || value != of_catalogue) item[key] = json_number(value);
+            if (!in_catalogue || value != of_catalogue) item[key] = json_number(value);
         };
         number("peak_flops", device.peak_flops, listed.peak_flops);
         number("memory_bandwidth", device.memory_bandwidth, listed.memory_bandwidth);
@@ -251,8 +283,13 @@ std::string machine_json(const Machine& machine) {
         // A device that gives all three is else described by the file alone.
         const bool gives_all =
             std::ranges::all_of(kDataSheet, [&](const char* key) { return item.contains(key); });
-        if (device.known && gives_all) item["from_catalogue"] = true;
-        if (!device.known || device.uniform_efficiency) item["efficiency"] = json_number(device.efficiency);
+        if (in_catalogue && gives_all) item["from_catalogue"] = true;
+        if (!in_catalogue || device.uniform_efficiency) item["efficiency"] = json_number(device.efficiency);
+        if (device.known && device.known->own_efficiencies && !device.uniform_efficiency) {
+            for (const EfficiencyField& field : efficiency_fields())
+                item["efficiencies"][std::string(field.name)] =
+                    json_number((*device.known->efficiencies).*(field.value));
+        }
         if (device.tf32) item["tf32"] = true;
         if (device.launch_overhead_s != listed.launch_overhead_s)
             item["launch_overhead_s"] = json_number(device.launch_overhead_s);
