@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -62,34 +61,6 @@ void run_suite(MeasuredSuite& suite, const Path& folder, const std::stop_token& 
 
 double error_of(const MeasuredPoint& point) {
     return point.simulated_s / point.measured_s - 1;
-}
-
-/// Ranks from 0; equal values share the mean of theirs.
-std::vector<double> ranks(const std::vector<double>& values) {
-    std::vector<std::size_t> order(values.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::sort(order, {}, [&](std::size_t i) { return values[i]; });
-    std::vector<double> result(values.size());
-    for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
-        while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
-        for (std::size_t i = begin; i < end; ++i) result[order[i]] = static_cast<double>(begin + end - 1) / 2;
-    }
-    return result;
-}
-
-/// Pearson's correlation of ranks; nothing where one side is constant.
-std::optional<double> rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
-    if (a.size() < 3) return {};
-    const std::vector<double> x = ranks(a), y = ranks(b);
-    const double mean = static_cast<double>(a.size() - 1) / 2;
-    double xy = 0, xx = 0, yy = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-        xy += (x[i] - mean) * (y[i] - mean);
-        xx += (x[i] - mean) * (x[i] - mean);
-        yy += (y[i] - mean) * (y[i] - mean);
-    }
-    if (xx == 0 || yy == 0) return {};
-    return xy / std::sqrt(xx * yy);
 }
 
 std::string share_text(double share) {
@@ -181,7 +152,7 @@ MeasuredFigures measured_figures(std::span<const MeasuredPoint> points) {
     figures.median_error = median(errors);
     figures.largest_error = std::ranges::max(errors);
     figures.mean_error = sum / static_cast<double>(errors.size());
-    figures.spearman = rank_correlation(simulated, measured);
+    figures.spearman = spearman(simulated, measured);
     return figures;
 }
 

@@ -3,11 +3,29 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
+#include <string>
 
 #include <boost/math/distributions/students_t.hpp>
 
 namespace placewright {
+namespace {
+
+/// Ranks from 0; equal values share the mean of theirs.
+std::vector<double> ranks(std::span<const double> values) {
+    std::vector<std::size_t> order(values.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t i) { return values[i]; });
+    std::vector<double> result(values.size());
+    for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+        while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
+        for (std::size_t i = begin; i < end; ++i) result[order[i]] = static_cast<double>(begin + end - 1) / 2;
+    }
+    return result;
+}
+
+}  // namespace
 
 SampleStatistics sample_statistics(std::span<const double> values) {
     if (values.empty()) throw std::invalid_argument("sample_statistics: there are no values");
@@ -50,6 +68,27 @@ std::optional<WelchTest> welch_test(const SampleStatistics& first, const SampleS
     const boost::math::students_t distribution(test.degrees_of_freedom);
     test.p = 2 * boost::math::cdf(boost::math::complement(distribution, std::abs(test.t)));
     return test;
+}
+
+std::optional<double> pearson(std::span<const double> first, std::span<const double> second) {
+    if (first.size() != second.size())
+        throw std::invalid_argument("pearson: " + std::to_string(first.size()) + " values are paired with " +
+                                    std::to_string(second.size()));
+    if (first.size() < 3) return {};
+    const double x = sample_statistics(first).mean, y = sample_statistics(second).mean;
+    double xy = 0, xx = 0, yy = 0;
+    for (std::size_t i = 0; i < first.size(); ++i) {
+        xy += (first[i] - x) * (second[i] - y);
+        xx += (first[i] - x) * (first[i] - x);
+        yy += (second[i] - y) * (second[i] - y);
+    }
+    if (xx == 0 || yy == 0) return {};
+    // Roots of each, whose product does not underflow.
+    return std::clamp(xy / (std::sqrt(xx) * std::sqrt(yy)), -1.0, 1.0);
+}
+
+std::optional<double> spearman(std::span<const double> first, std::span<const double> second) {
+    return pearson(ranks(first), ranks(second));
 }
 
 bool clearly_less(const SampleStatistics& first, const SampleStatistics& second) {

@@ -39,6 +39,14 @@ struct WelchTest {
 /// Satterthwaite. Nothing if the test is undefined: fewer than two values on a side, or no spread on either.
 std::optional<WelchTest> welch_test(const SampleStatistics& first, const SampleStatistics& second);
 
+/// Pearson's correlation of pairs (first[i], second[i]) of finite values: 1 on a rising line. Nothing below
+/// three pairs or where a side is constant. Throws std::invalid_argument if there are not as many on both
+/// sides.
+std::optional<double> pearson(std::span<const double> first, std::span<const double> second);
+
+/// Spearman's: that of the ranks, where equal values share the mean of theirs.
+std::optional<double> spearman(std::span<const double> first, std::span<const double> second);
+
 /// Whether the first mean is significantly smaller: p below 0.05, or no spread on either side.
 bool clearly_less(const SampleStatistics& first, const SampleStatistics& second);
 
