@@ -25,6 +25,8 @@ StepsPlot::StepsPlot(QWidget* parent)
     m_figures->setTextFormat(Qt::PlainText);
     m_figures->setWordWrap(true);
     m_figures->setContentsMargins(6, 0, 6, 2);
+    m_figures->setToolTip(
+        tr("Median error of the simulated step times, and their correlation with the measured ones"));
     addBelow(m_figures);
     updateStyle();
 }
@@ -47,15 +49,15 @@ void StepsPlot::setMeasured(std::shared_ptr<const MeasuredRuns> measured) {
     std::ranges::sort(dots, {}, &Dot::key);
     QString text;
     if (!errors.empty()) {
-        text = errors.size() == 1 ? tr("1 placement") : tr("%1 placements").arg(errors.size());
-        text += tr(": the simulation is off by %1 % in the median").arg(median(errors) * 100, 0, 'f', 1);
+        QStringList parts{errors.size() == 1 ? tr("1 placement") : tr("%1 placements").arg(errors.size()),
+                          tr("error %1 %").arg(median(errors) * 100, 0, 'f', 1)};
         const auto linear = pearson(simulated_s, measured_s), ranked = spearman(simulated_s, measured_s);
         if (linear && ranked) {
-            text += tr("; Pearson %1, Spearman %2").arg(*linear, 0, 'f', 3).arg(*ranked, 0, 'f', 3);
+            parts << tr("Pearson %1").arg(*linear, 0, 'f', 3) << tr("Spearman %1").arg(*ranked, 0, 'f', 3);
         } else if (errors.size() < 3) {
-            text += tr("; correlations need three");
+            parts << tr("correlations need 3");
         }
-        text += QLatin1Char('.');
+        text = parts.join(QStringLiteral(" · "));
     }
     m_figures->setText(text);
     setDots(std::move(dots));

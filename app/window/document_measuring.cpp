@@ -63,10 +63,7 @@ void Document::addBenchmark(const std::shared_ptr<const Problem>& problem, Measu
     if (!measurement.fits) text += tr(", with more memory than a device of this machine has");
     const QString warning = QString::fromStdString(measurement.noise_warning());
     if (!warning.isEmpty()) text += tr("; %1").arg(warning);
-    ++m_benchmarks;
-    measurement.run.name = (steps == 1 ? tr("Benchmark %1, one step").arg(m_benchmarks)
-                                       : tr("Benchmark %1, %2 steps").arg(m_benchmarks).arg(steps))
-                               .toStdString();
+    measurement.run.name = tr("Benchmark %1").arg(++m_benchmarks).toStdString();
     m_measurements.add(problem, std::move(measurement.run));
     Q_EMIT message(!warning.isEmpty(), text + QLatin1Char('.'));
 }

@@ -188,7 +188,6 @@ void ToolBars::makeSearch() {
     addLabelled(m_searchBar, tr("See&d"), m_seed,
                 tr("Seed of the search; the same seed and start placement give the same result"));
 
-    m_searchBar->addSeparator();
     m_searchBar->addAction(m_actions[ActionId::benchmark]);
     if (QWidget* button = m_searchBar->widgetForAction(m_actions[ActionId::benchmark]))
         button->setObjectName(QStringLiteral("benchmarkButton"));
@@ -244,7 +243,7 @@ void ToolBars::showMachine() {
 
 /// Toolbars that do not fit into one row get two, so that no control hides behind an arrow.
 void ToolBars::showOptions() {
-    constexpr int kLeast = 150, kMost = 450;
+    constexpr int kLeast = 100, kMost = 450;
     const QStringList changes = changedOptions(m_document->options());
     const QString all = changes.join(QStringLiteral(" · "));
     const int first = m_bar->sizeHint().width() - m_simulation->sizeHint().width() + 24;

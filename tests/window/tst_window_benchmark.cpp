@@ -135,7 +135,7 @@ private Q_SLOTS:
         const auto& runs = shown.document.measured();
         QVERIFY2(runs != nullptr, qPrintable(shown.message()));
         QCOMPARE(runs->runs.size(), 1U);
-        QCOMPARE(runs->runs[0].of.name, QStringLiteral("Benchmark 1, 4 steps"));
+        QCOMPARE(runs->runs[0].of.name, QStringLiteral("Benchmark 1"));
         QCOMPARE(runs->runs[0].of.run->step_times_s.size(), 4U);
         QCOMPARE(runs->runs[0].of.run->placement, shown.document.placement());
         QCOMPARE(runs->all.measured, 6U);
@@ -357,13 +357,13 @@ private Q_SLOTS:
             QCOMPARE(shown.document.measured()->runs.size(), k + 1);
             ids.push_back(shown.document.measured()->runs.back().of.id);
             QVERIFY(steps->positionOf(static_cast<std::uint32_t>(ids.back())).has_value());
-            QVERIFY2(figures->text().contains("off by 50.0 %"), qPrintable(figures->text()));
-            QCOMPARE(figures->text().contains("Pearson 1.000, Spearman 1.000"), k == 2);
+            QVERIFY2(figures->text().contains("error 50.0 %"), qPrintable(figures->text()));
+            QCOMPARE(figures->text().contains("Pearson 1.000 · Spearman 1.000"), k == 2);
         }
         // The placement that a run had counts, not the one on screen.
         shown.document.moveOps({shown.op("conv")}, 0);
         QVERIFY(shown.waitUntilIdle());
-        QVERIFY2(figures->text().contains("off by 50.0 %"), qPrintable(figures->text()));
+        QVERIFY2(figures->text().contains("error 50.0 %"), qPrintable(figures->text()));
         // A click on a dot chooses its run.
         test::raise(shown.window.measuredPanel());
         auto* tabs = shown.window.findChild<QTabWidget*>("measuredPlots");

@@ -62,7 +62,7 @@ BenchmarkDialog::BenchmarkDialog(Document* document, QWidget* parent)
     connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
     connect(m_plan, &MeasurePlanView::decided, this, &BenchmarkDialog::showPlan);
-    resize(520, 380);
+    resize(520, 320);
     m_plan->look();
 }
 

@@ -37,6 +37,7 @@ MeasurePlanView::MeasurePlanView(Document* document, std::function<QString()> hi
     layout->addWidget(m_title);
     layout->addWidget(m_list, 1);
     layout->addWidget(m_remedy);
+    layout->addStretch();
     connect(document, &Document::problemChanged, this, &MeasurePlanView::look);
     connect(document, &Document::planFound, this, &MeasurePlanView::showPlan);
     connect(document, &Document::planFailed, this, [this](const QString& error) {
@@ -66,11 +67,14 @@ void MeasurePlanView::refuse(const QString& reason) {
     Q_EMIT decided();
 }
 
-void MeasurePlanView::showList(const QStringList& lines) {
+/// `grows`: takes what room there is, for lines that may wrap.
+void MeasurePlanView::showList(const QStringList& lines, bool grows) {
     constexpr qsizetype kLeast = 2, kMost = 8;
     m_list->setPlainText(lines.join(QLatin1Char('\n')));
     const auto rows = static_cast<int>(std::clamp(lines.size(), kLeast, kMost));
-    m_list->setMinimumHeight(rows * fontMetrics().lineSpacing() + 14);
+    const int height = rows * fontMetrics().lineSpacing() + 14;
+    m_list->setMinimumHeight(height);
+    m_list->setMaximumHeight(grows ? QWIDGETSIZE_MAX : height);
     m_list->show();
 }
 
@@ -80,7 +84,7 @@ void MeasurePlanView::showPlan(const MeasurePlan& plan) {
     if (!plan.refused.isEmpty()) {
         refuse(tr("%1 cannot be run with %2:")
                    .arg(opsText(static_cast<std::size_t>(plan.refused.size())), plan.library));
-        showList(plan.refused);
+        showList(plan.refused, true);
         m_remedy->setText(
             tr("Run this network where its ops exist, with a profiler, and open the trace (File ▸ Open…): it "
                "is compared with the simulation in the same way."));
@@ -89,7 +93,7 @@ void MeasurePlanView::showPlan(const MeasurePlan& plan) {
     }
     m_plan = plan;
     m_title->setText(tr("Devices of the machine, as they run on this computer with %1:").arg(plan.library));
-    showList(plan.notes);
+    showList(plan.notes, false);
     Q_EMIT decided();
 }
 

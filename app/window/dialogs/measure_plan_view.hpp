@@ -36,7 +36,7 @@ private:
     /// Says why nothing can be measured, in place of a plan.
     void refuse(const QString& reason);
     void showPlan(const MeasurePlan& plan);
-    void showList(const QStringList& lines);
+    void showList(const QStringList& lines, bool grows);
 
     std::optional<MeasurePlan> m_plan;
     Document* m_document;
