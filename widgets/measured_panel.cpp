@@ -10,6 +10,7 @@
 #include <QMenu>
 #include <QSplitter>
 #include <QStackedWidget>
+#include <QTabWidget>
 #include <QToolButton>
 #include <QTreeWidget>
 #include <QVBoxLayout>
@@ -19,6 +20,7 @@
 #include "widgets/plain_text.hpp"
 #include "widgets/plot_style.hpp"
 #include "widgets/quantities.hpp"
+#include "widgets/steps_plot.hpp"
 
 namespace placewright {
 namespace {
@@ -37,10 +39,12 @@ MeasuredPanel::MeasuredPanel(QWidget* parent)
       m_pages(new QStackedWidget),
       m_runs(new QComboBox),
       m_menu(new QToolButton),
+      m_plots(new QTabWidget),
       m_parts(new QSplitter),
       m_step(new QLabel),
       m_devices(new QTreeWidget),
-      m_plot(new MeasuredPlot) {
+      m_plot(new MeasuredPlot),
+      m_steps(new StepsPlot) {
     m_runs->setObjectName(QStringLiteral("measuredRun"));
     m_runs->setAccessibleName(tr("Measured run"));
     m_runs->setToolTip(tr("The run to compare with the simulation, or the mean of all"));
@@ -99,12 +103,20 @@ MeasuredPanel::MeasuredPanel(QWidget* parent)
     figuresLayout->addWidget(m_devices, 1);
     m_parts->setChildrenCollapsible(false);
     m_parts->addWidget(figures);
-    m_parts->addWidget(m_plot);
+    m_plots->setObjectName(QStringLiteral("measuredPlots"));
+    m_plots->setDocumentMode(true);
+    m_plots->addTab(m_plot, tr("&Ops"));
+    m_plots->setTabToolTip(0, tr("A dot for each op of the chosen run"));
+    m_plots->addTab(m_steps, tr("S&teps"));
+    m_plots->setTabToolTip(1,
+                           tr("A dot for each run: its step time against the simulation of its placement"));
+    m_parts->addWidget(m_plots);
     m_parts->setStretchFactor(0, 2);
     m_parts->setStretchFactor(1, 3);
-    m_pages->addWidget(makeEmptyLabel(tr("Open a trace of this network (PyTorch profiler, Chrome) to see "
-                                         "simulated and measured times side by side."),
-                                      this));
+    m_pages->addWidget(makeEmptyLabel(
+        tr("Benchmark the placement on screen (F7), or open a trace of this network (PyTorch profiler, "
+           "Chrome), to see simulated and measured times side by side."),
+        this));
     m_pages->addWidget(m_parts);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
@@ -115,6 +127,8 @@ MeasuredPanel::MeasuredPanel(QWidget* parent)
         showChosen();
         Q_EMIT runChosen(chosenRun());
     });
+    connect(m_steps, &StepsPlot::runChosen, this,
+            [this](int id) { m_runs->setCurrentIndex(m_runs->findData(id)); });
     connect(m_plot, &MeasuredPlot::selectionEdited, this, &MeasuredPanel::selectionEdited);
 }
 
@@ -138,6 +152,7 @@ void MeasuredPanel::setMeasured(std::shared_ptr<const MeasuredRuns> measured) {
         m_runs->setCurrentIndex(any ? std::max(0, m_runs->findData(before)) : -1);
     }
     m_pages->setCurrentIndex(any ? 1 : 0);
+    m_steps->setMeasured(any ? m_measured : nullptr);
     showChosen();
     if (chosenRun() != before) Q_EMIT runChosen(chosenRun());
 }
@@ -182,6 +197,7 @@ void MeasuredPanel::showChosen() {
         return;
     }
     const int id = chosenRun();
+    m_steps->setChosen(m_measured->runs.size() > 1 ? id : 0);
     const RunComparison& compared = m_measured->comparison(id);
     const Problem& problem = *m_measured->simulated->problem;
     const auto run = std::ranges::find(m_measured->runs, id, [](const auto& each) { return each.of.id; });

@@ -11,6 +11,7 @@
 class QComboBox;
 class QLabel;
 class QSplitter;
+class QTabWidget;
 class QStackedWidget;
 class QToolButton;
 class QTreeWidget;
@@ -18,9 +19,10 @@ class QTreeWidget;
 namespace placewright {
 
 class MeasuredPlot;
+class StepsPlot;
 
-/// What was measured against what was simulated: the step, each device, and a dot for each op. Of several
-/// runs the user chooses one, or the mean of all.
+/// What was measured against what was simulated: the step, each device, a dot for each op, and a dot for the
+/// step of each run. Of several runs the user chooses one, or the mean of all.
 class MeasuredPanel : public QWidget {
     Q_OBJECT
 public:
@@ -34,6 +36,7 @@ public:
     /// The id of the chosen run; 0 for all.
     int chosenRun() const;
     MeasuredPlot* plot() const { return m_plot; }
+    StepsPlot* steps() const { return m_steps; }
 
 Q_SIGNALS:
     /// The user chose a run; 0: all of them.
@@ -58,10 +61,12 @@ private:
     QComboBox* m_runs = nullptr;
     QToolButton* m_menu = nullptr;
     QAction *m_times = nullptr, *m_window = nullptr, *m_placement = nullptr;
+    QTabWidget* m_plots = nullptr;
     QSplitter* m_parts = nullptr;  ///< figures and plot: side by side where there is room
     QLabel* m_step = nullptr;
     QTreeWidget* m_devices = nullptr;
     MeasuredPlot* m_plot = nullptr;
+    StepsPlot* m_steps = nullptr;
     bool m_fileKnown = false;
 };
 

@@ -20,6 +20,7 @@ struct NamedRun {
     QString name;
     std::shared_ptr<const MeasuredRun> run;
     std::shared_ptr<const TimelineData> timeline;  ///< of the run's spans, from measuredTimeline()
+    double placement_s = 0;  ///< simulated step time of the placement that the run had; 0: unknown
 };
 
 /// Returns the spans of a run of this problem, prepared for drawing.

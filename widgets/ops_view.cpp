@@ -35,9 +35,11 @@ const std::array<OpsColumn, OpsModel::ColumnCount> kOpsColumns{{
     {QT_TRANSLATE_NOOP("placewright::OpsModel", "Device"),
      QT_TRANSLATE_NOOP("placewright::OpsModel", "Device that the op is placed on")},
     {QT_TRANSLATE_NOOP("placewright::OpsModel", "Simulated"),
-     QT_TRANSLATE_NOOP("placewright::OpsModel",
-                       "Simulated time of the op with its backward and update, per batch. Of a measured op, "
-                       "only the phases that were measured, on the device where they were")},
+     QT_TRANSLATE_NOOP(
+         "placewright::OpsModel",
+         "Simulated time of the op with its backward and update, per batch. Of a measured op, "
+         "only the phases that were measured, on the device where they were. ~: the cost model has no "
+         "measured time of this op there; the roofline predicts it")},
     {QT_TRANSLATE_NOOP("placewright::OpsModel", "Measured"),
      QT_TRANSLATE_NOOP("placewright::OpsModel",
                        "Measured time of the op with its backward and update, per batch")},
@@ -70,10 +72,12 @@ void OpsModel::show(std::shared_ptr<const Problem> problem, std::vector<DeviceId
     const RunComparison* const compared = comparison();
     for (Row& row : m_rows) {
         row = {row.op, simulated_s[row.op]};
+        row.predicted = is_predicted(*m_problem, row.op, m_devices[row.op]);
         if (compared == nullptr || compared->ops[row.op].runs == 0) continue;
         const ComparedSeconds& time = compared->ops[row.op].time;
         row.simulated_s = time.simulated_s;
         row.measured_s = time.measured_s;
+        row.predicted = is_predicted(*m_problem, row.op, compared->ops[row.op].device);
         row.error = time.simulated_s > 0 ? time.measured_s / time.simulated_s - 1 : 0;
         row.difference = compared->difference(row.op);
     }
@@ -113,7 +117,8 @@ QString OpsModel::text(const Row& row, int column) const {
         case Device:
             return QString::fromStdString(m_problem->machine->device(m_devices[row.op]).name);
         case Simulated:
-            return secondsText(row.simulated_s);
+            return row.predicted ? tr("~ %1").arg(secondsText(row.simulated_s))
+                                 : secondsText(row.simulated_s);
         case Measured:
             return row.measured_s < 0 ? QString() : secondsText(row.measured_s);
         case Error: {
@@ -168,8 +173,14 @@ QVariant OpsModel::data(const QModelIndex& index, int role) const {
             const RunComparison* const compared = comparison();
             const QString measured =
                 compared != nullptr ? measuredText(*compared, *m_problem, row.op) : QString();
-            return measured.isEmpty() ? plainToolTip(name)
-                                      : QStringLiteral("<b>%1</b><br>%2").arg(name.toHtmlEscaped(), measured);
+            if (measured.isEmpty() && !row.predicted) return plainToolTip(name);
+            QStringList lines{QStringLiteral("<b>%1</b>").arg(name.toHtmlEscaped())};
+            if (row.predicted)
+                lines << tr("Predicted by the roofline: no time of this op was measured on a %1")
+                             .arg(QString::fromStdString(m_problem->machine->device(m_devices[row.op]).model)
+                                      .toHtmlEscaped());
+            if (!measured.isEmpty()) lines << measured;
+            return lines.join(QStringLiteral("<br>"));
         }
         case Qt::TextAlignmentRole:
             return QVariant::fromValue(Qt::AlignVCenter |

@@ -46,6 +46,7 @@ private:
         double measured_s = -1;  ///< negative: not measured
         double error = 0;        ///< (measured - simulated) / simulated
         RunComparison::Difference difference = RunComparison::Difference::none;
+        bool predicted = false;  ///< is_predicted()
     };
     QString text(const Row& row, int column) const;
     QVariant order(const Row& row, int column) const;

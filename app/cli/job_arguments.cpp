@@ -20,7 +20,6 @@
 #include "core/io/pytorch/example_input.hpp"
 #include "core/io/pytorch/torchscript.hpp"
 #include "core/io/shipped.hpp"
-#include "core/io/state/profile_file.hpp"
 #include "core/io/text/input_error.hpp"
 #include "core/job/untimed_ops.hpp"
 
@@ -346,9 +345,9 @@ JobOptions JobArguments::options() const {
     options.supplements = supplements();
     options.problem.inference = inference;
     options.problem.precision = precision.precision();
-    options.problem.cost.model = find_cost_model(times.empty() && profile.empty() ? cost : "measured");
-    if (!profile.empty())
-        options.problem.cost.profile = std::make_shared<const ProfileArchive>(read_profile(profile));
+    options.problem.cost.model = find_cost_model(times.empty() ? cost : "measured");
+    options.profile = profile;
+    load_profile(options);
     if (compute_efficiency > 0) options.problem.cost.compute_efficiency = compute_efficiency;
     if (channel_efficiency > 0) options.problem.cost.channel_efficiency = channel_efficiency;
     options.simulation = {batches, in_flight, *order_from(order), *runtime_from(runtime), host_time_s};

@@ -54,6 +54,8 @@ enum class ActionId {
     algorithmOptions,
     saveSearch,
     resumeSearch,
+    benchmark,
+    profile,  ///< measures the ops of the network for an archive
     simulation,
     proof,  ///< tightens the lower bound
     compare,

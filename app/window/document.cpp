@@ -70,7 +70,7 @@ Document::Document(QObject* parent) : QObject(parent), m_insights(m_runs, m_back
     connect(&m_background, &Background::settled, this, &Document::settled);
     connect(&m_insights, &Insights::settled, this, &Document::settled);
     connect(&m_insights, &Insights::simulatedChanged, this, [this] {
-        m_measurements.compareWith(timeline());
+        m_measurements.compareWith(timeline(), job().simulation);
         Q_EMIT timelineChanged();
         startWaiting();
     });
@@ -81,6 +81,22 @@ Document::Document(QObject* parent) : QObject(parent), m_insights(m_runs, m_back
     connect(&m_measurements, &Measurements::opened, this,
             [this](const QString& report) { Q_EMIT message(false, report); });
     connect(&m_measurements, &Measurements::failed, this,
+            [this](const QString& error) { Q_EMIT message(true, error); });
+    connect(&m_measuring, &Measuring::settled, this, &Document::settled);
+    connect(&m_measuring, &Measuring::looked, this, &Document::planFound);
+    connect(&m_measuring, &Measuring::lookFailed, this, &Document::planFailed);
+    connect(&m_measuring, &Measuring::changed, this, [this] {
+        if (m_measuring.running() == Measuring::Kind::none) resumeOtherWork();
+        Q_EMIT measuringChanged();
+    });
+    connect(&m_measuring, &Measuring::measured, this, &Document::addBenchmark);
+    connect(&m_measuring, &Measuring::profiled, this, [this](const ProfileReport& report) {
+        m_profiled = report;
+        Q_EMIT message(false, tr("The ops of %1 were profiled; their times are in %2.")
+                                  .arg(QString::fromStdString(problem()->network->name()), report.file));
+        Q_EMIT profileChanged();
+    });
+    connect(&m_measuring, &Measuring::failed, this,
             [this](const QString& error) { Q_EMIT message(true, error); });
     connect(&m_insights, &Insights::whyChanged, this, &Document::whyChanged);
     connect(&m_insights, &Insights::remediesChanged, this, &Document::remediesChanged);
@@ -104,10 +120,12 @@ Document::~Document() {
     m_background.disconnect(this);
     m_insights.disconnect(this);
     m_measurements.disconnect(this);
+    m_measuring.disconnect(this);
     for (const auto& run : m_runs.all()) run->disconnect(this);
     for (Background::Lane* lane : {&m_openLane, &m_layoutLane, &m_optionsLane, &m_resumeLane}) lane->cancel();
     m_insights.cancel();
     m_measurements.cancel();
+    m_measuring.cancelAll();
 }
 
 std::optional<double> Document::valueBefore() const {
@@ -126,8 +144,8 @@ std::vector<DeviceId> Document::deviceOfOps() const {
 }
 
 bool Document::isBusy() const {
-    return isLoading() || m_insights.isBusy() || m_measurements.isBusy() || m_optionsLane.busy() ||
-           m_saveLane.busy() || m_resumeLane.busy() || isSearching();
+    return isLoading() || m_insights.isBusy() || m_measurements.isBusy() || m_measuring.isBusy() ||
+           m_optionsLane.busy() || m_saveLane.busy() || m_resumeLane.busy() || isSearching();
 }
 
 void Document::openNetwork(const QString& network) {
@@ -263,6 +281,9 @@ void Document::adoptNetwork(const Reading& reading) {
         Q_EMIT machineChanged();
         return;
     }
+    m_measuring.cancelAll();
+    m_profiled.reset();
+    m_benchmarks = 0;
     m_undo.clear();
     m_selection.clear();
     m_waiting.clear();
@@ -315,7 +336,7 @@ void Document::report(QStringList notes) {
 /// workload, which brings its own times.
 QString Document::unmeasured() const {
     if (options().problem.cost.model->id != "measured" || job().own_machine) return {};
-    return QString::fromStdString(unmeasured_text(*problem()->network, *job().machine));
+    return QString::fromStdString(unmeasured_text(*problem()->forward, *job().machine));
 }
 
 /// Does not simulate: the caller updates the timeline.

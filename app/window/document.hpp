@@ -15,6 +15,7 @@
 #include "app/window/kept_placements.hpp"
 #include "app/window/loader.hpp"
 #include "app/window/measurements.hpp"
+#include "app/window/measuring.hpp"
 #include "app/window/run_list.hpp"
 #include "core/io/placements/placed_network.hpp"
 #include "widgets/graph_scene.hpp"
@@ -80,7 +81,7 @@ public:
     /// Whether a tighter bound is being searched for, which ends by itself.
     bool isProving() const { return m_insights.isProving(); }
     /// Sets whether to search for tighter bounds (default: true). Bounds proven so far are kept.
-    void setProofWanted(bool wanted) { m_insights.setProofWanted(wanted); }
+    void setProofWanted(bool wanted);
     /// The measured runs of the open network beside its timeline; null if there are none.
     const std::shared_ptr<const MeasuredRuns>& measured() const { return m_measurements.measured(); }
     /// The file that a measured run was read from; empty if it was not.
@@ -111,6 +112,22 @@ public:
     void openTraces(const QStringList& files);
     /// Adds a measured run of the open problem.
     void addMeasured(MeasuredRun run);
+    /// What is measured on this computer now.
+    const Measuring& measuring() const { return m_measuring; }
+    /// Asks where the devices of the open problem would run on this computer; answered by planFound() or
+    /// planFailed(), the latest request alone.
+    void findPlan();
+    /// Measures the placement on screen; it becomes a measured run of the network. Later changes of the
+    /// screen do not matter. Searches pause until it ends; another network ends it.
+    void startBenchmark(std::vector<PhysicalDevice> devices, const MeasureOptions& options);
+    /// Measures the ops of the open network for the archive; profileChanged() follows.
+    void startProfile(std::vector<PhysicalDevice> devices, std::uint32_t steps, bool transfers,
+                      bool throttles, const QString& file);
+    /// What the last profile of the open network measured; nothing before it has ended.
+    const std::optional<ProfileReport>& profiled() const { return m_profiled; }
+    void cancelMeasuring() { m_measuring.cancel(); }
+    /// Simulates with the times in an archive, read anew; undoable.
+    void useProfile(const QString& file);
     /// Removes a measured run; 0: all.
     void removeMeasured(int id) { m_measurements.remove(id); }
     /// Shows the placement that a measured run had.
@@ -192,6 +209,10 @@ Q_SIGNALS:
     void movesProgressed(std::size_t done, std::size_t total);
     void measuredChanged();
     void tracesUnmatched(const QStringList& files);
+    void measuringChanged();  ///< a benchmark or profile began, went on or ended
+    void planFound(const placewright::MeasurePlan& plan);
+    void planFailed(const QString& error);
+    void profileChanged();
     void boundChanged();  ///< the bound changed, or whether a tighter one is being searched for
     void selectionChanged();
     void runsChanged();
@@ -246,6 +267,10 @@ private:
     void stopFollowing(int id);
     /// Handles the end of a run.
     void endOf(Run& run);
+    /// Pauses what takes the cores from a measurement, and lets it go on.
+    void holdOtherWork();
+    void resumeOtherWork();
+    void addBenchmark(const std::shared_ptr<const Problem>& problem, Measurement measurement);
 
     std::shared_ptr<const Scenario> m_scenario;  ///< never null; without a network before one is open
     LoadRequest m_loading;                       ///< while m_openLane is busy
@@ -267,6 +292,11 @@ private:
 
     Insights m_insights;
     Measurements m_measurements;
+    Measuring m_measuring;
+    std::optional<ProfileReport> m_profiled;
+    int m_benchmarks = 0;     ///< of the open network
+    std::vector<int> m_held;  ///< ids of the searches that a measurement has paused
+    bool m_proofWanted = true, m_proofHeld = false;
 
     Background::Lane m_openLane, m_layoutLane, m_optionsLane, m_saveLane, m_resumeLane;
     Background m_background{4};  ///< last: its destructor waits for the work in the lanes and in m_insights

@@ -18,6 +18,7 @@
 #include "core/io/shipped.hpp"
 #include "core/io/text/input_error.hpp"
 #include "core/io/text/json.hpp"
+#include "core/job/untimed_ops.hpp"
 
 namespace placewright {
 namespace {
@@ -42,6 +43,7 @@ NetworkFile readNetwork(const Path& file, ReadOptions& options) {
 Scenario changed(const LoadRequest& request, const Scenario& open, const std::stop_token& stop) {
     Scenario next = open;
     next.options = request.options.value_or(open.options);
+    load_profile(next.options);
     next.groupingAsked = open.groupingAsked || next.options.problem.grouping != open.options.problem.grouping;
     std::shared_ptr<const Machine> machine = open.job.machine;
     if (!request.machine.isEmpty()) {
@@ -70,7 +72,10 @@ Scenario changed(const LoadRequest& request, const Scenario& open, const std::st
         estimated = std::move(network.estimated);
     }
     JobOptions used = next.options;
-    if (open.job.own_machine) used.problem.cost.model = find_cost_model("measured");
+    if (open.job.own_machine) {
+        used.problem.cost.model = find_cost_model("measured");
+        used.problem.cost.profile.reset();
+    }
     next.job = make_job(std::move(graph), std::move(machine), used);
     next.job.own_machine = open.job.own_machine;
     next.job.batch_is_open = open.job.batch_is_open;
@@ -155,7 +160,8 @@ Reading read(const LoadRequest& request, const Scenario& open, const std::stop_t
     next.machineFile = wanted.machine.isEmpty() ? open.machineFile : wanted.machine;
     next.options = wanted.options.value_or(open.options);
     next.options.reading = wanted.reading;
-    if (!next.options.supplements.times.empty())
+    load_profile(next.options);
+    if (!next.options.supplements.times.empty() && next.options.profile.empty())
         next.options.problem.cost.model = ProblemOptions().cost.model;
     next.options.supplements = {};
     if (wanted.file.isEmpty()) {
@@ -196,6 +202,11 @@ OptionsPreview previewOf(const JobOptions& options, const Scenario& open, const 
     const Problem& problem = *next.job.problem;
     OptionsPreview preview;
     preview.notes = next.notes;
+    if (!options.profile.empty() && !next.job.own_machine) {
+        const std::string predicted = unmeasured_text(*problem.forward, *next.job.machine);
+        preview.notes.push_back(options.profile.filename().string() + ": " +
+                                (predicted.empty() ? "all ops have measured times" : predicted));
+    }
     const auto [placement, moved] = carried(now, *open.job.problem, problem, next.job.single_device)
                                         .value_or(Carried{next.job.single_device, 0});
     preview.moved = moved;

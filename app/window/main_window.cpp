@@ -16,6 +16,8 @@
 
 #include "app/window/compare/compare_window.hpp"
 #include "app/window/computer_finder.hpp"
+#include "app/window/dialogs/benchmark_dialog.hpp"
+#include "app/window/dialogs/profile_dialog.hpp"
 #include "app/window/dialogs/search_options_dialog.hpp"
 #include "app/window/dialogs/simulation_dialog.hpp"
 #include "app/window/gallery.hpp"
@@ -74,6 +76,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::m
     m_bars->fillMachines();
     m_status = new StatusLine(m_document.get(), statusBar(), action(ActionId::proof));
     connect(m_status, &StatusLine::cancelRequested, m_document.get(), &Document::cancelLoading);
+    connect(m_status, &StatusLine::stopMeasuringRequested, m_document.get(), &Document::cancelMeasuring);
     connect(m_status, &StatusLine::optionsChosen, m_document.get(), &Document::setOptions);
     connectDocument();
     connectViews();
@@ -93,6 +96,7 @@ MainWindow::~MainWindow() {
     // The document's last signals must not reach widgets that are being destroyed.
     m_document->disconnect(this);
     m_document->undoStack()->disconnect(this);
+    delete m_profile;
     delete m_drag;
     delete m_compare;
     delete m_learning;
@@ -289,6 +293,7 @@ void MainWindow::connectDocument() {
         showWhy();
     });
     connect(document, &Document::measuredChanged, this, &MainWindow::showMeasured);
+    connect(document, &Document::measuringChanged, this, &MainWindow::showMeasuring);
     connect(document, &Document::tracesUnmatched, this, [this](const QStringList& files) {
         for (const QString& file : files) openTraceWindow(file);
         QStringList names;
@@ -467,6 +472,25 @@ void MainWindow::editSimulation(const QString& trace, const QString& weights) {
     dialog->open();
 }
 
+void MainWindow::benchmarkOrStop() {
+    if (m_document->measuring().running() != Measuring::Kind::none) return m_document->cancelMeasuring();
+    if (!m_document->isOpen()) return;
+    auto* dialog = new BenchmarkDialog(m_document.get(), this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->open();
+}
+
+void MainWindow::openProfile() {
+    if (!m_document->isOpen()) return;
+    if (!m_profile) {
+        m_profile = new ProfileDialog(m_document.get(), this);
+        m_profile->setAttribute(Qt::WA_DeleteOnClose);
+    }
+    m_profile->show();
+    m_profile->raise();
+    m_profile->activateWindow();
+}
+
 void MainWindow::openCompare() {
     if (m_compare == nullptr) {
         m_compare = new CompareWindow(m_document.get(), m_optionsOf, *m_gallery, this);
@@ -569,6 +593,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     if (!mayClose(tr("Close Placewright"), tr("Runs and undo history will be lost.")) ||
         (m_compare != nullptr && !m_compare->mayClose()) || !m_learning->mayClose())
         return event->ignore();
+    m_document->cancelMeasuring();
     saveSettings();
     event->accept();
 }

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include <QMainWindow>
+#include <QPointer>
 
 #include "app/window/actions.hpp"
 #include "app/window/background.hpp"
@@ -35,6 +36,7 @@ class MessageBar;
 class OpDrag;
 class OpsView;
 class Panels;
+class ProfileDialog;
 class RunsView;
 class SelectionPanel;
 class StartPage;
@@ -142,6 +144,7 @@ private:
     /// Shows the measured runs in all views that compare them with the simulation.
     void showMeasured();
     void showMeasuredLayout();
+    void showMeasuring();
     /// Fills the table of ops, if it is seen.
     void showOps();
     void showSelectionDetails();
@@ -158,6 +161,9 @@ private:
     void saveSearch();
     /// Asks for the file of a saved search and resumes it.
     void resumeSearch();
+    /// Opens the dialog that starts a benchmark, or stops what is measured.
+    void benchmarkOrStop();
+    void openProfile();
     void openCompare();
     /// Asks for a folder and shows the results of an experiment.
     void openExperiment();
@@ -202,6 +208,7 @@ private:
     OpDrag* m_drag = nullptr;
     CompareWindow* m_compare = nullptr;  ///< null until it is opened first
     Learning* m_learning = nullptr;
+    QPointer<ProfileDialog> m_profile;  ///< null while it is closed
 
     QStackedWidget* m_stack = nullptr;
     StartPage* m_start = nullptr;

@@ -185,6 +185,12 @@ void MainWindow::showMeasuredLayout() {
                                                                                  : MeasuredLayout::below);
 }
 
+void MainWindow::showMeasuring() {
+    const bool measuring = m_document->measuring().running() != Measuring::Kind::none;
+    m_bars->showMeasuring(measuring);
+    showStatus();
+}
+
 void MainWindow::showOps() {
     if (!m_opsSeen || !m_document->isOpen()) return;
     m_ops->show(m_document->problem(), m_document->deviceOfOps(), m_document->measured(),

@@ -141,13 +141,13 @@ void Measurements::keep(QString name, QString file, std::shared_ptr<const Proble
     // Files of the same name are told apart by their folder.
     if (!file.isEmpty() && std::ranges::find(m_kept, name, &Kept::name) != m_kept.end())
         name = QFileInfo(file).dir().dirName() + QLatin1Char('/') + name;
-    m_kept.push_back({m_nextId++,
-                      std::move(name),
-                      std::move(file),
-                      std::move(problem),
-                      std::make_shared<const MeasuredRun>(std::move(run)),
-                      nullptr,
-                      {}});
+    Kept kept;
+    kept.id = m_nextId++;
+    kept.name = std::move(name);
+    kept.file = std::move(file);
+    kept.problem = std::move(problem);
+    kept.run = std::make_shared<const MeasuredRun>(std::move(run));
+    m_kept.push_back(std::move(kept));
 }
 
 void Measurements::remove(int id) {
@@ -155,8 +155,10 @@ void Measurements::remove(int id) {
     compare();
 }
 
-void Measurements::compareWith(std::shared_ptr<const TimelineData> simulated) {
+void Measurements::compareWith(std::shared_ptr<const TimelineData> simulated,
+                               const SimulationOptions& options) {
     m_simulated = std::move(simulated);
+    m_options = options;
     if (!m_kept.empty()) compare();
 }
 
@@ -166,14 +168,16 @@ void Measurements::compare() {
     m_changed = false;
     m_background.run(
         m_compareLane,
-        [kept = m_kept, simulated = m_simulated](const std::stop_token& stop) {
+        [kept = m_kept, simulated = m_simulated, options = m_options](const std::stop_token& stop) {
             Compared result{kept, nullptr};
+            std::optional<Simulator> simulator;
             std::vector<NamedRun> runs;
             for (Kept& of : result.kept) {
                 if (stop.stop_requested()) return result;
-                if (of.shownFor != simulated->problem) {
+                const bool carry = of.shownFor != simulated->problem;
+                if (carry) {
                     const Problem& problem = *simulated->problem;
-                    of.shown = {of.id, of.name, of.run, nullptr};
+                    of.shown = {of.id, of.name, of.run, nullptr, 0};
                     if (of.problem != simulated->problem) {
                         auto carried = carried_run(*of.run, *of.problem, problem);
                         of.shown.run =
@@ -182,7 +186,13 @@ void Measurements::compare() {
                     if (of.shown.run) of.shown.timeline = measuredTimeline(simulated->problem, *of.shown.run);
                     of.shownFor = simulated->problem;
                 }
-                if (of.shown.run) runs.push_back(of.shown);
+                if (!of.shown.run) continue;
+                if ((carry || of.shownWith != options) && !of.shown.run->placement.empty()) {
+                    if (!simulator) simulator.emplace(simulated->problem, options);
+                    of.shown.placement_s = simulator->run(of.shown.run->placement).step_time_s;
+                }
+                of.shownWith = options;
+                runs.push_back(of.shown);
             }
             if (!runs.empty()) result.measured = MeasuredRuns::build(simulated, std::move(runs));
             return result;

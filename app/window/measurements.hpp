@@ -27,8 +27,9 @@ public:
 
     /// Forgets all runs.
     void clear();
-    /// Compares the runs with another simulation of the network, also of another problem than before.
-    void compareWith(std::shared_ptr<const TimelineData> simulated);
+    /// Compares the runs with another simulation of the network, also of another problem than before;
+    /// `options` are those that it was simulated with.
+    void compareWith(std::shared_ptr<const TimelineData> simulated, const SimulationOptions& options);
     /// Reads traces of the problem and adds a run for each that has one of its ops; a file that was opened
     /// before replaces its run. `placement`: as measured_trace() takes it.
     void open(const QStringList& files, std::shared_ptr<const Problem> problem, Placement placement);
@@ -65,6 +66,7 @@ private:
         std::shared_ptr<const Problem> problem;  ///< of the ids in `run`
         std::shared_ptr<const MeasuredRun> run;
         std::shared_ptr<const Problem> shownFor;  ///< problem of `shown`; null before the first comparison
+        SimulationOptions shownWith;              ///< with which its placement was simulated
         NamedRun shown;  ///< the run in the terms of `shownFor`; null if it has no op
     };
     struct ReadTraces;
@@ -80,6 +82,7 @@ private:
     int m_nextId = 1;
     QStringList m_reading;  ///< while m_readLane is busy
     std::shared_ptr<const TimelineData> m_simulated;
+    SimulationOptions m_options;  ///< of m_simulated
     std::shared_ptr<const MeasuredRuns> m_measured;
     bool m_changed = false;  ///< runs or simulation have changed since the comparison under way began
     Background::Lane m_readLane, m_compareLane;

@@ -211,7 +211,10 @@ QStringList changedOptions(const JobOptions& options) {
                         ? OptionsText::tr("times from %1")
                               .arg(QString::fromStdString(beside.times.front().trace.filename().string()))
                         : OptionsText::tr("times from %1 traces").arg(beside.times.size()));
-    else if (problem.cost.model != usual.cost.model)
+    if (!options.profile.empty())
+        changes << OptionsText::tr("measured times of %1")
+                       .arg(QString::fromStdString(options.profile.filename().string()));
+    else if (beside.times.empty() && problem.cost.model != usual.cost.model)
         changes << OptionsText::tr("%1 times").arg(toQString(problem.cost.model->title));
     if (!beside.parameters.empty())
         changes << OptionsText::tr("sizes from %1")

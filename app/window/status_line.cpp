@@ -60,6 +60,12 @@ StatusLine::StatusLine(const Document* document, QStatusBar* bar, const QAction*
     m_cancel->setText(tr("Cancel"));
     m_cancel->setToolTip(tr("Stop loading; the open network stays open"));
     m_cancel->hide();
+    m_stopMeasuring = new QToolButton;
+    m_stopMeasuring->setObjectName(QStringLiteral("stopMeasuring"));
+    m_stopMeasuring->setText(tr("Cancel"));
+    m_stopMeasuring->setAccessibleName(tr("Cancel the measurement"));
+    m_stopMeasuring->setToolTip(tr("Stop measuring; nothing is kept of it"));
+    m_stopMeasuring->hide();
     m_remedies = new QToolButton;
     m_remedies->setObjectName(QStringLiteral("remedies"));
     m_remedies->setText(tr("Make it fit"));
@@ -73,6 +79,8 @@ StatusLine::StatusLine(const Document* document, QStatusBar* bar, const QAction*
     bar->addWidget(m_search, 1);
     bar->addPermanentWidget(m_progress);
     bar->addPermanentWidget(m_cancel);
+    bar->addPermanentWidget(m_stopMeasuring);
+    connect(m_stopMeasuring, &QToolButton::clicked, this, &StatusLine::stopMeasuringRequested);
     connect(m_cancel, &QToolButton::clicked, this, &StatusLine::cancelRequested);
 }
 
@@ -92,7 +100,28 @@ void StatusLine::show() {
     for (const auto& run : m_document->runs()) {
         if (run->state() == Run::State::running) running = run.get();
     }
-    showSearch(running);
+    const bool measuring = m_document->measuring().running() != Measuring::Kind::none;
+    m_stopMeasuring->setVisible(measuring);
+    measuring ? showMeasuring() : showSearch(running);
+}
+
+void StatusLine::showMeasuring() {
+    const Measuring& measuring = m_document->measuring();
+    const Measuring::Progress& progress = measuring.progress();
+    QStringList parts{measuring.running() == Measuring::Kind::profile ? tr("profile") : tr("benchmark")};
+    if (progress.done == 0) {
+        parts << tr("first step, which shows how long all take");
+    } else {
+        parts.front() += tr(": step %1 of %2").arg(progress.done).arg(progress.all);
+        if (measuring.running() == Measuring::Kind::benchmark && progress.median_s)
+            parts << tr("median %1").arg(secondsText(*progress.median_s));
+        if (progress.left_s) parts << tr("%1 left").arg(toQString(format_clock(*progress.left_s)));
+    }
+    m_search->setText(parts.join(QStringLiteral(" · ")));
+    if (m_document->isLoading()) return;
+    m_progress->show();
+    m_progress->setRange(0, static_cast<int>(progress.all));  // moves by itself before the first step
+    m_progress->setValue(static_cast<int>(progress.done));
 }
 
 void StatusLine::showSearch(const Run* running) {
@@ -232,7 +261,8 @@ void StatusLine::showBound() {
 void StatusLine::showLoading() {
     const bool loading = m_document->isLoading();
     m_cancel->setVisible(loading);
-    m_progress->setVisible(loading || m_document->isSearching());
+    m_progress->setVisible(loading || m_document->isSearching() ||
+                           m_document->measuring().running() != Measuring::Kind::none);
     if (loading) m_progress->setRange(0, 0);
 }
 

@@ -30,6 +30,7 @@ public:
 
 Q_SIGNALS:
     void cancelRequested();
+    void stopMeasuringRequested();
     void optionsChosen(const placewright::JobOptions& options);  ///< that make the placement fit
 
 private:
@@ -41,6 +42,8 @@ private:
     void showBound();
     /// Shows the progress of a search; nullptr for none.
     void showSearch(const Run* running);
+    /// Shows the progress of a benchmark or profile, which stands in place of that of searches.
+    void showMeasuring();
 
     const Document* m_document;
     const QAction* m_proof;
@@ -50,6 +53,7 @@ private:
     QLabel* m_search = nullptr;
     QProgressBar* m_progress = nullptr;
     QToolButton* m_cancel = nullptr;
+    QToolButton* m_stopMeasuring = nullptr;
 };
 
 }  // namespace placewright

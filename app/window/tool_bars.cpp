@@ -188,6 +188,10 @@ void ToolBars::makeSearch() {
     addLabelled(m_searchBar, tr("See&d"), m_seed,
                 tr("Seed of the search; the same seed and start placement give the same result"));
 
+    m_searchBar->addAction(m_actions[ActionId::benchmark]);
+    if (QWidget* button = m_searchBar->widgetForAction(m_actions[ActionId::benchmark]))
+        button->setObjectName(QStringLiteral("benchmarkButton"));
+    showMeasuring(false);
     chooseAlgorithm(settings::algorithm.fallback);
 }
 
@@ -239,7 +243,7 @@ void ToolBars::showMachine() {
 
 /// Toolbars that do not fit into one row get two, so that no control hides behind an arrow.
 void ToolBars::showOptions() {
-    constexpr int kLeast = 150, kMost = 450;
+    constexpr int kLeast = 100, kMost = 450;
     const QStringList changes = changedOptions(m_document->options());
     const QString all = changes.join(QStringLiteral(" · "));
     const int first = m_bar->sizeHint().width() - m_simulation->sizeHint().width() + 24;
@@ -256,6 +260,16 @@ void ToolBars::showOptions() {
             ? m_actions[ActionId::simulation]->toolTip()
             : QStringLiteral("<qt>%1<br><b>%2</b></qt>")
                   .arg(m_actions[ActionId::simulation]->toolTip().toHtmlEscaped(), all.toHtmlEscaped()));
+}
+
+void ToolBars::showMeasuring(bool measuring) {
+    QAction* benchmark = m_actions[ActionId::benchmark];
+    benchmark->setText(measuring ? tr("Stop &measuring") : tr("&Benchmark…"));
+    // A toolbar has no room for a name that changes its width.
+    benchmark->setIconText(measuring ? tr("Stop") : tr("Benchmark"));
+    benchmark->setToolTip(measuring
+                              ? tr("Stop measuring; nothing is kept of it (F7)")
+                              : tr("Run steps of the placement on screen for real, on this computer (F7)"));
 }
 
 void ToolBars::showSearching(bool searching) {

@@ -44,6 +44,8 @@ public:
     void showOptions();
     /// Shows whether a search runs, which the Optimize action then stops.
     void showSearching(bool searching);
+    /// Shows whether something is measured, which the Benchmark action then stops.
+    void showMeasuring(bool measuring);
 
 private:
     void makeMain();

@@ -417,6 +417,15 @@ double Problem::end_bytes(OpId op) const {
     return bytes;
 }
 
+bool is_predicted(const Problem& problem, OpId op, DeviceId device) {
+    if (problem.cost_model->id != "measured") return false;
+    const Op& of = problem.graph->op(op);
+    const OpId own = of.forward_op == kInvalidOp ? op : of.forward_op;
+    if (own >= problem.forward->size()) return false;
+    const Op& forward = problem.forward->op(own);
+    return kind_info(forward.kind).computes && !measured_time_s(forward, problem.machine->device(device));
+}
+
 double Problem::group_time_s(GroupId group, DeviceId device) const {
     double sum = 0;
     for (const OpId op : grouping.members[group]) sum += time_s(op, device);

@@ -166,6 +166,10 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph,
                                             std::shared_ptr<const Machine> machine,
                                             const ProblemOptions& options = {});
 
+/// Whether the op's time on the device is that of the roofline because the measured cost model knows none:
+/// the forward op that it is derived from computes and was never measured on such a device.
+bool is_predicted(const Problem& problem, OpId op, DeviceId device);
+
 /// Returns the same problem with the finest groups: ops move together only where they must
 /// (group_by_constraints).
 std::shared_ptr<const Problem> ungrouped(const Problem& problem);

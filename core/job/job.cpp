@@ -11,6 +11,7 @@
 #include "core/io/networks/network_file.hpp"
 #include "core/io/placements/placement_file.hpp"
 #include "core/io/shipped.hpp"
+#include "core/io/state/profile_file.hpp"
 #include "core/io/text/input_error.hpp"
 
 namespace placewright {
@@ -30,6 +31,13 @@ std::string estimated_text(const std::vector<NetworkFile::Estimated>& estimated,
     return text;
 }
 
+void load_profile(JobOptions& options) {
+    if (options.profile.empty()) return;
+    options.problem.cost.model = find_cost_model("measured");
+    if (!options.problem.cost.profile)
+        options.problem.cost.profile = std::make_shared<const ProfileArchive>(read_profile(options.profile));
+}
+
 Job load_job(const std::string& network, const std::string& machine, const JobOptions& options) {
     const Path file = find_network_file(network);
     NetworkFile read = read_network(file, options.reading);
@@ -44,6 +52,7 @@ Job load_job(const Path& file, NetworkFile network, const std::string& machine, 
     if (own_machine) {
         // A workload's times and sizes are those that were measured.
         options.problem.cost.model = find_cost_model("measured");
+        options.problem.cost.profile.reset();
         options.problem.precision = Precision::as_given;
     }
     auto graph = std::make_shared<const Graph>(std::move(network.graph));

@@ -32,9 +32,15 @@ struct JobOptions {
     SimulationOptions simulation;
     const Objective* objective = &objectives().front();
     MemoryPenalty penalty;
+    /// Archive of measured times, which load_profile() reads into problem.cost.profile; empty: none.
+    Path profile{};
 
     bool operator==(const JobOptions&) const = default;
 };
+
+/// Reads the archive of measured times, unless the options have it, and sets the cost model that uses it.
+/// Throws InputError.
+void load_profile(JobOptions& options);
 
 struct Job {
     std::shared_ptr<const Problem> problem;

@@ -183,6 +183,7 @@ std::optional<Measurement> measure(const std::shared_ptr<const Problem>& problem
             busy += record.busy_s;
             processor += record.processor_s;
             records.push_back(std::move(record));
+            if (options.step_told) options.step_told(times.back());
         }
         if (progress) progress(step + 1, all);
     }

@@ -30,6 +30,7 @@ struct MeasureOptions {
     std::uint32_t warm_up = 1;  ///< steps before, which do not
     bool throttles = false;     ///< ExecutorOptions
     std::uint64_t seed = 1;
+    std::function<void(double time_s)> step_told{};  ///< called after each step that counts, with its time
 };
 
 /// Quartiles of times.

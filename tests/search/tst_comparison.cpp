@@ -62,6 +62,7 @@ private Q_SLOTS:
     void intervals();
     void medians();
     void welch();
+    void correlations();
     void thesisTest();
     void noTest();
 
@@ -103,6 +104,20 @@ void TestComparison::medians() {
     QCOMPARE(median({kInfinity, 1, 2}), 2.0);
     QCOMPARE(median({kInfinity, 1, 2, kInfinity}), kInfinity);
     QVERIFY_THROWS_EXCEPTION(std::invalid_argument, median({}));
+}
+
+void TestComparison::correlations() {
+    const std::vector<double> x{1, 2, 3, 4}, line{10, 20, 30, 40}, falling{4, 3, 2, 1}, curve{1, 4, 9, 100},
+        same{2, 2, 2, 2}, tied{1, 2, 2, 3};
+    QCOMPARE(pearson(x, line).value(), 1.0);
+    QCOMPARE(pearson(x, falling).value(), -1.0);
+    // Deviations -1.5, -0.5, 0.5, 1.5 and -27.5, -24.5, -19.5, 71.5: 151 / sqrt(5 * 6849).
+    QVERIFY(std::abs(pearson(x, curve).value() - 151 / std::sqrt(5 * 6849.0)) < 1e-12);
+    QCOMPARE(spearman(x, curve).value(), 1.0);
+    QVERIFY(std::abs(spearman(x, tied).value() - std::sqrt(0.9)) < 1e-12);
+    QVERIFY(!pearson(x, same) && !spearman(same, x));
+    QVERIFY(!pearson(std::span(x).first(2), std::span(line).first(2)));
+    QVERIFY_THROWS_EXCEPTION(std::invalid_argument, pearson(x, std::span(line).first(3)));
 }
 
 void TestComparison::welch() {

@@ -142,16 +142,16 @@ void SimulationDialog::removeRow(TraceRow* row) {
     m_traceRows->removeWidget(row);
     row->hide();
     row->deleteLater();
-    if (m_traces.empty()) m_cost->setCurrentIndex(m_costBefore);
+    showCost(true);
     change();
 }
 
 void SimulationDialog::addTrace(const QString& file) {
     const Supplements::Times times{file.toStdString(), {}};
     if (std::ranges::none_of(m_traces, [&](const TraceRow* row) { return row->times() == times; })) {
-        if (m_traces.empty()) m_costBefore = m_cost->currentIndex();
+        const bool before = hasTimes();
         appendRow(times);
-        choose(m_cost, entryOf(find_cost_model("measured")));
+        showCost(before);
         change();
     }
     // Later, once the layout has made room for the row.
@@ -183,16 +183,48 @@ void SimulationDialog::setParameters(const QString& file) {
     change();
 }
 
+bool SimulationDialog::hasTimes() const {
+    return !m_traces.empty() || !m_profile->file().isEmpty();
+}
+
+void SimulationDialog::showCost(bool measuredBefore) {
+    if (hasTimes()) {
+        if (!measuredBefore) m_costBefore = m_cost->currentIndex();
+        choose(m_cost, entryOf(find_cost_model("measured")));
+    } else if (measuredBefore) {
+        m_cost->setCurrentIndex(m_costBefore);
+    }
+}
+
+void SimulationDialog::chooseProfile() {
+    const QString last = settings::profileFile.get();
+    const QString file =
+        QFileDialog::getOpenFileName(this, tr("Choose measured times"), last.isEmpty() ? lastFolder() : last,
+                                     tr("Measured times (*.json);;All files (*)"));
+    if (!file.isEmpty()) setProfile(file);
+}
+
+void SimulationDialog::setProfile(const QString& file) {
+    const bool before = hasTimes();
+    m_archive.reset();
+    m_profile->setFile(file);
+    showCost(before);
+    change();
+}
+
 void SimulationDialog::show(const JobOptions& options) {
     m_filling = true;
     const ProblemOptions& problem = options.problem;
     choose(m_pass, problem.inference ? 1 : 0);
     m_batch->setValue(static_cast<int>(options.reading.batch.value_or(0)));
     choose(m_precision, problem.precision);
+    m_profile->setFile({});
     while (!m_traces.empty()) removeRow(m_traces.back());
     choose(m_cost, entryOf(problem.cost.model));
     for (const Supplements::Times& times : options.supplements.times) appendRow(times);
-    m_costBefore = m_traces.empty() ? m_cost->currentIndex() : entryOf(ProblemOptions().cost.model);
+    m_profile->setFile(QString::fromStdString(options.profile.string()));
+    m_archive = problem.cost.profile;
+    m_costBefore = hasTimes() ? entryOf(ProblemOptions().cost.model) : m_cost->currentIndex();
     m_parameters->setFile(QString::fromStdString(options.supplements.parameters.string()));
     m_computeEfficiency->setValue(percent(problem.cost.compute_efficiency));
     m_channelEfficiency->setValue(percent(problem.cost.channel_efficiency));
@@ -229,10 +261,11 @@ void SimulationDialog::enableControls() {
     const bool training = chosen<int>(m_pass) == 0, several = m_batches->value() > 1;
     const bool whole = chosen<MemoryModel>(m_memory) == MemoryModel::training;
     m_batch->setEnabled(m_document->isOpen() && m_document->job().batch_is_open);
-    m_cost->setEnabled(!m_document->job().own_machine && m_traces.empty());
+    m_cost->setEnabled(!m_document->job().own_machine && !hasTimes());
     m_precision->setEnabled(!m_document->job().own_machine);
     m_files->setEnabled(m_document->isOpen());
     m_clearParameters->setEnabled(!m_parameters->file().isEmpty());
+    m_clearProfile->setEnabled(!m_profile->file().isEmpty());
     m_inFlight->setEnabled(several);
     m_runtime->setEnabled(chosen<Order>(m_order) != Order::critical_path);
     m_hostTime->setEnabled(m_runtime->isEnabled() && chosen<Runtime>(m_runtime) == Runtime::eager);
@@ -260,7 +293,9 @@ JobOptions SimulationDialog::options() const {
     options.supplements.parameters = m_parameters->file().toStdString();
     for (const TraceRow* row : m_traces) options.supplements.times.push_back(row->times());
     if (m_cost->isEnabled()) problem.cost.model = &cost_models()[chosen<std::size_t>(m_cost)];
-    if (!m_traces.empty()) problem.cost.model = find_cost_model("measured");
+    options.profile = m_profile->file().toStdString();
+    problem.cost.profile = m_archive;
+    if (hasTimes()) problem.cost.model = find_cost_model("measured");
     problem.cost.compute_efficiency = share(m_computeEfficiency);
     problem.cost.channel_efficiency = share(m_channelEfficiency);
     if (m_crossing->currentIndex() > 0) problem.crossing = chosen<Crossing>(m_crossing);

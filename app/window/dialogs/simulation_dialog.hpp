@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include <QDialog>
@@ -35,6 +36,8 @@ public:
     /// Adds a trace as the user would; the cost model is Measured while there is one.
     void addTrace(const QString& file);
     void setParameters(const QString& file);
+    /// Uses an archive of measured times, read anew, as the user would; the cost model is then Measured.
+    void setProfile(const QString& file);
     void accept() override;
     void done(int result) override;
 
@@ -53,6 +56,10 @@ private:
     void removeRow(TraceRow* row);
     void chooseTraces();
     void chooseParameters();
+    void chooseProfile();
+    /// Sets the cost model to Measured while there are measured times, and back to that of before.
+    void showCost(bool measuredBefore);
+    bool hasTimes() const;
     void show(const JobOptions& options);
     void enableControls();
     void change();
@@ -94,10 +101,14 @@ private:
     QGroupBox* m_files = nullptr;
     QVBoxLayout* m_traceRows = nullptr;
     std::vector<TraceRow*> m_traces;
-    int m_costBefore = 0;  ///< index of the cost model to return to when the last trace is removed
+    int m_costBefore = 0;  ///< index of the cost model to return to when no file gives times any more
     QPushButton* m_addTrace = nullptr;
     FileLabel* m_parameters = nullptr;
     QPushButton* m_clearParameters = nullptr;
+    FileLabel* m_profile = nullptr;
+    QPushButton* m_clearProfile = nullptr;
+    /// The archive in m_profile as it was read; null: it is to be read.
+    std::shared_ptr<const ProfileArchive> m_archive;
     QLabel* m_notes = nullptr;
     QLabel* m_preview = nullptr;
     QPushButton* m_ok = nullptr;

@@ -47,7 +47,7 @@ QWidget* SimulationDialog::makeStep() {
                    m_document->job().own_machine
                        ? tr("How op times are found; this network is a workload and brings measured times.")
                        : tr("How op times are found: Roofline suits most networks; Measured uses times from "
-                            "the network file, where given, and from the traces below."));
+                            "the network file, where given, and from the files below."));
     for (const CostModel& model : cost_models()) {
         addChoice(m_cost, entryOf(&model), toQString(model.title), toQString(model.help));
     }
@@ -295,6 +295,32 @@ QGroupBox* SimulationDialog::makeFiles() {
     auto* sizesLabel = new QLabel(tr("Parameter sizes from"));
     sizesLabel->setToolTip(choose->toolTip());
     form->addRow(sizesLabel, parameters);
+
+    m_profile = new FileLabel(tr("None"));
+    m_profile->setObjectName(QStringLiteral("measuredTimes"));
+    auto* chooseTimes = named(
+        new QPushButton(tr("Choose…")), "chooseProfile",
+        tr("Use times of ops and transfers that were measured on this computer (Run ▸ Profile this "
+           "network…) or another one. They are kept by what an op does, so that those of one network serve "
+           "others; what was never measured is predicted by the roofline."));
+    chooseTimes->setAutoDefault(false);
+    chooseTimes->setAccessibleName(tr("Choose the file of measured times"));
+    m_clearProfile = named(new QPushButton(tr("Clear")), "clearProfile",
+                           tr("Stop using these measured times; the file stays"));
+    m_clearProfile->setAutoDefault(false);
+    m_clearProfile->setAccessibleName(tr("Clear the file of measured times"));
+    connect(chooseTimes, &QPushButton::clicked, this, &SimulationDialog::chooseProfile);
+    connect(m_clearProfile, &QPushButton::clicked, this, [this, chooseTimes] {
+        chooseTimes->setFocus();
+        setProfile({});
+    });
+    auto* measured = new QHBoxLayout;
+    measured->addWidget(m_profile, 1);
+    measured->addWidget(chooseTimes);
+    measured->addWidget(m_clearProfile);
+    auto* measuredLabel = new QLabel(tr("Measured times"));
+    measuredLabel->setToolTip(chooseTimes->toolTip());
+    form->addRow(measuredLabel, measured);
 
     m_notes = new QLabel;
     m_notes->setObjectName(QStringLiteral("fileNotes"));

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// Steps that are run for real on this computer, off the window's thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <QObject>
+#include <QString>
+#include <QStringList>
+
+#include "app/window/background.hpp"
+#include "core/job/job.hpp"
+#include "core/measure/measurement.hpp"
+
+namespace placewright {
+
+/// Where the devices of a problem would run on this computer, and what stands against it.
+struct MeasurePlan {
+    std::vector<PhysicalDevice> devices;
+    QStringList notes;    ///< where each device runs, and what runs on the same core
+    QStringList refused;  ///< ops that cannot be run, with the reason, a line each
+    QString library;      ///< "LibTorch 1.13.1"
+
+    /// Whether any device is a core of a CPU.
+    bool usesCores() const;
+};
+
+/// What is to be profiled: the ops of the job's network on each model of device.
+struct ProfileRequest {
+    Job job;
+    std::vector<PhysicalDevice> devices;
+    std::uint32_t steps = 10;
+    bool transfers = false;  ///< also transfers between the models
+    bool throttles = false;  ///< MeasureOptions
+    QString file;            ///< archive that the times are added to; need not exist
+};
+
+/// What a profile has measured, and what the archive now holds.
+struct ProfileReport {
+    struct Model {
+        QString name;
+        std::size_t measured = 0, kept = 0;  ///< ops, told apart by what they do
+        double overhead_s = 0;               ///< between two ops
+    };
+    QString file;
+    std::vector<Model> models;
+    std::size_t transfers = 0;  ///< ordered pairs of models
+};
+
+/// Runs steps and profiles, one at a time. Lives on the window's thread.
+class Measuring : public QObject {
+    Q_OBJECT
+public:
+    enum class Kind { none, benchmark, profile };
+
+    struct Progress {
+        std::uint32_t done = 0, all = 0;   ///< steps, those that warm up included
+        std::optional<double> median_s{};  ///< of the steps that count so far
+        std::optional<double> left_s{};    ///< nothing before the first step
+    };
+
+    explicit Measuring(QObject* parent = nullptr);
+    ~Measuring() override;
+
+    /// Finds out where the problem's devices would run; answered by looked() or lookFailed(). Only the latest
+    /// request is answered.
+    void look(std::shared_ptr<const Problem> problem);
+
+    /// Measures a placement, as measure() does; ends with measured() or failed(), unless it is cancelled.
+    void benchmark(std::shared_ptr<const Problem> problem, Placement placement,
+                   std::vector<PhysicalDevice> devices, MeasureOptions options);
+    /// Measures the ops of a network and adds their times to a file; ends with profiled() or failed(), unless
+    /// it is cancelled. Nothing is written in that case.
+    void profile(ProfileRequest request);
+
+    /// What runs.
+    Kind running() const { return m_lane.busy() ? m_kind : Kind::none; }
+    const Progress& progress() const { return m_progress; }
+    bool isBusy() const { return m_lane.busy() || m_lookLane.busy(); }
+    /// Ends what runs after the op under way; its result is dropped.
+    void cancel();
+    /// Also drops the answer of look().
+    void cancelAll();
+
+Q_SIGNALS:
+    void looked(const placewright::MeasurePlan& plan);
+    void lookFailed(const QString& error);
+    /// Something began, went on or ended.
+    void changed();
+    void measured(const std::shared_ptr<const placewright::Problem>& problem,
+                  const placewright::Measurement& measurement);
+    void profiled(const placewright::ProfileReport& report);
+    void failed(const QString& error);
+    void settled();  ///< some work ended; isBusy() may have changed
+
+private:
+    class Teller;
+
+    /// Begins progress of something, whose work tells of it.
+    std::shared_ptr<Teller> begin(Kind kind);
+    void fail(const QString& error);
+
+    Kind m_kind = Kind::none;
+    Progress m_progress;
+    std::shared_ptr<Teller> m_teller;  ///< of what runs
+    Background::Lane m_lane, m_lookLane;
+    Background m_background{1};  ///< last: its destructor waits for the work in the lanes
+};
+
+}  // namespace placewright
