@@ -119,6 +119,10 @@ void ToolBars::makeMain() {
     exportButton->setMenu(m_actions.menu(MenuId::exports));
     exportButton->setToolTip(tr("Export the placement or a picture"));
     m_bar->addWidget(exportButton);
+    m_bar->addAction(m_actions[ActionId::benchmark]);
+    if (QWidget* button = m_bar->widgetForAction(m_actions[ActionId::benchmark]))
+        button->setObjectName(QStringLiteral("benchmarkButton"));
+    showMeasuring(false);
 }
 
 void ToolBars::fillMachines() {
@@ -188,10 +192,6 @@ void ToolBars::makeSearch() {
     addLabelled(m_searchBar, tr("See&d"), m_seed,
                 tr("Seed of the search; the same seed and start placement give the same result"));
 
-    m_searchBar->addAction(m_actions[ActionId::benchmark]);
-    if (QWidget* button = m_searchBar->widgetForAction(m_actions[ActionId::benchmark]))
-        button->setObjectName(QStringLiteral("benchmarkButton"));
-    showMeasuring(false);
     chooseAlgorithm(settings::algorithm.fallback);
 }
 
