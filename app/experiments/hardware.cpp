@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cmath>
+#include <functional>
 #include <pthread.h>
 #include <sched.h>
 #include <stdexcept>
@@ -22,7 +22,7 @@
 namespace placewright {
 namespace {
 
-constexpr double kLinkBandwidth = 250e6, kLinkLatencyS = 20e-6;
+constexpr double kLinkBandwidth = 1e9, kLinkLatencyS = 20e-6;
 constexpr const char* kLogicalModel = "logical core";
 constexpr std::array<HardwareNetwork, 6> kNetworks{HardwareNetwork{"alexnet", 8}, {"resnet50", 2},
                                                    {"inception_v3", 2},           {"vgg16", 1},
@@ -67,7 +67,7 @@ MeasureOptions measure_options(const Laboratory& laboratory, const HardwareOptio
     return measuring;
 }
 
-/// Passes placements on and keeps each that is better than all before.
+/// Passes placements on and keeps all of them.
 class Checkpoints : public Evaluator {
 public:
     struct Point {
@@ -82,9 +82,7 @@ public:
                   const Placement* base) override {
         if (!evaluator_->evaluate(placements, scores, std::move(stop), base)) return false;
         for (std::size_t k = 0; k < placements.size(); ++k) {
-            ++evaluations_;
-            if (points_.empty() || scores[k].penalised_s < points_.back().score_s)
-                points_.push_back({evaluations_, scores[k].penalised_s, placements[k]});
+            points_.push_back({points_.size() + 1, scores[k].penalised_s, placements[k]});
         }
         return true;
     }
@@ -93,15 +91,15 @@ public:
 
 private:
     std::unique_ptr<Evaluator> evaluator_;
-    std::uint64_t evaluations_ = 0;
     std::vector<Point> points_;
 };
 
-/// At most `most` points at even distances in simulated time, the first and the last among them: a search
-/// finds many placements near its end that differ little.
-std::vector<Checkpoints::Point> thinned(const std::vector<Checkpoints::Point>& points, std::size_t most) {
+/// At most `most` points at even distances in simulated time, from the slowest placement that the search
+/// visited to the fastest, which comes last.
+std::vector<Checkpoints::Point> thinned(std::vector<Checkpoints::Point> points, std::size_t most) {
     std::vector<Checkpoints::Point> result;
     if (points.empty()) return result;
+    std::ranges::stable_sort(points, std::greater<>(), &Checkpoints::Point::score_s);
     const double first = std::log(points.front().score_s), last = std::log(points.back().score_s);
     std::size_t taken = points.size();
     for (std::size_t k = 0; k < most; ++k) {

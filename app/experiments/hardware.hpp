@@ -28,7 +28,7 @@ struct HardwareOptions {
 };
 
 /// The computer as the experiments use it: its GPUs and CPU, or without CUDA two logical devices, "gpu:0" and
-/// "gpu:1", each a core of the CPU. Copies between these are slowed down to the speed of a link of 250 MB/s
+/// "gpu:1", each a core of the CPU. Copies between these are slowed down to the speed of a link of 1 GB/s
 /// in each direction, so that where ops are matters.
 struct Laboratory {
     std::shared_ptr<const Machine> machine;
@@ -72,7 +72,7 @@ std::vector<StabilityCase> run_e2(const Laboratory& laboratory, const HardwareOp
 // --- E5 ---
 
 struct CheckpointPoint {
-    std::uint64_t evaluation = 0;  ///< of the search, when it was the best so far; 0: an alternative start
+    std::uint64_t evaluation = 0;  ///< number of the placement in the search, from 1
     double simulated_s = 0;
     Spread measured;
 };
