@@ -103,8 +103,7 @@ void BenchmarkArguments::add_to(CLI::App& command) {
         ->check(usage::whole_number(1, 1'000'000))
         ->type_name("N")
         ->capture_default_str();
-    command.add_flag("--throttle", throttles,
-                     "Transfers take at least as long as simulated, for devices that are cores of a CPU");
+    command.add_flag("--throttle", throttles, "Transfers between cores take at least as long as simulated");
     command.add_option("--trace", trace, "Write the step of median time as Chrome trace JSON")
         ->check(usage::path())
         ->type_name("OUT");

@@ -557,7 +557,7 @@ void OptimizeArguments::add_to(CLI::App& command) {
         ->type_name("SHARE");
     command
         .add_option("--measure-best", measured_best,
-                    "After the search, run the N best placements; the fastest is the result")
+                    "After the search, run the N best; the fastest is the result")
         ->check(usage::whole_number(0, 100'000))
         ->type_name("N");
     command
@@ -569,8 +569,7 @@ void OptimizeArguments::add_to(CLI::App& command) {
         ->check(usage::whole_number(1, 1'000'000))
         ->type_name("N")
         ->capture_default_str();
-    command.add_flag("--throttle", throttles,
-                     "Transfers take at least as long as simulated, for devices that are cores of a CPU");
+    command.add_flag("--throttle", throttles, "Transfers between cores take at least as long as simulated");
     command.add_option("--out", out, "Write the placement file")->check(usage::path())->type_name("P");
     command.add_option("--scores", scores, "Record all scores in this file; resume from it if it exists")
         ->check(usage::path())

@@ -30,8 +30,7 @@ void ProfileArguments::add_to(CLI::App& command) {
         ->type_name("N")
         ->capture_default_str();
     command.add_flag("--transfers", transfers, "Measure transfers of 1 kB to 1 GB between devices too");
-    command.add_flag("--throttle", throttles,
-                     "Transfers take at least as long as the machine file says, for devices that are cores");
+    command.add_flag("--throttle", throttles, "Transfers between cores take at least as long as simulated");
 }
 
 int profile_ops(const ProfileArguments& arguments) {
