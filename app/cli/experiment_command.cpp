@@ -499,6 +499,21 @@ void ExperimentArguments::add_to(CLI::App& command) {
     command.add_flag("--json", json, "Print one JSON object (e1, e2, e4, e5)");
 }
 
+void ExperimentArguments::refuse_search_options() const {
+    const auto refuse = [this](bool given, const char* option) {
+        if (given) throw UsageError(std::string(option) + ": " + name + " does not use it");
+    };
+    refuse(seeds > 0, "--seeds");
+    refuse(!algorithms.empty(), "--algorithm");
+    refuse(updates > 0, "--updates");
+    refuse(count > 0, "--count");
+    refuse(!families.empty(), "--family");
+    refuse(threads > 0, "--threads");
+    refuse(!networks.empty(), "--network");
+    refuse(grouping.options() != GroupingOptions{}, "--group");
+    refuse(!settings.empty(), "--set");
+}
+
 int run_experiment(const ExperimentArguments& arguments) {
     const auto is_named = [&](const auto& each) { return each.first == arguments.name; };
     if (std::ranges::any_of(hardware_experiments(), is_named)) return run_hardware_experiment(arguments);

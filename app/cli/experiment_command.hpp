@@ -33,6 +33,10 @@ struct ExperimentArguments {
     bool json = false;
 
     void add_to(CLI::App& command);
+    /// Throws UsageError if an option is given that only experiments with searches or trainings use; of
+    /// these,
+    /// --evaluations is left to the caller.
+    void refuse_search_options() const;
 };
 
 /// placewright-cli experiment. Returns the exit status.

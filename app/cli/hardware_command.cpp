@@ -191,18 +191,10 @@ void check_hardware_arguments(const ExperimentArguments& arguments) {
         if (given) throw UsageError(std::string(option) + ": " + arguments.name + " does not use it");
     };
     const bool searches = arguments.name == "e4" || arguments.name == "e5";
-    refuse(arguments.seeds > 0, "--seeds");
+    arguments.refuse_search_options();
     refuse(arguments.evaluations > 0 && !searches, "--evaluations");
     refuse(arguments.placements > 0 && !searches, "--placements");
     refuse(!arguments.only.empty() && arguments.name == "e1", "--only");
-    refuse(!arguments.algorithms.empty(), "--algorithm");
-    refuse(arguments.updates > 0, "--updates");
-    refuse(arguments.count > 0, "--count");
-    refuse(!arguments.families.empty(), "--family");
-    refuse(arguments.threads > 0, "--threads");
-    refuse(!arguments.networks.empty(), "--network");
-    refuse(arguments.grouping.options() != GroupingOptions{}, "--group");
-    refuse(!arguments.settings.empty(), "--set");
     refuse(!arguments.data.empty(), "--data");
 }
 

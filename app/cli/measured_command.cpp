@@ -24,16 +24,8 @@ void check_arguments(const ExperimentArguments& arguments) {
     const auto refuse = [](bool given, const char* option) {
         if (given) throw UsageError(std::string(option) + ": measured does not use it");
     };
-    refuse(arguments.seeds > 0, "--seeds");
+    arguments.refuse_search_options();
     refuse(arguments.evaluations > 0, "--evaluations");
-    refuse(!arguments.algorithms.empty(), "--algorithm");
-    refuse(arguments.updates > 0, "--updates");
-    refuse(arguments.count > 0, "--count");
-    refuse(!arguments.families.empty(), "--family");
-    refuse(arguments.threads > 0, "--threads");
-    refuse(!arguments.networks.empty(), "--network");
-    refuse(arguments.grouping.options() != GroupingOptions{}, "--group");
-    refuse(!arguments.settings.empty(), "--set");
     const std::vector<std::string> known = measured_suite_ids();
     for (const std::string& id : arguments.only) {
         if (std::ranges::find(known, id) == known.end())

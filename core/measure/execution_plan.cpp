@@ -87,7 +87,6 @@ private:
                 transfer.simulated_s += span.end_s - span.start_s;
             }
         }
-        // The map gave them numbers in the order of their first legs' ends.
     }
 
     std::vector<TensorId> tensors_of(const Span& span) const {

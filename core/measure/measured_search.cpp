@@ -64,6 +64,14 @@ private:
     std::uint64_t runs_ = 0;
 };
 
+/// Adds each placement to a list before it is reported.
+MeasuredCallback collected_in(std::vector<MeasuredPlacement>& measured, const MeasuredCallback& report) {
+    return [&](const MeasuredPlacement& each) {
+        measured.push_back(each);
+        if (report) report(each);
+    };
+}
+
 void sort_by_score(std::vector<MeasuredPlacement>& measured) {
     std::ranges::stable_sort(measured, {},
                              [](const MeasuredPlacement& each) { return each.score.penalised_s; });
@@ -126,10 +134,7 @@ std::vector<MeasuredPlacement> measure_placements(const std::shared_ptr<const Pr
                                                   std::stop_token stop, const MeasuredCallback& report) {
     std::vector<MeasuredPlacement> measured;
     const auto evaluator =
-        measured_evaluator(problem, devices, options, penalty, [&](const MeasuredPlacement& each) {
-            measured.push_back(each);
-            if (report) report(each);
-        });
+        measured_evaluator(problem, devices, options, penalty, collected_in(measured, report));
     std::vector<Score> scores(placements.size());
     evaluator->evaluate(placements, scores, std::move(stop));
     sort_by_score(measured);
@@ -145,10 +150,7 @@ std::vector<MeasuredPlacement> continue_measured(const std::shared_ptr<const Pro
                                                  std::stop_token stop, const MeasuredCallback& report) {
     std::vector<MeasuredPlacement> measured;
     const auto evaluator =
-        measured_evaluator(problem, devices, options, penalty, [&](const MeasuredPlacement& each) {
-            measured.push_back(each);
-            if (report) report(each);
-        });
+        measured_evaluator(problem, devices, options, penalty, collected_in(measured, report));
     const auto optimizer =
         algorithm.make({problem, seed, {starts.begin(), starts.end()}, evaluations, nullptr, {}}, values);
     run_search(*optimizer, *evaluator, {evaluations}, std::move(stop));
