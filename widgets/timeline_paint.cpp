@@ -368,6 +368,12 @@ void TimelineView::paintMemory(QPainter& painter, const Row& row) const {
         const TimelineData& shown = *run.of.timeline;
         if (shown.outcome.peak_bytes[row.resource] <= 0) continue;
         const QColor line = palette().color(QPalette::Text);
+        if (shown.memory[row.resource].empty()) {
+            // Only the peak was recorded.
+            const int y = std::max(scale.top, scale.y(shown.outcome.peak_bytes[row.resource]));
+            painter.fillRect(QRect(plotRect().left(), y, plotRect().width(), 1), line);
+            continue;
+        }
         const auto measuredMarks = visibleMemory(shown, row.resource, m_axis);
         int from = measuredMarks.empty() ? bottom : scale.y(measuredMarks.front().bytes);
         for (const MemoryMark& mark : measuredMarks) {
