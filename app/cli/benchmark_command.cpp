@@ -59,8 +59,8 @@ Json benchmark_json(const Job& job, std::span<const PhysicalDevice> devices, con
 void print_benchmark(const Job& job, const Measurement& measured, const Outcome& simulated) {
     std::cout << printable(job.problem->graph->name()) << " on " << printable(job.machine->name())
               << ", run with " << measure_module().version() << '\n'
-              << "step time " << format_seconds(measured.step.median_s) << " measured (half of "
-              << measured.run.step_times_s.size() << " steps from " << format_seconds(measured.step.low_s)
+              << "step time " << format_seconds(measured.step.median_s) << " measured (the middle half of "
+              << measured.run.step_times_s.size() << " steps: " << format_seconds(measured.step.low_s)
               << " to " << format_seconds(measured.step.high_s) << "), "
               << format_seconds(simulated.step_time_s) << " simulated ("
               << decimals("%.2f", simulated.step_time_s / measured.step.median_s) << " of measured)"
@@ -115,8 +115,11 @@ void BenchmarkArguments::add_to(CLI::App& command) {
 int benchmark_placement(const BenchmarkArguments& arguments) {
     std::vector<std::string> inputs = arguments.job.inputs();
     inputs.push_back(arguments.placement);
-    keep_apart(std::array{OutputFile{"--trace", arguments.trace}, OutputFile{"--ops", arguments.ops}},
-               inputs);
+    const std::array outputs{OutputFile{"--trace", arguments.trace}, OutputFile{"--ops", arguments.ops}};
+    keep_apart(outputs, inputs);
+    for (const OutputFile& output : outputs) {
+        if (!output.file.empty()) expect_writable(output.file);
+    }
     const Job job = arguments.job.load(arguments.placement);
     if (job.simulation.batches > 1)
         throw UsageError("benchmark: --batches: pipelines of several batches cannot be run; give one batch");

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "app/cli/hardware_command.hpp"
 
+#include <algorithm>
 #include <array>
 #include <iostream>
+#include <iterator>
+#include <stdexcept>
 
 #include "app/cli/console.hpp"
 #include "app/cli/interrupt.hpp"
@@ -37,6 +40,18 @@ std::string figure(std::optional<double> value) {
 
 std::string share(double value) {
     return decimals("%.1f %%", 100 * value);
+}
+
+std::string step_text(std::optional<double> time_s) {
+    return time_s ? format_seconds(*time_s) : "out of memory";
+}
+
+std::string csv_number(std::optional<double> value) {
+    return value ? to_string(OptionValue(*value)) : "";
+}
+
+Json or_null(std::optional<double> value) {
+    return value ? Json(*value) : Json(nullptr);
 }
 
 Json spread_json(const Spread& spread) {
@@ -117,23 +132,23 @@ Report report(const std::vector<TransferCase>& cases) {
                   "network,one_device_s,best_simulated_s,elites_s,elites_run,genetic_s,genetic_run\n",
                   ""};
     for (const TransferCase& each : cases) {
-        result.rows.push_back({each.network, std::to_string(each.batch), format_seconds(each.single_device_s),
-                               format_seconds(each.best_simulated_s), format_seconds(each.elites_s),
-                               std::to_string(each.elites_run), format_seconds(each.genetic_s),
+        result.rows.push_back({each.network, std::to_string(each.batch), step_text(each.single_device_s),
+                               step_text(each.best_simulated_s), step_text(each.elites_s),
+                               std::to_string(each.elites_run), step_text(each.genetic_s),
                                std::to_string(each.genetic_run)});
         result.json.push_back({{"network", each.network},
                                {"batch", each.batch},
                                {"load", each.load},
-                               {"single_device_s", each.single_device_s},
-                               {"best_simulated_s", each.best_simulated_s},
-                               {"elites_s", each.elites_s},
+                               {"single_device_s", or_null(each.single_device_s)},
+                               {"best_simulated_s", or_null(each.best_simulated_s)},
+                               {"elites_s", or_null(each.elites_s)},
                                {"elites_run", each.elites_run},
-                               {"genetic_s", each.genetic_s},
+                               {"genetic_s", or_null(each.genetic_s)},
                                {"genetic_run", each.genetic_run}});
-        result.csv += csv_field(each.network) + ',' + to_string(OptionValue(each.single_device_s)) + ',' +
-                      to_string(OptionValue(each.best_simulated_s)) + ',' +
-                      to_string(OptionValue(each.elites_s)) + ',' + std::to_string(each.elites_run) + ',' +
-                      to_string(OptionValue(each.genetic_s)) + ',' + std::to_string(each.genetic_run) + '\n';
+        result.csv += csv_field(each.network) + ',' + csv_number(each.single_device_s) + ',' +
+                      csv_number(each.best_simulated_s) + ',' + csv_number(each.elites_s) + ',' +
+                      std::to_string(each.elites_run) + ',' + csv_number(each.genetic_s) + ',' +
+                      std::to_string(each.genetic_run) + '\n';
     }
     result.json = {{"networks", std::move(result.json)}};
     return result;
@@ -157,7 +172,7 @@ Report report(const std::vector<CorrelationCase>& cases) {
                                share(each.noise)});
         Json points = Json::array();
         ScatterSeries series{each.network};
-        for (const CheckpointPoint& point : each.points) {
+        for (const CorrelationPoint& point : each.points) {
             points.push_back({{"evaluation", point.evaluation},
                               {"simulated_s", point.simulated_s},
                               {"measured_s", point.measured.median_s}});
@@ -171,8 +186,8 @@ Report report(const std::vector<CorrelationCase>& cases) {
         plot.series.push_back(std::move(series));
         result.json.push_back({{"network", each.network},
                                {"batch", each.batch},
-                               {"pearson", each.pearson ? Json(*each.pearson) : Json(nullptr)},
-                               {"spearman", each.spearman ? Json(*each.spearman) : Json(nullptr)},
+                               {"pearson", or_null(each.pearson)},
+                               {"spearman", or_null(each.spearman)},
                                {"median_error", each.median_error},
                                {"placements", each.points.size()},
                                {"picked_s", each.picked_s},
@@ -198,12 +213,40 @@ void check_hardware_arguments(const ExperimentArguments& arguments) {
     refuse(!arguments.data.empty(), "--data");
 }
 
+/// Runs the experiment for one network after the other. One that cannot be run is told in `failures`, and
+/// does not lose the results of the others.
+template <class Case>
+Report report_each(std::vector<Case> (*experiment)(const Laboratory&, const HardwareOptions&, std::stop_token,
+                                                   const HardwareProgress&),
+                   const Laboratory& place, const HardwareOptions& options, const std::stop_token& stop,
+                   const HardwareProgress& progress, std::vector<std::string>& failures) {
+    std::vector<Case> cases;
+    for (const HardwareNetwork& network : options.networks) {
+        if (stop.stop_requested()) break;
+        HardwareOptions one = options;
+        one.networks = {network};
+        try {
+            std::ranges::move(experiment(place, one, stop, progress), std::back_inserter(cases));
+        } catch (const MeasureError& error) {
+            failures.push_back(network.name + ": " + error.what());
+        } catch (const OutOfMemory& error) {
+            failures.push_back(network.name + ": " + error.what());
+        }
+    }
+    return report(cases);
+}
+
 Report run(const ExperimentArguments& arguments, const Laboratory& place, const HardwareOptions& options,
-           std::stop_token stop, const HardwareProgress& progress) {
-    if (arguments.name == "e1") return report(run_e1(place, options, stop, progress));
-    if (arguments.name == "e2") return report(run_e2(place, options, stop, progress));
-    if (arguments.name == "e4") return report(run_e4(place, options, stop, progress));
-    return report(run_e5(place, options, stop, progress));
+           const std::stop_token& stop, const HardwareProgress& progress,
+           std::vector<std::string>& failures) {
+    if (arguments.name == "e2") return report_each(run_e2, place, options, stop, progress, failures);
+    if (arguments.name == "e4") return report_each(run_e4, place, options, stop, progress, failures);
+    if (arguments.name == "e5") return report_each(run_e5, place, options, stop, progress, failures);
+    try {
+        return report(run_e1(place, options, stop, progress));
+    } catch (const OutOfMemory& error) {
+        throw InputError(arguments.name, "", error.what());
+    }
 }
 
 }  // namespace
@@ -223,25 +266,26 @@ int run_hardware_experiment(const ExperimentArguments& arguments) {
     if (!arguments.machine.empty())
         machine = std::make_shared<const Machine>(find_machine(arguments.machine));
     HardwareOptions options;
-    options.networks = arguments.only;
+    const bool one_network = arguments.only.empty() && arguments.name == "e4";
+    options.networks = hardware_networks(one_network ? std::vector<std::string>{"resnet50"} : arguments.only);
     options.evaluations = arguments.evaluations;
     options.steps = arguments.steps;
     if (arguments.placements > 0) options.placements = arguments.placements;
-    hardware_networks(options.networks);
     if (!arguments.out.empty()) make_folder(arguments.out);
 
     const Laboratory place = laboratory(std::move(machine));
     for (const std::string& note : place.notes) std::cerr << printable(note) << '\n';
     const InterruptGuard interrupt;
     Report found;
+    std::vector<std::string> failures;
     try {
         const ProgressLine line(arguments.name);
-        found = run(arguments, place, options, interrupt.token(),
-                    [&](const std::string& text) { line.show(text); });
-    } catch (const MeasureError& error) {
-        throw InputError(arguments.name, "", error.what());
-    } catch (const OutOfMemory& error) {
-        throw InputError(arguments.name, "", error.what());
+        found = run(
+            arguments, place, options, interrupt.token(), [&](const std::string& text) { line.show(text); },
+            failures);
+    } catch (const std::invalid_argument& error) {
+        // A device without a model, under which measured times are kept.
+        throw InputError(arguments.machine, "", error.what());
     }
     Json devices = Json::array();
     for (DeviceId device = 0; device < place.devices.size(); ++device)
@@ -266,9 +310,13 @@ int run_hardware_experiment(const ExperimentArguments& arguments) {
         if (!found.svg.empty()) write_file(folder / (arguments.name + ".svg"), found.svg);
         if (!arguments.json) std::cout << "\nwritten to " << printable(arguments.out, 4096) << '\n';
     }
-    if (!interrupt.token().stop_requested()) return kDone;
-    std::cerr << "placewright-cli: cancelled; the rest is missing\n";
-    return kCancelled;
+    for (const std::string& failure : failures)
+        std::cerr << printable("placewright-cli: " + failure, 8192) << '\n';
+    if (interrupt.token().stop_requested()) {
+        std::cerr << "placewright-cli: cancelled; the rest is missing\n";
+        return kCancelled;
+    }
+    return failures.empty() ? kDone : kBadInput;
 }
 
 }  // namespace placewright

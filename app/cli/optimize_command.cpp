@@ -44,7 +44,7 @@ namespace {
 /// Evaluation budget of a search that is limited only by time.
 constexpr std::uint64_t kUnlimited = 1'000'000'000'000;
 constexpr std::chrono::milliseconds kReportInterval(100);
-/// Best placements from which a search goes on on hardware: its first population.
+/// Best placements from which a search goes on on hardware.
 constexpr std::uint32_t kMeasuredStarts = 10;
 
 void print_progress(const SearchProgress& progress, const Budget& budget) {
@@ -60,6 +60,13 @@ void print_progress(const SearchProgress& progress, const Budget& budget) {
     std::fprintf(stderr, "\r\x1b[K%s", text.c_str());
 }
 
+/// What was run after the search.
+struct HardwareRuns {
+    /// The fastest that fits first, which is the best placement of the result.
+    std::vector<MeasuredPlacement> placements;
+    bool cancelled = false;  ///< before all of them were run
+};
+
 struct Found {
     const AlgorithmInfo& algorithm;
     OptionValues options;
@@ -70,12 +77,11 @@ struct Found {
     Bound bound;                           ///< lower bound of the objective
     std::optional<Headroom> headroom;      ///< nothing if no memory was freed for a little time
     std::optional<Remedies> remedies;      ///< if the best placement does not fit
-    std::vector<MeasuredPlacement>
-        measured{};  ///< the fastest first; the best placement is the first of them
+    HardwareRuns measured;
 
     const SearchProgress& progress() const { return result.progress; }
     const Placement& placement() const { return *result.progress.best_placement; }
-    bool cancelled() const { return result.end == SearchEnd::cancelled; }
+    bool cancelled() const { return result.end == SearchEnd::cancelled || measured.cancelled; }
     double simulations_per_s() const {
         return static_cast<double>(progress().simulations) / std::max(progress().elapsed_s, 1e-9);
     }
@@ -123,15 +129,18 @@ Json found_json(const Job& job, const Found& found) {
                             {"found_share", found.headroom->found_share},
                             {"share", found.headroom->share}};
     if (found.remedies) add_remedies(json, *found.remedies, job);
-    if (!found.measured.empty()) {
+    if (!found.measured.placements.empty()) {
         Json list = Json::array();
-        for (const MeasuredPlacement& each : found.measured)
+        const auto figure = [](const std::optional<Spread>& step, double Spread::*part) {
+            return step ? Json((*step).*part) : Json(nullptr);
+        };
+        for (const MeasuredPlacement& each : found.measured.placements)
             list.push_back({{"simulated_s", each.simulated_s},
-                            {"measured_s", each.step.median_s},
-                            {"low_s", each.step.low_s},
-                            {"high_s", each.step.high_s},
+                            {"measured_s", figure(each.step, &Spread::median_s)},
+                            {"low_s", figure(each.step, &Spread::low_s)},
+                            {"high_s", figure(each.step, &Spread::high_s)},
                             {"fits", each.score.fits}});
-        json["best"]["measured_s"] = found.measured.front().step.median_s;
+        json["best"]["measured_s"] = list.front()["measured_s"];
         json["measured"] = std::move(list);
     }
     return json;
@@ -141,10 +150,25 @@ Json found_json(const Job& job, const Found& found) {
 void print_measured(const std::vector<MeasuredPlacement>& measured) {
     const auto simulated_best = std::ranges::min_element(measured, {}, &MeasuredPlacement::simulated_s);
     const MeasuredPlacement& best = measured.front();
-    std::cout << "Of " << measured.size() << " placements that were run, the fastest takes "
-              << format_seconds(best.step.median_s) << " (simulated " << format_seconds(best.simulated_s)
-              << "); the best in the simulation takes " << format_seconds(simulated_best->step.median_s)
-              << " (simulated " << format_seconds(simulated_best->simulated_s) << ").\n\n";
+    const auto took = [](const MeasuredPlacement& each) {
+        return (each.step ? "takes " + format_seconds(each.step->median_s) : "ran out of memory") +
+               " (simulated " + format_seconds(each.simulated_s) + ')';
+    };
+    if (!best.score.fits) {
+        std::cout << wrapped("None of the " + std::to_string(measured.size()) +
+                                 " placements that were run fits the memory; the one that lacks least " +
+                                 took(best) + '.',
+                             0)
+                  << "\n";
+        return;
+    }
+    std::cout << wrapped("Of " + std::to_string(measured.size()) + " placements that were run, the fastest " +
+                             took(best) +
+                             (&best == &*simulated_best
+                                  ? "; it is the best in the simulation, too."
+                                  : "; the best in the simulation " + took(*simulated_best) + '.'),
+                         0)
+              << "\n";
 }
 
 void print_found(const Job& job, const Found& found) {
@@ -178,7 +202,7 @@ void print_found(const Job& job, const Found& found) {
                                  " % higher. --headroom 0 turns this off.",
                              0);
     std::cout << '\n';
-    if (!found.measured.empty()) print_measured(found.measured);
+    if (!found.measured.placements.empty()) print_measured(found.measured.placements);
     if (found.evaluation) print_evaluation(job, *found.evaluation);
     print_outcome(job, found.placement(), found.outcome);
     if (found.remedies) print_remedies(*found.remedies, job);
@@ -271,6 +295,7 @@ public:
         finest_ = search_.refinement > 0 ? ungrouped(*job_.problem) : job_.problem;
         // Ungrouped ops can be faster than any placement of groups, and may fit where groups do not.
         bound_ = quick_bounds(*finest_, *job_.objective, job_.simulation).front();
+        if (measures()) prepare_measuring();
     }
 
     int run() {
@@ -290,9 +315,11 @@ public:
         if (!result.progress.best_placement) return report_nothing_scored(result);
         std::optional<Headroom> headroom = gain_headroom(result);
         prove(proof, result.progress);
-        std::vector<MeasuredPlacement> measured;
+        HardwareRuns measured;
         if (scored != nullptr && result.end != SearchEnd::cancelled)
             measured = run_candidates(*optimizer, *scored, result.progress);
+        // Memory was freed in another placement than the one that won.
+        if (!measured.placements.empty()) headroom.reset();
         const Outcome outcome = Simulator(job_.problem, job_.simulation).run(*result.progress.best_placement);
         std::optional<Evaluation> evaluation;
         if (result.progress.best != kUndefinedScore)
@@ -321,52 +348,66 @@ private:
         refuse(search_.job.objective != "step-time", "--objective", "what is measured is the step time");
     }
 
+    /// Finds out where the placements will run. Throws InputError if they cannot, before the search begins.
+    void prepare_measuring() {
+        if (job_.simulation != SimulationOptions{})
+            throw UsageError(
+                "--order, --runtime, --in-flight: placements that are measured run in the default order; "
+                "leave "
+                "these options or those that measure out");
+        try {
+            check_runnable(*job_.problem);
+        } catch (const MeasureError& error) {
+            throw InputError(search_.job.network, "", error.what());
+        }
+        measured_on_ = physical_devices(*job_.problem->machine);
+        for (const std::string& note : device_notes(*job_.problem->machine, measured_on_))
+            std::cerr << printable(note) << '\n';
+    }
+
     bool measures() const { return search_.measured_best > 0 || search_.measured_evaluations > 0; }
 
     /// Runs the best placements, then goes on with the search on hardware; the fastest becomes the result.
-    /// Throws InputError for ops that cannot be run.
-    std::vector<MeasuredPlacement> run_candidates(const Optimizer& optimizer, const BestPlacements& scored,
-                                                  SearchProgress& progress) {
-        const std::vector<PhysicalDevice> devices = physical_devices(*job_.problem->machine);
-        for (const std::string& note : device_notes(*job_.problem->machine, devices))
-            std::cerr << printable(note) << '\n';
+    /// If a step fails, says so and leaves the result as the simulation found it.
+    HardwareRuns run_candidates(const Optimizer& optimizer, const BestPlacements& scored,
+                                SearchProgress& progress) {
         MeasureOptions options;
         options.steps = search_.measured_steps;
         options.throttles = search_.throttles;
         options.seed = search_.seed;
-        std::vector<MeasuredPlacement> measured;
+        std::vector<MeasuredPlacement> placements;
         try {
             const ProgressLine line("run");
             std::size_t done = 0;
             double best_s = kInfinity;
             const MeasuredCallback told = [&](const MeasuredPlacement& each) {
-                best_s = std::min(best_s, each.score.penalised_s);
-                line.show("placement " + std::to_string(++done) + ", fastest " + format_seconds(best_s));
+                if (each.score.fits) best_s = std::min(best_s, each.score.value_s);
+                line.show("placement " + std::to_string(++done) +
+                          (std::isfinite(best_s) ? ", fastest " + format_seconds(best_s) : ""));
             };
             if (search_.measured_best > 0) {
                 std::vector<Placement> best = candidates(optimizer, scored, search_.measured_best);
                 // What the search returns is among them, also where memory was freed since.
                 if (std::ranges::find(best, *progress.best_placement) == best.end())
                     best.back() = *progress.best_placement;
-                measured = measure_placements(job_.problem, best, devices, options, job_.penalty,
-                                              interrupt_.token(), told);
+                placements = measure_placements(job_.problem, best, measured_on_, options, job_.penalty,
+                                                interrupt_.token(), told);
             }
             if (search_.measured_evaluations > 0) {
-                const auto more = continue_measured(job_.problem, *algorithm_, options_, search_.seed,
-                                                    candidates(optimizer, scored, kMeasuredStarts),
-                                                    search_.measured_evaluations, devices, options,
-                                                    job_.penalty, interrupt_.token(), told);
-                measured.insert(measured.end(), more.begin(), more.end());
-                std::ranges::stable_sort(
-                    measured, {}, [](const MeasuredPlacement& each) { return each.score.penalised_s; });
+                placements = continue_measured(job_.problem, *algorithm_, options_, search_.seed,
+                                               candidates(optimizer, scored, kMeasuredStarts),
+                                               search_.measured_evaluations, measured_on_, options,
+                                               job_.penalty, interrupt_.token(), told, placements);
             }
         } catch (const MeasureError& error) {
-            throw InputError(search_.job.network, "", error.what());
+            std::cerr << printable(std::string("placewright-cli: ") + error.what(), 8192)
+                      << "; the result is that of the simulation\n";
         }
-        if (measured.empty()) return measured;
-        progress.best_placement = std::make_shared<const Placement>(measured.front().placement);
-        progress.best =
-            job_.penalty.score(*job_.problem, Simulator(job_.problem).run(measured.front().placement));
+        HardwareRuns measured{std::move(placements), interrupt_.token().stop_requested()};
+        if (measured.placements.empty()) return measured;
+        const Placement& fastest = measured.placements.front().placement;
+        progress.best_placement = std::make_shared<const Placement>(fastest);
+        progress.best = job_.penalty.score(*job_.problem, Simulator(job_.problem).run(fastest));
         return measured;
     }
 
@@ -518,8 +559,9 @@ private:
     Job job_;
     std::vector<Placement> starts_;
     const AlgorithmInfo* algorithm_ = nullptr;
-    std::shared_ptr<const Problem> finest_;  ///< of single ops if the result is refined
-    Bound bound_;                            ///< lower bound of the objective
+    std::vector<PhysicalDevice> measured_on_;  ///< where placements are run after the search
+    std::shared_ptr<const Problem> finest_;    ///< of single ops if the result is refined
+    Bound bound_;                              ///< lower bound of the objective
     std::optional<ScoreFile> scores_;
     std::exception_ptr unwritten_;  ///< InputError of a file that could not be written
 };
@@ -562,7 +604,7 @@ void OptimizeArguments::add_to(CLI::App& command) {
         ->type_name("N");
     command
         .add_option("--measure-evaluations", measured_evaluations,
-                    "After the search, go on with N placements that are run")
+                    "After the search, go on with N more placements that are run")
         ->check(usage::whole_number(0, 1'000'000))
         ->type_name("N");
     command.add_option("--measure-steps", measured_steps, "Steps of each placement that is run")

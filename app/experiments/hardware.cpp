@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <pthread.h>
 #include <sched.h>
 #include <stdexcept>
@@ -23,12 +24,18 @@ namespace {
 
 constexpr double kLinkBandwidth = 1e9, kLinkLatencyS = 20e-6;
 constexpr const char* kLogicalModel = "logical core";
-constexpr std::array<HardwareNetwork, 6> kNetworks{HardwareNetwork{"alexnet", 8}, {"resnet50", 2},
-                                                   {"inception_v3", 2},           {"vgg16", 1},
-                                                   {"nasnet_mobile", 2},          {"bert_base", 1}};
+constexpr std::array<std::pair<std::string_view, std::int64_t>, 6> kNetworks{{{"alexnet", 8},
+                                                                              {"resnet50", 2},
+                                                                              {"inception_v3", 2},
+                                                                              {"vgg16", 1},
+                                                                              {"nasnet_mobile", 2},
+                                                                              {"bert_base", 1}}};
 constexpr std::size_t kDefaultNetworks = 3;
 constexpr std::uint32_t kGroups = 64;
-constexpr std::uint32_t kSteps = 7, kStepsOfTransfers = 10, kStepsOfStability = 20;
+constexpr std::uint32_t kSteps = 9, kStepsOfTransfers = 10, kStepsOfStability = 20;
+/// E5 measures all placements once, then all again: a disturbance of some seconds spoils a round of a
+/// placement, not its median.
+constexpr std::uint32_t kRounds = 3;
 
 Machine logical_machine() {
     const double memory =
@@ -54,7 +61,7 @@ Machine logical_machine() {
 }
 
 std::shared_ptr<const Graph> graph_of(const HardwareNetwork& network) {
-    return std::make_shared<const Graph>(find_network(network.name)->build(network.batch));
+    return std::make_shared<const Graph>(network.build(network.batch));
 }
 
 MeasureOptions measure_options(const Laboratory& laboratory, const HardwareOptions& options,
@@ -67,7 +74,7 @@ MeasureOptions measure_options(const Laboratory& laboratory, const HardwareOptio
 }
 
 /// Passes placements on and keeps all of them.
-class Checkpoints : public Evaluator {
+class Visited : public Evaluator {
 public:
     struct Point {
         std::uint64_t evaluation = 0;
@@ -75,7 +82,7 @@ public:
         Placement placement;
     };
 
-    explicit Checkpoints(std::unique_ptr<Evaluator> evaluator) : evaluator_(std::move(evaluator)) {}
+    explicit Visited(std::unique_ptr<Evaluator> evaluator) : evaluator_(std::move(evaluator)) {}
 
     bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop,
                   const Placement* base) override {
@@ -95,10 +102,10 @@ private:
 
 /// At most `most` points at even distances in simulated time, from the slowest placement that the search
 /// visited to the fastest, which comes last.
-std::vector<Checkpoints::Point> thinned(std::vector<Checkpoints::Point> points, std::size_t most) {
-    std::vector<Checkpoints::Point> result;
+std::vector<Visited::Point> thinned(std::vector<Visited::Point> points, std::size_t most) {
+    std::vector<Visited::Point> result;
     if (points.empty()) return result;
-    std::ranges::stable_sort(points, std::greater<>(), &Checkpoints::Point::score_s);
+    std::ranges::stable_sort(points, std::greater<>(), &Visited::Point::score_s);
     const double first = std::log(points.front().score_s), last = std::log(points.back().score_s);
     std::size_t taken = points.size();
     for (std::size_t k = 0; k < most; ++k) {
@@ -126,7 +133,7 @@ std::optional<Calibrated> calibrated(const Laboratory& laboratory, const Hardwar
                                      const HardwareProgress& progress) {
     const auto graph = graph_of(network);
     const auto told = [&](const char* what) {
-        return [&progress, what, name = std::string(network.name)](std::uint32_t done, std::uint32_t all) {
+        return [&progress, what, name = network.name](std::uint32_t done, std::uint32_t all) {
             if (progress)
                 progress(name + ": " + what + ' ' + std::to_string(done) + " of " + std::to_string(all));
         };
@@ -170,25 +177,25 @@ private:
     std::jthread thread_;
 };
 
-double measured_s(const std::vector<MeasuredPlacement>& measured) {
-    return measured.empty() ? 0 : measured.front().step.median_s;
-}
-
 }  // namespace
 
 std::vector<HardwareNetwork> hardware_networks(const std::vector<std::string>& names) {
-    if (names.empty()) return {kNetworks.begin(), kNetworks.begin() + kDefaultNetworks};
     std::vector<HardwareNetwork> result;
+    const auto add = [&](const auto& network) {
+        result.push_back({std::string(network.first), network.second, find_network(network.first)->build});
+    };
     for (const std::string& name : names) {
-        const auto found = std::ranges::find(kNetworks, name, &HardwareNetwork::name);
+        const auto found =
+            std::ranges::find_if(kNetworks, [&](const auto& network) { return network.first == name; });
         if (found == kNetworks.end()) {
             std::string known;
-            for (const HardwareNetwork& each : kNetworks)
-                known += (known.empty() ? "" : ", ") + std::string(each.name);
+            for (const auto& [each, batch] : kNetworks)
+                known += (known.empty() ? "" : ", ") + std::string(each);
             throw UsageError("--only " + name + ": expected one of " + known);
         }
-        result.push_back(*found);
+        add(*found);
     }
+    if (names.empty()) std::ranges::for_each(std::span(kNetworks).first(kDefaultNetworks), add);
     return result;
 }
 
@@ -241,7 +248,7 @@ std::vector<BandwidthCase> run_e1(const Laboratory& laboratory, const HardwareOp
 std::vector<StabilityCase> run_e2(const Laboratory& laboratory, const HardwareOptions& options,
                                   std::stop_token stop, const HardwareProgress& progress) {
     std::vector<StabilityCase> cases;
-    for (const HardwareNetwork& network : hardware_networks(options.networks)) {
+    for (const HardwareNetwork& network : options.networks) {
         const auto problem = make_problem(graph_of(network), laboratory.machine);
         std::vector<std::pair<std::string, Placement>> placements{
             {laboratory.machine->device(0).name + " alone", single_device_placement(*problem, 0)}};
@@ -281,37 +288,46 @@ std::vector<CorrelationCase> run_e5(const Laboratory& laboratory, const Hardware
                                     std::stop_token stop, const HardwareProgress& progress) {
     std::vector<CorrelationCase> cases;
     const std::uint64_t evaluations = options.evaluations > 0 ? options.evaluations : 20'000;
-    for (const HardwareNetwork& network : hardware_networks(options.networks)) {
-        const std::string name(network.name);
+    for (const HardwareNetwork& network : options.networks) {
+        const std::string& name = network.name;
         const auto calibration = calibrated(laboratory, network, options, stop, progress);
         if (!calibration) break;
         const auto& problem = calibration->problem;
         if (progress) progress(name + ": search");
-        Checkpoints checkpoints(simulation_evaluator(problem, {}, {}));
+        Visited visited(simulation_evaluator(problem, {}, {}));
         const auto optimizer =
             find_algorithm("genetic")->make({problem, options.seed, {}, evaluations, nullptr, {}}, {});
-        run_search(*optimizer, checkpoints, {evaluations}, stop);
-        const auto points = thinned(checkpoints.points(), options.placements);
+        run_search(*optimizer, visited, {evaluations}, stop);
+        const auto points = thinned(visited.points(), options.placements);
 
         CorrelationCase each;
         each.network = name;
         each.batch = network.batch;
         each.overhead_s = calibration->overhead_s;
+        MeasureOptions measuring = measure_options(laboratory, options);
+        const std::uint32_t rounds = std::min(kRounds, measuring.steps);
+        measuring.steps = (measuring.steps + rounds - 1) / rounds;
+        std::vector<std::vector<double>> times_s(points.size());
+        for (std::size_t run = 0; run < rounds * points.size(); ++run) {
+            if (progress)
+                progress(name + ": run " + std::to_string(run + 1) + " of " +
+                         std::to_string(rounds * points.size()));
+            const std::size_t k = run % points.size();
+            const auto measurement =
+                measure(problem, points[k].placement, laboratory.devices, measuring, stop);
+            if (!measurement) break;
+            std::ranges::copy(measurement->run.step_times_s, std::back_inserter(times_s[k]));
+        }
         Simulator simulator(problem);
         std::vector<double> simulated, measured, errors, noises;
-        for (std::size_t k = 0; k < points.size(); ++k) {
-            if (progress)
-                progress(name + ": placement " + std::to_string(k + 1) + " of " +
-                         std::to_string(points.size()));
-            const auto measurement = measure(problem, points[k].placement, laboratory.devices,
-                                             measure_options(laboratory, options), stop);
-            if (!measurement) break;
+        for (std::size_t k = 0; k < points.size() && !times_s[k].empty(); ++k) {
+            const Spread step = spread_of(std::move(times_s[k]));
             const double simulated_s = simulator.run(points[k].placement).step_time_s;
-            each.points.push_back({points[k].evaluation, simulated_s, measurement->step});
+            each.points.push_back({points[k].evaluation, simulated_s, step});
             simulated.push_back(simulated_s);
-            measured.push_back(measurement->step.median_s);
-            errors.push_back(std::abs(simulated_s / measurement->step.median_s - 1));
-            noises.push_back(measurement->step.relative());
+            measured.push_back(step.median_s);
+            errors.push_back(std::abs(simulated_s / step.median_s - 1));
+            noises.push_back(step.relative());
         }
         if (each.points.empty()) break;
         each.pearson = pearson(simulated, measured);
@@ -334,10 +350,8 @@ std::vector<TransferCase> run_e4(const Laboratory& laboratory, const HardwareOpt
             "e4 loads the core of the second device, which is no core here; give a machine with two devices "
             "that run on cores of the CPU");
     const std::uint64_t evaluations = options.evaluations > 0 ? options.evaluations : 20'000;
-    std::vector<std::string> names = options.networks;
-    if (names.empty()) names = {"resnet50"};
-    for (const HardwareNetwork& network : hardware_networks(names)) {
-        const std::string name(network.name);
+    for (const HardwareNetwork& network : options.networks) {
+        const std::string& name = network.name;
         const auto calibration = calibrated(laboratory, network, options, stop, progress);
         if (!calibration) break;
         const auto& problem = calibration->problem;
@@ -366,18 +380,24 @@ std::vector<TransferCase> run_e4(const Laboratory& laboratory, const HardwareOpt
         const auto run = [&](std::span<const Placement> placements) {
             return measure_placements(problem, placements, laboratory.devices, measuring, {}, stop, told);
         };
-        each.single_device_s = measured_s(run(std::array{single_device_placement(*problem, 0)}));
-        each.best_simulated_s = measured_s(run(std::span(elites).first(1)));
+        const auto step_s = [&](const Placement& placement) -> std::optional<double> {
+            const auto ran = run(std::span(&placement, 1));
+            if (ran.empty() || !ran.front().step) return std::nullopt;
+            return ran.front().step->median_s;
+        };
+        each.single_device_s = step_s(single_device_placement(*problem, 0));
+        each.best_simulated_s = step_s(elites.front());
         const auto ran = run(elites);
-        each.elites_s = measured_s(ran);
         each.elites_run = ran.size();
         const auto genetic =
             continue_measured(problem, *find_algorithm("genetic"), {}, options.seed, population,
                               3ULL * options.placements, laboratory.devices, measuring, {}, stop, told);
-        each.genetic_s = measured_s(genetic);
         each.genetic_run = genetic.size();
-        cases.push_back(std::move(each));
+        if (!ran.empty()) each.elites_s = step_s(ran.front().placement);
+        if (!genetic.empty()) each.genetic_s = step_s(genetic.front().placement);
+        // A case of which a part was not run says nothing.
         if (stop.stop_requested()) break;
+        cases.push_back(std::move(each));
     }
     return cases;
 }

@@ -13,13 +13,20 @@ namespace {
 class MeasuredEvaluator : public Evaluator {
 public:
     MeasuredEvaluator(std::shared_ptr<const Problem> problem, std::span<const PhysicalDevice> devices,
-                      const MeasureOptions& options, const MemoryPenalty& penalty, MeasuredCallback report)
+                      const MeasureOptions& options, const MemoryPenalty& penalty, MeasuredCallback report,
+                      std::span<const MeasuredPlacement> known)
         : problem_(std::move(problem)),
           devices_(devices.begin(), devices.end()),
           options_(options),
           penalty_(penalty),
           report_(std::move(report)),
-          simulator_(problem_) {}
+          simulator_(problem_) {
+        for (const MeasuredPlacement& each : known) {
+            Score score = each.score;
+            cache_.look_up({&each.placement, 1}, {&score, 1});
+            cache_.keep({&score, 1});
+        }
+    }
 
     bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop,
                   const Placement*) override {
@@ -35,7 +42,7 @@ public:
 private:
     bool run(const Placement& placement, Score& score, const std::stop_token& stop) {
         Outcome outcome = simulator_.run(placement);
-        MeasuredPlacement measured{placement, outcome.step_time_s, {}, {}};
+        MeasuredPlacement measured{placement, outcome.step_time_s, {}, std::nullopt};
         try {
             const auto measurement = measure(problem_, placement, devices_, options_, stop);
             if (!measurement) return false;
@@ -72,6 +79,20 @@ MeasuredCallback collected_in(std::vector<MeasuredPlacement>& measured, const Me
     };
 }
 
+/// `values`, with a population of `size` placements where the algorithm has one and can do with so few.
+OptionValues with_population(const AlgorithmInfo& algorithm, OptionValues values, std::size_t size) {
+    const auto option = [&](const char* name) {
+        return std::ranges::find(algorithm.options, name, &OptionInfo::name);
+    };
+    const auto population = option("population_size"), elite = option("elite_size");
+    if (population == algorithm.options.end() || elite == algorithm.options.end()) return values;
+    const auto wanted = static_cast<std::int64_t>(size);
+    const auto kept = values.find("elite_size");
+    const OptionValue& elite_size = kept != values.end() ? kept->second : elite->default_value;
+    if (wanted >= 2 && wanted > std::get<std::int64_t>(elite_size)) values.emplace("population_size", wanted);
+    return values;
+}
+
 void sort_by_score(std::vector<MeasuredPlacement>& measured) {
     std::ranges::stable_sort(measured, {},
                              [](const MeasuredPlacement& each) { return each.score.penalised_s; });
@@ -82,9 +103,10 @@ void sort_by_score(std::vector<MeasuredPlacement>& measured) {
 std::unique_ptr<Evaluator> measured_evaluator(std::shared_ptr<const Problem> problem,
                                               std::span<const PhysicalDevice> devices,
                                               const MeasureOptions& options, const MemoryPenalty& penalty,
-                                              MeasuredCallback report) {
+                                              MeasuredCallback report,
+                                              std::span<const MeasuredPlacement> known) {
     return std::make_unique<MeasuredEvaluator>(std::move(problem), devices, options, penalty,
-                                               std::move(report));
+                                               std::move(report), known);
 }
 
 BestPlacements::BestPlacements(std::unique_ptr<Evaluator> evaluator, std::size_t most)
@@ -147,13 +169,15 @@ std::vector<MeasuredPlacement> continue_measured(const std::shared_ptr<const Pro
                                                  std::uint64_t evaluations,
                                                  std::span<const PhysicalDevice> devices,
                                                  const MeasureOptions& options, const MemoryPenalty& penalty,
-                                                 std::stop_token stop, const MeasuredCallback& report) {
-    std::vector<MeasuredPlacement> measured;
+                                                 std::stop_token stop, const MeasuredCallback& report,
+                                                 std::span<const MeasuredPlacement> known) {
+    std::vector<MeasuredPlacement> measured(known.begin(), known.end());
     const auto evaluator =
-        measured_evaluator(problem, devices, options, penalty, collected_in(measured, report));
-    const auto optimizer =
-        algorithm.make({problem, seed, {starts.begin(), starts.end()}, evaluations, nullptr, {}}, values);
-    run_search(*optimizer, *evaluator, {evaluations}, std::move(stop));
+        measured_evaluator(problem, devices, options, penalty, collected_in(measured, report), known);
+    const std::uint64_t all = starts.size() + evaluations;
+    const auto optimizer = algorithm.make({problem, seed, {starts.begin(), starts.end()}, all, nullptr, {}},
+                                          with_population(algorithm, values, starts.size()));
+    run_search(*optimizer, *evaluator, {all}, std::move(stop));
     sort_by_score(measured);
     return measured;
 }

@@ -22,7 +22,7 @@ struct MeasuredPlacement {
     Placement placement;
     double simulated_s = 0;
     Score score;  ///< of the median step, with the penalty for memory
-    Spread step;  ///< 0 if the memory was exceeded before a step ended
+    std::optional<Spread> step;  ///< nothing if the memory was exceeded before a step ended
 };
 
 /// Called after each placement.
@@ -30,12 +30,13 @@ using MeasuredCallback = std::function<void(const MeasuredPlacement&)>;
 
 /// Scores placements by running them, one after the other; the objective is the step time. A placement that
 /// runs out of memory, or uses more than a device's limit, is scored by the penalty for what the simulation
-/// says it needs, at least one byte more than the limit. A placement that was run before keeps its score.
-/// Throws MeasureError.
+/// says it needs, at least one byte more than the limit. A placement that was run before, or is in `known`,
+/// keeps its score. Throws MeasureError.
 std::unique_ptr<Evaluator> measured_evaluator(std::shared_ptr<const Problem> problem,
                                               std::span<const PhysicalDevice> devices,
                                               const MeasureOptions& options, const MemoryPenalty& penalty,
-                                              MeasuredCallback report = {});
+                                              MeasuredCallback report = {},
+                                              std::span<const MeasuredPlacement> known = {});
 
 /// Passes placements on to another evaluator and keeps the best of them, each once.
 class BestPlacements : public Evaluator {
@@ -75,12 +76,15 @@ std::vector<MeasuredPlacement> measure_placements(const std::shared_ptr<const Pr
                                                   const MeasuredCallback& report = {});
 
 /// Goes on with a search whose first part was simulated: the algorithm starts again from `starts`, its best
-/// placements so far, and each of the `evaluations` placements is run. Returns as measure_placements() does,
-/// the starts included.
+/// placements so far, and proposes `evaluations` more; all of them are run, except those in `known`, which
+/// were run before. Where the algorithm has a "population_size" that `values` do not set, it is the number of
+/// starts, if they are enough for its elite: a measurement is too dear to fill a population at random.
+/// Returns as measure_placements() does, with the starts and `known`.
 std::vector<MeasuredPlacement> continue_measured(
     const std::shared_ptr<const Problem>& problem, const AlgorithmInfo& algorithm, const OptionValues& values,
     std::uint64_t seed, std::span<const Placement> starts, std::uint64_t evaluations,
     std::span<const PhysicalDevice> devices, const MeasureOptions& options, const MemoryPenalty& penalty,
-    std::stop_token stop = {}, const MeasuredCallback& report = {});
+    std::stop_token stop = {}, const MeasuredCallback& report = {},
+    std::span<const MeasuredPlacement> known = {});
 
 }  // namespace placewright

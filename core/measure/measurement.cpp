@@ -39,18 +39,6 @@ double quantile(std::span<const double> sorted, double share) {
     return std::lerp(sorted[below], sorted[above], at - static_cast<double>(below));
 }
 
-void check_supported(const Problem& problem) {
-    const std::vector<std::string> reasons = measure_module().unsupported(problem);
-    if (reasons.empty()) return;
-    std::string text = std::to_string(reasons.size()) + (reasons.size() == 1 ? " op" : " ops") +
-                       " of network " + in_quotes(problem.graph->name()) + " cannot be run:";
-    for (std::size_t k = 0; k < std::min(reasons.size(), kMostReasons); ++k)
-        text += (k == 0 ? " " : "; ") + reasons[k];
-    if (reasons.size() > kMostReasons)
-        text += "; and " + std::to_string(reasons.size() - kMostReasons) + " more";
-    throw MeasureError(text);
-}
-
 /// The step as spans of the simulator's kind.
 Trace trace_of(const Problem& problem, const ExecutionPlan& plan, const StepRecord& record) {
     Trace trace;
@@ -106,6 +94,18 @@ void add_gaps(const Problem& problem, const ExecutionPlan& plan, const StepRecor
 
 }  // namespace
 
+void check_runnable(const Problem& problem) {
+    const std::vector<std::string> reasons = measure_module().unsupported(problem);
+    if (reasons.empty()) return;
+    std::string text = std::to_string(reasons.size()) + (reasons.size() == 1 ? " op" : " ops") +
+                       " of network " + in_quotes(problem.graph->name()) + " cannot be run:";
+    for (std::size_t k = 0; k < std::min(reasons.size(), kMostReasons); ++k)
+        text += (k == 0 ? " " : "; ") + reasons[k];
+    if (reasons.size() > kMostReasons)
+        text += "; and " + std::to_string(reasons.size() - kMostReasons) + " more";
+    throw MeasureError(text);
+}
+
 std::vector<PhysicalDevice> physical_devices(const Machine& machine) {
     const int cuda = measure_module().cuda_devices();
     const std::vector<int> cores = usable_cores();
@@ -158,7 +158,7 @@ std::optional<Measurement> measure(const std::shared_ptr<const Problem>& problem
                                    std::span<const PhysicalDevice> devices, const MeasureOptions& options,
                                    std::stop_token stop, const MeasureProgress& progress) {
     if (options.steps == 0) throw std::invalid_argument("0 steps are to be measured, expected at least 1");
-    check_supported(*problem);
+    check_runnable(*problem);
     static std::mutex one_at_a_time;
     const std::scoped_lock lock(one_at_a_time);
     const SteadyMemory steady;

@@ -68,8 +68,11 @@ struct Measurement {
 /// Called after each step with the number of steps done, warm-up included.
 using MeasureProgress = std::function<void(std::uint32_t done, std::uint32_t all)>;
 
-/// Throws MeasureError with all ops that cannot be run, one a line, before anything starts; MeasureError and
-/// OutOfMemory from a step. Nothing if `stop` was requested. One measurement at a time: calls wait for each
+/// Throws MeasureError with the first of the ops that cannot be run and why, and with the number of the
+/// others, separated by "; ". Takes milliseconds, so that long work can check before it starts.
+void check_runnable(const Problem& problem);
+
+/// Throws as check_runnable() does before anything starts; MeasureError and OutOfMemory from a step. Nothing if `stop` was requested. One measurement at a time: calls wait for each
 /// other, since two would disturb each other.
 std::optional<Measurement> measure(const std::shared_ptr<const Problem>& problem,
                                    std::span<const DeviceId> placement,

@@ -79,8 +79,8 @@ private Q_SLOTS:
         QVERIFY(measured[0].score.penalised_s <= measured[1].score.penalised_s);
         Simulator simulator(problem);
         for (const MeasuredPlacement& each : measured) {
-            QVERIFY(each.step.median_s > 0);
-            QCOMPARE(each.score.value_s, each.step.median_s);
+            QVERIFY(each.step->median_s > 0);
+            QCOMPARE(each.score.value_s, each.step->median_s);
             QVERIFY(each.score.fits);
             QCOMPARE(each.simulated_s, simulator.run(each.placement).step_time_s);
         }
@@ -131,16 +131,59 @@ private Q_SLOTS:
                                             test::random_placement(*problem, random)};
         const auto measured = continue_measured(problem, *find_algorithm("genetic"), {}, 1, starts, 12,
                                                 std::vector<PhysicalDevice>(2), quick(), {});
-        QVERIFY(measured.size() >= 3 && measured.size() <= 12);
+        QVERIFY(measured.size() >= 3 && measured.size() <= 14);
         std::set<Placement> distinct;
         for (const MeasuredPlacement& each : measured) distinct.insert(each.placement);
         QCOMPARE(distinct.size(), measured.size());
         for (const Placement& start : starts) QVERIFY(distinct.contains(start));
     }
 
+    void knownPlacementsAreNotRunAgain() {
+        const auto problem = test::problem(network(), test::uniform_machine(2));
+        const std::vector<PhysicalDevice> devices(2);
+        Random random(4);
+        std::vector<Placement> starts;
+        for (int k = 0; k < 8; ++k) starts.push_back(test::random_placement(*problem, random));
+        const auto first = measure_placements(problem, starts, devices, quick(), {});
+        std::set<Placement> run;
+        // The population is the starts, so that the only other placements are those that evolved from them.
+        const auto all = continue_measured(
+            problem, *find_algorithm("genetic"), {}, 1, starts, 6, devices, quick(), {}, {},
+            [&](const MeasuredPlacement& each) { run.insert(each.placement); }, first);
+        for (const Placement& start : starts) QVERIFY(!run.contains(start));
+        QVERIFY(!run.empty() && run.size() <= 6);
+        QCOMPARE(all.size(), first.size() + run.size());
+        QVERIFY(std::ranges::is_sorted(
+            all, {}, [](const MeasuredPlacement& each) { return each.score.penalised_s; }));
+    }
+
+    void loadedHardware() {
+        HardwareOptions options;
+        options.networks = {{"small", 2, network}};
+        options.steps = 1;
+        options.placements = 3;
+        options.evaluations = 200;
+        const auto cases = run_e4(laboratory(nullptr), options, {}, {});
+        QCOMPARE(cases.size(), std::size_t{1});
+        QCOMPARE(cases[0].network, std::string("small"));
+        QVERIFY(cases[0].elites_run >= 1 && cases[0].elites_run <= 3);
+        QVERIFY(cases[0].genetic_run > 10);
+        for (const auto& step_s : {cases[0].single_device_s, cases[0].best_simulated_s, cases[0].elites_s,
+                                   cases[0].genetic_s})
+            QVERIFY(step_s && *step_s > 0);
+        // A case that was not finished is left out.
+        std::stop_source stop;
+        int told = 0;
+        const auto stopped = run_e4(laboratory(nullptr), options, stop.get_token(), [&](const std::string& what) {
+            if (what.starts_with("small: placement") && ++told == 2) stop.request_stop();
+        });
+        QCOMPARE(told, 2);
+        QVERIFY(stopped.empty());
+    }
+
     void experimentsNameTheirNetworks() {
         QCOMPARE(hardware_networks({}).size(), std::size_t{3});
-        QCOMPARE(hardware_networks({"vgg16"}).front().name, std::string_view("vgg16"));
+        QCOMPARE(hardware_networks({"vgg16"}).front().name, std::string("vgg16"));
         QVERIFY_THROWS_EXCEPTION(UsageError, hardware_networks({"vgg17"}));
     }
 
