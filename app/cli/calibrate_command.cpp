@@ -16,6 +16,7 @@
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
 #include "core/cost/profile_archive.hpp"
+#include "core/graph/gradients.hpp"
 #include "core/io/machines/device_catalogue_file.hpp"
 #include "core/io/machines/machine_file.hpp"
 #include "core/io/text/json.hpp"
@@ -96,6 +97,8 @@ Samples samples_of(const Measured& measured, DeviceId id) {
     for (std::size_t index = 0; index < measured.problems.size(); ++index) {
         const Problem& problem = *measured.problems[index];
         const Device& device = problem.machine->device(id);
+        const bool inference = problem.inference || problem.forward->training() == Training::none;
+        const std::vector<bool> needed = needs_gradient(*problem.forward);
         std::vector<std::string> signatures(problem.forward->size());
         for (OpId op = 0; op < problem.graph->size(); ++op) {
             const Op& own = problem.graph->op(op);
@@ -105,7 +108,7 @@ Samples samples_of(const Measured& measured, DeviceId id) {
             std::string signature = own.name;
             if (forward < signatures.size()) {
                 if (signatures[forward].empty())
-                    signatures[forward] = op_signature(*problem.forward, forward);
+                    signatures[forward] = op_signature(*problem.forward, forward, needed, inference);
                 signature = signatures[forward];
             }
             samples.items.push_back({own.name, std::move(signature),

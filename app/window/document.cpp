@@ -336,7 +336,7 @@ void Document::report(QStringList notes) {
 /// workload, which brings its own times.
 QString Document::unmeasured() const {
     if (options().problem.cost.model->id != "measured" || job().own_machine) return {};
-    return QString::fromStdString(unmeasured_text(*problem()->forward, *job().machine));
+    return QString::fromStdString(unmeasured_text(*problem()));
 }
 
 /// Does not simulate: the caller updates the timeline.

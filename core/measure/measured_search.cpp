@@ -163,14 +163,11 @@ std::vector<MeasuredPlacement> measure_placements(const std::shared_ptr<const Pr
     return measured;
 }
 
-std::vector<MeasuredPlacement> continue_measured(const std::shared_ptr<const Problem>& problem,
-                                                 const AlgorithmInfo& algorithm, const OptionValues& values,
-                                                 std::uint64_t seed, std::span<const Placement> starts,
-                                                 std::uint64_t evaluations,
-                                                 std::span<const PhysicalDevice> devices,
-                                                 const MeasureOptions& options, const MemoryPenalty& penalty,
-                                                 std::stop_token stop, const MeasuredCallback& report,
-                                                 std::span<const MeasuredPlacement> known) {
+std::vector<MeasuredPlacement> continue_measured(
+    const std::shared_ptr<const Problem>& problem, const AlgorithmInfo& algorithm, const OptionValues& values,
+    std::uint64_t seed, std::span<const Placement> starts, std::uint64_t evaluations,
+    std::span<const PhysicalDevice> devices, const MeasureOptions& options, const MemoryPenalty& penalty,
+    std::stop_token stop, const MeasuredCallback& report, std::span<const MeasuredPlacement> known) {
     std::vector<MeasuredPlacement> measured(known.begin(), known.end());
     const auto evaluator =
         measured_evaluator(problem, devices, options, penalty, collected_in(measured, report), known);

@@ -21,7 +21,7 @@ namespace placewright {
 struct MeasuredPlacement {
     Placement placement;
     double simulated_s = 0;
-    Score score;  ///< of the median step, with the penalty for memory
+    Score score;                 ///< of the median step, with the penalty for memory
     std::optional<Spread> step;  ///< nothing if the memory was exceeded before a step ended
 };
 

@@ -153,8 +153,8 @@ private Q_SLOTS:
         for (const Placement& start : starts) QVERIFY(!run.contains(start));
         QVERIFY(!run.empty() && run.size() <= 6);
         QCOMPARE(all.size(), first.size() + run.size());
-        QVERIFY(std::ranges::is_sorted(
-            all, {}, [](const MeasuredPlacement& each) { return each.score.penalised_s; }));
+        QVERIFY(std::ranges::is_sorted(all, {},
+                                       [](const MeasuredPlacement& each) { return each.score.penalised_s; }));
     }
 
     void loadedHardware() {
@@ -168,15 +168,16 @@ private Q_SLOTS:
         QCOMPARE(cases[0].network, std::string("small"));
         QVERIFY(cases[0].elites_run >= 1 && cases[0].elites_run <= 3);
         QVERIFY(cases[0].genetic_run > 10);
-        for (const auto& step_s : {cases[0].single_device_s, cases[0].best_simulated_s, cases[0].elites_s,
-                                   cases[0].genetic_s})
+        for (const auto& step_s :
+             {cases[0].single_device_s, cases[0].best_simulated_s, cases[0].elites_s, cases[0].genetic_s})
             QVERIFY(step_s && *step_s > 0);
         // A case that was not finished is left out.
         std::stop_source stop;
         int told = 0;
-        const auto stopped = run_e4(laboratory(nullptr), options, stop.get_token(), [&](const std::string& what) {
-            if (what.starts_with("small: placement") && ++told == 2) stop.request_stop();
-        });
+        const auto stopped =
+            run_e4(laboratory(nullptr), options, stop.get_token(), [&](const std::string& what) {
+                if (what.starts_with("small: placement") && ++told == 2) stop.request_stop();
+            });
         QCOMPARE(told, 2);
         QVERIFY(stopped.empty());
     }
