@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include <QApplication>
 #include <QMouseEvent>
@@ -15,8 +16,9 @@
 
 namespace placewright {
 
-IdentityPlot::IdentityPlot(const QString& accessibleName, const QString& fitTip, QWidget* parent)
-    : PlotFrame(Legend::in_pictures, accessibleName, fitTip, parent) {
+IdentityPlot::IdentityPlot(Legend legend, const QString& accessibleName, const QString& fitTip,
+                           QString across, QWidget* parent)
+    : PlotFrame(legend, accessibleName, fitTip, parent), m_across(std::move(across)) {
     for (QCPAxis* axis : {plot()->xAxis, plot()->yAxis}) {
         axis->setScaleType(QCPAxis::stLogarithmic);
         axis->setNumberFormat("gb");
@@ -51,6 +53,10 @@ void IdentityPlot::setMarked(const std::vector<std::uint32_t>& keys) {
 
 void IdentityPlot::setTypical(double factor) {
     m_factor = factor;
+}
+
+IdentityPlot::Shape IdentityPlot::seriesShape(std::uint32_t) const {
+    return Shape::circle;
 }
 
 QPointF IdentityPlot::pointOf(const Dot& dot) const {
@@ -104,8 +110,10 @@ void IdentityPlot::updateGraphs() {
         graph->setLineStyle(QCPGraph::lsNone);
         const QColor color = seriesColor(each);
         graph->setPen(QPen(color, 1));
-        graph->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssCircle,
-                                               QPen(mixedColor(color, base, 0.4F), 0.8), QBrush(color), 6));
+        const bool round = seriesShape(each) == Shape::circle;
+        graph->setScatterStyle(
+            QCPScatterStyle(round ? QCPScatterStyle::ssCircle : QCPScatterStyle::ssTriangle,
+                            QPen(mixedColor(color, base, 0.4F), 0.8), QBrush(color), round ? 6 : 9));
         graph->data()->set(points);
     }
     QCPGraph* marked = plot()->addGraph();
@@ -127,7 +135,7 @@ void IdentityPlot::updateMarks() {
 }
 
 void IdentityPlot::updateAxes() {
-    setAxisTitle(*plot()->xAxis, tr("Simulated"), m_unit);
+    setAxisTitle(*plot()->xAxis, m_across, m_unit);
     setAxisTitle(*plot()->yAxis, tr("Measured"), m_unit);
     if (isFollowing() && !m_dots.empty()) {
         double low = kInfinity, high = 0;

@@ -11,8 +11,8 @@ class QCPItemStraightLine;
 
 namespace placewright {
 
-/// Base of plots of measured against simulated times: a dot each on log axes of the same range, with a line
-/// where both are equal.
+/// Base of plots of measured against simulated or predicted times: a dot each on log axes of the same range,
+/// with a line where both are equal.
 class IdentityPlot : public PlotFrame {
     Q_OBJECT
 public:
@@ -26,7 +26,11 @@ protected:
         double simulated_s = 0, measured_s = 0;
     };
 
-    IdentityPlot(const QString& accessibleName, const QString& fitTip, QWidget* parent);
+    enum class Shape { circle, triangle };
+
+    /// `across`: title of the axis of Dot::simulated_s.
+    IdentityPlot(Legend legend, const QString& accessibleName, const QString& fitTip, QString across,
+                 QWidget* parent);
 
     /// The dots ascend in their keys; times are positive.
     void setDots(std::vector<Dot> dots);
@@ -38,6 +42,7 @@ protected:
 
     virtual QString seriesName(std::uint32_t series) const = 0;
     virtual QColor seriesColor(std::uint32_t series) const = 0;
+    virtual Shape seriesShape(std::uint32_t series) const;
     /// The tooltip of a dot, as plain text.
     virtual QString textOf(const Dot& dot) const = 0;
     /// The user clicked on a dot, or beside all: null.
@@ -58,7 +63,7 @@ private:
     std::vector<std::uint32_t> m_marked;
     double m_factor = 0;
     double m_perSecond = 1e3;
-    QString m_unit;
+    QString m_unit, m_across;
     QPoint m_pressed;
     QCPItemStraightLine *m_identity = nullptr, *m_typical = nullptr;
 };

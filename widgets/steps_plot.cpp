@@ -14,8 +14,8 @@
 namespace placewright {
 
 StepsPlot::StepsPlot(QWidget* parent)
-    : IdentityPlot(tr("Measured against simulated step times of placements"),
-                   tr("Fits the axes to all placements (or double-click the plot)"), parent),
+    : IdentityPlot(Legend::in_pictures, tr("Measured against simulated step times of placements"),
+                   tr("Fits the axes to all placements (or double-click the plot)"), tr("Simulated"), parent),
       m_figures(new QLabel) {
     setEmptyText(
         tr("Benchmark placements of this network (F7): each is a dot here. A run of unknown placement has "

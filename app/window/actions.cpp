@@ -310,6 +310,14 @@ std::span<const ActionInfo> Actions::table() {
          .tip = QT_TR_NOOP("Measure the ops of the network on this computer, to simulate with these times"),
          .needs = network,
          .run = [](MainWindow& w) { w.openProfile(); }},
+        {.id = Id::calibrate,
+         .menu = Menu::run,
+         .text = QT_TR_NOOP("Calibrate &devices…"),
+         .tip =
+             QT_TR_NOOP("Fit the costs of the machine's devices to measured times of ops, from a profile or "
+                        "a trace"),
+         .needs = network,
+         .run = [](MainWindow& w) { w.openCalibration(); }},
         {.id = Id::simulation,
          .menu = Menu::run,
          .text = QT_TR_NOOP("&Simulation…"),

@@ -55,7 +55,8 @@ enum class ActionId {
     saveSearch,
     resumeSearch,
     benchmark,
-    profile,  ///< measures the ops of the network for an archive
+    profile,    ///< measures the ops of the network for an archive
+    calibrate,  ///< fits the costs of devices to measured times
     simulation,
     proof,  ///< tightens the lower bound
     compare,

@@ -17,6 +17,7 @@
 #include "app/window/compare/compare_window.hpp"
 #include "app/window/computer_finder.hpp"
 #include "app/window/dialogs/benchmark_dialog.hpp"
+#include "app/window/dialogs/calibration_dialog.hpp"
 #include "app/window/dialogs/profile_dialog.hpp"
 #include "app/window/dialogs/search_options_dialog.hpp"
 #include "app/window/dialogs/simulation_dialog.hpp"
@@ -97,6 +98,7 @@ MainWindow::~MainWindow() {
     m_document->disconnect(this);
     m_document->undoStack()->disconnect(this);
     delete m_profile;
+    delete m_calibration;
     delete m_drag;
     delete m_compare;
     delete m_learning;
@@ -489,6 +491,17 @@ void MainWindow::openProfile() {
     m_profile->show();
     m_profile->raise();
     m_profile->activateWindow();
+}
+
+void MainWindow::openCalibration() {
+    if (!m_document->isOpen()) return;
+    if (m_calibration == nullptr) {
+        m_calibration = new CalibrationDialog(m_document.get(), this);
+        connect(m_calibration, &CalibrationDialog::profileWanted, this, &MainWindow::openProfile);
+    }
+    m_calibration->show();
+    m_calibration->raise();
+    m_calibration->activateWindow();
 }
 
 void MainWindow::openCompare() {

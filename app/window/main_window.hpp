@@ -20,6 +20,7 @@ class QStackedWidget;
 namespace placewright {
 
 class ArchiveMap;
+class CalibrationDialog;
 class CdfPlot;
 class CompareWindow;
 class ComputerFinder;
@@ -164,6 +165,7 @@ private:
     /// Opens the dialog that starts a benchmark, or stops what is measured.
     void benchmarkOrStop();
     void openProfile();
+    void openCalibration();
     void openCompare();
     /// Asks for a folder and shows the results of an experiment.
     void openExperiment();
@@ -208,7 +210,8 @@ private:
     OpDrag* m_drag = nullptr;
     CompareWindow* m_compare = nullptr;  ///< null until it is opened first
     Learning* m_learning = nullptr;
-    QPointer<ProfileDialog> m_profile;  ///< null while it is closed
+    QPointer<ProfileDialog> m_profile;           ///< null while it is closed
+    CalibrationDialog* m_calibration = nullptr;  ///< null until it is opened first
 
     QStackedWidget* m_stack = nullptr;
     StartPage* m_start = nullptr;
