@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/cost/cost_model.hpp"
+#include "core/graph/gradients.hpp"
 #include "core/io/machines/device_catalogue_file.hpp"
 #include "core/machine/device_model.hpp"
 
