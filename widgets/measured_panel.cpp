@@ -26,11 +26,6 @@
 namespace placewright {
 namespace {
 
-/// Keeps a number on the same line as its unit.
-QString unbroken(QString text) {
-    return text.replace(QLatin1Char(' '), QChar(QChar::Nbsp));
-}
-
 /// A plot and its table: side by side where there is not the height for both.
 class PlotWithTable : public QSplitter {
 public:

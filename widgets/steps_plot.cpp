@@ -96,6 +96,7 @@ void StepsPlot::showDots() {
         } else if (errors.size() < 3) {
             parts << tr("correlations need 3");
         }
+        for (QString& part : parts) part = unbroken(part);
         text = parts.join(QStringLiteral(" · "));
     }
     m_figures->setText(text);

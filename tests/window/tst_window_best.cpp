@@ -275,8 +275,7 @@ private Q_SLOTS:
         const StepsPlot* plot = shown.window.measuredPanel()->steps();
         QVERIFY(plot->isVisible());
         for (std::size_t k = 0; k < 5; ++k) QVERIFY(plot->positionOfPlacement(k).has_value());
-        QVERIFY2(shown.window.findChild<QLabel*>("stepsFigures")->text().startsWith("5 placements"),
-                 qPrintable(shown.window.findChild<QLabel*>("stepsFigures")->text()));
+        QVERIFY2(test::stepsFigures(shown).startsWith("5 placements"), qPrintable(test::stepsFigures(shown)));
         QVERIFY(!button(shown, "showFastest")->isVisible());
         QVERIFY(!button(shown, "cancelPlacements")->isVisible());
 
@@ -303,7 +302,6 @@ private Q_SLOTS:
         measure(shown, 4, 2);
         QVERIFY(measures(shown));
         const StepsPlot* plot = shown.window.measuredPanel()->steps();
-        const auto* figures = shown.window.findChild<QLabel*>("stepsFigures");
         const auto* state = shown.window.findChild<QLabel*>("placementsState");
         QVERIFY(button(shown, "cancelPlacements")->isVisible());
         QCOMPARE(table(shown)->topLevelItemCount(), 0);
@@ -313,7 +311,9 @@ private Q_SLOTS:
             gate->open(1);
             QTRY_COMPARE_WITH_TIMEOUT(table(shown)->topLevelItemCount(), k, kPatienceMs);
             QVERIFY(plot->positionOfPlacement(static_cast<std::size_t>(k - 1)).has_value());
-            QCOMPARE(figures->text().contains("Pearson") && figures->text().contains("Spearman"), k == 3);
+            QCOMPARE(test::stepsFigures(shown).contains("Pearson") &&
+                         test::stepsFigures(shown).contains("Spearman"),
+                     k == 3);
             const QString status = test::statusText(shown, "Search");
             QVERIFY2(status.contains(QStringLiteral("placement %1 of 4").arg(k + 1)) &&
                          status.contains("fastest " + secondsText((5 - k) * 1e-3)) &&
@@ -494,7 +494,7 @@ private Q_SLOTS:
         QCOMPARE(placements->all[*placements->fastest()].measured.value_s, least_s);
         QCOMPARE(shown.document.placement(), *placements->all[*placements->fastest()].placement);
         QVERIFY2(shown.message().startsWith("Measured best"), qPrintable(shown.message()));
-        QVERIFY(shown.window.findChild<QLabel*>("stepsFigures")->text().startsWith("4 placements"));
+        QVERIFY(test::stepsFigures(shown).startsWith("4 placements"));
         // A benchmark is a dot beside them.
         MeasuredRun run;
         run.name = "benchmark";
@@ -503,7 +503,7 @@ private Q_SLOTS:
         run.step_times_s = {least_s};
         shown.document.addMeasured(run);
         QVERIFY(shown.waitUntilIdle());
-        QVERIFY(shown.window.findChild<QLabel*>("stepsFigures")->text().startsWith("5 placements"));
+        QVERIFY(test::stepsFigures(shown).startsWith("5 placements"));
     }
 
     void errorsAreTold() {
