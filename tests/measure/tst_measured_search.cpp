@@ -163,7 +163,7 @@ private Q_SLOTS:
             return measurement;
         };
         const auto evaluator =
-            measured_evaluator(problem, std::vector<PhysicalDevice>(2), quick(), {}, {}, runner);
+            measured_evaluator(problem, std::vector<PhysicalDevice>(2), quick(), {}, {}, {}, runner);
         std::vector<Score> scores(3);
         QVERIFY(evaluator->evaluate(std::vector{alone, other, alone}, scores, {}));
         QCOMPARE(runs, 2);
