@@ -110,10 +110,16 @@ void IdentityPlot::updateGraphs() {
         graph->setLineStyle(QCPGraph::lsNone);
         const QColor color = seriesColor(each);
         graph->setPen(QPen(color, 1));
-        const bool round = seriesShape(each) == Shape::circle;
-        graph->setScatterStyle(
-            QCPScatterStyle(round ? QCPScatterStyle::ssCircle : QCPScatterStyle::ssTriangle,
-                            QPen(mixedColor(color, base, 0.4F), 0.8), QBrush(color), round ? 6 : 9));
+        const Shape shape = seriesShape(each);
+        const QColor edge =
+            shape == Shape::diamond ? plot()->palette().color(QPalette::Text) : mixedColor(color, base, 0.4F);
+        graph->setScatterStyle(QCPScatterStyle(shape == Shape::circle     ? QCPScatterStyle::ssCircle
+                                               : shape == Shape::triangle ? QCPScatterStyle::ssTriangle
+                                                                          : QCPScatterStyle::ssDiamond,
+                                               QPen(edge, 0.8), QBrush(color),
+                                               shape == Shape::circle     ? 6
+                                               : shape == Shape::triangle ? 9
+                                                                          : 12));
         graph->data()->set(points);
     }
     QCPGraph* marked = plot()->addGraph();
@@ -164,6 +170,11 @@ void IdentityPlot::updateStyle() {
     m_typical->setPen(QPen(mutedColor(plot()->palette()), 1, Qt::DashLine));
     updateGraphs();
     updateAxes();
+}
+
+bool IdentityPlot::doubleClicked(QPoint position) {
+    const Dot* const dot = dotAt(position);
+    return dot != nullptr && activated(*dot);
 }
 
 void IdentityPlot::showValueAt(QPoint position) {

@@ -26,7 +26,7 @@ protected:
         double simulated_s = 0, measured_s = 0;
     };
 
-    enum class Shape { circle, triangle };
+    enum class Shape { circle, triangle, diamond };  ///< a diamond is larger and outlined
 
     /// `across`: title of the axis of Dot::simulated_s.
     IdentityPlot(Legend legend, const QString& accessibleName, const QString& fitTip, QString across,
@@ -47,10 +47,13 @@ protected:
     virtual QString textOf(const Dot& dot) const = 0;
     /// The user clicked on a dot, or beside all: null.
     virtual void clicked(const Dot* dot) = 0;
+    /// The user double-clicked on a dot. Returns false if that means nothing, so that it fits the axes.
+    virtual bool activated(const Dot& /*dot*/) { return false; }
 
     void updateAxes() override;
     void updateStyle() override;
     void showValueAt(QPoint position) override;
+    bool doubleClicked(QPoint position) override;
 
 private:
     QPointF pointOf(const Dot& dot) const;

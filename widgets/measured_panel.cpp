@@ -17,6 +17,7 @@
 
 #include "widgets/measured_plot.hpp"
 #include "widgets/palette.hpp"
+#include "widgets/placements_view.hpp"
 #include "widgets/plain_text.hpp"
 #include "widgets/plot_style.hpp"
 #include "widgets/quantities.hpp"
@@ -25,10 +26,28 @@
 namespace placewright {
 namespace {
 
-/// Keeps a number on the same line as its unit.
-QString unbroken(QString text) {
-    return text.replace(QLatin1Char(' '), QChar(QChar::Nbsp));
-}
+/// A plot and its table: side by side where there is not the height for both.
+class PlotWithTable : public QSplitter {
+public:
+    PlotWithTable(QWidget* plot, QWidget* table) {
+        setChildrenCollapsible(false);
+        addWidget(plot);
+        addWidget(table);
+        fit();
+    }
+
+protected:
+    void resizeEvent(QResizeEvent* event) override {
+        QSplitter::resizeEvent(event);
+        const auto orientation = width() > 1.7 * height() ? Qt::Horizontal : Qt::Vertical;
+        if (this->orientation() == orientation) return;
+        setOrientation(orientation);
+        fit();
+    }
+
+private:
+    void fit() { setSizes(orientation() == Qt::Horizontal ? QList{900, 1100} : QList{1100, 900}); }
+};
 
 enum DeviceColumn { DeviceName, SimulatedBusy, MeasuredBusy, BusyFactor, DeviceColumnCount };
 
@@ -44,7 +63,9 @@ MeasuredPanel::MeasuredPanel(QWidget* parent)
       m_step(new QLabel),
       m_devices(new QTreeWidget),
       m_plot(new MeasuredPlot),
-      m_steps(new StepsPlot) {
+      m_steps(new StepsPlot),
+      m_placements(new PlacementsView),
+      m_stepsPage(new PlotWithTable(m_steps, m_placements)) {
     m_runs->setObjectName(QStringLiteral("measuredRun"));
     m_runs->setAccessibleName(tr("Measured run"));
     m_runs->setToolTip(tr("The run to compare with the simulation, or the mean of all"));
@@ -107,15 +128,18 @@ MeasuredPanel::MeasuredPanel(QWidget* parent)
     m_plots->setDocumentMode(true);
     m_plots->addTab(m_plot, tr("&Ops"));
     m_plots->setTabToolTip(0, tr("A dot for each op of the chosen run"));
-    m_plots->addTab(m_steps, tr("S&teps"));
-    m_plots->setTabToolTip(1,
-                           tr("A dot for each run: its step time against the simulation of its placement"));
+    m_placements->hide();
+    m_plots->addTab(m_stepsPage, tr("S&teps"));
+    m_plots->setTabToolTip(1, tr("A dot for each run and each measured placement of a search: its step time "
+                                 "against the simulation of its placement"));
     m_parts->addWidget(m_plots);
     m_parts->setStretchFactor(0, 2);
     m_parts->setStretchFactor(1, 3);
     m_pages->addWidget(makeEmptyLabel(
-        tr("Benchmark the placement on screen (F7), or open a trace of this network (PyTorch profiler, "
-           "Chrome), to see simulated and measured times side by side."),
+        tr("Benchmark the placement on screen (F7), measure the best placements of a run (Shift+F7), or open "
+           "a "
+           "trace of this network (PyTorch profiler, Chrome), to see simulated and measured times side by "
+           "side."),
         this));
     m_pages->addWidget(m_parts);
     auto* layout = new QVBoxLayout(this);
@@ -130,6 +154,46 @@ MeasuredPanel::MeasuredPanel(QWidget* parent)
     connect(m_steps, &StepsPlot::runChosen, this,
             [this](int id) { m_runs->setCurrentIndex(m_runs->findData(id)); });
     connect(m_plot, &MeasuredPlot::selectionEdited, this, &MeasuredPanel::selectionEdited);
+    PlacementsTable* table = m_placements->table();
+    connect(m_steps, &StepsPlot::placementChosen, table, &PlacementsTable::setChosen);
+    connect(table, &PlacementsTable::placementChosen, m_steps, &StepsPlot::setChosenPlacement);
+    connect(table, &PlacementsTable::placementHovered, m_steps, [this](std::optional<std::size_t> index) {
+        m_steps->setChosenPlacement(index ? index : m_placements->table()->chosen());
+    });
+    connect(m_steps, &StepsPlot::placementActivated, this, &MeasuredPanel::placementActivated);
+    connect(m_placements, &PlacementsView::placementActivated, this, &MeasuredPanel::placementActivated);
+    connect(m_placements, &PlacementsView::cancelRequested, this, &MeasuredPanel::cancelRequested);
+    connect(m_plots, &QTabWidget::currentChanged, this, &MeasuredPanel::showPages);
+    showPages();
+}
+
+void MeasuredPanel::showPages() {
+    m_pages->setCurrentIndex(hasRuns() || m_hasPlacements ? 1 : 0);
+    // Beside the table of placements there is no room for the figures of a run.
+    m_parts->widget(0)->setVisible(hasRuns() &&
+                                   !(m_hasPlacements && m_plots->currentWidget() == m_stepsPage));
+    m_placements->setVisible(m_hasPlacements);
+    m_plots->setTabEnabled(0, hasRuns() || !m_hasPlacements);
+}
+
+void MeasuredPanel::setPlacements(std::shared_ptr<const MeasuredPlacements> placements) {
+    m_hasPlacements = placements != nullptr;
+    m_placements->setPlacements(placements);
+    m_steps->setChosenPlacement(m_placements->table()->chosen());
+    m_steps->setPlacements(std::move(placements));
+    showPages();
+}
+
+void MeasuredPanel::setTimeLeft(std::optional<double> left_s) {
+    m_placements->setTimeLeft(left_s);
+}
+
+void MeasuredPanel::setPlacementOnScreen(const Placement& placement) {
+    m_placements->setOnScreen(placement);
+}
+
+void MeasuredPanel::showSteps() {
+    m_plots->setCurrentWidget(m_stepsPage);
 }
 
 int MeasuredPanel::chosenRun() const {
@@ -139,7 +203,7 @@ int MeasuredPanel::chosenRun() const {
 void MeasuredPanel::setMeasured(std::shared_ptr<const MeasuredRuns> measured) {
     const int before = chosenRun();
     m_measured = std::move(measured);
-    const bool any = m_measured && !m_measured->runs.empty();
+    const bool any = hasRuns();
     {
         const QSignalBlocker blocker(m_runs);
         m_runs->clear();
@@ -151,7 +215,7 @@ void MeasuredPanel::setMeasured(std::shared_ptr<const MeasuredRuns> measured) {
         }
         m_runs->setCurrentIndex(any ? std::max(0, m_runs->findData(before)) : -1);
     }
-    m_pages->setCurrentIndex(any ? 1 : 0);
+    showPages();
     m_steps->setMeasured(any ? m_measured : nullptr);
     showChosen();
     if (chosenRun() != before) Q_EMIT runChosen(chosenRun());
@@ -192,7 +256,8 @@ void MeasuredPanel::fitFigures() {
 
 void MeasuredPanel::showChosen() {
     m_devices->clear();
-    if (!m_measured || m_measured->runs.empty()) {
+    if (!hasRuns()) {
+        m_steps->setChosen(0);
         m_plot->setData(nullptr, {});
         return;
     }

@@ -5,6 +5,7 @@
 
 #include <QWidget>
 
+#include "widgets/measured_placements.hpp"
 #include "widgets/measured_runs.hpp"
 #include "widgets/op_view.hpp"
 
@@ -19,10 +20,12 @@ class QTreeWidget;
 namespace placewright {
 
 class MeasuredPlot;
+class PlacementsView;
 class StepsPlot;
 
 /// What was measured against what was simulated: the step, each device, a dot for each op, and a dot for the
-/// step of each run. Of several runs the user chooses one, or the mean of all.
+/// step of each run. Of several runs the user chooses one, or the mean of all. Placements that were measured
+/// of a search are dots beside those of the runs, with a table.
 class MeasuredPanel : public QWidget {
     Q_OBJECT
 public:
@@ -30,6 +33,14 @@ public:
 
     /// Null or without runs: shows how to get some.
     void setMeasured(std::shared_ptr<const MeasuredRuns> measured);
+    /// Null: none were measured.
+    void setPlacements(std::shared_ptr<const MeasuredPlacements> placements);
+    /// Seconds until all placements are measured; nothing: not known yet.
+    void setTimeLeft(std::optional<double> left_s);
+    /// The placement on screen, which the table of placements marks.
+    void setPlacementOnScreen(const Placement& placement);
+    /// Brings the page of steps to the front.
+    void showSteps();
     void setSelection(const OpList& ops);
     /// Sets whether the file of the chosen run can be opened again.
     void setFileKnown(bool known);
@@ -37,6 +48,7 @@ public:
     int chosenRun() const;
     MeasuredPlot* plot() const { return m_plot; }
     StepsPlot* steps() const { return m_steps; }
+    PlacementsView* placements() const { return m_placements; }
 
 Q_SIGNALS:
     /// The user chose a run; 0: all of them.
@@ -48,6 +60,10 @@ Q_SIGNALS:
     void placementWanted(int id);
     /// 0: all runs.
     void removeRequested(int id);
+    /// The user wants this of the measured placements shown.
+    void placementActivated(std::size_t index);
+    /// The user wants no more placements to be measured.
+    void cancelRequested();
 
 protected:
     void resizeEvent(QResizeEvent*) override;
@@ -55,6 +71,9 @@ protected:
 private:
     void showChosen();
     void fitFigures();
+    /// Shows the pages that have something to show.
+    void showPages();
+    bool hasRuns() const { return m_measured && !m_measured->runs.empty(); }
 
     std::shared_ptr<const MeasuredRuns> m_measured;
     QStackedWidget* m_pages = nullptr;
@@ -67,6 +86,9 @@ private:
     QTreeWidget* m_devices = nullptr;
     MeasuredPlot* m_plot = nullptr;
     StepsPlot* m_steps = nullptr;
+    PlacementsView* m_placements = nullptr;
+    QSplitter* m_stepsPage = nullptr;
+    bool m_hasPlacements = false;
     bool m_fileKnown = false;
 };
 

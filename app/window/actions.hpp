@@ -55,6 +55,7 @@ enum class ActionId {
     saveSearch,
     resumeSearch,
     benchmark,
+    measureBest,
     profile,    ///< measures the ops of the network for an archive
     calibrate,  ///< fits the costs of devices to measured times
     simulation,

@@ -86,10 +86,18 @@ Document::Document(QObject* parent) : QObject(parent), m_insights(m_runs, m_back
     connect(&m_measuring, &Measuring::looked, this, &Document::planFound);
     connect(&m_measuring, &Measuring::lookFailed, this, &Document::planFailed);
     connect(&m_measuring, &Measuring::changed, this, [this] {
-        if (m_measuring.running() == Measuring::Kind::none) resumeOtherWork();
+        if (m_measuring.running() == Measuring::Kind::none) {
+            endBest(MeasuredPlacements::State::stopped);
+            resumeOtherWork();
+        }
         Q_EMIT measuringChanged();
     });
     connect(&m_measuring, &Measuring::measured, this, &Document::addBenchmark);
+    connect(&m_measuring, &Measuring::placementsMeasured, this, &Document::addMeasuredPlacements);
+    connect(&m_measuring, &Measuring::bestMeasured, this, [this] {
+        endBest(MeasuredPlacements::State::finished);
+        showFastest();
+    });
     connect(&m_measuring, &Measuring::profiled, this, [this](const ProfileReport& report) {
         m_profiled = report;
         Q_EMIT message(false, tr("The ops of %1 were profiled; their times are in %2.")
@@ -284,6 +292,7 @@ void Document::adoptNetwork(const Reading& reading) {
     m_measuring.cancelAll();
     m_profiled.reset();
     m_benchmarks = 0;
+    m_best.reset();
     m_undo.clear();
     m_selection.clear();
     m_waiting.clear();
@@ -346,6 +355,9 @@ void Document::enter(std::shared_ptr<const Scenario> scenario, Placement placeme
     m_openLane.cancel();
     m_optionsLane.cancel();
     const std::shared_ptr<const Scenario> before = std::exchange(m_scenario, std::move(scenario));
+    // Placements of one problem say nothing about another.
+    if (m_measuring.running() == Measuring::Kind::best && !sameScenario(*before, *m_scenario))
+        m_measuring.cancel();
     OpList selection;
     for (const OpId op : m_selection) {
         if (const auto kept = problem()->graph->find(before->job.problem->graph->op(op).name))
@@ -369,6 +381,7 @@ void Document::enter(std::shared_ptr<const Scenario> scenario, Placement placeme
     Q_EMIT whyChanged();
     Q_EMIT selectionChanged();
     Q_EMIT placementChanged();
+    Q_EMIT measuredPlacementsChanged();
     m_insights.startBound();
     if (!m_scene) startLayout(m_closed);
     Q_EMIT loadingChanged();

@@ -123,6 +123,17 @@ public:
     /// Measures the ops of the open network for the archive; profileChanged() follows.
     void startProfile(std::vector<PhysicalDevice> devices, std::uint32_t steps, bool transfers,
                       bool throttles, const QString& file);
+    /// Measures placements of a run of the open network; they become measuredPlacements(). At the end the
+    /// fastest that fits is put on screen, unless the placement there was edited meanwhile. Searches pause
+    /// until it ends; another network, machine or other options end it.
+    void measureBest(BestRequest request);
+    /// The placements of a run that were measured last, or are being measured; null if there are none of the
+    /// open scenario.
+    std::shared_ptr<const MeasuredPlacements> measuredPlacements() const;
+    /// Shows one of them (undoable).
+    void showMeasuredBest(std::size_t index);
+    /// Sets what runs placements in place of measure(), for tests.
+    void setPlacementRunner(PlacementRunner runner) { m_runner = std::move(runner); }
     /// What the last profile of the open network measured; nothing before it has ended.
     const std::optional<ProfileReport>& profiled() const { return m_profiled; }
     void cancelMeasuring() { m_measuring.cancel(); }
@@ -210,6 +221,7 @@ Q_SIGNALS:
     void measuredChanged();
     void tracesUnmatched(const QStringList& files);
     void measuringChanged();  ///< a benchmark or profile began, went on or ended
+    void measuredPlacementsChanged();
     void planFound(const placewright::MeasurePlan& plan);
     void planFailed(const QString& error);
     void profileChanged();
@@ -271,6 +283,9 @@ private:
     void holdOtherWork();
     void resumeOtherWork();
     void addBenchmark(const std::shared_ptr<const Problem>& problem, Measurement measurement);
+    void addMeasuredPlacements(const std::vector<MeasuredPlacements::Each>& measured);
+    void endBest(MeasuredPlacements::State state);
+    void showFastest();
 
     std::shared_ptr<const Scenario> m_scenario;  ///< never null; without a network before one is open
     LoadRequest m_loading;                       ///< while m_openLane is busy
@@ -294,6 +309,10 @@ private:
     Measurements m_measurements;
     Measuring m_measuring;
     std::optional<ProfileReport> m_profiled;
+    std::shared_ptr<const MeasuredPlacements> m_best;  ///< null before the first
+    std::shared_ptr<const Scenario> m_bestScenario;    ///< of m_best
+    Placement m_bestScreen;                            ///< what was on screen when they began to be measured
+    PlacementRunner m_runner;
     int m_benchmarks = 0;     ///< of the open network
     std::vector<int> m_held;  ///< ids of the searches that a measurement has paused
     bool m_proofWanted = true, m_proofHeld = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Benchmarks and profiles of a document.
+// Benchmarks, measured placements and profiles of a document.
+#include <algorithm>
 #include <utility>
 
 #include "app/window/document.hpp"
@@ -24,6 +25,73 @@ void Document::startProfile(std::vector<PhysicalDevice> devices, std::uint32_t s
     m_profiled.reset();
     m_measuring.profile({job(), std::move(devices), steps, transfers, throttles, file});
     Q_EMIT profileChanged();
+}
+
+void Document::measureBest(BestRequest request) {
+    if (!isOpen() || request.placements.empty() || m_measuring.running() != Measuring::Kind::none) return;
+    holdOtherWork();
+    MeasuredPlacements placements;
+    placements.run = request.run;
+    placements.wanted = request.wanted();
+    for (const ScoredPlacement& each : request.placements) placements.awaited.push_back(each.score);
+    m_best = std::make_shared<const MeasuredPlacements>(std::move(placements));
+    m_bestScenario = m_scenario;
+    m_bestScreen = m_placement;
+    request.runner = m_runner;
+    m_measuring.best(std::move(request));
+    Q_EMIT measuredPlacementsChanged();
+}
+
+std::shared_ptr<const MeasuredPlacements> Document::measuredPlacements() const {
+    return m_best && sameScenario(*m_bestScenario, *m_scenario) ? m_best : nullptr;
+}
+
+void Document::addMeasuredPlacements(const std::vector<MeasuredPlacements::Each>& measured) {
+    MeasuredPlacements grown = *m_best;
+    // The first ones are those that were awaited, in this order.
+    grown.awaited.erase(
+        grown.awaited.begin(),
+        grown.awaited.begin() + static_cast<std::ptrdiff_t>(std::min(grown.awaited.size(), measured.size())));
+    grown.all.insert(grown.all.end(), measured.begin(), measured.end());
+    m_best = std::make_shared<const MeasuredPlacements>(std::move(grown));
+    Q_EMIT measuredPlacementsChanged();
+}
+
+void Document::endBest(MeasuredPlacements::State state) {
+    if (!m_best || m_best->state != MeasuredPlacements::State::measuring) return;
+    MeasuredPlacements ended = *m_best;
+    ended.state = state;
+    m_best = std::make_shared<const MeasuredPlacements>(std::move(ended));
+    Q_EMIT measuredPlacementsChanged();
+}
+
+void Document::showFastest() {
+    const QString text = fastestText(*m_best);
+    const auto fastest = m_best->fastest();
+    if (!fastest) {
+        Q_EMIT message(true, text + tr(" The placement on screen is unchanged."));
+        return;
+    }
+    const Placement& placement = *m_best->all[*fastest].placement;
+    // What a search that goes on shows is no edit.
+    const bool edited = m_placement != m_bestScreen && (shownRun() == nullptr || !follows(*shownRun()));
+    if (placement == m_placement) {
+        Q_EMIT message(false, text + tr(" It is on screen."));
+    } else if (edited) {
+        Q_EMIT message(false,
+                       text + tr(" The placement on screen was changed meanwhile and stays; Show fastest "
+                                 "in the Measured panel puts this one there."));
+    } else {
+        change(tr("Measured best of %1").arg(m_best->run), {m_scenario, placement, nullptr, 0});
+        Q_EMIT message(false, text + tr(" It is now on screen."));
+    }
+}
+
+void Document::showMeasuredBest(std::size_t index) {
+    const auto placements = measuredPlacements();
+    if (!placements || index >= placements->all.size()) return;
+    change(tr("Show the measured placement of %1").arg(secondsText(placements->all[index].measured.value_s)),
+           {m_scenario, *placements->all[index].placement, nullptr, 0});
 }
 
 void Document::useProfile(const QString& file) {

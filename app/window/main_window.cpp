@@ -17,6 +17,7 @@
 #include "app/window/compare/compare_window.hpp"
 #include "app/window/computer_finder.hpp"
 #include "app/window/dialogs/benchmark_dialog.hpp"
+#include "app/window/dialogs/best_dialog.hpp"
 #include "app/window/dialogs/calibration_dialog.hpp"
 #include "app/window/dialogs/profile_dialog.hpp"
 #include "app/window/dialogs/search_options_dialog.hpp"
@@ -296,6 +297,7 @@ void MainWindow::connectDocument() {
     });
     connect(document, &Document::measuredChanged, this, &MainWindow::showMeasured);
     connect(document, &Document::measuringChanged, this, &MainWindow::showMeasuring);
+    connect(document, &Document::measuredPlacementsChanged, this, &MainWindow::showMeasuredPlacements);
     connect(document, &Document::tracesUnmatched, this, [this](const QStringList& files) {
         for (const QString& file : files) openTraceWindow(file);
         QStringList names;
@@ -392,6 +394,9 @@ void MainWindow::connectViews() {
             [this](int id) { openTraceWindow(m_document->measuredFile(id)); });
     connect(m_measured, &MeasuredPanel::placementWanted, m_document.get(), &Document::showMeasuredPlacement);
     connect(m_measured, &MeasuredPanel::removeRequested, m_document.get(), &Document::removeMeasured);
+    connect(m_measured, &MeasuredPanel::placementActivated, m_document.get(), &Document::showMeasuredBest);
+    connect(m_measured, &MeasuredPanel::cancelRequested, m_document.get(), &Document::cancelMeasuring);
+    connect(m_runs, &RunsView::measureRequested, this, &MainWindow::measureBest);
     connect(m_runs, &RunsView::runActivated, m_document.get(), &Document::showRun);
     connect(m_runs, &RunsView::cancelRequested, m_document.get(), &Document::cancelRun);
     connect(m_runs, &RunsView::pauseRequested, m_document.get(), &Document::pauseRun);
@@ -478,6 +483,13 @@ void MainWindow::benchmarkOrStop() {
     if (m_document->measuring().running() != Measuring::Kind::none) return m_document->cancelMeasuring();
     if (!m_document->isOpen()) return;
     auto* dialog = new BenchmarkDialog(m_document.get(), this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->open();
+}
+
+void MainWindow::measureBest(int run) {
+    if (!m_document->isOpen() || m_document->measuring().running() != Measuring::Kind::none) return;
+    auto* dialog = new BestDialog(m_document.get(), run > 0 ? run : m_runs->currentRun().value_or(0), this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->open();
 }

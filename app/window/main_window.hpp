@@ -146,6 +146,7 @@ private:
     void showMeasured();
     void showMeasuredLayout();
     void showMeasuring();
+    void showMeasuredPlacements();
     /// Fills the table of ops, if it is seen.
     void showOps();
     void showSelectionDetails();
@@ -164,6 +165,8 @@ private:
     void resumeSearch();
     /// Opens the dialog that starts a benchmark, or stops what is measured.
     void benchmarkOrStop();
+    /// Opens the dialog that measures the best placements of a run; 0: of the selected (or latest) one.
+    void measureBest(int run = 0);
     void openProfile();
     void openCalibration();
     void openCompare();

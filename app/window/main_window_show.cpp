@@ -135,6 +135,7 @@ void MainWindow::showPanels(bool show) {
 
 void MainWindow::showPlacement() {
     m_graph->setDevices(m_document->deviceOfOps());
+    m_measured->setPlacementOnScreen(m_document->placement());
 }
 
 void MainWindow::showTimeline() {
@@ -186,9 +187,23 @@ void MainWindow::showMeasuredLayout() {
 }
 
 void MainWindow::showMeasuring() {
-    const bool measuring = m_document->measuring().running() != Measuring::Kind::none;
-    m_bars->showMeasuring(measuring);
+    m_bars->showMeasuring(m_document->measuring().running());
+    m_measured->setTimeLeft(m_document->measuring().progress().left_s);
     showStatus();
+}
+
+void MainWindow::showMeasuredPlacements() {
+    const auto placements = m_document->measuredPlacements();
+    m_measured->setPlacements(placements);
+    m_measured->setPlacementOnScreen(m_document->placement());
+    // Brought to the front when they begin to be measured.
+    const bool measuring = placements && placements->state == MeasuredPlacements::State::measuring;
+    if (measuring && placements->all.empty()) {
+        constexpr int kLeast = 360;  // for plot and table
+        m_panels->raise(m_measured);
+        m_panels->heighten(m_measured, kLeast);
+        m_measured->showSteps();
+    }
 }
 
 void MainWindow::showOps() {

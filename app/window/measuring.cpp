@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <mutex>
 #include <stdexcept>
 #include <utility>
 
 #include <QDir>
 #include <QFileInfo>
+#include <QTimer>
 
 #include "app/window/latest_value.hpp"
 #include "core/base/statistics.hpp"
@@ -32,7 +34,8 @@ auto withRemedies(const Work& work) {
     }
 }
 
-constexpr std::uint32_t kRepeats = 5;  // of each size of message
+constexpr std::chrono::milliseconds kTellInterval(33);  // of progress
+constexpr std::uint32_t kRepeats = 5;                   // of each size of message
 
 ProfileReport measureProfile(const ProfileRequest& request, const std::stop_token& stop,
                              const std::function<void(double)>& stepTold, const MeasureProgress& progress) {
@@ -85,7 +88,7 @@ public:
         const Clock::time_point now = Clock::now();
         if (done == 1) m_first = now;
         const bool last = done == all;
-        if (!last && done > 1 && now - m_told < std::chrono::milliseconds(33)) return;
+        if (!last && done > 1 && now - m_told < kTellInterval) return;
         m_told = now;
         Progress progress{done, all};
         if (!m_times_s.empty()) progress.median_s = median(m_times_s);
@@ -96,6 +99,31 @@ public:
         QMetaObject::invokeMethod(
             &m_owner, [self = shared_from_this()] { self->receive(); }, Qt::QueuedConnection);
     }
+    void placementTook(MeasuredPlacements::Each each) {
+        const std::scoped_lock lock(m_mutex);
+        m_placements.push_back(std::move(each));
+        ++m_done;
+    }
+    void placementsProgressed(double left_s, std::uint32_t all) {
+        if (!m_progress.put({m_done, all, {}, left_s})) return;
+        // Told a moment later, together with what is measured until then.
+        QMetaObject::invokeMethod(
+            &m_owner,
+            [self = shared_from_this()] {
+                QTimer::singleShot(kTellInterval, &self->m_owner, [self] { self->receive(); });
+            },
+            Qt::QueuedConnection);
+    }
+
+    // On the window's thread.
+    void tellPlacements() {
+        std::vector<MeasuredPlacements::Each> placements;
+        {
+            const std::scoped_lock lock(m_mutex);
+            placements.swap(m_placements);
+        }
+        if (!placements.empty()) Q_EMIT m_owner.placementsMeasured(placements);
+    }
 
 private:
     using Clock = std::chrono::steady_clock;
@@ -105,6 +133,7 @@ private:
         Progress progress = m_progress.take();
         if (m_owner.m_teller.get() != this) return;  // of something that was cancelled
         m_owner.m_progress = progress;
+        tellPlacements();
         Q_EMIT m_owner.changed();
     }
 
@@ -112,6 +141,10 @@ private:
     std::vector<double> m_times_s;
     Clock::time_point m_start = Clock::now(), m_first, m_told;
     LatestValue<Progress> m_progress;
+
+    std::mutex m_mutex;
+    std::vector<MeasuredPlacements::Each> m_placements;  ///< guarded by m_mutex; not told yet
+    std::uint32_t m_done = 0;                            ///< placements
 };
 
 Measuring::Measuring(QObject* parent) : QObject(parent) {
@@ -195,10 +228,34 @@ void Measuring::profile(ProfileRequest request) {
     Q_EMIT changed();
 }
 
+void Measuring::best(BestRequest request) {
+    const auto teller = begin(Kind::best);
+    const auto all = static_cast<std::uint32_t>(request.wanted());
+    m_progress.all = all;
+    m_background.run(
+        m_lane,
+        [teller, all, request = std::move(request)](const std::stop_token& stop) {
+            measureBest(
+                request, stop, [&](MeasuredPlacements::Each each) { teller->placementTook(std::move(each)); },
+                [&](double left_s) { teller->placementsProgressed(left_s, all); });
+            return true;
+        },
+        [this](bool) {
+            std::exchange(m_teller, nullptr)->tellPlacements();
+            Q_EMIT bestMeasured();
+            Q_EMIT changed();
+        },
+        [this](const QString& error) {
+            m_teller->tellPlacements();
+            fail(error);
+        });
+    Q_EMIT changed();
+}
+
 void Measuring::cancel() {
     if (!m_lane.busy()) return;
     m_lane.cancel();
-    m_teller.reset();
+    std::exchange(m_teller, nullptr)->tellPlacements();
     Q_EMIT changed();
     Q_EMIT settled();
 }

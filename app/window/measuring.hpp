@@ -13,6 +13,7 @@
 #include <QStringList>
 
 #include "app/window/background.hpp"
+#include "app/window/best_measuring.hpp"
 #include "core/job/job.hpp"
 #include "core/measure/measurement.hpp"
 
@@ -51,15 +52,15 @@ struct ProfileReport {
     std::size_t transfers = 0;  ///< ordered pairs of models
 };
 
-/// Runs steps and profiles, one at a time. Lives on the window's thread.
+/// Runs steps, placements of searches and profiles, one at a time. Lives on the window's thread.
 class Measuring : public QObject {
     Q_OBJECT
 public:
-    enum class Kind { none, benchmark, profile };
+    enum class Kind { none, benchmark, profile, best };
 
     struct Progress {
-        std::uint32_t done = 0, all = 0;   ///< steps, those that warm up included
-        std::optional<double> median_s{};  ///< of the steps that count so far
+        std::uint32_t done = 0, all = 0;   ///< steps, those that warm up included; of Kind::best, placements
+        std::optional<double> median_s{};  ///< of the steps that count so far; not of Kind::best
         std::optional<double> left_s{};    ///< nothing before the first step
     };
 
@@ -76,12 +77,16 @@ public:
     /// Measures the ops of a network and adds their times to a file; ends with profiled() or failed(), unless
     /// it is cancelled. Nothing is written in that case.
     void profile(ProfileRequest request);
+    /// Measures placements of a run, as measureBest() does: each is told by placementsMeasured(), and the end
+    /// by bestMeasured() or failed(), unless it is cancelled.
+    void best(BestRequest request);
 
     /// What runs.
     Kind running() const { return m_lane.busy() ? m_kind : Kind::none; }
     const Progress& progress() const { return m_progress; }
     bool isBusy() const { return m_lane.busy() || m_lookLane.busy(); }
-    /// Ends what runs after the op under way; its result is dropped.
+    /// Ends what runs after the op under way; its result is dropped, but placements that were measured are
+    /// told.
     void cancel();
     /// Also drops the answer of look().
     void cancelAll();
@@ -94,6 +99,8 @@ Q_SIGNALS:
     void measured(const std::shared_ptr<const placewright::Problem>& problem,
                   const placewright::Measurement& measurement);
     void profiled(const placewright::ProfileReport& report);
+    void placementsMeasured(const std::vector<placewright::MeasuredPlacements::Each>& measured);
+    void bestMeasured();
     void failed(const QString& error);
     void settled();  ///< some work ended; isBusy() may have changed
 

@@ -339,9 +339,9 @@ private Q_SLOTS:
 
     void stepsGrowAPoint() {
         Shown shown;
+        shown.window.resize(1400, 900);  // for room between the dots
         QVERIFY(shown.open(m_network, m_machine));
         StepsPlot* steps = shown.window.measuredPanel()->steps();
-        auto* figures = shown.window.findChild<QLabel*>("stepsFigures");
         std::vector<int> ids;
         const OpList moved{shown.op("conv"), shown.op("relu"), shown.op("classifier")};
         for (std::size_t k = 0; k < moved.size(); ++k) {
@@ -357,13 +357,14 @@ private Q_SLOTS:
             QCOMPARE(shown.document.measured()->runs.size(), k + 1);
             ids.push_back(shown.document.measured()->runs.back().of.id);
             QVERIFY(steps->positionOf(static_cast<std::uint32_t>(ids.back())).has_value());
-            QVERIFY2(figures->text().contains("error 50.0 %"), qPrintable(figures->text()));
-            QCOMPARE(figures->text().contains("Pearson 1.000 · Spearman 1.000"), k == 2);
+            QVERIFY2(test::stepsFigures(shown).contains("error 50.0 %"),
+                     qPrintable(test::stepsFigures(shown)));
+            QCOMPARE(test::stepsFigures(shown).contains("Pearson 1.000 · Spearman 1.000"), k == 2);
         }
         // The placement that a run had counts, not the one on screen.
         shown.document.moveOps({shown.op("conv")}, 0);
         QVERIFY(shown.waitUntilIdle());
-        QVERIFY2(figures->text().contains("error 50.0 %"), qPrintable(figures->text()));
+        QVERIFY2(test::stepsFigures(shown).contains("error 50.0 %"), qPrintable(test::stepsFigures(shown)));
         // A click on a dot chooses its run.
         test::raise(shown.window.measuredPanel());
         auto* tabs = shown.window.findChild<QTabWidget*>("measuredPlots");
