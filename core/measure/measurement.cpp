@@ -148,8 +148,8 @@ std::string Measurement::noise_warning() const {
         return "other programs had the cores for " + decimals("%.0f", 100 * disturbed) +
                " % of the time; close them, and measure again";
     if (step.relative() > kNoisySpread)
-        return "half of the steps differ by " + decimals("%.0f", 100 * step.relative()) +
-               " % or more; close other programs, or measure more steps";
+        return "the middle half of the steps spans " + decimals("%.0f", 100 * step.relative()) +
+               " % of the median; close other programs, or measure more steps";
     return {};
 }
 
