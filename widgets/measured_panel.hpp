@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include <QWidget>
 
@@ -18,6 +20,7 @@ class QTreeWidget;
 
 namespace placewright {
 
+class IdentityPlot;
 class MeasuredPlot;
 class StepsPlot;
 
@@ -33,10 +36,14 @@ public:
     void setSelection(const OpList& ops);
     /// Sets whether the file of the chosen run can be opened again.
     void setFileKnown(bool known);
-    /// The id of the chosen run; 0 for all.
-    int chosenRun() const;
+    /// The id of the chosen run; 0 for all. Stays while its run is not shown for a while.
+    int chosenRun() const { return m_chosen; }
+    /// Chooses a run that is shown; 0: all of several.
+    void choose(int id);
     MeasuredPlot* plot() const { return m_plot; }
     StepsPlot* steps() const { return m_steps; }
+    /// The one of the two that its tab shows.
+    IdentityPlot* shownPlot() const;
 
 Q_SIGNALS:
     /// The user chose a run; 0: all of them.
@@ -46,6 +53,7 @@ Q_SIGNALS:
     void timesWanted(int id);
     void windowWanted(int id);
     void placementWanted(int id);
+    void traceExportRequested(int id);
     /// 0: all runs.
     void removeRequested(int id);
 
@@ -54,6 +62,7 @@ protected:
 
 private:
     void showChosen();
+    void showDevices(const RunComparison& compared);
     void fitFigures();
 
     std::shared_ptr<const MeasuredRuns> m_measured;
@@ -61,13 +70,16 @@ private:
     QComboBox* m_runs = nullptr;
     QToolButton* m_menu = nullptr;
     QAction *m_times = nullptr, *m_window = nullptr, *m_placement = nullptr;
+    QAction *m_trace = nullptr, *m_remove = nullptr;
     QTabWidget* m_plots = nullptr;
     QSplitter* m_parts = nullptr;  ///< figures and plot: side by side where there is room
     QLabel* m_step = nullptr;
     QTreeWidget* m_devices = nullptr;
     MeasuredPlot* m_plot = nullptr;
     StepsPlot* m_steps = nullptr;
-    bool m_fileKnown = false;
+    int m_chosen = 0;
+    std::vector<std::pair<int, QString>> m_listed;  ///< ids and names in m_runs
+    std::shared_ptr<const Machine> m_listedOf;      ///< machine of the rows of m_devices
 };
 
 }  // namespace placewright
