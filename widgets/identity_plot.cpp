@@ -37,7 +37,9 @@ IdentityPlot::IdentityPlot(const QString& accessibleName, const QString& fitTip,
             (event->pos() - m_pressed).manhattanLength() >= QApplication::startDragDistance())
             return;
         const Dot* const dot = dotAt(event->pos());
-        dot != nullptr ? clicked(dot) : m_clickedBeside.start();
+        if (dot == nullptr) return m_clickedBeside.start();
+        m_clickedBeside.stop();  // of a click just before this one
+        clicked(dot);
     });
     // A double-click shows all dots and must leave what is selected: its first click is known as such late.
     m_clickedBeside.setSingleShot(true);
