@@ -57,13 +57,12 @@ StatusLine::StatusLine(const Document* document, QStatusBar* bar, const QAction*
     m_progress->hide();
     m_cancel = new QToolButton;
     m_cancel->setObjectName(QStringLiteral("cancelLoading"));
-    m_cancel->setText(tr("Cancel"));
+    m_cancel->setText(tr("Cancel loading"));
     m_cancel->setToolTip(tr("Stop loading; the open network stays open"));
     m_cancel->hide();
     m_stopMeasuring = new QToolButton;
     m_stopMeasuring->setObjectName(QStringLiteral("stopMeasuring"));
-    m_stopMeasuring->setText(tr("Cancel"));
-    m_stopMeasuring->setAccessibleName(tr("Cancel the measurement"));
+    m_stopMeasuring->setText(tr("Stop measuring"));
     m_stopMeasuring->setToolTip(tr("Stop measuring; nothing is kept of it"));
     m_stopMeasuring->hide();
     m_remedies = new QToolButton;
@@ -109,7 +108,9 @@ void StatusLine::showMeasuring() {
     const Measuring& measuring = m_document->measuring();
     const Measuring::Progress& progress = measuring.progress();
     QStringList parts{measuring.running() == Measuring::Kind::profile ? tr("profile") : tr("benchmark")};
-    if (progress.done == 0) {
+    if (progress.transfers) {
+        parts.front() += tr(": transfers: %1 of %2").arg(progress.done).arg(progress.all);
+    } else if (progress.done == 0) {
         parts << tr("first step, which shows how long all take");
     } else {
         parts.front() += tr(": step %1 of %2").arg(progress.done).arg(progress.all);
