@@ -30,15 +30,7 @@ QString unbroken(QString text) {
     return text.replace(QLatin1Char(' '), QChar(QChar::Nbsp));
 }
 
-enum DeviceColumn {
-    DeviceName,
-    SimulatedBusy,
-    MeasuredBusy,
-    BusyFactor,
-    SimulatedPeak,
-    MeasuredPeak,
-    DeviceColumnCount
-};
+enum DeviceColumn { DeviceName, SimulatedBusy, MeasuredBusy, BusyFactor, DeviceColumnCount };
 
 bool haveSamePlacement(const MeasuredRuns& measured, int id) {
     return measured.samePlacement || &measured.comparison(id) != &measured.all;
@@ -88,16 +80,14 @@ MeasuredPanel::MeasuredPanel(QWidget* parent)
     m_devices->setObjectName(QStringLiteral("measuredDevices"));
     m_devices->setAccessibleName(tr("Busy time of each device"));
     m_devices->setColumnCount(DeviceColumnCount);
-    m_devices->setHeaderLabels({tr("Busy"), tr("Simulated"), tr("Measured"), tr("Ratio"),
-                                tr("Peak simulated"), tr("Peak measured")});
+    m_devices->setHeaderLabels({tr("Busy"), tr("Simulated"), tr("Measured"), tr("Ratio")});
     m_devices->headerItem()->setToolTip(DeviceName,
                                         tr("Time in which at least one op runs, per batch. Measured: of ops "
                                            "of this network that the run recorded"));
     for (int column = SimulatedBusy; column < DeviceColumnCount; ++column)
         m_devices->headerItem()->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
-    for (const int column : {SimulatedPeak, MeasuredPeak})
-        m_devices->headerItem()->setToolTip(column, tr("Largest memory in use at any time"));
     m_devices->setRootIsDecorated(false);
+    m_devices->setItemsExpandable(false);
     m_devices->setUniformRowHeights(true);
     m_devices->setAlternatingRowColors(true);
     m_devices->setSelectionMode(QAbstractItemView::NoSelection);
@@ -266,35 +256,40 @@ void MeasuredPanel::showDevices(const RunComparison& compared) {
             auto* item = new QTreeWidgetItem(m_devices);
             item->setIcon(DeviceName, deviceIcon(*problem.machine, device, devicePixelRatioF()));
             item->setText(DeviceName, QString::fromStdString(problem.machine->device(device).name));
-            for (int column = SimulatedBusy; column < DeviceColumnCount; ++column)
-                item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+            auto* peak = new QTreeWidgetItem(item);
+            peak->setText(DeviceName, tr("peak"));
+            peak->setToolTip(DeviceName, tr("Largest memory in use at any time"));
+            for (QTreeWidgetItem* row : {item, peak}) {
+                row->setExpanded(true);
+                for (int column = SimulatedBusy; column < DeviceColumnCount; ++column)
+                    row->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+            }
         }
     }
-    bool isMemoryKnown = false;
+    const QString dash = QStringLiteral("–");
+    const bool isMemoryKnown = std::ranges::any_of(
+        compared.memory, [](const ComparedBytes& peak) { return peak.measured_bytes > 0; });
     for (DeviceId device = 0; device < problem.devices; ++device) {
         const ComparedSeconds& busy = compared.devices[device];
-        const ComparedBytes& peak = compared.memory[device];
-        isMemoryKnown = isMemoryKnown || peak.measured_bytes > 0;
-        const auto orDash = [](bool known, const QString& text) {
-            return known ? text : QStringLiteral("–");
-        };
-        QTreeWidgetItem* item = m_devices->topLevelItem(static_cast<int>(device));
+        QTreeWidgetItem* const item = m_devices->topLevelItem(static_cast<int>(device));
         item->setText(SimulatedBusy, secondsText(busy.simulated_s));
-        item->setText(MeasuredBusy, orDash(busy.measured_s > 0, secondsText(busy.measured_s)));
+        item->setText(MeasuredBusy, busy.measured_s > 0 ? secondsText(busy.measured_s) : dash);
         item->setText(BusyFactor, factorText(busy.factor()));
-        item->setText(SimulatedPeak, bytesText(peak.simulated_bytes));
-        item->setText(MeasuredPeak, orDash(peak.measured_bytes > 0, bytesText(peak.measured_bytes)));
+        const auto [simulated_bytes, measured_bytes] = compared.memory[device];
         const double limit_bytes = problem.memory_limit_bytes[device];
-        item->setForeground(MeasuredPeak,
-                            peak.measured_bytes > limit_bytes ? QBrush(warningColor(palette())) : QBrush());
-        item->setToolTip(MeasuredPeak,
-                         peak.measured_bytes > 0
-                             ? tr("Measured: %1").arg(shareOfBytesText(peak.measured_bytes, limit_bytes))
-                             : tr("The run recorded no memory of this device"));
-        item->setToolTip(SimulatedPeak,
-                         tr("Simulated: %1").arg(shareOfBytesText(peak.simulated_bytes, limit_bytes)));
+        QTreeWidgetItem* const peak = item->child(0);
+        peak->setHidden(!isMemoryKnown);
+        peak->setText(SimulatedBusy, bytesText(simulated_bytes));
+        peak->setText(MeasuredBusy, measured_bytes > 0 ? bytesText(measured_bytes) : dash);
+        peak->setText(
+            BusyFactor,
+            factorText(simulated_bytes > 0 && measured_bytes > 0 ? measured_bytes / simulated_bytes : 0));
+        peak->setToolTip(SimulatedBusy, shareOfBytesText(simulated_bytes, limit_bytes));
+        peak->setToolTip(MeasuredBusy, measured_bytes > 0 ? shareOfBytesText(measured_bytes, limit_bytes)
+                                                          : tr("The run recorded no memory of this device."));
+        peak->setData(MeasuredBusy, Qt::ForegroundRole,
+                      measured_bytes > limit_bytes ? QVariant(warningColor(palette())) : QVariant());
     }
-    for (const int column : {SimulatedPeak, MeasuredPeak}) m_devices->setColumnHidden(column, !isMemoryKnown);
     fitFigures();
 }
 
