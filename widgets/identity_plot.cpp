@@ -29,11 +29,26 @@ IdentityPlot::IdentityPlot(Legend legend, const QString& accessibleName, const Q
     m_identity = new QCPItemStraightLine(plot());
     m_typical = new QCPItemStraightLine(plot());
     addTracer();
-    connect(plot(), &QCustomPlot::mousePress, this, [this](QMouseEvent* event) { m_pressed = event->pos(); });
+    connect(plot(), &QCustomPlot::mousePress, this, [this](QMouseEvent* event) {
+        m_pressed = event->pos();
+        m_doubleClicked = false;
+    });
     connect(plot(), &QCustomPlot::mouseRelease, this, [this](QMouseEvent* event) {
-        if (event->button() == Qt::LeftButton &&
-            (event->pos() - m_pressed).manhattanLength() < QApplication::startDragDistance())
-            clicked(dotAt(event->pos()));
+        if (event->button() != Qt::LeftButton || std::exchange(m_doubleClicked, false) ||
+            (event->pos() - m_pressed).manhattanLength() >= QApplication::startDragDistance())
+            return;
+        const Dot* const dot = dotAt(event->pos());
+        if (dot == nullptr) return m_clickedBeside.start();
+        m_clickedBeside.stop();  // of a click just before this one
+        clicked(dot);
+    });
+    // A double-click shows all dots and must leave what is selected: its first click is known as such late.
+    m_clickedBeside.setSingleShot(true);
+    m_clickedBeside.setInterval(QApplication::doubleClickInterval());
+    connect(&m_clickedBeside, &QTimer::timeout, this, [this] { clicked(nullptr); });
+    connect(plot(), &QCustomPlot::mouseDoubleClick, this, [this] {
+        m_clickedBeside.stop();
+        m_doubleClicked = true;
     });
 }
 

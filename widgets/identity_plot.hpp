@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include <QTimer>
+
 #include "widgets/plot_frame.hpp"
 
 class QCPItemStraightLine;
@@ -68,6 +70,8 @@ private:
     double m_perSecond = 1e3;
     QString m_unit, m_across;
     QPoint m_pressed;
+    QTimer m_clickedBeside;        ///< runs after a click beside all dots until it cannot be a double-click
+    bool m_doubleClicked = false;  ///< the button has not been released since
     QCPItemStraightLine *m_identity = nullptr, *m_typical = nullptr;
 };
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include <QWidget>
 
@@ -19,6 +21,7 @@ class QTreeWidget;
 
 namespace placewright {
 
+class IdentityPlot;
 class MeasuredPlot;
 class PlacementsView;
 class StepsPlot;
@@ -44,11 +47,15 @@ public:
     void setSelection(const OpList& ops);
     /// Sets whether the file of the chosen run can be opened again.
     void setFileKnown(bool known);
-    /// The id of the chosen run; 0 for all.
-    int chosenRun() const;
+    /// The id of the chosen run; 0 for all. Stays while its run is not shown for a while.
+    int chosenRun() const { return m_chosen; }
+    /// Chooses a run that is shown; 0: all of several.
+    void choose(int id);
     MeasuredPlot* plot() const { return m_plot; }
     StepsPlot* steps() const { return m_steps; }
     PlacementsView* placements() const { return m_placements; }
+    /// The one of the two that its tab shows.
+    IdentityPlot* shownPlot() const;
 
 Q_SIGNALS:
     /// The user chose a run; 0: all of them.
@@ -58,6 +65,7 @@ Q_SIGNALS:
     void timesWanted(int id);
     void windowWanted(int id);
     void placementWanted(int id);
+    void traceExportRequested(int id);
     /// 0: all runs.
     void removeRequested(int id);
     /// The user wants this of the measured placements shown.
@@ -70,6 +78,7 @@ protected:
 
 private:
     void showChosen();
+    void showDevices(const RunComparison& compared);
     void fitFigures();
     /// Shows the pages that have something to show.
     void showPages();
@@ -80,6 +89,7 @@ private:
     QComboBox* m_runs = nullptr;
     QToolButton* m_menu = nullptr;
     QAction *m_times = nullptr, *m_window = nullptr, *m_placement = nullptr;
+    QAction *m_trace = nullptr, *m_remove = nullptr;
     QTabWidget* m_plots = nullptr;
     QSplitter* m_parts = nullptr;  ///< figures and plot: side by side where there is room
     QLabel* m_step = nullptr;
@@ -89,7 +99,9 @@ private:
     PlacementsView* m_placements = nullptr;
     QSplitter* m_stepsPage = nullptr;
     bool m_hasPlacements = false;
-    bool m_fileKnown = false;
+    int m_chosen = 0;
+    std::vector<std::pair<int, QString>> m_listed;  ///< ids and names in m_runs
+    std::shared_ptr<const Machine> m_listedOf;      ///< machine of the rows of m_devices
 };
 
 }  // namespace placewright

@@ -100,12 +100,17 @@ Document::Document(QObject* parent) : QObject(parent), m_insights(m_runs, m_back
     });
     connect(&m_measuring, &Measuring::profiled, this, [this](const ProfileReport& report) {
         m_profiled = report;
+        m_profileFailure.clear();
         Q_EMIT message(false, tr("The ops of %1 were profiled; their times are in %2.")
                                   .arg(QString::fromStdString(problem()->network->name()), report.file));
         Q_EMIT profileChanged();
     });
-    connect(&m_measuring, &Measuring::failed, this,
-            [this](const QString& error) { Q_EMIT message(true, error); });
+    connect(&m_measuring, &Measuring::failed, this, [this](const QString& error) {
+        Q_EMIT message(true, error);
+        if (m_measuring.kind() != Measuring::Kind::profile) return;
+        m_profileFailure = error;
+        Q_EMIT profileChanged();
+    });
     connect(&m_insights, &Insights::whyChanged, this, &Document::whyChanged);
     connect(&m_insights, &Insights::remediesChanged, this, &Document::remediesChanged);
     connect(&m_insights, &Insights::movesChanged, this, &Document::movesChanged);
@@ -153,7 +158,8 @@ std::vector<DeviceId> Document::deviceOfOps() const {
 
 bool Document::isBusy() const {
     return isLoading() || m_insights.isBusy() || m_measurements.isBusy() || m_measuring.isBusy() ||
-           m_optionsLane.busy() || m_saveLane.busy() || m_resumeLane.busy() || isSearching();
+           m_optionsLane.busy() || m_saveLane.busy() || m_resumeLane.busy() || m_traceLane.busy() ||
+           isSearching();
 }
 
 void Document::openNetwork(const QString& network) {
@@ -289,8 +295,10 @@ void Document::adoptNetwork(const Reading& reading) {
         Q_EMIT machineChanged();
         return;
     }
+    const QString stopped = stopMeasuring();
     m_measuring.cancelAll();
     m_profiled.reset();
+    m_profileFailure.clear();
     m_benchmarks = 0;
     m_best.reset();
     m_undo.clear();
@@ -302,7 +310,8 @@ void Document::adoptNetwork(const Reading& reading) {
     m_measurements.clear();
     enter(reading.scenario, next.single_device);
     m_insights.simulate();
-    QStringList notes{QString::fromStdString(estimated_text(next.estimated, next.problem->network->size()))};
+    QStringList notes{stopped,
+                      QString::fromStdString(estimated_text(next.estimated, next.problem->network->size()))};
     if (!m_scenario->groupingAsked && options().problem.grouping != GroupingOptions()) {
         notes << tr("Large network: %1, shown by module and placed in %2 groups (change in Run ▸ "
                     "Simulation…)")

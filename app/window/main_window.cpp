@@ -176,6 +176,11 @@ void MainWindow::makePanels() {
     auto* ops = m_panels->add(tr("Ops"), QStringLiteral("opsDock"), m_ops, Qt::RightDockWidgetArea);
     auto* measured =
         m_panels->add(tr("Measured"), QStringLiteral("measuredDock"), m_measured, Qt::RightDockWidgetArea);
+    m_opsPause.setSingleShot(true);
+    m_opsPause.setInterval(400);
+    connect(&m_opsPause, &QTimer::timeout, this, [this] {
+        if (m_opsLate) showOps();
+    });
     // A panel behind another tab counts as visible, its dock does not.
     connect(ops, &QDockWidget::visibilityChanged, m_document.get(), [this](bool visible) {
         m_opsSeen = visible;
@@ -283,6 +288,7 @@ void MainWindow::connectDocument() {
         return mayClose(tr("Open another network"),
                         tr("Runs and undo history of this network will be lost."));
     });
+    document->setOtherWork([this] { return otherWork(); });
     document->setOpenQuestion([this](const OpenQuestion& question, ReadOptions& options) {
         return answerToOpen(this, question, options);
     });
@@ -298,14 +304,18 @@ void MainWindow::connectDocument() {
     connect(document, &Document::measuredChanged, this, &MainWindow::showMeasured);
     connect(document, &Document::measuringChanged, this, &MainWindow::showMeasuring);
     connect(document, &Document::measuredPlacementsChanged, this, &MainWindow::showMeasuredPlacements);
-    connect(document, &Document::tracesUnmatched, this, [this](const QStringList& files) {
-        for (const QString& file : files) openTraceWindow(file);
-        QStringList names;
-        for (const QString& file : files) names << QFileInfo(file).fileName();
-        showInformation(
-            tr("%1 has no event of an op of %2, so that it is shown in a window of its own")
-                .arg(names.join(QStringLiteral(", ")), toQString(m_document->problem()->graph->name())));
-    });
+    connect(
+        document, &Document::tracesUnmatched, this, [this](const QStringList& files, const QString& report) {
+            for (const QString& file : files) openTraceWindow(file);
+            QStringList names;
+            for (const QString& file : files) names << QFileInfo(file).fileName();
+            const QString text =
+                (files.size() == 1
+                     ? tr("%1 has no event of an op of %2, so that it is shown in a window of its own")
+                     : tr("%1 have no event of an op of %2, so that each is shown in a window of its own"))
+                    .arg(names.join(QStringLiteral(", ")), toQString(m_document->problem()->graph->name()));
+            showInformation(report.isEmpty() ? text : report + QLatin1Char('\n') + text);
+        });
     connect(document, &Document::placementChanged, this, &MainWindow::showPlacement);
     connect(document, &Document::timelineChanged, this, &MainWindow::showTimeline);
     connect(document, &Document::whyChanged, this, &MainWindow::showWhy);
@@ -393,6 +403,11 @@ void MainWindow::connectViews() {
     connect(m_measured, &MeasuredPanel::windowWanted, this,
             [this](int id) { openTraceWindow(m_document->measuredFile(id)); });
     connect(m_measured, &MeasuredPanel::placementWanted, m_document.get(), &Document::showMeasuredPlacement);
+    connect(m_measured, &MeasuredPanel::traceExportRequested, this, [this](int id) {
+        const QString file = chooseExportFile(tr("Export trace"), QStringLiteral(".trace.json"),
+                                              tr("Chrome trace (*.json)"), QStringLiteral(".json"));
+        if (!file.isEmpty()) m_document->exportMeasured(id, file);
+    });
     connect(m_measured, &MeasuredPanel::removeRequested, m_document.get(), &Document::removeMeasured);
     connect(m_measured, &MeasuredPanel::placementActivated, m_document.get(), &Document::showMeasuredBest);
     connect(m_measured, &MeasuredPanel::cancelRequested, m_document.get(), &Document::cancelMeasuring);
@@ -480,7 +495,10 @@ void MainWindow::editSimulation(const QString& trace, const QString& weights) {
 }
 
 void MainWindow::benchmarkOrStop() {
-    if (m_document->measuring().running() != Measuring::Kind::none) return m_document->cancelMeasuring();
+    if (m_document->measuring().running() != Measuring::Kind::none) {
+        if (mayStopMeasuring(this, *m_document, m_askToStop_s)) m_document->cancelMeasuring();
+        return;
+    }
     if (!m_document->isOpen()) return;
     auto* dialog = new BenchmarkDialog(m_document.get(), this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
@@ -609,8 +627,26 @@ void MainWindow::saveSettings() {
                                                                         : MeasuredLayout::below));
 }
 
+QString MainWindow::otherWork() const {
+    if (m_compare != nullptr && m_compare->isRunning())
+        return tr(
+            "A comparison runs, which would disturb what is measured: stop it in its window first "
+            "(Ctrl+Shift+C), or wait for its end.");
+    if (m_learning->isWorking())
+        return tr(
+            "A policy is trained or tested, which would disturb what is measured: pause or stop that in "
+            "its window first (Ctrl+Shift+L), or wait for its end.");
+    return {};
+}
+
 bool MainWindow::mayClose(const QString& title, const QString& consequence) {
-    return mayLeave(this, *m_document, m_compare, title, consequence,
+    QString lost = consequence;
+    if (const std::size_t benchmarks = m_document->benchmarks(); benchmarks > 0)
+        lost += QLatin1Char(' ') + (benchmarks == 1
+                                        ? tr("So will 1 benchmark that is in no file.")
+                                        : tr("So will %1 benchmarks that are in no file.").arg(benchmarks));
+    return mayStopMeasuring(this, *m_document, m_askToStop_s) &&
+           mayLeave(this, *m_document, m_compare, title, lost,
                     [this](const std::function<void()>& show) { return exportPlacement(show); });
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Values of the document on the widgets of the main window.
+#include <algorithm>
+
 #include <QAction>
 #include <QDockWidget>
 #include <QFileInfo>
@@ -170,11 +172,16 @@ void MainWindow::showMeasured() {
     m_timeline->setMeasured(known ? runs : nullptr);
     m_measured->setMeasured(known ? runs : nullptr);
     m_measured->setFileKnown(!m_document->measuredFile(m_measured->chosenRun()).isEmpty());
-    // A run that is new is brought to the front; one that is only carried to other options is not.
-    if (!runs) m_measuredRuns = 0;
+    // A run that is new is brought to the front and chosen; one that is only carried to other options is not.
     if (known) {
-        if (runs->runs.size() > m_measuredRuns) m_panels->raise(m_measured);
-        m_measuredRuns = runs->runs.size();
+        const int newest = std::ranges::max(runs->runs, {}, [](const auto& run) { return run.of.id; }).of.id;
+        const auto fresh =
+            std::ranges::count_if(runs->runs, [&](const auto& run) { return run.of.id > m_newestRun; });
+        m_newestRun = std::max(m_newestRun, newest);
+        if (fresh > 0) {
+            m_panels->raise(m_measured);
+            m_measured->choose(fresh == 1 ? newest : 0);
+        }
     }
     showOps();
     if (!m_document->selection().empty()) showSelectionDetails();
@@ -208,6 +215,14 @@ void MainWindow::showMeasuredPlacements() {
 
 void MainWindow::showOps() {
     if (!m_opsSeen || !m_document->isOpen()) return;
+    // A search changes the screen many times a second, and each time all rows.
+    if (m_opsPause.isActive() && m_document->isSearching() &&
+        m_ops->ops()->problem() == m_document->problem()) {
+        m_opsLate = true;
+        return;
+    }
+    m_opsLate = false;
+    if (m_document->isSearching()) m_opsPause.start();
     m_ops->show(m_document->problem(), m_document->deviceOfOps(), m_document->measured(),
                 m_measured->chosenRun());
     m_ops->setSelection(m_document->selection());

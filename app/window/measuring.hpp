@@ -2,6 +2,7 @@
 // Steps that are run for real on this computer, off the window's thread.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -61,7 +62,8 @@ public:
     struct Progress {
         std::uint32_t done = 0, all = 0;   ///< steps, those that warm up included; of Kind::best, placements
         std::optional<double> median_s{};  ///< of the steps that count so far; not of Kind::best
-        std::optional<double> left_s{};    ///< nothing before the first step
+        std::optional<double> left_s{};    ///< nothing before the first step, and for transfers
+        bool transfers = false;            ///< `done` and `all` count transfers, which follow the steps
     };
 
     explicit Measuring(QObject* parent = nullptr);
@@ -83,7 +85,13 @@ public:
 
     /// What runs.
     Kind running() const { return m_lane.busy() ? m_kind : Kind::none; }
+    /// What runs, or ran last.
+    Kind kind() const { return m_kind; }
     const Progress& progress() const { return m_progress; }
+    /// The placement that the benchmark measures, or measured last.
+    const Placement& placement() const { return m_placement; }
+    /// How long it has been running.
+    double elapsed_s() const;
     bool isBusy() const { return m_lane.busy() || m_lookLane.busy(); }
     /// Ends what runs after the op under way; its result is dropped, but placements that were measured are
     /// told.
@@ -112,10 +120,13 @@ private:
     void fail(const QString& error);
 
     Kind m_kind = Kind::none;
+    Placement m_placement;
     Progress m_progress;
-    std::shared_ptr<Teller> m_teller;  ///< of what runs
+    std::shared_ptr<Teller> m_teller;               ///< of what runs
+    std::chrono::steady_clock::time_point m_began;  ///< when that began
     Background::Lane m_lane, m_lookLane;
-    Background m_background{1};  ///< last: its destructor waits for the work in the lanes
+    Background m_looking{1};     ///< of its own, so that no look waits for a measurement
+    Background m_background{1};  ///< these are last: their destructors wait for the work in the lanes
 };
 
 }  // namespace placewright

@@ -57,13 +57,12 @@ StatusLine::StatusLine(const Document* document, QStatusBar* bar, const QAction*
     m_progress->hide();
     m_cancel = new QToolButton;
     m_cancel->setObjectName(QStringLiteral("cancelLoading"));
-    m_cancel->setText(tr("Cancel"));
+    m_cancel->setText(tr("Cancel loading"));
     m_cancel->setToolTip(tr("Stop loading; the open network stays open"));
     m_cancel->hide();
     m_stopMeasuring = new QToolButton;
     m_stopMeasuring->setObjectName(QStringLiteral("stopMeasuring"));
-    m_stopMeasuring->setText(tr("Cancel"));
-    m_stopMeasuring->setAccessibleName(tr("Cancel the measurement"));
+    m_stopMeasuring->setText(tr("Stop measuring"));
     m_stopMeasuring->hide();
     m_remedies = new QToolButton;
     m_remedies->setObjectName(QStringLiteral("remedies"));
@@ -118,6 +117,8 @@ void StatusLine::showMeasuring() {
         if (const auto fastest = placements ? placements->fastest() : std::nullopt)
             parts << tr("fastest %1").arg(secondsText(placements->all[*fastest].measured.value_s));
         if (progress.left_s) parts << tr("%1 left").arg(toQString(format_clock(*progress.left_s)));
+    } else if (progress.transfers) {
+        parts.front() += tr(": transfers: %1 of %2").arg(progress.done).arg(progress.all);
     } else if (progress.done == 0) {
         parts << tr("first step, which shows how long all take");
     } else {

@@ -164,8 +164,8 @@ std::string Measurement::noise_warning() const {
         return "the cores were not free for " + decimals("%.0f", 100 * disturbed) +
                " % of the time of ops; close other programs, and measure again";
     if (step.relative() > kNoisySpread)
-        return "half of the steps differ by " + decimals("%.0f", 100 * step.relative()) +
-               " % or more; close other programs, or measure more steps";
+        return "the middle half of the steps spans " + decimals("%.0f", 100 * step.relative()) +
+               " % of the median; close other programs, or measure more steps";
     return {};
 }
 

@@ -7,16 +7,13 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/base/statistics.hpp"
 #include "core/base/text.hpp"
 #include "core/graph/gradients.hpp"
 #include "core/measure/host_files.hpp"
 
 namespace placewright {
 namespace {
-
-double median(std::vector<double> values) {
-    return spread_of(std::move(values)).median_s;
-}
 
 /// Times of the forward op and of its derived ops.
 struct Parts {
