@@ -632,6 +632,9 @@ QString MainWindow::otherWork() const {
         return tr(
             "A comparison runs, which would disturb what is measured: stop it in its window first "
             "(Ctrl+Shift+C), or wait for its end.");
+    if (m_calibration != nullptr && m_calibration->isFitting())
+        return tr(
+            "Devices are calibrated, which would disturb what is measured: measure when that has ended.");
     if (m_learning->isWorking())
         return tr(
             "A policy is trained or tested, which would disturb what is measured: pause or stop that in "

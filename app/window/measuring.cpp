@@ -149,7 +149,7 @@ private:
     static double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
     bool isDue(std::uint32_t done, std::uint32_t all, Clock::time_point now) {
-        if (done != all && done > 1 && now - m_told < std::chrono::milliseconds(33)) return false;
+        if (done != all && done > 1 && now - m_told < kTellInterval) return false;
         m_told = now;
         return true;
     }

@@ -175,12 +175,16 @@ bool mayStopMeasuring(QWidget* parent, const Document& document, double least_s)
     if (measuring.running() == Measuring::Kind::none || measuring.elapsed_s() < least_s) return true;
     const QString since = QString::fromStdString(format_clock(measuring.elapsed_s()));
     const bool isProfile = measuring.running() == Measuring::Kind::profile;
+    const bool isBest = measuring.running() == Measuring::Kind::best;
     QMessageBox question(QMessageBox::Question, QuestionsText::tr("Stop measuring"), {},
                          QMessageBox::Yes | QMessageBox::No, parent);
-    question.setText(isProfile
-                         ? QuestionsText::tr("A profile has been running for %1. Stop it?").arg(since)
-                         : QuestionsText::tr("A benchmark has been running for %1. Stop it?").arg(since));
+    question.setText((isProfile ? QuestionsText::tr("A profile has been running for %1. Stop it?")
+                      : isBest
+                          ? QuestionsText::tr("Placements of a search have been measured for %1. Stop that?")
+                          : QuestionsText::tr("A benchmark has been running for %1. Stop it?"))
+                         .arg(since));
     question.setInformativeText(isProfile ? QuestionsText::tr("Nothing that it has measured will be kept.")
+                                : isBest  ? QuestionsText::tr("The steps of the last one will be lost.")
                                           : QuestionsText::tr("Its steps will be lost."));
     question.button(QMessageBox::Yes)->setText(QuestionsText::tr("&Stop"));
     question.button(QMessageBox::No)->setText(QuestionsText::tr("&Go on"));

@@ -70,9 +70,8 @@ BestDialog::BestDialog(Document* document, int run, QWidget* parent)
         tr("Runs the best placements of a run for real, one after the other, and puts the one with the least "
            "measured step time on screen."));
     what->setWordWrap(true);
-    auto* note = new QLabel(tr(
-        "Searches pause meanwhile; the window can be used, but work in it and other programs disturbs what "
-        "is measured."));
+    auto* note = new QLabel(
+        tr("Searches pause meanwhile. Other programs, and work in this window, disturb the measurement."));
     note->setWordWrap(true);
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel);
     m_start = buttons->button(QDialogButtonBox::Ok);
@@ -120,9 +119,7 @@ QWidget* BestDialog::makeForm() {
     goOn->addWidget(m_goOn);
     goOn->addWidget(m_evaluations);
     goOn->addStretch(1);
-    m_throttles = named(new QCheckBox(tr("&Transfers take at least as long as simulated")), "throttle",
-                        tr("Copies between cores of one CPU cross no link; this gives them the speed of the "
-                           "links of the machine."));
+    m_throttles = throttleBox();
     m_throttles->hide();
     m_estimate = new QLabel;
     m_estimate->setObjectName(QStringLiteral("bestEstimate"));
@@ -217,7 +214,10 @@ void BestDialog::showChoice() {
 void BestDialog::accept() {
     const BestRequest request = this->request();
     if (!m_plan->plan() || request.placements.empty()) return;
+    if (const QString hindrance = m_document->measuringHindrance(); !hindrance.isEmpty())
+        return m_estimate->setText(hindrance);
     settings::benchmarkSteps.set(m_steps->value());
+    settings::throttles.set(m_throttles->isChecked());
     settings::measuredBest.set(m_count->value());
     m_document->measureBest(request);
     QDialog::accept();

@@ -147,7 +147,7 @@ void ProfileDialog::chooseFile() {
 }
 
 void ProfileDialog::start() {
-    if (m_document->measuring().running() != Measuring::Kind::none) return m_document->cancelMeasuring();
+    if (m_document->measuring().running() == Measuring::Kind::profile) return m_document->cancelMeasuring();
     if (!m_plan->plan()) return;
     if (const QString hindrance = m_document->measuringHindrance(); !hindrance.isEmpty())
         return m_state->setText(hindrance);
@@ -162,9 +162,9 @@ void ProfileDialog::showState() {
         setWindowTitle(tr("Profile %1").arg(toQString(m_document->problem()->graph->name())));
     const Measuring& measuring = m_document->measuring();
     const bool runs = measuring.running() == Measuring::Kind::profile;
-    const bool benchmark = measuring.running() == Measuring::Kind::benchmark;
+    const bool another = !runs && measuring.running() != Measuring::Kind::none;
     m_start->setText(runs ? tr("&Stop") : tr("&Start"));
-    m_start->setEnabled(runs || (m_plan->plan() && !benchmark));
+    m_start->setEnabled(runs || (m_plan->plan() && !another));
     for (QWidget* control : std::initializer_list<QWidget*>{m_choose, m_steps, m_transfers})
         control->setEnabled(!runs);
     m_throttles->setVisible(m_plan->plan() && m_plan->plan()->usesCores());
@@ -186,8 +186,8 @@ void ProfileDialog::showState() {
                                                  .arg(progress.all)
                                                  .arg(toQString(format_clock(*progress.left_s)))
                                            : QString());
-    } else if (benchmark) {
-        m_state->setText(tr("A benchmark runs; a profile can start when it has ended."));
+    } else if (another) {
+        m_state->setText(m_document->measuringHindrance());
     } else if (!report) {
         m_state->setText(m_document->profileFailure());
     } else {
