@@ -321,8 +321,7 @@ void GraphView::paintLabels(QPainter& painter, const QTransform& view,
 
 GraphView::Detail GraphView::detailAt(const QTransform& view, const QRectF& area) const {
     if (!m_scene || m_scene->nodes.empty()) return {};
-    std::size_t nodes = 0;
-    m_scene->forNodesIn(view.inverted().mapRect(area), [&](std::uint32_t) { ++nodes; });
+    const std::size_t nodes = m_scene->nodesIn(view.inverted().mapRect(area)).size();
     const double height = m_scene->nodes.front().rect.height() * view.m11();
     Detail detail;
     detail.scale = view.m11();

@@ -43,6 +43,7 @@ inline const Setting<QString> algorithm{"algorithm", QStringLiteral("auto")};
 inline const Setting<int> evaluations{"evaluations", 20'000};
 /// Where the timeline draws measured runs: the number of a MeasuredLayout.
 inline const Setting<int> measuredLayout{"measuredLayout", 0};
+inline const Setting<int> graphDirection{"graphDirection", 0};  ///< the number of a GraphDirection
 inline const Setting<int> benchmarkSteps{"benchmarkSteps", 10};
 inline const Setting<QString> profileFile{"profileFile"};  ///< archive of measured times, as last chosen
 inline const Setting<bool> tightenBound{"tightenBound", true};
