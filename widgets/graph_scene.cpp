@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include <QCoreApplication>
@@ -138,6 +139,48 @@ void addEdges(const Problem& problem, GraphScene& scene) {
     }
 }
 
+/// Of a node: the edge that is laid out although it is a stub.
+struct Kept {
+    std::size_t reader = SIZE_MAX, source = SIZE_MAX;
+    bool isHub = false;  ///< has many readers
+};
+
+std::vector<Kept> markStubs(GraphScene& scene) {
+    std::vector<std::size_t> readers(scene.nodes.size()), sources(scene.nodes.size());
+    for (const auto& edge : scene.edges) {
+        ++readers[edge.from];
+        ++sources[edge.to];
+    }
+    std::vector<Kept> kept(scene.nodes.size());
+    for (std::size_t i = 0; i < scene.edges.size(); ++i) {
+        GraphScene::Edge& edge = scene.edges[i];
+        const bool out = readers[edge.from] > kMostEdgesOfNode, in = sources[edge.to] > kMostEdgesOfNode;
+        edge.stub = out || in;
+        kept[edge.from].isHub = out;
+        // The first reader and the last op that is read: these edges are the shortest.
+        if (out && (kept[edge.from].reader == SIZE_MAX || edge.to < scene.edges[kept[edge.from].reader].to))
+            kept[edge.from].reader = i;
+        if (in && (kept[edge.to].source == SIZE_MAX || edge.from > scene.edges[kept[edge.to].source].from))
+            kept[edge.to].source = i;
+    }
+    return kept;
+}
+
+/// The piece at the reader, or with few readers and many ops that are read, the piece at the source.
+QPolygonF stubOf(const GraphScene& scene, const GraphScene::Edge& edge, bool atReader) {
+    constexpr double kLength = 10;
+    const auto direction = [](QPointF from, QPointF to) {
+        const double length = std::hypot(to.x() - from.x(), to.y() - from.y());
+        return length > 0 ? (to - from) / length : QPointF();
+    };
+    if (atReader) {
+        const QPointF port = scene.inPort(edge.to);
+        return {{port - kLength * direction(port, scene.nodes[edge.to].rect.center()), port}};
+    }
+    const QPointF port = scene.outPort(edge.from);
+    return {{port, port + kLength * direction(scene.nodes[edge.from].rect.center(), port)}};
+}
+
 }  // namespace
 
 class GraphScene::Index {
@@ -168,6 +211,19 @@ public:
     }
 };
 
+QPointF GraphScene::outPort(std::uint32_t node) const {
+    const QRectF& rect = nodes[node].rect;
+    const bool back = nodes[node].backwards;
+    return room.direction == LayoutRoom::Direction::right
+               ? QPointF(back ? rect.left() : rect.right(), rect.center().y())
+               : QPointF(rect.center().x(), back ? rect.top() : rect.bottom());
+}
+
+QPointF GraphScene::inPort(std::uint32_t node) const {
+    const QPointF centre = nodes[node].rect.center();
+    return 2 * centre - outPort(node);
+}
+
 int GraphScene::nodeAt(QPointF point) const {
     const auto found = nodesIn(QRectF(point, QSizeF(0, 0)));
     return found.empty() ? -1 : static_cast<int>(found.back());
@@ -196,7 +252,15 @@ std::shared_ptr<const GraphScene> buildGraphScene(const Problem& problem, const 
     input.nodes.reserve(scene->nodes.size());
     input.edges.reserve(scene->edges.size());
     for (const auto& node : scene->nodes) input.nodes.push_back({node.rect.width(), node.rect.height()});
-    for (const auto& edge : scene->edges) input.edges.emplace_back(std::minmax(edge.from, edge.to));
+    // A node with stubs is laid out beside one of its neighbours.
+    const std::vector<Kept> kept = markStubs(*scene);
+    std::vector<std::int64_t> laidOut(scene->edges.size(), -1);
+    for (std::size_t i = 0; i < scene->edges.size(); ++i) {
+        const GraphScene::Edge& edge = scene->edges[i];
+        if (edge.stub && kept[edge.from].reader != i && kept[edge.to].source != i) continue;
+        laidOut[i] = static_cast<std::int64_t>(input.edges.size());
+        input.edges.emplace_back(std::minmax(edge.from, edge.to));
+    }
     const LayoutPicture picture = picture_for(input, room, stop);
     if (stop.stop_requested() || picture.centre.size() != scene->nodes.size()) return nullptr;
 
@@ -204,14 +268,19 @@ std::shared_ptr<const GraphScene> buildGraphScene(const Problem& problem, const 
         scene->nodes[i].rect.moveCenter({picture.centre[i].x, picture.centre[i].y});
         scene->nodes[i].backwards = picture.backwards[i];
     }
+    scene->room = room;
     for (std::size_t i = 0; i < scene->edges.size(); ++i) {
         auto& edge = scene->edges[i];
-        edge.line.reserve(static_cast<int>(picture.lines[i].size()));
-        for (const auto& point : picture.lines[i]) edge.line << QPointF(point.x, point.y);
-        if (edge.from > edge.to) std::reverse(edge.line.begin(), edge.line.end());
-        edge.box = edge.line.boundingRect();
+        if (edge.stub) {
+            edge.line = stubOf(*scene, edge, kept[edge.from].isHub);
+        } else {
+            const auto& line = picture.lines[static_cast<std::size_t>(laidOut[i])];
+            edge.line.reserve(static_cast<int>(line.size()));
+            for (const auto& point : line) edge.line << QPointF(point.x, point.y);
+            if (edge.from > edge.to) std::reverse(edge.line.begin(), edge.line.end());
+        }
+        edge.box = edge.line.boundingRect().adjusted(-1, -1, 1, 1);
     }
-    scene->room = room;
     scene->bounds = QRectF(0, 0, picture.width, picture.height);
     scene->index = std::make_shared<GraphScene::Index>(scene->nodes);
     return scene;

@@ -40,7 +40,10 @@ struct GraphScene {
         std::uint32_t from = 0, to = 0;  ///< nodes
         double bytes = 0;
         QPolygonF line;  ///< from the source's border over the bends to the target's border
-        QRectF box;      ///< bounds of the line
+        QRectF box;      ///< bounds of the line, never empty
+        /// One of so many edges of a node that they would hide the graph: the line is only the last piece
+        /// before the target, or the first behind the source.
+        bool stub = false;
         std::vector<std::pair<OpId, OpId>> links{};  ///< (producer, reader) if an end is a module
     };
     std::vector<Node> nodes;
@@ -52,6 +55,9 @@ struct GraphScene {
     LayoutRoom room;
     QRectF bounds;
 
+    /// Where edges begin and end at a node.
+    QPointF outPort(std::uint32_t node) const;
+    QPointF inPort(std::uint32_t node) const;
     /// Index of the node at `point`, -1 if none; O(log n) for usual graphs.
     int nodeAt(QPointF point) const;
     /// Nodes whose rectangle meets `area`, ascending.
@@ -61,6 +67,9 @@ struct GraphScene {
     class Index;
     std::shared_ptr<const Index> index;
 };
+
+/// Nodes with more readers, or that read more nodes, have stubs in place of edges.
+inline constexpr std::size_t kMostEdgesOfNode = 20;
 
 /// Most nodes in the first picture of a network, so that each is large enough to be seen.
 inline constexpr std::size_t kMostNodes = 150;
