@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include <QApplication>
 #include <QMouseEvent>
@@ -15,8 +16,9 @@
 
 namespace placewright {
 
-IdentityPlot::IdentityPlot(const QString& accessibleName, const QString& fitTip, QWidget* parent)
-    : PlotFrame(Legend::in_pictures, accessibleName, fitTip, parent) {
+IdentityPlot::IdentityPlot(Legend legend, const QString& accessibleName, const QString& fitTip,
+                           QString across, QWidget* parent)
+    : PlotFrame(legend, accessibleName, fitTip, parent), m_across(std::move(across)) {
     for (QCPAxis* axis : {plot()->xAxis, plot()->yAxis}) {
         axis->setScaleType(QCPAxis::stLogarithmic);
         axis->setNumberFormat("gb");
@@ -27,11 +29,26 @@ IdentityPlot::IdentityPlot(const QString& accessibleName, const QString& fitTip,
     m_identity = new QCPItemStraightLine(plot());
     m_typical = new QCPItemStraightLine(plot());
     addTracer();
-    connect(plot(), &QCustomPlot::mousePress, this, [this](QMouseEvent* event) { m_pressed = event->pos(); });
+    connect(plot(), &QCustomPlot::mousePress, this, [this](QMouseEvent* event) {
+        m_pressed = event->pos();
+        m_doubleClicked = false;
+    });
     connect(plot(), &QCustomPlot::mouseRelease, this, [this](QMouseEvent* event) {
-        if (event->button() == Qt::LeftButton &&
-            (event->pos() - m_pressed).manhattanLength() < QApplication::startDragDistance())
-            clicked(dotAt(event->pos()));
+        if (event->button() != Qt::LeftButton || std::exchange(m_doubleClicked, false) ||
+            (event->pos() - m_pressed).manhattanLength() >= QApplication::startDragDistance())
+            return;
+        const Dot* const dot = dotAt(event->pos());
+        if (dot == nullptr) return m_clickedBeside.start();
+        m_clickedBeside.stop();  // of a click just before this one
+        clicked(dot);
+    });
+    // A double-click shows all dots and must leave what is selected: its first click is known as such late.
+    m_clickedBeside.setSingleShot(true);
+    m_clickedBeside.setInterval(QApplication::doubleClickInterval());
+    connect(&m_clickedBeside, &QTimer::timeout, this, [this] { clicked(nullptr); });
+    connect(plot(), &QCustomPlot::mouseDoubleClick, this, [this] {
+        m_clickedBeside.stop();
+        m_doubleClicked = true;
     });
 }
 
@@ -51,6 +68,10 @@ void IdentityPlot::setMarked(const std::vector<std::uint32_t>& keys) {
 
 void IdentityPlot::setTypical(double factor) {
     m_factor = factor;
+}
+
+IdentityPlot::Shape IdentityPlot::seriesShape(std::uint32_t) const {
+    return Shape::circle;
 }
 
 QPointF IdentityPlot::pointOf(const Dot& dot) const {
@@ -104,8 +125,16 @@ void IdentityPlot::updateGraphs() {
         graph->setLineStyle(QCPGraph::lsNone);
         const QColor color = seriesColor(each);
         graph->setPen(QPen(color, 1));
-        graph->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssCircle,
-                                               QPen(mixedColor(color, base, 0.4F), 0.8), QBrush(color), 6));
+        const Shape shape = seriesShape(each);
+        const QColor edge =
+            shape == Shape::diamond ? plot()->palette().color(QPalette::Text) : mixedColor(color, base, 0.4F);
+        graph->setScatterStyle(QCPScatterStyle(shape == Shape::circle     ? QCPScatterStyle::ssCircle
+                                               : shape == Shape::triangle ? QCPScatterStyle::ssTriangle
+                                                                          : QCPScatterStyle::ssDiamond,
+                                               QPen(edge, 0.8), QBrush(color),
+                                               shape == Shape::circle     ? 6
+                                               : shape == Shape::triangle ? 9
+                                                                          : 12));
         graph->data()->set(points);
     }
     QCPGraph* marked = plot()->addGraph();
@@ -127,7 +156,7 @@ void IdentityPlot::updateMarks() {
 }
 
 void IdentityPlot::updateAxes() {
-    setAxisTitle(*plot()->xAxis, tr("Simulated"), m_unit);
+    setAxisTitle(*plot()->xAxis, m_across, m_unit);
     setAxisTitle(*plot()->yAxis, tr("Measured"), m_unit);
     if (isFollowing() && !m_dots.empty()) {
         double low = kInfinity, high = 0;
@@ -156,6 +185,11 @@ void IdentityPlot::updateStyle() {
     m_typical->setPen(QPen(mutedColor(plot()->palette()), 1, Qt::DashLine));
     updateGraphs();
     updateAxes();
+}
+
+bool IdentityPlot::doubleClicked(QPoint position) {
+    const Dot* const dot = dotAt(position);
+    return dot != nullptr && activated(*dot);
 }
 
 void IdentityPlot::showValueAt(QPoint position) {

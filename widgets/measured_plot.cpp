@@ -8,8 +8,8 @@
 namespace placewright {
 
 MeasuredPlot::MeasuredPlot(QWidget* parent)
-    : IdentityPlot(tr("Measured against simulated times of ops"),
-                   tr("Fits the axes to all ops (or double-click the plot)"), parent) {
+    : IdentityPlot(Legend::in_pictures, tr("Measured against simulated times of ops"),
+                   tr("Fits the axes to all ops (or double-click the plot)"), tr("Simulated"), parent) {
     setEmptyText(tr("No op of this network was measured."));
     updateStyle();
 }

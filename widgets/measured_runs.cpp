@@ -22,6 +22,16 @@ const RunComparison& MeasuredRuns::comparison(int id) const {
     return found == runs.end() ? all : found->comparison;
 }
 
+/// Puts the simulation of the placement that a run had in the place of the one on screen.
+static void compareWithOwnPlacement(RunComparison& comparison, const NamedRun& run) {
+    if (run.placement_s <= 0) return;
+    comparison.step.simulated_s = run.placement_s;
+    for (std::size_t device = 0; device < run.active_s.size(); ++device)
+        comparison.devices[device].simulated_s = run.active_s[device];
+    for (std::size_t device = 0; device < run.peak_bytes.size(); ++device)
+        comparison.memory[device].simulated_bytes = run.peak_bytes[device];
+}
+
 std::shared_ptr<const MeasuredRuns> MeasuredRuns::build(std::shared_ptr<const TimelineData> simulated,
                                                         std::vector<NamedRun> runs) {
     auto result = std::make_shared<MeasuredRuns>();
@@ -32,6 +42,8 @@ std::shared_ptr<const MeasuredRuns> MeasuredRuns::build(std::shared_ptr<const Ti
         const MeasuredRun* const measured = of.run.get();
         every.push_back(measured);
         run.comparison = compare_runs(problem, simulated->trace, simulated->outcome, std::span(&measured, 1));
+        compareWithOwnPlacement(run.comparison, of);
+        if (measured->placement != every.front()->placement) result->samePlacement = false;
         const TimelineData& data = *of.timeline;
         run.longer.resize(data.lanes.size());
         run.shorter.resize(data.lanes.size());
@@ -52,9 +64,12 @@ std::shared_ptr<const MeasuredRuns> MeasuredRuns::build(std::shared_ptr<const Ti
         run.of = std::move(of);
         result->runs.push_back(std::move(run));
     }
-    result->all = result->runs.size() == 1
-                      ? result->runs.front().comparison
-                      : compare_runs(problem, simulated->trace, simulated->outcome, every);
+    if (result->runs.size() == 1) {
+        result->all = result->runs.front().comparison;
+    } else {
+        result->all = compare_runs(problem, simulated->trace, simulated->outcome, every);
+        if (result->samePlacement) compareWithOwnPlacement(result->all, result->runs.front().of);
+    }
     result->simulated = std::move(simulated);
     return result;
 }

@@ -21,6 +21,9 @@ struct NamedRun {
     std::shared_ptr<const MeasuredRun> run;
     std::shared_ptr<const TimelineData> timeline;  ///< of the run's spans, from measuredTimeline()
     double placement_s = 0;  ///< simulated step time of the placement that the run had; 0: unknown
+    /// [device]: what else is simulated of that placement, as active_seconds() and as the peak of memory;
+    /// empty if it is unknown.
+    std::vector<double> active_s{}, peak_bytes{};
 };
 
 /// Returns the spans of a run of this problem, prepared for drawing.
@@ -31,6 +34,8 @@ std::shared_ptr<const TimelineData> measuredTimeline(std::shared_ptr<const Probl
 struct MeasuredRuns {
     struct Run {
         NamedRun of;
+        /// Step, devices and memory with the simulation of the placement that the run had, if that is known,
+        /// else with `simulated`.
         RunComparison comparison;
         /// [lane of the timeline]: spans of ops that take much longer or shorter than simulated, ascending in
         /// start.
@@ -40,6 +45,9 @@ struct MeasuredRuns {
     std::shared_ptr<const TimelineData> simulated;
     std::vector<Run> runs;
     RunComparison all;  ///< of all runs together
+    /// Whether all runs had the same placement, as far as it is known: else means of their steps and devices
+    /// say nothing.
+    bool samePlacement = true;
 
     /// The comparison with the run of this id; with all runs if there is none.
     const RunComparison& comparison(int id) const;

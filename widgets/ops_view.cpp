@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 #include <QEvent>
 #include <QGuiApplication>
@@ -45,8 +47,8 @@ const std::array<OpsColumn, OpsModel::ColumnCount> kOpsColumns{{
                        "Measured time of the op with its backward and update, per batch")},
     {QT_TRANSLATE_NOOP("placewright::OpsModel", "Error"),
      QT_TRANSLATE_NOOP("placewright::OpsModel",
-                       "How much longer (+) or shorter (−) the op takes than simulated, relative to the "
-                       "simulated time. Sorted by size, whatever the sign")},
+                       "How much longer (+) or shorter (−) the simulated time is than the measured one, "
+                       "relative to the measured time. Sorted by size, whatever the sign")},
 }};
 
 }  // namespace
@@ -57,7 +59,7 @@ void OpsModel::show(std::shared_ptr<const Problem> problem, std::vector<DeviceId
     if (!sameRows) beginResetModel();
     if (!m_problem || !problem || m_problem->machine != problem->machine) m_icons.clear();
     m_problem = std::move(problem);
-    m_devices = std::move(devices);
+    const std::vector<DeviceId> devicesBefore = std::exchange(m_devices, std::move(devices));
     m_measured = std::move(measured);
     m_run = run;
     std::vector<double> simulated_s(m_problem ? m_problem->ops : 0);
@@ -70,22 +72,48 @@ void OpsModel::show(std::shared_ptr<const Problem> problem, std::vector<DeviceId
         }
     }
     const RunComparison* const compared = comparison();
+    const std::vector<Row> rowsBefore = sameRows ? m_rows : std::vector<Row>();
     for (Row& row : m_rows) {
-        row = {row.op, simulated_s[row.op]};
-        row.predicted = is_predicted(*m_problem, row.op, m_devices[row.op]);
+        row = {row.op, m_devices[row.op], simulated_s[row.op]};
+        row.predicted = is_predicted(*m_problem, row.op, row.timedOn);
         if (compared == nullptr || compared->ops[row.op].runs == 0) continue;
         const ComparedSeconds& time = compared->ops[row.op].time;
         row.simulated_s = time.simulated_s;
         row.measured_s = time.measured_s;
-        row.predicted = is_predicted(*m_problem, row.op, compared->ops[row.op].device);
-        row.error = time.simulated_s > 0 ? time.measured_s / time.simulated_s - 1 : 0;
+        row.timedOn = compared->ops[row.op].device;
+        row.predicted = is_predicted(*m_problem, row.op, row.timedOn);
+        row.error = time.measured_s > 0 ? time.simulated_s / time.measured_s - 1 : 0;
         row.difference = compared->difference(row.op);
     }
     if (!sameRows) {
         endResetModel();
-    } else if (!m_rows.empty()) {
-        Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, ColumnCount - 1));
+    } else {
+        tellChanges(rowsBefore, devicesBefore);
     }
+}
+
+/// Says which rows have changed, column by column: a table is sorted anew only if what it is sorted by
+/// changes.
+void OpsModel::tellChanges(const std::vector<Row>& before, const std::vector<DeviceId>& devicesBefore) {
+    const auto tell = [&](Column column, const auto& isSame) {
+        int first = -1, last = -1;
+        for (std::size_t row = 0; row < m_rows.size(); ++row) {
+            if (isSame(before[row], m_rows[row])) continue;
+            last = static_cast<int>(row);
+            if (first < 0) first = last;
+        }
+        if (first >= 0) Q_EMIT dataChanged(index(first, column), index(last, column));
+    };
+    tell(Device, [&](const Row& was, const Row& is) { return devicesBefore[was.op] == m_devices[is.op]; });
+    tell(Simulated, [](const Row& was, const Row& is) {
+        return was.simulated_s == is.simulated_s && was.predicted == is.predicted;
+    });
+    tell(Measured, [](const Row& was, const Row& is) {
+        return was.measured_s == is.measured_s && was.difference == is.difference;
+    });
+    tell(Error, [](const Row& was, const Row& is) {
+        return was.error == is.error && was.measured_s == is.measured_s && was.difference == is.difference;
+    });
 }
 
 const RunComparison* OpsModel::comparison() const {
@@ -122,7 +150,7 @@ QString OpsModel::text(const Row& row, int column) const {
         case Measured:
             return row.measured_s < 0 ? QString() : secondsText(row.measured_s);
         case Error: {
-            if (row.measured_s < 0 || row.simulated_s <= 0) return {};
+            if (row.measured_s <= 0 || row.simulated_s <= 0) return {};
             const double percent = row.error * 100;
             const QString sign = percent < 0 ? QStringLiteral("−") : QStringLiteral("+");
             return tr("%1%2 %").arg(sign).arg(std::abs(percent), 0, 'f', std::abs(percent) < 9.95 ? 1 : 0);
@@ -143,7 +171,7 @@ QVariant OpsModel::order(const Row& row, int column) const {
         case Measured:
             return row.measured_s;
         case Error:
-            return row.measured_s < 0 || row.simulated_s <= 0 ? -1.0 : std::abs(row.error);
+            return row.measured_s <= 0 || row.simulated_s <= 0 ? -1.0 : std::abs(row.error);
         default:
             return text(row, column);
     }
@@ -177,7 +205,7 @@ QVariant OpsModel::data(const QModelIndex& index, int role) const {
             QStringList lines{QStringLiteral("<b>%1</b>").arg(name.toHtmlEscaped())};
             if (row.predicted)
                 lines << tr("Predicted by the roofline: no time of this op was measured on a %1")
-                             .arg(QString::fromStdString(m_problem->machine->device(m_devices[row.op]).model)
+                             .arg(QString::fromStdString(m_problem->machine->device(row.timedOn).model)
                                       .toHtmlEscaped());
             if (!measured.isEmpty()) lines << measured;
             return lines.join(QStringLiteral("<br>"));
@@ -243,12 +271,7 @@ OpsView::OpsView(QWidget* parent)
     verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 8);
 
     connect(selectionModel(), &QItemSelectionModel::selectionChanged, this, [this] {
-        if (m_selecting) return;
-        OpList ops;
-        for (const QModelIndex& index : selectionModel()->selectedRows())
-            ops.push_back(index.data(OpsModel::OpRole).toUInt());
-        std::ranges::sort(ops);
-        Q_EMIT selectionEdited(ops);
+        if (!m_selecting) Q_EMIT selectionEdited(selectedOps());
     });
     connect(this, &QAbstractItemView::entered, this,
             [this](const QModelIndex& index) { Q_EMIT opHovered(index.data(OpsModel::OpRole).toUInt()); });
@@ -270,21 +293,35 @@ void OpsView::show(std::shared_ptr<const Problem> problem, std::vector<DeviceId>
     viewport()->update();
 }
 
+OpList OpsView::selectedOps() const {
+    OpList ops;
+    for (const QModelIndex& index : selectionModel()->selectedRows())
+        ops.push_back(index.data(OpsModel::OpRole).toUInt());
+    std::ranges::sort(ops);
+    return ops;
+}
+
 void OpsView::setSelection(const OpList& ops) {
+    OpList wanted;
+    std::ranges::copy_if(ops, std::back_inserter(wanted), [&](OpId op) { return m_model->rowOf(op) >= 0; });
+    std::ranges::sort(wanted);
+    // What the user selects here comes back, and must leave the row from which Shift goes on.
+    if (wanted == selectedOps()) return;
     m_selecting = true;
     QItemSelection rows;
-    if (ops.size() <= kMostSelected) {
-        for (const OpId op : ops) {
+    if (wanted.size() <= kMostSelected) {
+        for (const OpId op : wanted) {
             const QModelIndex row = m_sorted->mapFromSource(m_model->index(m_model->rowOf(op), 0));
-            if (row.isValid()) rows.select(row, row.siblingAtColumn(OpsModel::ColumnCount - 1));
+            rows.select(row, row.siblingAtColumn(OpsModel::ColumnCount - 1));
         }
     }
-    const bool same = selectionModel()->selection() == rows;
     selectionModel()->select(rows, QItemSelectionModel::ClearAndSelect);
-    if (!rows.isEmpty() && !same) {
-        const QModelIndex first = m_sorted->mapFromSource(m_model->index(m_model->rowOf(ops.front()), 0));
-        selectionModel()->setCurrentIndex(first, QItemSelectionModel::NoUpdate);
-        scrollTo(first);
+    if (!rows.isEmpty()) {
+        if (!rows.contains(currentIndex()))
+            selectionModel()->setCurrentIndex(
+                m_sorted->mapFromSource(m_model->index(m_model->rowOf(wanted.front()), 0)),
+                QItemSelectionModel::NoUpdate);
+        scrollTo(currentIndex());
     }
     m_selecting = false;
 }

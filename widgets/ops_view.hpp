@@ -31,6 +31,7 @@ public:
               std::shared_ptr<const MeasuredRuns> measured, int run);
     /// The comparison that is shown; null if nothing was measured.
     const RunComparison* comparison() const;
+    const std::shared_ptr<const Problem>& problem() const { return m_problem; }
     int rowOf(OpId op) const;
     OpId opAt(int row) const { return m_rows[static_cast<std::size_t>(row)].op; }
 
@@ -42,12 +43,14 @@ public:
 private:
     struct Row {
         OpId op = kInvalidOp;
+        DeviceId timedOn = kInvalidDevice;  ///< where `simulated_s` is: measured there, else placed there
         double simulated_s = 0;
         double measured_s = -1;  ///< negative: not measured
-        double error = 0;        ///< (measured - simulated) / simulated
+        double error = 0;        ///< (simulated - measured) / measured
         RunComparison::Difference difference = RunComparison::Difference::none;
         bool predicted = false;  ///< is_predicted()
     };
+    void tellChanges(const std::vector<Row>& before, const std::vector<DeviceId>& devicesBefore);
     QString text(const Row& row, int column) const;
     QVariant order(const Row& row, int column) const;
     const QIcon& iconOf(DeviceId device) const;
@@ -71,7 +74,8 @@ public:
     /// As OpsModel::show().
     void show(std::shared_ptr<const Problem> problem, std::vector<DeviceId> devices,
               std::shared_ptr<const MeasuredRuns> measured, int run);
-    /// Selects the rows of these ops and scrolls to the first; none if there are too many to be looked at.
+    /// Selects the rows of these ops and scrolls to them; none if there are too many to be looked at. Ops
+    /// that are selected already stay as they are, however many.
     void setSelection(const OpList& ops);
 
 Q_SIGNALS:
@@ -90,6 +94,7 @@ protected:
     bool viewportEvent(QEvent*) override;
 
 private:
+    OpList selectedOps() const;
     void fitColumns();
 
     OpsModel* m_model = nullptr;

@@ -52,7 +52,9 @@ PlotFrame::PlotFrame(Legend legend, const QString& accessibleName, const QString
     m_layout->addWidget(m_pages, 1);
 
     connect(m_fit, &QToolButton::clicked, this, &PlotFrame::fitAgain);
-    connect(m_plot, &QCustomPlot::mouseDoubleClick, this, &PlotFrame::fitAgain);
+    connect(m_plot, &QCustomPlot::mouseDoubleClick, this, [this](QMouseEvent* event) {
+        if (!doubleClicked(event->pos())) fitAgain();
+    });
     connect(m_plot, &QCustomPlot::mouseWheel, this, [this] { m_following = false; });
     connect(m_plot, &QCustomPlot::mouseMove, this, [this](QMouseEvent* event) {
         if (event->buttons() & Qt::LeftButton) m_following = false;
@@ -97,6 +99,11 @@ void PlotFrame::addAbove(QWidget* widget) {
 
 void PlotFrame::addBelow(QWidget* widget) {
     m_filled->addWidget(widget);
+}
+
+void PlotFrame::addBeside(QWidget* widget) {
+    m_controls->insertWidget(0, widget, 1);
+    m_controls->setStretch(m_controls->count() - 2, 0);
 }
 
 void PlotFrame::addTracer() {

@@ -43,6 +43,8 @@ protected:
     void addAbove(QWidget* widget);
     /// Adds a widget below the plot, shown together with it.
     void addBelow(QWidget* widget);
+    /// Adds a widget that takes the room left of the controls.
+    void addBeside(QWidget* widget);
     /// Adds the dot that showValue() moves, above the items added so far.
     void addTracer();
 
@@ -62,6 +64,8 @@ protected:
     /// Shows what is drawn near `position`, in pixels of the plot, or hides what was shown.
     virtual void showValueAt(QPoint position) = 0;
     virtual void hideValue();
+    /// Handles a double-click. Returns false if it means nothing there, so that it fits the axes.
+    virtual bool doubleClicked(QPoint /*position*/) { return false; }
 
     bool eventFilter(QObject*, QEvent*) override;
 

@@ -27,6 +27,11 @@ inline QString percentText(double share) {
     return QStringLiteral("%1 %").arg(std::lround(share * 100));
 }
 
+/// Keeps a number on the same line as its unit.
+inline QString unbroken(QString text) {
+    return text.replace(QLatin1Char(' '), QChar(QChar::Nbsp));
+}
+
 // Singular and plural are spelled out, since English has no translation file in which Qt could look them up.
 inline QString opsText(std::size_t count) {
     return count == 1 ? QCoreApplication::translate("Quantities", "1 op")

@@ -390,6 +390,9 @@ void RunsView::contextMenuEvent(QContextMenuEvent* event) {
     QAction* stop = menu->addAction(tr("Stop"), this, [this, id] { Q_EMIT cancelRequested(id); });
     stop->setEnabled(row.isUnderWay());
     menu->addSeparator();
+    menu->addAction(tr("Measure the best placements…"), this, [this, id] { Q_EMIT measureRequested(id); })
+        ->setEnabled(row.step_time_s > 0 && row.elsewhere.isEmpty());
+    menu->addSeparator();
     menu->addAction(tr("Remove"), this, [this, id] { Q_EMIT removeRequested(id); })
         ->setShortcut(QKeySequence::Delete);
     menu->popup(byKeyboard ? viewport()->mapToGlobal(visualRect(index).bottomLeft()) : event->globalPos());

@@ -81,6 +81,8 @@ Q_SIGNALS:
     /// The user wants the search paused (`paused`) or resumed.
     void pauseRequested(int id, bool paused);
     void removeRequested(int id);
+    /// The user wants the run's best placements measured.
+    void measureRequested(int id);
 
 protected:
     void paintEvent(QPaintEvent*) override;

@@ -92,8 +92,10 @@ void TimelineView::listRows() {
                           bar + line + 14,
                           {{kSimulated, kBarTop, bar, lanes}},
                           QString::fromStdString(machine.device(device).name),
-                          isMeasured() ? tr("busy for %1").arg(secondsText(outcome.device_busy_s[device]))
-                                       : shareOfBytesText(outcome.peak_bytes[device], limit_bytes),
+                          isMeasured() && outcome.peak_bytes[device] > 0
+                              ? tr("peak %1").arg(bytesText(outcome.peak_bytes[device]))
+                          : isMeasured() ? tr("busy for %1").arg(secondsText(outcome.device_busy_s[device]))
+                                         : shareOfBytesText(outcome.peak_bytes[device], limit_bytes),
                           outcome.peak_bytes[device] > limit_bytes});
         addMeasuredStrips(m_rows.back());
     }

@@ -72,12 +72,42 @@ QString TimelineView::measuredTotals(DeviceId device) const {
     QString lines;
     for (const MeasuredRuns::Run& run : measured()) {
         const ComparedSeconds& busy = run.comparison.devices[device];
-        if (busy.measured_s <= 0) continue;
-        lines += QStringLiteral("<br>") + tr("Measured in %1: busy for %2, which is %3 as long as simulated")
-                                              .arg(run.of.name.toHtmlEscaped(), secondsText(busy.measured_s),
-                                                   factorText(busy.factor()));
+        const double peak_bytes = run.comparison.memory[device].measured_bytes;
+        QStringList parts;
+        if (busy.measured_s > 0)
+            parts << tr("busy for %1, which is %2 as long as simulated")
+                         .arg(secondsText(busy.measured_s), factorText(busy.factor()));
+        if (peak_bytes > 0) parts << tr("peak memory %1").arg(bytesText(peak_bytes));
+        if (parts.isEmpty()) continue;
+        lines += QStringLiteral("<br>") +
+                 tr("Measured in %1: %2").arg(run.of.name.toHtmlEscaped(), parts.join(QStringLiteral(", ")));
     }
     return lines;
+}
+
+/// What is in use at a time, of the simulation and of the runs that lie there; empty where nothing is known.
+QString TimelineView::memoryText(const Row& row, double time_s) const {
+    const auto used = [&](const TimelineData& shown) {
+        const double bytes = shown.bytesAt(row.resource, time_s);
+        return isMeasured() ? bytesText(bytes)
+                            : shareOfBytesText(bytes, m_data->problem->memory_limit_bytes[row.resource]);
+    };
+    const auto reaches = [&](const TimelineData& shown) {
+        return !shown.memory[row.resource].empty() && time_s <= shown.outcome.total_time_s;
+    };
+    QStringList lines;
+    if (isMeasured() ? reaches(*m_data) : time_s <= m_data->outcome.total_time_s)
+        lines << tr("%1 at %2: %3 of memory in use").arg(row.name, secondsText(time_s), used(*m_data));
+    for (const MeasuredRuns::Run& run : measured()) {
+        const TimelineData& shown = *run.of.timeline;
+        if (reaches(shown)) {
+            lines << tr("Measured in %1 at %2: %3").arg(run.of.name, secondsText(time_s), used(shown));
+        } else if (shown.memory[row.resource].empty() && shown.outcome.peak_bytes[row.resource] > 0) {
+            lines << tr("Measured in %1: at most %2")
+                         .arg(run.of.name, bytesText(shown.outcome.peak_bytes[row.resource]));
+        }
+    }
+    return lines.isEmpty() ? QString() : plainToolTip(lines.join(QLatin1Char('\n')));
 }
 
 QString TimelineView::toolTipAt(QPoint position) const {
@@ -98,10 +128,12 @@ QString TimelineView::toolTipAt(QPoint position) const {
                                      transfersText(m_data->outcome.channel_transfers[row->resource]),
                                      secondsText(m_data->outcome.channel_busy_s[row->resource])));
     }
-    if (isMeasured()) {
-        if (plotRect().contains(position)) return {};
-        return plainToolTip(
-            tr("%1: busy for %2").arg(row->name, secondsText(m_data->outcome.device_busy_s[row->resource])));
+    if (isMeasured() && !plotRect().contains(position)) {
+        QString sums =
+            tr("%1: busy for %2").arg(row->name, secondsText(m_data->outcome.device_busy_s[row->resource]));
+        if (const double peak_bytes = m_data->outcome.peak_bytes[row->resource]; peak_bytes > 0)
+            sums += tr(", peak memory %1").arg(bytesText(peak_bytes));
+        return plainToolTip(sums);
     }
     const double limit_bytes = m_data->problem->memory_limit_bytes[row->resource];
     if (!plotRect().contains(position)) {
@@ -115,10 +147,7 @@ QString TimelineView::toolTipAt(QPoint position) const {
                (why() ? QStringLiteral("<br>") + peakText(*why(), row->resource, false) : QString());
     }
     if (position.y() <= rowTop(*row) + row->stripsEnd() + 1) return {};
-    const double time_s = std::clamp(m_axis.toTime(position.x()), 0.0, m_data->outcome.total_time_s);
-    return plainToolTip(tr("%1 at %2: %3 of memory in use")
-                            .arg(row->name, secondsText(time_s),
-                                 shareOfBytesText(m_data->bytesAt(row->resource, time_s), limit_bytes)));
+    return memoryText(*row, std::max(0.0, m_axis.toTime(position.x())));
 }
 
 }  // namespace placewright

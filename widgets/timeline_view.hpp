@@ -207,6 +207,7 @@ private:
     QString toolTipOf(SpanRef ref, QPoint position) const;
     /// What the measured runs say of a device, as further lines of its tooltip.
     QString measuredTotals(DeviceId device) const;
+    QString memoryText(const Row& row, double time_s) const;
 
     std::shared_ptr<const TimelineData> m_data;
     std::shared_ptr<const TimelineWhy> m_why;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "app/cli/calibrate_command.hpp"
 
-#include <algorithm>
 #include <array>
 #include <iostream>
-#include <map>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "app/cli/console.hpp"
@@ -16,24 +15,14 @@
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
 #include "core/cost/profile_archive.hpp"
-#include "core/io/machines/device_catalogue_file.hpp"
 #include "core/io/machines/machine_file.hpp"
 #include "core/io/text/json.hpp"
 #include "core/io/text/whole_file.hpp"
-#include "core/measure/calibration.hpp"
+#include "core/job/device_calibration.hpp"
 #include "core/measure/profiler.hpp"
 
 namespace placewright {
 namespace {
-
-constexpr double kMostHeldOut = 0.9;
-
-/// The networks on one machine, and the times of their ops.
-struct Measured {
-    std::vector<std::string> networks;  ///< as they were given
-    std::vector<std::shared_ptr<const Problem>> problems;
-    std::shared_ptr<const Machine> machine;  ///< with measured channels, if transfers were measured
-};
 
 /// Runs the network, and returns its problem with these times. Nothing if `stop` was requested.
 std::shared_ptr<const Problem> measured_problem(const JobArguments& arguments, const Job& job,
@@ -64,84 +53,32 @@ std::shared_ptr<const Problem> measured_problem(const JobArguments& arguments, c
 }
 
 /// Nothing if `stop` was requested.
-std::optional<Measured> measured_networks(const CalibrateArguments& arguments, const std::stop_token& stop) {
-    Measured measured;
+std::optional<MeasuredNetworks> measured_networks(const CalibrateArguments& arguments,
+                                                  const std::stop_token& stop) {
+    MeasuredNetworks measured;
     const bool has_times = !arguments.job.profile.empty() || !arguments.job.times.empty();
     for (const std::string& network : arguments.networks) {
         JobArguments one = arguments.job;
         one.network = network;
         const Job job = one.load();
-        if (job.own_machine)
-            throw UsageError(network +
-                             ": is a workload, which says how long its ops take but not what they do");
-        measured.networks.push_back(network);
-        measured.problems.push_back(has_times ? job.problem
-                                              : measured_problem(one, job, arguments.steps, stop));
-        if (measured.problems.back() == nullptr) return std::nullopt;
-        if (measured.machine) continue;
-        const auto profile = one.options().problem.cost.profile;
-        measured.machine =
-            profile ? std::make_shared<const Machine>(with_profile(*job.machine, *profile)) : job.machine;
+        if (job.own_machine) throw UsageError(network + ": " + kNoCalibrationOfWorkloads);
+        auto problem = has_times ? job.problem : measured_problem(one, job, arguments.steps, stop);
+        if (problem == nullptr) return std::nullopt;
+        measured.add(network, std::move(problem), job.machine, one.options().problem.cost.profile.get());
     }
     return measured;
-}
-
-struct Samples {
-    std::vector<CalibrationSample> items;
-    std::vector<std::size_t> network;  ///< [sample]
-};
-
-Samples samples_of(const Measured& measured, DeviceId id) {
-    Samples samples;
-    for (std::size_t index = 0; index < measured.problems.size(); ++index) {
-        const Problem& problem = *measured.problems[index];
-        const Device& device = problem.machine->device(id);
-        std::vector<std::string> signatures(problem.forward->size());
-        for (OpId op = 0; op < problem.graph->size(); ++op) {
-            const Op& own = problem.graph->op(op);
-            const auto time_s = measured_time_s(own, device);
-            if (!time_s || *time_s <= 0) continue;
-            const OpId forward = own.forward_op == kInvalidOp ? op : own.forward_op;
-            std::string signature = own.name;
-            if (forward < signatures.size()) {
-                if (signatures[forward].empty())
-                    signatures[forward] = op_signature(*problem.forward, forward);
-                signature = signatures[forward];
-            }
-            samples.items.push_back({own.name, std::move(signature),
-                                     op_work(*problem.graph, op, problem.optimizer_states), *time_s,
-                                     roofline_time_s(*problem.graph, op, device, problem.optimizer_states)});
-            samples.network.push_back(index);
-        }
-    }
-    return samples;
 }
 
 /// The first device of each model, or the one that was asked for.
 std::vector<DeviceId> chosen_devices(const Machine& machine, const std::string& name,
                                      const std::string& file) {
-    if (!name.empty()) {
-        if (const auto id = machine.find(name)) return {*id};
-        std::vector<std::string> names;
-        for (const Device& device : machine.devices()) names.push_back(device.name);
-        throw UsageError("--device " + name + ": " + file + " has no such device; it has " +
-                         usage::joined(names, ", "));
-    }
-    std::vector<DeviceId> devices;
-    for (DeviceId id = 0; id < machine.devices().size(); ++id) {
-        if (std::ranges::none_of(devices, [&](DeviceId other) {
-                return machine.device(other).model == machine.device(id).model;
-            }))
-            devices.push_back(id);
-    }
-    return devices;
+    if (name.empty()) return first_of_each_model(machine);
+    if (const auto id = machine.find(name)) return {*id};
+    std::vector<std::string> names;
+    for (const Device& device : machine.devices()) names.push_back(device.name);
+    throw UsageError("--device " + name + ": " + file + " has no such device; it has " +
+                     usage::joined(names, ", "));
 }
-
-struct Calibrated {
-    DeviceId id = 0;
-    Samples samples;
-    Calibration found;
-};
 
 /// "8.4 %".
 std::string error_text(double error) {
@@ -164,7 +101,7 @@ Row class_row(const std::string& name, const CalibrationPart& fitted, const Cali
     return row;
 }
 
-void print_calibration(const Calibrated& calibrated, const std::string& model) {
+void print_calibration(const CalibratedDevice& calibrated, const std::string& model) {
     const Calibration& found = calibrated.found;
     const double all_s = found.fitted.measured_s + found.held_out.measured_s;
     std::cout << printable(model) << ": " << found.fitted.samples + found.held_out.samples
@@ -204,7 +141,7 @@ Json part_json(const CalibrationPart& part) {
             {"after", has ? errors_json(part.after) : Json(nullptr)}};
 }
 
-Json calibration_json(const Calibrated& calibrated, const Device& device) {
+Json calibration_json(const CalibratedDevice& calibrated, const Device& device) {
     const Calibration& found = calibrated.found;
     Json classes = Json::array(), parameters = Json::array();
     for (const CalibratedClass& each : found.classes)
@@ -225,57 +162,20 @@ Json calibration_json(const Calibrated& calibrated, const Device& device) {
             {"unpredicted_s", found.unpredicted_s}};
 }
 
-std::string residuals_csv(const std::vector<Calibrated>& all, const Measured& measured) {
+std::string residuals_csv(std::span<const CalibratedDevice> all, const MeasuredNetworks& measured) {
     std::string text = "model,network,op,class,part,measured_s,before_s,after_s\n";
-    for (const Calibrated& each : all) {
-        for (std::size_t i = 0; i < each.samples.items.size(); ++i) {
-            const CalibrationSample& sample = each.samples.items[i];
+    for (const CalibratedDevice& each : all) {
+        for (std::size_t i = 0; i < each.samples.size(); ++i) {
+            const CalibrationSample& sample = each.samples[i];
             const Calibration::Residual& residual = each.found.residuals[i];
             text += csv_field(measured.machine->device(each.id).model) + ',' +
-                    csv_field(measured.networks[each.samples.network[i]]) + ',' + csv_field(sample.op) + ',' +
+                    csv_field(measured.names[each.network[i]]) + ',' + csv_field(sample.op) + ',' +
                     std::string(to_string(sample.work.work_class)) + ',' +
                     (residual.held_out ? "held-out" : "fit") + ',' + short_number(sample.measured_s) + ',' +
                     short_number(sample.before_s) + ',' + short_number(residual.after_s) + '\n';
         }
     }
     return text;
-}
-
-/// The machine whose devices of the calibrated models have the efficiencies that were found.
-Machine calibrated_machine(const Machine& machine, const std::vector<Calibrated>& all) {
-    std::vector<Device> devices(machine.devices().begin(), machine.devices().end());
-    for (const Calibrated& each : all) {
-        const Device& found = each.found.device;
-        const Device& given = machine.device(each.id);
-        for (Device& device : devices) {
-            if (device.model != given.model) continue;
-            // Others of the model may be described with other figures: these change by the same factors.
-            device.peak_flops *= found.peak_flops / given.peak_flops;
-            device.memory_bandwidth *= found.memory_bandwidth / given.memory_bandwidth;
-            device = calibrated(std::move(device), *found.known->efficiencies);
-        }
-    }
-    return {machine.name(),
-            std::move(devices),
-            {machine.channels().begin(), machine.channels().end()},
-            {machine.routes().begin(), machine.routes().end()},
-            machine.crossing()};
-}
-
-std::optional<Calibrated> calibrated_device(const Measured& measured, DeviceId id, double held_out,
-                                            const std::stop_token& stop) {
-    const Device& device = measured.machine->device(id);
-    Calibrated calibrated{id, samples_of(measured, id), {}};
-    CalibrationOptions options;
-    options.held_out = held_out;
-    if (const DeviceModel* like = shipped_devices().find_like(device.kind, ""))
-        options.start = *like->efficiencies;
-    const ProgressLine line("calibrate " + device.model);
-    auto found = calibrate(device, calibrated.samples.items, options, stop,
-                           [&](std::size_t round, double) { line.show("round " + std::to_string(round)); });
-    if (!found) return std::nullopt;
-    calibrated.found = *std::move(found);
-    return calibrated;
 }
 
 }  // namespace
@@ -325,20 +225,20 @@ int calibrate_devices(const CalibrateArguments& arguments) {
         std::cerr << "placewright-cli: cancelled; nothing was written\n";
         return kCancelled;
     };
-    const std::optional<Measured> measured = measured_networks(arguments, interrupt.token());
+    const std::optional<MeasuredNetworks> measured = measured_networks(arguments, interrupt.token());
     if (!measured) return cancelled();
-    std::vector<Calibrated> all;
-    std::string missing;
-    for (const DeviceId id : chosen_devices(*measured->machine, arguments.device, arguments.job.machine)) {
-        try {
-            auto one = calibrated_device(*measured, id, arguments.held_out, interrupt.token());
-            if (!one) return cancelled();
-            all.push_back(*std::move(one));
-        } catch (const std::invalid_argument& error) {
-            missing +=
-                (missing.empty() ? "" : "; ") + measured->machine->device(id).model + ": " + error.what();
-        }
+    std::optional<CalibratedDevices> found;
+    {
+        const ProgressLine line("calibrate");
+        found = calibrate_each(
+            *measured, chosen_devices(*measured->machine, arguments.device, arguments.job.machine),
+            arguments.held_out, interrupt.token(), [&](const Device& device, std::size_t round) {
+                line.show(device.model + ", round " + std::to_string(round));
+            });
     }
+    if (!found) return cancelled();
+    const std::vector<CalibratedDevice>& all = found->devices;
+    const std::string missing = usage::joined(found->missing, "; ");
     if (all.empty()) throw InputError(arguments.networks.front(), "", missing);
     if (!missing.empty()) std::cerr << printable("placewright-cli: " + missing, 8192) << '\n';
 
@@ -356,7 +256,7 @@ int calibrate_devices(const CalibrateArguments& arguments) {
         }
     }
     if (arguments.job.json) {
-        print(Json{{"networks", measured->networks},
+        print(Json{{"networks", measured->names},
                    {"machine", measured->machine->name()},
                    {"held_out", arguments.held_out},
                    {"file", arguments.out.empty() ? Json(nullptr) : Json(arguments.out)},

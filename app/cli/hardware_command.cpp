@@ -97,9 +97,8 @@ Report report(const std::vector<StabilityCase>& cases) {
     Report result{
         "E2: stability of step times",
         {{"network", "batch", "placement", "first step", "others", "deviation", "quartiles", "disturbed"}},
-        "The thesis: a deviation below 1.5 % without the first step. \"Disturbed\": share of the time in "
-        "which "
-        "other programs had the cores.",
+        "The thesis: a deviation below 1.5 % without the first step. \"Disturbed\": share of the time of ops "
+        "in which the cores were not free.",
         Json::array(),
         "network,placement,step,time_s\n",
         ""};

@@ -415,7 +415,7 @@ Job JobArguments::load(const std::string& placement_file) const {
     read.graph = split_as_placed(std::move(read.graph), placement_file);
     Job job = load_job(file, std::move(read), machine, options);
     if ((cost == "measured" || !times.empty() || !profile.empty()) && !job.own_machine) {
-        const std::string unmeasured = unmeasured_text(*job.problem->forward, *job.machine);
+        const std::string unmeasured = unmeasured_text(*job.problem);
         if (!unmeasured.empty())
             std::cerr << printable("placewright-cli: " + network + ": " + unmeasured, 8192) << '\n';
     }

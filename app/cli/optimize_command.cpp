@@ -44,8 +44,6 @@ namespace {
 /// Evaluation budget of a search that is limited only by time.
 constexpr std::uint64_t kUnlimited = 1'000'000'000'000;
 constexpr std::chrono::milliseconds kReportInterval(100);
-/// Best placements from which a search goes on on hardware.
-constexpr std::uint32_t kMeasuredStarts = 10;
 
 void print_progress(const SearchProgress& progress, const Budget& budget) {
     std::string text = format_count(static_cast<double>(progress.evaluations));
@@ -386,10 +384,13 @@ private:
                           (std::isfinite(best_s) ? ", fastest " + format_seconds(best_s) : ""));
             };
             if (search_.measured_best > 0) {
-                std::vector<Placement> best = candidates(optimizer, scored, search_.measured_best);
                 // What the search returns is among them, also where memory was freed since.
-                if (std::ranges::find(best, *progress.best_placement) == best.end())
-                    best.back() = *progress.best_placement;
+                const ScoredPlacement result{progress.best, *progress.best_placement};
+                const auto archive = optimizer.archive();
+                std::vector<Placement> best;
+                for (ScoredPlacement& each :
+                     candidates(archive.get(), scored.best(), &result, search_.measured_best))
+                    best.push_back(std::move(each.placement));
                 placements = measure_placements(job_.problem, best, measured_on_, options, job_.penalty,
                                                 interrupt_.token(), told);
             }

@@ -18,6 +18,11 @@
 #include "core/measure/profiler.hpp"
 
 namespace placewright {
+namespace {
+
+constexpr std::uint32_t kRepeats = 5;  ///< of each size of message
+
+}  // namespace
 
 void ProfileArguments::add_to(CLI::App& command) {
     job.add_to(command, std::span(objectives()).first(1));
@@ -35,6 +40,9 @@ void ProfileArguments::add_to(CLI::App& command) {
 
 int profile_ops(const ProfileArguments& arguments) {
     keep_apart(std::array{OutputFile{"--out", arguments.out}}, arguments.job.inputs());
+    if (arguments.job.recompute != "none")
+        throw UsageError(
+            "profile: --recompute: ops are profiled without recomputation; give --recompute none");
     const Job job = arguments.job.load();
     ProfileArchive archive;
     if (std::filesystem::exists(arguments.out)) archive = read_profile(arguments.out);
@@ -42,18 +50,17 @@ int profile_ops(const ProfileArguments& arguments) {
     for (const std::string& note : device_notes(*job.machine, devices)) std::cerr << printable(note) << '\n';
 
     const InterruptGuard interrupt;
+    const auto told_on = [](const ProgressLine& line) {
+        return [&line](std::uint32_t done, std::uint32_t all) {
+            line.show(std::to_string(done) + " of " + std::to_string(all));
+        };
+    };
     std::optional<ProfileArchive> ops, transfers{std::in_place};
     try {
         const ProgressLine line("profile");
-        const auto told = [&](std::uint32_t done, std::uint32_t all) {
-            line.show(std::to_string(done) + " of " + std::to_string(all));
-        };
         MeasureOptions options;
         options.steps = arguments.steps;
-        ops = profile_network(job.problem, devices, options, interrupt.token(), told);
-        if (ops && arguments.transfers)
-            transfers = profile_transfers(job.machine, devices, message_sizes(), 5, arguments.throttles,
-                                          interrupt.token(), told);
+        ops = profile_network(job.problem, devices, options, interrupt.token(), told_on(line));
     } catch (const OutOfMemory& error) {
         throw InputError(arguments.job.network, "", std::string(error.what()) + "; take a smaller batch");
     } catch (const MeasureError& error) {
@@ -61,13 +68,39 @@ int profile_ops(const ProfileArguments& arguments) {
     } catch (const std::invalid_argument& error) {
         throw InputError(arguments.job.machine, "", error.what());
     }
-    if (!ops || !transfers) {
+    if (!ops) {
         std::cerr << "placewright-cli: cancelled; nothing was written\n";
         return kCancelled;
     }
-    ops->merge(*transfers);
+    // Written first, so that whatever happens to the transfers does not lose them.
     archive.merge(*ops);
     write_profile(archive, arguments.out);
+    if (arguments.transfers) {
+        const double most_bytes = largest_message_bytes();
+        if (most_bytes < kLargestMessageBytes) {
+            std::cerr << "transfers of more than " << format_bytes(most_bytes)
+                      << " are not measured: they would take more than a quarter of the free memory\n";
+        }
+        const std::string kept = "; the times of the ops are in " + arguments.out;
+        try {
+            const ProgressLine line("profile");
+            transfers = profile_transfers(job.machine, devices, message_sizes(most_bytes), kRepeats,
+                                          arguments.throttles, interrupt.token(), told_on(line));
+        } catch (const OutOfMemory& error) {
+            throw InputError(arguments.job.machine, "",
+                             "transfers: " + std::string(error.what()) +
+                                 ". Close other programs, or leave --transfers out" + kept);
+        } catch (const MeasureError& error) {
+            throw InputError(arguments.job.machine, "", "transfers: " + std::string(error.what()) + kept);
+        }
+        if (!transfers) {
+            std::cerr << "placewright-cli: cancelled; the times of the ops were written, those of transfers "
+                         "were not\n";
+            return kCancelled;
+        }
+        archive.merge(*transfers);
+        write_profile(archive, arguments.out);
+    }
 
     Json json = Json::array();
     std::vector<Row> rows{{"model", "ops measured", "ops in the file", "between ops"}};

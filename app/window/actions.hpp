@@ -72,7 +72,9 @@ enum class ActionId {
     saveSearch,
     resumeSearch,
     benchmark,
-    profile,  ///< measures the ops of the network for an archive
+    measureBest,
+    profile,    ///< measures the ops of the network for an archive
+    calibrate,  ///< fits the costs of devices to measured times
     simulation,
     proof,  ///< tightens the lower bound
     compare,

@@ -33,6 +33,9 @@ public:
 
     private:
         friend class Background;
+        /// Not inlined, since GCC 12 then warns of a source that is not initialised, which it is.
+        [[gnu::noinline]] void renew() { m_stop = std::stop_source(); }
+
         std::uint64_t m_newest = 0;
         bool m_busy = false;
         std::stop_source m_stop;
@@ -47,7 +50,7 @@ public:
     template <class Work, class Done, class Failed>
     void run(Lane& lane, Work work, Done done, Failed failed) {
         lane.cancel();
-        lane.m_stop = std::stop_source();
+        lane.renew();
         lane.m_busy = true;
         m_pool.start([this, &lane, id = lane.m_newest, stop = lane.m_stop.get_token(), work = std::move(work),
                       done = std::move(done), failed = std::move(failed)]() mutable {

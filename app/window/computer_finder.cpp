@@ -5,9 +5,9 @@
 
 #include <QDir>
 #include <QFileInfo>
-#include <QSettings>
 #include <QStringList>
 
+#include "app/window/settings.hpp"
 #include "core/io/machines/device_catalogue_file.hpp"
 #include "core/io/machines/machine_file.hpp"
 #include "core/measure/this_computer.hpp"
@@ -25,7 +25,7 @@ ComputerFinder::~ComputerFinder() {
 }
 
 QString ComputerFinder::file() {
-    return QFileInfo(QSettings().fileName()).absolutePath() + QStringLiteral("/this-computer.json");
+    return fileBesideSettings(QStringLiteral("this-computer.json"));
 }
 
 ComputerFinder::Content ComputerFinder::find(const QString& writtenTo) {

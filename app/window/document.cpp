@@ -86,18 +86,31 @@ Document::Document(QObject* parent) : QObject(parent), m_insights(m_runs, m_back
     connect(&m_measuring, &Measuring::looked, this, &Document::planFound);
     connect(&m_measuring, &Measuring::lookFailed, this, &Document::planFailed);
     connect(&m_measuring, &Measuring::changed, this, [this] {
-        if (m_measuring.running() == Measuring::Kind::none) resumeOtherWork();
+        if (m_measuring.running() == Measuring::Kind::none) {
+            endBest(MeasuredPlacements::State::stopped);
+            resumeOtherWork();
+        }
         Q_EMIT measuringChanged();
     });
     connect(&m_measuring, &Measuring::measured, this, &Document::addBenchmark);
+    connect(&m_measuring, &Measuring::placementsMeasured, this, &Document::addMeasuredPlacements);
+    connect(&m_measuring, &Measuring::bestMeasured, this, [this] {
+        endBest(MeasuredPlacements::State::finished);
+        showFastest();
+    });
     connect(&m_measuring, &Measuring::profiled, this, [this](const ProfileReport& report) {
         m_profiled = report;
+        m_profileFailure.clear();
         Q_EMIT message(false, tr("The ops of %1 were profiled; their times are in %2.")
                                   .arg(QString::fromStdString(problem()->network->name()), report.file));
         Q_EMIT profileChanged();
     });
-    connect(&m_measuring, &Measuring::failed, this,
-            [this](const QString& error) { Q_EMIT message(true, error); });
+    connect(&m_measuring, &Measuring::failed, this, [this](const QString& error) {
+        Q_EMIT message(true, error);
+        if (m_measuring.kind() != Measuring::Kind::profile) return;
+        m_profileFailure = error;
+        Q_EMIT profileChanged();
+    });
     connect(&m_insights, &Insights::whyChanged, this, &Document::whyChanged);
     connect(&m_insights, &Insights::remediesChanged, this, &Document::remediesChanged);
     connect(&m_insights, &Insights::movesChanged, this, &Document::movesChanged);
@@ -145,7 +158,8 @@ std::vector<DeviceId> Document::deviceOfOps() const {
 
 bool Document::isBusy() const {
     return isLoading() || m_insights.isBusy() || m_measurements.isBusy() || m_measuring.isBusy() ||
-           m_optionsLane.busy() || m_saveLane.busy() || m_resumeLane.busy() || isSearching();
+           m_optionsLane.busy() || m_saveLane.busy() || m_resumeLane.busy() || m_traceLane.busy() ||
+           isSearching();
 }
 
 void Document::openNetwork(const QString& network) {
@@ -281,9 +295,12 @@ void Document::adoptNetwork(const Reading& reading) {
         Q_EMIT machineChanged();
         return;
     }
+    const QString stopped = stopMeasuring();
     m_measuring.cancelAll();
     m_profiled.reset();
+    m_profileFailure.clear();
     m_benchmarks = 0;
+    m_best.reset();
     m_undo.clear();
     m_selection.clear();
     m_waiting.clear();
@@ -293,7 +310,8 @@ void Document::adoptNetwork(const Reading& reading) {
     m_measurements.clear();
     enter(reading.scenario, next.single_device);
     m_insights.simulate();
-    QStringList notes{QString::fromStdString(estimated_text(next.estimated, next.problem->network->size()))};
+    QStringList notes{stopped,
+                      QString::fromStdString(estimated_text(next.estimated, next.problem->network->size()))};
     if (!m_scenario->groupingAsked && options().problem.grouping != GroupingOptions()) {
         notes << tr("Large network: %1, shown by module and placed in %2 groups (change in Run ▸ "
                     "Simulation…)")
@@ -336,7 +354,7 @@ void Document::report(QStringList notes) {
 /// workload, which brings its own times.
 QString Document::unmeasured() const {
     if (options().problem.cost.model->id != "measured" || job().own_machine) return {};
-    return QString::fromStdString(unmeasured_text(*problem()->forward, *job().machine));
+    return QString::fromStdString(unmeasured_text(*problem()));
 }
 
 /// Does not simulate: the caller updates the timeline.
@@ -346,6 +364,9 @@ void Document::enter(std::shared_ptr<const Scenario> scenario, Placement placeme
     m_openLane.cancel();
     m_optionsLane.cancel();
     const std::shared_ptr<const Scenario> before = std::exchange(m_scenario, std::move(scenario));
+    // Placements of one problem say nothing about another.
+    if (m_measuring.running() == Measuring::Kind::best && !sameScenario(*before, *m_scenario))
+        m_measuring.cancel();
     OpList selection;
     for (const OpId op : m_selection) {
         if (const auto kept = problem()->graph->find(before->job.problem->graph->op(op).name))
@@ -369,6 +390,7 @@ void Document::enter(std::shared_ptr<const Scenario> scenario, Placement placeme
     Q_EMIT whyChanged();
     Q_EMIT selectionChanged();
     Q_EMIT placementChanged();
+    Q_EMIT measuredPlacementsChanged();
     m_insights.startBound();
     if (!m_scene) startLayout(m_closed);
     Q_EMIT loadingChanged();

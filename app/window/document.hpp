@@ -119,15 +119,40 @@ public:
     /// Asks where the devices of the open problem would run on this computer; answered by planFound() or
     /// planFailed(), the latest request alone.
     void findPlan();
+    /// Why nothing can be measured now: what else runs here, and what to do about it. Empty if it can.
+    QString measuringHindrance() const;
+    /// Sets what says which work outside of the document takes the cores of this computer; empty: none does.
+    void setOtherWork(std::function<QString()> otherWork) { m_otherWork = std::move(otherWork); }
+    /// Why work that takes the cores cannot start now: what is measured would be disturbed. Empty if it can.
+    QString measuredNow() const;
     /// Measures the placement on screen; it becomes a measured run of the network. Later changes of the
-    /// screen do not matter. Searches pause until it ends; another network ends it.
+    /// screen do not matter. Searches, also those that are started meanwhile, wait until it ends; another
+    /// network ends it. Does nothing but say why if there is a measuringHindrance().
     void startBenchmark(std::vector<PhysicalDevice> devices, const MeasureOptions& options);
     /// Measures the ops of the open network for the archive; profileChanged() follows.
     void startProfile(std::vector<PhysicalDevice> devices, std::uint32_t steps, bool transfers,
                       bool throttles, const QString& file);
-    /// What the last profile of the open network measured; nothing before it has ended.
+    /// Measures placements of a run of the open network; they become measuredPlacements(). At the end the
+    /// fastest that fits is put on screen, unless the placement there was edited meanwhile. Searches pause
+    /// until it ends; another network, machine or other options end it.
+    void measureBest(BestRequest request);
+    /// The placements of a run that were measured last, or are being measured; null if there are none of the
+    /// open scenario.
+    std::shared_ptr<const MeasuredPlacements> measuredPlacements() const;
+    /// Shows one of them (undoable).
+    void showMeasuredBest(std::size_t index);
+    /// Sets what runs placements in place of measure(), for tests.
+    void setPlacementRunner(PlacementRunner runner) { m_runner = std::move(runner); }
+    /// What the last profile of the open network that ended measured; nothing before the first one has.
     const std::optional<ProfileReport>& profiled() const { return m_profiled; }
-    void cancelMeasuring() { m_measuring.cancel(); }
+    /// How the last profile of the open network ended, if it failed or was stopped; else empty.
+    const QString& profileFailure() const { return m_profileFailure; }
+    /// Stops what is measured, and says so.
+    void cancelMeasuring();
+    /// Number of benchmarks that are in no file.
+    std::size_t benchmarks() const { return m_measurements.unsaved(); }
+    /// Writes the spans of a measured run as a Chrome trace, on another thread; a message reports the end.
+    void exportMeasured(int id, const QString& file);
     /// Simulates with the times in an archive, read anew; undoable.
     void useProfile(const QString& file);
     /// Removes a measured run; 0: all.
@@ -210,8 +235,9 @@ Q_SIGNALS:
     void movesChanged();
     void movesProgressed(std::size_t done, std::size_t total);
     void measuredChanged();
-    void tracesUnmatched(const QStringList& files);
+    void tracesUnmatched(const QStringList& files, const QString& report);
     void measuringChanged();  ///< a benchmark or profile began, went on or ended
+    void measuredPlacementsChanged();
     void planFound(const placewright::MeasurePlan& plan);
     void planFailed(const QString& error);
     void profileChanged();
@@ -272,7 +298,12 @@ private:
     /// Pauses what takes the cores from a measurement, and lets it go on.
     void holdOtherWork();
     void resumeOtherWork();
+    /// Stops what is measured. Returns what to say of it; empty if nothing was.
+    QString stopMeasuring();
     void addBenchmark(const std::shared_ptr<const Problem>& problem, Measurement measurement);
+    void addMeasuredPlacements(const std::vector<MeasuredPlacements::Each>& measured);
+    void endBest(MeasuredPlacements::State state);
+    void showFastest();
 
     std::shared_ptr<const Scenario> m_scenario;  ///< never null; without a network before one is open
     LoadRequest m_loading;                       ///< while m_openLane is busy
@@ -297,11 +328,18 @@ private:
     Measurements m_measurements;
     Measuring m_measuring;
     std::optional<ProfileReport> m_profiled;
+    std::shared_ptr<const MeasuredPlacements> m_best;  ///< null before the first
+    std::shared_ptr<const Scenario> m_bestScenario;    ///< of m_best
+    Placement m_bestScreen;                            ///< what was on screen when they began to be measured
+    PlacementRunner m_runner;
+    QString m_profileFailure;
+    QString m_measured;  ///< name of the network of what is measured, or was last
+    std::function<QString()> m_otherWork;
     int m_benchmarks = 0;     ///< of the open network
-    std::vector<int> m_held;  ///< ids of the searches that a measurement has paused
+    std::vector<int> m_held;  ///< ids of the searches that go on when a measurement ends
     bool m_proofWanted = true, m_proofHeld = false;
 
-    Background::Lane m_openLane, m_layoutLane, m_optionsLane, m_saveLane, m_resumeLane;
+    Background::Lane m_openLane, m_layoutLane, m_optionsLane, m_saveLane, m_resumeLane, m_traceLane;
     Background m_background{4};  ///< last: its destructor waits for the work in the lanes and in m_insights
 };
 

@@ -43,6 +43,11 @@ void Document::startWaiting() {
         const RunRequest& request = run->request();
         const bool fromScreen =
             !request.starts.empty() && !request.known && request.starts.back() == m_placement;
+        if (m_measuring.running() != Measuring::Kind::none) {
+            m_held.push_back(id);
+            run->setPaused(true);
+            Q_EMIT message(false, tr("%1 starts when nothing is measured any more.").arg(runTitle(*run)));
+        }
         const bool isKnown = fromScreen && current && current->assessment.is_defined();
         run->start(isKnown ? current->assessment.score.value_s : 0);
     }
@@ -82,6 +87,15 @@ void Document::cancelRun(int id) {
 void Document::pauseRun(int id, bool paused) {
     Run* run = m_runs.find(id);
     if (run == nullptr) return;
+    if (m_measuring.running() != Measuring::Kind::none) {
+        // Paused it is; what the user wants decides whether it goes on afterwards.
+        std::erase(m_held, id);
+        if (!paused) {
+            m_held.push_back(id);
+            Q_EMIT message(false, tr("%1 goes on when nothing is measured any more.").arg(runTitle(*run)));
+        }
+        paused = true;
+    }
     run->setPaused(paused);
     Q_EMIT runsChanged();
 }

@@ -203,7 +203,7 @@ OptionsPreview previewOf(const JobOptions& options, const Scenario& open, const 
     OptionsPreview preview;
     preview.notes = next.notes;
     if (!options.profile.empty() && !next.job.own_machine) {
-        const std::string predicted = unmeasured_text(*problem.forward, *next.job.machine);
+        const std::string predicted = unmeasured_text(problem);
         preview.notes.push_back(options.profile.filename().string() + ": " +
                                 (predicted.empty() ? "all ops have measured times" : predicted));
     }

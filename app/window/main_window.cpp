@@ -17,6 +17,8 @@
 #include "app/window/compare/compare_window.hpp"
 #include "app/window/computer_finder.hpp"
 #include "app/window/dialogs/benchmark_dialog.hpp"
+#include "app/window/dialogs/best_dialog.hpp"
+#include "app/window/dialogs/calibration_dialog.hpp"
 #include "app/window/dialogs/profile_dialog.hpp"
 #include "app/window/dialogs/search_options_dialog.hpp"
 #include "app/window/dialogs/simulation_dialog.hpp"
@@ -101,6 +103,7 @@ MainWindow::~MainWindow() {
     m_document->disconnect(this);
     m_document->undoStack()->disconnect(this);
     delete m_profile;
+    delete m_calibration;
     delete m_drag;
     delete m_compare;
     delete m_learning;
@@ -177,6 +180,11 @@ void MainWindow::makePanels() {
     auto* ops = m_panels->add(tr("Ops"), QStringLiteral("opsDock"), m_ops, Qt::RightDockWidgetArea);
     auto* measured =
         m_panels->add(tr("Measured"), QStringLiteral("measuredDock"), m_measured, Qt::RightDockWidgetArea);
+    m_opsPause.setSingleShot(true);
+    m_opsPause.setInterval(400);
+    connect(&m_opsPause, &QTimer::timeout, this, [this] {
+        if (m_opsLate) showOps();
+    });
     // A panel behind another tab counts as visible, its dock does not.
     connect(ops, &QDockWidget::visibilityChanged, m_document.get(), [this](bool visible) {
         m_opsSeen = visible;
@@ -287,6 +295,7 @@ void MainWindow::connectDocument() {
         return mayClose(tr("Open another network"),
                         tr("Runs and undo history of this network will be lost."));
     });
+    document->setOtherWork([this] { return otherWork(); });
     document->setOpenQuestion([this](const OpenQuestion& question, ReadOptions& options) {
         return answerToOpen(this, question, options);
     });
@@ -307,14 +316,19 @@ void MainWindow::connectDocument() {
     connect(roomTimer, &QTimer::timeout, this, &MainWindow::fitRoom);
     connect(document, &Document::measuredChanged, this, &MainWindow::showMeasured);
     connect(document, &Document::measuringChanged, this, &MainWindow::showMeasuring);
-    connect(document, &Document::tracesUnmatched, this, [this](const QStringList& files) {
-        for (const QString& file : files) openTraceWindow(file);
-        QStringList names;
-        for (const QString& file : files) names << QFileInfo(file).fileName();
-        showInformation(
-            tr("%1 has no event of an op of %2, so that it is shown in a window of its own")
-                .arg(names.join(QStringLiteral(", ")), toQString(m_document->problem()->graph->name())));
-    });
+    connect(document, &Document::measuredPlacementsChanged, this, &MainWindow::showMeasuredPlacements);
+    connect(
+        document, &Document::tracesUnmatched, this, [this](const QStringList& files, const QString& report) {
+            for (const QString& file : files) openTraceWindow(file);
+            QStringList names;
+            for (const QString& file : files) names << QFileInfo(file).fileName();
+            const QString text =
+                (files.size() == 1
+                     ? tr("%1 has no event of an op of %2, so that it is shown in a window of its own")
+                     : tr("%1 have no event of an op of %2, so that each is shown in a window of its own"))
+                    .arg(names.join(QStringLiteral(", ")), toQString(m_document->problem()->graph->name()));
+            showInformation(report.isEmpty() ? text : report + QLatin1Char('\n') + text);
+        });
     connect(document, &Document::placementChanged, this, &MainWindow::showPlacement);
     connect(document, &Document::timelineChanged, this, &MainWindow::showTimeline);
     connect(document, &Document::whyChanged, this, &MainWindow::showWhy);
@@ -402,7 +416,15 @@ void MainWindow::connectViews() {
     connect(m_measured, &MeasuredPanel::windowWanted, this,
             [this](int id) { openTraceWindow(m_document->measuredFile(id)); });
     connect(m_measured, &MeasuredPanel::placementWanted, m_document.get(), &Document::showMeasuredPlacement);
+    connect(m_measured, &MeasuredPanel::traceExportRequested, this, [this](int id) {
+        const QString file = chooseExportFile(tr("Export trace"), QStringLiteral(".trace.json"),
+                                              tr("Chrome trace (*.json)"), QStringLiteral(".json"));
+        if (!file.isEmpty()) m_document->exportMeasured(id, file);
+    });
     connect(m_measured, &MeasuredPanel::removeRequested, m_document.get(), &Document::removeMeasured);
+    connect(m_measured, &MeasuredPanel::placementActivated, m_document.get(), &Document::showMeasuredBest);
+    connect(m_measured, &MeasuredPanel::cancelRequested, m_document.get(), &Document::cancelMeasuring);
+    connect(m_runs, &RunsView::measureRequested, this, &MainWindow::measureBest);
     connect(m_runs, &RunsView::runActivated, m_document.get(), &Document::showRun);
     connect(m_runs, &RunsView::cancelRequested, m_document.get(), &Document::cancelRun);
     connect(m_runs, &RunsView::pauseRequested, m_document.get(), &Document::pauseRun);
@@ -486,9 +508,19 @@ void MainWindow::editSimulation(const QString& trace, const QString& weights) {
 }
 
 void MainWindow::benchmarkOrStop() {
-    if (m_document->measuring().running() != Measuring::Kind::none) return m_document->cancelMeasuring();
+    if (m_document->measuring().running() != Measuring::Kind::none) {
+        if (mayStopMeasuring(this, *m_document, m_askToStop_s)) m_document->cancelMeasuring();
+        return;
+    }
     if (!m_document->isOpen()) return;
     auto* dialog = new BenchmarkDialog(m_document.get(), this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->open();
+}
+
+void MainWindow::measureBest(int run) {
+    if (!m_document->isOpen() || m_document->measuring().running() != Measuring::Kind::none) return;
+    auto* dialog = new BestDialog(m_document.get(), run > 0 ? run : m_runs->currentRun().value_or(0), this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->open();
 }
@@ -502,6 +534,17 @@ void MainWindow::openProfile() {
     m_profile->show();
     m_profile->raise();
     m_profile->activateWindow();
+}
+
+void MainWindow::openCalibration() {
+    if (!m_document->isOpen()) return;
+    if (m_calibration == nullptr) {
+        m_calibration = new CalibrationDialog(m_document.get(), this);
+        connect(m_calibration, &CalibrationDialog::profileWanted, this, &MainWindow::openProfile);
+    }
+    m_calibration->show();
+    m_calibration->raise();
+    m_calibration->activateWindow();
 }
 
 void MainWindow::openCompare() {
@@ -622,8 +665,26 @@ void MainWindow::saveSettings() {
                                                                         : GraphDirection::byShape));
 }
 
+QString MainWindow::otherWork() const {
+    if (m_compare != nullptr && m_compare->isRunning())
+        return tr(
+            "A comparison runs, which would disturb what is measured: stop it in its window first "
+            "(Ctrl+Shift+C), or wait for its end.");
+    if (m_learning->isWorking())
+        return tr(
+            "A policy is trained or tested, which would disturb what is measured: pause or stop that in "
+            "its window first (Ctrl+Shift+L), or wait for its end.");
+    return {};
+}
+
 bool MainWindow::mayClose(const QString& title, const QString& consequence) {
-    return mayLeave(this, *m_document, m_compare, title, consequence,
+    QString lost = consequence;
+    if (const std::size_t benchmarks = m_document->benchmarks(); benchmarks > 0)
+        lost += QLatin1Char(' ') + (benchmarks == 1
+                                        ? tr("So will 1 benchmark that is in no file.")
+                                        : tr("So will %1 benchmarks that are in no file.").arg(benchmarks));
+    return mayStopMeasuring(this, *m_document, m_askToStop_s) &&
+           mayLeave(this, *m_document, m_compare, title, lost,
                     [this](const std::function<void()>& show) { return exportPlacement(show); });
 }
 

@@ -7,6 +7,7 @@
 
 #include <QMainWindow>
 #include <QPointer>
+#include <QTimer>
 
 #include "app/window/actions.hpp"
 #include "app/window/background.hpp"
@@ -20,6 +21,7 @@ class QStackedWidget;
 namespace placewright {
 
 class ArchiveMap;
+class CalibrationDialog;
 class CdfPlot;
 class CompareWindow;
 class ComputerFinder;
@@ -55,6 +57,8 @@ public:
 
     /// Opens the program's FILE argument: a network, the name of a bundled one, or a trace.
     void openArgument(const QString& text);
+    /// Asks before it stops a measurement that has been running for so long.
+    void askToStopAfter(double seconds) { m_askToStop_s = seconds; }
     /// The entry of the menus with this id.
     QAction* action(ActionId id) const;
     Document* document() const { return m_document.get(); }
@@ -147,6 +151,7 @@ private:
     void chooseDirection();
     void fitRoom();
     void showMeasuring();
+    void showMeasuredPlacements();
     /// Fills the table of ops, if it is seen.
     void showOps();
     void showSelectionDetails();
@@ -165,7 +170,10 @@ private:
     void resumeSearch();
     /// Opens the dialog that starts a benchmark, or stops what is measured.
     void benchmarkOrStop();
+    /// Opens the dialog that measures the best placements of a run; 0: of the selected (or latest) one.
+    void measureBest(int run = 0);
     void openProfile();
+    void openCalibration();
     void openCompare();
     /// Asks for a folder and shows the results of an experiment.
     void openExperiment();
@@ -200,6 +208,8 @@ private:
                              const QString& suffix);
     /// Asks whether to save or discard unsaved placements; false if the user cancels.
     bool mayClose(const QString& title, const QString& consequence);
+    /// Which window takes the cores from what is to be measured, and what to do; empty: none does.
+    QString otherWork() const;
     void restoreSettings();
     void saveSettings();
 
@@ -210,7 +220,9 @@ private:
     OpDrag* m_drag = nullptr;
     CompareWindow* m_compare = nullptr;  ///< null until it is opened first
     Learning* m_learning = nullptr;
+    double m_askToStop_s = 10;          ///< what is measured may be stopped without a question until then
     QPointer<ProfileDialog> m_profile;  ///< null while it is closed
+    CalibrationDialog* m_calibration = nullptr;  ///< null until it is opened first
 
     QStackedWidget* m_stack = nullptr;
     StartPage* m_start = nullptr;
@@ -231,8 +243,10 @@ private:
     SuggestionsPanel* m_suggestions = nullptr;
     OpsView* m_ops = nullptr;
     bool m_opsSeen = false;  ///< whether the table of ops is visible and must be filled
+    QTimer m_opsPause;       ///< between two fillings of that table while a search runs
+    bool m_opsLate = false;  ///< the table is to be filled when that time is over
     MeasuredPanel* m_measured = nullptr;
-    std::size_t m_measuredRuns = 0;  ///< number of measured runs that were shown last
+    int m_newestRun = 0;  ///< the largest id of a measured run that was shown
     QDockWidget* m_timelineDock = nullptr;
 
     Panels* m_panels = nullptr;

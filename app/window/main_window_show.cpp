@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Values of the document on the widgets of the main window.
+#include <algorithm>
+
 #include <QAction>
 #include <QDockWidget>
 #include <QFileInfo>
@@ -135,6 +137,7 @@ void MainWindow::showPanels(bool show) {
 
 void MainWindow::showPlacement() {
     m_graph->setDevices(m_document->deviceOfOps());
+    m_measured->setPlacementOnScreen(m_document->placement());
 }
 
 void MainWindow::showTimeline() {
@@ -169,11 +172,16 @@ void MainWindow::showMeasured() {
     m_timeline->setMeasured(known ? runs : nullptr);
     m_measured->setMeasured(known ? runs : nullptr);
     m_measured->setFileKnown(!m_document->measuredFile(m_measured->chosenRun()).isEmpty());
-    // A run that is new is brought to the front; one that is only carried to other options is not.
-    if (!runs) m_measuredRuns = 0;
+    // A run that is new is brought to the front and chosen; one that is only carried to other options is not.
     if (known) {
-        if (runs->runs.size() > m_measuredRuns) m_panels->raise(m_measured);
-        m_measuredRuns = runs->runs.size();
+        const int newest = std::ranges::max(runs->runs, {}, [](const auto& run) { return run.of.id; }).of.id;
+        const auto fresh =
+            std::ranges::count_if(runs->runs, [&](const auto& run) { return run.of.id > m_newestRun; });
+        m_newestRun = std::max(m_newestRun, newest);
+        if (fresh > 0) {
+            m_panels->raise(m_measured);
+            m_measured->choose(fresh == 1 ? newest : 0);
+        }
     }
     showOps();
     if (!m_document->selection().empty()) showSelectionDetails();
@@ -186,13 +194,35 @@ void MainWindow::showMeasuredLayout() {
 }
 
 void MainWindow::showMeasuring() {
-    const bool measuring = m_document->measuring().running() != Measuring::Kind::none;
-    m_bars->showMeasuring(measuring);
+    m_bars->showMeasuring(m_document->measuring().running());
+    m_measured->setTimeLeft(m_document->measuring().progress().left_s);
     showStatus();
+}
+
+void MainWindow::showMeasuredPlacements() {
+    const auto placements = m_document->measuredPlacements();
+    m_measured->setPlacements(placements);
+    m_measured->setPlacementOnScreen(m_document->placement());
+    // Brought to the front when they begin to be measured.
+    const bool measuring = placements && placements->state == MeasuredPlacements::State::measuring;
+    if (measuring && placements->all.empty()) {
+        constexpr int kLeast = 360;  // for plot and table
+        m_panels->raise(m_measured);
+        m_panels->heighten(m_measured, kLeast);
+        m_measured->showSteps();
+    }
 }
 
 void MainWindow::showOps() {
     if (!m_opsSeen || !m_document->isOpen()) return;
+    // A search changes the screen many times a second, and each time all rows.
+    if (m_opsPause.isActive() && m_document->isSearching() &&
+        m_ops->ops()->problem() == m_document->problem()) {
+        m_opsLate = true;
+        return;
+    }
+    m_opsLate = false;
+    if (m_document->isSearching()) m_opsPause.start();
     m_ops->show(m_document->problem(), m_document->deviceOfOps(), m_document->measured(),
                 m_measured->chosenRun());
     m_ops->setSelection(m_document->selection());

@@ -38,6 +38,8 @@ struct Measurements::ReadTraces {
 struct Measurements::Compared {
     std::vector<Kept> kept;
     std::shared_ptr<const MeasuredRuns> measured;
+    std::vector<int> broken;  ///< ids of runs that cannot be compared
+    QStringList errors;
 };
 
 Measurements::Measurements(QObject* parent) : QObject(parent) {
@@ -73,6 +75,23 @@ void Measurements::cancel() {
 QString Measurements::fileOf(int id) const {
     const auto found = std::ranges::find(m_kept, id, &Kept::id);
     return found == m_kept.end() ? QString() : found->file;
+}
+
+std::pair<std::shared_ptr<const MeasuredRun>, std::shared_ptr<const Problem>> Measurements::runOf(
+    int id) const {
+    const auto found = std::ranges::find(m_kept, id, &Kept::id);
+    if (found == m_kept.end()) return {};
+    return {found->run, found->problem};
+}
+
+void Measurements::setSaved(int id) {
+    const auto found = std::ranges::find(m_kept, id, &Kept::id);
+    if (found != m_kept.end()) found->saved = true;
+}
+
+std::size_t Measurements::unsaved() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(m_kept, [](const Kept& kept) { return kept.file.isEmpty() && !kept.saved; }));
 }
 
 Measurements::ReadTraces Measurements::read(const QStringList& files, const Problem& problem,
@@ -118,8 +137,12 @@ void Measurements::open(const QStringList& files, std::shared_ptr<const Problem>
             for (ReadTraces::One& one : traces.runs)
                 keep(nameOf(one.file), one.file, problem, std::move(one.run));
             if (!traces.runs.empty()) compare();
-            if (!traces.report.isEmpty()) Q_EMIT opened(traces.report.join(u'\n'));
-            if (!traces.unmatched.isEmpty()) Q_EMIT unmatched(traces.unmatched);
+            const QString report = traces.report.join(u'\n');
+            if (!traces.unmatched.isEmpty()) {
+                Q_EMIT unmatched(traces.unmatched, report);
+            } else if (!report.isEmpty()) {
+                Q_EMIT opened(report);
+            }
             if (!traces.errors.isEmpty()) Q_EMIT failed(traces.errors.join(u'\n'));
         },
         [this](const QString& error) {
@@ -137,7 +160,19 @@ void Measurements::add(std::shared_ptr<const Problem> problem, MeasuredRun run) 
 }
 
 void Measurements::keep(QString name, QString file, std::shared_ptr<const Problem> problem, MeasuredRun run) {
-    if (!file.isEmpty()) std::erase_if(m_kept, [&](const Kept& kept) { return kept.file == file; });
+    if (const auto known = std::ranges::find(m_kept, file, &Kept::file);
+        !file.isEmpty() && known != m_kept.end()) {
+        // The same run for the user, read anew.
+        *known = {known->id,
+                  known->name,
+                  file,
+                  std::move(problem),
+                  std::make_shared<const MeasuredRun>(std::move(run)),
+                  nullptr,
+                  {},
+                  {}};
+        return;
+    }
     // Files of the same name are told apart by their folder.
     if (!file.isEmpty() && std::ranges::find(m_kept, name, &Kept::name) != m_kept.end())
         name = QFileInfo(file).dir().dirName() + QLatin1Char('/') + name;
@@ -169,15 +204,14 @@ void Measurements::compare() {
     m_background.run(
         m_compareLane,
         [kept = m_kept, simulated = m_simulated, options = m_options](const std::stop_token& stop) {
-            Compared result{kept, nullptr};
+            Compared result{kept, nullptr, {}, {}};
             std::optional<Simulator> simulator;
             std::vector<NamedRun> runs;
-            for (Kept& of : result.kept) {
-                if (stop.stop_requested()) return result;
+            const auto prepare = [&](Kept& of) {
                 const bool carry = of.shownFor != simulated->problem;
                 if (carry) {
                     const Problem& problem = *simulated->problem;
-                    of.shown = {of.id, of.name, of.run, nullptr, 0};
+                    of.shown = {of.id, of.name, of.run, nullptr};
                     if (of.problem != simulated->problem) {
                         auto carried = carried_run(*of.run, *of.problem, problem);
                         of.shown.run =
@@ -186,13 +220,29 @@ void Measurements::compare() {
                     if (of.shown.run) of.shown.timeline = measuredTimeline(simulated->problem, *of.shown.run);
                     of.shownFor = simulated->problem;
                 }
-                if (!of.shown.run) continue;
+                if (!of.shown.run) return;
                 if ((carry || of.shownWith != options) && !of.shown.run->placement.empty()) {
                     if (!simulator) simulator.emplace(simulated->problem, options);
-                    of.shown.placement_s = simulator->run(of.shown.run->placement).step_time_s;
+                    check_placement(*simulated->problem, of.shown.run->placement);
+                    Trace trace;
+                    const Outcome& outcome = simulator->run(of.shown.run->placement, trace);
+                    of.shown.placement_s = outcome.step_time_s;
+                    of.shown.active_s = active_seconds(*simulated->problem, trace);
+                    of.shown.peak_bytes = outcome.peak_bytes;
                 }
                 of.shownWith = options;
                 runs.push_back(of.shown);
+            };
+            for (Kept& of : result.kept) {
+                if (stop.stop_requested()) return result;
+                try {
+                    prepare(of);
+                } catch (const std::exception& error) {
+                    // The others need not suffer.
+                    result.broken.push_back(of.id);
+                    result.errors << tr("%1 cannot be compared with the simulation and was removed: %2")
+                                         .arg(of.name, QString::fromUtf8(error.what()));
+                }
             }
             if (!runs.empty()) result.measured = MeasuredRuns::build(simulated, std::move(runs));
             return result;
@@ -200,13 +250,24 @@ void Measurements::compare() {
         [this](Compared compared) {
             for (Kept& of : compared.kept) {
                 const auto kept = std::ranges::find(m_kept, of.id, &Kept::id);
-                if (kept != m_kept.end()) *kept = std::move(of);
+                // Not a file that was read anew meanwhile.
+                if (kept == m_kept.end() || kept->run != of.run) continue;
+                if (std::ranges::find(compared.broken, of.id) != compared.broken.end()) {
+                    m_kept.erase(kept);
+                } else {
+                    of.saved = kept->saved;
+                    *kept = std::move(of);
+                }
             }
+            if (!compared.errors.isEmpty()) Q_EMIT failed(compared.errors.join(u'\n'));
             m_measured = std::move(compared.measured);
             Q_EMIT measuredChanged();
             if (m_changed) compare();
         },
-        [this](const QString& error) { Q_EMIT failed(error); });
+        [this](const QString& error) {
+            Q_EMIT failed(error);
+            if (m_changed) compare();
+        });
 }
 
 }  // namespace placewright

@@ -2,7 +2,9 @@
 // The measured runs of the open network.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <QObject>
@@ -43,6 +45,12 @@ public:
     const std::shared_ptr<const MeasuredRuns>& measured() const { return m_measured; }
     /// The file that a run was read from; empty if it was not.
     QString fileOf(int id) const;
+    /// A run as it was measured, and the problem of its ids; null if there is none of this id.
+    std::pair<std::shared_ptr<const MeasuredRun>, std::shared_ptr<const Problem>> runOf(int id) const;
+    /// Notes that a run has been written to a file.
+    void setSaved(int id);
+    /// Number of runs that are in no file.
+    std::size_t unsaved() const;
     /// Whether any file is being read.
     bool isReading() const { return m_readLane.busy(); }
     bool isBusy() const { return m_readLane.busy() || m_compareLane.busy(); }
@@ -54,8 +62,9 @@ Q_SIGNALS:
     void readingChanged();
     /// Traces have been read; `report` says what is in them.
     void opened(const QString& report);
-    /// These files are traces that have no op of the network.
-    void unmatched(const QStringList& files);
+    /// These files are traces that have no op of the network; `report` says what is in those opened with them
+    /// that have some.
+    void unmatched(const QStringList& files, const QString& report);
     void failed(const QString& error);
     void settled();  ///< some work ended; isBusy() may have changed
 
@@ -67,7 +76,8 @@ private:
         std::shared_ptr<const MeasuredRun> run;
         std::shared_ptr<const Problem> shownFor;  ///< problem of `shown`; null before the first comparison
         SimulationOptions shownWith;              ///< with which its placement was simulated
-        NamedRun shown;  ///< the run in the terms of `shownFor`; null if it has no op
+        NamedRun shown{};    ///< the run in the terms of `shownFor`; null if it has no op
+        bool saved = false;  ///< in another file than the one that it was read from
     };
     struct ReadTraces;
     struct Compared;

@@ -2,6 +2,7 @@
 // Steps that are run for real on this computer, off the window's thread.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,6 +14,7 @@
 #include <QStringList>
 
 #include "app/window/background.hpp"
+#include "app/window/best_measuring.hpp"
 #include "core/job/job.hpp"
 #include "core/measure/measurement.hpp"
 
@@ -51,16 +53,17 @@ struct ProfileReport {
     std::size_t transfers = 0;  ///< ordered pairs of models
 };
 
-/// Runs steps and profiles, one at a time. Lives on the window's thread.
+/// Runs steps, placements of searches and profiles, one at a time. Lives on the window's thread.
 class Measuring : public QObject {
     Q_OBJECT
 public:
-    enum class Kind { none, benchmark, profile };
+    enum class Kind { none, benchmark, profile, best };
 
     struct Progress {
-        std::uint32_t done = 0, all = 0;   ///< steps, those that warm up included
-        std::optional<double> median_s{};  ///< of the steps that count so far
-        std::optional<double> left_s{};    ///< nothing before the first step
+        std::uint32_t done = 0, all = 0;   ///< steps, those that warm up included; of Kind::best, placements
+        std::optional<double> median_s{};  ///< of the steps that count so far; not of Kind::best
+        std::optional<double> left_s{};    ///< nothing before the first step, and for transfers
+        bool transfers = false;            ///< `done` and `all` count transfers, which follow the steps
     };
 
     explicit Measuring(QObject* parent = nullptr);
@@ -76,12 +79,22 @@ public:
     /// Measures the ops of a network and adds their times to a file; ends with profiled() or failed(), unless
     /// it is cancelled. Nothing is written in that case.
     void profile(ProfileRequest request);
+    /// Measures placements of a run, as measureBest() does: each is told by placementsMeasured(), and the end
+    /// by bestMeasured() or failed(), unless it is cancelled.
+    void best(BestRequest request);
 
     /// What runs.
     Kind running() const { return m_lane.busy() ? m_kind : Kind::none; }
+    /// What runs, or ran last.
+    Kind kind() const { return m_kind; }
     const Progress& progress() const { return m_progress; }
+    /// The placement that the benchmark measures, or measured last.
+    const Placement& placement() const { return m_placement; }
+    /// How long it has been running.
+    double elapsed_s() const;
     bool isBusy() const { return m_lane.busy() || m_lookLane.busy(); }
-    /// Ends what runs after the op under way; its result is dropped.
+    /// Ends what runs after the op under way; its result is dropped, but placements that were measured are
+    /// told.
     void cancel();
     /// Also drops the answer of look().
     void cancelAll();
@@ -94,6 +107,8 @@ Q_SIGNALS:
     void measured(const std::shared_ptr<const placewright::Problem>& problem,
                   const placewright::Measurement& measurement);
     void profiled(const placewright::ProfileReport& report);
+    void placementsMeasured(const std::vector<placewright::MeasuredPlacements::Each>& measured);
+    void bestMeasured();
     void failed(const QString& error);
     void settled();  ///< some work ended; isBusy() may have changed
 
@@ -105,10 +120,13 @@ private:
     void fail(const QString& error);
 
     Kind m_kind = Kind::none;
+    Placement m_placement;
     Progress m_progress;
-    std::shared_ptr<Teller> m_teller;  ///< of what runs
+    std::shared_ptr<Teller> m_teller;               ///< of what runs
+    std::chrono::steady_clock::time_point m_began;  ///< when that began
     Background::Lane m_lane, m_lookLane;
-    Background m_background{1};  ///< last: its destructor waits for the work in the lanes
+    Background m_looking{1};     ///< of its own, so that no look waits for a measurement
+    Background m_background{1};  ///< these are last: their destructors wait for the work in the lanes
 };
 
 }  // namespace placewright

@@ -109,6 +109,13 @@ void Panels::raise(QWidget* widget) {
     }
 }
 
+void Panels::heighten(QWidget* widget, int least) {
+    for (QDockWidget* dock : std::as_const(m_docks)) {
+        if (dock->widget() == widget && !dock->isFloating() && dock->height() < least)
+            m_window->resizeDocks({dock}, {least}, Qt::Vertical);
+    }
+}
+
 QList<QAction*> Panels::toggles() const {
     QList<QAction*> toggles;
     for (const QDockWidget* dock : m_docks) toggles << dock->toggleViewAction();

@@ -33,6 +33,8 @@ public:
     bool areShown() const { return m_shown; }
     /// Brings the panel of this widget to the front of its tabs.
     void raise(QWidget* widget);
+    /// Makes the panel of this widget at least so high, at the cost of its neighbours, as far as they allow.
+    void heighten(QWidget* widget, int least);
     /// Gives the timeline its share of the window's height.
     void fitTimeline();
     /// The actions that show and hide the panels, in the order of add().

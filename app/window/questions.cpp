@@ -17,6 +17,7 @@
 #include "app/window/document.hpp"
 #include "app/window/option_text.hpp"
 #include "app/window/settings.hpp"
+#include "core/base/units.hpp"
 #include "core/io/pytorch/example_input.hpp"
 #include "widgets/quantities.hpp"
 #include "widgets/text.hpp"
@@ -167,6 +168,24 @@ bool mayLeave(QWidget* parent, Document& document, const CompareWindow* compare,
     }
     for (const int id : held) document.pauseRun(id, false);
     return may;
+}
+
+bool mayStopMeasuring(QWidget* parent, const Document& document, double least_s) {
+    const Measuring& measuring = document.measuring();
+    if (measuring.running() == Measuring::Kind::none || measuring.elapsed_s() < least_s) return true;
+    const QString since = QString::fromStdString(format_clock(measuring.elapsed_s()));
+    const bool isProfile = measuring.running() == Measuring::Kind::profile;
+    QMessageBox question(QMessageBox::Question, QuestionsText::tr("Stop measuring"), {},
+                         QMessageBox::Yes | QMessageBox::No, parent);
+    question.setText(isProfile
+                         ? QuestionsText::tr("A profile has been running for %1. Stop it?").arg(since)
+                         : QuestionsText::tr("A benchmark has been running for %1. Stop it?").arg(since));
+    question.setInformativeText(isProfile ? QuestionsText::tr("Nothing that it has measured will be kept.")
+                                          : QuestionsText::tr("Its steps will be lost."));
+    question.button(QMessageBox::Yes)->setText(QuestionsText::tr("&Stop"));
+    question.button(QMessageBox::No)->setText(QuestionsText::tr("&Go on"));
+    question.setDefaultButton(QMessageBox::No);
+    return question.exec() == QMessageBox::Yes;
 }
 
 }  // namespace placewright

@@ -24,4 +24,8 @@ bool answerToOpen(QWidget* parent, const OpenQuestion& question, ReadOptions& op
 bool mayLeave(QWidget* parent, Document& document, const CompareWindow* compare, const QString& title,
               const QString& consequence, const std::function<bool(const std::function<void()>& show)>& save);
 
+/// Asks whether to stop what is measured, if that has been running for `least_s` or longer; false if it is to
+/// go on.
+bool mayStopMeasuring(QWidget* parent, const Document& document, double least_s);
+
 }  // namespace placewright

@@ -16,6 +16,8 @@ using Clock = std::chrono::steady_clock;
 
 /// The picture is redrawn at most this often while a search runs.
 constexpr auto kTimelineInterval = std::chrono::milliseconds(100);
+/// The list of the best placements is copied at most this often.
+constexpr auto kListInterval = std::chrono::milliseconds(200);
 constexpr double kHeadroomSeconds = 3;  ///< after a search that shows all its evaluations as done
 
 /// Maximum number of scores recorded per run (about 100 MB). A resumed search simulates later placements
@@ -77,12 +79,15 @@ void Run::search(const std::stop_token& stop) {
                 : algorithm->make({m_job.problem, m_request.seed, all_starts(m_job, m_request.starts),
                                    planned_evaluations(m_request.budget), m_job.objective, m_job.simulation},
                                   m_request.options);
-        const auto evaluator = recorded_evaluator(
-            evaluator_of(m_job), m_record->scores(),
-            [this](std::span<const RecordedScore> added) { m_record->append(added); }, kMostRecorded);
+        // Outside of the record, so that a resumed search sees its first placements again.
+        BestPlacements evaluator(
+            recorded_evaluator(
+                evaluator_of(m_job), m_record->scores(),
+                [this](std::span<const RecordedScore> added) { m_record->append(added); }, kMostRecorded),
+            kMostKept);
 
         Simulator simulator(m_job.problem, m_job.simulation);
-        Clock::time_point drawn;
+        Clock::time_point drawn, listed;
         const auto draw = [&](const SearchProgress& progress) {
             last.progress = progress;
             if (!progress.best_placement ||
@@ -94,9 +99,13 @@ void Run::search(const std::stop_token& stop) {
         const auto report = [&](const SearchProgress& progress) {
             last.progress = progress;
             if (Clock::now() - drawn >= kTimelineInterval) draw(progress);
+            if (Clock::now() - listed >= kListInterval) {
+                last.best = std::make_shared<const std::vector<ScoredPlacement>>(evaluator.best());
+                listed = Clock::now();
+            }
             publish(last);
         };
-        SearchResult result = run_search(*optimizer, *evaluator, m_request.budget, stop, report,
+        SearchResult result = run_search(*optimizer, evaluator, m_request.budget, stop, report,
                                          std::chrono::milliseconds(33), &m_pause);
         // After the default algorithm alone, so that the results of the others are their own.
         if (result.end != SearchEnd::cancelled && algorithm->id == "auto" && !m_request.predicted)
@@ -104,12 +113,21 @@ void Run::search(const std::stop_token& stop) {
                 result, m_job.problem, *m_job.objective, m_job.simulation, m_job.penalty,
                 {kHeadroomCost, headroom_simulations(result.progress.evaluations), kHeadroomSeconds}, stop);
         draw(result.progress);
+        last.best = std::make_shared<const std::vector<ScoredPlacement>>(evaluator.best());
         last.end = result.end == SearchEnd::cancelled ? State::cancelled : State::finished;
     } catch (const std::exception& error) {
         last.end = State::failed;
         last.failure = QString::fromUtf8(error.what());
     }
     publish(std::move(last));
+}
+
+std::vector<ScoredPlacement> Run::bestPlacements(std::size_t most) const {
+    if (!m_progress.best_placement) return {};
+    const ScoredPlacement result{m_progress.best, *m_progress.best_placement};
+    return candidates(m_progress.archive.get(),
+                      m_best ? std::span<const ScoredPlacement>(*m_best) : std::span<const ScoredPlacement>(),
+                      &result, most);
 }
 
 void Run::publish(Update update) {
@@ -120,6 +138,7 @@ void Run::receive() {
     Update update = m_update.take();
     m_progress = std::move(update.progress);
     m_simulated = std::move(update.simulated);
+    m_best = std::move(update.best);
     if (update.end) {
         m_state = *update.end;
         m_failure = update.failure;

@@ -16,6 +16,7 @@
 #include "app/window/simulated.hpp"
 #include "core/io/state/score_file.hpp"
 #include "core/job/job.hpp"
+#include "core/measure/measured_search.hpp"
 #include "core/search/search.hpp"
 
 namespace placewright {
@@ -78,6 +79,11 @@ public:
     const SearchProgress& progress() const { return m_progress; }
     /// A recent best placement (the best one once the run has ended); null before the first.
     const std::shared_ptr<const Simulated>& simulated() const { return m_simulated; }
+    /// At most so many of the placements that the run keeps, best first, each once: the elites of its
+    /// archive, where it has one, else the best of all that it scored (at most kMostKept); the best placement
+    /// is among them. May lag behind while the run is running.
+    std::vector<ScoredPlacement> bestPlacements(std::size_t most) const;
+    static constexpr std::size_t kMostKept = 100;
 
 Q_SIGNALS:
     void progressed();
@@ -88,6 +94,7 @@ private:
     struct Update {
         SearchProgress progress;
         std::shared_ptr<const Simulated> simulated;
+        std::shared_ptr<const std::vector<ScoredPlacement>> best;
         std::optional<State> end;
         QString failure;
     };
@@ -104,6 +111,7 @@ private:
     QString m_failure;
     SearchProgress m_progress;
     std::shared_ptr<const Simulated> m_simulated;
+    std::shared_ptr<const std::vector<ScoredPlacement>> m_best;  ///< null before the first
 
     const std::shared_ptr<ScoreRecord> m_record;
     const std::shared_ptr<const ScoreRecord> m_scores;

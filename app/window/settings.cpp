@@ -6,6 +6,10 @@
 
 namespace placewright {
 
+QString fileBesideSettings(const QString& name) {
+    return QFileInfo(QSettings().fileName()).absolutePath() + QLatin1Char('/') + name;
+}
+
 void rememberFolderOf(const QString& file, const Setting<QString>& folder) {
     folder.set(QFileInfo(file).absolutePath());
 }

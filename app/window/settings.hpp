@@ -45,10 +45,16 @@ inline const Setting<int> evaluations{"evaluations", 20'000};
 inline const Setting<int> measuredLayout{"measuredLayout", 0};
 inline const Setting<int> graphDirection{"graphDirection", 0};  ///< the number of a GraphDirection
 inline const Setting<int> benchmarkSteps{"benchmarkSteps", 10};
+inline const Setting<int> measuredBest{"measuredBest", 10};  ///< number of placements
+/// Whether transfers of a benchmark or profile take at least as long as simulated.
+inline const Setting<bool> throttles{"throttleTransfers", false};
 inline const Setting<QString> profileFile{"profileFile"};  ///< archive of measured times, as last chosen
 inline const Setting<bool> tightenBound{"tightenBound", true};
 
 }  // namespace settings
+
+/// A file of this name beside the settings.
+QString fileBesideSettings(const QString& name);
 
 /// Stores the folder of a file that was chosen.
 void rememberFolderOf(const QString& file, const Setting<QString>& folder);

@@ -57,14 +57,12 @@ StatusLine::StatusLine(const Document* document, QStatusBar* bar, const QAction*
     m_progress->hide();
     m_cancel = new QToolButton;
     m_cancel->setObjectName(QStringLiteral("cancelLoading"));
-    m_cancel->setText(tr("Cancel"));
+    m_cancel->setText(tr("Cancel loading"));
     m_cancel->setToolTip(tr("Stop loading; the open network stays open"));
     m_cancel->hide();
     m_stopMeasuring = new QToolButton;
     m_stopMeasuring->setObjectName(QStringLiteral("stopMeasuring"));
-    m_stopMeasuring->setText(tr("Cancel"));
-    m_stopMeasuring->setAccessibleName(tr("Cancel the measurement"));
-    m_stopMeasuring->setToolTip(tr("Stop measuring; nothing is kept of it"));
+    m_stopMeasuring->setText(tr("Stop measuring"));
     m_stopMeasuring->hide();
     m_remedies = new QToolButton;
     m_remedies->setObjectName(QStringLiteral("remedies"));
@@ -108,8 +106,20 @@ void StatusLine::show() {
 void StatusLine::showMeasuring() {
     const Measuring& measuring = m_document->measuring();
     const Measuring::Progress& progress = measuring.progress();
+    m_stopMeasuring->setToolTip(measuring.running() == Measuring::Kind::best
+                                    ? tr("Stop measuring; what was measured is kept")
+                                    : tr("Stop measuring; nothing is kept of it"));
     QStringList parts{measuring.running() == Measuring::Kind::profile ? tr("profile") : tr("benchmark")};
-    if (progress.done == 0) {
+    if (measuring.running() == Measuring::Kind::best) {
+        parts.front() =
+            tr("placement %1 of %2").arg(std::min(progress.done + 1, progress.all)).arg(progress.all);
+        const auto placements = m_document->measuredPlacements();
+        if (const auto fastest = placements ? placements->fastest() : std::nullopt)
+            parts << tr("fastest %1").arg(secondsText(placements->all[*fastest].measured.value_s));
+        if (progress.left_s) parts << tr("%1 left").arg(toQString(format_clock(*progress.left_s)));
+    } else if (progress.transfers) {
+        parts.front() += tr(": transfers: %1 of %2").arg(progress.done).arg(progress.all);
+    } else if (progress.done == 0) {
         parts << tr("first step, which shows how long all take");
     } else {
         parts.front() += tr(": step %1 of %2").arg(progress.done).arg(progress.all);
@@ -120,7 +130,8 @@ void StatusLine::showMeasuring() {
     m_search->setText(parts.join(QStringLiteral(" · ")));
     if (m_document->isLoading()) return;
     m_progress->show();
-    m_progress->setRange(0, static_cast<int>(progress.all));  // moves by itself before the first step
+    // Moves by itself before the first step.
+    m_progress->setRange(0, progress.done > 0 ? static_cast<int>(progress.all) : 0);
     m_progress->setValue(static_cast<int>(progress.done));
 }
 

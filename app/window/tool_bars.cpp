@@ -122,7 +122,7 @@ void ToolBars::makeMain() {
     m_bar->addAction(m_actions[ActionId::benchmark]);
     if (QWidget* button = m_bar->widgetForAction(m_actions[ActionId::benchmark]))
         button->setObjectName(QStringLiteral("benchmarkButton"));
-    showMeasuring(false);
+    showMeasuring(Measuring::Kind::none);
 }
 
 void ToolBars::fillMachines() {
@@ -262,12 +262,15 @@ void ToolBars::showOptions() {
                   .arg(m_actions[ActionId::simulation]->toolTip().toHtmlEscaped(), all.toHtmlEscaped()));
 }
 
-void ToolBars::showMeasuring(bool measuring) {
+void ToolBars::showMeasuring(Measuring::Kind kind) {
+    const bool measuring = kind != Measuring::Kind::none;
+    m_actions[ActionId::measureBest]->setEnabled(!measuring && m_document->isOpen());
     QAction* benchmark = m_actions[ActionId::benchmark];
     benchmark->setText(measuring ? tr("Stop &measuring") : tr("&Benchmark…"));
     // A toolbar has no room for a name that changes its width.
     benchmark->setIconText(measuring ? tr("Stop") : tr("Benchmark"));
-    benchmark->setToolTip(measuring
+    benchmark->setToolTip(kind == Measuring::Kind::best ? tr("Stop measuring; what was measured is kept (F7)")
+                          : measuring
                               ? tr("Stop measuring; nothing is kept of it (F7)")
                               : tr("Run steps of the placement on screen for real, on this computer (F7)"));
 }

@@ -8,6 +8,8 @@
 #include <QMainWindow>
 #include <QString>
 
+#include "app/window/measuring.hpp"
+
 class QComboBox;
 class QSpinBox;
 class QToolBar;
@@ -44,8 +46,8 @@ public:
     void showOptions();
     /// Shows whether a search runs, which the Optimize action then stops.
     void showSearching(bool searching);
-    /// Shows whether something is measured, which the Benchmark action then stops.
-    void showMeasuring(bool measuring);
+    /// Shows what is measured, which the Benchmark action then stops.
+    void showMeasuring(Measuring::Kind kind);
 
 private:
     void makeMain();

@@ -13,7 +13,7 @@ void* torch_library_symbol(const char* library, const char* symbol) {
         const char* const reason = dlerror();
         throw TorchMissing("this needs LibTorch and " + std::string(library) + ", which cannot be loaded: " +
                            std::string(reason != nullptr ? reason : "unknown reason") +
-                           ". Install the package libtorch1.13, or build Placewright again");
+                           ". Install " PLACEWRIGHT_LIBTORCH ", or build Placewright again");
     }
     return found;
 }

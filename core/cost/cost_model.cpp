@@ -20,10 +20,6 @@ double tensor_bytes(const Graph& graph, const TensorRef& ref) {
     return static_cast<double>(graph.op(ref.op).outputs[ref.output].bytes);
 }
 
-bool computes(const Op& op) {
-    return op.phase == Phase::update || kind_info(op.kind).computes;
-}
-
 /// A derived op that produces the gradient of its forward op's parameters.
 bool is_weight_gradient(const Graph& graph, OpId id) {
     const auto consumers = graph.consumers(id);
@@ -200,6 +196,10 @@ double paleo_time_s(const Graph& graph, OpId id, const Device& device, double op
     const double bytes = traffic.read_bytes + traffic.written_bytes + padding_bytes(graph, op);
     return op.flops / (device.peak_flops * device.efficiency) +
            bytes / (device.memory_bandwidth * device.efficiency);
+}
+
+bool computes(const Op& op) {
+    return op.phase == Phase::update || kind_info(op.kind).computes;
 }
 
 std::optional<double> measured_time_s(const Op& op, const Device& device) {

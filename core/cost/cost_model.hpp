@@ -75,6 +75,9 @@ double device_share(const Graph& graph, OpId op, const Device& device, double op
 /// convolutions.
 double paleo_time_s(const Graph& graph, OpId op, const Device& device, double optimizer_states = 0);
 
+/// Whether the op takes time of its own: it is an update, or of a kind that computes.
+bool computes(const Op& op);
+
 /// The op's measured time for the device's model, by any name that the catalogue of devices has for it;
 /// nothing if there is none.
 std::optional<double> measured_time_s(const Op& op, const Device& device);

@@ -419,11 +419,8 @@ double Problem::end_bytes(OpId op) const {
 
 bool is_predicted(const Problem& problem, OpId op, DeviceId device) {
     if (problem.cost_model->id != "measured") return false;
-    const Op& of = problem.graph->op(op);
-    const OpId own = of.forward_op == kInvalidOp ? op : of.forward_op;
-    if (own >= problem.forward->size()) return false;
-    const Op& forward = problem.forward->op(own);
-    return kind_info(forward.kind).computes && !measured_time_s(forward, problem.machine->device(device));
+    const Op& own = problem.graph->op(op);
+    return computes(own) && !measured_time_s(own, problem.machine->device(device));
 }
 
 double Problem::group_time_s(GroupId group, DeviceId device) const {
@@ -444,7 +441,7 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph,
     if (options.cost.profile) {
         const double kept = training_step ? options.optimizer_states : 0;
         problem->forward = std::make_shared<const Graph>(
-            with_profile(*problem->forward, *options.cost.profile, *machine, kept).graph);
+            with_profile(*problem->forward, *options.cost.profile, *machine, kept, !training_step));
         machine = std::make_shared<const Machine>(with_profile(*machine, *options.cost.profile));
     }
     problem->graph = std::make_shared<const Graph>(

@@ -167,7 +167,8 @@ std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph,
                                             const ProblemOptions& options = {});
 
 /// Whether the op's time on the device is that of the roofline because the measured cost model knows none:
-/// the forward op that it is derived from computes and was never measured on such a device.
+/// the op computes and was never measured on such a device. A forward op may be measured where its backward
+/// op or its update is not.
 bool is_predicted(const Problem& problem, OpId op, DeviceId device);
 
 /// Returns the same problem with the finest groups: ops move together only where they must

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "core/graph/gradients.hpp"
-#include "core/graph/kinds.hpp"
 #include "core/machine/device_model.hpp"
 
 namespace placewright {
@@ -41,7 +39,14 @@ std::string tensors_text(const std::vector<std::string>& tensors) {
     return text;
 }
 
-std::string text_of(const Graph& graph, OpId id, const std::vector<bool>& needed) {
+/// Kinds that draw random numbers or take means over the batch in training alone.
+bool differs_in_inference(const Op& op) {
+    return op.kind == "batch_norm" || op.kind.find("dropout") != std::string::npos;
+}
+
+}  // namespace
+
+std::string op_signature(const Graph& graph, OpId id, const std::vector<bool>& needed, bool inference) {
     const Op& op = graph.op(id);
     std::string text = op.kind;
     for (const auto& [key, value] : op.attributes) {
@@ -63,13 +68,12 @@ std::string text_of(const Graph& graph, OpId id, const std::vector<bool>& needed
     }
     text += " (" + tensors_text(read) + ") -> " + tensors_text(written);
     if (op.parameter_bytes > 0) text += " +" + std::to_string(op.parameter_bytes);
-    return text + " d" + std::to_string(gradients) + " r" + std::to_string(summed);
+    text += " d" + std::to_string(gradients) + " r" + std::to_string(summed);
+    return inference && differs_in_inference(op) ? text + " inference" : text;
 }
 
-}  // namespace
-
-std::string op_signature(const Graph& graph, OpId op) {
-    return text_of(graph, op, needs_gradient(graph));
+std::string op_signature(const Graph& graph, OpId op, bool inference) {
+    return op_signature(graph, op, needs_gradient(graph), inference);
 }
 
 std::string update_signature(const Op& op, double states) {
@@ -81,9 +85,16 @@ std::string update_signature(const Op& op, double states) {
 void ProfileArchive::merge(const ProfileArchive& other) {
     for (const auto& [model, profile] : other.devices) {
         DeviceProfile& own = devices[model];
-        for (const auto& [signature, time] : profile.ops) own.ops[signature] = time;
+        for (const auto& [signature, time] : profile.ops) {
+            MeasuredTime& known = own.ops[signature];
+            if (time.forward_s) known.forward_s = time.forward_s;
+            if (time.backward_s || time.weight_gradient_s) {
+                known.backward_s = time.backward_s;
+                known.weight_gradient_s = time.weight_gradient_s;
+            }
+        }
         for (const auto& [signature, time_s] : profile.updates_s) own.updates_s[signature] = time_s;
-        own.overhead_s = profile.overhead_s;
+        if (profile.overhead_s > 0) own.overhead_s = profile.overhead_s;
         if (!profile.source.empty() && own.source.find(profile.source) == std::string::npos)
             own.source += (own.source.empty() ? "" : "; ") + profile.source;
     }
@@ -99,41 +110,37 @@ const DeviceProfile* ProfileArchive::find(const Device& device) const {
     return nullptr;
 }
 
-ProfiledGraph with_profile(const Graph& forward, const ProfileArchive& archive, const Machine& machine,
-                           double optimizer_states) {
+Graph with_profile(const Graph& forward, const ProfileArchive& archive, const Machine& machine,
+                   double optimizer_states, bool inference) {
     std::map<std::string, const DeviceProfile*> profiles;
     for (const Device& device : machine.devices()) profiles[device.model] = archive.find(device);
-    if (forward.training() == Training::explicit_) return {forward};
+    if (forward.training() == Training::explicit_) return forward;
     const std::vector<bool> needed = needs_gradient(forward);
     GraphBuilder builder(forward.name(), forward.batch(), forward.training());
-    std::vector<std::string> predicted;
     for (OpId id = 0; id < forward.size(); ++id) {
         Op op = forward.op(id);
-        const std::string signature = text_of(forward, id, needed),
+        const std::string signature = op_signature(forward, id, needed, inference),
                           update = update_signature(op, optimizer_states);
-        bool lacks_time = false;
         for (const auto& [model, profile] : profiles) {
-            if (profile == nullptr || !profile->ops.contains(signature)) {
-                lacks_time = true;
-                continue;
-            }
-            const auto found = profile->ops.find(signature);
-            MeasuredTime time = found->second;
+            if (profile == nullptr) continue;
             const double overhead_s = profile->overhead_s;
-            if (time.forward_s) *time.forward_s += overhead_s;
-            // One for the gradient of the inputs and one for that of the parameters.
-            const bool two =
-                time.weight_gradient_s && time.backward_s && *time.backward_s > *time.weight_gradient_s;
-            if (time.weight_gradient_s) *time.weight_gradient_s += overhead_s;
-            if (time.backward_s) *time.backward_s += two ? 2 * overhead_s : overhead_s;
+            const auto found = profile->ops.find(signature);
+            if (found != profile->ops.end()) {
+                MeasuredTime time = found->second;
+                if (time.forward_s) *time.forward_s += overhead_s;
+                // One for the gradient of the inputs and one for that of the parameters.
+                const bool two =
+                    time.weight_gradient_s && time.backward_s && *time.backward_s > *time.weight_gradient_s;
+                if (time.weight_gradient_s) *time.weight_gradient_s += overhead_s;
+                if (time.backward_s) *time.backward_s += two ? 2 * overhead_s : overhead_s;
+                op.time_s[model] = time;
+            }
             const auto updated = profile->updates_s.find(update);
-            if (updated != profile->updates_s.end()) time.update_s = updated->second + overhead_s;
-            op.time_s[model] = time;
+            if (updated != profile->updates_s.end()) op.time_s[model].update_s = updated->second + overhead_s;
         }
-        if (lacks_time && kind_info(op.kind).computes) predicted.push_back(op.name);
         builder.add(std::move(op));
     }
-    return {builder.build(), std::move(predicted)};
+    return builder.build();
 }
 
 Machine with_profile(const Machine& machine, const ProfileArchive& archive) {
@@ -148,7 +155,7 @@ Machine with_profile(const Machine& machine, const ProfileArchive& archive) {
                 times = &profile;
         }
         for (const ChannelId channel : route.channels) {
-            if (route.channels.size() > 1 || times == nullptr || times->empty() ||
+            if (route.channels.size() > 1 || times == nullptr ||
                 (found[channel] != nullptr && *found[channel] != *times)) {
                 differ[channel] = true;
             } else {
@@ -159,17 +166,19 @@ Machine with_profile(const Machine& machine, const ProfileArchive& archive) {
     for (std::size_t index = 0; index < channels.size(); ++index) {
         if (differ[index] || found[index] == nullptr) continue;
         const TransferProfile& times = *found[index];
-        Channel& channel = channels[index];
+        if (times.size() < 2) continue;
         // What a transfer of nothing takes: the smallest that was measured is one.
-        channel.latency_s = times.front().second;
+        const double latency_s = times.front().second;
         std::vector<std::pair<double, double>> speeds;
         for (const auto& [bytes, time_s] : times) {
             // Times that hardly exceed the latency say nothing of the bandwidth.
             constexpr double kLeastExcess = 0.1;
-            if (times.size() > 1 && time_s < (1 + kLeastExcess) * channel.latency_s) continue;
-            speeds.emplace_back(bytes, bytes / std::max(time_s - channel.latency_s, 1e-9));
+            if (time_s <= (1 + kLeastExcess) * latency_s) continue;
+            speeds.emplace_back(bytes, bytes / std::max(time_s - latency_s, 1e-9));
         }
         if (speeds.empty()) continue;
+        Channel& channel = channels[index];
+        channel.latency_s = latency_s;
         channel.bandwidth = std::ranges::max(speeds, {}, &std::pair<double, double>::second).second;
         channel.efficiency = 1;
         channel.efficiency_by_bytes.clear();

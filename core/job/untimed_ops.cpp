@@ -11,27 +11,30 @@
 
 namespace placewright {
 
-std::string unmeasured_text(const Graph& graph, const Machine& machine) {
+std::string unmeasured_text(const Problem& problem) {
+    const Machine& machine = *problem.machine;
     // Devices of one model may be called differently: the catalogue knows their names.
-    std::map<std::string, const Device*> devices;
-    for (const Device& device : machine.devices())
-        devices.emplace(device.known ? device.known->model : device.model, &device);
+    std::map<std::string, DeviceId> devices;
+    for (DeviceId device = 0; device < problem.devices; ++device) {
+        const Device& each = machine.device(device);
+        devices.emplace(each.known ? each.known->model : each.model, device);
+    }
+    const auto all = static_cast<std::size_t>(std::ranges::count_if(problem.graph->ops(), computes));
     std::string text;
     for (const auto& [model, device] : devices) {
-        const auto missing = static_cast<std::size_t>(std::ranges::count_if(
-            graph.ops(), [&](const Op& op) { return !measured_time_s(op, *device).has_value(); }));
+        std::size_t missing = 0;
+        for (OpId op = 0; op < problem.ops; ++op) missing += is_predicted(problem, op, device) ? 1 : 0;
         if (missing == 0) continue;
-        const std::string ops = std::to_string(graph.size());
+        const std::string ops = std::to_string(all);
         text += text.empty() ? "" : ", ";
-        text += missing == graph.size()
-                    ? "none of " + ops + " ops has a measured time for "
-                    : std::to_string(missing) + " of " + ops + " ops have no measured time for ";
-        text += printable(device->model, 80);
+        text += missing == all ? "none of " + ops + " ops has a measured time for "
+                               : std::to_string(missing) + " of " + ops + " ops have no measured time for ";
+        text += printable(machine.device(device).model, 80);
     }
     if (text.empty()) return text;
     text += ": the roofline model estimates them";
     std::set<std::string> unused;
-    for (const Op& op : graph.ops()) {
+    for (const Op& op : problem.forward->ops()) {
         for (const auto& [model, time] : op.time_s) unused.insert(model);
     }
     std::erase_if(unused, [&](const std::string& model) {

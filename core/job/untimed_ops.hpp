@@ -3,15 +3,15 @@
 
 #include <string>
 
-#include "core/graph/graph.hpp"
-#include "core/machine/machine.hpp"
+#include "core/cost/problem.hpp"
 
 namespace placewright {
 
-/// Returns which times the measured cost model takes from the roofline: "none of 12 ops has a measured time
-/// for C, 3 of 12 ops have no measured time for M: the roofline model estimates them", by the models of the
-/// machine's devices, for forward times, followed by the models of other devices that the network has times
-/// for; empty if none is missing.
-std::string unmeasured_text(const Graph& graph, const Machine& machine);
+/// Returns which times the measured cost model takes from the roofline (is_predicted()): "none of 12 ops has
+/// a measured time for C, 3 of 12 ops have no measured time for M: the roofline model estimates them", by the
+/// models of the machine's devices, of the ops of the simulated step that compute, backward and update ops
+/// among them, followed by the models of other devices that the network has times for; empty if none is
+/// missing.
+std::string unmeasured_text(const Problem& problem);
 
 }  // namespace placewright

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <stdexcept>
 #include <string_view>
 #include <tuple>
@@ -29,7 +30,7 @@ constexpr double kOutlier = 0.3;
 /// Penalty for a parameter one width away from its prior, in units of the sum that is minimised.
 constexpr double kPenalty = 1.5e-4;
 constexpr double kLeastError = 0.02;  ///< of error_*: clocks and temperatures differ from day to day
-/// Held-out samples, and their share of the time, that say how far times of a class are off.
+/// Held-out signatures, and their share of the time, that say how far times of a class are off.
 constexpr std::size_t kLeastHeldOut = 3;
 constexpr double kLeastHeldOutShare = 0.05;
 constexpr double kTiny = 1e-12;
@@ -349,17 +350,26 @@ private:
         }
     }
 
+    std::size_t signatures_of(const std::vector<std::size_t>& indices) const {
+        std::set<std::string_view> distinct;
+        for (const std::size_t i : indices) distinct.insert(samples_[i].signature);
+        return distinct.size();
+    }
+
     /// The deviation of the total time of these samples.
     double total_deviation(const std::vector<std::size_t>& indices,
                            const std::vector<double>& predicted_s) const {
         const double sum_s = seconds_of(indices);
         double mean = 0, squares = 0, variance = 0;
+        // Ops of one signature, and its gradients of the same class, are off alike.
+        std::map<std::pair<std::string_view, WorkClass>, double> shares;
         const auto weight = [&](std::size_t i) { return samples_[i].weight * samples_[i].measured_s; };
         const auto error = [&](std::size_t i) { return std::log(predicted_s[i] / samples_[i].measured_s); };
         for (const std::size_t i : indices) {
             mean += weight(i) / sum_s * error(i);
-            squares += weight(i) / sum_s * weight(i) / sum_s;
+            shares[{samples_[i].signature, samples_[i].work.work_class}] += weight(i) / sum_s;
         }
+        for (const auto& [alike, share] : shares) squares += share * share;
         for (const std::size_t i : indices) variance += weight(i) / sum_s * std::pow(error(i) - mean, 2);
         return std::max(kLeastError, std::sqrt(mean * mean + variance * squares));
     }
@@ -375,7 +385,7 @@ private:
             const std::vector<std::size_t> indices = chosen(true, concerns);
             const double held_out_s = seconds_of(indices);
             const double all_s = held_out_s + seconds_of(chosen(false, concerns));
-            if (indices.size() < kLeastHeldOut || held_out_s < kLeastHeldOutShare * all_s) continue;
+            if (signatures_of(indices) < kLeastHeldOut || held_out_s < kLeastHeldOutShare * all_s) continue;
             fitted.*(field.value) = std::min(field.most, total_deviation(indices, predicted_s));
             measured.emplace_back(field.name);
         }

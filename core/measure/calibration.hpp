@@ -91,9 +91,10 @@ using CalibrationProgress = std::function<void(std::size_t round, double value)>
 /// the shares say how classes differ.
 ///
 /// error_* are the standard deviations of the total of a class, from the held-out samples: sqrt(m^2 + v / n),
-/// with the mean m and the variance v of their logarithms by time, and the number n of samples of equal time
-/// that would vary as much. error_device is that of all samples. Where fewer than 3 samples, or less than 5 %
-/// of the time, were held out, they stay.
+/// with the mean m and the variance v of their logarithms by time, and the number n of signatures of equal
+/// time that would vary as much: ops of one signature, wherever they are, and their gradients of the same
+/// class are off alike, and count as one. error_device is that of all samples. Where fewer than 3 signatures,
+/// or less than 5 % of the time, were held out, they stay.
 ///
 /// Nothing if `stop` was requested. Throws std::invalid_argument if no sample is left to fit to.
 std::optional<Calibration> calibrate(const Device& device, std::span<const CalibrationSample> samples,

@@ -27,6 +27,7 @@ public:
     ExecutionPlan run() {
         order_ops();
         list_transfers();
+        sort_channels();
         link();
         count_readers();
         return std::move(plan_);
@@ -80,12 +81,16 @@ private:
                 plan_.channel_transfers[transfer.channel].push_back(found->second);
                 plan_.transfers.push_back(std::move(transfer));
             }
-            PlannedTransfer& transfer = plan_.transfers[found->second];
-            if (problem_.crossing == Crossing::cut_through) {
-                transfer.simulated_s = span.end_s - span.start_s;
-            } else {
-                transfer.simulated_s += span.end_s - span.start_s;
-            }
+            std::vector<PlannedTransfer::Leg>& legs = plan_.transfers[found->second].legs;
+            if (legs.empty() || problem_.crossing == Crossing::store_and_forward) legs.emplace_back();
+            legs.back().channels.push_back(span.resource);
+            legs.back().simulated_s = std::max(legs.back().simulated_s, span.end_s - span.start_s);
+        }
+    }
+
+    void sort_channels() {
+        for (PlannedTransfer& transfer : plan_.transfers) {
+            for (PlannedTransfer::Leg& leg : transfer.legs) std::ranges::sort(leg.channels);
         }
     }
 
@@ -163,6 +168,12 @@ private:
 };
 
 }  // namespace
+
+double PlannedTransfer::simulated_s() const {
+    double sum_s = 0;
+    for (const Leg& leg : legs) sum_s += leg.simulated_s;
+    return sum_s;
+}
 
 ExecutionPlan make_execution_plan(const std::shared_ptr<const Problem>& problem,
                                   std::span<const DeviceId> placement) {

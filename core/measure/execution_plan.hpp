@@ -16,11 +16,19 @@ namespace placewright {
 struct PlannedTransfer {
     OpId producer = kInvalidOp;
     DeviceId from = kInvalidDevice, to = kInvalidDevice;
-    ChannelId channel = 0;          ///< the first of its route, whose queue it is in
+    ChannelId channel = 0;  ///< the first of its route, whose queue it is in
+    /// One after the other: a leg for each channel of the route, or, where transfers cut through, one leg
+    /// that takes all channels at the same time.
+    struct Leg {
+        std::vector<ChannelId> channels;  ///< ascending
+        double simulated_s = 0;           ///< seconds for which the simulated transfer takes them
+    };
+    std::vector<Leg> legs;
     std::vector<TensorId> tensors;  ///< several where the op's outputs travel together
     double bytes = 0;
-    /// Seconds that the transfer takes on all channels of its route, as simulated.
-    double simulated_s = 0;
+
+    /// Seconds of all legs together.
+    double simulated_s() const;
 };
 
 /// A tensor on a device.
@@ -39,8 +47,9 @@ struct ExecutionPlan {
     std::vector<PlannedTransfer> transfers;
     std::vector<std::vector<std::uint32_t>> channel_transfers;  ///< [channel]: indices of transfers, in order
 
-    /// [op]: number of tensors that it reads and have to be made or to arrive first; an update also waits for
-    /// the ops that read its parameters.
+    /// [op]: number of tensors that it reads and have to be made or to arrive first. That an update comes
+    /// after the ops that read its parameters is no part of it: they are before it in the list of their
+    /// device.
     std::vector<std::uint32_t> inputs_awaited;
     /// [op]: ops on its device that read from it, once for each tensor.
     std::vector<std::vector<OpId>> local_readers;

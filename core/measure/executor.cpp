@@ -7,12 +7,14 @@
 #include <chrono>
 #include <ctime>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <pthread.h>
 #include <sched.h>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -61,8 +63,26 @@ struct Executor::State {
           op_waits(problem->ops),
           transfer_waits(plan.transfers.size()),
           readers_left(plan.held.size()),
+          in_use(plan.channel_transfers.size()),
           processor_s(problem->devices),
-          busy_s(problem->devices) {}
+          busy_s(problem->devices),
+          channel_processor_s(plan.channel_transfers.size()),
+          shares_core(cores_shared()) {}
+
+    /// [device]: whether another device with ops is on the same core.
+    std::vector<bool> cores_shared() const {
+        std::map<int, int> on_core;
+        const auto counts = [&](DeviceId device) {
+            return devices[device].kind == PhysicalDevice::Kind::logical_cpu && !plan.ops[device].empty();
+        };
+        for (DeviceId device = 0; device < devices.size(); ++device) {
+            if (counts(device)) ++on_core[devices[device].index];
+        }
+        std::vector<bool> shared(devices.size());
+        for (DeviceId device = 0; device < devices.size(); ++device)
+            shared[device] = counts(device) && on_core[devices[device].index] > 1;
+        return shared;
+    }
 
     // --- threads ---
 
@@ -70,18 +90,46 @@ struct Executor::State {
         std::size_t count = problem->devices;
         for (const auto& transfers : plan.channel_transfers) count += transfers.empty() ? 0 : 1;
         phase.emplace(static_cast<std::ptrdiff_t>(count) + 1);
-        for (DeviceId device = 0; device < problem->devices; ++device)
-            threads.emplace_back([this, device] { work(device); });
-        for (ChannelId channel = 0; channel < plan.channel_transfers.size(); ++channel) {
-            if (!plan.channel_transfers[channel].empty())
-                threads.emplace_back([this, channel] { carry(channel); });
+        threads.reserve(count);
+        try {
+            for (DeviceId device = 0; device < problem->devices; ++device)
+                threads.emplace_back([this, device] { work(device); });
+            for (ChannelId channel = 0; channel < plan.channel_transfers.size(); ++channel) {
+                if (!plan.channel_transfers[channel].empty())
+                    threads.emplace_back([this, channel] { carry(channel); });
+            }
+        } catch (const std::system_error& error) {
+            const std::scoped_lock lock(failure_mutex);
+            failure = std::make_exception_ptr(
+                MeasureError("only " + std::to_string(threads.size()) + " of " + std::to_string(count) +
+                             " threads, one a device and one a channel, can be started (" + error.what() +
+                             "); close other programs, or raise the limits of threads and memory (ulimit -u, "
+                             "ulimit -v)"));
         }
+        // Those that were not started pass no barrier.
+        for (std::size_t missing = threads.size(); missing < count; ++missing) phase->arrive_and_drop();
+        phase->arrive_and_wait();
+        if (!failure) return;
+        end_threads();
+        std::rethrow_exception(failure);
+    }
+
+    void end_threads() {
+        ends = true;
+        phase->arrive_and_wait();
+    }
+
+    std::unique_ptr<NetworkRunner::Thread> attached_to(DeviceId device) {
+        std::unique_ptr<NetworkRunner::Thread> attached;
+        guarded([&] { attached = runner->attach(device); });
+        phase->arrive_and_wait();
+        return attached;
     }
 
     void work(DeviceId device) {
         name_thread(problem->machine->device(device).name);
         if (devices[device].kind == PhysicalDevice::Kind::logical_cpu) pin_to_core(devices[device].index);
-        const auto attached = runner->attach(device);
+        const auto attached = attached_to(device);
         while (next_step()) {
             const double processor_before = thread_processor_s();
             double busy = 0;
@@ -107,23 +155,52 @@ struct Executor::State {
     void carry(ChannelId channel) {
         name_thread(problem->machine->channels()[channel].name);
         prctl(PR_SET_TIMERSLACK, 1UL);  // sleeps end on time
-        const auto attached = runner->attach(0);
+        const auto attached = attached_to(0);
         while (next_step()) {
+            const double processor_before = thread_processor_s();
             guarded([&] {
                 for (const std::uint32_t index : plan.channel_transfers[channel]) {
                     if (!wait(transfer_waits[index])) return;
-                    const PlannedTransfer& transfer = plan.transfers[index];
-                    Interval& interval = record->transfers[index];
-                    interval.start_s = now_s();
-                    for (const TensorId tensor : transfer.tensors) runner->copy(tensor, transfer.to);
-                    if (options.throttles && !sleep_until(interval.start_s + transfer.simulated_s)) return;
-                    interval.end_s = now_s();
+                    if (!(options.throttles ? cross_slowly(index) : cross(index))) return;
                     for (const OpId reader : plan.arrivals[index]) count_down(op_waits[reader]);
                     release(plan.transfer_reads[index]);
                 }
             });
+            channel_processor_s[channel] = thread_processor_s() - processor_before;
             phase->arrive_and_wait();
         }
+    }
+
+    bool cross(std::uint32_t index) {
+        const PlannedTransfer& transfer = plan.transfers[index];
+        Interval& interval = record->transfers[index];
+        interval.start_s = now_s();
+        for (const TensorId tensor : transfer.tensors) runner->copy(tensor, transfer.to);
+        interval.end_s = now_s();
+        return true;
+    }
+
+    /// Holds the channels of each leg for the time of the leg; the copy is a part of the first. False if the
+    /// step is abandoned.
+    bool cross_slowly(std::uint32_t index) {
+        const PlannedTransfer& transfer = plan.transfers[index];
+        Interval& interval = record->transfers[index];
+        bool first = true;
+        for (const PlannedTransfer::Leg& leg : transfer.legs) {
+            // In ascending order, and whoever holds them waits for time alone: no circle.
+            std::vector<std::unique_lock<std::mutex>> held;
+            held.reserve(leg.channels.size());
+            for (const ChannelId channel : leg.channels) held.emplace_back(in_use[channel]);
+            const double start_s = now_s();
+            if (first) {
+                interval.start_s = start_s;
+                for (const TensorId tensor : transfer.tensors) runner->copy(tensor, transfer.to);
+            }
+            first = false;
+            if (!sleep_until(start_s + leg.simulated_s)) return false;
+            interval.end_s = now_s();  // before the channels are given up
+        }
+        return true;
     }
 
     /// Waits for the next step; false at the end.
@@ -203,7 +280,10 @@ struct Executor::State {
     Clock::time_point begin;
     std::vector<std::atomic<std::int32_t>> op_waits, transfer_waits;  ///< what has to happen before
     std::vector<std::atomic<std::int32_t>> readers_left;              ///< [held]
-    std::vector<double> processor_s, busy_s;                          ///< [device]
+    std::vector<std::mutex> in_use;           ///< [channel]: held by throttled transfers
+    std::vector<double> processor_s, busy_s;  ///< [device]
+    std::vector<double> channel_processor_s;  ///< [channel]
+    std::vector<bool> shares_core;            ///< [device]
     std::atomic<bool> abandoned{false};
     std::mutex failure_mutex;
     std::exception_ptr failure;
@@ -227,8 +307,7 @@ Executor::Executor(std::shared_ptr<const Problem> problem, ExecutionPlan plan,
 }
 
 Executor::~Executor() {
-    state_->ends = true;
-    state_->phase->arrive_and_wait();
+    state_->end_threads();
 }
 
 bool Executor::run_step(StepRecord& record, std::stop_token stop) {
@@ -257,10 +336,13 @@ bool Executor::run_step(StepRecord& record, std::stop_token stop) {
     for (const Interval& interval : record.ops) record.time_s = std::max(record.time_s, interval.end_s);
     record.peak_bytes = state.runner->peak_bytes();
     for (DeviceId device = 0; device < state.problem->devices; ++device) {
-        if (state.devices[device].kind != PhysicalDevice::Kind::logical_cpu) continue;
+        if (state.devices[device].kind != PhysicalDevice::Kind::logical_cpu || state.shares_core[device])
+            continue;
         record.processor_s += state.processor_s[device];
         record.busy_s += state.busy_s[device];
     }
+    // Their threads have no core of their own, so that they take it from those of devices.
+    for (const double processor_s : state.channel_processor_s) record.processor_s += processor_s;
     return true;
 }
 

@@ -25,14 +25,17 @@ struct StepRecord {
     std::vector<Interval> ops;        ///< [op]
     std::vector<Interval> transfers;  ///< [transfer of the plan]
     std::vector<double> peak_bytes;   ///< [device]
-    /// Seconds of processor time that the threads of logical CPU devices took, and seconds in which they ran
-    /// ops. The first is less where other programs had the cores.
+    /// Seconds of processor time that the threads of logical CPU devices and of channels took, and seconds in
+    /// which these devices ran ops. The first is less where other programs had the cores. Devices that share
+    /// their core with another one that runs ops do not count: they have it in turn.
     double processor_s = 0, busy_s = 0;
 };
 
 struct ExecutorOptions {
-    /// A transfer takes at least the time that the simulation gives it. Copies between logical devices cross
-    /// no link, so this is how they get the speed of one.
+    /// A transfer takes at least the time that the simulation gives it, and meanwhile has the channels of its
+    /// route to itself. Copies between logical devices cross no link, so this is how they get the speed of
+    /// one. Where a route has several legs (store and forward), its first channel starts no other transfer
+    /// before the last leg ends.
     bool throttles = false;
 };
 
@@ -42,7 +45,8 @@ struct ExecutorOptions {
 class Executor {
 public:
     /// Starts the threads. `devices`: [device]. Throws std::invalid_argument if there are not as many as
-    /// devices in the problem.
+    /// devices in the problem, MeasureError if a thread cannot be started, and what NetworkRunner::attach()
+    /// throws.
     Executor(std::shared_ptr<const Problem> problem, ExecutionPlan plan,
              std::span<const PhysicalDevice> devices, std::unique_ptr<NetworkRunner> runner,
              const ExecutorOptions& options = {});

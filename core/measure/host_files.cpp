@@ -133,6 +133,24 @@ CpuFacts read_cpu_facts(const Path& root) {
     return facts;
 }
 
+std::string thread_siblings(int thread, const Path& root) {
+    return first_line(root / "sys/devices/system/cpu" / ("cpu" + std::to_string(thread)) /
+                      "topology/thread_siblings_list");
+}
+
+std::vector<int> by_physical_core(std::span<const int> threads, const Path& root) {
+    std::map<std::string, std::size_t> seen;
+    std::vector<std::pair<std::size_t, int>> ranked;  // (number of siblings before it, thread)
+    for (const int thread : threads) {
+        const std::string siblings = thread_siblings(thread, root);
+        ranked.emplace_back(siblings.empty() ? 0 : seen[siblings]++, thread);
+    }
+    std::ranges::stable_sort(ranked, {}, &std::pair<std::size_t, int>::first);
+    std::vector<int> result;
+    for (const auto& [rank, thread] : ranked) result.push_back(thread);
+    return result;
+}
+
 std::optional<double> available_memory_bytes(const Path& root) {
     std::ifstream file(root / "proc/meminfo");
     for (std::string line; std::getline(file, line);) {

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/path.hpp"
 #include "core/measure/found_gpu.hpp"
@@ -31,6 +33,13 @@ struct CpuFacts {
 /// catalogue: the kernel's, else the one in the model's name; else the highest clock, else that of cpuinfo,
 /// else 2.5 GHz.
 CpuFacts read_cpu_facts(const Path& root);
+
+/// The hardware threads that share a physical core with `thread`, itself included, as the kernel lists them
+/// ("0,64"); empty if it does not say.
+std::string thread_siblings(int thread, const Path& root);
+/// The same hardware threads, the first of each physical core first, then the second of each, and so on; in
+/// the given order otherwise. Threads of which the kernel says nothing count as cores.
+std::vector<int> by_physical_core(std::span<const int> threads, const Path& root);
 
 /// Bytes that new programs can get now without swapping (MemAvailable of proc/meminfo).
 std::optional<double> available_memory_bytes(const Path& root);

@@ -14,18 +14,23 @@ class MeasuredEvaluator : public Evaluator {
 public:
     MeasuredEvaluator(std::shared_ptr<const Problem> problem, std::span<const PhysicalDevice> devices,
                       const MeasureOptions& options, const MemoryPenalty& penalty, MeasuredCallback report,
-                      std::span<const MeasuredPlacement> known)
+                      std::span<const MeasuredPlacement> known, PlacementRunner runner)
         : problem_(std::move(problem)),
           devices_(devices.begin(), devices.end()),
           options_(options),
           penalty_(penalty),
           report_(std::move(report)),
+          runner_(std::move(runner)),
           simulator_(problem_) {
         for (const MeasuredPlacement& each : known) {
             Score score = each.score;
             cache_.look_up({&each.placement, 1}, {&score, 1});
             cache_.keep({&score, 1});
         }
+        if (runner_) return;
+        runner_ = [](const std::shared_ptr<const Problem>& of, std::span<const DeviceId> placement,
+                     std::span<const PhysicalDevice> on, const MeasureOptions& how,
+                     std::stop_token stop) { return measure(of, placement, on, how, std::move(stop)); };
     }
 
     bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop,
@@ -44,7 +49,7 @@ private:
         Outcome outcome = simulator_.run(placement);
         MeasuredPlacement measured{placement, outcome.step_time_s, {}, std::nullopt};
         try {
-            const auto measurement = measure(problem_, placement, devices_, options_, stop);
+            const auto measurement = runner_(problem_, placement, devices_, options_, stop);
             if (!measurement) return false;
             measured.step = measurement->step;
             outcome.step_time_s = outcome.total_time_s = measurement->step.median_s;
@@ -66,10 +71,15 @@ private:
     MeasureOptions options_;
     MemoryPenalty penalty_;
     MeasuredCallback report_;
+    PlacementRunner runner_;
     Simulator simulator_;
     ScoreCache cache_;
     std::uint64_t runs_ = 0;
 };
+
+double penalised_s(const ScoredPlacement& each) {
+    return each.score.penalised_s;
+}
 
 /// Adds each placement to a list before it is reported.
 MeasuredCallback collected_in(std::vector<MeasuredPlacement>& measured, const MeasuredCallback& report) {
@@ -104,9 +114,10 @@ std::unique_ptr<Evaluator> measured_evaluator(std::shared_ptr<const Problem> pro
                                               std::span<const PhysicalDevice> devices,
                                               const MeasureOptions& options, const MemoryPenalty& penalty,
                                               MeasuredCallback report,
-                                              std::span<const MeasuredPlacement> known) {
+                                              std::span<const MeasuredPlacement> known,
+                                              PlacementRunner runner) {
     return std::make_unique<MeasuredEvaluator>(std::move(problem), devices, options, penalty,
-                                               std::move(report), known);
+                                               std::move(report), known, std::move(runner));
 }
 
 BestPlacements::BestPlacements(std::unique_ptr<Evaluator> evaluator, std::size_t most)
@@ -117,10 +128,10 @@ bool BestPlacements::evaluate(std::span<const Placement> placements, std::span<S
     if (!evaluator_->evaluate(placements, scores, std::move(stop), base)) return false;
     for (std::size_t k = 0; k < placements.size(); ++k) {
         const double score_s = scores[k].penalised_s;
-        if (best_.size() >= most_ && score_s >= best_.back().penalised_s) continue;
-        const auto equal = std::ranges::equal_range(best_, score_s, {}, &Candidate::penalised_s);
-        if (std::ranges::find(equal, placements[k], &Candidate::placement) != equal.end()) continue;
-        best_.insert(equal.end(), {score_s, placements[k]});
+        if (best_.size() >= most_ && score_s >= best_.back().score.penalised_s) continue;
+        const auto equal = std::ranges::equal_range(best_, score_s, {}, penalised_s);
+        if (std::ranges::find(equal, placements[k], &ScoredPlacement::placement) != equal.end()) continue;
+        best_.insert(equal.end(), {scores[k], placements[k]});
         if (best_.size() > most_) best_.pop_back();
     }
     return true;
@@ -128,24 +139,37 @@ bool BestPlacements::evaluate(std::span<const Placement> placements, std::span<S
 
 std::vector<Placement> BestPlacements::placements() const {
     std::vector<Placement> result;
-    for (const Candidate& each : best_) result.push_back(each.placement);
+    for (const ScoredPlacement& each : best_) result.push_back(each.placement);
     return result;
+}
+
+std::vector<ScoredPlacement> candidates(const ArchiveView* archive, std::span<const ScoredPlacement> scored,
+                                        const ScoredPlacement* result, std::size_t most) {
+    std::vector<ScoredPlacement> best;
+    if (archive == nullptr || archive->elites.empty()) {
+        scored = scored.first(std::min(scored.size(), most));
+        best.assign(scored.begin(), scored.end());
+    } else {
+        std::vector<ArchiveView::Elite> elites = archive->elites;
+        std::ranges::stable_sort(elites, {},
+                                 [](const ArchiveView::Elite& elite) { return elite.score.penalised_s; });
+        elites.resize(std::min(elites.size(), most));
+        for (const ArchiveView::Elite& elite : elites) best.push_back({elite.score, *elite.placement});
+    }
+    if (result == nullptr || most == 0 ||
+        std::ranges::find(best, result->placement, &ScoredPlacement::placement) != best.end())
+        return best;
+    if (best.size() == most) best.pop_back();
+    best.insert(std::ranges::upper_bound(best, result->score.penalised_s, {}, penalised_s), *result);
+    return best;
 }
 
 std::vector<Placement> candidates(const Optimizer& optimizer, const BestPlacements& scored,
                                   std::size_t most) {
     const auto archive = optimizer.archive();
-    if (!archive || archive->elites.empty()) {
-        std::vector<Placement> best = scored.placements();
-        best.resize(std::min(best.size(), most));
-        return best;
-    }
-    std::vector<ArchiveView::Elite> elites = archive->elites;
-    std::ranges::stable_sort(elites, {},
-                             [](const ArchiveView::Elite& elite) { return elite.score.penalised_s; });
-    elites.resize(std::min(elites.size(), most));
     std::vector<Placement> result;
-    for (const ArchiveView::Elite& elite : elites) result.push_back(*elite.placement);
+    for (ScoredPlacement& each : candidates(archive.get(), scored.best(), nullptr, most))
+        result.push_back(std::move(each.placement));
     return result;
 }
 
@@ -153,27 +177,26 @@ std::vector<MeasuredPlacement> measure_placements(const std::shared_ptr<const Pr
                                                   std::span<const Placement> placements,
                                                   std::span<const PhysicalDevice> devices,
                                                   const MeasureOptions& options, const MemoryPenalty& penalty,
-                                                  std::stop_token stop, const MeasuredCallback& report) {
+                                                  std::stop_token stop, const MeasuredCallback& report,
+                                                  const PlacementRunner& runner) {
     std::vector<MeasuredPlacement> measured;
     const auto evaluator =
-        measured_evaluator(problem, devices, options, penalty, collected_in(measured, report));
+        measured_evaluator(problem, devices, options, penalty, collected_in(measured, report), {}, runner);
     std::vector<Score> scores(placements.size());
     evaluator->evaluate(placements, scores, std::move(stop));
     sort_by_score(measured);
     return measured;
 }
 
-std::vector<MeasuredPlacement> continue_measured(const std::shared_ptr<const Problem>& problem,
-                                                 const AlgorithmInfo& algorithm, const OptionValues& values,
-                                                 std::uint64_t seed, std::span<const Placement> starts,
-                                                 std::uint64_t evaluations,
-                                                 std::span<const PhysicalDevice> devices,
-                                                 const MeasureOptions& options, const MemoryPenalty& penalty,
-                                                 std::stop_token stop, const MeasuredCallback& report,
-                                                 std::span<const MeasuredPlacement> known) {
+std::vector<MeasuredPlacement> continue_measured(
+    const std::shared_ptr<const Problem>& problem, const AlgorithmInfo& algorithm, const OptionValues& values,
+    std::uint64_t seed, std::span<const Placement> starts, std::uint64_t evaluations,
+    std::span<const PhysicalDevice> devices, const MeasureOptions& options, const MemoryPenalty& penalty,
+    std::stop_token stop, const MeasuredCallback& report, std::span<const MeasuredPlacement> known,
+    const PlacementRunner& runner) {
     std::vector<MeasuredPlacement> measured(known.begin(), known.end());
     const auto evaluator =
-        measured_evaluator(problem, devices, options, penalty, collected_in(measured, report), known);
+        measured_evaluator(problem, devices, options, penalty, collected_in(measured, report), known, runner);
     const std::uint64_t all = starts.size() + evaluations;
     const auto optimizer = algorithm.make({problem, seed, {starts.begin(), starts.end()}, all, nullptr, {}},
                                           with_population(algorithm, values, starts.size()));

@@ -17,26 +17,41 @@
 
 namespace placewright {
 
+/// Best placements from which a search goes on on hardware.
+inline constexpr std::uint32_t kMeasuredStarts = 10;
+
 /// A placement that was run.
 struct MeasuredPlacement {
     Placement placement;
     double simulated_s = 0;
-    Score score;  ///< of the median step, with the penalty for memory
+    Score score;                 ///< of the median step, with the penalty for memory
     std::optional<Spread> step;  ///< nothing if the memory was exceeded before a step ended
 };
 
 /// Called after each placement.
 using MeasuredCallback = std::function<void(const MeasuredPlacement&)>;
 
+/// Runs a placement, as measure() does, and throws what it throws.
+using PlacementRunner = std::function<std::optional<Measurement>(
+    const std::shared_ptr<const Problem>& problem, std::span<const DeviceId> placement,
+    std::span<const PhysicalDevice> devices, const MeasureOptions& options, std::stop_token stop)>;
+
 /// Scores placements by running them, one after the other; the objective is the step time. A placement that
 /// runs out of memory, or uses more than a device's limit, is scored by the penalty for what the simulation
 /// says it needs, at least one byte more than the limit. A placement that was run before, or is in `known`,
-/// keeps its score. Throws MeasureError.
+/// keeps its score. `runner` takes the place of measure(). Throws MeasureError.
 std::unique_ptr<Evaluator> measured_evaluator(std::shared_ptr<const Problem> problem,
                                               std::span<const PhysicalDevice> devices,
                                               const MeasureOptions& options, const MemoryPenalty& penalty,
                                               MeasuredCallback report = {},
-                                              std::span<const MeasuredPlacement> known = {});
+                                              std::span<const MeasuredPlacement> known = {},
+                                              PlacementRunner runner = {});
+
+/// A placement with its score in a search.
+struct ScoredPlacement {
+    Score score;
+    Placement placement;
+};
 
 /// Passes placements on to another evaluator and keeps the best of them, each once.
 class BestPlacements : public Evaluator {
@@ -48,32 +63,31 @@ public:
     std::uint64_t runs() const override { return evaluator_->runs(); }
 
     /// Best first.
+    const std::vector<ScoredPlacement>& best() const { return best_; }
     std::vector<Placement> placements() const;
 
 private:
-    struct Candidate {
-        double penalised_s = 0;
-        Placement placement;
-    };
-
     std::unique_ptr<Evaluator> evaluator_;
     std::size_t most_;
-    std::vector<Candidate> best_;  ///< ascending in penalised_s
+    std::vector<ScoredPlacement> best_;  ///< ascending in score.penalised_s
 };
 
-/// The placements of a search that are worth measuring, best first: the elites of an archive, where the
-/// algorithm keeps one, else the best that were scored.
+/// The placements of a search that are worth measuring, best first: the elites of its archive, where the
+/// algorithm keeps one (else null), otherwise the best that were scored, which ascend in their penalised
+/// score. `result`, the placement that the search returns, is among them, also where it is neither; null: it
+/// returned none.
+std::vector<ScoredPlacement> candidates(const ArchiveView* archive, std::span<const ScoredPlacement> scored,
+                                        const ScoredPlacement* result, std::size_t most);
+/// The same while a search may go on: without the placement that it returns.
 std::vector<Placement> candidates(const Optimizer& optimizer, const BestPlacements& scored, std::size_t most);
 
 /// Runs placements and returns those that were run, the fastest that fits first. May be incomplete if `stop`
 /// was requested. E4 of Lagostra's thesis (2020): the simulator chooses the candidates and the hardware the
 /// winner.
-std::vector<MeasuredPlacement> measure_placements(const std::shared_ptr<const Problem>& problem,
-                                                  std::span<const Placement> placements,
-                                                  std::span<const PhysicalDevice> devices,
-                                                  const MeasureOptions& options, const MemoryPenalty& penalty,
-                                                  std::stop_token stop = {},
-                                                  const MeasuredCallback& report = {});
+std::vector<MeasuredPlacement> measure_placements(
+    const std::shared_ptr<const Problem>& problem, std::span<const Placement> placements,
+    std::span<const PhysicalDevice> devices, const MeasureOptions& options, const MemoryPenalty& penalty,
+    std::stop_token stop = {}, const MeasuredCallback& report = {}, const PlacementRunner& runner = {});
 
 /// Goes on with a search whose first part was simulated: the algorithm starts again from `starts`, its best
 /// placements so far, and proposes `evaluations` more; all of them are run, except those in `known`, which
@@ -85,6 +99,6 @@ std::vector<MeasuredPlacement> continue_measured(
     std::uint64_t seed, std::span<const Placement> starts, std::uint64_t evaluations,
     std::span<const PhysicalDevice> devices, const MeasureOptions& options, const MemoryPenalty& penalty,
     std::stop_token stop = {}, const MeasuredCallback& report = {},
-    std::span<const MeasuredPlacement> known = {});
+    std::span<const MeasuredPlacement> known = {}, const PlacementRunner& runner = {});
 
 }  // namespace placewright

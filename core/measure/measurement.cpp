@@ -10,6 +10,7 @@
 
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
+#include "core/measure/host_files.hpp"
 #include "core/measure/steady_memory.hpp"
 
 namespace placewright {
@@ -28,7 +29,7 @@ std::vector<int> usable_cores() {
         }
     }
     if (cores.empty()) cores.push_back(0);
-    return cores;
+    return by_physical_core(cores, "/");
 }
 
 double quantile(std::span<const double> sorted, double share) {
@@ -122,7 +123,8 @@ std::vector<PhysicalDevice> physical_devices(const Machine& machine) {
     return devices;
 }
 
-std::vector<std::string> device_notes(const Machine& machine, std::span<const PhysicalDevice> devices) {
+std::vector<std::string> device_notes(const Machine& machine, std::span<const PhysicalDevice> devices,
+                                      const Path& root) {
     std::vector<std::string> notes;
     std::map<int, int> on_core;
     for (DeviceId device = 0; device < devices.size(); ++device) {
@@ -135,6 +137,20 @@ std::vector<std::string> device_notes(const Machine& machine, std::span<const Ph
                             " devices: ops that run at the same time take longer than alone");
         }
     }
+    std::map<std::string, std::vector<std::string>> on_physical_core;
+    for (const auto& [core, count] : on_core) {
+        const std::string siblings = thread_siblings(core, root);
+        if (!siblings.empty()) on_physical_core[siblings].push_back(std::to_string(core));
+    }
+    for (const auto& [siblings, threads] : on_physical_core) {
+        if (threads.size() < 2) continue;
+        std::string list = threads.front();
+        for (std::size_t k = 1; k < threads.size(); ++k)
+            list += (k + 1 < threads.size() ? ", " : " and ") + threads[k];
+        notes.push_back("cores " + list +
+                        " are hardware threads of one physical core: ops that run on them at the same time "
+                        "take longer than alone");
+    }
     return notes;
 }
 
@@ -145,11 +161,11 @@ Spread spread_of(std::vector<double> times_s) {
 
 std::string Measurement::noise_warning() const {
     if (disturbed > kNoisyShare)
-        return "other programs had the cores for " + decimals("%.0f", 100 * disturbed) +
-               " % of the time; close them, and measure again";
+        return "the cores were not free for " + decimals("%.0f", 100 * disturbed) +
+               " % of the time of ops; close other programs, and measure again";
     if (step.relative() > kNoisySpread)
-        return "half of the steps differ by " + decimals("%.0f", 100 * step.relative()) +
-               " % or more; close other programs, or measure more steps";
+        return "the middle half of the steps spans " + decimals("%.0f", 100 * step.relative()) +
+               " % of the median; close other programs, or measure more steps";
     return {};
 }
 
@@ -158,7 +174,7 @@ std::optional<Measurement> measure(const std::shared_ptr<const Problem>& problem
                                    std::span<const PhysicalDevice> devices, const MeasureOptions& options,
                                    std::stop_token stop, const MeasureProgress& progress) {
     if (options.steps == 0) throw std::invalid_argument("0 steps are to be measured, expected at least 1");
-    check_runnable(*problem);
+    if (!options.make_runner) check_runnable(*problem);
     static std::mutex one_at_a_time;
     const std::scoped_lock lock(one_at_a_time);
     const SteadyMemory steady;
@@ -166,7 +182,9 @@ std::optional<Measurement> measure(const std::shared_ptr<const Problem>& problem
     NetworkRunnerOptions runner_options;
     runner_options.seed = options.seed;
     Executor executor(problem, make_execution_plan(problem, placement), devices,
-                      measure_module().make_runner(problem, placement, devices, runner_options),
+                      options.make_runner
+                          ? options.make_runner(problem, placement, devices, runner_options)
+                          : measure_module().make_runner(problem, placement, devices, runner_options),
                       {.throttles = options.throttles});
     const ExecutionPlan& plan = executor.plan();
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/path.hpp"
 #include "core/measure/executor.hpp"
 #include "core/measure/network_runner.hpp"
 #include "core/sim/measured_run.hpp"
@@ -18,12 +19,14 @@
 namespace placewright {
 
 /// Where the devices of a machine run on this computer: "gpu:k" and others of kind gpu on CUDA devices in
-/// order, as long as there are any; all other devices on cores of the CPU in turn, each a logical device.
+/// order, as long as there are any; all other devices on cores of the CPU in turn, each a logical device: one
+/// hardware thread of each physical core first, then the others.
 std::vector<PhysicalDevice> physical_devices(const Machine& machine);
 
 /// What a person should know of that assignment: "gpu:0 is core 0 of this computer's CPU", and that several
-/// devices share a core.
-std::vector<std::string> device_notes(const Machine& machine, std::span<const PhysicalDevice> devices);
+/// devices share a core, or hardware threads of one. `root`: as in host_files.hpp.
+std::vector<std::string> device_notes(const Machine& machine, std::span<const PhysicalDevice> devices,
+                                      const Path& root = "/");
 
 struct MeasureOptions {
     std::uint32_t steps = 10;   ///< that count
@@ -31,6 +34,11 @@ struct MeasureOptions {
     bool throttles = false;     ///< ExecutorOptions
     std::uint64_t seed = 1;
     std::function<void(double time_s)> step_told{};  ///< called after each step that counts, with its time
+    /// Makes what runs the ops, in place of LibTorch: MeasureModule::make_runner. For tests.
+    std::function<std::unique_ptr<NetworkRunner>(
+        std::shared_ptr<const Problem> problem, std::span<const DeviceId> placement,
+        std::span<const PhysicalDevice> devices, const NetworkRunnerOptions& options)>
+        make_runner{};
 };
 
 /// Quartiles of times.
@@ -58,10 +66,13 @@ struct Measurement {
     /// waited for nothing: what the executor itself takes an op. Median; nothing if no such pair was seen.
     std::optional<double> overhead_s;
     bool fits = true;  ///< no device used more than its limit (Problem::memory_limit_bytes)
-    /// Share of the time of ops on logical CPU devices in which other programs had the core.
+    /// Share of the time of ops on logical CPU devices in which they did not have their core: other programs,
+    /// or threads of this one that measure nothing, had it. Devices that share a core do not count
+    /// (device_notes() tells of them).
     double disturbed = 0;
 
-    /// Why the times may be wrong: other programs ran, or steps differ. Empty if nothing speaks against them.
+    /// Why the times may be wrong: the cores were not free, or steps differ. Empty if nothing speaks against
+    /// them.
     std::string noise_warning() const;
 };
 
@@ -72,8 +83,9 @@ using MeasureProgress = std::function<void(std::uint32_t done, std::uint32_t all
 /// others, separated by "; ". Takes milliseconds, so that long work can check before it starts.
 void check_runnable(const Problem& problem);
 
-/// Throws as check_runnable() does before anything starts; MeasureError and OutOfMemory from a step. Nothing if `stop` was requested. One measurement at a time: calls wait for each
-/// other, since two would disturb each other.
+/// Throws as check_runnable() does before anything starts; MeasureError and OutOfMemory from a step. Nothing
+/// if `stop` was requested. One measurement at a time: calls wait for each other, since two would disturb
+/// each other.
 std::optional<Measurement> measure(const std::shared_ptr<const Problem>& problem,
                                    std::span<const DeviceId> placement,
                                    std::span<const PhysicalDevice> devices, const MeasureOptions& options,

@@ -57,9 +57,11 @@ struct NetworkRunnerOptions {
 ///
 /// An op and its derived ops run on the device of the op's group. The forward op records its autograd graph
 /// and the derived ops differentiate this graph: "f/backward" for the inputs of f, "f/weight_gradient" for
-/// its parameters; "f/update" changes the parameters as torch.optim does (Problem::optimizer_states 0: SGD,
-/// 1: SGD with momentum, 2: Adam). Numbers do not depend on the placement, but for
-/// rounding: a copy of a slice has no gaps, so that sums over it may be taken in another order.
+/// its parameters; "f/update" changes the parameters by the rules of torch.optim (Problem::optimizer_states
+/// 0: SGD, 1: SGD with momentum, 2: Adam, without the correction of its bias in the first steps, which takes
+/// no time that counts). Numbers do not depend on the placement, but for rounding: a copy of a slice has no
+/// gaps, so that sums over it may be taken in another order. CUDA devices draw other masks of dropout than
+/// CPUs; on each they are the same for a seed and a step, also where they are recomputed.
 class NetworkRunner {
 public:
     /// What a thread needs to run ops; destroyed on the same thread.
@@ -77,7 +79,8 @@ public:
     /// Runs an op on its device and waits for its end. Throws MeasureError and OutOfMemory, which name the
     /// op.
     virtual void run(OpId op) = 0;
-    /// Copies a tensor to another device and waits for the end of the copy. Throws OutOfMemory.
+    /// Copies a tensor to another device and waits for the end of the copy. Throws MeasureError and
+    /// OutOfMemory, which name the op that made it.
     virtual void copy(TensorId tensor, DeviceId to) = 0;
     /// Forgets a tensor on a device: nothing will read it there until the end of the step.
     virtual void release(TensorId tensor, DeviceId device) = 0;

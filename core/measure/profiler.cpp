@@ -7,15 +7,13 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/base/statistics.hpp"
 #include "core/base/text.hpp"
-#include "core/graph/kinds.hpp"
+#include "core/graph/gradients.hpp"
+#include "core/measure/host_files.hpp"
 
 namespace placewright {
 namespace {
-
-double median(std::vector<double> values) {
-    return spread_of(std::move(values)).median_s;
-}
 
 /// Times of the forward op and of its derived ops.
 struct Parts {
@@ -32,6 +30,12 @@ const std::string& model_of(const Machine& machine, DeviceId device) {
     return each.model;
 }
 
+void expect_no_recomputation(const Problem& problem) {
+    if (std::ranges::any_of(problem.graph->ops(), &Op::recomputes))
+        throw std::invalid_argument(
+            "ops are profiled without recomputation: choose none (on the command line --recompute none)");
+}
+
 }  // namespace
 
 ProfileArchive profile_of(const Problem& problem, const Measurement& measurement, const std::string& source) {
@@ -41,14 +45,15 @@ ProfileArchive profile_of(const Problem& problem, const Measurement& measurement
         std::map<std::string, std::vector<double>> updates_s;
     };
     std::map<std::string, Times> by_model;
+    expect_no_recomputation(problem);
+    const bool inference = problem.inference || forward.training() == Training::none;
+    const std::vector<bool> needed = needs_gradient(forward);
     std::vector<std::string> signatures(forward.size());
     for (OpId id = 0; id < graph.size(); ++id) {
         const Op& op = graph.op(id);
-        if (op.recomputes)
-            throw std::invalid_argument("ops are profiled without recomputation: choose \"none\"");
         const OpId own = op.forward_op == kInvalidOp ? id : op.forward_op;
         if (own >= forward.size()) continue;
-        if (signatures[own].empty()) signatures[own] = op_signature(forward, own);
+        if (signatures[own].empty()) signatures[own] = op_signature(forward, own, needed, inference);
         const DeviceId device = measurement.run.placement[problem.grouping.group_of[id]];
         Times& times = by_model[model_of(*problem.machine, device)];
         const double time_s = measurement.op_time_s[id];
@@ -84,6 +89,7 @@ std::optional<ProfileArchive> profile_network(const std::shared_ptr<const Proble
                                               std::span<const PhysicalDevice> devices,
                                               const MeasureOptions& options, std::stop_token stop,
                                               const MeasureProgress& progress) {
+    expect_no_recomputation(*problem);
     std::vector<DeviceId> measured;
     std::set<std::string> models;
     for (DeviceId device = 0; device < problem->devices; ++device) {
@@ -103,6 +109,12 @@ std::optional<ProfileArchive> profile_network(const std::shared_ptr<const Proble
                                      measure_module().version()));
     }
     return archive;
+}
+
+double largest_message_bytes(const Path& root) {
+    constexpr double kShareOfFree = 0.25, kEnough = kLargestMessageBytes / kShareOfFree;
+    return kShareOfFree * std::min({kEnough, available_memory_bytes(root).value_or(kEnough),
+                                    memory_limit_bytes(root).value_or(kEnough)});
 }
 
 std::vector<double> message_sizes(double most_bytes) {

@@ -18,19 +18,26 @@ namespace placewright {
 
 /// Returns the times of all ops of a problem's network from a measurement of it: of ops with the same
 /// signature the median. A device gets times for the ops that ran on it; devices of one model share a
-/// profile, whose overhead is that of the measurement. Throws std::invalid_argument for a problem with
-/// recomputation or with a device without a model.
+/// profile, whose overhead is that of the measurement, if it saw one. Throws std::invalid_argument for a
+/// problem with recomputation or with a device without a model.
 ProfileArchive profile_of(const Problem& problem, const Measurement& measurement, const std::string& source);
 
 /// Runs the whole network on one device of each model, and returns the times of its ops. `devices`: [device].
-/// Nothing if `stop` was requested. Throws what measure() throws.
+/// Nothing if `stop` was requested. Throws what profile_of() throws, before anything runs, and what measure()
+/// throws.
 std::optional<ProfileArchive> profile_network(const std::shared_ptr<const Problem>& problem,
                                               std::span<const PhysicalDevice> devices,
                                               const MeasureOptions& options, std::stop_token stop = {},
                                               const MeasureProgress& progress = {});
 
-/// Sizes of messages from 10^3 to at most 10^9 bytes, three a decade, which is about even in the logarithm.
-std::vector<double> message_sizes(double most_bytes = 1e9);
+inline constexpr double kLargestMessageBytes = 1e9;
+/// The largest message worth sending: kLargestMessageBytes, but at most a quarter of the memory that is free
+/// now or that the control group allows, since both devices hold the message, and other programs go on.
+/// `root`: as in host_files.hpp.
+double largest_message_bytes(const Path& root = "/");
+
+/// Sizes of messages from 10^3 to at most `most_bytes`, three a decade, which is about even in the logarithm.
+std::vector<double> message_sizes(double most_bytes = largest_message_bytes());
 
 /// A size with the quartiles of the times of its transfers.
 struct TransferTimes {
@@ -38,7 +45,7 @@ struct TransferTimes {
     Spread time;
 };
 /// Sends messages of these sizes from one device to another, `repeats` times each. Nothing if `stop` was
-/// requested.
+/// requested. Throws what measure() throws.
 std::optional<std::vector<TransferTimes>> measure_transfers(
     const std::shared_ptr<const Machine>& machine, DeviceId from, DeviceId to,
     std::span<const PhysicalDevice> devices, std::span<const double> sizes, std::uint32_t repeats,

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/statistics.hpp"
+
 namespace placewright {
 namespace {
 
@@ -115,12 +117,17 @@ RunComparison::Difference RunComparison::difference(OpId op) const {
     return time.measured_s * kMarkedFactor <= expected_s ? Difference::shorter : Difference::none;
 }
 
+std::vector<double> active_seconds(const Problem& problem, const Trace& trace) {
+    return TracedSeconds(problem, trace).device_s;
+}
+
 RunComparison compare_runs(const Problem& problem, const Trace& simulated, const Outcome& outcome,
                            std::span<const MeasuredRun* const> runs) {
     const TracedSeconds simulated_s(problem, simulated);
     RunComparison result;
     result.ops.resize(problem.ops);
     result.devices.resize(problem.devices);
+    result.memory.resize(problem.devices);
     std::vector<std::size_t> runs_on(problem.devices);
     std::size_t timed = 0;
     for (const MeasuredRun* run : runs) {
@@ -131,12 +138,14 @@ RunComparison compare_runs(const Problem& problem, const Trace& simulated, const
             ++runs_on[device];
             result.devices[device].measured_s += measured_s.device_s[device];
         }
+        const Outcome measured = measured_outcome(problem, *run);
+        for (DeviceId device = 0; device < problem.devices; ++device) {
+            double& peak_bytes = result.memory[device].measured_bytes;
+            peak_bytes = std::max(peak_bytes, measured.peak_bytes[device]);
+        }
         if (run->step_times_s.empty()) continue;
         ++timed;
-        std::vector<double> steps_s = run->step_times_s;
-        const auto middle = steps_s.begin() + static_cast<std::ptrdiff_t>(steps_s.size() / 2);
-        std::ranges::nth_element(steps_s, middle);
-        result.step.measured_s += *middle;
+        result.step.measured_s += median(run->step_times_s);
     }
     for (ComparedOp& op : result.ops) {
         if (op.runs == 0) continue;
@@ -147,6 +156,7 @@ RunComparison compare_runs(const Problem& problem, const Trace& simulated, const
     }
     for (DeviceId device = 0; device < problem.devices; ++device) {
         result.devices[device].simulated_s = simulated_s.device_s[device];
+        result.memory[device].simulated_bytes = outcome.peak_bytes[device];
         if (runs_on[device] > 0) result.devices[device].measured_s /= static_cast<double>(runs_on[device]);
     }
     result.step.simulated_s = outcome.step_time_s;

@@ -19,6 +19,11 @@ struct ComparedSeconds {
     double factor() const { return simulated_s > 0 && measured_s > 0 ? measured_s / simulated_s : 0; }
 };
 
+/// Peaks of the memory of a device; 0: not known.
+struct ComparedBytes {
+    double simulated_bytes = 0, measured_bytes = 0;
+};
+
 /// An op together with the backward and update ops derived from it. Of these, only the phases (forward,
 /// backward, update) that were measured count, on both sides.
 struct ComparedOp {
@@ -31,7 +36,7 @@ struct ComparedOp {
 };
 
 /// Times of a simulation and of measured runs of the same problem. Where several runs measured an op, a
-/// device or the step, the measured figure is their mean.
+/// device or the step, the measured figure is their mean; of a run, the step is the median of its steps.
 struct RunComparison {
     enum class Difference : std::uint8_t { none, longer, shorter };
 
@@ -43,6 +48,7 @@ struct RunComparison {
 
     std::vector<ComparedOp> ops;           ///< [op]: of forward ops; others are empty
     std::vector<ComparedSeconds> devices;  ///< [device]: time in which at least one op runs
+    std::vector<ComparedBytes> memory;     ///< [device]; of several runs, the largest measured peak
     ComparedSeconds step;
     /// Median of the ops' factors, weighted by their simulated time: ops that make up half of that time have
     /// a smaller one. 1 if no op was measured.
@@ -53,6 +59,10 @@ struct RunComparison {
     /// Whether a forward op takes much longer or shorter than the typical factor makes expect.
     Difference difference(OpId op) const;
 };
+
+/// Returns the time in which at least one op runs on each device, in seconds per batch: [device]. The trace
+/// is of the problem. O(spans log spans).
+std::vector<double> active_seconds(const Problem& problem, const Trace& trace);
 
 /// Compares a simulation (`simulated` is its trace, `outcome` its outcome) with runs of the same problem.
 /// O(spans log spans).

@@ -2,64 +2,15 @@
 // calibrate, with times that were made up: those of a device whose efficiencies the test knows.
 #include <QtTest>
 
-#include "core/cost/device_time.hpp"
-#include "core/cost/problem.hpp"
 #include "core/io/machines/machine_file.hpp"
-#include "core/io/networks/network_file.hpp"
-#include "core/io/shipped.hpp"
 #include "core/io/state/profile_file.hpp"
-#include "core/machine/device_model.hpp"
-#include "core/measure/profiler.hpp"
 #include "tests/cli/cli_fixture.hpp"
+#include "tests/support/made_up_times.hpp"
 
 using namespace placewright;
 using namespace placewright::test;
 
 namespace {
-
-const QByteArray kPair = R"({"format": "placewright.machine", "version": 1, "name": "pair",
-  "devices": [
-    {"name": "cpu:0", "kind": "cpu", "model": "Core", "peak_flops": 5e10, "memory_bandwidth": 1e10,
-     "memory_bytes": 8e9, "efficiency": 0.9},
-    {"name": "cpu:1", "kind": "cpu", "model": "Core", "peak_flops": 5e10, "memory_bandwidth": 1e10,
-     "memory_bytes": 8e9, "efficiency": 0.9}],
-  "channels": [{"name": "link", "bandwidth": 2e9, "latency_s": 1e-5}],
-  "routes": [{"from": "cpu:0", "to": "cpu:1", "channels": ["link"]},
-             {"from": "cpu:1", "to": "cpu:0", "channels": ["link"]}]})";
-
-/// The machine with what its devices really reach.
-std::shared_ptr<const Machine> real_machine(const Path& file) {
-    Efficiencies shares;
-    shares.product_vector = 0.7;
-    shares.half_depth = 20;
-    shares.norm = 0.2;
-    shares.elementwise = 0.5;
-    shares.launch_s = 1.5e-5;
-    const Machine given = read_machine(file);
-    std::vector<Device> devices;
-    for (Device device : given.devices()) {
-        device.peak_flops *= 4;
-        devices.push_back(calibrated(std::move(device), shares));
-    }
-    return std::make_shared<const Machine>(given.name(), std::move(devices),
-                                           std::vector(given.channels().begin(), given.channels().end()),
-                                           std::vector(given.routes().begin(), given.routes().end()));
-}
-
-/// The times of a network on it, and of transfers at 4 GB/s.
-ProfileArchive made_up_profile(const std::shared_ptr<const Machine>& machine, const std::string& network) {
-    const auto problem =
-        make_problem(std::make_shared<const Graph>(read_network(find_network_file(network)).graph), machine);
-    Measurement measurement;
-    measurement.run.placement = single_device_placement(*problem, 0);
-    for (OpId op = 0; op < problem->ops; ++op) measurement.op_time_s.push_back(problem->time_s(op, 0));
-    measurement.overhead_s = 0;
-    ProfileArchive archive = profile_of(*problem, measurement, "made up");
-    // The second one is noise.
-    archive.transfers[{"Core", "Core"}] = {
-        {1e3, 1e-5}, {2e3, 9e-6}, {1e6, 1e-5 + 2.5e-4}, {1e9, 1e-5 + 0.25}};
-    return archive;
-}
 
 QJsonObject part(const QJsonObject& device, const char* name, const char* when) {
     return device[QLatin1String(name)][QLatin1String(when)].toObject();
@@ -91,7 +42,8 @@ private:
 
 void TestCliCalibrate::initTestCase() {
     QFile machine(file("pair.json"));
-    QVERIFY(machine.open(QIODevice::WriteOnly) && machine.write(kPair) == kPair.size());
+    const QByteArray pair(kPairOfCores);
+    QVERIFY(machine.open(QIODevice::WriteOnly) && machine.write(pair) == pair.size());
     machine.close();
     const auto real = real_machine(file("pair.json").toStdString());
     ProfileArchive archive = made_up_profile(real, "resnet50");
@@ -119,6 +71,7 @@ void TestCliCalibrate::theFitAndTheMachine() {
 
     // Both devices of the model have what was found, and the channel what was measured.
     const Machine written = read_machine(file("out.json").toStdString());
+    QCOMPARE(written.name(), std::string("pair, calibrated"));
     const Efficiencies& shares = *written.device(0).known->efficiencies;
     QVERIFY(written.device(0).known == written.device(1).known);
     QCOMPARE(written.channels()[0].latency_s, 1e-5);
@@ -220,7 +173,7 @@ void TestCliCalibrate::noTimes() {
     // The archive has times of another device.
     QFile machine(file("other.json"));
     QVERIFY(machine.open(QIODevice::WriteOnly));
-    machine.write(QByteArray(kPair).replace("\"Core\"", "\"Other\""));
+    machine.write(QByteArray(kPairOfCores).replace("\"Core\"", "\"Other\""));
     machine.close();
     const Result result = run({"calibrate", "alexnet", "--machine", file("other.json"), "--profile",
                                file("times.json"), "--out", file("nothing.json")});

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Measured times by what ops do: which ops share one, and what a problem makes of them.
+#include <algorithm>
+#include <array>
+#include <optional>
+
 #include <QTemporaryDir>
 #include <QtTest>
 
@@ -64,6 +68,63 @@ private Q_SLOTS:
                  QStringLiteral("update of 288 bytes of float32, 2 states"));
     }
 
+    void opsThatDifferInInferenceHaveASignatureOfTheirOwn() {
+        NetworkBuilder net("net", 2);
+        Value x = net.input("image", std::array<std::int64_t, 3>{3, 8, 8});
+        x = net.batch_norm("norm", net.conv2d("conv", x, {.channels = 4, .window = {3, 1, 1}}));
+        x = net.dropout("dropout", net.flatten("flatten", net.relu("relu", x)));
+        net.cross_entropy("loss", net.linear("linear", x, 5));
+        const Graph graph = net.build();
+        for (const char* name : {"norm", "dropout"}) {
+            const OpId op = *graph.find(name);
+            QCOMPARE(op_signature(graph, op, true), op_signature(graph, op) + " inference");
+        }
+        for (const char* name : {"conv", "relu", "linear"}) {
+            const OpId op = *graph.find(name);
+            QCOMPARE(op_signature(graph, op, true), op_signature(graph, op));
+        }
+        // So that what inference measured is no time of a training step.
+        ProfileArchive archive;
+        for (OpId op = 0; op < graph.size(); ++op)
+            archive.devices["core"].ops[op_signature(graph, op, true)] = {.forward_s = 1, .backward_s = {}};
+        const Machine machine = machine_of("core");
+        const auto forward_s = [&](const char* name, bool inference) {
+            const Graph timed = with_profile(graph, archive, machine, 1, inference);
+            return measured_time_s(timed.op(*timed.find(name)), machine.device(0));
+        };
+        QCOMPARE(forward_s("norm", true), std::optional(1.0));
+        QCOMPARE(forward_s("norm", false), std::optional<double>());
+        QCOMPARE(forward_s("dropout", false), std::optional<double>());
+        QCOMPARE(forward_s("conv", false), std::optional(1.0));
+    }
+
+    void eachOpWithoutATimeOfItsOwnIsPredicted() {
+        const auto graph = std::make_shared<const Graph>(layers(4));
+        const auto machine = std::make_shared<const Machine>(machine_of("core"));
+        ProblemOptions options;
+        options.cost.model = find_cost_model("measured");
+        ProfileArchive archive = archive_for(*graph, "core");
+        archive.devices["core"].ops[op_signature(*graph, *graph->find("linear0"))] = {.forward_s = 1,
+                                                                                      .backward_s = {}};
+        options.cost.profile = std::make_shared<const ProfileArchive>(archive);
+        const auto predicted = [&] {
+            const auto problem = make_problem(graph, machine, options);
+            std::vector<std::string> names;
+            for (OpId op = 0; op < problem->ops; ++op) {
+                if (is_predicted(*problem, op, 0)) names.push_back(problem->graph->op(op).name);
+            }
+            std::ranges::sort(names);
+            return names;
+        };
+        // All four share their parameters' size, and so the time of their updates.
+        QCOMPARE(predicted(), (std::vector<std::string>{"linear0/weight_gradient", "loss", "loss/backward"}));
+        // The archive has no update with the states of Adam.
+        options.optimizer_states = 2;
+        QCOMPARE(predicted(),
+                 (std::vector<std::string>{"linear0/update", "linear0/weight_gradient", "linear1/update",
+                                           "linear2/update", "linear3/update", "loss", "loss/backward"}));
+    }
+
     void aProblemTakesTheTimes() {
         const auto graph = std::make_shared<const Graph>(layers(4));
         const auto machine = std::make_shared<const Machine>(machine_of("core"));
@@ -78,11 +139,26 @@ private Q_SLOTS:
         QCOMPARE(time_s("linear2/backward"), 2.5);
         QCOMPARE(time_s("linear2/update"), 2.5);
         QVERIFY(time_s("linear0") < 1e-3);  // not measured: the roofline
-        const ProfiledGraph profiled = with_profile(*graph, *options.cost.profile, *machine, 1);
-        QCOMPARE(profiled.predicted, (std::vector<std::string>{"linear0", "loss"}));
         // Transfers: 1 ms for a small one, and 10^6 bytes in 2 ms more.
         QCOMPARE(transfer_time_s(problem->machine->channels()[0], 1e6), 3e-3);
         QCOMPARE(transfer_time_s(problem->machine->channels()[0], 1e7), 11e-3);
+    }
+
+    void channelsWithoutABandwidthInTheTimesStay() {
+        const Machine machine = machine_of("core");
+        const auto channel = [&](TransferProfile times) {
+            ProfileArchive archive;
+            archive.transfers[{"core", "core"}] = std::move(times);
+            return with_profile(machine, archive).channels()[0];
+        };
+        // One size does not tell latency from bandwidth.
+        QVERIFY(channel({{1e6, 1e-3}}) == machine.channels()[0]);
+        // Times that hardly differ say nothing of the bandwidth.
+        QVERIFY(channel({{1e3, 1e-3}, {2e3, 1.01e-3}}) == machine.channels()[0]);
+        QVERIFY(channel({{1e3, 0}, {2e3, 0}}) == machine.channels()[0]);
+        const Channel two = channel({{1e3, 1e-3}, {1e6, 3e-3}});
+        QCOMPARE(two.latency_s, 1e-3);
+        QCOMPARE(transfer_time_s(two, 1e6), 3e-3);
     }
 
     void devicesOfOtherModelsKeepTheirTimes() {
@@ -107,10 +183,21 @@ private Q_SLOTS:
         newer.devices["core"].source = "again";
         archive.merge(newer);
         const DeviceProfile& merged = archive.devices.at("core");
-        QCOMPARE(merged.ops.at(op_signature(graph, *graph.find("linear1"))).forward_s, std::optional(7.0));
+        // What the newer run did not measure stays.
+        const MeasuredTime expected{.forward_s = 7, .backward_s = 5, .weight_gradient_s = 3};
+        QVERIFY(merged.ops.at(op_signature(graph, *graph.find("linear1"))) == expected);
+        QCOMPARE(merged.overhead_s, 0.5);
         QVERIFY(merged.ops.contains("relu"));
         QCOMPARE(merged.updates_s.size(), std::size_t{1});
         QCOMPARE(merged.source, std::string("by hand; again"));
+        // The weight gradient is a part of the backward time: both are of one run.
+        newer.devices["core"].overhead_s = 0.25;
+        newer.devices["core"].ops[op_signature(graph, *graph.find("linear1"))] = {.forward_s = {},
+                                                                                  .backward_s = 2};
+        archive.merge(newer);
+        const MeasuredTime backward{.forward_s = 7, .backward_s = 2};
+        QVERIFY(merged.ops.at(op_signature(graph, *graph.find("linear1"))) == backward);
+        QCOMPARE(merged.overhead_s, 0.25);
     }
 
     void filesKeepEverything() {

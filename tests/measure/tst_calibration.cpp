@@ -254,6 +254,26 @@ void TestCalibration::errorsOfHeldOutSamples() {
             short_ones[i].weight = 1e-6;
     }
     QVERIFY(keeps(calibrate(start, short_ones).value(), "error_norm"));
+    // Samples of one signature are off alike: in ten parts they say no more.
+    const auto whole = samples_on(real, start, 1.2);
+    std::vector<CalibrationSample> parts;
+    for (CalibrationSample sample : whole) {
+        sample.weight /= 10;
+        parts.insert(parts.end(), 10, sample);
+    }
+    const double of_parts = value_of(calibrate(start, parts).value(), "error_norm");
+    QVERIFY2(std::abs(of_parts / large - 1) < 0.01, qPrintable(QString::number(of_parts)));
+    // Nor do many samples of one signature alone say how far others are off.
+    auto alike = whole;
+    const Calibration split = calibrate(start, alike).value();
+    std::string one;
+    for (std::size_t i = 0; i < alike.size(); ++i) {
+        if (alike[i].work.work_class != WorkClass::norm || !split.residuals[i].held_out) continue;
+        if (one.empty()) one = alike[i].signature;
+        alike[i].signature = one;
+    }
+    QVERIFY(!keeps(split, "error_norm"));
+    QVERIFY(keeps(calibrate(start, alike).value(), "error_norm"));
     // Without held-out samples they stay.
     CalibrationOptions options;
     options.held_out = 0;

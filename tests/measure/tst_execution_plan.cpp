@@ -2,21 +2,40 @@
 // Plans of a step, and the threads that follow them, with a network that only keeps the books: every op runs
 // once, when its inputs are on its device, and nothing is read after it was released.
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <ctime>
+#include <fstream>
+#include <memory>
 #include <mutex>
+#include <pthread.h>
 #include <set>
 #include <stdexcept>
 #include <stop_token>
+#include <string>
 #include <thread>
+#include <unistd.h>
+#include <utility>
 
 #include <QtTest>
+#include <sys/resource.h>
 
+#include "core/graph/network_builder.hpp"
 #include "core/measure/executor.hpp"
+#include "core/measure/measured_search.hpp"
 #include "core/measure/measurement.hpp"
+#include "core/measure/profiler.hpp"
+#include "core/measure/steady_memory.hpp"
 #include "tests/support/graphs.hpp"
 
 namespace placewright {
 namespace {
+
+double thread_processor_s() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 /// Keeps which tensors are where.
 class Ledger : public NetworkRunner {
@@ -24,7 +43,10 @@ public:
     Ledger(std::shared_ptr<const Problem> problem, std::span<const DeviceId> placement)
         : problem_(std::move(problem)), placement_(placement.begin(), placement.end()) {}
 
-    std::unique_ptr<Thread> attach(DeviceId) override { return std::make_unique<Thread>(); }
+    std::unique_ptr<Thread> attach(DeviceId device) override {
+        if (device == detached_) throw MeasureError("no context");
+        return std::make_unique<Thread>();
+    }
 
     void start_step(std::uint32_t) override {
         held_.clear();
@@ -40,6 +62,7 @@ public:
         }
         const std::scoped_lock lock(mutex_);
         const DeviceId device = placement_[problem_->grouping.group_of[op]];
+        if (device == full_) throw OutOfMemory(device, "device is full");
         for (std::uint32_t k = problem_->input_begin[op]; k < problem_->input_begin[op + 1]; ++k) {
             if (!held_.contains({problem_->input[k], device})) ++missing_;
         }
@@ -49,6 +72,8 @@ public:
     }
 
     void copy(TensorId tensor, DeviceId to) override {
+        const double until_s = thread_processor_s() + copy_takes_s_;
+        while (thread_processor_s() < until_s) continue;
         const std::scoped_lock lock(mutex_);
         const DeviceId from = placement_[problem_->grouping.group_of[problem_->producer[tensor]]];
         if (!held_.contains({tensor, from})) ++missing_;
@@ -70,6 +95,9 @@ public:
     std::size_t held() const { return held_.size(); }
 
     OpId failing_ = kInvalidOp, waiting_ = kInvalidOp;
+    DeviceId detached_ = kInvalidDevice;  ///< threads cannot attach to it
+    DeviceId full_ = kInvalidDevice;
+    double copy_takes_s_ = 0;  ///< of processor time
     std::atomic<bool> waits_{false}, resumed_{false};
     int missing_ = 0, repeated_ = 0, copies_ = 0;
 
@@ -93,6 +121,40 @@ struct Run {
     Ledger* ledger;
     Executor executor;
 };
+
+/// Messages from gpu:0 and gpu:1 to gpu:2, which take 20 ms on a link of their own and on the last one, that
+/// they share.
+std::shared_ptr<const Problem> two_messages(Crossing crossing) {
+    const Machine plain = test::uniform_machine(3);
+    std::vector<Channel> channels(4, plain.channels()[0]);
+    for (std::size_t k = 0; k < channels.size(); ++k) channels[k].name = "link" + std::to_string(k);
+    std::vector<Route> routes{{0, 2, {0, 3}}, {1, 2, {1, 3}}};
+    for (const auto& [from, to] :
+         std::array<std::pair<DeviceId, DeviceId>, 4>{{{0, 1}, {1, 0}, {2, 0}, {2, 1}}})
+        routes.push_back({from, to, {2}});
+    GraphBuilder net("messages", 1, Training::none);
+    for (const char* name : {"first", "second"}) {
+        Op source;
+        source.name = name;
+        source.kind = "input";
+        source.outputs = {make_tensor({20'000'000}, DType::uint8)};
+        net.add(std::move(source), {});
+    }
+    Op sum;
+    sum.name = "sum";
+    sum.kind = "add";
+    sum.outputs = {make_tensor({20'000'000}, DType::uint8)};
+    net.add(std::move(sum), {"first", "second"});
+    return test::problem(net.build(), Machine("shared link", {plain.devices().begin(), plain.devices().end()},
+                                              channels, routes, crossing));
+}
+
+double address_space_bytes() {
+    std::ifstream file("/proc/self/statm");
+    double pages = 0;
+    file >> pages;
+    return pages * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
 
 }  // namespace
 
@@ -183,10 +245,197 @@ private Q_SLOTS:
         QCOMPARE(run.executor.plan().transfers.size(), std::size_t{2});
         for (std::size_t k = 0; k < 2; ++k) {
             // 5 MB at 1 GB/s.
-            QCOMPARE(run.executor.plan().transfers[k].simulated_s, 0.005);
+            QCOMPARE(run.executor.plan().transfers[k].simulated_s(), 0.005);
             QVERIFY(record.transfers[k].length_s() >= 0.005);
         }
         QVERIFY(record.time_s >= 0.010);
+    }
+
+    void transfersHoldAllChannelsOfTheirRoutes_data() {
+        QTest::addColumn<int>("crossing");
+        QTest::addRow("store and forward") << static_cast<int>(Crossing::store_and_forward);
+        QTest::addRow("cut through") << static_cast<int>(Crossing::cut_through);
+    }
+    void transfersHoldAllChannelsOfTheirRoutes() {
+        QFETCH(int, crossing);
+        const bool cuts = static_cast<Crossing>(crossing) == Crossing::cut_through;
+        const auto problem = two_messages(static_cast<Crossing>(crossing));
+        Placement placement(problem->groups, 0);
+        placement[problem->grouping.group_of[*problem->graph->find("second")]] = 1;
+        placement[problem->grouping.group_of[*problem->graph->find("sum")]] = 2;
+        Run run(problem, placement, {.throttles = true});
+        const std::vector<PlannedTransfer>& transfers = run.executor.plan().transfers;
+        QCOMPARE(transfers.size(), std::size_t{2});
+        for (const PlannedTransfer& transfer : transfers) {
+            QCOMPARE(transfer.legs.size(), std::size_t{cuts ? 1U : 2U});
+            QCOMPARE(transfer.legs.back().channels.back(), ChannelId{3});
+            QCOMPARE(transfer.simulated_s(), cuts ? 0.020 : 0.040);
+        }
+        StepRecord record;
+        QVERIFY(run.executor.run_step(record));
+        const auto [first, second] = std::ranges::minmax(record.transfers, {}, &Interval::start_s);
+        if (cuts) QVERIFY(second.start_s >= first.end_s);
+        // One on a link of its own, then one after the other on the last link.
+        QVERIFY(std::max(first.end_s, second.end_s) - first.start_s >= (cuts ? 0.040 : 0.060));
+    }
+
+    void sharedCoresAreNotDisturbed() {
+        const auto problem = test::problem(test::fork_join(2), test::uniform_machine(2));
+        Placement placement(problem->groups, 0);
+        placement[problem->grouping.group_of[*problem->graph->find("branch1")]] = 1;
+        const auto step = [&](int second_core) {
+            auto ledger = std::make_unique<Ledger>(problem, placement);
+            ledger->copy_takes_s_ = 0.01;
+            const std::vector<PhysicalDevice> devices{{PhysicalDevice::Kind::logical_cpu, 0},
+                                                      {PhysicalDevice::Kind::logical_cpu, second_core}};
+            Executor executor(problem, make_execution_plan(problem, placement), devices, std::move(ledger));
+            StepRecord record;
+            return executor.run_step(record) ? record : StepRecord{};
+        };
+        const StepRecord apart = step(1), shared = step(0);
+        QVERIFY(apart.busy_s > 0);
+        // What copies take of the cores is no other program's: there are two.
+        QVERIFY2(apart.processor_s >= 0.02, qPrintable(QString::number(apart.processor_s)));
+        QCOMPARE(shared.busy_s, 0.0);
+
+        Measurement measurement;
+        QCOMPARE(measurement.noise_warning(), std::string());
+        measurement.disturbed = 0.2;
+        QVERIFY(measurement.noise_warning().starts_with("the cores were not free for 20 % of the time"));
+    }
+
+    void threadsThatCannotBeStartedAreAnError() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+        QSKIP("sanitizers need more memory than the limit leaves");
+#endif
+        const auto problem = test::problem(test::chain(3), test::uniform_machine(16));
+        const Placement placement(problem->groups, 0);
+        ExecutionPlan plan = make_execution_plan(problem, placement);
+        auto ledger = std::make_unique<Ledger>(problem, placement);
+        // Stacks of which two fit the address space that is left.
+        constexpr std::size_t kStackBytes = 256'000'000;
+        pthread_attr_t attributes;
+        QCOMPARE(pthread_getattr_default_np(&attributes), 0);
+        std::size_t stack_before = 0;
+        pthread_attr_getstacksize(&attributes, &stack_before);
+        rlimit before{};
+        QCOMPARE(getrlimit(RLIMIT_AS, &before), 0);
+        rlimit limit = before;
+        limit.rlim_cur = static_cast<rlim_t>(address_space_bytes() + 2.5 * kStackBytes);
+        pthread_attr_setstacksize(&attributes, kStackBytes);
+        QCOMPARE(pthread_setattr_default_np(&attributes), 0);
+        QCOMPARE(setrlimit(RLIMIT_AS, &limit), 0);
+        std::string text;
+        try {
+            const Executor executor(problem, std::move(plan), std::vector<PhysicalDevice>(16),
+                                    std::move(ledger));
+        } catch (const MeasureError& error) {
+            text = error.what();
+        }
+        setrlimit(RLIMIT_AS, &before);
+        pthread_attr_setstacksize(&attributes, stack_before);
+        pthread_setattr_default_np(&attributes);
+        pthread_attr_destroy(&attributes);
+        QVERIFY2(text.find("of 16 threads") != std::string::npos, text.c_str());
+    }
+
+    /// Also in threads of a process in which threads asked for memory before.
+    void memoryStaysWhileItIsInUse() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+        QSKIP("sanitizers have their own allocator");
+#endif
+        constexpr std::size_t kBlock = 1 << 20, kBlocks = 64;
+        std::jthread([] { QVERIFY(!std::vector<char>(kBlock).empty()); }).join();
+        const SteadyMemory steady;
+        long faults = 0;
+        const auto step = [] {
+            std::vector<std::unique_ptr<char[]>> blocks;
+            for (std::size_t k = 0; k < kBlocks; ++k) blocks.push_back(std::make_unique<char[]>(kBlock));
+            while (!blocks.empty()) blocks.pop_back();
+        };
+        const auto faults_of_thread = [] {
+            rusage usage{};
+            getrusage(RUSAGE_THREAD, &usage);
+            return usage.ru_minflt;
+        };
+        std::jthread([&] {
+            step();
+            step();
+            const long before = faults_of_thread();
+            for (int k = 0; k < 5; ++k) step();
+            faults = faults_of_thread() - before;
+        }).join();
+        // Each page of each block would be one.
+        const long pages = static_cast<long>(5 * kBlocks * kBlock) / sysconf(_SC_PAGESIZE);
+        QVERIFY2(faults < pages / 10, qPrintable(QString::number(faults)));
+    }
+
+    void anErrorOfAttachingIsThrown() {
+        const auto problem = test::problem(test::chain(3), test::uniform_machine(3));
+        const Placement placement(problem->groups, 0);
+        auto ledger = std::make_unique<Ledger>(problem, placement);
+        ledger->detached_ = 1;
+        QVERIFY_THROWS_EXCEPTION(MeasureError, Executor(problem, make_execution_plan(problem, placement),
+                                                        std::vector<PhysicalDevice>(3), std::move(ledger)));
+    }
+
+    void placementsThatRunOutOfMemoryAreScored() {
+        const auto problem = test::problem(test::fork_join(2), test::uniform_machine(2));
+        const Placement alone(problem->groups, 0);
+        Placement split = alone;
+        split[problem->grouping.group_of[*problem->graph->find("branch1")]] = 1;
+        MeasureOptions options;
+        options.steps = 1;
+        options.make_runner = [](const std::shared_ptr<const Problem>& of,
+                                 std::span<const DeviceId> placement, std::span<const PhysicalDevice>,
+                                 const NetworkRunnerOptions&) {
+            auto ledger = std::make_unique<Ledger>(of, placement);
+            ledger->full_ = 1;
+            return ledger;
+        };
+        const std::vector<PhysicalDevice> devices(2);
+        try {
+            measure(problem, split, devices, options);
+            QFAIL("it fitted");
+        } catch (const OutOfMemory& error) {
+            QCOMPARE(error.device(), DeviceId{1});
+            QCOMPARE(std::string(error.what()), std::string("device is full"));
+        }
+        // A search goes on with the others.
+        const auto measured = measure_placements(problem, std::vector{split, alone}, devices, options, {});
+        QCOMPARE(measured.size(), std::size_t{2});
+        QCOMPARE(measured[0].placement, alone);
+        QVERIFY(measured[0].step && measured[0].score.fits);
+        QCOMPARE(measured[1].placement, split);
+        QVERIFY(!measured[1].step && !measured[1].score.fits);
+        QVERIFY(measured[1].score.penalised_s > measured[0].score.penalised_s);
+    }
+
+    void recomputationIsRefusedBeforeAnythingRuns() {
+        ProblemOptions options;
+        options.recomputation = Recomputation::cheap;
+        NetworkBuilder net("layers", 2);
+        Value x = net.input("x", std::array<std::int64_t, 1>{8});
+        for (const char* name : {"a", "b", "c"})
+            x = net.relu(std::string(name) + "/relu", net.linear(name, x, 8));
+        net.cross_entropy("loss", x);
+        const auto problem = test::problem(net.build(), test::uniform_machine(1), options);
+        QVERIFY(std::ranges::any_of(problem->graph->ops(), &Op::recomputes));
+        int runners = 0;
+        MeasureOptions measuring;
+        measuring.make_runner = [&](const std::shared_ptr<const Problem>& of,
+                                    std::span<const DeviceId> placement, std::span<const PhysicalDevice>,
+                                    const NetworkRunnerOptions&) {
+            ++runners;
+            return std::make_unique<Ledger>(of, placement);
+        };
+        try {
+            profile_network(problem, std::vector<PhysicalDevice>(1), measuring);
+            QFAIL("it was profiled");
+        } catch (const std::invalid_argument& error) {
+            QVERIFY2(std::string(error.what()).find("--recompute none") != std::string::npos, error.what());
+        }
+        QCOMPARE(runners, 0);
     }
 
     void anErrorEndsTheStepOfAllThreads() {

@@ -124,6 +124,54 @@ private Q_SLOTS:
         QCOMPARE(candidates(*genetic, others, 3), expected);
     }
 
+    void whatTheSearchReturnsIsACandidate() {
+        const auto scored = [](double time_s, DeviceId device) {
+            return ScoredPlacement{{time_s, time_s, true}, {device}};
+        };
+        const std::vector<ScoredPlacement> best{scored(1, 1), scored(2, 2), scored(3, 3)};
+        const auto devices = [&](const ScoredPlacement* result, std::size_t most) {
+            std::vector<DeviceId> list;
+            for (const ScoredPlacement& each : candidates(nullptr, best, result, most))
+                list.push_back(each.placement[0]);
+            return list;
+        };
+        using Devices = std::vector<DeviceId>;
+        QCOMPARE(devices(nullptr, 2), (Devices{1, 2}));
+        QCOMPARE(devices(nullptr, 9), (Devices{1, 2, 3}));
+        // In its order, in the place of the last one only where there is no other.
+        const ScoredPlacement other = scored(1.5, 9), known = scored(2, 2);
+        QCOMPARE(devices(&other, 9), (Devices{1, 9, 2, 3}));
+        QCOMPARE(devices(&other, 3), (Devices{1, 9, 2}));
+        QCOMPARE(devices(&other, 1), Devices{9});
+        QCOMPARE(devices(&known, 3), (Devices{1, 2, 3}));
+        QCOMPARE(devices(&known, 1), Devices{2});
+        QCOMPARE(devices(&other, 0), Devices{});
+    }
+
+    void aRunnerTakesThePlaceOfSteps() {
+        const auto problem = test::problem(network(), test::uniform_machine(2));
+        const Placement alone(problem->groups, 0), other(problem->groups, 1);
+        int runs = 0;
+        const PlacementRunner runner = [&](const std::shared_ptr<const Problem>& of,
+                                           std::span<const DeviceId> placement,
+                                           std::span<const PhysicalDevice>, const MeasureOptions&,
+                                           std::stop_token) -> std::optional<Measurement> {
+            ++runs;
+            Measurement measurement;
+            measurement.step = {1, placement[0] == 0 ? 3.0 : 2.0, 4};
+            measurement.run.peak_bytes.assign(of->devices, 0);
+            return measurement;
+        };
+        const auto evaluator =
+            measured_evaluator(problem, std::vector<PhysicalDevice>(2), quick(), {}, {}, {}, runner);
+        std::vector<Score> scores(3);
+        QVERIFY(evaluator->evaluate(std::vector{alone, other, alone}, scores, {}));
+        QCOMPARE(runs, 2);
+        QCOMPARE(scores[0].value_s, 3.0);
+        QCOMPARE(scores[1].value_s, 2.0);
+        QCOMPARE(scores[2], scores[0]);
+    }
+
     void aSearchGoesOnMeasured() {
         const auto problem = test::problem(network(), test::uniform_machine(2));
         Random random(4);
@@ -153,8 +201,8 @@ private Q_SLOTS:
         for (const Placement& start : starts) QVERIFY(!run.contains(start));
         QVERIFY(!run.empty() && run.size() <= 6);
         QCOMPARE(all.size(), first.size() + run.size());
-        QVERIFY(std::ranges::is_sorted(
-            all, {}, [](const MeasuredPlacement& each) { return each.score.penalised_s; }));
+        QVERIFY(std::ranges::is_sorted(all, {},
+                                       [](const MeasuredPlacement& each) { return each.score.penalised_s; }));
     }
 
     void loadedHardware() {
@@ -168,15 +216,16 @@ private Q_SLOTS:
         QCOMPARE(cases[0].network, std::string("small"));
         QVERIFY(cases[0].elites_run >= 1 && cases[0].elites_run <= 3);
         QVERIFY(cases[0].genetic_run > 10);
-        for (const auto& step_s : {cases[0].single_device_s, cases[0].best_simulated_s, cases[0].elites_s,
-                                   cases[0].genetic_s})
+        for (const auto& step_s :
+             {cases[0].single_device_s, cases[0].best_simulated_s, cases[0].elites_s, cases[0].genetic_s})
             QVERIFY(step_s && *step_s > 0);
         // A case that was not finished is left out.
         std::stop_source stop;
         int told = 0;
-        const auto stopped = run_e4(laboratory(nullptr), options, stop.get_token(), [&](const std::string& what) {
-            if (what.starts_with("small: placement") && ++told == 2) stop.request_stop();
-        });
+        const auto stopped =
+            run_e4(laboratory(nullptr), options, stop.get_token(), [&](const std::string& what) {
+                if (what.starts_with("small: placement") && ++told == 2) stop.request_stop();
+            });
         QCOMPARE(told, 2);
         QVERIFY(stopped.empty());
     }

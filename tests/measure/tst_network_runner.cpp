@@ -213,13 +213,21 @@ private Q_SLOTS:
     /// Autograd of the whole network in one piece, from the same parameters and random numbers.
     void gradientsAreThoseOfAutograd_data() {
         QTest::addColumn<int>("network");
-        for (int k = 0; k < static_cast<int>(kCases.size()); ++k)
-            QTest::addRow("%s", kCases[static_cast<std::size_t>(k)].name) << k;
+        QTest::addColumn<int>("recomputation");
+        for (int k = 0; k < static_cast<int>(kCases.size()); ++k) {
+            const char* const name = kCases[static_cast<std::size_t>(k)].name;
+            QTest::addRow("%s", name) << k << 0;
+            // The masks of dropout that are recomputed are those of the forward pass.
+            QTest::addRow("%s, recomputed", name) << k << 2;
+        }
     }
     void gradientsAreThoseOfAutograd() {
         QFETCH(int, network);
-        const auto problem =
-            test::problem(kCases[static_cast<std::size_t>(network)].make(), test::uniform_machine(2));
+        QFETCH(int, recomputation);
+        ProblemOptions options;
+        options.recomputation = static_cast<Recomputation>(recomputation);
+        const auto problem = test::problem(kCases[static_cast<std::size_t>(network)].make(),
+                                           test::uniform_machine(2), options);
         Random random(3);
         const Placement placement = test::random_placement(*problem, random);
         const auto expected = runner_of(problem, placement)->whole_gradients(0);
@@ -262,6 +270,84 @@ private Q_SLOTS:
         const std::vector<double> gradient = placed.executor.runner().read_gradient(1);
         const std::vector<double> expected{x[0] / 2, x[1] / 2, x[0] / 2, x[1] / 2, 0.5, 0.5};
         QVERIFY(are_close(gradient, expected));
+    }
+
+    void recomputedMasksAreThoseOfTheForwardPass() {
+        ProblemOptions options;
+        options.recomputation = Recomputation::cheap;
+        const auto problem = test::problem(convolutional(), test::uniform_machine(1), options);
+        const auto again = problem->graph->find("dropout/recompute");
+        QVERIFY(again);
+        Placed placed(problem, Placement(problem->groups, 0));
+        placed.step();
+        const auto of = [&](OpId op) { return placed.output(problem->output_begin[op]); };
+        const std::vector<double> first = of(*problem->graph->find("dropout"));
+        QVERIFY(std::ranges::count(first, 0.0) > 0);
+        QCOMPARE(of(*again), first);
+        // Another step draws others.
+        placed.step();
+        QVERIFY(of(*problem->graph->find("dropout")) != first);
+    }
+
+    /// An input of indices that a table and a view read: the view does not say how many rows there are.
+    void indicesReachAllRowsOfTheTable() {
+        NetworkBuilder net("indices", 2);
+        const Value tokens = net.tokens("tokens", 64);
+        net.reshape("flat", tokens, {128});
+        net.cross_entropy("loss", net.linear("linear", net.embedding("words", tokens, 11, 4), 3));
+        const auto problem = test::problem(net.build(), test::uniform_machine(1));
+        Placed placed(problem, Placement(problem->groups, 0));
+        placed.step();
+        const std::vector<double> indices =
+            placed.output(problem->output_begin[*problem->graph->find("tokens")]);
+        QCOMPARE(indices.size(), std::size_t{128});
+        QCOMPARE(std::ranges::min(indices), 0.0);
+        QCOMPARE(std::ranges::max(indices), 10.0);
+    }
+
+    /// A message of bytes takes no more than its bytes, also while it is made.
+    void messagesAreMadeInTheirOwnType() {
+        constexpr std::int64_t kBytes = 5'000'000;
+        GraphBuilder net("message", 1, Training::none);
+        Op source;
+        source.name = "message";
+        source.kind = "input";
+        source.outputs = {make_tensor({kBytes}, DType::uint8)};
+        net.add(std::move(source), {});
+        const auto problem = test::problem(net.build(), test::uniform_machine(1));
+        const auto runner = runner_of(problem, Placement(problem->groups, 0));
+        const double peak = runner->peak_bytes()[0];
+        QVERIFY2(peak >= kBytes && peak < 1.5 * kBytes, qPrintable(QString::number(peak)));
+        runner->start_step(0);
+        runner->run(0);
+        const std::vector<double> numbers = runner->read_tensor(0, 0);
+        QCOMPARE(numbers.size(), static_cast<std::size_t>(kBytes));
+        const auto ones = std::ranges::count(numbers, 1.0);
+        QCOMPARE(ones + std::ranges::count(numbers, 0.0), kBytes);
+        QVERIFY(ones > kBytes / 3 && ones < 2 * kBytes / 3);
+    }
+
+    void tooLittleMemoryNamesDeviceAndOp() {
+#ifdef __SANITIZE_ADDRESS__
+        QSKIP("the sanitizer ends the program at an allocation of this size");
+#endif
+        GraphBuilder net("huge", 1, Training::none);
+        Op source;
+        source.name = "ocean";
+        source.kind = "input";
+        source.outputs = {make_tensor({1'000'000'000'000'000}, DType::uint8)};  // more than addresses
+        net.add(std::move(source), {});
+        const auto problem = test::problem(net.build(), test::uniform_machine(2));
+        try {
+            runner_of(problem, Placement(problem->groups, 1));
+            QFAIL("it was made");
+        } catch (const OutOfMemory& error) {
+            QCOMPARE(error.device(), DeviceId{1});
+            const std::string text = error.what();
+            QVERIFY2(text.starts_with("device \"gpu:1\" has not enough memory for op \"ocean\" (") &&
+                         text.find("allocate") != std::string::npos,
+                     text.c_str());
+        }
     }
 
     void inferenceRunsTheForwardOps() {

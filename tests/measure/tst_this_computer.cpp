@@ -13,9 +13,12 @@
 #include "core/io/machines/device_catalogue_file.hpp"
 #include "core/io/machines/machine_file.hpp"
 #include "core/measure/amd_gpus.hpp"
+#include "core/measure/host_files.hpp"
 #include "core/measure/nvidia_gpus.hpp"
+#include "core/measure/profiler.hpp"
 #include "core/measure/this_computer.hpp"
 #include "tests/measure/two_sockets.hpp"
+#include "tests/support/graphs.hpp"
 
 using namespace placewright;
 using placewright::test::TwoSockets;
@@ -97,6 +100,8 @@ private Q_SLOTS:
     void cpuFacts_data();
     void cpuFacts();
     void memoryLimit();
+    void messagesFitTheFreeMemory();
+    void threadsOfAPhysicalCore();
     void bridgeLinksOfTheKernel();
 
 private:
@@ -525,6 +530,51 @@ void TestThisComputer::memoryLimit() {
     QCOMPARE(found.machine.device(0).memory_bytes, 16e9);
     QVERIFY(found.devices[0].free_bytes == 16e9);
     QVERIFY(says(found, "limited to 16.0 GB of 64.0 GB"));
+}
+
+void TestThisComputer::messagesFitTheFreeMemory() {
+    QCOMPARE(largest_message_bytes(root()), 1e9);  // nothing is known
+    write("proc/meminfo", "MemAvailable:   20000000 kB");
+    QCOMPARE(largest_message_bytes(root()), 1e9);
+    write("proc/meminfo", "MemAvailable:   1000000 kB");
+    QCOMPARE(largest_message_bytes(root()), 256e6);
+    const std::vector<double> sizes = message_sizes(largest_message_bytes(root()));
+    QCOMPARE(sizes.front(), 1e3);
+    QCOMPARE(sizes.back(), 2e8);
+    write("sys/fs/cgroup/memory.max", "4000000");
+    QCOMPARE(largest_message_bytes(root()), 1e6);
+}
+
+void TestThisComputer::threadsOfAPhysicalCore() {
+    const auto siblings = [&](int thread, const char* list) {
+        write("sys/devices/system/cpu/cpu" + std::to_string(thread) + "/topology/thread_siblings_list", list);
+    };
+    const std::vector<int> threads{0, 1, 2, 3, 5};
+    // Nothing is known: each is a core.
+    QCOMPARE(by_physical_core(threads, root()), threads);
+    siblings(0, "0-1");
+    siblings(1, "0-1");
+    siblings(2, "2-3");
+    siblings(3, "2-3");
+    QCOMPARE(by_physical_core(threads, root()), (std::vector<int>{0, 2, 5, 1, 3}));
+    // Siblings far apart, as most servers number them.
+    for (const int thread : {0, 2}) siblings(thread, "0,2");
+    for (const int thread : {1, 3}) siblings(thread, "1,3");
+    QCOMPARE(by_physical_core(threads, root()), (std::vector<int>{0, 1, 5, 2, 3}));
+
+    const Machine machine = test::uniform_machine(3);
+    const auto notes = [&](std::vector<int> cores) {
+        std::vector<PhysicalDevice> devices;
+        for (const int core : cores) devices.push_back({PhysicalDevice::Kind::logical_cpu, core});
+        std::string all;
+        for (const std::string& note : device_notes(machine, devices, root())) all += note + '\n';
+        return all;
+    };
+    const std::string apart = notes({0, 1, 5}), siblings_used = notes({0, 1, 2});
+    QVERIFY2(apart.find("physical core") == std::string::npos, apart.c_str());
+    QVERIFY2(
+        siblings_used.find("cores 0 and 2 are hardware threads of one physical core") != std::string::npos,
+        siblings_used.c_str());
 }
 
 /// The kernel's word on a link wins over hwloc's, which is the speed at the moment.

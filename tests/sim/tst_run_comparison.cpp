@@ -139,6 +139,26 @@ private Q_SLOTS:
         QCOMPARE(compared.elsewhere, 1U);
     }
 
+    void theMedianOfTheStepsCounts() {
+        MeasuredRun run = slower(*m_problem, m_placement, m_simulated, 1);
+        run.step_times_s = {4, 1, 3, 2};
+        const MeasuredRun* const runs[]{&run};
+        QCOMPARE(compare_runs(*m_problem, m_simulated, m_outcome, runs).step.measured_s, 2.5);
+    }
+
+    void peaksOfMemoryAreCompared() {
+        MeasuredRun first = slower(*m_problem, m_placement, m_simulated, 1), second = first;
+        first.peak_bytes = {3e6, 0};
+        second.peak_bytes = {};
+        second.trace.memory = {{0, 0, 1e6}, {0, 0.001, 4e6}};
+        const MeasuredRun* const runs[]{&first, &second};
+        const RunComparison compared = compare_runs(*m_problem, m_simulated, m_outcome, runs);
+        QCOMPARE(compared.memory[0].measured_bytes, 4e6);
+        QCOMPARE(compared.memory[0].simulated_bytes, m_outcome.peak_bytes[0]);
+        QCOMPARE(compared.memory[1].measured_bytes, 0.0);
+        QCOMPARE(active_seconds(*m_problem, m_simulated)[1], compared.devices[1].simulated_s);
+    }
+
     void severalRunsCountWithTheirMean() {
         const MeasuredRun first = slower(*m_problem, m_placement, m_simulated, 1),
                           second = slower(*m_problem, m_placement, m_simulated, 3);

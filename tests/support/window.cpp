@@ -183,6 +183,12 @@ QString statusText(const Shown& shown, const char* name) {
     return statusLabel(shown, name)->text();
 }
 
+QString stepsFigures(const Shown& shown) {
+    return shown.window.findChild<QLabel*>(QStringLiteral("stepsFigures"))
+        ->text()
+        .replace(QChar(QChar::Nbsp), QLatin1Char(' '));
+}
+
 void raise(const QWidget* panel) {
     for (QWidget* parent = panel->parentWidget(); parent != nullptr; parent = parent->parentWidget()) {
         if (auto* dock = qobject_cast<QDockWidget*>(parent)) dock->raise();

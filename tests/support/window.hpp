@@ -73,6 +73,8 @@ struct Shown {
 /// A label of the status bar, by its accessible name.
 const QLabel* statusLabel(const Shown& shown, const char* name);
 QString statusText(const Shown& shown, const char* name);
+/// The figures of the step times in the Measured panel, with plain spaces.
+QString stepsFigures(const Shown& shown);
 /// Brings a panel to the front of its tabs.
 void raise(const QWidget* panel);
 

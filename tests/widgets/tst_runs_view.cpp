@@ -285,7 +285,8 @@ private Q_SLOTS:
         showAt(view, {900, 300});
         view.runs()->setRows({run(1, 0.08), run(2, 0.07, RunRow::State::running)});
         QSignalSpy activated(&view, &RunsView::runActivated), cancelled(&view, &RunsView::cancelRequested),
-            removed(&view, &RunsView::removeRequested), paused(&view, &RunsView::pauseRequested);
+            removed(&view, &RunsView::removeRequested), paused(&view, &RunsView::pauseRequested),
+            measured(&view, &RunsView::measureRequested);
         const auto openMenu = [&](int row) {
             QContextMenuEvent event(QContextMenuEvent::Mouse, centreOf(view, row),
                                     view.viewport()->mapToGlobal(centreOf(view, row)));
@@ -307,11 +308,23 @@ private Q_SLOTS:
         choose(ofFinished, 0);
         QCOMPARE(activated.takeFirst()[0].toInt(), 1);
         choose(openMenu(1), 4);
+        QCOMPARE(measured.takeFirst()[0].toInt(), 1);
+        choose(openMenu(1), 6);
         QCOMPARE(removed.takeFirst()[0].toInt(), 1);
         view.runs()->setRows({run(1, 0.08, RunRow::State::paused)});
         choose(openMenu(0), 1);
         QVERIFY((paused.takeFirst() == QVariantList{1, false}));
         QCOMPARE(cancelled.size(), 0);
+        // What is of another machine, or has no placement yet, cannot be measured.
+        RunRow other = run(1, 0.08);
+        other.elsewhere = QStringLiteral("4x V100");
+        for (const RunRow& row : {other, run(1, 0, RunRow::State::running)}) {
+            view.runs()->setRows({row});
+            QMenu* menu = openMenu(0);
+            QVERIFY(menu);
+            QVERIFY(!menu->actions()[4]->isEnabled());
+            menu->close();
+        }
     }
 
     void emptyRunsSayWhatWouldFillThem() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Traces of the open network beside its simulation: the timeline, the table of ops and the plot, by mouse and
 // keyboard.
+#include <algorithm>
 #include <memory>
 
 #include <QComboBox>
@@ -13,6 +14,7 @@
 #include <QLabel>
 #include <QMenu>
 #include <QProcess>
+#include <QSignalSpy>
 #include <QTest>
 #include <QToolTip>
 #include <QTreeWidget>
@@ -27,6 +29,7 @@
 #include "widgets/measured_plot.hpp"
 #include "widgets/ops_view.hpp"
 #include "widgets/qcustomplot_header.hpp"
+#include "widgets/quantities.hpp"
 
 using namespace placewright;
 using test::Shown;
@@ -70,6 +73,22 @@ class TestWindowMeasured : public QObject {
 
     std::unique_ptr<test::Workplace> m_place;
     QString m_network, m_machine;
+
+    /// Adds a run of the placement on screen, with every op `factor` times as long as simulated.
+    static void addRun(Shown& shown, const char* name, double factor = 1,
+                       std::vector<double> peak_bytes = {}) {
+        MeasuredRun run;
+        run.name = name;
+        run.placement = shown.document.placement();
+        for (Span span : shown.document.timeline()->trace.spans) {
+            for (double* time_s : {&span.start_s, &span.end_s, &span.queued_s}) *time_s *= factor;
+            run.trace.spans.push_back(span);
+        }
+        run.step_times_s = {factor * shown.stepTime()};
+        run.peak_bytes = std::move(peak_bytes);
+        shown.document.addMeasured(std::move(run));
+        if (!shown.waitUntilIdle()) qFatal("the runs are not compared");
+    }
 
     /// The trace that `placewright-cli simulate` writes, with every op `factor` times as long and kSlow four
     /// times that.
@@ -159,8 +178,9 @@ private Q_SLOTS:
         OpsView* ops = shown.window.opsView();
         test::raise(ops);
         QVERIFY(!ops->isColumnHidden(OpsModel::Error) && !ops->isColumnHidden(OpsModel::Measured));
-        QCOMPARE(errorOf(shown, "branch1"), QStringLiteral("+50 %"));
-        QCOMPARE(errorOf(shown, kSlow), QStringLiteral("+500 %"));
+        // Relative to what was measured, as everywhere.
+        QCOMPARE(errorOf(shown, "branch1"), QStringLiteral("−33 %"));
+        QCOMPARE(errorOf(shown, kSlow), QStringLiteral("−83 %"));
         QHeaderView* header = ops->horizontalHeader();
         ops->scrollTo(ops->model()->index(0, OpsModel::Error));
         const QPoint error(header->sectionViewportPosition(OpsModel::Error) + 10, header->height() / 2);
@@ -190,6 +210,27 @@ private Q_SLOTS:
         test::raise(ops);
         QCOMPARE(ops->selectionModel()->selectedRows().size(), 1);
         QCOMPARE(ops->selectionModel()->selectedRows().front().data(OpsModel::OpRole).toUInt(), slow);
+    }
+
+    void tracesOfOtherNetworksAreNamedBesideThoseThatMatch() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        const QString mine = trace("mine.json", 1);
+        const auto other = [&](const char* name) {
+            return m_place->write(name, QByteArray(R"({"traceEvents": [{"ph": "X", "name": "else", "ts": 0,
+                                                       "dur": 5, "pid": 1, "tid": 1}]})"));
+        };
+        const auto urls = [](const QStringList& files) {
+            QList<QUrl> result;
+            for (const QString& file : files) result << QUrl::fromLocalFile(file);
+            return result;
+        };
+        QVERIFY(shown.drop(urls({mine, other("a.json")})) && shown.waitUntilIdle());
+        QVERIFY2(shown.message().contains("mine.json: ") &&
+                     shown.message().contains("a.json has no event of an op of "),
+                 qPrintable(shown.message()));
+        QVERIFY(shown.drop(urls({other("a.json"), other("b.json")})) && shown.waitUntilIdle());
+        QVERIFY2(shown.message().contains("a.json, b.json have no event"), qPrintable(shown.message()));
     }
 
     void theLayoutIsChosenInTheMenu() {
@@ -233,16 +274,19 @@ private Q_SLOTS:
         QVERIFY(lower.top() >= upper.bottom());
         QVERIFY(std::abs(lower.width() - 3 * upper.width()) < 1);
         test::raise(shown.window.opsView());
-        QCOMPARE(errorOf(shown, "branch1"), QStringLiteral("+100 %"));  // the mean
+        QCOMPARE(errorOf(shown, "branch1"), QStringLiteral("−50 %"));  // the mean
         test::raise(shown.window.measuredPanel());
         runs(shown)->setFocus();
         QTest::keyClick(runs(shown), Qt::Key_End);
         test::raise(shown.window.opsView());
-        QCOMPARE(errorOf(shown, "branch1"), QStringLiteral("+200 %"));
+        QCOMPARE(errorOf(shown, "branch1"), QStringLiteral("−67 %"));
         // A file that is opened again replaces its run.
         trace("rank1.json", 2);
         QVERIFY(shown.dropFile(second) && shown.waitUntilIdle());
         QCOMPARE(shown.document.measured()->runs.size(), 2U);
+        // It is the run that it was, and stays chosen.
+        QCOMPARE(runs(shown)->currentText(), QStringLiteral("rank1"));
+        QCOMPARE(errorOf(shown, "branch1"), QStringLiteral("−50 %"));
         // The chosen run is removed, then the last.
         test::raise(shown.window.measuredPanel());
         for (const int left : {1, 0}) {
@@ -271,7 +315,7 @@ private Q_SLOTS:
         QCOMPARE(shown.document.measured()->all.ops[shown.op(kSlow)].time.factor(), 8.0);
         // The panel that the user looks at stays.
         QVERIFY(shown.window.measuredPanel()->visibleRegion().isEmpty());
-        QCOMPARE(errorOf(shown, kSlow), QStringLiteral("+700 %"));
+        QCOMPARE(errorOf(shown, kSlow), QStringLiteral("−88 %"));
         QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
         QVERIFY(shown.waitUntilIdle());
         QCOMPARE(shown.document.problem(), problem);
@@ -318,6 +362,194 @@ private Q_SLOTS:
         // It is in no file.
         QVERIFY(!shown.action("Use op times of this trace")->isEnabled());
         QVERIFY(!shown.action("Show its placement")->isEnabled());
+    }
+
+    void theChoiceOfARunFollowsTheMachine() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        for (const char* name : {"first", "second", "third"}) {
+            addRun(shown, name);
+            // A new run is chosen.
+            QCOMPARE(runs(shown)->currentText(), QString(name));
+        }
+        runs(shown)->setCurrentIndex(2);
+        QCOMPARE(runs(shown)->currentText(), QStringLiteral("second"));
+        const int chosen = shown.window.measuredPanel()->chosenRun();
+        shown.document.setMachine(m_place->write("three.json", test::uniform_machine(3)));
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(runs(shown)->count(), 4);
+        QCOMPARE(runs(shown)->currentText(), QStringLiteral("second"));
+        QCOMPARE(shown.window.measuredPanel()->chosenRun(), chosen);
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(runs(shown)->currentText(), QStringLiteral("second"));
+    }
+
+    void anOpenListStaysWhileSimulationsFollow() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        for (const char* name : {"first", "second"}) addRun(shown, name);
+        auto* devices = shown.window.findChild<QTreeWidget*>("measuredDevices");
+        QSignalSpy removed(runs(shown)->model(), &QAbstractItemModel::rowsRemoved);
+        QSignalSpy rebuilt(devices->model(), &QAbstractItemModel::rowsInserted);
+        const auto before = shown.document.measured();
+        shown.document.moveOps({shown.op(kSlow)}, 1);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(shown.document.measured() != before);
+        QCOMPARE(removed.count() + rebuilt.count(), 0);
+    }
+
+    void aRunIsHeldAgainstItsOwnPlacement() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        const double onOne_s = shown.stepTime();
+        addRun(shown, "on one", 2);
+        auto* step = shown.window.findChild<QLabel*>("measuredStep");
+        auto* devices = shown.window.findChild<QTreeWidget*>("measuredDevices");
+        const auto text = [&] { return step->text().replace(QChar(QChar::Nbsp), QLatin1Char(' ')); };
+        QVERIFY2(!text().contains("on screen"), qPrintable(text()));
+        const QString busy = devices->topLevelItem(0)->text(1);
+        for (const char* op : {"branch0", "branch1", "branch2"}) shown.document.moveOps({shown.op(op)}, 1);
+        QVERIFY(shown.waitUntilIdle());
+        const double onTwo_s = shown.stepTime();
+        QVERIFY(onTwo_s != onOne_s);
+        QVERIFY2(text().contains("Step: simulated " + secondsText(onOne_s) + ", measured " +
+                                 secondsText(2 * onOne_s) + " (2.00 ×)"),
+                 qPrintable(text()));
+        QVERIFY2(text().contains("Simulated on screen: " + secondsText(onTwo_s)), qPrintable(text()));
+        QCOMPARE(devices->topLevelItem(0)->text(1), busy);
+        // The mean step of two placements says nothing.
+        addRun(shown, "on two", 2);
+        runs(shown)->setCurrentIndex(0);
+        QVERIFY2(!text().contains("Step: ") && text().contains("several placements"), qPrintable(text()));
+        QVERIFY(devices->isHidden());
+        runs(shown)->setCurrentIndex(2);
+        QVERIFY2(text().contains("Step: ") && !text().contains("on screen"), qPrintable(text()));
+        QVERIFY(!devices->isHidden());
+    }
+
+    void measuredMemoryIsShown() {
+        Shown shown;
+        shown.window.resize(1400, 900);
+        QVERIFY(shown.open(m_network, m_machine));
+        auto* devices = shown.window.findChild<QTreeWidget*>("measuredDevices");
+        addRun(shown, "without", 1);
+        QVERIFY(devices->topLevelItem(0)->child(0)->isHidden());
+        addRun(shown, "with", 3, {2e9, 0});
+        const QTreeWidgetItem* peak = devices->topLevelItem(0)->child(0);
+        QVERIFY(!peak->isHidden());
+        QCOMPARE(peak->text(1), bytesText(shown.document.timeline()->outcome.peak_bytes[0]));
+        QCOMPARE(peak->text(2), bytesText(2e9));
+        QCOMPARE(devices->topLevelItem(1)->child(0)->text(2), QStringLiteral("–"));
+        TimelineView* timeline = shown.window.timelineView();
+        const int left = 5, top = static_cast<int>(timeline->laneRect(0).top()) + 8;
+        const QString sums = toolTipAt(timeline, {left, top});
+        QVERIFY2(sums.contains("peak memory " + bytesText(2e9)), qPrintable(sums));
+        // The axis reaches to the end of the longest run; what is simulated ends before that.
+        const int strip = static_cast<int>(timeline->laneRect(0).bottom()) - 5;
+        const auto at = [&](double time_s) {
+            return toolTipAt(timeline, {static_cast<int>(timeline->axis().toX(time_s)), strip});
+        };
+        const double end_s = shown.document.timeline()->outcome.total_time_s;
+        const QString within = at(end_s / 2), beyond = at(2 * end_s);
+        QVERIFY2(within.contains("of memory in use") && within.contains("Measured in with: at most 2"),
+                 qPrintable(within));
+        QVERIFY2(!beyond.contains("of memory in use") && beyond.contains("Measured in with: at most 2"),
+                 qPrintable(beyond));
+    }
+
+    void aRunThatCannotBeComparedLeavesTheOthers() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        MeasuredRun broken;
+        broken.name = "broken";
+        broken.trace.spans = shown.document.timeline()->trace.spans;
+        broken.placement = {0};
+        shown.document.addMeasured(broken);
+        addRun(shown, "sound");
+        QVERIFY2(shown.message().startsWith("broken cannot be compared"), qPrintable(shown.message()));
+        QVERIFY(shown.document.measured() != nullptr);
+        QCOMPARE(shown.document.measured()->runs.size(), 1U);
+        QCOMPARE(shown.document.measured()->runs[0].of.name, QStringLiteral("sound"));
+    }
+
+    void severalOpsAreSelectedInTheTable() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        OpsView* ops = shown.window.opsView();
+        test::raise(ops);
+        const auto row = [&](int at) { return ops->visualRect(ops->model()->index(at, 0)).center(); };
+        QTest::mouseClick(ops->viewport(), Qt::LeftButton, {}, row(5));
+        for (int more = 0; more < 2; ++more) QTest::keyClick(ops, Qt::Key_Up, Qt::ShiftModifier);
+        QCOMPARE(shown.document.selection().size(), 3U);
+        QCOMPARE(ops->currentIndex().row(), 3);
+        // The row from which Shift goes on is the one that the user was on last.
+        QTest::keyClick(ops, Qt::Key_Down, Qt::ShiftModifier);
+        QCOMPARE(shown.document.selection(), (OpList{4, 5}));
+        QCOMPARE(ops->currentIndex().row(), 4);
+        QTest::mouseClick(ops->viewport(), Qt::LeftButton, Qt::ControlModifier, row(7));
+        QCOMPARE(shown.document.selection(), (OpList{4, 5, 7}));
+        QCOMPARE(ops->currentIndex().row(), 7);
+        // What is selected elsewhere goes on from there.
+        shown.document.setSelection({1});
+        QCOMPARE(ops->currentIndex().row(), 1);
+    }
+
+    void allOpsMayBeSelected() {
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("many.json", test::wide_graph(2100)), m_machine));
+        OpsView* ops = shown.window.opsView();
+        test::raise(ops);
+        ops->setFocus();
+        QTest::keyClick(ops, Qt::Key_A, Qt::ControlModifier);
+        QCOMPARE(shown.document.selection().size(), 2102U);
+        QCOMPARE(ops->selectionModel()->selectedRows().size(), 2102);
+    }
+
+    void onlyWhatChangesIsTold() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, m_machine));
+        OpsView* ops = shown.window.opsView();
+        test::raise(ops);
+        QSignalSpy changed(ops->ops(), &QAbstractItemModel::dataChanged);
+        shown.document.moveOps({shown.op(kSlow)}, 1);
+        QVERIFY(shown.waitUntilIdle());
+        const int row = ops->ops()->rowOf(shown.op(kSlow));
+        QVERIFY(changed.count() > 0);
+        for (const auto& signal : changed) {
+            const auto first = signal[0].toModelIndex(), last = signal[1].toModelIndex();
+            QVERIFY(first.row() == row && last.row() == row);
+            QVERIFY(first.column() >= OpsModel::Device);
+        }
+    }
+
+    void aSearchFillsTheTableOfOpsAFewTimesASecond() {
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("many.json", test::wide_graph(40)), m_machine));
+        test::raise(shown.window.opsView());
+        QSignalSpy simulated(&shown.document, &Document::timelineChanged);
+        QSignalSpy filled(shown.window.opsView()->ops(), &QAbstractItemModel::dataChanged);
+        const int id = shown.document.startSearch(test::request("random", test::kEndless));
+        QTRY_VERIFY(test::running(shown) && filled.count() > 0);
+        // As long as the table pauses, the screen may change as often as it likes.
+        const auto first = filled.count();
+        const auto fillAgain = [&] { Q_EMIT shown.document.timelineChanged(); };
+        for (int times = 0; times < 50; ++times) fillAgain();
+        QCOMPARE(filled.count(), first);
+        shown.document.cancelRun(id);
+        QVERIFY(shown.waitUntilIdle());
+        // At the end the table shows what is on screen.
+        const OpsModel& ops = *shown.window.opsView()->ops();
+        const auto isShown = [&] {
+            const std::vector<DeviceId> devices = shown.document.deviceOfOps();
+            for (int row = 0; row < ops.rowCount(); ++row) {
+                const Device& on = shown.document.problem()->machine->device(devices[ops.opAt(row)]);
+                if (ops.index(row, OpsModel::Device).data().toString() != QString::fromStdString(on.name))
+                    return false;
+            }
+            return true;
+        };
+        QTRY_VERIFY(isShown());
     }
 
     void readingCanBeCancelled() {

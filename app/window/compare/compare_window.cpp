@@ -201,12 +201,17 @@ QLayout* CompareWindow::makeButtons() {
     return buttons;
 }
 
+bool CompareWindow::isRunning() const {
+    return m_run && m_run->state() == ComparisonRun::State::running;
+}
+
 void CompareWindow::startOrStop() {
-    if (m_run && m_run->state() == ComparisonRun::State::running) {
+    if (isRunning()) {
         m_run->cancel();
         m_start->setEnabled(false);
         return;
     }
+    if (const QString reason = m_document->measuredNow(); !reason.isEmpty()) return m_status->setText(reason);
     m_run = std::make_unique<ComparisonRun>(request());
     m_savedSearches = 0;
     connect(m_run.get(), &ComparisonRun::progressed, this, [this] {
@@ -226,8 +231,7 @@ void CompareWindow::startOrStop() {
 }
 
 void CompareWindow::showProgress() {
-    const bool running = m_run && m_run->state() == ComparisonRun::State::running;
-    m_progress->setVisible(running);
+    m_progress->setVisible(isRunning());
     if (!m_run) {
         m_status->setText(
             tr("Make your choice on the left and press Compare: every algorithm runs once per seed, with "

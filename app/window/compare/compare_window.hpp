@@ -44,6 +44,7 @@ public:
     /// before.
     void prepare(int evaluations);
     const ComparisonRun* run() const { return m_run.get(); }
+    bool isRunning() const;
     /// The best placement of a comparison, for the open network and machine.
     struct Found {
         Placement placement;

@@ -4,6 +4,7 @@
 #include <QDialog>
 
 class QCheckBox;
+class QLabel;
 class QPushButton;
 class QSpinBox;
 
@@ -21,10 +22,13 @@ public:
     void accept() override;
 
 private:
+    void showNetwork();
+    /// Shows what the plan allows, and what hinders the start.
     void showPlan();
 
     Document* m_document;
     MeasurePlanView* m_plan = nullptr;
+    QLabel *m_what = nullptr, *m_hindrance = nullptr;
     QSpinBox* m_steps = nullptr;
     QCheckBox* m_throttles = nullptr;
     QPushButton* m_start = nullptr;

@@ -4,16 +4,28 @@
 #include <algorithm>
 #include <utility>
 
+#include <QCheckBox>
 #include <QLabel>
 #include <QPlainTextEdit>
 #include <QVBoxLayout>
 
+#include "app/window/dialogs/trace_row.hpp"
 #include "app/window/document.hpp"
+#include "app/window/settings.hpp"
 #include "widgets/palette.hpp"
 #include "widgets/quantities.hpp"
 #include "widgets/text.hpp"
 
 namespace placewright {
+
+QCheckBox* throttleBox() {
+    auto* box =
+        named(new QCheckBox(MeasurePlanView::tr("Transfers take at &least as long as simulated")), "throttle",
+              MeasurePlanView::tr("Copies between cores of one CPU cross no link; this gives them the "
+                                  "speed of the links of the machine."));
+    box->setChecked(settings::throttles.get());
+    return box;
+}
 
 MeasurePlanView::MeasurePlanView(Document* document, std::function<QString()> hindrance, QWidget* parent)
     : QWidget(parent),

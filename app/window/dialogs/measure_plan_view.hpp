@@ -8,12 +8,16 @@
 
 #include "app/window/measuring.hpp"
 
+class QCheckBox;
 class QLabel;
 class QPlainTextEdit;
 
 namespace placewright {
 
 class Document;
+
+/// The box with which transfers of a measurement are throttled, ticked as it was last.
+QCheckBox* throttleBox();
 
 /// Where the devices of the open problem run on this computer, as it is found out in the background, or why
 /// they cannot.

@@ -12,7 +12,6 @@
 #include <QLabel>
 #include <QProgressBar>
 #include <QPushButton>
-#include <QSettings>
 #include <QSpinBox>
 #include <QTreeWidget>
 #include <QVBoxLayout>
@@ -60,7 +59,7 @@ ProfileDialog::ProfileDialog(Document* document, QWidget* parent)
 
     m_file = new FileLabel;
     m_file->setObjectName(QStringLiteral("profileFile"));
-    m_file->setFile(settings::profileFile.isStored() ? settings::profileFile.get() : defaultFile());
+    m_file->setFile(lastFile());
     m_choose = named(new QPushButton(tr("C&hoose…")), "chooseProfileFile",
                      tr("Keep the times in another file; those that it has stay, but for ops that are "
                         "measured again."));
@@ -74,10 +73,7 @@ ProfileDialog::ProfileDialog(Document* document, QWidget* parent)
     m_transfers =
         named(new QCheckBox(tr("Measure &transfers too")), "profileTransfers",
               tr("Also measures transfers of 1 kB to 1 GB between the models; takes a minute or more."));
-    m_throttles =
-        named(new QCheckBox(tr("Transfers take at &least as long as the machine file says")), "throttle",
-              tr("Copies between cores of one CPU cross no link; this gives them the speed of the "
-                 "links of the machine."));
+    m_throttles = throttleBox();
     auto* form = new QFormLayout;
     auto* fileTitle = new QLabel(tr("Measured times in"));
     fileTitle->setToolTip(m_choose->toolTip());
@@ -109,7 +105,7 @@ ProfileDialog::ProfileDialog(Document* document, QWidget* parent)
     m_start->setObjectName(QStringLiteral("startProfile"));
     m_use = buttons->addButton(tr("Si&mulate with these times"), QDialogButtonBox::ActionRole);
     m_use->setObjectName(QStringLiteral("useProfile"));
-    m_use->setToolTip(tr("Set the times in this file in the simulation of the network; Ctrl+Z goes back"));
+    m_use->setToolTip(tr("Simulate this network with the times in this file; Ctrl+Z undoes this."));
     auto* layout = new QVBoxLayout(this);
     layout->addWidget(what);
     layout->addWidget(m_plan);
@@ -132,7 +128,11 @@ ProfileDialog::ProfileDialog(Document* document, QWidget* parent)
 }
 
 QString ProfileDialog::defaultFile() {
-    return QFileInfo(QSettings().fileName()).absolutePath() + QStringLiteral("/measured-times.json");
+    return fileBesideSettings(QStringLiteral("measured-times.json"));
+}
+
+QString ProfileDialog::lastFile() {
+    return settings::profileFile.isStored() ? settings::profileFile.get() : defaultFile();
 }
 
 void ProfileDialog::chooseFile() {
@@ -149,6 +149,9 @@ void ProfileDialog::chooseFile() {
 void ProfileDialog::start() {
     if (m_document->measuring().running() != Measuring::Kind::none) return m_document->cancelMeasuring();
     if (!m_plan->plan()) return;
+    if (const QString hindrance = m_document->measuringHindrance(); !hindrance.isEmpty())
+        return m_state->setText(hindrance);
+    settings::throttles.set(m_throttles->isChecked());
     m_document->startProfile(m_plan->plan()->devices, static_cast<std::uint32_t>(m_steps->value()),
                              m_transfers->isChecked(), m_transfers->isChecked() && m_throttles->isChecked(),
                              m_file->file());
@@ -171,10 +174,12 @@ void ProfileDialog::showState() {
     m_progress->setRange(0, static_cast<int>(progress.all));
     m_progress->setValue(static_cast<int>(progress.done));
     const auto& report = m_document->profiled();
-    m_use->setVisible(report.has_value());
-    m_models->setVisible(report.has_value());
+    m_use->setVisible(report.has_value() && !runs);
+    m_models->setVisible(report.has_value() && !runs);
     m_models->clear();
-    if (runs) {
+    if (runs && progress.transfers) {
+        m_state->setText(tr("Transfers: %1 of %2").arg(progress.done).arg(progress.all));
+    } else if (runs) {
         m_state->setText(progress.done == 0 ? tr("The first step shows how long all take.")
                          : progress.left_s  ? tr("%1 of %2, %3 left")
                                                  .arg(progress.done)
@@ -184,13 +189,16 @@ void ProfileDialog::showState() {
     } else if (benchmark) {
         m_state->setText(tr("A benchmark runs; a profile can start when it has ended."));
     } else if (!report) {
-        m_state->clear();
+        m_state->setText(m_document->profileFailure());
     } else {
-        m_state->setText(report->transfers == 0
-                             ? tr("Times of ops are in %1.").arg(report->file)
-                             : tr("Times of ops and of transfers between %1 pairs of models are in %2.")
-                                   .arg(report->transfers)
-                                   .arg(report->file));
+        const QString kept = report->transfers == 0
+                                 ? tr("Times of ops are in %1.").arg(report->file)
+                                 : tr("Times of ops and of transfers between %1 pairs of models are in %2.")
+                                       .arg(report->transfers)
+                                       .arg(report->file);
+        // Below a failure, what was measured before.
+        const QString& failure = m_document->profileFailure();
+        m_state->setText(failure.isEmpty() ? kept : tr("%1\nBefore that: %2").arg(failure, kept));
         for (const ProfileReport::Model& model : report->models) {
             auto* item =
                 new QTreeWidgetItem(m_models, {model.name, QString::number(model.measured),

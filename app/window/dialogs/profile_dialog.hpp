@@ -26,6 +26,8 @@ public:
 
     /// The file that profiles are kept in if no other was chosen.
     static QString defaultFile();
+    /// The file that was chosen last, else the default one; need not exist.
+    static QString lastFile();
 
 private:
     void chooseFile();

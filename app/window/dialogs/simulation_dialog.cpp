@@ -8,6 +8,7 @@
 #include <QDialogButtonBox>
 #include <QDoubleSpinBox>
 #include <QFileDialog>
+#include <QFileInfo>
 #include <QFormLayout>
 #include <QGroupBox>
 #include <QHBoxLayout>
@@ -18,6 +19,7 @@
 #include <QVBoxLayout>
 
 #include "app/window/dialogs/form_rows.hpp"
+#include "app/window/dialogs/profile_dialog.hpp"
 #include "app/window/dialogs/trace_row.hpp"
 #include "app/window/option_text.hpp"
 #include "app/window/settings.hpp"
@@ -197,10 +199,11 @@ void SimulationDialog::showCost(bool measuredBefore) {
 }
 
 void SimulationDialog::chooseProfile() {
-    const QString last = settings::profileFile.get();
-    const QString file =
-        QFileDialog::getOpenFileName(this, tr("Choose measured times"), last.isEmpty() ? lastFolder() : last,
-                                     tr("Measured times (*.json);;All files (*)"));
+    // Also the file that profiles go to by default, in a folder that is hidden.
+    const QString last = ProfileDialog::lastFile();
+    const QString file = QFileDialog::getOpenFileName(this, tr("Choose measured times"),
+                                                      QFileInfo::exists(last) ? last : lastFolder(),
+                                                      tr("Measured times (*.json);;All files (*)"));
     if (!file.isEmpty()) setProfile(file);
 }
 

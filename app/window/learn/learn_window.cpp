@@ -195,6 +195,7 @@ void LearnWindow::startOrStop() {
         m_start->setEnabled(false);
         return;
     }
+    if (const QString reason = m_document->measuredNow(); !reason.isEmpty()) return m_status->setText(reason);
     TrainingRequest wanted = request();
     const std::uint64_t updates = wanted.updates;
     const bool continues =
@@ -222,6 +223,8 @@ void LearnWindow::startOrStop() {
 }
 
 void LearnWindow::pauseOrResume() {
+    if (const QString reason = m_document->measuredNow(); !reason.isEmpty() && m_run->isPaused())
+        return m_status->setText(reason);
     m_run->setPaused(!m_run->isPaused());
     showRequest();
     showProgress();
@@ -365,6 +368,10 @@ void LearnWindow::testOrStop(Background::Lane& lane, CdfData& results,
     if (lane.busy()) {
         lane.cancel();
         return showTest();
+    }
+    if (const QString reason = m_document->measuredNow(); !reason.isEmpty()) {
+        m_testStatus->setText(reason);
+        return m_testStatus->show();
     }
     results = {};
     m_background.run(

@@ -53,6 +53,10 @@ public:
     /// its training. Reports errors of the file in a dialog.
     void resume(const QString& file);
     bool isReading() const { return m_resumeLane.busy(); }
+    /// Whether a policy is trained (and not paused) or tested.
+    bool isWorking() const {
+        return (isRunning() && !m_run->isPaused()) || m_testLane.busy() || m_optimizeLane.busy();
+    }
 
 Q_SIGNALS:
     /// hasPolicy() has changed.

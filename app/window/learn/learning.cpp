@@ -50,6 +50,10 @@ void Learning::trainOn(const QString& file) {
     m_window->resume(file);
 }
 
+bool Learning::isWorking() const {
+    return m_window != nullptr && m_window->isWorking();
+}
+
 bool Learning::mayClose() {
     return m_window == nullptr || m_window->mayDrop();
 }

@@ -34,6 +34,8 @@ public:
     /// one.
     void setTrainedAction(QAction* action);
     LearnWindow* window() const { return m_window; }
+    /// Whether its window trains or tests a policy.
+    bool isWorking() const;
     /// Asks whether to save or discard an unsaved policy; false if the user cancels.
     bool mayClose();
     /// Places the open network with the policy of a file; the result becomes a run of the document.

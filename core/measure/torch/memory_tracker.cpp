@@ -12,10 +12,18 @@ DeviceId& MemoryTracker::device_of_thread() {
     return device;
 }
 
-void MemoryTracker::report(void* pointer, std::int64_t size) {
+DeviceId MemoryTracker::device_of(c10::Device at) const {
+    if (at.is_cuda() && at.has_index()) {
+        const auto index = static_cast<std::size_t>(at.index());
+        if (index < of_cuda_.size() && of_cuda_[index] != kInvalidDevice) return of_cuda_[index];
+    }
+    return device_of_thread();
+}
+
+void MemoryTracker::report(void* pointer, std::int64_t size, c10::Device at) {
     const std::scoped_lock lock(mutex_);
     if (size > 0) {
-        const DeviceId device = device_of_thread();
+        const DeviceId device = device_of(at);
         blocks_[pointer] = {device, size};
         bytes_[device] += size;
         peak_[device] = std::max(peak_[device], bytes_[device]);

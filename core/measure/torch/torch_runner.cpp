@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
@@ -37,6 +38,48 @@ std::uint64_t mixed(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
     return z ^ (z >> 31);
 }
 
+/// Random integers in [0, bound), as far as the type has them, made in the type itself: as int64 first, a
+/// message of bytes would take eight times its memory. Of a large tensor a part is drawn and repeated, since
+/// drawing takes nanoseconds a number and nothing can cancel it.
+at::Tensor random_integers(const Shape& shape, at::ScalarType type, std::int64_t bound,
+                           const at::Generator& random) {
+    constexpr std::int64_t kDrawn = 1 << 20;
+    const std::size_t bits = 8 * c10::elementSize(type) - (type == at::kByte ? 0 : 1);
+    if (type == at::kBool) {
+        bound = 2;
+    } else if (bits < 63) {
+        bound = std::min(bound, std::int64_t{1} << bits);
+    }
+    at::Tensor value = at::empty(shape, at::TensorOptions().dtype(type));
+    const at::Tensor flat = value.view({-1});
+    const std::int64_t count = flat.numel();
+    std::int64_t made = std::min(count, kDrawn);
+    if (made > 0) flat.narrow(0, 0, made).random_(0, bound, random);
+    while (made < count) {
+        const std::int64_t part = std::min(made, count - made);
+        flat.narrow(0, made, part).copy_(flat.narrow(0, 0, part));
+        made += part;
+    }
+    return value;
+}
+
+/// [CUDA device]: the device of the machine that it is.
+std::vector<DeviceId> devices_of_cuda(std::span<const PhysicalDevice> devices) {
+    std::vector<DeviceId> result;
+    for (DeviceId device = 0; device < devices.size(); ++device) {
+        if (devices[device].kind != PhysicalDevice::Kind::cuda) continue;
+        const auto index = static_cast<std::size_t>(devices[device].index);
+        if (result.size() <= index) result.resize(index + 1, kInvalidDevice);
+        result[index] = device;
+    }
+    return result;
+}
+
+/// Makes the name of an op for messages.
+auto named(const Op& op) {
+    return [&op] { return "op " + in_quotes(op.name); };
+}
+
 bool is_weight_gradient(const Op& op, const Op& forward) {
     return op.name.size() > forward.name.size() && op.name.ends_with("/weight_gradient");
 }
@@ -60,6 +103,7 @@ struct Node {
     std::vector<bool> carries;  ///< [input]: a gradient is wanted
 
     // Of one step:
+    std::uint64_t seed = 0;  ///< of the generator
     std::uint32_t derived_left = 0;
     Tensors leaves, results;   ///< inputs and outputs of the autograd graph
     Tensors gradients;         ///< [output]: sums of the incoming gradients
@@ -84,7 +128,7 @@ public:
           options_(options),
           training_(!problem_->inference && graph_.training() == Training::explicit_),
           devices_(devices.begin(), devices.end()),
-          tracker_(std::make_shared<MemoryTracker>(devices.size())),
+          tracker_(std::make_shared<MemoryTracker>(devices.size(), devices_of_cuda(devices))),
           nodes_(graph_.size()),
           incoming_(graph_.size()),
           values_(std::size_t{problem_->tensors} * devices.size()) {
@@ -113,7 +157,7 @@ public:
             node.results.clear();
             node.gradients.clear();
             node.weight_gradients.clear();
-            if (node.generator.defined()) node.generator.set_current_seed(mixed(options_.seed, op, step));
+            node.seed = mixed(options_.seed, op, step);
         }
         tracker_->restart();
     }
@@ -121,7 +165,7 @@ public:
     void run(OpId id) override {
         const DeviceId device = device_of_[id];
         const Op& op = graph_.op(id);
-        try {
+        attempt(device, named(op), [&] {
             const c10::DeviceGuard guard(torch_device(device));
             if (op.phase == Phase::update) {
                 update(id);
@@ -131,16 +175,7 @@ public:
                 backward(id);
             }
             synchronize(device);
-        } catch (const std::bad_alloc&) {
-            fail_memory(id, device, "not enough memory");
-        } catch (const c10::Error& error) {
-            const std::string text = first_line(error.what_without_backtrace());
-            if (text.find("memory") != std::string::npos && text.find("alloc") != std::string::npos)
-                fail_memory(id, device, text);
-            throw MeasureError("op " + in_quotes(op.name) + " failed in LibTorch: " + text);
-        } catch (const std::invalid_argument& error) {
-            throw MeasureError("op " + in_quotes(op.name) + ": " + error.what());
-        }
+        });
     }
 
     void copy(TensorId tensor, DeviceId to) override {
@@ -149,7 +184,9 @@ public:
         const at::NoGradGuard no_gradient;
         const at::Tensor& value = slot(tensor, from);
         if (!value.defined()) return;
-        try {
+        const Op& producer = graph_.op(problem_->producer[tensor]);
+        const auto what = [&] { return "a copy of the output of op " + in_quotes(producer.name); };
+        attempt(to, what, [&] {
             const c10::Device target = torch_device(to);
             // With the same strides where it has no gaps, as Tensor.to() does.
             at::Tensor copied = at::empty_like(value, value.options().device(target));
@@ -160,9 +197,7 @@ public:
                 synchronize(from);
             }
             slot(tensor, to) = std::move(copied);
-        } catch (const std::exception&) {
-            fail_memory(problem_->producer[tensor], to, "not enough memory for a copy");
-        }
+        });
     }
 
     void release(TensorId tensor, DeviceId device) override {
@@ -202,10 +237,29 @@ private:
 
     static std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-    [[noreturn]] void fail_memory(OpId op, DeviceId device, const std::string& reason) const {
+    [[noreturn]] void fail_memory(DeviceId device, const std::string& what, const std::string& reason) const {
         throw OutOfMemory(device, "device " + in_quotes(problem_->machine->device(device).name) +
-                                      " has not enough memory for op " + in_quotes(graph_.op(op).name) +
-                                      " (" + reason + ")");
+                                      " has not enough memory for " + what + " (" + reason + ")");
+    }
+
+    /// Does `work` on a device; errors name what() it is and the reason. The name is made after an error
+    /// alone, since ops are timed with this. Throws OutOfMemory and MeasureError.
+    template <class What, class Work>
+    void attempt(DeviceId device, const What& what, Work&& work) const {
+        try {
+            work();
+        } catch (const std::bad_alloc&) {
+            fail_memory(device, what(), "the allocator of the program found none");
+        } catch (const c10::Error& error) {
+            const std::string text = first_line(error.what_without_backtrace());
+            if (text.find("memory") != std::string::npos && text.find("alloc") != std::string::npos)
+                fail_memory(device, what(), text);
+            throw MeasureError(what() + " failed in LibTorch: " + text);
+        } catch (const std::invalid_argument& error) {
+            throw MeasureError(what() + ": " + error.what());
+        } catch (const std::exception& error) {
+            throw MeasureError(what() + " failed: " + first_line(error.what()));
+        }
     }
 
     static std::vector<double> numbers(const Tensors& tensors) {
@@ -294,10 +348,10 @@ void TorchRunner::prepare_derived() {
     }
 }
 
-/// The number of rows of the table that is read by an integer input, so that random indices are valid.
+/// The number of rows of the smallest table that is read by an integer input, or by views of it, so that
+/// random indices are valid; 0 if it indexes none.
 std::int64_t TorchRunner::index_bound(OpId op) const {
-    std::int64_t bound = 2;
-    bool found = false;
+    std::int64_t bound = 0;
     for (const OpId reader : problem_->forward->consumers(op)) {
         const Op& each = problem_->forward->op(reader);
         std::int64_t rows = 0;
@@ -314,9 +368,7 @@ std::int64_t TorchRunner::index_bound(OpId op) const {
         } else if (kind_info(each.kind).view) {
             rows = index_bound(reader);
         }
-        if (rows <= 0) continue;
-        bound = found ? std::min(bound, rows) : rows;
-        found = true;
+        if (rows > 0) bound = bound > 0 ? std::min(bound, rows) : rows;
     }
     return bound;
 }
@@ -333,7 +385,7 @@ void TorchRunner::allocate() {
         const c10::DeviceGuard guard(at);
         at::Generator random = at::detail::createCPUGenerator(mixed(options_.seed, id, ~std::uint64_t{0}));
         const bool norm = op.kind.ends_with("_norm");
-        try {
+        attempt(device, named(op), [&] {
             for (std::size_t k = 0; k < node.kernel.parameters.size(); ++k) {
                 const Shape& shape = node.kernel.parameters[k];
                 at::Tensor value = at::empty(shape, at::TensorOptions().dtype(at::kFloat));
@@ -360,27 +412,34 @@ void TorchRunner::allocate() {
                 op.kind == "input" || op.kind == "constant" || op.kind == "full" || op.kind == "arange";
             for (std::size_t k = 0; k < node.kernel.buffers.size(); ++k) {
                 const DType dtype = source ? op.outputs[k].dtype : DType::float32;
-                at::Tensor value = at::empty(node.kernel.buffers[k], at::TensorOptions().dtype(at::kFloat));
-                if (op.kind == "batch_norm") {
-                    value.fill_(k == 0 ? 0 : 1);  // running mean and variance
-                } else if (is_floating(dtype)) {
-                    value.normal_(0, 1, random);
+                at::Tensor value;
+                if (is_floating(dtype)) {
+                    value = at::empty(node.kernel.buffers[k], at::TensorOptions().dtype(at::kFloat));
+                    if (op.kind == "batch_norm") {
+                        value.fill_(k == 0 ? 0 : 1);  // running mean and variance
+                    } else {
+                        value.normal_(0, 1, random);
+                    }
                 } else {
-                    value = at::empty(node.kernel.buffers[k], at::TensorOptions().dtype(at::kLong))
-                                .random_(0, dtype == DType::boolean ? 2 : index_bound(id), random);
+                    // Where nothing is indexed: classes, of which there are two at least.
+                    const std::int64_t rows = index_bound(id);
+                    value = random_integers(node.kernel.buffers[k], scalar_type(dtype), rows > 0 ? rows : 2,
+                                            random);
                 }
                 node.buffers.push_back(value.to(at::TensorOptions().dtype(scalar_type(dtype)).device(at)));
             }
-            if (op.kind.find("dropout") != std::string::npos && at.is_cpu())
-                node.generator = at::detail::createCPUGenerator();
+            // Of the op's own, so that its masks do not depend on what else runs.
+            if (op.kind.find("dropout") != std::string::npos)
+                node.generator = at.is_cpu() ? at::detail::createCPUGenerator()
+                                             : at::globalContext().defaultGenerator(at).clone();
             synchronize(device);
-        } catch (const c10::Error& error) {
-            fail_memory(id, device, first_line(error.what_without_backtrace()));
-        }
+        });
     }
 }
 
 Tensors TorchRunner::run_kernel(Node& node, const Op& op, const Tensors& inputs) {
+    // Each time: what is recomputed draws what the forward pass drew.
+    if (node.generator.defined()) node.generator.set_current_seed(node.seed);
     at::TensorOptions options;
     if (!op.outputs.empty()) options = options.dtype(scalar_type(op.outputs.front().dtype));
     options = options.device(
