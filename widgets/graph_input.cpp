@@ -168,24 +168,36 @@ void GraphView::selectNeighbour(int key) {
         return;
     }
     const std::uint32_t at = selected.front();
+    const QRectF& here = m_scene->nodes[at].rect;
+    const bool across = key == Qt::Key_Left || key == Qt::Key_Right;
+    const bool rightwards = m_scene->room.direction == LayoutRoom::Direction::right;
+    const bool onwards = (key == Qt::Key_Right || key == Qt::Key_Down) != m_scene->nodes[at].backwards;
+    const auto offset = [&](std::uint32_t node) {
+        return m_scene->nodes[node].rect.center() - here.center();
+    };
     int next = -1;
-    if (key == Qt::Key_Up || key == Qt::Key_Down) {
-        double distance = 0;
+    double distance = 0;
+    const auto offer = [&](std::uint32_t node, double d) {
+        if (next >= 0 && d >= distance) return;
+        next = static_cast<int>(node);
+        distance = d;
+    };
+    if (across == rightwards) {
+        // Along the edges: to the straightest reader, or the op that is read.
         for (const auto& edge : m_scene->edges) {
-            if ((key == Qt::Key_Up ? edge.to : edge.from) != at) continue;
-            const std::uint32_t other = key == Qt::Key_Up ? edge.from : edge.to;
-            const double d =
-                std::abs(m_scene->nodes[other].rect.center().x() - m_scene->nodes[at].rect.center().x());
-            if (next >= 0 && d >= distance) continue;
-            next = static_cast<int>(other);
-            distance = d;
+            if ((onwards ? edge.from : edge.to) != at) continue;
+            const std::uint32_t other = onwards ? edge.to : edge.from;
+            offer(other, std::abs(across ? offset(other).y() : offset(other).x()));
         }
     } else {
-        for (const auto& row : m_scene->rows) {
-            const auto found = std::find(row.nodes.begin(), row.nodes.end(), at);
-            if (found == row.nodes.end()) continue;
-            if (key == Qt::Key_Left && found != row.nodes.begin()) next = static_cast<int>(*(found - 1));
-            if (key == Qt::Key_Right && found + 1 != row.nodes.end()) next = static_cast<int>(*(found + 1));
+        // Across them: to the nearest node of the same layer, on the side of the key.
+        const QRectF& all = m_scene->bounds;
+        const QRectF layer = across ? QRectF(all.left(), here.center().y(), all.width(), 0)
+                                    : QRectF(here.center().x(), all.top(), 0, all.height());
+        for (const std::uint32_t other : m_scene->nodesIn(layer)) {
+            const double d = (across ? offset(other).x() : offset(other).y()) *
+                             (key == Qt::Key_Right || key == Qt::Key_Down ? 1 : -1);
+            if (other != at && d > 0) offer(other, d);
         }
     }
     if (next < 0) return;
@@ -237,7 +249,11 @@ void GraphView::leaveEvent(QEvent*) {
 void GraphView::resizeEvent(QResizeEvent* event) {
     m_layerValid = false;
     updateMinimap();
-    if (m_fit != Fit::kept) return applyFit();
+    if (m_fit != Fit::kept) {
+        applyFit();
+        Q_EMIT roomChanged();
+        return;
+    }
     if (!event->oldSize().isValid()) return;
     const QSizeF grown = event->size() - event->oldSize();
     setView(m_view.m11(), QPointF(m_view.dx() + grown.width() / 2, m_view.dy() + grown.height() / 2));

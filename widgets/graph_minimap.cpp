@@ -15,8 +15,7 @@ namespace {
 constexpr double kInset = 5;  ///< between border and graph, pixels
 constexpr double kNarrowestMap = 64, kWidestMap = 112;
 constexpr double kLeastFrame = 8;
-/// Height of a node as a share of the row distance, and its limit as a multiple of the node's own height.
-constexpr double kRowFilled = 0.8, kStretched = 2;
+constexpr double kStretched = 1.5;          ///< height of a node over its own, so that colours fill the map
 constexpr std::size_t kMostEdges = 20'000;  ///< more edges would merge into a grey area
 
 }  // namespace
@@ -115,19 +114,13 @@ void GraphMinimap::drawBackdrop() {
     painter.drawRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5));
 
     m_cells.assign(m_scene->nodes.size(), {});
-    for (std::size_t i = 0; i < m_scene->rows.size(); ++i) {
-        const auto& row = m_scene->rows[i];
-        const double own = row.bottom - row.top;
-        const double pitch = i + 1 < m_scene->rows.size() ? m_scene->rows[i + 1].top - row.top : own;
-        const double height = std::clamp(kRowFilled * pitch, std::min(own, pitch), kStretched * own);
-        for (const std::uint32_t node : row.nodes) {
-            const QRectF& rect = m_scene->nodes[node].rect;
-            const QPoint from = (toMap(rect.topLeft()) * ratio).toPoint(),
-                         to = (toMap(QPointF(rect.right(), rect.top() + height)) * ratio).toPoint();
-            m_cells[node] =
-                QRect(from, QSize(std::max(to.x() - from.x(), 1), std::max(to.y() - from.y(), 1))) &
-                m_backdrop.rect();
-        }
+    for (std::size_t node = 0; node < m_cells.size(); ++node) {
+        const QRectF& rect = m_scene->nodes[node].rect;
+        const QPoint from = (toMap(rect.topLeft()) * ratio).toPoint(),
+                     to = (toMap(QPointF(rect.right(), rect.top() + kStretched * rect.height())) * ratio)
+                              .toPoint();
+        m_cells[node] = QRect(from, QSize(std::max(to.x() - from.x(), 1), std::max(to.y() - from.y(), 1))) &
+                        m_backdrop.rect();
     }
 }
 

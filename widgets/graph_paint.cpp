@@ -89,12 +89,11 @@ void GraphView::paintEdges(QPainter& painter, const QTransform& view, const QRec
         // By 2 * crosses + !dimmed and drawn in this order: the most important last.
         std::array<QVector<QLineF>, 4> lines;
         std::size_t count = 0;
-        for (const auto& edge : m_scene->edges)
-            count += edge.box.intersects(visible) || visible.contains(edge.box.topLeft());
+        for (const auto& edge : m_scene->edges) count += edge.box.intersects(visible);
         const std::size_t step = 1 + count / kEdgesFromAfar;
         std::size_t seen = 0;
         for (const auto& edge : m_scene->edges) {
-            if (!edge.box.intersects(visible) && !visible.contains(edge.box.topLeft())) continue;
+            if (!edge.box.intersects(visible)) continue;
             const bool cross = crosses(edge);
             if (!cross && seen++ % step != 0) continue;
             auto& into = lines[2 * std::size_t{cross} + !dimmed(edge)];
@@ -124,7 +123,7 @@ void GraphView::paintEdges(QPainter& painter, const QTransform& view, const QRec
     std::array<EdgeBatch, 4 * kEdgeWidths.size()> styles;
     const double thickness = std::clamp(detail.scale, 0.6, 1.6);
     for (const auto& edge : m_scene->edges) {
-        if (!edge.box.adjusted(-1, 0, 1, 0).intersects(visible)) continue;
+        if (!edge.box.intersects(visible)) continue;
         const std::size_t step = widthStep(edge.bytes);
         auto& style = styles[(2 * std::size_t{crosses(edge)} + !dimmed(edge)) * kEdgeWidths.size() + step];
         const QPointF tip = view.map(edge.line.back());
@@ -321,8 +320,7 @@ void GraphView::paintLabels(QPainter& painter, const QTransform& view,
 
 GraphView::Detail GraphView::detailAt(const QTransform& view, const QRectF& area) const {
     if (!m_scene || m_scene->nodes.empty()) return {};
-    std::size_t nodes = 0;
-    m_scene->forNodesIn(view.inverted().mapRect(area), [&](std::uint32_t) { ++nodes; });
+    const std::size_t nodes = m_scene->nodesIn(view.inverted().mapRect(area)).size();
     const double height = m_scene->nodes.front().rect.height() * view.m11();
     Detail detail;
     detail.scale = view.m11();
@@ -383,7 +381,9 @@ void GraphView::paintMarks(QPainter& painter) const {
         const auto node = static_cast<std::uint32_t>(m_hovered);
         QPainterPath path;
         for (const auto& edge : m_scene->edges) {
-            if (edge.from == node || edge.to == node) path.addPolygon(m_view.map(edge.line));
+            if (edge.from != node && edge.to != node) continue;
+            path.addPolygon(m_view.map(
+                edge.stub ? QPolygonF({m_scene->outPort(edge.from), m_scene->inPort(edge.to)}) : edge.line));
         }
         painter.setRenderHint(QPainter::Antialiasing);
         painter.strokePath(path, QPen(highlight, 2, Qt::SolidLine, Qt::FlatCap, Qt::RoundJoin));

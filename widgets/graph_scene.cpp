@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include "widgets/graph_scene.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include <QCoreApplication>
+#include <boost/geometry/geometries/box.hpp>
+#include <boost/geometry/geometries/point.hpp>
+#include <boost/geometry/index/rtree.hpp>
 
 #include "core/base/infinity.hpp"
-#include "core/layout/layout.hpp"
 #include "widgets/quantities.hpp"
 
 namespace placewright {
 namespace {
 
-constexpr std::size_t kOverview = 400;  ///< most nodes in the overview of a large network
 constexpr double kNodeHeight = 26, kNarrowestNode = 60, kWidestNode = 220;
 // Widths are estimated, since fonts belong to the GUI thread. Labels that do not fit are elided.
 constexpr double kCharacterWidth = 7.2, kLabelMargin = 14;
@@ -136,49 +139,109 @@ void addEdges(const Problem& problem, GraphScene& scene) {
     }
 }
 
-/// Point at which an edge begins or ends at a node.
-QPointF port(const QRectF& node, bool lower) {
-    return {node.center().x(), lower ? node.bottom() : node.top()};
+/// Of a node: the edge that is laid out although it is a stub.
+struct Kept {
+    std::size_t reader = SIZE_MAX, source = SIZE_MAX;
+    bool isHub = false;  ///< has many readers
+};
+
+std::vector<Kept> markStubs(GraphScene& scene) {
+    std::vector<std::size_t> readers(scene.nodes.size()), sources(scene.nodes.size());
+    for (const auto& edge : scene.edges) {
+        ++readers[edge.from];
+        ++sources[edge.to];
+    }
+    std::vector<Kept> kept(scene.nodes.size());
+    for (std::size_t i = 0; i < scene.edges.size(); ++i) {
+        GraphScene::Edge& edge = scene.edges[i];
+        const bool out = readers[edge.from] > kMostEdgesOfNode, in = sources[edge.to] > kMostEdgesOfNode;
+        edge.stub = out || in;
+        kept[edge.from].isHub = out;
+        // The first reader and the last op that is read: these edges are the shortest.
+        if (out && (kept[edge.from].reader == SIZE_MAX || edge.to < scene.edges[kept[edge.from].reader].to))
+            kept[edge.from].reader = i;
+        if (in && (kept[edge.to].source == SIZE_MAX || edge.from > scene.edges[kept[edge.to].source].from))
+            kept[edge.to].source = i;
+    }
+    return kept;
 }
 
-void addRows(GraphScene& scene) {
-    std::vector<std::uint32_t> byPlace(scene.nodes.size());
-    for (std::uint32_t i = 0; i < byPlace.size(); ++i) byPlace[i] = i;
-    const auto place = [&](std::uint32_t node) {
-        return std::pair(std::round(scene.nodes[node].rect.top()), scene.nodes[node].rect.left());
+/// The piece at the reader, or with few readers and many ops that are read, the piece at the source.
+QPolygonF stubOf(const GraphScene& scene, const GraphScene::Edge& edge, bool atReader) {
+    constexpr double kLength = 10;
+    const auto direction = [](QPointF from, QPointF to) {
+        const double length = std::hypot(to.x() - from.x(), to.y() - from.y());
+        return length > 0 ? (to - from) / length : QPointF();
     };
-    std::sort(byPlace.begin(), byPlace.end(), [&](auto a, auto b) { return place(a) < place(b); });
-    for (const std::uint32_t node : byPlace) {
-        const QRectF& rect = scene.nodes[node].rect;
-        if (scene.rows.empty() || place(node).first != std::round(scene.rows.back().top))
-            scene.rows.push_back({rect.top(), rect.bottom(), {}});
-        scene.rows.back().nodes.push_back(node);
+    if (atReader) {
+        const QPointF port = scene.inPort(edge.to);
+        return {{port - kLength * direction(port, scene.nodes[edge.to].rect.center()), port}};
     }
+    const QPointF port = scene.outPort(edge.from);
+    return {{port, port + kLength * direction(scene.nodes[edge.from].rect.center(), port)}};
 }
 
 }  // namespace
 
+class GraphScene::Index {
+    using Point = boost::geometry::model::point<double, 2, boost::geometry::cs::cartesian>;
+    using Box = boost::geometry::model::box<Point>;
+    using Entry = std::pair<Box, std::uint32_t>;
+    using Tree = boost::geometry::index::rtree<Entry, boost::geometry::index::quadratic<16>>;
+
+    static Box box(const QRectF& rect) { return {{rect.left(), rect.top()}, {rect.right(), rect.bottom()}}; }
+    static std::vector<Entry> entries(const std::vector<Node>& nodes) {
+        std::vector<Entry> entries;
+        for (std::uint32_t node = 0; node < nodes.size(); ++node)
+            entries.emplace_back(box(nodes[node].rect), node);
+        return entries;
+    }
+
+    Tree tree_;
+
+public:
+    explicit Index(const std::vector<Node>& nodes) : tree_(entries(nodes)) {}
+
+    std::vector<std::uint32_t> in(const QRectF& area) const {
+        std::vector<std::uint32_t> found;
+        for (auto at = tree_.qbegin(boost::geometry::index::intersects(box(area))); at != tree_.qend(); ++at)
+            found.push_back(at->second);
+        std::ranges::sort(found);
+        return found;
+    }
+};
+
+QPointF GraphScene::outPort(std::uint32_t node) const {
+    const QRectF& rect = nodes[node].rect;
+    const bool back = nodes[node].backwards;
+    return room.direction == LayoutRoom::Direction::right
+               ? QPointF(back ? rect.left() : rect.right(), rect.center().y())
+               : QPointF(rect.center().x(), back ? rect.top() : rect.bottom());
+}
+
+QPointF GraphScene::inPort(std::uint32_t node) const {
+    const QPointF centre = nodes[node].rect.center();
+    return 2 * centre - outPort(node);
+}
+
 int GraphScene::nodeAt(QPointF point) const {
-    int found = -1;
-    forNodesIn(QRectF(point, QSizeF(0, 0)), [&](std::uint32_t node) { found = static_cast<int>(node); });
-    return found;
+    const auto found = nodesIn(QRectF(point, QSizeF(0, 0)));
+    return found.empty() ? -1 : static_cast<int>(found.back());
 }
 
 std::vector<std::uint32_t> GraphScene::nodesIn(const QRectF& area) const {
-    std::vector<std::uint32_t> found;
-    forNodesIn(area.normalized(), [&](std::uint32_t node) { found.push_back(node); });
-    return found;
+    return index ? index->in(area.normalized()) : std::vector<std::uint32_t>();
 }
 
 std::shared_ptr<const GraphScene> buildGraphScene(const Problem& problem, const ClosedScopes* closed,
-                                                  std::stop_token stop) {
+                                                  const LayoutRoom& room, std::stop_token stop) {
     auto scene = std::make_shared<GraphScene>();
     if (problem.ops == 0) return scene;
     scene->modules = scope_tree(*problem.graph);
     if (closed != nullptr) {
         scene->closed = *closed;
-    } else if (problem.forward->size() > kLargeNetwork) {
-        scene->closed = overview(scene->modules, kOverview);
+    } else if (problem.forward->size() > kMostNodes) {
+        scene->closed = overview(scene->modules, kMostNodes);
     }
     addNodes(problem, *scene);
     addEdges(problem, *scene);
@@ -189,24 +252,37 @@ std::shared_ptr<const GraphScene> buildGraphScene(const Problem& problem, const 
     input.nodes.reserve(scene->nodes.size());
     input.edges.reserve(scene->edges.size());
     for (const auto& node : scene->nodes) input.nodes.push_back({node.rect.width(), node.rect.height()});
-    for (const auto& edge : scene->edges) input.edges.emplace_back(std::minmax(edge.from, edge.to));
-    const LayoutResult places = layout(input, stop);
-    if (stop.stop_requested() || places.centre.size() != scene->nodes.size()) return nullptr;
+    // A node with stubs is laid out beside one of its neighbours.
+    const std::vector<Kept> kept = markStubs(*scene);
+    std::vector<std::int64_t> laidOut(scene->edges.size(), -1);
+    for (std::size_t i = 0; i < scene->edges.size(); ++i) {
+        const GraphScene::Edge& edge = scene->edges[i];
+        if (edge.stub && kept[edge.from].reader != i && kept[edge.to].source != i) continue;
+        laidOut[i] = static_cast<std::int64_t>(input.edges.size());
+        input.edges.emplace_back(std::minmax(edge.from, edge.to));
+    }
+    const LayoutPicture picture = picture_for(input, room, stop);
+    if (stop.stop_requested() || picture.centre.size() != scene->nodes.size()) return nullptr;
 
-    for (std::size_t i = 0; i < scene->nodes.size(); ++i)
-        scene->nodes[i].rect.moveCenter({places.centre[i].x, places.centre[i].y});
+    for (std::size_t i = 0; i < scene->nodes.size(); ++i) {
+        scene->nodes[i].rect.moveCenter({picture.centre[i].x, picture.centre[i].y});
+        scene->nodes[i].backwards = picture.backwards[i];
+    }
+    scene->room = room;
     for (std::size_t i = 0; i < scene->edges.size(); ++i) {
         auto& edge = scene->edges[i];
-        const auto& [upper, lower] = input.edges[i];
-        edge.line.reserve(static_cast<int>(places.bends[i].size()) + 2);
-        edge.line << port(scene->nodes[upper].rect, true);
-        for (const auto& bend : places.bends[i]) edge.line << QPointF(bend.x, bend.y);
-        edge.line << port(scene->nodes[lower].rect, false);
-        if (edge.from > edge.to) std::reverse(edge.line.begin(), edge.line.end());
-        edge.box = edge.line.boundingRect();
+        if (edge.stub) {
+            edge.line = stubOf(*scene, edge, kept[edge.from].isHub);
+        } else {
+            const auto& line = picture.lines[static_cast<std::size_t>(laidOut[i])];
+            edge.line.reserve(static_cast<int>(line.size()));
+            for (const auto& point : line) edge.line << QPointF(point.x, point.y);
+            if (edge.from > edge.to) std::reverse(edge.line.begin(), edge.line.end());
+        }
+        edge.box = edge.line.boundingRect().adjusted(-1, -1, 1, 1);
     }
-    scene->bounds = QRectF(0, 0, places.width, places.height);
-    addRows(*scene);
+    scene->bounds = QRectF(0, 0, picture.width, picture.height);
+    scene->index = std::make_shared<GraphScene::Index>(scene->nodes);
     return scene;
 }
 

@@ -3,7 +3,6 @@
 // read-only.
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <span>
 #include <stop_token>
@@ -16,6 +15,7 @@
 
 #include "core/cost/problem.hpp"
 #include "core/graph/scope_tree.hpp"
+#include "core/layout/layout.hpp"
 
 namespace placewright {
 
@@ -31,6 +31,7 @@ struct GraphScene {
         QString scope;              ///< the modules that the label leaves out, separated by '/'
         std::vector<OpId> members;  ///< the ops of a module, ascending; empty for an op
         QString module;             ///< path of the module; empty for an op
+        bool backwards = false;     ///< its readers are on the side where other nodes have what they read
 
         std::span<const OpId> ops() const { return members.empty() ? std::span(&op, 1) : std::span(members); }
         bool isModule() const { return !members.empty(); }
@@ -38,9 +39,11 @@ struct GraphScene {
     struct Edge {
         std::uint32_t from = 0, to = 0;  ///< nodes
         double bytes = 0;
-        QPolygonF line;  ///< from the source's lower border over the bends to the target's upper border;
-                         ///< an upward edge goes from upper to lower border
-        QRectF box;      ///< bounds of the line
+        QPolygonF line;  ///< from the source's border over the bends to the target's border
+        QRectF box;      ///< bounds of the line, never empty
+        /// One of so many edges of a node that they would hide the graph: the line is only the last piece
+        /// before the target, or the first behind the source.
+        bool stub = false;
         std::vector<std::pair<OpId, OpId>> links{};  ///< (producer, reader) if an end is a module
     };
     std::vector<Node> nodes;
@@ -49,41 +52,33 @@ struct GraphScene {
     std::vector<float> seconds;         ///< by op, with its derived ops: time on the fastest device
     ScopeTree modules;                  ///< of the simulated graph
     ClosedScopes closed;
+    LayoutRoom room;
     QRectF bounds;
 
+    /// Where edges begin and end at a node.
+    QPointF outPort(std::uint32_t node) const;
+    QPointF inPort(std::uint32_t node) const;
     /// Index of the node at `point`, -1 if none; O(log n) for usual graphs.
     int nodeAt(QPointF point) const;
-    /// Nodes whose rectangle meets `area`.
+    /// Nodes whose rectangle meets `area`, ascending.
     std::vector<std::uint32_t> nodesIn(const QRectF& area) const;
 
-    /// Calls visit(node) for each node whose rectangle meets `area`, row by row from left to right.
-    template <class Visit>
-    void forNodesIn(const QRectF& area, Visit visit) const;
-
-    /// Nodes at one height, to find nodes by position. All nodes are equally high, so rows do not overlap.
-    struct Row {
-        double top = 0, bottom = 0;
-        std::vector<std::uint32_t> nodes;  ///< by x
-    };
-    std::vector<Row> rows;  ///< by y
+    /// Finds nodes by position. Made by buildGraphScene() when all nodes are in their places.
+    class Index;
+    std::shared_ptr<const Index> index;
 };
 
-template <class Visit>
-void GraphScene::forNodesIn(const QRectF& area, Visit visit) const {
-    auto row =
-        std::partition_point(rows.begin(), rows.end(), [&](const Row& r) { return r.bottom < area.top(); });
-    for (; row != rows.end() && row->top <= area.bottom(); ++row) {
-        const auto leftOf = [&](std::uint32_t node) { return nodes[node].rect.right() < area.left(); };
-        auto node = std::partition_point(row->nodes.begin(), row->nodes.end(), leftOf);
-        for (; node != row->nodes.end() && nodes[*node].rect.left() <= area.right(); ++node) visit(*node);
-    }
-}
+/// Nodes with more readers, or that read more nodes, have stubs in place of edges.
+inline constexpr std::size_t kMostEdgesOfNode = 20;
 
-/// Lays out the forward ops of the problem. Node width grows with the op's time (on its fastest device).
-/// `closed`: modules to draw as one node; null: an overview of the modules for a large network
-/// (kLargeNetwork), all ops for others. Returns null if `stop` was requested.
+/// Most nodes in the first picture of a network, so that each is large enough to be seen.
+inline constexpr std::size_t kMostNodes = 150;
+
+/// Lays out the forward ops of the problem for a room. Node width grows with the op's time (on its fastest
+/// device). `closed`: modules to draw as one node; null: all ops, or where these are more than kMostNodes, an
+/// overview of the modules. Returns null if `stop` was requested.
 std::shared_ptr<const GraphScene> buildGraphScene(const Problem& problem,
                                                   const ClosedScopes* closed = nullptr,
-                                                  std::stop_token stop = {});
+                                                  const LayoutRoom& room = {}, std::stop_token stop = {});
 
 }  // namespace placewright

@@ -13,7 +13,7 @@ namespace placewright {
 namespace {
 
 constexpr double kFitMargin = 24;  ///< around the fitted graph, pixels
-constexpr double kReadable = 0.6;  ///< scale at which labels are readable
+constexpr double kLargestFit = 1.25;
 constexpr double kLargestScale = 6;
 constexpr double kAlwaysInView = 40;  ///< part of the graph that stays in view, pixels
 
@@ -60,7 +60,7 @@ void GraphView::setScene(std::shared_ptr<const GraphScene> scene, std::shared_pt
                                   m_scene->nodes[static_cast<std::size_t>(nodeOf(anchor->op))].rect.center() *
                                       m_view.m11());
     } else {
-        m_fit = Fit::initial;
+        m_fit = Fit::whole;
     }
     updateMinimap();
     applyFit();
@@ -227,32 +227,21 @@ void GraphView::setView(double scale, QPointF translation) {
     update();
 }
 
+QSizeF GraphView::roomForWhole() const {
+    return {std::max(width() - 2 * kFitMargin, 20.0), std::max(height() - 2 * kFitMargin, 20.0)};
+}
+
 void GraphView::applyFit() {
     if (!m_scene || m_fit == Fit::kept) return;
     const QRectF& bounds = m_scene->bounds;
-    const QSizeF inner(std::max(width() - 2 * kFitMargin, 20.0), std::max(height() - 2 * kFitMargin, 20.0));
-    double scale = std::min(fittingScale(bounds.size(), inner), 1.25);
-    bool fromTop = false;
-    if (m_fit == Fit::initial) {
-        // A long thin graph would be a sliver: fit its short side, no larger than readable labels need, and
-        // start at the beginning of the network.
-        const QSizeF beside = roomBesideMinimap().size() - QSizeF(2 * kFitMargin, 2 * kFitMargin);
-        const double byWidth = beside.width() / std::max(bounds.width(), 1.0),
-                     byHeight = beside.height() / std::max(bounds.height(), 1.0);
-        const double readable = std::min(std::max(byWidth, byHeight), kReadable);
-        if (scale < 0.75 * readable) {
-            scale = readable;
-            fromTop = byHeight < byWidth;
-        }
-    }
-    QPointF translation = room(scale).center() - bounds.center() * scale;
-    if (fromTop) translation.setY(kFitMargin - bounds.top() * scale);
-    setView(scale, translation);
+    const double scale = std::min(fittingScale(bounds.size(), roomForWhole()), kLargestFit);
+    setView(scale, room(scale).center() - bounds.center() * scale);
 }
 
 void GraphView::fit() {
     m_fit = Fit::whole;
     applyFit();
+    Q_EMIT roomChanged();
 }
 
 void GraphView::zoomTo(const OpList& ops) {
@@ -328,13 +317,13 @@ int GraphView::nodeUnder(QPointF position) const {
     // Nodes are too small to hit with the pointer: take the nearest one.
     int nearest = -1;
     double distance = 0;
-    m_scene->forNodesIn(QRectF(point.x() - reach, point.y() - reach, 2 * reach, 2 * reach),
-                        [&](std::uint32_t node) {
-                            const double d = (m_scene->nodes[node].rect.center() - point).manhattanLength();
-                            if (nearest >= 0 && d >= distance) return;
-                            nearest = static_cast<int>(node);
-                            distance = d;
-                        });
+    for (const std::uint32_t node :
+         m_scene->nodesIn(QRectF(point.x() - reach, point.y() - reach, 2 * reach, 2 * reach))) {
+        const double d = (m_scene->nodes[node].rect.center() - point).manhattanLength();
+        if (nearest >= 0 && d >= distance) continue;
+        nearest = static_cast<int>(node);
+        distance = d;
+    }
     return nearest;
 }
 

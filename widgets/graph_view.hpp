@@ -40,6 +40,10 @@ public:
     void setHighlighted(const std::optional<OpList>& ops);
 
     void fit();
+    /// Whether the whole graph is shown, and stays so when the view is resized.
+    bool isFitted() const { return m_fit == Fit::whole; }
+    /// The part of the view that a fitted graph may fill.
+    QSizeF roomForWhole() const;
     void zoomTo(const OpList& ops);
     /// Pans to the first of the ops if none of them is in view.
     void reveal(const OpList& ops);
@@ -70,6 +74,8 @@ Q_SIGNALS:
     /// The user wants these modules opened (`open`; `paths` from the outermost inwards), or each drawn as one
     /// closed node.
     void modulesRequested(const QStringList& paths, bool open);
+    /// The whole graph is to be shown in another room than before: the view was resized, or fitted again.
+    void roomChanged();
 
 protected:
     void paintEvent(QPaintEvent*) override;
@@ -96,7 +102,7 @@ private:
         spent  ///< cancelled; the button is still down
     };
     /// Effect of a resize on the view.
-    enum class Fit { kept, initial, whole };
+    enum class Fit { kept, whole };
 
     struct DeviceStyle {
         QBrush fill;
@@ -195,7 +201,7 @@ private:
     std::vector<bool> m_matched;      ///< by node; empty without a search text
     std::vector<bool> m_highlighted;  ///< by node; empty: nothing is dimmed
     QTransform m_view;
-    Fit m_fit = Fit::initial;
+    Fit m_fit = Fit::whole;
     QString m_emptyText;
     GraphMinimap* m_minimap;
     int m_hovered = -1;

@@ -16,7 +16,21 @@ namespace placewright {
 
 class MainWindow;
 
-enum class MenuId { file, recent, bundled, exports, edit, moveTo, view, measured, run, learn, help, count };
+enum class MenuId {
+    file,
+    recent,
+    bundled,
+    exports,
+    edit,
+    moveTo,
+    view,
+    direction,
+    measured,
+    run,
+    learn,
+    help,
+    count
+};
 
 enum class ActionId {
     none,  ///< of a row that opens a menu
@@ -37,6 +51,9 @@ enum class ActionId {
     redo,
     find,
     fit,
+    directionAuto,
+    directionRight,
+    directionDown,
     zoomToSelection,
     openModule,
     closeModule,

@@ -408,6 +408,17 @@ void Document::setClosedModules(const ClosedScopes& closed) {
     Q_EMIT loadingChanged();
 }
 
+void Document::setRoom(const LayoutRoom& room) {
+    constexpr double kAlike = 1.25;  // ratio of the shapes of rooms for which a picture serves
+    const bool alike = room.direction == m_room.direction && room.aspect < kAlike * m_room.aspect &&
+                       m_room.aspect < kAlike * room.aspect;
+    if (alike) return;
+    m_room = room;
+    if (!isOpen()) return;
+    startLayout(m_closed);
+    Q_EMIT loadingChanged();
+}
+
 void Document::showModules(const QStringList& paths, bool open) {
     if (!m_scene || !m_closed) return;
     ClosedScopes closed = *m_closed;
@@ -424,8 +435,8 @@ void Document::showModules(const QStringList& paths, bool open) {
 void Document::startLayout(std::optional<ClosedScopes> closed) {
     m_background.run(
         m_layoutLane,
-        [problem = problem(), closed = std::move(closed)](std::stop_token stop) {
-            return buildGraphScene(*problem, closed ? &*closed : nullptr, stop);
+        [problem = problem(), closed = std::move(closed), room = m_room](std::stop_token stop) {
+            return buildGraphScene(*problem, closed ? &*closed : nullptr, room, stop);
         },
         [this](std::shared_ptr<const GraphScene> scene) {
             m_scene = std::move(scene);

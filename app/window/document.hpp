@@ -49,6 +49,8 @@ public:
     /// Opens modules, from the outermost inwards, or closes each of them, relative to the latest requested
     /// layout.
     void showModules(const QStringList& paths, bool open);
+    /// Lays out the graph again if it would be smaller in this room than it could be.
+    void setRoom(const LayoutRoom& room);
     const Placement& placement() const { return m_placement; }
     /// Device of each op of the problem's graph.
     std::vector<DeviceId> deviceOfOps() const;
@@ -306,6 +308,7 @@ private:
     std::shared_ptr<const Scenario> m_scenario;  ///< never null; without a network before one is open
     LoadRequest m_loading;                       ///< while m_openLane is busy
     std::shared_ptr<const GraphScene> m_scene;
+    LayoutRoom m_room{LayoutRoom::Direction::right, 1.6};
     std::optional<ClosedScopes> m_closed;  ///< closed modules of the latest requested layout; nothing before
                                            ///< the first one of a network
     Placement m_placement;

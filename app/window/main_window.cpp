@@ -55,6 +55,10 @@
 namespace placewright {
 namespace {
 
+constexpr int kRoomSettlesMs = 150;
+/// Values of settings::graphDirection.
+enum class GraphDirection { byShape, right, down };
+
 /// Shows a text of our own that contains markup.
 void showRichText(QWidget* parent, const QString& title, const QString& text) {
     QMessageBox box(QMessageBox::Information, title, text, QMessageBox::Ok, parent);
@@ -220,6 +224,9 @@ void MainWindow::makeActions() {
     auto* layouts = new QActionGroup(this);
     for (const ActionId id : {ActionId::measuredBelow, ActionId::measuredOverlay, ActionId::measuredOff})
         layouts->addAction(action(id));
+    auto* directions = new QActionGroup(this);
+    for (const ActionId id : {ActionId::directionAuto, ActionId::directionRight, ActionId::directionDown})
+        directions->addAction(action(id));
     m_timeline->addAction(action(ActionId::path));
     m_timeline->addAction(m_actions->menu(MenuId::measured)->menuAction());
     m_timeline->setContextMenuPolicy(Qt::ActionsContextMenu);
@@ -301,6 +308,12 @@ void MainWindow::connectDocument() {
         m_graph->setMatches(m_matches);
         showWhy();
     });
+    // While a panel is resized by hand the graph is scaled; it is laid out again afterwards.
+    auto* const roomTimer = new QTimer(this);
+    roomTimer->setSingleShot(true);
+    roomTimer->setInterval(kRoomSettlesMs);
+    connect(m_graph, &GraphView::roomChanged, roomTimer, qOverload<>(&QTimer::start));
+    connect(roomTimer, &QTimer::timeout, this, &MainWindow::fitRoom);
     connect(document, &Document::measuredChanged, this, &MainWindow::showMeasured);
     connect(document, &Document::measuringChanged, this, &MainWindow::showMeasuring);
     connect(document, &Document::measuredPlacementsChanged, this, &MainWindow::showMeasuredPlacements);
@@ -602,6 +615,22 @@ void MainWindow::resizeEvent(QResizeEvent* event) {
     if (event->oldSize().height() != event->size().height()) m_panels->fitTimeline();
 }
 
+void MainWindow::chooseDirection() {
+    m_graph->fit();
+    fitRoom();
+}
+
+/// Lays out the graph for the room that it has now.
+void MainWindow::fitRoom() {
+    if (!m_graph->isVisible() || !m_graph->isFitted()) return;
+    using Direction = LayoutRoom::Direction;
+    const QSizeF room = m_graph->roomForWhole();
+    const double aspect = room.width() / room.height();
+    const bool right = action(ActionId::directionRight)->isChecked() ||
+                       (action(ActionId::directionAuto)->isChecked() && aspect > 1);
+    m_document->setRoom({right ? Direction::right : Direction::down, aspect});
+}
+
 void MainWindow::restoreSettings() {
     restoreGeometry(settings::geometry.get());
     restoreState(settings::layout.get());
@@ -612,6 +641,11 @@ void MainWindow::restoreSettings() {
     action(layout == MeasuredLayout::overlay ? ActionId::measuredOverlay
            : layout == MeasuredLayout::off   ? ActionId::measuredOff
                                              : ActionId::measuredBelow)
+        ->setChecked(true);
+    const auto direction = static_cast<GraphDirection>(settings::graphDirection.get());
+    action(direction == GraphDirection::right  ? ActionId::directionRight
+           : direction == GraphDirection::down ? ActionId::directionDown
+                                               : ActionId::directionAuto)
         ->setChecked(true);
 }
 
@@ -625,6 +659,10 @@ void MainWindow::saveSettings() {
         static_cast<int>(action(ActionId::measuredOverlay)->isChecked() ? MeasuredLayout::overlay
                          : action(ActionId::measuredOff)->isChecked()   ? MeasuredLayout::off
                                                                         : MeasuredLayout::below));
+    settings::graphDirection.set(
+        static_cast<int>(action(ActionId::directionRight)->isChecked()  ? GraphDirection::right
+                         : action(ActionId::directionDown)->isChecked() ? GraphDirection::down
+                                                                        : GraphDirection::byShape));
 }
 
 QString MainWindow::otherWork() const {

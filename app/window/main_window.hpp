@@ -148,6 +148,8 @@ private:
     /// Shows the measured runs in all views that compare them with the simulation.
     void showMeasured();
     void showMeasuredLayout();
+    void chooseDirection();
+    void fitRoom();
     void showMeasuring();
     void showMeasuredPlacements();
     /// Fills the table of ops, if it is seen.

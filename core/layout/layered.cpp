@@ -390,8 +390,7 @@ LayoutResult connected_layout(const LayoutInput& input, double across, double al
 
 LayoutResult layered_layout(const LayoutInput& input, std::stop_token stop) {
     check(input);
-    double size = 0;
-    for (const auto& node : input.nodes) size += node.height / static_cast<double>(input.nodes.size());
+    const double size = mean_short_side(input);
     const auto parts = components(input);
     std::vector<LayoutResult> pictures;
     for (const auto& component : parts) {

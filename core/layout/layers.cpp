@@ -144,4 +144,14 @@ std::vector<std::uint32_t> layers(const LayoutInput& input) {
     return {layer.begin(), layer.end()};
 }
 
+double mean_short_side(const LayoutInput& input) {
+    if (input.nodes.empty()) return 0;
+    double width = 0, height = 0;
+    for (const auto& node : input.nodes) {
+        width += node.width;
+        height += node.height;
+    }
+    return std::min(width, height) / static_cast<double>(input.nodes.size());
+}
+
 }  // namespace placewright

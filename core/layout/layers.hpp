@@ -9,6 +9,9 @@ namespace placewright {
 /// different nodes.
 void check(const LayoutInput& input);
 
+/// Mean width or mean height of the nodes, whichever is less: the measure of distances between nodes.
+double mean_short_side(const LayoutInput& input);
+
 /// [node]: its layer, below those of all its producers. There are no more layers than the longest path has
 /// nodes, and the edges are short in total: nodes that have room to move are relaxed towards their
 /// neighbours. O(nodes + edges). Throws std::invalid_argument if the edges form a cycle.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/layout/layout.hpp"
 
+#include "core/layout/folded.hpp"
 #include "core/layout/layers.hpp"
 
 namespace placewright {
@@ -33,6 +34,25 @@ LayoutResult layout(const LayoutInput& input, std::stop_token stop) {
     if (stop.stop_requested()) return {};
     LayoutResult result = dot_layout(input);
     return stop.stop_requested() ? LayoutResult{} : result;
+}
+
+LayoutPicture picture_for(const LayoutInput& input, const LayoutRoom& room, std::stop_token stop) {
+    const bool right = room.direction == LayoutRoom::Direction::right;
+    LayoutInput turned = input;
+    if (right) {
+        for (auto& node : turned.nodes) std::swap(node.width, node.height);
+    }
+    const LayoutResult result = layout(turned, stop);
+    if (stop.stop_requested() || result.centre.size() != input.nodes.size()) return {};
+    const double aspect = room.aspect > 0 ? right ? 1 / room.aspect : room.aspect : 0;
+    LayoutPicture picture = folded(turned, result, aspect);
+    if (!right) return picture;
+    for (LayoutPoint& centre : picture.centre) std::swap(centre.x, centre.y);
+    for (auto& line : picture.lines) {
+        for (LayoutPoint& point : line) std::swap(point.x, point.y);
+    }
+    std::swap(picture.width, picture.height);
+    return picture;
 }
 
 }  // namespace placewright

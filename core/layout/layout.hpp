@@ -33,6 +33,25 @@ struct LayoutResult {
     double width = 0, height = 0;                 ///< of the box from (0, 0) that contains everything
 };
 
+/// The room that a picture is drawn in.
+struct LayoutRoom {
+    enum class Direction : std::uint8_t { down, right };
+    Direction direction = Direction::down;  ///< from producers to consumers
+    /// Width over height; 0: any, so that nothing is folded.
+    double aspect = 0;
+
+    bool operator==(const LayoutRoom&) const = default;
+};
+
+struct LayoutPicture {
+    std::vector<LayoutPoint> centre;  ///< [node]
+    std::vector<bool> backwards;      ///< [node]: in a strip that runs against the direction of the room
+    /// [edge]: from the border of its source to that of its target
+    std::vector<std::vector<LayoutPoint>> lines;
+    double width = 0, height = 0;
+    std::size_t strips = 1;  ///< into which it was folded, see folded.hpp
+};
+
 /// Layout by Graphviz `dot`. Cannot be cancelled and is slow with long edges: for forward graphs of up to
 /// about 1 000 nodes. Calls are serialised, since Graphviz is not thread-safe.
 LayoutResult dot_layout(const LayoutInput& input);
@@ -43,5 +62,9 @@ LayoutResult layered_layout(const LayoutInput& input, std::stop_token stop = {})
 
 /// dot for graphs that it lays out quickly, else layered. The result is empty if `stop` was requested.
 LayoutResult layout(const LayoutInput& input, std::stop_token stop = {});
+
+/// The layout turned into the direction of the room and folded until it fills the room as well as it can. The
+/// result is empty if `stop` was requested.
+LayoutPicture picture_for(const LayoutInput& input, const LayoutRoom& room, std::stop_token stop = {});
 
 }  // namespace placewright

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <stop_token>
 #include <thread>
 
 #include <QTest>
@@ -158,6 +160,92 @@ private Q_SLOTS:
         QCOMPARE(fault(input, dot_layout(input)), QString());
         QCOMPARE(fault(input, layered_layout(input)), QString());
         QCOMPARE(fault(input, layout(input)), QString());
+    }
+
+    void picturesFillTheirRoom_data() {
+        QTest::addColumn<LayoutInput>("input");
+        QTest::addColumn<double>("aspect");
+        QTest::addColumn<bool>("right");
+        LayoutInput residual = chain(121);
+        for (std::uint32_t i = 0; i + 3 < 121; i += 3) residual.edges.emplace_back(i, i + 3);
+        for (const bool right : {false, true}) {
+            for (const double aspect : {0.4, 1.0, 2.5}) {
+                const auto add = [&](const char* name, const LayoutInput& input) {
+                    QTest::addRow("%s, %g, %s", name, aspect, right ? "right" : "down")
+                        << input << aspect << right;
+                };
+                add("chain", chain(150));
+                add("residual blocks", residual);
+                add("deep", chain(3000));
+            }
+        }
+    }
+    void picturesFillTheirRoom() {
+        QFETCH(LayoutInput, input);
+        QFETCH(double, aspect);
+        QFETCH(bool, right);
+        LayoutRoom room;
+        room.direction = right ? LayoutRoom::Direction::right : LayoutRoom::Direction::down;
+        const LayoutPicture flat = picture_for(input, room);
+        QCOMPARE(flat.strips, std::size_t{1});
+        room.aspect = aspect;
+        const LayoutPicture picture = picture_for(input, room);
+        QVERIFY(picture.strips > 1);
+        const auto scale = [&](const LayoutPicture& drawn) {
+            return std::min(aspect / drawn.width, 1 / drawn.height);
+        };
+        QVERIFY2(scale(picture) > 2 * scale(flat), qPrintable(QString::number(scale(picture) / scale(flat))));
+        // Half of the room or more is used in each direction.
+        const double shape = picture.width / picture.height;
+        QVERIFY2(shape > aspect / 2 && shape < aspect * 2, qPrintable(QString::number(shape)));
+
+        const auto half = [&](std::size_t v) {
+            return std::pair(input.nodes[v].width / 2, input.nodes[v].height / 2);
+        };
+        for (std::size_t a = 0; a < input.nodes.size(); ++a) {
+            const auto [wide, high] = half(a);
+            const LayoutPoint& at = picture.centre[a];
+            QVERIFY(at.x - wide > -1e-6 && at.x + wide < picture.width + 1e-6);
+            QVERIFY(at.y - high > -1e-6 && at.y + high < picture.height + 1e-6);
+            for (std::size_t b = a + 1; b < std::min(input.nodes.size(), a + 400); ++b) {
+                const auto [other_wide, other_high] = half(b);
+                QVERIFY(std::abs(at.x - picture.centre[b].x) > wide + other_wide - 1e-6 ||
+                        std::abs(at.y - picture.centre[b].y) > high + other_high - 1e-6);
+            }
+        }
+        for (std::size_t edge = 0; edge < input.edges.size(); ++edge) {
+            const auto [from, to] = input.edges[edge];
+            const auto& line = picture.lines[edge];
+            // From the side of the source that its strip runs to, to the opposite side of the target.
+            const auto port = [&](std::size_t v, bool leaves) {
+                const double side = leaves != picture.backwards[v] ? 1 : -1;
+                const auto [wide, high] = half(v);
+                return right ? LayoutPoint{picture.centre[v].x + side * wide, picture.centre[v].y}
+                             : LayoutPoint{picture.centre[v].x, picture.centre[v].y + side * high};
+            };
+            const auto apart = [](LayoutPoint a, LayoutPoint b) { return std::hypot(a.x - b.x, a.y - b.y); };
+            QVERIFY(apart(line.front(), port(from, true)) < 1e-6);
+            QVERIFY(apart(line.back(), port(to, false)) < 1e-6);
+            for (const LayoutPoint& point : line) {
+                QVERIFY(point.x > -1e-6 && point.x < picture.width + 1e-6);
+                QVERIFY(point.y > -1e-6 && point.y < picture.height + 1e-6);
+            }
+        }
+        // The same again.
+        const LayoutPicture again = picture_for(input, room);
+        QCOMPARE(again.centre, picture.centre);
+        QCOMPARE(again.lines, picture.lines);
+    }
+
+    void tangledGraphsAreNotFolded() {
+        // Each of 30 nodes of the first half feeds its mirror image: every cut would pass many edges.
+        LayoutRoom room;
+        room.aspect = 8;
+        QCOMPARE(picture_for(training_step(60), room).strips, std::size_t{1});
+        std::stop_source stop;
+        stop.request_stop();
+        QVERIFY(picture_for(chain(100), room, stop.get_token()).centre.empty());
+        QVERIFY(picture_for({}, room).centre.empty());
     }
 
     void sameAnswerAgain() {
