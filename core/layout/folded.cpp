@@ -12,7 +12,7 @@
 namespace placewright {
 namespace {
 
-constexpr std::size_t kMostStrips = 40;
+constexpr std::size_t kMostStrips = 200;
 constexpr std::size_t kMostPassing = 12;  ///< edges at a cut
 constexpr double kWorthFolding = 1.15;    ///< least gain in scale
 constexpr double kUneven = 0.3;           ///< by how much strips may differ in length

@@ -160,7 +160,7 @@ private Q_SLOTS:
     void sceneCanBeStopped() {
         std::stop_source stop;
         stop.request_stop();
-        QVERIFY(!buildGraphScene(*test::problem(test::chain(20), test::uniform_machine(1)), nullptr,
+        QVERIFY(!buildGraphScene(*test::problem(test::chain(20), test::uniform_machine(1)), nullptr, {},
                                  stop.get_token()));
     }
 

@@ -280,7 +280,7 @@ private Q_SLOTS:
         const auto large = test::problem(layered(150, 7), test::uniform_machine(2));
         QVERIFY(large->forward->size() > kLargeNetwork);
         const auto scene = buildGraphScene(*large);
-        QCOMPARE(scene->nodes.size(), std::size_t{301});
+        QCOMPARE(scene->nodes.size(), std::size_t{151});  // a layer each
         std::size_t members = 0;
         for (const auto& node : scene->nodes) members += node.ops().size();
         QCOMPARE(members, large->forward->size());
@@ -380,21 +380,21 @@ private Q_SLOTS:
         const test::Workplace workplace;
         test::Shown shown;
         QVERIFY(shown.open(workplace.write("large.json", layered(150, 7)), "4x-v100-pcie"));
-        QCOMPARE(shown.document.scene()->nodes.size(), std::size_t{301});
+        QCOMPARE(shown.document.scene()->nodes.size(), std::size_t{151});
         QCOMPARE(shown.document.problem()->groups, 301U);
         QVERIFY2(shown.message().contains("placed in 301 groups"), qPrintable(shown.message()));
 
         shown.window.graphView()->setFocus();
         QTest::mouseClick(shown.window.graphView(), Qt::LeftButton, {},
                           shown.opInGraph("model/layers/0/mlp/op2"));
-        QCOMPARE(shown.document.selection().size(), std::size_t{7});
+        QCOMPARE(shown.document.selection().size(), std::size_t{14});
         shown.action("Open module")->trigger();
         QVERIFY(shown.waitUntilIdle());
-        QCOMPARE(shown.document.scene()->nodes.size(), std::size_t{307});
-        QCOMPARE(shown.document.selection().size(), std::size_t{7});
+        QCOMPARE(shown.document.scene()->nodes.size(), std::size_t{152});
+        QCOMPARE(shown.document.selection().size(), std::size_t{14});
         shown.action("Close module")->trigger();
         QVERIFY(shown.waitUntilIdle());
-        QCOMPARE(shown.document.scene()->nodes.size(), std::size_t{301});
+        QCOMPARE(shown.document.scene()->nodes.size(), std::size_t{151});
         shown.action("Close module")->trigger();
         QVERIFY(shown.waitUntilIdle());
         QCOMPARE(shown.document.scene()->nodes.size(), std::size_t{300});

@@ -393,7 +393,7 @@ private Q_SLOTS:
         QVERIFY(shown.open(wide, m_machine));
         const State before(shown);
         auto* cancel = shown.window.statusBar()->findChild<QToolButton*>("cancelLoading");
-        QCOMPARE(cancel->text(), QStringLiteral("Cancel"));
+        QCOMPARE(cancel->text(), QStringLiteral("Cancel loading"));
         QVERIFY(!cancel->isVisible());
         shown.document.openNetwork(slow);
         QVERIFY(cancel->isVisible());
