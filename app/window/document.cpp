@@ -414,7 +414,8 @@ void Document::setRoom(const LayoutRoom& room) {
                        m_room.aspect < kAlike * room.aspect;
     if (alike) return;
     m_room = room;
-    if (!isOpen()) return;
+    // Where the layout was cancelled, there is to be no drawing.
+    if (!isOpen() || (!m_scene && !m_layoutLane.busy())) return;
     startLayout(m_closed);
     Q_EMIT loadingChanged();
 }

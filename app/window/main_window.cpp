@@ -310,6 +310,7 @@ void MainWindow::connectDocument() {
     });
     // While a panel is resized by hand the graph is scaled; it is laid out again afterwards.
     auto* const roomTimer = new QTimer(this);
+    roomTimer->setObjectName(QStringLiteral("roomTimer"));
     roomTimer->setSingleShot(true);
     roomTimer->setInterval(kRoomSettlesMs);
     connect(m_graph, &GraphView::roomChanged, roomTimer, qOverload<>(&QTimer::start));

@@ -105,7 +105,9 @@ bool Shown::open(const QString& network, const QString& machine) {
 }
 
 bool Shown::waitUntilIdle() {
-    return QTest::qWaitFor([this] { return !document.isBusy(); }, kPatienceMs);
+    // The graph is laid out again a moment after its panel got another shape.
+    const auto* const room = window.findChild<QTimer*>(QStringLiteral("roomTimer"));
+    return QTest::qWaitFor([&] { return !document.isBusy() && !room->isActive(); }, kPatienceMs);
 }
 
 void Shown::drag(QWidget* from, QPoint start, QWidget* to, QPoint end, bool release) {

@@ -59,6 +59,8 @@ struct Shown {
         return image().pixelColor(
             view.toView(QPointF(node.rect.left() + 4, node.rect.center().y())).toPoint());
     }
+    /// To a part of the graph, with its first op in its place.
+    void zoomIn() { view.zoomBy(0.6 / view.scale(), at(0)); }
     void moveTo(QPoint position, Qt::MouseButtons buttons = Qt::LeftButton,
                 Qt::KeyboardModifiers modifiers = {}) {
         QMouseEvent event(QEvent::MouseMove, position, view.mapToGlobal(position), Qt::NoButton, buttons,
@@ -325,13 +327,76 @@ private Q_SLOTS:
         for (const OpId op : {OpId{0}, OpId{299}}) QVERIFY(shown.view.rect().contains(shown.at(op)));
     }
 
-    void longThinGraphStartsReadable() {
+    void opensWhole() {
         Shown shown(test::chain(300));
-        QVERIFY2(shown.view.scale() > 0.4, qPrintable(QString::number(shown.view.scale())));
-        QVERIFY(shown.view.rect().contains(shown.at(0)));
-        QVERIFY(shown.at(0).y() < 100);
-        const auto* minimap = shown.view.findChild<GraphMinimap*>();
-        QVERIFY(std::abs(shown.at(0).x() - minimap->x() / 2) <= 1);
+        for (const OpId op : {OpId{0}, OpId{299}}) QVERIFY(shown.view.rect().contains(shown.at(op)));
+        QVERIFY(shown.view.isFitted());
+        QSignalSpy rooms(&shown.view, &GraphView::roomChanged);
+        shown.view.resize(900, 500);
+        QCOMPARE(rooms.size(), 1);
+        shown.zoomIn();
+        QVERIFY(!shown.view.isFitted());
+        shown.view.resize(700, 500);
+        QCOMPARE(rooms.size(), 1);  // what the user looks at stays
+        shown.view.fit();
+        QCOMPARE(rooms.size(), 2);
+    }
+
+    void aWideRoomIsFilled() {
+        const auto problem = test::problem(test::chain(100), test::uniform_machine(2));
+        const auto scene = buildGraphScene(*problem, nullptr, {LayoutRoom::Direction::right, 2});
+        QVERIFY(scene->bounds.width() > scene->bounds.height());
+        GraphView view;
+        view.resize(1000, 500);
+        view.setScene(scene, problem->machine);
+        view.show();
+        QVERIFY2(view.scale() > 0.3, qPrintable(QString::number(view.scale())));
+        // Keys follow the rows: onwards in the first, and in the second, which runs back.
+        std::uint32_t turned = 0;
+        while (!scene->nodes[turned].backwards) ++turned;
+        view.setSelection({0});
+        QTest::keyClick(&view, Qt::Key_Right);
+        QCOMPARE(view.selection(), OpList{1});
+        QTest::keyClick(&view, Qt::Key_Left);
+        QCOMPARE(view.selection(), OpList{0});
+        view.setSelection({turned});
+        QTest::keyClick(&view, Qt::Key_Left);
+        QCOMPARE(view.selection(), OpList{turned + 1});
+        QTest::keyClick(&view, Qt::Key_Up);  // the row above
+        QVERIFY(view.selection().front() < turned);
+    }
+
+    void manyReadersHaveStubs() {
+        GraphBuilder builder("hub", 1, Training::none);
+        Op op;
+        op.kind = "linear";
+        op.outputs = {{{}, DType::float32, 4}};
+        op.name = "weights";
+        builder.add(op, {});
+        for (int reader = 0; reader < 30; ++reader) {
+            op.name = "reader" + std::to_string(reader);
+            builder.add(op, {"weights"});
+        }
+        const auto problem = test::problem(builder.build(), test::uniform_machine(2));
+        const auto scene = buildGraphScene(*problem);
+        QCOMPARE(scene->edges.size(), std::size_t{30});
+        for (const auto& edge : scene->edges) {
+            QVERIFY(edge.stub);
+            QCOMPARE(edge.line.size(), qsizetype{2});
+            QCOMPARE(edge.line.back(), scene->inPort(edge.to));
+            QVERIFY(QLineF(edge.line.front(), edge.line.back()).length() < 11);
+        }
+        // Pointing at the node shows where they go.
+        GraphView view;
+        view.resize(800, 600);
+        view.setScene(scene, problem->machine);
+        view.show();
+        const QImage plain = view.grab().toImage();
+        view.setHovered(0);
+        const QImage marked = view.grab().toImage();
+        const QPoint between =
+            ((view.toView(scene->outPort(0)) + view.toView(scene->inPort(29))) / 2).toPoint();
+        QVERIFY(marked.pixelColor(between) != plain.pixelColor(between));
     }
 
     void fitFollowsTheSizeUntilTheViewIsMoved() {
@@ -644,6 +709,7 @@ private Q_SLOTS:
 
     void minimapShowsEveryOpInItsColour() {
         Shown shown(test::chain(200));
+        shown.zoomIn();
         const auto* minimap = shown.view.findChild<GraphMinimap*>();
         std::vector<DeviceId> devices(shown.problem->ops, 0);
         for (const OpId op : {50, 51, 199}) devices[op] = 2;
@@ -658,6 +724,7 @@ private Q_SLOTS:
 
     void minimapShowsMatches() {
         Shown shown(test::chain(200));
+        shown.zoomIn();
         const auto* minimap = shown.view.findChild<GraphMinimap*>();
         const auto lightness = [&](OpId op) {
             return shown.image()
@@ -672,6 +739,7 @@ private Q_SLOTS:
 
     void minimapMovesTheView() {
         Shown shown(test::chain(300));
+        shown.zoomIn();
         auto* minimap = shown.view.findChild<GraphMinimap*>();
         const auto onMap = [&](OpId op) {
             return minimap->toMap(shown.scene->nodes[op].rect.center()).toPoint();
@@ -707,6 +775,7 @@ private Q_SLOTS:
 
     void minimapTurnsPages() {
         Shown shown(test::chain(300));
+        shown.zoomIn();
         auto* minimap = shown.view.findChild<GraphMinimap*>();
         QTest::keyClick(&shown.view, Qt::Key_PageDown);
         const int paged = shown.at(0).y();
@@ -724,6 +793,7 @@ private Q_SLOTS:
 
     void minimapEndsTheHover() {
         Shown shown(test::chain(300));
+        shown.zoomIn();
         QSignalSpy spy(&shown.view, &OpView::opHovered);
         shown.moveTo(shown.at(2), Qt::NoButton);
         QCOMPARE(spy.constLast().at(0).value<OpId>(), OpId{2});

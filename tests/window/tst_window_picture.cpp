@@ -112,7 +112,8 @@ private Q_SLOTS:
     void aLargePictureIsWrittenBehindTheWindow() {
         Shown shown;
         QVERIFY(shown.open(QStringLiteral("nmt2"), m_machine));
-        QVERIFY(QTest::qWaitFor([&] { return shown.document.scene() != nullptr; }, 30'000));
+        shown.document.setClosedModules({});
+        QVERIFY(shown.waitUntilIdle());
         const QString file = m_place->file("large.png");
         QSize proposed;
         // Takes one of the sizes that the dialog offers, the largest first.
