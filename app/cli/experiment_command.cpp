@@ -493,7 +493,7 @@ void ExperimentArguments::add_to(CLI::App& command) {
     command.add_option("--steps", steps, "Measured steps of each placement (e1, e2, e4, e5)")
         ->check(usage::whole_number(1, 1'000'000))
         ->type_name("N");
-    command.add_option("--placements", placements, "Placements that are measured (e4, e5) [24]")
+    command.add_option("--placements", placements, "Placements that are measured (e4, e5) [16]")
         ->check(usage::whole_number(1, 1'000'000))
         ->type_name("N");
     command.add_flag("--json", json, "Print one JSON object (e1, e2, e4, e5)");

@@ -123,6 +123,46 @@ std::vector<Visited::Point> thinned(std::vector<Visited::Point> points, std::siz
     return result;
 }
 
+/// Independent copies of a network.
+Graph copies_of(const Graph& graph, std::size_t count) {
+    GraphBuilder builder(graph.name(), graph.batch(), graph.training());
+    for (std::size_t copy = 0; copy < count; ++copy) {
+        const std::string prefix = "copy" + std::to_string(copy) + '/';
+        for (const Op& op : graph.ops()) {
+            Op copied = op;
+            copied.name = prefix + op.name;
+            if (!op.colocate.empty()) copied.colocate = prefix + op.colocate;
+            for (TensorRef& input : copied.inputs) input.op += static_cast<OpId>(copy * graph.size());
+            builder.add(std::move(copied));
+        }
+    }
+    return builder.build();
+}
+
+/// Times of the ops of a network on each model of device. Cores share caches and memory, so that an op takes
+/// longer while others work: there every device runs a copy of the network at the same time, as devices do in
+/// the placements that searches look for.
+std::optional<ProfileArchive> profiled(const std::shared_ptr<const Graph>& graph,
+                                       const Laboratory& laboratory, const MeasureOptions& measuring,
+                                       const std::stop_token& stop, const MeasureProgress& progress) {
+    if (!laboratory.shares_memory)
+        return profile_network(make_problem(graph, laboratory.machine), laboratory.devices, measuring, stop,
+                               progress);
+    const std::size_t count = laboratory.devices.size();
+    const auto problem =
+        make_problem(std::make_shared<const Graph>(copies_of(*graph, count)), laboratory.machine);
+    Placement placement(problem->groups, 0);
+    for (std::size_t copy = 0; copy < count; ++copy) {
+        for (OpId op = 0; op < graph->size(); ++op) {
+            const OpId id = *problem->graph->find("copy" + std::to_string(copy) + '/' + graph->op(op).name);
+            placement[problem->grouping.group_of[id]] = static_cast<DeviceId>(copy);
+        }
+    }
+    const auto measurement = measure(problem, placement, laboratory.devices, measuring, stop, progress);
+    if (!measurement) return std::nullopt;
+    return profile_of(*problem, *measurement, graph->name());
+}
+
 /// A problem whose ops and transfers take the times that were measured here. Nothing if `stop` was requested.
 struct Calibrated {
     std::shared_ptr<const Problem> problem;
@@ -140,8 +180,7 @@ std::optional<Calibrated> calibrated(const Laboratory& laboratory, const Hardwar
     };
     MeasureOptions measuring = measure_options(laboratory, options);
     measuring.steps += 3;
-    auto archive = profile_network(make_problem(graph, laboratory.machine), laboratory.devices, measuring,
-                                   stop, told("profile, step"));
+    auto archive = profiled(graph, laboratory, measuring, stop, told("profile, step"));
     if (!archive) return std::nullopt;
     auto transfers = profile_transfers(laboratory.machine, laboratory.devices, message_sizes(2e7), 5,
                                        laboratory.throttles, stop, told("transfers, size"));
@@ -214,7 +253,13 @@ Laboratory laboratory(std::shared_ptr<const Machine> given) {
     result.throttles = std::ranges::all_of(result.devices, [](const PhysicalDevice& device) {
         return device.kind == PhysicalDevice::Kind::logical_cpu;
     });
+    result.shares_memory = result.throttles && result.devices.size() > 1 &&
+                           std::ranges::all_of(result.machine->devices(), [&](const Device& device) {
+                               return device.model == result.machine->device(0).model;
+                           });
     result.notes = device_notes(*result.machine, result.devices);
+    if (result.shares_memory)
+        result.notes.emplace_back("ops are profiled while the other devices run the same network");
     if (result.throttles)
         result.notes.emplace_back("transfers take at least as long as the machine's links say");
     return result;

@@ -32,7 +32,7 @@ struct HardwareOptions {
     std::vector<HardwareNetwork> networks;
     std::uint32_t steps = 0;        ///< measured steps of a placement; 0: default of the experiment
     std::uint64_t evaluations = 0;  ///< of each search; 0: default of the experiment
-    std::uint32_t placements = 24;  ///< that are measured (E5), or at most (E4)
+    std::uint32_t placements = 16;  ///< that are measured (E5), or at most (E4)
     std::uint64_t seed = 1;
 };
 
@@ -43,6 +43,8 @@ struct Laboratory {
     std::shared_ptr<const Machine> machine;
     std::vector<PhysicalDevice> devices;
     bool throttles = false;
+    /// All devices are cores of one model: what one of them does slows the others down.
+    bool shares_memory = false;
     std::vector<std::string> notes;  ///< what it is, one line each
 };
 /// `given`: a machine to use instead; null: the above.
@@ -96,10 +98,11 @@ struct CorrelationCase {
     double overhead_s = 0;       ///< of the executor for an op
     double noise = 0;            ///< median over the placements of Spread::relative()
 };
-/// Of each network: profiles its ops, searches with the genetic algorithm in the simulator with these costs,
-/// and runs some of the placements that the search visited, from the slowest to the best, at even distances
-/// in the logarithm of the simulated time. The thesis ran checkpoints of its searches, at other distances:
-/// Pearson 0.672 for AlexNet, 0.939 for ResNet-50, 0.804 for Inception-V3.
+/// Of each network: profiles its ops (on cores: while the other ones run the same), searches with the genetic
+/// algorithm in the simulator with these costs, and runs some of the placements that the search visited, from
+/// the slowest to the best, at even distances in the logarithm of the simulated time. The thesis ran
+/// checkpoints of its searches, at other distances: Pearson 0.672 for AlexNet, 0.939 for ResNet-50, 0.804 for
+/// Inception-V3.
 std::vector<CorrelationCase> run_e5(const Laboratory& laboratory, const HardwareOptions& options,
                                     std::stop_token stop, const HardwareProgress& progress);
 

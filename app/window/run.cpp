@@ -8,6 +8,7 @@
 #include "core/job/saved_search.hpp"
 #include "core/search/headroom.hpp"
 #include "core/search/parts/proposals.hpp"
+#include "core/search/relabelling.hpp"
 
 namespace placewright {
 namespace {
@@ -88,16 +89,31 @@ void Run::search(const std::stop_token& stop) {
 
         Simulator simulator(m_job.problem, m_job.simulation);
         Clock::time_point drawn, listed;
+        // The best that the search found, and the same with the names of alike devices kept from the one
+        // before it, so that colours do not change where nothing else does.
+        std::shared_ptr<const Placement> found, shown;
+        const auto named = [&](const std::shared_ptr<const Placement>& placement) {
+            const Placement* before = shown                      ? shown.get()
+                                      : m_request.starts.empty() ? nullptr
+                                                                 : &m_request.starts.back();
+            if (m_request.predicted || before == nullptr) return placement;
+            return std::make_shared<const Placement>(
+                relabelled(*m_job.problem, simulator, *placement, *before));
+        };
         const auto draw = [&](const SearchProgress& progress) {
             last.progress = progress;
-            if (!progress.best_placement ||
-                (last.simulated && progress.best_placement == last.simulated->placement))
-                return;
-            last.simulated = Simulated::make(m_job, simulator, progress.best_placement);
-            drawn = Clock::now();
+            if (!progress.best_placement) return;
+            if (progress.best_placement != found) {
+                found = progress.best_placement;
+                shown = named(found);
+                last.simulated = Simulated::make(m_job, simulator, shown);
+                drawn = Clock::now();
+            }
+            last.progress.best_placement = shown;
         };
         const auto report = [&](const SearchProgress& progress) {
             last.progress = progress;
+            if (progress.best_placement == found) last.progress.best_placement = shown;
             if (Clock::now() - drawn >= kTimelineInterval) draw(progress);
             if (Clock::now() - listed >= kListInterval) {
                 last.best = std::make_shared<const std::vector<ScoredPlacement>>(evaluator.best());

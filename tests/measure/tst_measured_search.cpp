@@ -205,6 +205,29 @@ private Q_SLOTS:
                                        [](const MeasuredPlacement& each) { return each.score.penalised_s; }));
     }
 
+    void simulatedAgainstMeasured() {
+        HardwareOptions options;
+        options.networks = {{"small", 2, network}};
+        options.steps = 3;
+        options.placements = 4;
+        options.evaluations = 300;
+        const Laboratory place = laboratory(nullptr);
+        QVERIFY(place.shares_memory || place.devices.front().kind == PhysicalDevice::Kind::cuda);
+        const auto cases = run_e5(place, options, {}, {});
+        QCOMPARE(cases.size(), std::size_t{1});
+        const auto& points = cases[0].points;
+        QVERIFY(points.size() >= 2 && points.size() <= 4);
+        double least_s = points.front().measured.median_s;
+        for (std::size_t k = 0; k < points.size(); ++k) {
+            QVERIFY(points[k].simulated_s > 0 && points[k].measured.median_s > 0);
+            if (k > 0) QVERIFY(points[k].simulated_s <= points[k - 1].simulated_s);
+            least_s = std::min(least_s, points[k].measured.median_s);
+        }
+        QCOMPARE(cases[0].best_measured_s, least_s);
+        QCOMPARE(cases[0].picked_s, points.back().measured.median_s);
+        QVERIFY(cases[0].median_error >= 0);
+    }
+
     void loadedHardware() {
         HardwareOptions options;
         options.networks = {{"small", 2, network}};
