@@ -99,7 +99,6 @@ std::vector<Slice> slices_between(const LayoutInput& input, const LayoutResult& 
 struct Strip {
     double from = 0, to = 0;     ///< of y, in the whole picture
     double left = 0, right = 0;  ///< of x
-    std::size_t passing = 0;     ///< edges at its end
 };
 
 /// About equally long strips that end where few edges pass; nothing if there is no such place.
@@ -126,8 +125,7 @@ std::vector<Strip> cut(const std::vector<Gap>& gaps, const std::vector<Slice>& s
             }
             if (end == gaps.size()) return {};
         }
-        Strip added{from, end < gaps.size() ? gaps[end].y : height, slices[first].left, slices[first].right,
-                    end < gaps.size() ? gaps[end].passing : 0};
+        Strip added{from, end < gaps.size() ? gaps[end].y : height, slices[first].left, slices[first].right};
         for (std::size_t slice = first; slice <= end; ++slice) {
             added.left = std::min(added.left, slices[slice].left);
             added.right = std::max(added.right, slices[slice].right);
@@ -202,7 +200,7 @@ Fold best_fold(const LayoutInput& input, const LayoutResult& result, const std::
     const auto scale = [&](const Fold& fold) {
         return std::min(aspect / std::max(fold.width(), 1e-9), 1 / std::max(fold.height(), 1e-9));
     };
-    Fold best = fold_of({{0, result.height, 0, result.width, 0}});
+    Fold best = fold_of({{0, result.height, 0, result.width}});
     if (aspect <= 0) return best;
     const std::vector<Gap> gaps = gaps_between(input, result);
     const std::vector<Slice> slices = slices_between(input, result, lines, gaps);

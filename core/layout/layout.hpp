@@ -39,8 +39,6 @@ struct LayoutRoom {
     Direction direction = Direction::down;  ///< from producers to consumers
     /// Width over height; 0: any, so that nothing is folded.
     double aspect = 0;
-
-    bool operator==(const LayoutRoom&) const = default;
 };
 
 struct LayoutPicture {

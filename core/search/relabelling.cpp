@@ -10,9 +10,19 @@
 namespace placewright {
 namespace {
 
-bool alike(Device a, const Device& b) {
-    a.name = b.name;
-    return a == b;
+/// [device]: the first device with the same description but for its name.
+std::vector<DeviceId> first_alike(const Machine& machine) {
+    std::vector<Device> kinds;
+    std::vector<DeviceId> first, result;
+    for (DeviceId id = 0; id < machine.devices().size(); ++id) {
+        Device device = machine.device(id);
+        device.name.clear();
+        const auto known = std::ranges::find(kinds, device);
+        if (known == kinds.end()) first.push_back(id);
+        result.push_back(known == kinds.end() ? id : first[static_cast<std::size_t>(known - kinds.begin())]);
+        if (known == kinds.end()) kinds.push_back(std::move(device));
+    }
+    return result;
 }
 
 /// [group]: seconds on its fastest device.
@@ -37,21 +47,30 @@ Placement relabelled(const Problem& problem, Simulator& simulator, const Placeme
     for (GroupId group = 0; group < problem.groups; ++group)
         shared[std::size_t{placement[group]} * problem.devices + like[group]] += seconds[group];
 
-    // The pairs that share most, each device once; then the rest, each with an alike device that is left.
+    // The pairs that share most, each device once.
+    const std::vector<DeviceId> kind = first_alike(*problem.machine);
     std::vector<std::tuple<double, DeviceId, DeviceId>> pairs;
     for (DeviceId from = 0; from < problem.devices; ++from) {
         for (DeviceId to = 0; to < problem.devices; ++to) {
-            if (alike(problem.machine->device(from), problem.machine->device(to)))
-                pairs.emplace_back(-shared[std::size_t{from} * problem.devices + to], from, to);
+            const double share = shared[std::size_t{from} * problem.devices + to];
+            if (share > 0 && kind[from] == kind[to]) pairs.emplace_back(-share, from, to);
         }
     }
     std::ranges::sort(pairs);
     std::vector<DeviceId> name(problem.devices, kInvalidDevice);
     std::vector<bool> taken(problem.devices);
-    for (const auto& [share, from, to] : pairs) {
-        if (name[from] != kInvalidDevice || taken[to]) continue;
+    const auto give = [&](DeviceId from, DeviceId to) {
+        if (name[from] != kInvalidDevice || taken[to]) return;
         name[from] = to;
         taken[to] = true;
+    };
+    for (const auto& [share, from, to] : pairs) give(from, to);
+    // The others keep their names where these are left, or get those of alike devices.
+    for (DeviceId device = 0; device < problem.devices; ++device) give(device, device);
+    for (DeviceId from = 0; from < problem.devices; ++from) {
+        for (DeviceId to = 0; name[from] == kInvalidDevice && to < problem.devices; ++to) {
+            if (kind[from] == kind[to]) give(from, to);
+        }
     }
 
     Placement result = placement;
