@@ -180,12 +180,14 @@ bool mayStopMeasuring(QWidget* parent, const Document& document, double least_s)
                          QMessageBox::Yes | QMessageBox::No, parent);
     question.setText((isProfile ? QuestionsText::tr("A profile has been running for %1. Stop it?")
                       : isBest
-                          ? QuestionsText::tr("Placements of a search have been measured for %1. Stop that?")
+                          ? QuestionsText::tr("Placements have been measured for %1. Stop measuring them?")
                           : QuestionsText::tr("A benchmark has been running for %1. Stop it?"))
                          .arg(since));
-    question.setInformativeText(isProfile ? QuestionsText::tr("Nothing that it has measured will be kept.")
-                                : isBest  ? QuestionsText::tr("The steps of the last one will be lost.")
-                                          : QuestionsText::tr("Its steps will be lost."));
+    question.setInformativeText(
+        isProfile ? QuestionsText::tr("Nothing that it has measured will be kept.")
+        : isBest  ? QuestionsText::tr(
+                        "Those that are finished are kept; the steps of the present one will be lost.")
+                 : QuestionsText::tr("Its steps will be lost."));
     question.button(QMessageBox::Yes)->setText(QuestionsText::tr("&Stop"));
     question.button(QMessageBox::No)->setText(QuestionsText::tr("&Go on"));
     question.setDefaultButton(QMessageBox::No);
