@@ -5,10 +5,13 @@
 #include <numeric>
 #include <utility>
 
+#include <QAbstractScrollArea>
 #include <QApplication>
 #include <QHelpEvent>
 #include <QMouseEvent>
 #include <QPainter>
+#include <QScrollBar>
+#include <QTimer>
 #include <QToolTip>
 
 #include "widgets/palette.hpp"
@@ -77,10 +80,44 @@ void DevicePanel::setDropPreview(const DropPreviews& previews, std::optional<Dev
     update();
 }
 
+void DevicePanel::setDropsExpected(bool expected) {
+    QScrollBar* scroll = scrollBar();
+    const int seen = scroll != nullptr ? scroll->pageStep() : height();
+    const bool compact = expected && channelsTop() > seen;
+    if (compact == m_compact) return;
+    if (compact && scroll != nullptr) m_scrolledBeforeDrag = scroll->value();
+    m_compact = compact;
+    updateGeometry();
+    update();
+    Q_EMIT dropTargetsMoved();
+    if (compact || scroll == nullptr) return;
+    // The area takes the larger size of the panel only after this.
+    QTimer::singleShot(0, scroll, [scroll, before = m_scrolledBeforeDrag] { scroll->setValue(before); });
+}
+
+QScrollBar* DevicePanel::scrollBar() const {
+    const QWidget* viewport = parentWidget();
+    const auto* area =
+        viewport != nullptr ? qobject_cast<QAbstractScrollArea*>(viewport->parentWidget()) : nullptr;
+    return area != nullptr && area->viewport() == viewport ? area->verticalScrollBar() : nullptr;
+}
+
+void DevicePanel::scrollAtEdge(QPoint global) {
+    QScrollBar* scroll = scrollBar();
+    if (scroll == nullptr || !isVisible()) return;
+    const QWidget* viewport = parentWidget();
+    scroll->setValue(scroll->value() + edgeStep(viewport->mapFromGlobal(global), viewport->rect()));
+}
+
 // Layout
 
 int DevicePanel::deviceRowHeight() const {
+    if (m_compact) return QFontMetrics(font()).height() + 6;
     return std::max(40, 2 * QFontMetrics(font()).height() + kMeter + 17);
+}
+
+int DevicePanel::namesLeft() const {
+    return kPanelMargin + QFontMetrics(font()).horizontalAdvance(QLatin1Char('0')) + 7;
 }
 
 int DevicePanel::channelRowHeight() const {
@@ -93,6 +130,7 @@ int DevicePanel::channelsTop() const {
 
 int DevicePanel::contentHeight() const {
     if (!m_machine) return 4 * QFontMetrics(font()).height();
+    if (m_compact) return channelsTop();  // nothing can be dropped on a channel
     const std::size_t idle = m_channels.size() - m_busyChannels;
     const std::size_t rows = m_busyChannels + (idle > 0 ? 1 : 0) + (m_idleShown ? idle : 0);
     return channelsTop() + (rows > 0 ? static_cast<int>(rows + 1) * channelRowHeight() : 0) + 4;
@@ -197,16 +235,50 @@ void DevicePanel::paintEvent(QPaintEvent* event) {
     const QRect dirty = event->rect();
     for (DeviceId device = 0; device < m_machine->devices().size(); ++device) {
         if (!deviceRect(device).toRect().intersects(dirty)) continue;
+        if (m_compact) {
+            paintLine(painter, device);
+            continue;
+        }
         paintDevice(painter, device);
         if (device < m_previews.size()) paintDropPreview(painter, device);
     }
-    if (m_machine->channels().empty()) return;
+    if (m_machine->channels().empty() || m_compact) return;
     const QRect heading(kPanelMargin, channelsTop(), width() - 2 * kPanelMargin, channelRowHeight());
     painter.setPen(mutedColor(palette()));
     painter.drawText(heading, Qt::AlignVCenter | Qt::AlignLeft, tr("Channels"));
     for (ChannelId channel = 0; channel < m_machine->channels().size(); ++channel)
         paintChannel(painter, channel);
     paintIdleLine(painter);
+}
+
+int DevicePanel::paintName(QPainter& painter, DeviceId device, int top, int right) const {
+    const QFontMetrics metrics(font());
+    const int line = metrics.height();
+    if (device < 9) {
+        painter.setPen(mutedColor(palette()));
+        painter.drawText(QRect(kPanelMargin, top, metrics.horizontalAdvance(QLatin1Char('0')) + 2, line),
+                         Qt::AlignVCenter, QString::number(device + 1));
+    }
+    const int side = line - 4;
+    const QRect swatch(namesLeft(), top + (line - side) / 2, side, side);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(deviceBrush(*m_machine, device));
+    painter.drawRoundedRect(swatch, 2, 2);
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    const int left = swatch.right() + 7;
+
+    QFont bold = font();
+    bold.setBold(true);
+    const QFontMetrics boldMetrics(bold);
+    const int room = std::max(0, right - left);
+    const QString name =
+        boldMetrics.elidedText(QString::fromStdString(m_machine->device(device).name), Qt::ElideMiddle, room);
+    painter.setPen(palette().color(QPalette::Text));
+    painter.setFont(bold);
+    painter.drawText(QRect(left, top, room, line), Qt::AlignVCenter, name);
+    painter.setFont(font());
+    return left + boldMetrics.horizontalAdvance(name) + 8;
 }
 
 void DevicePanel::paintDevice(QPainter& painter, DeviceId device) const {
@@ -222,23 +294,8 @@ void DevicePanel::paintDevice(QPainter& painter, DeviceId device) const {
     painter.fillRect(QRect(row.left(), row.bottom(), row.width(), 1), faded(text, 0.12));
 
     // First line: number key, colour, name, model and number of ops.
-    int left = kPanelMargin;
     const int top = row.top() + 6;
     const int right = row.right() - kPanelMargin;
-    if (device < 9) {
-        painter.setPen(muted);
-        painter.drawText(QRect(left, top, metrics.horizontalAdvance(QLatin1Char('0')) + 2, line),
-                         Qt::AlignVCenter, QString::number(device + 1));
-    }
-    left += metrics.horizontalAdvance(QLatin1Char('0')) + 7;
-    const int side = line - 4;
-    const QRect swatch(left, top + (line - side) / 2, side, side);
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.setPen(Qt::NoPen);
-    painter.setBrush(deviceBrush(*m_machine, device));
-    painter.drawRoundedRect(swatch, 2, 2);
-    painter.setRenderHint(QPainter::Antialiasing, false);
-    left = swatch.right() + 7;
 
     const QString ops = opsText(opsOn(device).size());
     const int opsWidth = m_outcome ? metrics.horizontalAdvance(ops) : 0;
@@ -247,16 +304,7 @@ void DevicePanel::paintDevice(QPainter& painter, DeviceId device) const {
         painter.drawText(QRect(right - opsWidth, top, opsWidth + 1, line), Qt::AlignVCenter, ops);
     }
     const int nameRight = right - opsWidth - 8;
-    QFont bold = font();
-    bold.setBold(true);
-    const QFontMetrics boldMetrics(bold);
-    const QString name = boldMetrics.elidedText(QString::fromStdString(of.name), Qt::ElideMiddle,
-                                                std::max(0, nameRight - left));
-    painter.setPen(text);
-    painter.setFont(bold);
-    painter.drawText(QRect(left, top, std::max(0, nameRight - left), line), Qt::AlignVCenter, name);
-    painter.setFont(font());
-    left += boldMetrics.horizontalAdvance(name) + 8;
+    const int left = paintName(painter, device, top, nameRight);
     if (nameRight - left > 4 * metrics.averageCharWidth()) {
         painter.setPen(muted);
         painter.drawText(
@@ -270,7 +318,7 @@ void DevicePanel::paintDevice(QPainter& painter, DeviceId device) const {
     const double limit_bytes = m_limits_bytes[device];
     const double held_bytes = m_outcome ? m_held_bytes[device] : 0;
     const bool over = held_bytes > limit_bytes;
-    const int first = swatch.left();
+    const int first = namesLeft();
     const int split = first + (right - first) * 2 / 5;
     const int second = top + line + 3;
     const auto meter = [&](const QRect& figures, const QString& figure, double share, const QBrush& brush,
@@ -299,6 +347,50 @@ void DevicePanel::paintDevice(QPainter& painter, DeviceId device) const {
     painter.restore();
 }
 
+/// Tints the row of a device as a target of a drop.
+void DevicePanel::paintDropTarget(QPainter& painter, DeviceId device) const {
+    const bool possible = m_previews[device].possible, isTarget = m_target == device;
+    const QRect row = deviceRect(device).toRect();
+    const QColor color = possible ? palette().color(QPalette::Highlight) : mutedColor(palette());
+    painter.fillRect(row, faded(color, isTarget ? 0.35 : 0.12));
+    if (!possible) painter.fillRect(row, QBrush(faded(color, isTarget ? 0.6 : 0.35), Qt::DiagCrossPattern));
+    if (!isTarget) return;
+    painter.setPen(QPen(color, 2));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(row.adjusted(1, 1, -1, -2));
+}
+
+/// Draws the row of a device as one line, with what a drop would give once that is known.
+void DevicePanel::paintLine(QPainter& painter, DeviceId device) const {
+    const QRect row = deviceRect(device).toRect();
+    const QColor text = palette().color(QPalette::Text);
+    painter.save();
+    painter.setClipRect(row, Qt::IntersectClip);
+    painter.fillRect(QRect(row.left(), row.bottom(), row.width(), 1), faded(text, 0.12));
+    const bool known = device < m_previews.size();
+    if (known) paintDropTarget(painter, device);
+    const int top = row.top() + 3, right = row.right() - kPanelMargin;
+    // The names get a third, so that the figures of all devices begin at one place.
+    const int figures = namesLeft() + (right - namesLeft()) / 3;
+    paintName(painter, device, top, figures - 4);
+    const QRect place(figures, top, right - figures, QFontMetrics(font()).height());
+    QString words = tr("…");
+    bool overflows = false;
+    if (known) {
+        const DropPreview& preview = m_previews[device];
+        overflows = preview.possible && !preview.fits;
+        words = dropPreviewText(preview);
+        if (overflows) words += tr(" · does not fit");
+    }
+    QFont words_font = font();
+    words_font.setBold(m_target == device);
+    painter.setFont(words_font);
+    painter.setPen(overflows ? warningColor(palette()) : text);
+    painter.drawText(place, Qt::AlignVCenter | Qt::AlignLeft,
+                     QFontMetrics(words_font).elidedText(words, Qt::ElideRight, place.width()));
+    painter.restore();
+}
+
 void DevicePanel::paintDropPreview(QPainter& painter, DeviceId device) const {
     const DropPreview& preview = m_previews[device];
     const bool isTarget = m_target == device;
@@ -310,21 +402,15 @@ void DevicePanel::paintDropPreview(QPainter& painter, DeviceId device) const {
     const QRect below(row.left(), row.top() + 6 + metrics.height(), row.width(),
                       row.height() - 7 - metrics.height());
     painter.fillRect(below, palette().color(QPalette::Base));
-    const QColor color = preview.possible ? palette().color(QPalette::Highlight) : mutedColor(palette());
-    painter.fillRect(row, faded(color, isTarget ? 0.35 : 0.12));
-    if (!preview.possible)
-        painter.fillRect(row, QBrush(faded(color, isTarget ? 0.6 : 0.35), Qt::DiagCrossPattern));
-    if (isTarget) {
-        painter.setPen(QPen(color, 2));
-        painter.setBrush(Qt::NoBrush);
-        painter.drawRect(row.adjusted(1, 1, -1, -2));
-    }
+    paintDropTarget(painter, device);
     const bool overflows = preview.possible && !preview.fits;
     QFont font = this->font();
     font.setBold(isTarget);
     painter.setFont(font);
     QString words = dropPreviewText(preview);
     if (overflows) words += tr(" · does not fit");
+    if (const QString memory = dropMemoryText(preview); !memory.isEmpty())
+        words += QStringLiteral(" · ") + memory;
     const QRect place = below.adjusted(2 * kPanelMargin, 2, -kPanelMargin, -2);
     const QRect behind(place.left() - 4, place.center().y() - metrics.height() / 2 - 1,
                        std::min(place.width(), QFontMetrics(font).horizontalAdvance(words)) + 8,
@@ -437,6 +523,13 @@ QString DevicePanel::toolTipAt(QPoint position) const {
 
 void DevicePanel::mousePressEvent(QMouseEvent* event) {
     setFocus(Qt::MouseFocusReason);
+    if (event->button() == Qt::RightButton && !isDraggingOps()) {
+        // The context menu that follows is about the ops of this device.
+        const auto device = deviceIn(event->position().toPoint());
+        if (!device) return;
+        setCurrent(*device);
+        Q_EMIT selectionEdited(opsOn(*device));
+    }
     if (event->button() != Qt::LeftButton || isDraggingOps()) return;
     const QPoint position = event->position().toPoint();
     m_pressed.reset();

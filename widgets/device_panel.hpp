@@ -13,6 +13,7 @@
 #include "widgets/timeline_why.hpp"
 
 class QPainter;
+class QScrollBar;
 
 namespace placewright {
 
@@ -36,6 +37,9 @@ public:
     void setWhy(std::shared_ptr<const TimelineWhy> why) { m_why = std::move(why); }
     /// Shows what a drop on each device would give and marks the device under the pointer, `target`.
     void setDropPreview(const DropPreviews& previews, std::optional<DeviceId> target);
+    /// While ops are dragged the rows shrink to a line each if otherwise some device would be out of sight.
+    void setDropsExpected(bool expected);
+    void scrollAtEdge(QPoint global) override;
     /// The device whose row is visible at a global position.
     std::optional<DeviceId> deviceAt(QPoint global) const;
     QRectF deviceRect(DeviceId device) const;
@@ -59,6 +63,8 @@ protected:
 private:
     int deviceRowHeight() const;
     int channelRowHeight() const;
+    /// Left of the colours and of the figures below the names, in pixels.
+    int namesLeft() const;
     /// Top of the heading of the channels, in pixels.
     int channelsTop() const;
     int contentHeight() const;
@@ -72,10 +78,17 @@ private:
     void setCurrent(DeviceId device);
     QString toolTipAt(QPoint position) const;
 
+    /// The scroll bar of the area that the panel is in; null if there is none.
+    QScrollBar* scrollBar() const;
+    /// Draws the number key, the colour and the bold name from `top` on; returns where the rest of the line
+    /// begins.
+    int paintName(QPainter& painter, DeviceId device, int top, int right) const;
     void paintDevice(QPainter& painter, DeviceId device) const;
+    void paintLine(QPainter& painter, DeviceId device) const;
     void paintChannel(QPainter& painter, ChannelId channel) const;
     void paintIdleLine(QPainter& painter) const;
     void paintDropPreview(QPainter& painter, DeviceId device) const;
+    void paintDropTarget(QPainter& painter, DeviceId device) const;
 
     std::shared_ptr<const Machine> m_machine;
     std::vector<double> m_limits_bytes;
@@ -89,6 +102,8 @@ private:
     bool m_idlePressed = false;
     DropPreviews m_previews;
     std::optional<DeviceId> m_target;
+    bool m_compact = false;        ///< a line for each device, for a drag
+    int m_scrolledBeforeDrag = 0;  ///< value of the scroll bar
     DeviceId m_current = 0;
     std::optional<DeviceId> m_hovered;
     std::optional<QPoint> m_pressed;  ///< until the click has become a drag

@@ -8,6 +8,7 @@
 #include <QString>
 
 #include "core/base/units.hpp"
+#include "widgets/quantities.hpp"
 
 namespace placewright {
 
@@ -18,6 +19,8 @@ struct DropPreview {
     double step_time_s = 0;  ///< or the value of another objective
     double change_s = 0;  ///< against the present value; infinite if the objective is not defined at present
     bool defined = true;  ///< the objective is defined for the resulting placement
+    double held_bytes = 0;   ///< on this device afterwards, as compared with its memory limit
+    double limit_bytes = 0;  ///< of this device; 0 if not known
 
     bool operator==(const DropPreview&) const = default;
 };
@@ -38,6 +41,12 @@ inline QString dropPreviewText(const DropPreview& preview) {
     const QString change = QString::fromStdString(format_seconds(std::abs(preview.change_s)));
     return QStringLiteral("%1 (%2%3)")
         .arg(time, preview.change_s < 0 ? QStringLiteral("−") : QStringLiteral("+"), change);
+}
+
+/// "8.10 / 32.0 GB" on this device after the drop; empty if that is not known.
+inline QString dropMemoryText(const DropPreview& preview) {
+    if (!preview.possible || preview.limit_bytes <= 0) return {};
+    return shareOfBytesText(preview.held_bytes, preview.limit_bytes);
 }
 
 }  // namespace placewright

@@ -2,6 +2,8 @@
 // Painting of a GraphView.
 #include <array>
 #include <cmath>
+#include <functional>
+#include <map>
 
 #include <QPaintEngine>
 #include <QPainter>
@@ -14,8 +16,13 @@ namespace placewright {
 namespace {
 
 constexpr double kLargestLabel = 1.25;  ///< largest label, as a multiple of the window's font size
+constexpr double kTurnRadius = 14;      ///< of edges, in units of the scene
+constexpr int kSmallestLabel = 8;       ///< pixels
 constexpr int kMostScopes = 3;          ///< most modules shown before a label
-constexpr int kMeasuredAt = 64;         ///< font size for measuring labels, pixels
+/// Height of a node, in pixels, from which a selected one is outlined; smaller ones stand out as all else
+/// fades, and have a thin line round them from kHairlineFrom on.
+constexpr double kOutlinedFrom = 12, kHairlineFrom = 5;
+constexpr int kMeasuredAt = 64;  ///< font size for measuring labels, pixels
 /// Most edges that are drawn when single edges cannot be distinguished.
 constexpr std::size_t kEdgesFromAfar = 30'000;
 
@@ -39,6 +46,22 @@ void addArrow(QPainterPath& path, QPointF base, QPointF tip) {
     path.lineTo(base + side);
     path.lineTo(base - side);
     path.closeSubpath();
+}
+
+/// Adds a line through the points whose turns have this radius, or as much of it as there is room for.
+void addRounded(QPainterPath& path, const QPolygonF& points, double radius) {
+    path.moveTo(points.front());
+    for (int i = 1; i + 1 < points.size(); ++i) {
+        const QLineF in(points[i], points[i - 1]), out(points[i], points[i + 1]);
+        const double round = std::min({radius, in.length() / 2, out.length() / 2});
+        if (round < 1) {
+            path.lineTo(points[i]);
+        } else {
+            path.lineTo(in.pointAt(round / in.length()));
+            path.quadTo(points[i], out.pointAt(round / out.length()));
+        }
+    }
+    path.lineTo(points.back());
 }
 
 /// Edges that are drawn with the same pen.
@@ -130,9 +153,9 @@ void GraphView::paintEdges(QPainter& painter, const QTransform& view, const QRec
         const QPointF before = view.map(edge.line[edge.line.size() - 2]);
         const QPointF end =
             detail.arrows ? arrowBase(before, tip, (4 + 1.6 * kEdgeWidths[step]) * thickness) : tip;
-        style.lines.moveTo(view.map(edge.line.front()));
-        for (int i = 1; i + 1 < edge.line.size(); ++i) style.lines.lineTo(view.map(edge.line[i]));
-        style.lines.lineTo(end);
+        QPolygonF points = view.map(edge.line);
+        points.back() = end;
+        addRounded(style.lines, points, kTurnRadius * detail.scale);
         if (detail.arrows) addArrow(style.arrows, end, tip);
     }
     painter.setRenderHint(QPainter::Antialiasing);
@@ -267,9 +290,8 @@ void GraphView::paintLabels(QPainter& painter, const QTransform& view,
     const double nodeHeight = detail.scale * m_scene->nodes.front().rect.height();
     // Labels stop growing at a readable size; zooming in further gives room for longer names.
     const double largest = kLargestLabel * QFontInfo(font()).pixelSize();
-    const QFont labelFont = withPixels(font(), std::min(nodeHeight * (detail.kinds ? 0.36 : 0.48), largest));
     const QFont kindFont = withPixels(font(), std::min(nodeHeight * 0.27, 0.75 * largest));
-    const QFontMetricsF labelMetrics(labelFont), kindMetrics(kindFont);
+    const QFontMetricsF kindMetrics(kindFont);
     std::vector<QColor> colors;
     for (std::size_t device = 0; device <= (m_machine ? m_machine->devices().size() : 0); ++device) {
         colors.push_back(deviceStyle(static_cast<DeviceId>(device)).text);
@@ -284,6 +306,8 @@ void GraphView::paintLabels(QPainter& painter, const QTransform& view,
         if (onPlate) {
             QRectF behind(0, 0, width + 0.5 * metrics.ascent(),
                           std::min(metrics.ascent() + metrics.descent(), room.height()));
+            // The devices of a small node matter more than its name.
+            if (2 * behind.width() * behind.height() > room.width() * room.height() && !detail.kinds) return;
             behind.moveCenter(room.center());
             painter.fillRect(behind, plate);
         }
@@ -291,30 +315,80 @@ void GraphView::paintLabels(QPainter& painter, const QTransform& view,
                                  room.center().y() + (metrics.ascent() - metrics.descent()) / 2),
                          shown);
     };
-    for (const bool kinds : {false, true}) {
-        if (kinds && !detail.kinds) break;
-        painter.setFont(kinds ? kindFont : labelFont);
-        for (const std::uint32_t node : nodes) {
-            const auto& drawn = m_scene->nodes[node];
-            QRectF room = rectInView(node, view).adjusted(3 * detail.scale, 0, -3 * detail.scale, 0);
-            if (detail.kinds)
-                room = kinds ? room.adjusted(0, 0.56 * room.height(), 0, -0.08 * room.height())
-                             : room.adjusted(0, 0.1 * room.height(), 0, -0.42 * room.height());
-            const QColor color = colors[std::min<std::size_t>(deviceOf(node), colors.size() - 1)];
-            // On several devices the label needs a plate: no text colour is readable on all device colours.
-            const bool onPlate = m_shares[node].size() > 1;
-            painter.setPen(isDimmed(node) ? mixedColor(text, base, 0.6F) : onPlate ? text : color);
-            if (kinds) {
-                draw(drawn.detail, kindMetrics, kindMetrics.horizontalAdvance(drawn.detail), room, onPlate);
-            } else if (const QString scoped =
-                           detail.kinds ? scopedLabel(node, labelMetrics, room.width()) : QString();
-                       !scoped.isEmpty()) {
-                draw(scoped, labelMetrics, labelMetrics.horizontalAdvance(scoped), room, onPlate);
+    const auto roomOf = [&](std::uint32_t node) {
+        return rectInView(node, view).adjusted(3 * detail.scale, 0, -3 * detail.scale, 0);
+    };
+    // On several devices the label needs a plate: no text colour is readable on all device colours.
+    const auto needsPlate = [&](std::uint32_t node) { return m_shares[node].size() > 1; };
+    const auto setPen = [&](std::uint32_t node) {
+        const QColor color = colors[std::min<std::size_t>(deviceOf(node), colors.size() - 1)];
+        painter.setPen(isDimmed(node) ? mixedColor(text, base, 0.6F) : needsPlate(node) ? text : color);
+    };
+
+    // Nodes by the size of their labels: short labels are larger.
+    constexpr std::array kShares{0.48, 0.58, 0.68}, kSharesOverKinds{0.36, 0.36, 0.36};
+    const auto& shares = detail.kinds ? kSharesOverKinds : kShares;
+    std::map<int, std::vector<std::uint32_t>, std::greater<>> bySize;
+    for (const std::uint32_t node : nodes) {
+        int size = 1;
+        for (const double share : shares) {
+            const int larger = std::max(1, static_cast<int>(std::min(nodeHeight * share, largest)));
+            if (size == 1 || labelWidth(node) * larger / kMeasuredAt <= roomOf(node).width()) size = larger;
+        }
+        bySize[size].push_back(node);
+    }
+    for (const auto& [size, sized] : bySize) {
+        const QFont labelFont = withPixels(font(), size);
+        const QFontMetricsF metrics(labelFont);
+        painter.setFont(labelFont);
+        for (const std::uint32_t node : sized) {
+            QRectF room = roomOf(node);
+            if (detail.kinds) room.adjust(0, 0.1 * room.height(), 0, -0.42 * room.height());
+            setPen(node);
+            if (const QString scoped = detail.kinds ? scopedLabel(node, metrics, room.width()) : QString();
+                !scoped.isEmpty()) {
+                draw(scoped, metrics, metrics.horizontalAdvance(scoped), room, needsPlate(node));
             } else {
-                draw(drawn.label, labelMetrics, labelWidth(node) * labelFont.pixelSize() / kMeasuredAt, room,
-                     onPlate);
+                draw(m_scene->nodes[node].label, metrics, labelWidth(node) * size / kMeasuredAt, room,
+                     needsPlate(node));
             }
         }
+    }
+    if (!detail.kinds) return;
+    painter.setFont(kindFont);
+    for (const std::uint32_t node : nodes) {
+        const QString& kind = m_scene->nodes[node].detail;
+        QRectF room = roomOf(node);
+        room.adjust(0, 0.56 * room.height(), 0, -0.08 * room.height());
+        setPen(node);
+        draw(kind, kindMetrics, kindMetrics.horizontalAdvance(kind), room, needsPlate(node));
+    }
+}
+
+/// Writes the names of recurrent layers over the left ends of their rows, or over their columns.
+void GraphView::paintLayerNames(QPainter& painter, const QTransform& view) const {
+    const bool right = m_scene->room.direction == LayoutRoom::Direction::right;
+    const double usual = QFontInfo(font()).pixelSize();
+    // The names of rows stand between the rows.
+    double room = usual;
+    for (std::size_t layer = 1; right && layer < m_scene->layers.size(); ++layer) {
+        const QRectF &above = m_scene->layers[layer - 1].rect, &rect = m_scene->layers[layer].rect;
+        room = std::min(room, (rect.top() - above.bottom()) * view.m22());
+    }
+    if (room < 0.6 * kSmallestLabel) return;
+    const QFont nameFont = withPixels(font(), std::max<double>(room, kSmallestLabel));
+    const QFontMetricsF metrics(nameFont);
+    QColor plate = palette().color(QPalette::Base);
+    plate.setAlphaF(0.8F);
+    painter.setFont(nameFont);
+    painter.setPen(mutedColor(palette()));
+    for (const GraphScene::Layer& layer : m_scene->layers) {
+        const QRectF shown = view.mapRect(layer.rect);
+        const QString name = metrics.elidedText(layer.name, Qt::ElideMiddle, shown.width() + 0.5 * usual);
+        const QRectF place(shown.left(), shown.top() - metrics.ascent() - 1,
+                           metrics.horizontalAdvance(name) + 1, metrics.ascent());
+        painter.fillRect(place, plate);
+        painter.drawText(place.bottomLeft(), name);
     }
 }
 
@@ -340,6 +414,7 @@ void GraphView::paintLayer(QPainter& painter, const QTransform& view, const QRec
     paintEdges(painter, view, area, detail);
     paintNodes(painter, view, nodes, detail);
     if (detail.labels) paintLabels(painter, view, nodes, detail);
+    paintLayerNames(painter, view);
 }
 
 void GraphView::updateLayer() {
@@ -376,6 +451,16 @@ void GraphView::paintMarks(QPainter& painter) const {
     const QColor base = palette().color(QPalette::Base), text = palette().color(QPalette::Text),
                  highlight = palette().color(QPalette::Highlight);
     const QRectF area = QRectF(rect()).adjusted(-8, -8, 8, 8);
+    const double nodeHeight = m_layerDetail.scale * m_scene->nodes.front().rect.height();
+    const std::vector<std::uint32_t> nodes = selectedNodes();
+    if (nodeHeight < kOutlinedFrom && !nodes.empty()) {
+        // Outlines would hide the colours of such small nodes: instead, all else fades.
+        QColor veil = base;
+        veil.setAlphaF(0.7F);
+        painter.fillRect(rect(), veil);
+        paintNodes(painter, m_view, nodes, m_layerDetail);
+        if (m_layerDetail.labels) paintLabels(painter, m_view, nodes, m_layerDetail);
+    }
     painter.setBrush(Qt::NoBrush);
     if (m_hovered >= 0) {
         const auto node = static_cast<std::uint32_t>(m_hovered);
@@ -389,20 +474,26 @@ void GraphView::paintMarks(QPainter& painter) const {
         painter.strokePath(path, QPen(highlight, 2, Qt::SolidLine, Qt::FlatCap, Qt::RoundJoin));
     }
     QVector<QRectF> selected, partly;
-    for (const std::uint32_t node : selectedNodes()) {
+    for (const std::uint32_t node : nodes) {
         const QRectF shown = rectInView(node, m_view);
-        if (shown.intersects(area))
-            (isSelected(node) ? selected : partly).append(shown.adjusted(-2.5, -2.5, 2.5, 2.5));
+        if (shown.intersects(area)) (isSelected(node) ? selected : partly).append(shown);
     }
-    // A ring in the background colour between node and outline keeps it visible on any node colour.
+    const auto outline = [&](const QPen& pen, double distance) {
+        painter.setPen(pen);
+        QVector<QRectF> rects = selected;
+        for (QRectF& shown : rects) shown.adjust(-distance, -distance, distance, distance);
+        painter.drawRects(rects);
+    };
     painter.setRenderHint(QPainter::Antialiasing, selected.size() < 500);
-    painter.setPen(QPen(base, 2, Qt::SolidLine, Qt::SquareCap, Qt::MiterJoin));
-    for (QRectF& shown : selected) shown.adjust(1.25, 1.25, -1.25, -1.25);
-    painter.drawRects(selected);
-    painter.setPen(QPen(highlight, 3, Qt::SolidLine, Qt::SquareCap, Qt::RoundJoin));
-    for (QRectF& shown : selected) shown.adjust(-2, -2, 2, 2);
-    painter.drawRects(selected);
+    if (nodeHeight >= kOutlinedFrom) {
+        // A ring in the background colour between node and outline keeps it visible on any node colour.
+        outline(QPen(base, 2, Qt::SolidLine, Qt::SquareCap, Qt::MiterJoin), 1.25);
+        outline(QPen(highlight, 3, Qt::SolidLine, Qt::SquareCap, Qt::RoundJoin), 3.25);
+    } else if (nodeHeight >= kHairlineFrom) {
+        outline(QPen(text, 1), 1);
+    }
     // These modules are partly selected.
+    for (QRectF& shown : partly) shown.adjust(-2.5, -2.5, 2.5, 2.5);
     painter.setPen(QPen(highlight, 2, Qt::DashLine, Qt::FlatCap));
     painter.drawRects(partly);
     if (m_hovered >= 0) {

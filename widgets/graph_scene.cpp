@@ -5,6 +5,9 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <optional>
+#include <string_view>
 
 #include <QCoreApplication>
 #include <boost/geometry/geometries/box.hpp>
@@ -12,12 +15,16 @@
 #include <boost/geometry/index/rtree.hpp>
 
 #include "core/base/infinity.hpp"
+#include "core/layout/grid.hpp"
 #include "widgets/quantities.hpp"
 
 namespace placewright {
 namespace {
 
 constexpr double kNodeHeight = 26, kNarrowestNode = 60, kWidestNode = 220;
+// A table of steps has many narrow columns and few rows, which therefore are high.
+constexpr double kNarrowestStep = 28, kWidestStep = 40, kWidestBesideSteps = 110, kStepHeight = 44;
+constexpr std::size_t kFewestSteps = 4;  ///< in a table of steps
 // Widths are estimated, since fonts belong to the GUI thread. Labels that do not fit are elided.
 constexpr double kCharacterWidth = 7.2, kLabelMargin = 14;
 
@@ -59,6 +66,64 @@ QString moduleLabel(const QString& path) {
     }
 }
 
+/// The steps of an unrolled recurrent network.
+struct Steps {
+    std::vector<QString> layers;
+    std::vector<std::optional<GridCell>> cells;  ///< [node]; empty if the network has no such steps
+    std::vector<std::uint32_t> numbers;          ///< [column]: of the step
+    std::vector<bool> whole;                     ///< [node]: it is all of its step
+
+    bool empty() const { return cells.empty(); }
+};
+
+/// Finds steps where most nodes belong to one and layers read, step by step, their own step before.
+Steps stepsOf(const GraphScene& scene) {
+    struct Found {
+        std::string_view layer;
+        std::uint32_t step;
+    };
+    std::vector<std::optional<Found>> found;
+    std::map<std::uint32_t, std::uint32_t> columns;
+    std::map<std::string_view, std::uint32_t> rows;
+    std::size_t inSteps = 0;
+    Steps steps;
+    for (const auto& node : scene.nodes) {
+        const auto step = unrolled_step(scene.modules.scopes[scene.modules.scope_of[node.op]].path);
+        // A closed module round the step is no step.
+        const bool isStep =
+            step && (!node.isModule() || node.module.size() >= static_cast<qsizetype>(step->scope.size()));
+        found.push_back(isStep ? std::optional(Found{step->layer, step->step}) : std::nullopt);
+        if (!isStep) continue;
+        ++inSteps;
+        columns.try_emplace(step->step, 0);
+        if (rows.try_emplace(step->layer, static_cast<std::uint32_t>(rows.size())).second)
+            steps.layers.push_back(
+                QString::fromUtf8(step->layer.data(), static_cast<qsizetype>(step->layer.size())));
+    }
+    if (2 * inSteps <= scene.nodes.size() || columns.size() < kFewestSteps) return {};
+    std::uint32_t next = 0;
+    for (auto& [step, column] : columns) {
+        column = next++;
+        steps.numbers.push_back(step);
+    }
+    steps.cells.resize(found.size());
+    for (std::size_t node = 0; node < found.size(); ++node) {
+        if (found[node]) steps.cells[node] = GridCell{rows[found[node]->layer], columns[found[node]->step]};
+    }
+    std::map<std::pair<std::uint32_t, std::uint32_t>, int> inCell;
+    for (const auto& cell : steps.cells) {
+        if (cell) ++inCell[{cell->row, cell->column}];
+    }
+    for (const auto& cell : steps.cells)
+        steps.whole.push_back(cell && inCell[{cell->row, cell->column}] == 1);
+    std::size_t recurrent = 0;
+    for (const auto& edge : scene.edges) {
+        const auto &from = steps.cells[edge.from], &to = steps.cells[edge.to];
+        recurrent += from && to && from->row == to->row && from->column != to->column;
+    }
+    return recurrent + 1 >= columns.size() ? steps : Steps();
+}
+
 void addNodes(const Problem& problem, GraphScene& scene) {
     const std::vector<std::uint32_t> shownAs = scene.modules.shown_as(scene.closed);
     std::vector<std::int32_t> nodeOfModule(scene.modules.scopes.size(), -1);
@@ -85,7 +150,6 @@ void addNodes(const Problem& problem, GraphScene& scene) {
         node.detail = opsText(node.members.size());
     }
 
-    std::vector<double> seconds(scene.nodes.size());
     scene.seconds.assign(problem.ops, 0);
     for (OpId op = 0; op < problem.ops; ++op) {
         const OpId shown = representative(problem, op);
@@ -93,19 +157,31 @@ void addNodes(const Problem& problem, GraphScene& scene) {
         double fastest = kInfinity;
         for (DeviceId device = 0; device < problem.devices; ++device)
             fastest = std::min(fastest, problem.time_s(op, device));
-        seconds[static_cast<std::size_t>(scene.node_of[op])] += fastest;
         scene.seconds[shown] += static_cast<float>(fastest);
+    }
+}
+
+void sizeNodes(GraphScene& scene, const Steps& steps) {
+    std::vector<double> seconds(scene.nodes.size());
+    for (std::size_t i = 0; i < seconds.size(); ++i) {
+        for (const OpId op : scene.nodes[i].ops()) seconds[i] += static_cast<double>(scene.seconds[op]);
     }
     const double longest =
         std::max(*std::max_element(seconds.begin(), seconds.end()), std::numeric_limits<double>::min());
     for (std::size_t i = 0; i < scene.nodes.size(); ++i) {
+        // The many columns of a table stay narrow.
+        const bool isStep = !steps.empty() && steps.whole[i];
+        const double narrowest = isStep ? kNarrowestStep : kNarrowestNode, widest = isStep ? kWidestStep
+                                                                                    : steps.empty()
+                                                                                        ? kWidestNode
+                                                                                        : kWidestBesideSteps;
         // The square root keeps small differences visible beside an op that takes most of the step.
-        const double byTime =
-            kNarrowestNode + (kWidestNode - kNarrowestNode) * std::sqrt(seconds[i] / longest);
+        const double byTime = narrowest + (widest - narrowest) * std::sqrt(seconds[i] / longest);
         const double byText =
             kLabelMargin + kCharacterWidth * static_cast<double>(scene.nodes[i].label.size());
         scene.nodes[i].rect =
-            QRectF(0, 0, std::clamp(std::max(byTime, byText), kNarrowestNode, kWidestNode), kNodeHeight);
+            QRectF(0, 0, std::clamp(isStep ? byTime : std::max(byTime, byText), narrowest, widest),
+                   steps.empty() ? kNodeHeight : kStepHeight);
     }
 }
 
@@ -241,10 +317,17 @@ std::shared_ptr<const GraphScene> buildGraphScene(const Problem& problem, const 
     if (closed != nullptr) {
         scene->closed = *closed;
     } else if (problem.forward->size() > kMostNodes) {
-        scene->closed = overview(scene->modules, kMostNodes);
+        scene->closed = steps_closed(scene->modules, kMostSteps);
+        if (scene->closed.empty()) scene->closed = overview(scene->modules, kMostNodes);
     }
     addNodes(problem, *scene);
     addEdges(problem, *scene);
+    const Steps steps = stepsOf(*scene);
+    for (std::size_t i = 0; i < steps.cells.size(); ++i) {
+        // The row says which layer it is.
+        if (steps.whole[i]) scene->nodes[i].label = QString::number(steps.numbers[steps.cells[i]->column]);
+    }
+    sizeNodes(*scene, steps);
 
     // Two modules may read from each other; in the layout every edge starts at the node whose first op comes
     // first.
@@ -257,11 +340,13 @@ std::shared_ptr<const GraphScene> buildGraphScene(const Problem& problem, const 
     std::vector<std::int64_t> laidOut(scene->edges.size(), -1);
     for (std::size_t i = 0; i < scene->edges.size(); ++i) {
         const GraphScene::Edge& edge = scene->edges[i];
-        if (edge.stub && kept[edge.from].reader != i && kept[edge.to].source != i) continue;
+        const bool isKept = kept[edge.from].reader == i || kept[edge.to].source == i;
+        if (edge.stub && !isKept) continue;
         laidOut[i] = static_cast<std::int64_t>(input.edges.size());
         input.edges.emplace_back(std::minmax(edge.from, edge.to));
     }
-    const LayoutPicture picture = picture_for(input, room, stop);
+    const GridPicture picture = steps.empty() ? GridPicture{picture_for(input, room, stop), {}}
+                                              : grid_picture(input, steps.cells, room);
     if (stop.stop_requested() || picture.centre.size() != scene->nodes.size()) return nullptr;
 
     for (std::size_t i = 0; i < scene->nodes.size(); ++i) {
@@ -280,6 +365,10 @@ std::shared_ptr<const GraphScene> buildGraphScene(const Problem& problem, const 
             if (edge.from > edge.to) std::reverse(edge.line.begin(), edge.line.end());
         }
         edge.box = edge.line.boundingRect().adjusted(-1, -1, 1, 1);
+    }
+    for (std::size_t row = 0; row < picture.rows.size(); ++row) {
+        const GridRow& rect = picture.rows[row];
+        scene->layers.push_back({steps.layers[row], QRectF(rect.left, rect.top, rect.width, rect.height)});
     }
     scene->bounds = QRectF(0, 0, picture.width, picture.height);
     scene->index = std::make_shared<GraphScene::Index>(scene->nodes);

@@ -54,6 +54,12 @@ struct GraphScene {
     ClosedScopes closed;
     LayoutRoom room;
     QRectF bounds;
+    /// A layer of an unrolled recurrent network: its steps stand side by side in `rect`.
+    struct Layer {
+        QString name;
+        QRectF rect;
+    };
+    std::vector<Layer> layers;  ///< empty unless the graph is drawn as a table of layers and steps
 
     /// Where edges begin and end at a node.
     QPointF outPort(std::uint32_t node) const;
@@ -74,9 +80,13 @@ inline constexpr std::size_t kMostEdgesOfNode = 20;
 /// Most nodes in the first picture of a network, so that each is large enough to be seen.
 inline constexpr std::size_t kMostNodes = 150;
 
-/// Lays out the forward ops of the problem for a room. Node width grows with the op's time (on its fastest
-/// device). `closed`: modules to draw as one node; null: all ops, or where these are more than kMostNodes, an
-/// overview of the modules. Returns null if `stop` was requested.
+/// The same for an unrolled recurrent network, which is a table of layers and steps of time.
+inline constexpr std::size_t kMostSteps = 800;
+
+/// Lays out the forward ops of the problem for a room. An unrolled recurrent network is a table with a row
+/// for each layer and a column for each step of time (core/layout/grid.hpp). Node width grows with the op's
+/// time (on its fastest device). `closed`: modules to draw as one node; null: all ops, or where these are
+/// more than kMostNodes, an overview of the modules or of the steps. Returns null if `stop` was requested.
 std::shared_ptr<const GraphScene> buildGraphScene(const Problem& problem,
                                                   const ClosedScopes* closed = nullptr,
                                                   const LayoutRoom& room = {}, std::stop_token stop = {});

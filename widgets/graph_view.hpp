@@ -179,6 +179,7 @@ private:
     void paintShares(QPainter& painter, const QRectF& shown, std::uint32_t node, const Detail& detail) const;
     void paintLabels(QPainter& painter, const QTransform& view, const std::vector<std::uint32_t>& nodes,
                      const Detail& detail) const;
+    void paintLayerNames(QPainter& painter, const QTransform& view) const;
     void paintMarks(QPainter& painter) const;
     double labelWidth(std::uint32_t node) const;
     QString scopedLabel(std::uint32_t node, const QFontMetricsF& metrics, double width) const;

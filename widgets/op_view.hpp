@@ -3,11 +3,13 @@
 // same signals for all.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <vector>
 
 #include <QCursor>
 #include <QPoint>
+#include <QRect>
 #include <QString>
 #include <QWidget>
 
@@ -25,6 +27,8 @@ public:
 
     /// Sets the function that returns the tooltip of an op.
     void setToolTipSource(std::function<QString(OpId)> source) { m_toolTipSource = std::move(source); }
+    /// Scrolls the rows by a step if the pointer of a drag is at their upper or lower edge.
+    virtual void scrollAtEdge(QPoint global) { Q_UNUSED(global) }
 
 Q_SIGNALS:
     /// The user selected these ops in this view (click, Ctrl+click, rubber band, Ctrl+A); empty: cleared.
@@ -50,6 +54,17 @@ protected:
     /// wherever the pointer is. This avoids QDrag's own event loop and lets every other view preview the
     /// drop.
     bool isDraggingOps() const { return m_draggingOps; }
+
+    /// Pixels to scroll in one step of a drag while the pointer is at `position` of rows that are seen within
+    /// `rows`: negative near the upper edge, positive near the lower one, more the nearer it is; 0 elsewhere.
+    static int edgeStep(QPoint position, const QRect& rows) {
+        constexpr int kReach = 24, kFastest = 20;
+        const QRect around = rows.adjusted(0, -kReach, 0, kReach);
+        if (!around.contains(position)) return 0;
+        const auto step = [](int inside) { return kFastest * (kReach - std::max(inside, 0)) / kReach; };
+        const int below = position.y() - rows.top(), above = rows.bottom() - position.y();
+        return below < kReach ? -step(below) : above < kReach ? step(above) : 0;
+    }
     void beginOpDrag(const OpList& ops, QPoint global) {
         m_draggingOps = true;
         setCursor(Qt::ClosedHandCursor);

@@ -601,6 +601,8 @@ void TimelineView::paintDropPreview(QPainter& painter) const {
         QString words = dropPreviewText(preview);
         const bool overflows = preview.possible && !preview.fits;
         if (overflows) words += tr(" · does not fit");
+        if (const QString memory = dropMemoryText(preview); !memory.isEmpty())
+            words += QStringLiteral(" · ") + memory;
         drawChip(painter, lane.adjusted(10, 2, -10, -2), words, overflows ? warningColor(palette()) : text,
                  base, isTarget);
     }

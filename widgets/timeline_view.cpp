@@ -84,6 +84,12 @@ void TimelineView::setDropPreview(const DropPreviews& previews, std::optional<De
     update();
 }
 
+void TimelineView::scrollAtEdge(QPoint global) {
+    if (!isVisible()) return;
+    const QRect rows = rect().adjusted(0, m_rulerHeight, 0, 0);
+    m_scroll->setValue(m_scroll->value() + edgeStep(mapFromGlobal(global), rows));
+}
+
 void TimelineView::setWhy(std::shared_ptr<const TimelineWhy> why) {
     if (why == m_why) return;
     m_why = std::move(why);

@@ -55,6 +55,7 @@ public:
     QRectF peakRect(DeviceId device) const;
     /// Device whose row is at a global position.
     std::optional<DeviceId> deviceAt(QPoint global) const;
+    void scrollAtEdge(QPoint global) override;
 
     void fit();
     const TimeAxis& axis() const { return m_axis; }

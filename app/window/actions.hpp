@@ -50,6 +50,9 @@ enum class ActionId {
     undo,
     redo,
     find,
+    selectKind,
+    selectModule,  ///< all ops of the innermost modules of the selected ops
+    copyNames,
     fit,
     directionAuto,
     directionRight,

@@ -30,7 +30,7 @@ DropPreviews DropTrials::previews(const Job& job, const Placement& placement,
     const std::scoped_lock lock(m_mutex);
     const Problem& problem = *job.problem;
     DropPreviews previews(problem.devices);
-    const auto preview_all = [&](double now_s, const auto& score_of) {
+    const auto preview_all = [&](double now_s, const auto& assessment_of) {
         for (DeviceId device = 0; device < problem.devices && !stop.stop_requested(); ++device) {
             const auto mayHold = [&](GroupId group) {
                 return std::ranges::binary_search(problem.allowed_devices(group), device);
@@ -38,19 +38,27 @@ DropPreviews DropTrials::previews(const Job& job, const Placement& placement,
             if (!std::ranges::all_of(groups, mayHold)) continue;
             Placement moved = placement;
             for (const GroupId group : groups) moved[group] = device;
-            const Score score = score_of(moved);
-            previews[device] = {true, score.fits, score.value_s, score.value_s - now_s,
-                                score != kUndefinedScore};
+            const Assessment after = assessment_of(moved);
+            previews[device] = {.possible = true,
+                                .fits = after.score.fits,
+                                .step_time_s = after.score.value_s,
+                                .change_s = after.score.value_s - now_s,
+                                .defined = after.is_defined(),
+                                .held_bytes = after.device_bytes[device],
+                                .limit_bytes = problem.memory_limit_bytes[device]};
         }
     };
     if (job.objective->is_step_time()) {
         DeltaSimulator& simulator = knowing(job, placement);
         preview_all(m_step_time_s,
-                    [&](const Placement& moved) { return job.penalty.score(problem, simulator.run(moved)); });
+                    [&](const Placement& moved) { return assess(job, moved, simulator.run(moved)); });
     } else {
-        const auto score_of = [&](const Placement& moved) { return assess(job, moved, {}).score; };
-        const Score now = score_of(placement);
-        preview_all(now == kUndefinedScore ? kInfinity : now.value_s, score_of);
+        // What is not defined has no outcome to take the memory from.
+        Outcome none;
+        none.peak_bytes.resize(problem.devices);
+        const auto assessment_of = [&](const Placement& moved) { return assess(job, moved, none); };
+        const Assessment now = assessment_of(placement);
+        preview_all(now.is_defined() ? now.score.value_s : kInfinity, assessment_of);
     }
     return previews;
 }

@@ -3,12 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string_view>
 
 #include <QAction>
 #include <QActionGroup>
+#include <QClipboard>
 #include <QCloseEvent>
 #include <QDockWidget>
 #include <QFileInfo>
+#include <QGuiApplication>
+#include <QKeyEvent>
 #include <QMessageBox>
 #include <QScrollArea>
 #include <QStackedWidget>
@@ -24,6 +29,7 @@
 #include "app/window/dialogs/simulation_dialog.hpp"
 #include "app/window/gallery.hpp"
 #include "app/window/learn/learning.hpp"
+#include "app/window/move_menu.hpp"
 #include "app/window/op_drag.hpp"
 #include "app/window/panels.hpp"
 #include "app/window/questions.hpp"
@@ -220,7 +226,9 @@ void MainWindow::makeActions() {
                         [this, path = toQString(shipped.file.string())] { openPath(path); });
     }
     QMenu* moveTo = m_actions->menu(MenuId::moveTo);
-    connect(moveTo, &QMenu::aboutToShow, this, &MainWindow::fillMoveTo);
+    auto* moves = new MoveMenu(m_document.get(), moveTo);
+    connect(moves, &MoveMenu::moveRequested, this,
+            [this](DeviceId device) { m_document->moveOps(m_document->selection(), device); });
     auto* layouts = new QActionGroup(this);
     for (const ActionId id : {ActionId::measuredBelow, ActionId::measuredOverlay, ActionId::measuredOff})
         layouts->addAction(action(id));
@@ -230,9 +238,19 @@ void MainWindow::makeActions() {
     m_timeline->addAction(action(ActionId::path));
     m_timeline->addAction(m_actions->menu(MenuId::measured)->menuAction());
     m_timeline->setContextMenuPolicy(Qt::ActionsContextMenu);
-    m_graph->addActions({moveTo->menuAction(), action(ActionId::openModule), action(ActionId::closeModule),
-                         action(ActionId::pathColour)});
+    const auto separator = [this] {
+        auto* line = new QAction(this);
+        line->setSeparator(true);
+        return line;
+    };
+    m_graph->addActions({moveTo->menuAction(), separator(), action(ActionId::zoomToSelection),
+                         action(ActionId::selectKind), action(ActionId::selectModule), separator(),
+                         action(ActionId::openModule), action(ActionId::closeModule), separator(),
+                         action(ActionId::copyNames), action(ActionId::pathColour)});
     m_graph->setContextMenuPolicy(Qt::ActionsContextMenu);
+    m_devices->addActions(
+        {moveTo->menuAction(), separator(), action(ActionId::zoomToSelection), action(ActionId::copyNames)});
+    m_devices->setContextMenuPolicy(Qt::ActionsContextMenu);
     m_actions->menu(MenuId::view)->insertActions(action(ActionId::restoreLayout), m_panels->toggles());
     m_learning = new Learning(m_document.get(), m_optionsOf, *m_gallery, this);
     m_learning->setTrainedAction(action(ActionId::predictTrained));
@@ -243,16 +261,43 @@ QAction* MainWindow::action(ActionId id) const {
     return (*m_actions)[id];
 }
 
-void MainWindow::fillMoveTo() {
-    QMenu* menu = m_actions->menu(MenuId::moveTo);
-    menu->clear();
+void MainWindow::selectLike(std::string Op::*property, const QString& none) {
     if (!m_document->isOpen()) return;
-    const auto devices = m_document->problem()->machine->devices();
-    for (std::size_t i = 0; i < devices.size(); ++i) {
-        QAction* action = menu->addAction(toQString(devices[i].name), this,
-                                          [this, i] { moveSelectionTo(static_cast<int>(i) + 1); });
-        action->setEnabled(!m_document->selection().empty());
+    if (m_document->selection().empty()) return showInformation(none);
+    const Graph& graph = *m_document->problem()->graph;
+    std::set<std::string_view> wanted;
+    for (const OpId op : m_document->selection()) wanted.insert(graph.op(op).*property);
+    OpList ops;
+    for (OpId id = 0; id < graph.size(); ++id) {
+        const Op& op = graph.op(id);
+        if (op.phase == Phase::forward && wanted.contains(op.*property)) ops.push_back(id);
     }
+    m_document->setSelection(ops);
+}
+
+void MainWindow::selectKind() {
+    selectLike(&Op::kind, tr("Select an op first: then all ops of its kind can be selected."));
+}
+
+void MainWindow::selectModule() {
+    selectLike(&Op::scope, tr("Select an op first: then all ops of its module can be selected."));
+}
+
+void MainWindow::copyNames() {
+    if (!m_document->isOpen()) return;
+    if (m_document->selection().empty()) return showInformation(tr("Select the ops whose names to copy."));
+    QStringList names;
+    for (const OpId op : m_document->selection())
+        names << toQString(m_document->problem()->graph->op(op).name);
+    QGuiApplication::clipboard()->setText(names.join(QLatin1Char('\n')));
+}
+
+/// Escape clears the selection wherever the focus is, unless the focused widget uses the key itself.
+void MainWindow::keyPressEvent(QKeyEvent* event) {
+    if (event->key() == Qt::Key_Escape && event->modifiers() == Qt::NoModifier && m_document->isOpen() &&
+        !m_document->selection().empty())
+        return m_document->setSelection({});
+    QMainWindow::keyPressEvent(event);
 }
 
 void MainWindow::openModule() {

@@ -96,6 +96,7 @@ public:
 
 protected:
     void changeEvent(QEvent*) override;
+    void keyPressEvent(QKeyEvent*) override;
     void resizeEvent(QResizeEvent*) override;
     void dragEnterEvent(QDragEnterEvent*) override;
     void dropEvent(QDropEvent*) override;
@@ -180,8 +181,13 @@ private:
     /// Shows the start page, or the graph.
     void showStart(bool start);
     void toggleStart();
-    /// Lists the devices of the machine in the menu "Move selection to".
-    void fillMoveTo();
+    /// Selects the forward ops that share the property with a selected op; `none`: what to say without a
+    /// selection.
+    void selectLike(std::string Op::*property, const QString& none);
+    void selectKind();
+    void selectModule();
+    /// Copies the names of the selected ops to the clipboard, one a line.
+    void copyNames();
     void openModule();
     void closeModule();
     void restoreLayout();

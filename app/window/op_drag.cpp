@@ -14,6 +14,7 @@ namespace placewright {
 namespace {
 
 constexpr QPoint kGhostOffset(14, 18);
+constexpr int kScrollMs = 30;  ///< between two steps of scrolling at an edge
 
 }  // namespace
 
@@ -34,6 +35,11 @@ OpDrag::OpDrag(Document* document, DevicePanel* panel, TimelineView* timeline, Q
         showPreviews();
     });
     connect(m_document, &Document::problemChanged, this, &OpDrag::end);
+    m_scrolling.setInterval(kScrollMs);
+    connect(&m_scrolling, &QTimer::timeout, this, [this] {
+        for (OpView* view : std::initializer_list<OpView*>{m_panel, m_timeline})
+            view->scrollAtEdge(m_position);
+    });
     // The rows may be scrolled under a pointer that does not move.
     for (const OpView* view : std::initializer_list<const OpView*>{m_panel, m_timeline})
         connect(view, &OpView::dropTargetsMoved, this, [this] { move(m_position); });
@@ -61,6 +67,8 @@ void OpDrag::begin(const OpList& ops, QPoint global) {
     m_ops = ops;
     m_previews.clear();
     m_document->requestPreview(ops);
+    m_panel->setDropsExpected(true);
+    m_scrolling.start();
     move(global);
 }
 
@@ -80,6 +88,7 @@ void OpDrag::drop(QPoint global) {
 }
 
 void OpDrag::end() {
+    m_scrolling.stop();
     m_ops.clear();
     m_previews.clear();
     m_target.reset();
@@ -87,6 +96,7 @@ void OpDrag::end() {
     m_ghost->hide();
     m_panel->setDropPreview({}, {});
     m_timeline->setDropPreview({}, {});
+    m_panel->setDropsExpected(false);
 }
 
 void OpDrag::showPreviews() {
@@ -112,6 +122,8 @@ void OpDrag::showPreviews() {
                         QStringLiteral(" → ") + secondsText(preview.step_time_s) +
                         (preview.fits ? QString() : tr(", does not fit"));
             }
+            if (const QString memory = dropMemoryText(preview); !memory.isEmpty())
+                text += tr("\nmemory %1").arg(memory);
         }
     } else {
         text += tr("\ndrop on a device");

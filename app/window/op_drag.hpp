@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <QObject>
+#include <QTimer>
 
 #include "app/window/document.hpp"
 
@@ -44,6 +45,7 @@ private:
     DropPreviews m_previews;
     std::optional<DeviceId> m_target;
     QPoint m_position;
+    QTimer m_scrolling;  ///< while the pointer may rest at an edge
 };
 
 }  // namespace placewright

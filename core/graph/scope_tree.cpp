@@ -2,6 +2,7 @@
 #include "core/graph/scope_tree.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 
 namespace placewright {
@@ -111,6 +112,43 @@ ClosedScopes overview(const ScopeTree& tree, std::size_t most) {
         }
     }
     return nodes > 1 ? closed : ClosedScopes();
+}
+
+std::optional<UnrolledStep> unrolled_step(std::string_view scope) {
+    std::size_t begin = 0;
+    while (begin <= scope.size()) {
+        const std::size_t end = std::min(scope.find('/', begin), scope.size());
+        const std::string_view part = scope.substr(begin, end - begin);
+        const std::size_t digits = part.find_first_of("0123456789");
+        std::string_view name = part.substr(0, digits);
+        if (name.ends_with('_')) name.remove_suffix(1);
+        std::uint32_t step = 0;
+        if (digits != std::string_view::npos &&
+            (name == "step" || name == "time" || name == "timestep" || name == "time_step" || name == "t")) {
+            const char* const last = part.data() + part.size();
+            const auto [stop, error] = std::from_chars(part.data() + digits, last, step);
+            if (error == std::errc() && stop == last)
+                return UnrolledStep{scope.substr(0, begin == 0 ? 0 : begin - 1), scope.substr(0, end), step};
+        }
+        begin = end + 1;
+    }
+    return std::nullopt;
+}
+
+ClosedScopes steps_closed(const ScopeTree& tree, std::size_t most) {
+    ClosedScopes closed;
+    std::size_t in_steps = 0, nodes = 0;
+    for (const ScopeTree::Scope& scope : tree.scopes) {
+        const auto step = unrolled_step(scope.path);
+        if (!step) {
+            nodes += scope.ops;
+        } else if (step->scope == scope.path) {
+            if (scope.can_close()) closed.insert(scope.path);
+            in_steps += scope.all_ops;
+            ++nodes;
+        }
+    }
+    return 2 * in_steps > tree.scopes.front().all_ops && nodes <= most ? closed : ClosedScopes();
 }
 
 ClosedScopes opened(const ScopeTree& tree, ClosedScopes closed, const std::string& path) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -50,6 +51,20 @@ ScopeTree scope_tree(const Graph& graph);
 /// that contains nine tenths of the ops, and other scopes, is always open. From there scopes are opened
 /// inwards, at each depth the smaller ones first and equally large ones together.
 ClosedScopes overview(const ScopeTree& tree, std::size_t most);
+
+/// A step of time of an unrolled recurrent layer: "encoder2/step12/cell" is step 12 of "encoder2".
+struct UnrolledStep {
+    std::string_view layer;  ///< the scope that contains the step; empty for the network as a whole
+    std::string_view scope;  ///< the scope of the step itself
+    std::uint32_t step = 0;
+};
+/// The outermost step that contains a scope, by the usual names: "step12", "step_12", "time12",
+/// "timestep_12", "t12", "t_12"; nothing if there is none.
+std::optional<UnrolledStep> unrolled_step(std::string_view scope);
+
+/// Every step of an unrolled recurrent network closed, so that one node stands for each. Empty unless steps
+/// hold most of the ops and at most `most` nodes are drawn.
+ClosedScopes steps_closed(const ScopeTree& tree, std::size_t most);
 
 /// The closed scopes after opening `path`, if it was closed: all scopes directly in it, except one that is
 /// the only content of its parent.

@@ -5,9 +5,11 @@
 #include <stop_token>
 #include <thread>
 
+#include <QRectF>
 #include <QTest>
 
 #include "core/base/random.hpp"
+#include "core/layout/grid.hpp"
 #include "core/layout/layout.hpp"
 #include "tests/support/cpu_time.hpp"
 
@@ -409,6 +411,95 @@ private Q_SLOTS:
         const auto result = layout(input);
         QVERIFY2(timer.elapsed_s() < limit_s, qPrintable(QString("%1 s").arg(timer.elapsed_s())));
         QCOMPARE(fault(input, result), QString());
+    }
+
+    // Three layers of five steps; each cell reads the step before and the layer above; the second layer runs
+    // backwards. A chain of two nodes feeds the first layer, and one node reads the end of the last one.
+    void recurrentLayersAreATable_data() {
+        QTest::addColumn<bool>("right");
+        QTest::newRow("time to the right") << true;
+        QTest::newRow("time downwards") << false;
+    }
+    void recurrentLayersAreATable() {
+        QFETCH(bool, right);
+        constexpr std::uint32_t kLayers = 3, kSteps = 5;
+        LayoutInput input;
+        std::vector<std::optional<GridCell>> cells;
+        const auto add = [&](std::optional<GridCell> cell) {
+            input.nodes.push_back({cell ? 30.0 + cell->column : 90.0, 44});
+            cells.push_back(cell);
+            return static_cast<std::uint32_t>(cells.size() - 1);
+        };
+        const std::uint32_t words = add({}), table = add({});
+        input.edges.emplace_back(words, table);
+        std::uint32_t at[kLayers][kSteps];
+        for (std::uint32_t layer = 0; layer < kLayers; ++layer) {
+            for (std::uint32_t i = 0; i < kSteps; ++i) {
+                const std::uint32_t step = layer == 1 ? kSteps - 1 - i : i;
+                const std::uint32_t node = at[layer][step] = add(GridCell{layer, step});
+                if (i > 0) input.edges.emplace_back(at[layer][layer == 1 ? step + 1 : step - 1], node);
+                input.edges.emplace_back(layer > 0 ? at[layer - 1][step] : table, node);
+            }
+        }
+        const std::uint32_t loss = add({});
+        input.edges.emplace_back(at[2][kSteps - 1], loss);
+        input.edges.emplace_back(at[0][0], at[2][3]);  // past the layer between
+
+        using Direction = LayoutRoom::Direction;
+        const GridPicture picture =
+            grid_picture(input, cells, {right ? Direction::right : Direction::down, right ? 1.5 : 0.7});
+        // In the terms of time to the right.
+        const auto along = [&](std::uint32_t node) {
+            return right ? picture.centre[node].x : picture.centre[node].y;
+        };
+        const auto across = [&](std::uint32_t node) {
+            return right ? picture.centre[node].y : picture.centre[node].x;
+        };
+        for (std::uint32_t layer = 0; layer < kLayers; ++layer) {
+            for (std::uint32_t step = 0; step < kSteps; ++step) {
+                QCOMPARE(along(at[layer][step]), along(at[0][step]));
+                QCOMPARE(across(at[layer][step]), across(at[layer][0]));
+                if (step > 0) QVERIFY(along(at[layer][step]) > along(at[layer][step - 1]));
+                if (layer > 0) QVERIFY(across(at[layer][step]) > across(at[layer - 1][step]));
+            }
+        }
+        QVERIFY(along(words) < along(at[0][0]) && along(table) == along(words));
+        QVERIFY(along(loss) > along(at[2][kSteps - 1]) && across(loss) == across(at[2][0]));
+        QCOMPARE(picture.rows.size(), std::size_t{kLayers});
+
+        // Nothing overlaps or leaves the picture, and edges begin and end at their nodes, passing no other.
+        const auto rect = [&](std::uint32_t node, double margin) {
+            const auto& [x, y] = picture.centre[node];
+            const double w = input.nodes[node].width / 2 + margin, h = input.nodes[node].height / 2 + margin;
+            return QRectF(x - w, y - h, 2 * w, 2 * h);
+        };
+        for (std::uint32_t a = 0; a < cells.size(); ++a) {
+            QVERIFY(QRectF(0, 0, picture.width, picture.height)
+                        .adjusted(-1e-6, -1e-6, 1e-6, 1e-6)
+                        .contains(rect(a, 0)));
+            for (std::uint32_t b = 0; b < a; ++b) QVERIFY(!rect(a, -1e-6).intersects(rect(b, -1e-6)));
+        }
+        for (std::size_t e = 0; e < input.edges.size(); ++e) {
+            const auto& line = picture.lines[e];
+            QVERIFY(line.size() >= 2);
+            QVERIFY(rect(input.edges[e].first, 1e-6).contains(line.front().x, line.front().y));
+            QVERIFY(rect(input.edges[e].second, 1e-6).contains(line.back().x, line.back().y));
+            for (std::uint32_t node = 0; node < cells.size(); ++node) {
+                if (node == input.edges[e].first || node == input.edges[e].second) continue;
+                // What stands beside the table may be crossed by an edge that comes from there.
+                if (!cells[node]) continue;
+                for (std::size_t k = 0; k + 1 < line.size(); ++k) {
+                    for (int part = 0; part <= 20; ++part) {
+                        const double share = part / 20.0;
+                        QVERIFY(!rect(node, -1).contains(std::lerp(line[k].x, line[k + 1].x, share),
+                                                         std::lerp(line[k].y, line[k + 1].y, share)));
+                    }
+                }
+            }
+        }
+        QVERIFY_EXCEPTION_THROWN(grid_picture({{{60, 26}}, {{0, 0}}}, {GridCell{}}, {}),
+                                 std::invalid_argument);
+        QCOMPARE(grid_picture({}, {}, {}).width, 0.0);
     }
 
     void stops() {

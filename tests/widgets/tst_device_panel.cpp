@@ -270,6 +270,76 @@ private Q_SLOTS:
         QTest::mouseRelease(panel, Qt::LeftButton, {}, panel->mapFromGlobal(global));
     }
 
+    void everyDeviceIsInSightWhileOpsAreDragged() {
+        QScrollArea area;
+        area.setWidgetResizable(true);
+        auto* panel = new Panel(8);
+        area.setWidget(panel);
+        area.resize(260, 5 * static_cast<int>(panel->deviceRect(0).height()));
+        area.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&area));
+        const auto inSight = [&](DeviceId device) {
+            return panel->deviceAt(panel->mapToGlobal(panel->middle(device))) == device;
+        };
+        QVERIFY(!inSight(7));
+        area.verticalScrollBar()->setValue(30);
+        const QRectF before = panel->deviceRect(7);
+        panel->setDropsExpected(true);
+        for (DeviceId device = 0; device < 8; ++device) QTRY_VERIFY(inSight(device));
+        panel->setDropPreview(DropPreviews(8, {true, true, 41.2e-3, -1.4e-3, true, 8.1e9, 32e9}),
+                              DeviceId{3});
+        QVERIFY(panel->grab().toImage() != QImage());
+        panel->setDropPreview({}, {});
+        panel->setDropsExpected(false);
+        QCOMPARE(panel->deviceRect(7).top(), before.top());
+        QTRY_COMPARE(area.verticalScrollBar()->value(), 30);
+
+        // Rows that are all in sight stay as they are.
+        area.resize(260, 9 * static_cast<int>(before.height()));
+        QCoreApplication::processEvents();
+        panel->setDropsExpected(true);
+        QCOMPARE(panel->deviceRect(7).top(), before.top());
+    }
+
+    void rowsScrollAtTheirEdges() {
+        QScrollArea area;
+        area.setWidgetResizable(true);
+        auto* panel = new Panel(40);
+        area.setWidget(panel);
+        area.resize(260, 200);
+        area.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&area));
+        const QScrollBar* bar = area.verticalScrollBar();
+        const QRect seen = area.viewport()->rect();
+        const auto scrollAt = [&](QPoint position) {
+            const int before = bar->value();
+            panel->scrollAtEdge(area.viewport()->mapToGlobal(position));
+            return bar->value() - before;
+        };
+        QCOMPARE(scrollAt(seen.center()), 0);
+        QCOMPARE(scrollAt({seen.center().x(), seen.top() + 2}), 0);  // at the top already
+        const int near = scrollAt({seen.center().x(), seen.bottom() - 2});
+        QVERIFY(near > 0);
+        QVERIFY(scrollAt({seen.center().x(), seen.bottom() - 15}) < near);
+        QVERIFY(scrollAt({seen.center().x(), seen.top() + 2}) < 0);
+        QCOMPARE(scrollAt({seen.right() + 50, seen.bottom() - 2}), 0);  // beside the panel
+    }
+
+    void theRightButtonSelectsTheOpsOfADevice() {
+        Panel panel;
+        panel.expose();
+        QSignalSpy selected(&panel, &OpView::selectionEdited);
+        QTest::mouseClick(&panel, Qt::RightButton, {}, panel.middle(1));
+        QCOMPARE(selected.size(), 1);
+        QCOMPARE(qvariant_cast<OpList>(selected.first().first()), (OpList{1, 3}));
+    }
+
+    void memoryAfterADrop() {
+        QCOMPARE(dropMemoryText({true, true, 1, 0, true, 8.1e9, 32e9}), QStringLiteral("8.10 / 32.0 GB"));
+        QCOMPARE(dropMemoryText({false, true, 1, 0, true, 8.1e9, 32e9}), QString());
+        QCOMPARE(dropMemoryText({true, true, 1, 0}), QString());
+    }
+
     void overflowIsInTheWarningColour() {
         Panel panel;
         const QImage image = panel.grab().toImage();

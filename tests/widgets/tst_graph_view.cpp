@@ -238,6 +238,28 @@ private Q_SLOTS:
         QCOMPARE(after.pixelColor(left), shown.view.palette().color(QPalette::Highlight));
     }
 
+    void aSelectionOfSmallNodesKeepsTheirColours() {
+        Shown shown;
+        shown.view.setDevices(std::vector<DeviceId>(shown.problem->ops, 1));
+        shown.view.zoomBy(8 / shown.scene->nodes.front().rect.height() / shown.view.scale(),
+                          shown.view.rect().center());
+        const auto colorAt = [&](OpId op) { return shown.image().pixelColor(shown.at(op)); };
+        const QColor before = colorAt(shown.branch[1]);
+        QCOMPARE(before, deviceColor(*shown.problem->machine, 1));
+        shown.view.setSelection({shown.branch[1]});
+        QCOMPARE(colorAt(shown.branch[1]), before);
+        const QColor other = colorAt(shown.branch[2]), base = shown.view.palette().color(QPalette::Base);
+        const auto distance = [](const QColor& a, const QColor& b) {
+            return std::abs(a.red() - b.red()) + std::abs(a.green() - b.green()) +
+                   std::abs(a.blue() - b.blue());
+        };
+        QVERIFY(other != before);
+        QVERIFY(distance(other, base) < distance(before, base) / 2);
+        QVERIFY(other != base);  // its device can still be told
+        shown.view.setSelection({});
+        QCOMPARE(colorAt(shown.branch[2]), before);
+    }
+
     void rubberBandSelects() {
         Shown shown;
         QSignalSpy spy(&shown.view, &OpView::selectionEdited);

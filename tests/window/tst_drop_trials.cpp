@@ -49,7 +49,12 @@ DropPreviews expected(const Job& job, const Placement& placement, const std::vec
         }
         if (!possible) continue;
         const Outcome& outcome = simulator.run(moved);
-        previews[device] = {true, outcome.fits, outcome.step_time_s, outcome.step_time_s - now_s};
+        previews[device] = {.possible = true,
+                            .fits = outcome.fits,
+                            .step_time_s = outcome.step_time_s,
+                            .change_s = outcome.step_time_s - now_s,
+                            .held_bytes = outcome.peak_bytes[device],
+                            .limit_bytes = job.problem->memory_limit_bytes[device]};
     }
     return previews;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Modules of a network as single nodes: the tree of scopes, the drawn scene, the view with mouse and
 // keyboard, and the opening of large networks.
+#include <algorithm>
 #include <set>
 
 #include <QApplication>
@@ -9,10 +10,12 @@
 #include <QTest>
 #include <QToolTip>
 
+#include "core/graph/networks.hpp"
 #include "core/graph/scope_tree.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/window.hpp"
 #include "widgets/graph_view.hpp"
+#include "widgets/text.hpp"
 
 using namespace placewright;
 
@@ -211,6 +214,80 @@ private Q_SLOTS:
         }
         QCOMPARE(overview(scope_tree(Builder("one").add("a", "all", {}).add("b", "all", {"a"}).build()), 1),
                  Closed());
+    }
+
+    void stepsAreFoundByTheirNames_data() {
+        QTest::addColumn<QString>("scope");
+        QTest::addColumn<QString>("layer");
+        QTest::addColumn<QString>("step");
+        QTest::addColumn<int>("number");
+        QTest::newRow("step") << "encoder2/step12"
+                              << "encoder2"
+                              << "encoder2/step12" << 12;
+        QTest::newRow("within a step") << "rnn/step_3/cell/gates"
+                                       << "rnn"
+                                       << "rnn/step_3" << 3;
+        QTest::newRow("time") << "model/lstm/time7"
+                              << "model/lstm"
+                              << "model/lstm/time7" << 7;
+        QTest::newRow("outermost") << "t4"
+                                   << ""
+                                   << "t4" << 4;
+        QTest::newRow("layer") << "layer12/conv"
+                               << ""
+                               << "" << -1;
+        QTest::newRow("no number") << "step/cell"
+                                   << ""
+                                   << "" << -1;
+        QTest::newRow("more behind the number") << "step12b"
+                                                << ""
+                                                << "" << -1;
+        QTest::newRow("too large a number") << "step99999999999"
+                                            << ""
+                                            << "" << -1;
+        QTest::newRow("the network") << ""
+                                     << ""
+                                     << "" << -1;
+    }
+    void stepsAreFoundByTheirNames() {
+        QFETCH(QString, scope);
+        const std::string text = scope.toStdString();
+        const auto found = unrolled_step(text);
+        QTEST(found ? static_cast<int>(found->step) : -1, "number");
+        if (!found) return;
+        QTEST(toQString(found->layer), "layer");
+        QTEST(toQString(found->scope), "step");
+    }
+
+    void recurrentNetworksOpenAsATable() {
+        const auto problem = test::problem(nmt2(64), test::uniform_machine(2));
+        const auto scene = buildGraphScene(*problem, nullptr, {LayoutRoom::Direction::right, 1.2});
+        // Three layers of the encoder, counting both directions of the first, and two of the decoder.
+        QCOMPARE(scene->layers.size(), std::size_t{5});
+        QCOMPARE(scene->layers.front().name, QStringLiteral("encoder1/forwards"));
+        QCOMPARE(scene->layers.back().name, QStringLiteral("decoder2"));
+        std::size_t steps = 0;
+        for (const auto& node : scene->nodes) {
+            const QString scope = toQString(scene->modules.scopes[scene->modules.scope_of[node.op]].path);
+            if (!scope.contains(QStringLiteral("/step"))) continue;
+            ++steps;
+            const auto layer = std::ranges::find_if(scene->layers, [&](const GraphScene::Layer& of) {
+                return scope.startsWith(of.name + QStringLiteral("/step"));
+            });
+            QVERIFY(layer != scene->layers.end());
+            QVERIFY(layer->rect.adjusted(-1, -1, 1, 1).contains(node.rect));
+            QCOMPARE(node.label, scope.section(QStringLiteral("/step"), 1).section(QLatin1Char('/'), 0, 0));
+        }
+        QCOMPARE(steps, std::size_t{5 * 32});
+        // With whole layers closed there are no steps to make a table of.
+        const ClosedScopes layers = overview(scene->modules, 0);
+        QVERIFY(buildGraphScene(*problem, &layers)->layers.empty());
+    }
+
+    void otherNetworksAreNoTables() {
+        const auto problem = test::problem(test::fork_join(30, 1e9, 1000), test::uniform_machine(2));
+        QVERIFY(buildGraphScene(*problem)->layers.empty());
+        QVERIFY(steps_closed(scope_tree(*problem->graph), 1000).empty());
     }
 
     void openingClosesWhatIsWithin() {

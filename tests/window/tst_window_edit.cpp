@@ -3,6 +3,8 @@
 #include <memory>
 
 #include <QApplication>
+#include <QClipboard>
+#include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
@@ -137,7 +139,7 @@ private Q_SLOTS:
     /// The wheel moves the rows of the panel under a pointer that stays.
     void whatIsShownDuringADragFollowsTheWheel() {
         Shown shown;
-        QVERIFY(shown.open(m_wide, m_place->write("sixteen.json", test::uniform_machine(16))));
+        QVERIFY(shown.open(m_wide, m_place->write("forty.json", test::uniform_machine(40))));
         DevicePanel* panel = shown.window.devicePanel();
         const QPoint row = shown.rowOf(1), global = panel->mapToGlobal(row);
         shown.drag(shown.window.graphView(), shown.opInGraph("branch2"), panel, row, false);
@@ -150,12 +152,13 @@ private Q_SLOTS:
             }
             return QString();
         };
-        QCOMPARE(shownTarget(), QStringLiteral("gpu:1"));
+        const DeviceId before = panel->deviceAt(global).value_or(0);
+        QCOMPARE(shownTarget(), QStringLiteral("gpu:%1").arg(before));
         QWheelEvent wheel(row, global, {}, {0, -240}, Qt::LeftButton, {}, Qt::NoScrollPhase, false);
         // Qt passes only a wheel event of the system on to the viewport that scrolls.
         QCoreApplication::sendEvent(panel->parentWidget(), &wheel);
         const std::optional<DeviceId> under = panel->deviceAt(global);
-        QVERIFY(under && *under > 1);
+        QVERIFY(under && *under > before);
         QCOMPARE(shownTarget(), QStringLiteral("gpu:%1").arg(*under));
         QTest::mouseRelease(shown.window.graphView(), Qt::LeftButton, {},
                             shown.window.graphView()->mapFromGlobal(global));
@@ -176,6 +179,101 @@ private Q_SLOTS:
         QCOMPARE(shown.document.selection(), OpList{op});
         QVERIFY(shown.waitUntilIdle());
         QCOMPARE(shown.document.undoStack()->count(), 1);
+    }
+
+    void aDragReachesDevicesOutOfSight_data() {
+        QTest::addColumn<bool>("toTimeline");
+        QTest::newRow("rows of the device panel") << false;
+        QTest::newRow("lanes of the timeline") << true;
+    }
+    void aDragReachesDevicesOutOfSight() {
+        QFETCH(bool, toTimeline);
+        const auto devices = static_cast<DeviceId>(toTimeline ? 16 : 40);
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_place->write("many.json", test::uniform_machine(devices))));
+        QWidget* panel = shown.window.devicePanel();
+        QWidget* to = toTimeline ? static_cast<QWidget*>(shown.window.timelineView()) : panel->parentWidget();
+        const auto deviceUnder = [&](QPoint position) {
+            return toTimeline ? shown.window.timelineView()->deviceAt(to->mapToGlobal(position))
+                              : shown.window.devicePanel()->deviceAt(to->mapToGlobal(position));
+        };
+        const QPoint edge(to->width() / 2, to->height() - 6);
+        QVERIFY(deviceUnder(edge).value_or(0) + 1 < devices);
+        GraphView* graph = shown.window.graphView();
+        shown.drag(graph, shown.opInGraph("branch2"), to, edge, false);
+        // The pointer rests; the rows scroll under it.
+        if (toTimeline) {
+            QTRY_VERIFY(shown.window.timelineView()->laneRect(static_cast<DeviceId>(devices - 1)).bottom() <=
+                        to->height());
+        } else {
+            QTRY_COMPARE(deviceUnder(edge).value_or(0) + 1, int{devices});
+        }
+        // The channels are below the last lane, where a drop moves nothing.
+        const DeviceId expected = deviceUnder(edge).value_or(shown.deviceOf("branch2"));
+        const bool onDevice = deviceUnder(edge).has_value();
+        const auto* ghost = [] {
+            for (QWidget* widget : QApplication::topLevelWidgets()) {
+                if (auto* label = qobject_cast<QLabel*>(widget); label && label->isVisible()) return label;
+            }
+            return static_cast<QLabel*>(nullptr);
+        }();
+        QVERIFY(ghost);
+        if (onDevice) {
+            QTRY_VERIFY(ghost->text().contains(QString("gpu:%1").arg(expected)));
+            QTRY_VERIFY2(ghost->text().contains("memory"), qPrintable(ghost->text()));
+        }
+        QTest::mouseRelease(graph, Qt::LeftButton, {}, graph->mapFromGlobal(to->mapToGlobal(edge)));
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.deviceOf("branch2"), expected);
+    }
+
+    void escapeClearsTheSelectionFromAnyPanel() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        for (QWidget* focused : std::initializer_list<QWidget*>{
+                 shown.window.devicePanel(), shown.window.timelineView(), shown.window.graphView(),
+                 shown.window.findChild<QTextBrowser*>(), shown.window.findChild<QComboBox*>()}) {
+            shown.document.setSelection({shown.op("branch1")});
+            focused->setFocus();
+            QTest::keyClick(focused, Qt::Key_Escape);
+            QVERIFY2(shown.document.selection().empty(), focused->metaObject()->className());
+        }
+    }
+
+    void alikeOpsAreSelected() {
+        Shown shown;
+        QVERIFY(shown.open(m_place->write("named.json", named_graph()), m_machine));
+        shown.document.setSelection({shown.op("stem/conv1")});
+        test::pressInMenu(shown, shown.action("Select ops of the same kind"));
+        QCOMPARE(shown.document.selection(),
+                 (OpList{shown.op("stem/conv1"), shown.op("body/conv2"), shown.op("body/conv3")}));
+        shown.document.setSelection({shown.op("stem/relu")});
+        test::pressInMenu(shown, shown.action("Select the module"));
+        QCOMPARE(shown.document.selection(), (OpList{shown.op("stem/conv1"), shown.op("stem/relu")}));
+        QTest::keyClick(&shown.window, Qt::Key_C, Qt::ControlModifier);
+        QCOMPARE(QGuiApplication::clipboard()->text(), QStringLiteral("stem/conv1\nstem/relu"));
+    }
+
+    void theMenuSaysWhatEachMoveWouldGive() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.document.setSelection({shown.op("branch2")});
+        Placement moved = shown.document.placement();
+        const DeviceId target = shown.deviceOf("branch2") == 2 ? 1 : 2;
+        moved[shown.document.problem()->grouping.group_of[shown.op("branch2")]] = target;
+        const QString expected = secondsText(test::simulated(shown.document, moved));
+        QMenu* menu = nullptr;
+        for (QMenu* some : shown.window.findChildren<QMenu*>()) {
+            if (some->title().remove('&') == "Move selection to") menu = some;
+        }
+        QVERIFY(menu);
+        menu->popup(QPoint(100, 100));
+        QCOMPARE(menu->actions().size(), 3);
+        QTRY_VERIFY(menu->actions().at(target)->text().contains(expected));
+        QTest::mouseClick(menu, Qt::LeftButton, {},
+                          menu->actionGeometry(menu->actions().at(target)).center());
+        QCOMPARE(shown.deviceOf("branch2"), target);
+        QVERIFY(!menu->isVisible());
     }
 
     void escapeCancelsADrag() {

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "app/window/move_menu.hpp"
+
+#include <QAction>
+#include <QMenu>
+
+#include "app/window/option_text.hpp"
+#include "widgets/palette.hpp"
+
+namespace placewright {
+namespace {
+
+constexpr int kSwatch = 12;  // pixels
+
+/// A device's name in a menu, in which "&" would mark a key.
+QString menuText(QString name) {
+    return name.replace(QLatin1Char('&'), QLatin1String("&&"));
+}
+
+QIcon swatchOf(const Machine& machine, DeviceId device) {
+    QPixmap pixmap(kSwatch, kSwatch);
+    pixmap.fill(deviceColor(machine, device));
+    return pixmap;
+}
+
+}  // namespace
+
+MoveMenu::MoveMenu(Document* document, QMenu* menu) : QObject(menu), m_document(document), m_menu(menu) {
+    connect(m_menu, &QMenu::aboutToShow, this, &MoveMenu::fill);
+    connect(m_menu, &QMenu::aboutToHide, m_document, &Document::cancelPreview);
+    connect(m_document, &Document::previewReady, this, [this](const DropPreviews& previews) {
+        if (m_menu->isVisible()) showPreviews(previews);
+    });
+}
+
+void MoveMenu::fill() {
+    m_menu->clear();
+    if (!m_document->isOpen()) return;
+    const Machine& machine = *m_document->problem()->machine;
+    const bool any = !m_document->selection().empty();
+    for (DeviceId device = 0; device < machine.devices().size(); ++device) {
+        QAction* action =
+            m_menu->addAction(swatchOf(machine, device), menuText(toQString(machine.device(device).name)),
+                              this, [this, device] { Q_EMIT moveRequested(device); });
+        action->setIconVisibleInMenu(true);
+        action->setEnabled(any);
+    }
+    if (any) m_document->requestPreview(m_document->selection());
+}
+
+void MoveMenu::showPreviews(const DropPreviews& previews) {
+    const auto actions = m_menu->actions();
+    const Machine& machine = *m_document->problem()->machine;
+    for (DeviceId device = 0; device < std::min<std::size_t>(previews.size(), actions.size()); ++device) {
+        const DropPreview& preview = previews[device];
+        QString words = dropPreviewText(preview);
+        if (preview.possible && !preview.fits) words += tr(" · does not fit");
+        // What follows the tab stands in the column of the keys.
+        actions[device]->setText(menuText(toQString(machine.device(device).name)) + QLatin1Char('\t') +
+                                 words);
+        actions[device]->setEnabled(preview.possible);
+    }
+}
+
+}  // namespace placewright
