@@ -447,6 +447,20 @@ void GraphView::updateLayer() {
     m_layerValid = true;
 }
 
+/// Outlines the nodes with marked ops, closely, so that the outline of a selection fits around.
+void GraphView::paintMarked(QPainter& painter, double nodeHeight) const {
+    std::vector<bool> marked = nodesOf(m_marked);
+    QVector<QRectF> rects;
+    for (std::uint32_t node = 0; node < marked.size() && !m_marked.empty(); ++node) {
+        const QRectF shown = rectInView(node, m_view);
+        if (marked[node] && shown.intersects(rect())) rects.append(shown.adjusted(-1, -1, 1, 1));
+    }
+    painter.setRenderHint(QPainter::Antialiasing, rects.size() < 500);
+    painter.setPen(QPen(palette().color(QPalette::Text), nodeHeight >= kOutlinedFrom ? 2 : 1));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRects(rects);
+}
+
 void GraphView::paintMarks(QPainter& painter) const {
     const QColor base = palette().color(QPalette::Base), text = palette().color(QPalette::Text),
                  highlight = palette().color(QPalette::Highlight);
@@ -473,6 +487,7 @@ void GraphView::paintMarks(QPainter& painter) const {
         painter.setRenderHint(QPainter::Antialiasing);
         painter.strokePath(path, QPen(highlight, 2, Qt::SolidLine, Qt::FlatCap, Qt::RoundJoin));
     }
+    paintMarked(painter, nodeHeight);
     QVector<QRectF> selected, partly;
     for (const std::uint32_t node : nodes) {
         const QRectF shown = rectInView(node, m_view);

@@ -138,6 +138,12 @@ void GraphView::setHighlighted(const std::optional<OpList>& ops) {
     redraw();
 }
 
+void GraphView::setMarked(const OpList& ops) {
+    if (ops == m_marked) return;
+    m_marked = ops;
+    update();
+}
+
 void GraphView::redraw() {
     m_layerValid = false;
     colorMinimap();
@@ -225,6 +231,7 @@ void GraphView::setView(double scale, QPointF translation) {
     m_view = view;
     updateMinimap();
     update();
+    if (m_fit == Fit::kept) Q_EMIT viewMoved(scale, view.inverted().map(QRectF(rect()).center()));
 }
 
 QSizeF GraphView::roomForWhole() const {
@@ -257,6 +264,12 @@ void GraphView::zoomTo(const OpList& ops) {
                        std::max(beside.height() - 4 * kFitMargin, 20.0));
     const double scale = std::min(fittingScale(area.size(), inner), 1.75);
     setView(scale, room(scale).center() - area.center() * scale);
+}
+
+void GraphView::showAt(double scale, QPointF centre) {
+    if (!m_scene) return;
+    m_fit = Fit::kept;
+    setView(scale, QRectF(rect()).center() - centre * scale);
 }
 
 void GraphView::reveal(const OpList& ops) {

@@ -39,6 +39,9 @@ public:
     /// is dimmed.
     void setHighlighted(const std::optional<OpList>& ops);
 
+    /// Ops that are outlined, as they differ from another placement; none: no op is.
+    void setMarked(const OpList& ops);
+
     void fit();
     /// Whether the whole graph is shown, and stays so when the view is resized.
     bool isFitted() const { return m_fit == Fit::whole; }
@@ -49,6 +52,8 @@ public:
     void reveal(const OpList& ops);
     void zoomBy(double factor, QPointF at);
     double scale() const { return m_view.m11(); }
+    /// Shows this point of the scene in the middle of the view.
+    void showAt(double scale, QPointF centre);
     QPointF toView(QPointF scenePoint) const { return m_view.map(scenePoint); }
     /// Centre of an op's node in view coordinates.
     QPointF positionOf(OpId op) const;
@@ -74,6 +79,8 @@ Q_SIGNALS:
     /// The user wants these modules opened (`open`; `paths` from the outermost inwards), or each drawn as one
     /// closed node.
     void modulesRequested(const QStringList& paths, bool open);
+    /// The user panned or zoomed to this point of the scene in the middle of the view.
+    void viewMoved(double scale, QPointF centre);
     /// The whole graph is to be shown in another room than before: the view was resized, or fitted again.
     void roomChanged();
 
@@ -180,6 +187,7 @@ private:
     void paintLabels(QPainter& painter, const QTransform& view, const std::vector<std::uint32_t>& nodes,
                      const Detail& detail) const;
     void paintLayerNames(QPainter& painter, const QTransform& view) const;
+    void paintMarked(QPainter& painter, double nodeHeight) const;
     void paintMarks(QPainter& painter) const;
     double labelWidth(std::uint32_t node) const;
     QString scopedLabel(std::uint32_t node, const QFontMetricsF& metrics, double width) const;
@@ -201,6 +209,7 @@ private:
     OpList m_selection;
     std::vector<bool> m_matched;      ///< by node; empty without a search text
     std::vector<bool> m_highlighted;  ///< by node; empty: nothing is dimmed
+    OpList m_marked;
     QTransform m_view;
     Fit m_fit = Fit::whole;
     QString m_emptyText;

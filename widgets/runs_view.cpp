@@ -390,6 +390,8 @@ void RunsView::contextMenuEvent(QContextMenuEvent* event) {
     QAction* stop = menu->addAction(tr("Stop"), this, [this, id] { Q_EMIT cancelRequested(id); });
     stop->setEnabled(row.isUnderWay());
     menu->addSeparator();
+    menu->addAction(tr("Compare with what is on screen"), this, [this, id] { Q_EMIT pinAsARequested(id); })
+        ->setEnabled(row.step_time_s > 0);
     menu->addAction(tr("Measure the best placements…"), this, [this, id] { Q_EMIT measureRequested(id); })
         ->setEnabled(row.step_time_s > 0 && row.elsewhere.isEmpty());
     menu->addSeparator();

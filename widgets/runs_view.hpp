@@ -81,6 +81,8 @@ Q_SIGNALS:
     /// The user wants the search paused (`paused`) or resumed.
     void pauseRequested(int id, bool paused);
     void removeRequested(int id);
+    /// The run's placement is to be compared with the one on screen.
+    void pinAsARequested(int id);
     /// The user wants the run's best placements measured.
     void measureRequested(int id);
 

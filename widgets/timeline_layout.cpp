@@ -46,7 +46,7 @@ std::span<const MeasuredRuns::Run> TimelineView::measured() const {
 }
 
 double TimelineView::total_s() const {
-    double total_s = m_data ? m_data->outcome.total_time_s : 0;
+    double total_s = std::max(m_sharedTotal_s, m_data ? m_data->outcome.total_time_s : 0);
     for (const MeasuredRuns::Run& run : measured())
         total_s = std::max(total_s, run.of.timeline->outcome.total_time_s);
     return total_s > 0 ? total_s : 1;

@@ -166,6 +166,24 @@ void TimelineView::setAxis(const TimeAxis& axis, bool fitted) {
     m_axis.clamp(whole_s);
     m_fitted = fitted || m_axis.end_s - m_axis.start_s >= whole_s;
     repaintAll();
+    Q_EMIT axisMoved(m_axis.start_s, m_axis.end_s);
+}
+
+void TimelineView::setSharedTotal(double total_s) {
+    if (total_s == m_sharedTotal_s) return;
+    m_sharedTotal_s = total_s;
+    if (m_fitted) {
+        fit();
+    } else {
+        setAxis(m_axis, false);
+    }
+}
+
+void TimelineView::showTimes(double start_s, double end_s) {
+    TimeAxis axis = m_axis;
+    axis.start_s = start_s;
+    axis.end_s = end_s;
+    setAxis(axis, false);
 }
 
 void TimelineView::repaintAll() {

@@ -58,6 +58,9 @@ public:
     void scrollAtEdge(QPoint global) override;
 
     void fit();
+    /// Lets the axis reach to this time at least, as that of another timeline does; 0: only to its own end.
+    void setSharedTotal(double total_s);
+    void showTimes(double start_s, double end_s);
     const TimeAxis& axis() const { return m_axis; }
     /// Rectangle in which a span is drawn now.
     QRectF spanRect(std::uint32_t span) const { return rectOf({kSimulated, span}); }
@@ -72,6 +75,8 @@ public:
 Q_SIGNALS:
     /// The mark of a device's memory peak was clicked.
     void peakActivated(placewright::DeviceId device);
+    /// The axis shows another time.
+    void axisMoved(double start_s, double end_s);
 
 protected:
     void paintEvent(QPaintEvent*) override;
@@ -216,6 +221,7 @@ private:
     MeasuredLayout m_measuredLayout = MeasuredLayout::below;
     bool m_pathShown = false;
     TimeAxis m_axis;
+    double m_sharedTotal_s = 0;  ///< see setSharedTotal()
     bool m_fitted = true;
     bool m_idleShown = false;  ///< idle channels have rows
 

@@ -9,6 +9,7 @@
 
 #include "app/window/learn/learning.hpp"
 #include "app/window/main_window.hpp"
+#include "app/window/pair/pinned_placement.hpp"
 #include "widgets/archive_view.hpp"
 #include "widgets/cdf_plot.hpp"
 #include "widgets/curve_plot.hpp"
@@ -286,6 +287,30 @@ std::span<const ActionInfo> Actions::table() {
          .needs = network,
          .toggle = true,
          .run = [](MainWindow& w) { w.showMeasuredLayout(); }},
+        {.id = Id::pinA,
+         .menu = Menu::view,
+         .text = QT_TR_NOOP("Pin placement as &A"),
+         .keys = {kCtrlShift | Qt::Key_A},
+         .tip = QT_TR_NOOP("Keep the placement on screen as A, to compare others with it"),
+         .does = QT_TR_NOOP("pin the placement as A"),
+         .needs = network,
+         .separated = true,
+         .run = [](MainWindow& w) { w.pinA(); }},
+        {.id = Id::pair,
+         .menu = Menu::view,
+         .text = QT_TR_NOOP("A &beside the screen"),
+         .keys = {kCtrlShift | Qt::Key_B},
+         .tip = QT_TR_NOOP("Show placement A and the one on screen side by side: graphs, timelines and what "
+                           "differs"),
+         .does = QT_TR_NOOP("A beside the screen"),
+         .needs = more,
+         .run = [](MainWindow& w) { w.openPair(); }},
+        {.id = Id::unpinA,
+         .menu = Menu::view,
+         .text = QT_TR_NOOP("&Unpin A"),
+         .tip = QT_TR_NOOP("Compare no longer with placement A"),
+         .needs = more,
+         .run = [](MainWindow& w) { w.m_pinned->clear(); }},
         {.id = Id::restoreLayout,
          .menu = Menu::view,
          .text = QT_TR_NOOP("Restore &default layout"),

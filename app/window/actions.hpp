@@ -67,6 +67,9 @@ enum class ActionId {
     measuredBelow,
     measuredOverlay,
     measuredOff,
+    pinA,  ///< pins what is on screen as placement A
+    unpinA,
+    pair,  ///< shows A beside what is on screen
     restoreLayout,
     optimize,
     beside,

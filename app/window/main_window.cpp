@@ -31,6 +31,7 @@
 #include "app/window/learn/learning.hpp"
 #include "app/window/move_menu.hpp"
 #include "app/window/op_drag.hpp"
+#include "app/window/pair/pair_window.hpp"
 #include "app/window/panels.hpp"
 #include "app/window/questions.hpp"
 #include "app/window/settings.hpp"
@@ -375,6 +376,8 @@ void MainWindow::connectDocument() {
                     .arg(names.join(QStringLiteral(", ")), toQString(m_document->problem()->graph->name()));
             showInformation(report.isEmpty() ? text : report + QLatin1Char('\n') + text);
         });
+    m_pinned = new PinnedPlacement(document);
+    connect(m_pinned, &PinnedPlacement::changed, this, &MainWindow::showPinned);
     connect(document, &Document::placementChanged, this, &MainWindow::showPlacement);
     connect(document, &Document::timelineChanged, this, &MainWindow::showTimeline);
     connect(document, &Document::whyChanged, this, &MainWindow::showWhy);
@@ -474,6 +477,10 @@ void MainWindow::connectViews() {
     connect(m_runs, &RunsView::runActivated, m_document.get(), &Document::showRun);
     connect(m_runs, &RunsView::cancelRequested, m_document.get(), &Document::cancelRun);
     connect(m_runs, &RunsView::pauseRequested, m_document.get(), &Document::pauseRun);
+    connect(m_runs, &RunsView::pinAsARequested, this, [this](int id) {
+        m_pinned->pinRun(id);
+        openPair();
+    });
     connect(m_runs, &RunsView::removeRequested, m_document.get(), &Document::removeRun);
     connect(m_runs->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &MainWindow::showLearnt);
     connect(m_distribution, &DistributionMap::groupActivated, m_document.get(), &Document::setSelection);
@@ -591,6 +598,29 @@ void MainWindow::openCalibration() {
     m_calibration->show();
     m_calibration->raise();
     m_calibration->activateWindow();
+}
+
+void MainWindow::pinA() {
+    m_pinned->pinScreen();
+    if (m_pinned->isPinned())
+        showInformation(
+            tr("A is now %1. Ctrl+Shift+B shows A beside what is on screen.").arg(m_pinned->a()->title));
+}
+
+void MainWindow::openPair() {
+    if (!m_pinned->isPinned()) return;
+    if (m_pair == nullptr) m_pair = new PairWindow(m_document.get(), m_pinned, this);
+    m_pair->show();
+    m_pair->raise();
+    m_pair->activateWindow();
+}
+
+void MainWindow::showPinned() {
+    action(ActionId::pair)->setEnabled(m_pinned->isPinned());
+    action(ActionId::unpinA)->setEnabled(m_pinned->isPinned());
+    m_graph->setMarked(m_pinned->moved());
+    const auto pair = m_pinned->pair();
+    m_status->showPinned(pair.get());
 }
 
 void MainWindow::openCompare() {

@@ -24,6 +24,8 @@ class ArchiveMap;
 class CalibrationDialog;
 class CdfPlot;
 class CompareWindow;
+class PairWindow;
+class PinnedPlacement;
 class ComputerFinder;
 class CurvePlot;
 class DevicePanel;
@@ -77,6 +79,8 @@ public:
     const Gallery* gallery() const { return m_gallery; }
     const ComputerFinder* computer() const { return m_computer; }
     Learning* learning() const { return m_learning; }
+    PairWindow* pairWindow() const { return m_pair; }
+    PinnedPlacement* pinned() const { return m_pinned; }
     WhyPanel* whyPanel() const { return m_why; }
     SuggestionsPanel* suggestionsPanel() const { return m_suggestions; }
     MessageBar* messageBar() const { return m_message; }
@@ -176,6 +180,11 @@ private:
     void openProfile();
     void openCalibration();
     void openCompare();
+    void pinA();
+    /// Shows placement A beside the one on screen.
+    void openPair();
+    /// Marks in the graph what A has elsewhere, and says how A differs.
+    void showPinned();
     /// Asks for a folder and shows the results of an experiment.
     void openExperiment();
     /// Shows the start page, or the graph.
@@ -224,6 +233,8 @@ private:
     ComputerFinder* m_computer = nullptr;
     bool m_isOffered = false;  ///< whether the start page offers this computer
     OpDrag* m_drag = nullptr;
+    PinnedPlacement* m_pinned = nullptr;
+    PairWindow* m_pair = nullptr;        ///< null until it is opened first
     CompareWindow* m_compare = nullptr;  ///< null until it is opened first
     Learning* m_learning = nullptr;
     double m_askToStop_s = 10;          ///< what is measured may be stopped without a question until then

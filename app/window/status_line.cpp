@@ -13,9 +13,11 @@
 
 #include "app/window/document.hpp"
 #include "app/window/option_text.hpp"
+#include "app/window/pair/pair_models.hpp"
 #include "core/base/units.hpp"
 #include "core/job/remedies.hpp"
 #include "core/sim/cpu_load.hpp"
+#include "widgets/plain_text.hpp"
 #include "widgets/quantities.hpp"
 #include "widgets/text.hpp"
 
@@ -48,6 +50,8 @@ QLabel* statusLabel(const QString& name) {
 StatusLine::StatusLine(const Document* document, QStatusBar* bar, const QAction* proof)
     : QObject(bar), m_document(document), m_proof(proof) {
     m_figure = statusLabel(tr("Step time"));
+    m_pinned = statusLabel(tr("Difference from A"));
+    m_pinned->hide();
     m_bound = statusLabel(tr("Lower bound"));
     m_search = statusLabel(tr("Search"));
     m_progress = new QProgressBar;
@@ -73,6 +77,7 @@ StatusLine::StatusLine(const Document* document, QStatusBar* bar, const QAction*
     m_remedies->hide();
     bar->addWidget(m_figure);
     bar->addWidget(m_remedies);
+    bar->addWidget(m_pinned);
     bar->addWidget(m_bound);
     bar->addWidget(m_search, 1);
     bar->addPermanentWidget(m_progress);
@@ -158,6 +163,19 @@ void StatusLine::showSearch(const Run* running) {
                                  static_cast<double>(running->request().budget.evaluations)));
         }
     }
+}
+
+void StatusLine::showPinned(const Pair* pair) {
+    m_pinned->setVisible(pair != nullptr);
+    if (pair == nullptr) return;
+    const PairFigure& step = pair->differences.figures.front();
+    m_pinned->setText(step.differs()
+                          ? tr("A %1 (%2)").arg(secondsText(step.a), changeText(step.a, step.b, step.unit))
+                          : tr("A %1 (no change)").arg(secondsText(step.a)));
+    m_pinned->setToolTip(
+        plainToolTip(tr("Step time of placement A, %1, and how much the one on screen differs "
+                        "from it; Ctrl+Shift+B shows both")
+                         .arg(pair->a.title)));
 }
 
 void StatusLine::showFigure() {

@@ -15,6 +15,7 @@ namespace placewright {
 
 class Document;
 class Run;
+struct Pair;
 
 /// Contents of the main window's status bar: value of the placement, lower bound, progress of search or
 /// loading.
@@ -25,6 +26,8 @@ public:
     StatusLine(const Document* document, QStatusBar* bar, const QAction* proof);
 
     void show();
+    /// Shows how the screen differs from placement A; null: nothing is compared.
+    void showPinned(const Pair* pair);
     /// Shows or hides the progress of loading.
     void showLoading();
 
@@ -49,6 +52,7 @@ private:
     const QAction* m_proof;
     QLabel* m_figure = nullptr;
     QToolButton* m_remedies = nullptr;  ///< its menu has an entry for each
+    QLabel* m_pinned = nullptr;
     QLabel* m_bound = nullptr;
     QLabel* m_search = nullptr;
     QProgressBar* m_progress = nullptr;
