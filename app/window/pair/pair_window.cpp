@@ -9,6 +9,7 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QPushButton>
+#include <QScreen>
 #include <QShortcut>
 #include <QSortFilterProxyModel>
 #include <QSplitter>
@@ -53,7 +54,7 @@ PairWindow::PairWindow(Document* document, PinnedPlacement* pinned, QWidget* par
     : QWidget(parent, Qt::Window), m_document(document), m_pinned(pinned) {
     setWindowTitle(tr("Two placements — Placewright"));
     setObjectName(QStringLiteral("pairWindow"));
-    resize(1280, 860);
+    resize(QSize(1400, 980).boundedTo(screen()->availableSize() - QSize(40, 60)));
     m_summary = new QLabel;
     m_summary->setObjectName(QStringLiteral("summary"));
     m_summary->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -75,7 +76,7 @@ PairWindow::PairWindow(Document* document, PinnedPlacement* pinned, QWidget* par
     parts->addWidget(makeGraphs());
     parts->addWidget(makeTimelines());
     parts->addWidget(makeTables());
-    parts->setSizes({330, 270, 220});
+    parts->setSizes({270, 430, 180});
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(kMargin, kMargin, kMargin, kMargin);
     layout->addLayout(top);
@@ -100,6 +101,7 @@ QWidget* PairWindow::makeGraphs() {
         layout->setSpacing(kMargin / 2);
         m_captions[side] = new QLabel;
         m_captions[side]->setObjectName(side == 0 ? QStringLiteral("captionA") : QStringLiteral("captionB"));
+        m_captions[side]->setTextFormat(Qt::RichText);
         m_graphs[side] = new GraphView;
         m_graphs[side]->setObjectName(side == 0 ? QStringLiteral("graphA") : QStringLiteral("graphB"));
         m_graphs[side]->setAccessibleName(side == 0 ? tr("Graph of placement A")
@@ -130,7 +132,18 @@ QWidget* PairWindow::makeTimelines() {
                                                    : QStringLiteral("timelineB"));
         m_timelines[side]->setAccessibleName(side == 0 ? tr("Timeline of placement A")
                                                        : tr("Timeline of placement B"));
-        timelines->addWidget(m_timelines[side]);
+        auto* letter = new QLabel(side == 0 ? tr("A") : tr("B"));
+        letter->setAlignment(Qt::AlignHCenter | Qt::AlignTop);
+        QFont bold = letter->font();
+        bold.setBold(true);
+        letter->setFont(bold);
+        auto* part = new QWidget;
+        auto* layout = new QHBoxLayout(part);
+        layout->setContentsMargins(0, 0, 0, 0);
+        layout->setSpacing(kMargin / 2);
+        layout->addWidget(letter);
+        layout->addWidget(m_timelines[side], 1);
+        timelines->addWidget(part);
     }
     return timelines;
 }
