@@ -71,6 +71,11 @@ void GraphView::setScene(std::shared_ptr<const GraphScene> scene, std::shared_pt
     redraw();
 }
 
+void GraphView::setMachine(std::shared_ptr<const Machine> machine) {
+    m_machine = std::move(machine);
+    redraw();
+}
+
 /// Computes the share of each device in each module.
 void GraphView::shareModules() {
     m_shares.assign(m_scene ? m_scene->nodes.size() : 0, {});

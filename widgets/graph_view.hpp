@@ -25,6 +25,8 @@ public:
     /// A null scene shows the empty text. The view is fitted to a new scene, except for one that answers
     /// modulesRequested: then the op that the request was about stays in its place.
     void setScene(std::shared_ptr<const GraphScene> scene, std::shared_ptr<const Machine> machine);
+    /// Replaces the machine, which has other colours or names, and keeps the view.
+    void setMachine(std::shared_ptr<const Machine> machine);
     void setEmptyText(const QString& text);
     /// `devices[op]`: device of each op (at least all forward ops). Edges between devices are drawn dashed.
     /// Cheap: called while a search runs.

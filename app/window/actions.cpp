@@ -424,6 +424,39 @@ std::span<const ActionInfo> Actions::table() {
          .tip = QT_TR_NOOP("Show the tables and plots that placewright-cli experiment wrote into a folder"),
          .run = [](MainWindow& w) { w.openExperiment(); }},
 
+        {.id = Id::editMachine,
+         .menu = Menu::machine,
+         .text = QT_TR_NOOP("&Edit machine…"),
+         .keys = {kCtrlShift | Qt::Key_M},
+         .tip = QT_TR_NOOP("Change devices, links and routes of the machine"),
+         .does = QT_TR_NOOP("edit the machine"),
+         .needs = network,
+         .run = [](MainWindow& w) { w.openMachineEditor(); }},
+        {.id = Id::whatIf,
+         .menu = Menu::machine,
+         .text = QT_TR_NOOP("&What if"),
+         .tip = QT_TR_NOOP("Show the panel that changes bandwidth, memory and speed by a factor"),
+         .needs = network,
+         .run = [](MainWindow& w) { w.showWhatIf(); }},
+        {.id = Id::resetWhatIf,
+         .menu = Menu::machine,
+         .text = QT_TR_NOOP("&Reset what-if factors"),
+         .tip = QT_TR_NOOP("Go back to the machine without factors"),
+         .needs = network,
+         .run = [](MainWindow& w) { w.resetWhatIf(); }},
+        {.id = Id::openMachine,
+         .menu = Menu::machine,
+         .text = QT_TR_NOOP("&Open machine…"),
+         .tip = QT_TR_NOOP("Open a machine file"),
+         .separated = true,
+         .run = [](MainWindow& w) { w.openMachine(); }},
+        {.id = Id::saveMachine,
+         .menu = Menu::machine,
+         .text = QT_TR_NOOP("&Save machine…"),
+         .tip = QT_TR_NOOP("Write the machine as a file for this window and for placewright-cli"),
+         .needs = network,
+         .run = [](MainWindow& w) { w.saveMachine(); }},
+
         {.id = Id::train,
          .menu = Menu::learn,
          .text = QT_TR_NOOP("&Train a policy…"),
@@ -519,9 +552,10 @@ QString tipWithKeys(const QString& tip, const QList<QKeySequence>& keys) {
 }
 
 Actions::Actions(MainWindow& window) {
-    const std::pair<MenuId, QString> bar[]{{MenuId::file, tr("&File")},   {MenuId::edit, tr("&Edit")},
-                                           {MenuId::view, tr("&View")},   {MenuId::run, tr("&Run")},
-                                           {MenuId::learn, tr("&Learn")}, {MenuId::help, tr("&Help")}};
+    const std::pair<MenuId, QString> bar[]{{MenuId::file, tr("&File")},       {MenuId::edit, tr("&Edit")},
+                                           {MenuId::view, tr("&View")},       {MenuId::run, tr("&Run")},
+                                           {MenuId::machine, tr("Ma&chine")}, {MenuId::learn, tr("&Learn")},
+                                           {MenuId::help, tr("&Help")}};
     for (const auto& [id, title] : bar)
         m_menus[static_cast<std::size_t>(id)] = window.menuBar()->addMenu(title);
     for (const ActionInfo& info : table()) {

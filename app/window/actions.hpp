@@ -27,6 +27,7 @@ enum class MenuId {
     direction,
     measured,
     run,
+    machine,
     learn,
     help,
     count
@@ -82,6 +83,11 @@ enum class ActionId {
     profile,    ///< measures the ops of the network for an archive
     calibrate,  ///< fits the costs of devices to measured times
     simulation,
+    editMachine,
+    whatIf,
+    resetWhatIf,
+    openMachine,
+    saveMachine,
     proof,  ///< tightens the lower bound
     compare,
     experiment,

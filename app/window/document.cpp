@@ -54,6 +54,7 @@ private:
         if (m_document.m_placement == from.placement && !m_document.m_insights.isSimulating())
             from.simulated = m_document.m_insights.simulated();
         m_document.stopFollowing();
+        m_document.m_whatIf = nullptr;
         m_document.setScreen(to);
     }
 
@@ -73,6 +74,7 @@ Document::Document(QObject* parent) : QObject(parent), m_insights(m_runs, m_back
         m_measurements.compareWith(timeline(), job().simulation);
         Q_EMIT timelineChanged();
         startWaiting();
+        compareWithoutFactors();
     });
     connect(&m_measurements, &Measurements::settled, this, &Document::settled);
     connect(&m_measurements, &Measurements::measuredChanged, this, &Document::measuredChanged);
@@ -135,7 +137,9 @@ Document::~Document() {
     m_measurements.disconnect(this);
     m_measuring.disconnect(this);
     for (const auto& run : m_runs.all()) run->disconnect(this);
-    for (Background::Lane* lane : {&m_openLane, &m_layoutLane, &m_optionsLane, &m_resumeLane}) lane->cancel();
+    for (Background::Lane* lane :
+         {&m_openLane, &m_layoutLane, &m_optionsLane, &m_resumeLane, &m_machineLane, &m_factorsLane})
+        lane->cancel();
     m_insights.cancel();
     m_measurements.cancel();
     m_measuring.cancelAll();
@@ -159,7 +163,7 @@ std::vector<DeviceId> Document::deviceOfOps() const {
 bool Document::isBusy() const {
     return isLoading() || m_insights.isBusy() || m_measurements.isBusy() || m_measuring.isBusy() ||
            m_optionsLane.busy() || m_saveLane.busy() || m_resumeLane.busy() || m_traceLane.busy() ||
-           isSearching();
+           m_machineLane.busy() || m_factorsLane.busy() || m_storeLane.busy() || isSearching();
 }
 
 void Document::openNetwork(const QString& network) {
@@ -302,6 +306,7 @@ void Document::adoptNetwork(const Reading& reading) {
     m_benchmarks = 0;
     m_best.reset();
     m_undo.clear();
+    m_whatIf = nullptr;
     m_selection.clear();
     m_waiting.clear();
     m_runs.clear();
@@ -363,6 +368,12 @@ void Document::enter(std::shared_ptr<const Scenario> scenario, Placement placeme
     stopFollowing();
     m_openLane.cancel();
     m_optionsLane.cancel();
+    if (!m_adoptsMachine) {
+        m_machineLane.cancel();
+        m_machineSteps.clear();
+    }
+    m_factorsLane.cancel();
+    m_valueWithoutFactors.reset();
     const std::shared_ptr<const Scenario> before = std::exchange(m_scenario, std::move(scenario));
     // Placements of one problem say nothing about another.
     if (m_measuring.running() == Measuring::Kind::best && !sameScenario(*before, *m_scenario))
@@ -377,10 +388,12 @@ void Document::enter(std::shared_ptr<const Scenario> scenario, Placement placeme
     // Options that change neither ops nor their times keep the drawing.
     const Problem* drawn = before->job.problem.get();
     const bool sameNetwork = drawn != nullptr && drawn->network == problem()->network;
-    const bool sameDrawing = m_scene && sameNetwork && before->job.machine == job().machine &&
+    // An edit of the machine keeps it too: a graph that moves at each step of a slider cannot be read.
+    const bool edits = sameBeforeEdits(*before, *m_scenario) && before->machineFile != machineFile();
+    const bool sameDrawing = m_scene && sameNetwork && (edits || before->job.machine == job().machine) &&
                              before->options.problem.precision == options().problem.precision &&
                              drawn->inference == problem()->inference && drawn->ops == problem()->ops &&
-                             drawn->op_time_s == problem()->op_time_s;
+                             (edits || drawn->op_time_s == problem()->op_time_s);
     if (!sameNetwork) m_closed.reset();
     if (!sameDrawing) m_scene.reset();
     m_placement = std::move(placement);
@@ -497,6 +510,13 @@ void Document::change(const QString& title, Screen next) {
     stopFollowing();
     if (next.scenario == m_scenario && next.placement == m_placement) return;
     m_undo.push(new ScreenCommand(*this, title, screen(), std::move(next)));
+}
+
+void Document::changeWhatIf(Screen next) {
+    if (m_whatIf != nullptr) return m_whatIf->improve(std::move(next));
+    auto* command = new ScreenCommand(*this, tr("What if"), screen(), std::move(next));
+    m_undo.push(command);
+    m_whatIf = command;
 }
 
 void Document::showPlacement(const Placement& placement, const QString& title) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "app/window/insights.hpp"
 #include "app/window/kept_placements.hpp"
 #include "app/window/loader.hpp"
+#include "app/window/machine/edited_scenario.hpp"
 #include "app/window/measurements.hpp"
 #include "app/window/measuring.hpp"
 #include "app/window/run_list.hpp"
@@ -102,6 +104,26 @@ public:
     void openNetwork(const QString& network);
     /// Changes the machine (file or name of a bundled one) of the same network; undoable, like setOptions().
     void setMachine(const QString& machine);
+    /// Why the machine cannot be edited now, as a sentence; empty if it can.
+    QString editHindrance() const;
+    /// The machine that the next edit starts from: that of edits that are under way, else the one in use.
+    std::shared_ptr<const Machine> machineToEdit() const;
+    /// Puts an edit of machineToEdit() on screen, in the background; an undo step called `title`. Ops of
+    /// devices that are gone move to one of the same kind, with a message. Does nothing but say why if there
+    /// is an editHindrance().
+    void editMachine(const QString& title, MachineEdit edit);
+    /// The factors on the machine, and the machine without them; those under way where there are some.
+    WhatIf whatIf() const;
+    std::shared_ptr<const Machine> whatIfBase() const;
+    /// Applies other factors to whatIfBase(), in the background; the latest win. All until endWhatIf() are
+    /// one undo step.
+    void setWhatIf(const WhatIf& factors);
+    void endWhatIf();
+    /// Value of the objective for the placement on screen without the factors; nothing until it is known,
+    /// without factors, or where the objective is not defined.
+    std::optional<double> valueWithoutFactors() const { return m_valueWithoutFactors; }
+    /// Whether the machine in use is an edited one that is in no file of the user.
+    bool isMachineEdited() const { return !m_scenario->editedFrom.isEmpty(); }
     /// Changes the simulation options of the same network. The placement is kept as far as its ops and
     /// devices still exist. Fields that the supplements leave open are filled in; supplements belong to this
     /// network alone, the next network has none.
@@ -247,6 +269,7 @@ Q_SIGNALS:
     void selectionChanged();
     void runsChanged();
     void previewReady(const placewright::DropPreviews& previews);
+    void valueWithoutFactorsChanged();
     void optionsPreviewed(const placewright::OptionsPreview& preview);
     void message(bool error, const QString& text);
     void settled();  ///< some work ended; isBusy() may have changed
@@ -283,6 +306,23 @@ private:
     Screen screen() const;
     /// Changes the screen by an undoable command.
     void change(const QString& title, Screen screen);
+    /// An edit of the machine that waits or is under way; relative to the one before it.
+    struct MachineStep {
+        QString title;
+        std::shared_ptr<const Machine> machine;
+        std::vector<DeviceId> from;           ///< of a MachineEdit
+        std::shared_ptr<const Machine> base;  ///< without the factors; null: no what-if
+        WhatIf factors;
+    };
+    void addMachineStep(MachineStep step);
+    /// Carries out the first of the steps.
+    void startMachineStep();
+    void adoptMachine(const MachineStep& step, EditedScenario edited);
+    /// Changes the screen by the command of the factors, which further factors improve.
+    void changeWhatIf(Screen screen);
+    void finishWhatIf();
+    /// Computes valueWithoutFactors() for what is on screen.
+    void compareWithoutFactors();
     void startLayout(std::optional<ClosedScopes> closed);
     /// Stops searches that are proven to find no placement that fits.
     void endPointlessSearches();
@@ -326,6 +366,13 @@ private:
     ScreenCommand* m_search = nullptr;  ///< command of the followed runs, once one has improved the screen
     int m_shown = 0;                    ///< id of the run whose placement is on screen
 
+    std::deque<MachineStep> m_machineSteps;
+    ScreenCommand* m_whatIf = nullptr;  ///< command that further factors improve
+    bool m_adoptsMachine = false;       ///< the steps follow the scenario that is being entered
+    bool m_machineStops = false;        ///< whether the steps have stopped searches
+    bool m_whatIfEnds = false;          ///< none do once the steps are done
+    std::optional<double> m_valueWithoutFactors;
+
     Insights m_insights;
     Measurements m_measurements;
     Measuring m_measuring;
@@ -341,7 +388,8 @@ private:
     std::vector<int> m_held;  ///< ids of the searches that go on when a measurement ends
     bool m_proofWanted = true, m_proofHeld = false;
 
-    Background::Lane m_openLane, m_layoutLane, m_optionsLane, m_saveLane, m_resumeLane, m_traceLane;
+    Background::Lane m_openLane, m_layoutLane, m_optionsLane, m_saveLane, m_resumeLane, m_traceLane,
+        m_machineLane, m_factorsLane, m_storeLane;
     Background m_background{4};  ///< last: its destructor waits for the work in the lanes and in m_insights
 };
 

@@ -7,6 +7,7 @@
 #include <QCoreApplication>
 #include <QStringList>
 
+#include "app/window/machine/edited_scenario.hpp"
 #include "app/window/option_text.hpp"
 #include "core/io/file_content.hpp"
 #include "core/io/machines/machine_file.hpp"
@@ -49,6 +50,8 @@ Scenario changed(const LoadRequest& request, const Scenario& open, const std::st
     if (!request.machine.isEmpty()) {
         machine = std::make_shared<const Machine>(find_machine(request.machine.toStdString()));
         next.machineFile = request.machine;
+        next.editedFrom.clear();
+        next.whatIf.reset();
         if (open.job.own_machine) {
             throw InputError(request.machine.toStdString(), "",
                              "not used: " + open.networkFile.toStdString() +
@@ -81,6 +84,11 @@ Scenario changed(const LoadRequest& request, const Scenario& open, const std::st
     next.job.batch_is_open = open.job.batch_is_open;
     next.job.estimated = std::move(estimated);
     complete(next);
+    if (next.whatIf) {
+        const Scenario& base = *open.whatIf->base;
+        next.whatIf = std::make_shared<const AppliedWhatIf>(AppliedWhatIf{
+            open.whatIf->factors, std::make_shared<const Scenario>(changed(request, base, stop))});
+    }
     return next;
 }
 
@@ -158,6 +166,10 @@ Reading read(const LoadRequest& request, const Scenario& open, const std::stop_t
     Scenario next;
     next.networkFile = wanted.file;
     next.machineFile = wanted.machine.isEmpty() ? open.machineFile : wanted.machine;
+    if (wanted.machine.isEmpty()) {
+        next.editedFrom = open.editedFrom;
+        storeEdited(open);
+    }
     next.options = wanted.options.value_or(open.options);
     next.options.reading = wanted.reading;
     load_profile(next.options);

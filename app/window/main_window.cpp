@@ -30,6 +30,8 @@
 #include "app/window/gallery.hpp"
 #include "app/window/learn/learning.hpp"
 #include "app/window/move_menu.hpp"
+#include "app/window/machine/machine_editor.hpp"
+#include "app/window/machine/what_if_panel.hpp"
 #include "app/window/op_drag.hpp"
 #include "app/window/pair/pair_window.hpp"
 #include "app/window/panels.hpp"
@@ -111,6 +113,7 @@ MainWindow::~MainWindow() {
     m_document->undoStack()->disconnect(this);
     delete m_profile;
     delete m_calibration;
+    delete m_machineEditor;
     delete m_drag;
     delete m_compare;
     delete m_learning;
@@ -168,6 +171,14 @@ void MainWindow::makePanels() {
     devicesArea->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     auto* devices =
         m_panels->add(tr("Devices"), QStringLiteral("devicesDock"), devicesArea, Qt::LeftDockWidgetArea);
+    m_whatIf = new WhatIfPanel(m_document.get());
+    auto* machineArea = new QScrollArea;
+    machineArea->setWidget(m_whatIf);
+    machineArea->setWidgetResizable(true);
+    machineArea->setFrameShape(QFrame::NoFrame);
+    auto* machine =
+        m_panels->add(tr("Machine"), QStringLiteral("machineDock"), machineArea, Qt::LeftDockWidgetArea);
+    connect(m_whatIf, &WhatIfPanel::editRequested, this, &MainWindow::openMachineEditor);
     auto* selection =
         m_panels->add(tr("Selection"), QStringLiteral("selectionDock"), m_selection, Qt::LeftDockWidgetArea);
     auto* runs = m_panels->add(tr("Runs"), QStringLiteral("runsDock"), m_runs, Qt::RightDockWidgetArea);
@@ -205,6 +216,8 @@ void MainWindow::makePanels() {
         m_document->setMovesWanted(visible);
         if (visible) showMoves();
     });
+    tabifyDockWidget(devices, machine);
+    devices->raise();
     tabifyDockWidget(curve, learning);
     tabifyDockWidget(learning, cdf);
     tabifyDockWidget(cdf, archive);

@@ -34,6 +34,7 @@ class FindBar;
 class Gallery;
 class GraphView;
 class Learning;
+class MachineEditor;
 class LearningPlot;
 class MeasuredPanel;
 class MessageBar;
@@ -47,6 +48,7 @@ class StartPage;
 class StatusLine;
 class SuggestionsPanel;
 class ToolBars;
+class WhatIfPanel;
 class WhyPanel;
 
 /// The main window. Connects the widgets to the document: the document's signals update the widgets, the
@@ -81,6 +83,7 @@ public:
     Learning* learning() const { return m_learning; }
     PairWindow* pairWindow() const { return m_pair; }
     PinnedPlacement* pinned() const { return m_pinned; }
+    WhatIfPanel* whatIfPanel() const { return m_whatIf; }
     WhyPanel* whyPanel() const { return m_why; }
     SuggestionsPanel* suggestionsPanel() const { return m_suggestions; }
     MessageBar* messageBar() const { return m_message; }
@@ -179,6 +182,12 @@ private:
     void measureBest(int run = 0);
     void openProfile();
     void openCalibration();
+    // In machine/main_window_machine.cpp.
+    void openMachineEditor();
+    void showWhatIf();
+    void resetWhatIf();
+    void openMachine();
+    void saveMachine();
     void openCompare();
     void pinA();
     /// Shows placement A beside the one on screen.
@@ -240,6 +249,7 @@ private:
     double m_askToStop_s = 10;          ///< what is measured may be stopped without a question until then
     QPointer<ProfileDialog> m_profile;  ///< null while it is closed
     CalibrationDialog* m_calibration = nullptr;  ///< null until it is opened first
+    MachineEditor* m_machineEditor = nullptr;    ///< null until it is opened first
 
     QStackedWidget* m_stack = nullptr;
     StartPage* m_start = nullptr;
@@ -247,6 +257,7 @@ private:
     FindBar* m_find = nullptr;
     MessageBar* m_message = nullptr;
     DevicePanel* m_devices = nullptr;
+    WhatIfPanel* m_whatIf = nullptr;
     SelectionPanel* m_selection = nullptr;
     TimelineView* m_timeline = nullptr;
     RunsView* m_runs = nullptr;

@@ -95,7 +95,11 @@ void MainWindow::showProblem() {
                        .arg(toQString(problem.graph->name()), toQString(problem.machine->name())));
     m_matches.clear();
     m_find->hide();
-    if (!m_document->scene()) m_graph->setScene(nullptr, nullptr);
+    if (m_document->scene()) {
+        m_graph->setMachine(problem.machine);
+    } else {
+        m_graph->setScene(nullptr, nullptr);
+    }
     m_graph->setMatches({});
     m_timeline->setData(nullptr);
     showMeasured();

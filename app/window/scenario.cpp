@@ -23,6 +23,13 @@ bool sameScenario(const Scenario& a, const Scenario& b) {
            a.fingerprint == b.fingerprint;
 }
 
+bool sameBeforeEdits(const Scenario& a, const Scenario& b) {
+    const auto original = [](const Scenario& of) {
+        return of.editedFrom.isEmpty() ? of.machineFile : of.editedFrom;
+    };
+    return original(a) == original(b);
+}
+
 bool sameNetwork(const Scenario& a, const Scenario& b) {
     return a.networkFile == b.networkFile &&
            (a.graphFingerprint == b.graphFingerprint || a.options.reading != b.options.reading ||

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,14 +12,25 @@
 
 #include "core/base/path.hpp"
 #include "core/job/job.hpp"
+#include "core/machine/machine_edit.hpp"
 
 namespace placewright {
+
+struct Scenario;
+
+/// Factors on the machine of a scenario, and that scenario without them.
+struct AppliedWhatIf {
+    WhatIf factors;
+    std::shared_ptr<const Scenario> base;
+};
 
 /// The problem that placements and runs belong to: a network on a machine, simulated with some options.
 struct Scenario {
     Job job;
     QString networkFile, machineFile;  ///< as requested: names of bundled files, or paths
     Path networkPath;                  ///< path that networkFile was read from; may no longer exist
+    QString editedFrom{};              ///< machineFile of the machine that was edited; empty: none was
+    std::shared_ptr<const AppliedWhatIf> whatIf{};  ///< null: no factors
     JobOptions options;
     std::vector<std::string> notes{};  ///< what the supplements in `options` contributed, a line each
     bool groupingAsked = false;        ///< whether the user chose the grouping in `options`; else it is
@@ -33,6 +45,9 @@ void complete(Scenario& scenario);
 
 /// Whether placements and scores of one scenario are those of the other.
 bool sameScenario(const Scenario& a, const Scenario& b);
+
+/// Whether one machine is the other after edits.
+bool sameBeforeEdits(const Scenario& a, const Scenario& b);
 
 /// Whether both scenarios place the same network. With another batch size or other supplement files the graph
 /// differs although the network file is the same.

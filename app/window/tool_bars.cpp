@@ -26,6 +26,8 @@
 namespace placewright {
 namespace {
 
+constexpr int kEditedRole = Qt::UserRole + 1;  ///< of the entry of an edited machine
+
 /// Returns a media icon of the style in the colour of button texts; the style's own icons are black.
 QIcon mediaIcon(QStyle::StandardPixmap which, const QWidget* widget) {
     const QIcon black = widget->style()->standardIcon(which);
@@ -105,6 +107,13 @@ void ToolBars::makeMain() {
     connect(m_computer, &ComputerFinder::found, this, &ToolBars::showComputer);
     connect(m_computer, &ComputerFinder::chosen, m_document, &Document::setMachine);
     connect(m_computer, &ComputerFinder::failed, this, &ToolBars::showMachine);
+    auto* edit = new QToolButton;
+    edit->setObjectName(QStringLiteral("editMachineButton"));
+    edit->setText(tr("…"));
+    edit->setAccessibleName(tr("Edit machine"));
+    edit->setToolTip(m_actions[ActionId::editMachine]->toolTip());
+    connect(edit, &QToolButton::clicked, m_actions[ActionId::editMachine], &QAction::trigger);
+    m_bar->addWidget(edit);
     m_simulation = new QToolButton;
     m_simulation->setObjectName(QStringLiteral("simulationButton"));
     connect(m_simulation, &QToolButton::clicked, m_actions[ActionId::simulation], &QAction::trigger);
@@ -231,19 +240,26 @@ void ToolBars::showMachine() {
     }
     const QString& file = m_document->machineFile();
     int index = m_machine->findData(file);
+    if (index < 0 && m_document->isMachineEdited()) {
+        // The latest edited machine has one entry, not one for each edit.
+        index = m_machine->findData(true, kEditedRole);
+        if (index >= 0) m_machine->removeItem(index);
+        index = -1;
+    }
     if (index < 0) {
         index = m_machine->count() - 1;
         m_machine->insertItem(index,
                               m_document->isOpen() ? toQString(m_document->problem()->machine->name())
                                                    : QFileInfo(file).completeBaseName(),
                               file);
+        if (m_document->isMachineEdited()) m_machine->setItemData(index, true, kEditedRole);
     }
     m_machine->setCurrentIndex(index);
 }
 
 /// Toolbars that do not fit into one row get two, so that no control hides behind an arrow.
 void ToolBars::showOptions() {
-    constexpr int kLeast = 100, kMost = 450;
+    constexpr int kLeast = 80, kMost = 450;
     const QStringList changes = changedOptions(m_document->options());
     const QString all = changes.join(QStringLiteral(" · "));
     const int first = m_bar->sizeHint().width() - m_simulation->sizeHint().width() + 24;

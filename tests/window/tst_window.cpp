@@ -153,7 +153,7 @@ private Q_SLOTS:
         }
         names.sort();
         QCOMPARE(names.join(QLatin1Char(' ')),
-                 QStringLiteral("Archive CDF Curve Distribution Learning Measured Ops Runs Suggestions Why"));
+                 QStringLiteral("Archive CDF Curve Devices Distribution Learning Machine Measured Ops Runs Suggestions Why"));
     }
 
     // --- settings ---

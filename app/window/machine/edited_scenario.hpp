@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Scenarios on machines that were edited in the window. Free functions without state, for any thread.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include <QString>
+
+#include "app/window/scenario.hpp"
+#include "app/window/simulated.hpp"
+
+namespace placewright {
+
+/// A scenario on another machine, and the placement that was carried to it.
+struct EditedScenario {
+    std::shared_ptr<const Scenario> scenario;
+    Placement before;  ///< on the machine before
+    Placement placement;
+    std::shared_ptr<const Simulated> simulated;  ///< of `placement`
+    std::vector<std::string> moves;              ///< "12 ops of gpu:3 to gpu:2"
+};
+
+/// The open scenario on an edited machine; `from` as in MachineEdit. A group whose device is gone, or may no
+/// longer hold it, goes to the device of the same kind with the least work, else to the best single device.
+/// Throws MachineError and PlacementError if the options do not suit the machine.
+EditedScenario editedScenario(const Scenario& open, const std::shared_ptr<const Machine>& machine,
+                              const std::vector<DeviceId>& from, const Placement& placement);
+/// `base` with these factors; `base` itself if there are none.
+EditedScenario withFactors(const std::shared_ptr<const Scenario>& base,
+                           const std::shared_ptr<const Machine>& machine, const WhatIf& factors,
+                           const Placement& placement);
+
+/// Writes the machine of an edited scenario to its machineFile, where other windows and the next network read
+/// it; does nothing if it is there, or for another scenario. Keeps the latest such files only. Throws
+/// InputError.
+void storeEdited(const Scenario& scenario);
+
+}  // namespace placewright

@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: MIT
+// The machine editor and the what-if panel, with a real mouse and keyboard.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include <QComboBox>
+#include <QFileInfo>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSlider>
+#include <QStyleOptionSlider>
+#include <QTableWidget>
+#include <QTest>
+
+#include "app/window/machine/machine_editor.hpp"
+#include "app/window/machine/machine_table.hpp"
+#include "app/window/machine/what_if_panel.hpp"
+#include "core/io/machines/device_catalogue_file.hpp"
+#include "core/io/machines/machine_file.hpp"
+#include "core/io/machines/machine_parts.hpp"
+#include "tests/support/graphs.hpp"
+#include "tests/support/window.hpp"
+#include "widgets/message_bar.hpp"
+#include "widgets/runs_view.hpp"
+#include "widgets/text.hpp"
+#include "widgets/timeline_view.hpp"
+#include "widgets/topology_view.hpp"
+
+using namespace placewright;
+using test::Shown;
+
+namespace {
+
+constexpr auto kMachine = "4x-v100-nvlink";
+constexpr int kMemory = kDeviceFigures;
+
+MachineEditor* openEditor(Shown& shown) {
+    QTest::keyClick(&shown.window, Qt::Key_M, Qt::ControlModifier | Qt::ShiftModifier);
+    auto* editor = shown.window.findChild<MachineEditor*>();
+    if (editor == nullptr || !QTest::qWaitForWindowExposed(editor)) qFatal("no machine editor");
+    return editor;
+}
+
+QPoint cellOf(QTableWidget* table, int row, int column) {
+    table->scrollToItem(table->item(row, column));
+    return table->visualItemRect(table->item(row, column)).center();
+}
+
+/// Opens the field of a cell by a double-click and types a text.
+QLineEdit* type(QTableWidget* table, int row, int column, const QString& text) {
+    const QPoint at = cellOf(table, row, column);
+    QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, at);
+    QTest::mouseDClick(table->viewport(), Qt::LeftButton, {}, at);
+    auto* field = table->viewport()->findChild<QLineEdit*>();
+    if (field == nullptr) qFatal("no field");
+    field->selectAll();
+    QTest::keyClicks(field, text);
+    return field;
+}
+
+/// The same, and Return, which Qt handles when the event has been sent.
+void enter(QTableWidget* table, int row, int column, const QString& text) {
+    QTest::keyClick(type(table, row, column, text), Qt::Key_Return);
+    QCoreApplication::processEvents();
+}
+
+QString cellText(const QTableWidget* table, int row, int column) {
+    return table->item(row, column)->text();
+}
+
+QLabel* problemOf(QTableWidget* table) {
+    return table->viewport()->findChild<QLabel*>(QStringLiteral("fieldProblem"));
+}
+
+template <class Control>
+Control* find(QWidget* parent, const char* name) {
+    auto* found = parent->findChild<Control*>(QString::fromLatin1(name));
+    if (found == nullptr) qFatal("no %s", name);
+    return found;
+}
+
+void click(QWidget* parent, const char* name) {
+    QTest::mouseClick(find<QPushButton>(parent, name), Qt::LeftButton);
+}
+
+const Machine& machineOf(const Shown& shown) {
+    return *shown.document.job().machine;
+}
+
+QSlider* slider(const Shown& shown, const char* name) {
+    return find<QSlider>(shown.window.whatIfPanel(), name);
+}
+
+QPoint handleOf(const QSlider* slider, int position) {
+    QStyleOptionSlider option;
+    option.initFrom(slider);
+    option.orientation = Qt::Horizontal;
+    option.minimum = slider->minimum();
+    option.maximum = slider->maximum();
+    option.sliderPosition = option.sliderValue = position;
+    option.tickPosition = slider->tickPosition();
+    option.subControls = QStyle::SC_All;
+    return slider->style()
+        ->subControlRect(QStyle::CC_Slider, &option, QStyle::SC_SliderHandle, slider)
+        .center();
+}
+
+/// Presses the handle of a slider and moves it, in steps.
+void drag(QSlider* slider, int position) {
+    const QPoint from = handleOf(slider, slider->value()), to = handleOf(slider, position);
+    QTest::mousePress(slider, Qt::LeftButton, {}, from);
+    for (int step = 1; step <= 4; ++step) {
+        const QPoint at = from + (to - from) * step / 4;
+        QMouseEvent move(QEvent::MouseMove, at, slider->mapToGlobal(at), Qt::NoButton, Qt::LeftButton, {});
+        QCoreApplication::sendEvent(slider, &move);
+        QTest::qWait(5);
+    }
+}
+
+void showPanel(Shown& shown) {
+    test::pressInMenu(shown, shown.action(QStringLiteral("What if")));
+    QTRY_VERIFY(slider(shown, "bandwidthFactor")->isVisible());
+}
+
+}  // namespace
+
+class TestWindowMachine : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void initTestCase() { m_network = m_work.write(QStringLiteral("wide.json"), test::wide_graph()); }
+
+    void editFigure() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, QString::fromLatin1(kMachine)));
+        const auto scene = shown.document.scene();
+        MachineEditor* editor = openEditor(shown);
+        QTableWidget* devices = editor->devices();
+        QCOMPARE(devices->rowCount(), 5);
+        const QString memory = cellText(devices, 1, kMemory);
+        QCOMPARE(cellText(devices, 1, kDeviceName), QStringLiteral("gpu:0"));
+        enter(devices, 1, kMemory, QStringLiteral("8.5"));
+        QCOMPARE(cellText(devices, 1, kMemory), QStringLiteral("8.5"));  // at once
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(machineOf(shown).device(1).memory_bytes, 8.5e9);
+        QCOMPARE(machineOf(shown).name(), std::string("4x V100, NVLink (edited)"));
+        QCOMPARE(shown.document.scene(), scene);  // the graph stays in its place
+        QVERIFY(shown.window.windowTitle().contains(QStringLiteral("(edited)")));
+        auto* machines = find<QComboBox>(&shown.window, "machine");
+        QCOMPARE(machines->currentText(), QStringLiteral("4x V100, NVLink (edited)"));
+        const int entries = machines->count();
+        // A second edit has the same entry.
+        enter(editor->links(), 0, kLinkFigures, QStringLiteral("99"));
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(machineOf(shown).channels()[0].bandwidth, 99e9);
+        QCOMPARE(machines->count(), entries);
+        // Ctrl+Z in the main window, and in the editor.
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(machineOf(shown).channels()[0].bandwidth != 99e9);
+        QCOMPARE(machineOf(shown).device(1).memory_bytes, 8.5e9);
+        editor->activateWindow();
+        QTest::keyClick(editor, Qt::Key_Z, Qt::ControlModifier);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(machineOf(shown).name(), std::string("4x V100, NVLink"));
+        QCOMPARE(cellText(devices, 1, kMemory), memory);
+        QCOMPARE(machines->currentData().toString(), QString::fromLatin1(kMachine));
+        QTest::keyClick(editor, Qt::Key_Y, Qt::ControlModifier);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(machineOf(shown).device(1).memory_bytes, 8.5e9);
+    }
+
+    void refuseBadValues_data() {
+        QTest::addColumn<int>("column");
+        QTest::addColumn<QString>("text");
+        QTest::addColumn<QString>("problem");
+        QTest::newRow("negative") << kMemory << "-3"
+                                  << "expected 0.001 to 100000 GB";
+        QTest::newRow("no number") << kMemory << "much"
+                                   << "\"much\" is no number";
+        QTest::newRow("efficiency") << kMemory + 3 << "101"
+                                    << "expected 0.01 to 100 %";
+        QTest::newRow("name") << kDeviceName << "gpu:1"
+                              << "another device";
+    }
+    void refuseBadValues() {
+        QFETCH(int, column);
+        QFETCH(QString, text);
+        QFETCH(QString, problem);
+        Shown shown;
+        QVERIFY(shown.open(m_network, QString::fromLatin1(kMachine)));
+        MachineEditor* editor = openEditor(shown);
+        const auto before = shown.document.job().machine;
+        const QString cell = cellText(editor->devices(), 1, column);
+        QPointer<QLineEdit> field = type(editor->devices(), 1, column, text);
+        QVERIFY(problemOf(editor->devices())->isVisible());
+        QVERIFY2(problemOf(editor->devices())->text().contains(problem),
+                 qPrintable(problemOf(editor->devices())->text()));
+        QTest::keyClick(field, Qt::Key_Return);
+        QVERIFY(field && field->isVisible());  // stays open
+        QTest::keyClick(field, Qt::Key_Escape);
+        QTRY_VERIFY(!field);
+        QVERIFY(!problemOf(editor->devices())->isVisible());
+        QCOMPARE(cellText(editor->devices(), 1, column), cell);
+        QCOMPARE(shown.document.job().machine, before);
+    }
+
+    void removeDevice() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, QString::fromLatin1(kMachine)));
+        for (const char* op : {"branch0", "branch1", "branch2"}) shown.document.moveOps({shown.op(op)}, 3);
+        shown.document.moveOps({shown.op("branch3")}, 4);
+        QVERIFY(shown.waitUntilIdle());
+        MachineEditor* editor = openEditor(shown);
+        editor->devices()->setCurrentCell(3, 0);
+        click(editor, "removeDevice");
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(machineOf(shown).devices().size(), std::size_t{4});
+        QVERIFY(!machineOf(shown).find("gpu:2"));
+        QVERIFY2(shown.message().contains(QStringLiteral("Moved 3 ops of gpu:2 to gpu:")),
+                 qPrintable(shown.message()));
+        // The device behind it keeps its op although its number has changed.
+        QCOMPARE(machineOf(shown).device(shown.deviceOf("branch3")).name, std::string("gpu:3"));
+        QCOMPARE(shown.deviceOf("branch0"), shown.deviceOf("branch1"));
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.deviceOf("branch0"), DeviceId{3});
+        QCOMPARE(machineOf(shown).devices().size(), std::size_t{5});
+    }
+
+    void addAndDuplicate() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, QString::fromLatin1(kMachine)));
+        const double before = shown.stepTime();
+        MachineEditor* editor = openEditor(shown);
+        editor->devices()->setCurrentCell(1, 0);
+        click(editor, "duplicateDevice");
+        click(editor, "duplicateDevice");  // while the first is under way
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(machineOf(shown).devices().size(), std::size_t{7});
+        QCOMPARE(machineOf(shown).device(6).name, std::string("gpu:5"));
+        QCOMPARE(editor->devices()->currentRow(), 6);
+        QCOMPARE(shown.stepTime(), before);
+        shown.document.undoStack()->undo();  // each is a step of its own
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(machineOf(shown).devices().size(), std::size_t{6});
+        auto* model = find<QComboBox>(editor, "newModel");
+        model->setCurrentText(QString::fromStdString(shipped_devices().find_device("A100 SXM4 80GB")->model));
+        click(editor, "addDevice");
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(machineOf(shown).devices().size(), std::size_t{7});
+        QCOMPARE(machineOf(shown).device(6).model, shipped_devices().find_device("A100 SXM4 80GB")->model);
+        // Its ops can go there.
+        shown.document.moveOps({shown.op("branch0")}, 6);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.deviceOf("branch0"), DeviceId{6});
+    }
+
+    void rename() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, QString::fromLatin1(kMachine)));
+        shown.document.moveOps({shown.op("branch0")}, 2);
+        MachineEditor* editor = openEditor(shown);
+        enter(editor->devices(), 2, kDeviceName, QStringLiteral("fast"));
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(machineOf(shown).device(2).name, std::string("fast"));
+        QCOMPARE(shown.deviceOf("branch0"), DeviceId{2});
+    }
+
+    void linkedSelection() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, QString::fromLatin1(kMachine)));
+        MachineEditor* editor = openEditor(shown);
+        TopologyView* topology = editor->topology();
+        QTest::mouseClick(topology, Qt::LeftButton, {}, topology->deviceRect(2).center().toPoint());
+        QCOMPARE(editor->devices()->currentRow(), 2);
+        const auto channels = machineOf(shown).channels();
+        const auto link = static_cast<ChannelId>(std::ranges::find(channels, "nvlink0-1", &Channel::name) -
+                                                 channels.begin());
+        QTest::mouseClick(topology, Qt::LeftButton, {}, topology->pointOf(link).toPoint());
+        QVERIFY(editor->links()->isVisible());
+        QCOMPARE(cellText(editor->links(), editor->links()->currentRow(), kLinkName),
+                 QStringLiteral("nvlink0-1"));
+        QTest::mouseClick(editor->links()->viewport(), Qt::LeftButton, {}, cellOf(editor->links(), 0, 0));
+        const std::vector<ChannelId> selected = topology->selectedChannels();
+        QVERIFY(std::ranges::find(selected, ChannelId{0}) != selected.end());
+    }
+
+    void routes() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, QStringLiteral("4x-v100-pcie")));
+        MachineEditor* editor = openEditor(shown);
+        const Route route = machineOf(shown).routes()[0];
+        QTableWidget* table = editor->routes();
+        enter(table, 0, 2, QStringLiteral("bus"));
+        QVERIFY(problemOf(table)->text().contains(QStringLiteral("no link is called \"bus\"")));
+        auto* field = table->viewport()->findChild<QLineEdit*>();
+        field->selectAll();
+        QTest::keyClicks(field, QStringLiteral("pcie0/up, pcie3/up"));
+        QTest::keyClick(field, Qt::Key_Return);
+        QCoreApplication::processEvents();
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(machineOf(shown).route(route.from, route.to).size(), std::size_t{2});
+        // Not shared any more.
+        editor->links()->setCurrentCell(0, 0);
+        QVERIFY(cellText(editor->links(), 0, kLinkUse).contains(QStringLiteral("shared")));
+        click(editor, "separateLink");
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(!cellText(editor->links(), 0, kLinkUse).contains(QStringLiteral("shared")));
+    }
+
+    void saveAndGoOn() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, QString::fromLatin1(kMachine)));
+        MachineEditor* editor = openEditor(shown);
+        enter(editor->devices(), 1, kMemory, QStringLiteral("40"));
+        QVERIFY(shown.waitUntilIdle());
+        // Other windows read the machine by its file.
+        QVERIFY(shown.document.isMachineEdited());
+        QCOMPARE(find_machine(shown.document.machineFile().toStdString()), machineOf(shown));
+        // The next network is opened on it too.
+        const QString other = m_work.write(QStringLiteral("other.json"), test::wide_graph(4));
+        shown.document.openNetwork(other);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.networkFile(), other);
+        QCOMPARE(machineOf(shown).device(1).memory_bytes, 40e9);
+        QVERIFY(shown.document.isMachineEdited());
+        const QString file = m_work.file(QStringLiteral("mine.json"));
+        test::giveFile(file);
+        click(editor, "saveMachine");
+        QTRY_VERIFY(QFileInfo::exists(file));
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(read_machine(file.toStdString()).name(), std::string("4x V100, NVLink"));
+        QCOMPARE(shown.document.machineFile(), file);
+        QVERIFY(!shown.document.isMachineEdited());
+        QCOMPARE(machineOf(shown).device(1).memory_bytes, 40e9);
+    }
+
+    void runsOfEditedMachine() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, QString::fromLatin1(kMachine)));
+        MachineEditor* editor = openEditor(shown);
+        shown.document.startSearch(test::request("random", 100));
+        QVERIFY(shown.waitUntilIdle());
+        enter(editor->devices(), 1, kMemory, QStringLiteral("40"));
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(!test::rows(shown).front().elsewhere.isEmpty());
+        const int run = shown.document.startSearch(test::request("random", 100));
+        QVERIFY(shown.waitUntilIdle());
+        shown.document.setMachine(QStringLiteral("2x-v100-pcie"));
+        QVERIFY(shown.waitUntilIdle());
+        shown.document.showRun(run);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(machineOf(shown).device(1).memory_bytes, 40e9);
+    }
+
+    void searchesStop() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, QString::fromLatin1(kMachine)));
+        MachineEditor* editor = openEditor(shown);
+        shown.document.startSearch(test::request("random", test::kEndless));
+        QTRY_VERIFY(test::running(shown));
+        enter(editor->devices(), 1, kMemory, QStringLiteral("40"));
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(machineOf(shown).device(1).memory_bytes, 40e9);
+        QVERIFY2(shown.message().contains(QStringLiteral("Searches were stopped")),
+                 qPrintable(shown.message()));
+    }
+
+    void slide() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, QStringLiteral("2x-v100-pcie")));
+        shown.document.moveOps({shown.op("branch0"), shown.op("branch1"), shown.op("branch2")}, 2);
+        QVERIFY(shown.waitUntilIdle());
+        showPanel(shown);
+        const double before = shown.stepTime();
+        const auto original = shown.document.job().machine;
+        const int steps = shown.document.undoStack()->index();
+        drag(slider(shown, "speedFactor"), -50);
+        QTRY_VERIFY(shown.stepTime() > before * 1.5);  // while the slider is held
+        QVERIFY(slider(shown, "speedFactor")->isSliderDown());
+        QTest::mouseRelease(slider(shown, "speedFactor"), Qt::LeftButton, {},
+                            handleOf(slider(shown, "speedFactor"), slider(shown, "speedFactor")->value()));
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.undoStack()->index(), steps + 1);
+        const double factor = shown.document.whatIf().speed.front();
+        QVERIFY2(std::abs(factor - 0.5) < 0.05, qPrintable(QString::number(factor)));
+        QCOMPARE(machineOf(shown).device(1).peak_flops, original->device(1).peak_flops * factor);
+        const QString result = find<QLabel>(shown.window.whatIfPanel(), "whatIfResult")->text();
+        QVERIFY2(result.contains(QStringLiteral(" → ")) && result.contains(QStringLiteral("(+")),
+                 qPrintable(result));
+        QVERIFY(QFileInfo::exists(shown.document.machineFile()));
+        // Undo takes the whole drag back, and the slider with it.
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.job().machine, original);
+        QCOMPARE(slider(shown, "speedFactor")->value(), 0);
+        QCOMPARE(shown.stepTime(), before);
+        QTest::keyClick(&shown.window, Qt::Key_Y, Qt::ControlModifier);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(std::abs(slider(shown, "speedFactor")->value() + 50) <= 3);
+        QTest::mouseDClick(slider(shown, "speedFactor"), Qt::LeftButton);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.job().machine, original);
+        QVERIFY(!shown.document.isMachineEdited());
+    }
+
+    void slideSelected() {
+        Shown shown;
+        QVERIFY(shown.open(m_network, QString::fromLatin1(kMachine)));
+        showPanel(shown);
+        TopologyView* topology = shown.window.whatIfPanel()->topology();
+        const auto original = shown.document.job().machine;
+        topology->setFocus();
+        QTest::mouseClick(topology, Qt::LeftButton, {}, topology->deviceRect(1).center().toPoint());
+        slider(shown, "memoryFactor")->setFocus();
+        QTest::keyClick(slider(shown, "memoryFactor"), Qt::Key_PageUp);
+        QVERIFY(shown.waitUntilIdle());
+        QVERIFY(qFuzzyCompare(machineOf(shown).device(1).memory_bytes, 2 * original->device(1).memory_bytes));
+        QCOMPARE(machineOf(shown).device(2).memory_bytes, original->device(2).memory_bytes);
+        // Factors stay when options change, and Reset goes back to the machine with these options.
+        JobOptions options = shown.document.options();
+        options.problem.inference = true;
+        shown.document.setOptions(options);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.whatIf().memory[1], 2.0);
+        click(shown.window.whatIfPanel(), "resetFactors");
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.job().machine, original);
+        QVERIFY(shown.document.options().problem.inference);
+        QCOMPARE(shown.document.machineFile(), QString::fromLatin1(kMachine));
+    }
+
+    void pictures() {
+        const QString folder = qEnvironmentVariable("PLACEWRIGHT_LOOKS");
+        if (folder.isEmpty()) QSKIP("set PLACEWRIGHT_LOOKS to a folder");
+        Shown shown;
+        shown.window.resize(1400, 900);
+        QVERIFY(shown.open(QStringLiteral("inception_v3"), QString::fromLatin1(kMachine)));
+        for (const char* machine : {kMachine, "2x-v100-pcie", "8x-a100-nvlink", "laptop-rtx-4060",
+                                    "16x RTX 4090", "15x NVIDIA A100 SXM4 80GB, NVLink 3"}) {
+            shown.document.setMachine(QString::fromLatin1(machine));
+            QVERIFY(shown.waitUntilIdle());
+            shown.window.action(ActionId::editMachine)->trigger();
+            auto* editor = shown.window.findChild<MachineEditor*>();
+            QTest::qWait(100);
+            const QString name = QString::fromLatin1(machine)
+                                     .section(QLatin1Char(' '), 0, 2)
+                                     .replace(QLatin1Char(' '), QLatin1Char('-'));
+            editor->grab().save(folder + QStringLiteral("/machine-editor-%1.png").arg(name));
+            editor->hide();
+            showPanel(shown);
+            shown.window.grab().save(folder + QStringLiteral("/machine-window-%1.png").arg(name));
+        }
+    }
+
+private:
+    test::Workplace m_work;
+    QString m_network;
+};
+
+QTEST_MAIN(TestWindowMachine)
+#include "tst_window_machine.moc"
