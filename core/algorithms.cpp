@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/algorithm_texts.hpp"
 #include "core/learn/policies.hpp"
 #include "core/search/algorithms/algorithm_infos.hpp"
 
@@ -40,7 +41,7 @@ std::span<const AlgorithmInfo> algorithms() {
             post_algorithm(),
         };
         for (AlgorithmInfo& learned : learned_algorithms()) all.push_back(std::move(learned));
-        return all;
+        return with_texts(std::move(all));
     }();
     return list;
 }

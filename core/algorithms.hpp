@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// List of all algorithms.
+// List of all algorithms, group by group.
 #pragma once
 
 #include <span>

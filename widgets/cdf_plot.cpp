@@ -149,6 +149,12 @@ QString CdfPlot::valueText(double x) const {
     return relative() ? tr("%1 ×").arg(x, 0, 'g', 4) : secondsText(x / m_unit.per_second);
 }
 
+QPen CdfPlot::penOf(std::size_t scheme) const {
+    const QColor base = plot()->palette().color(QPalette::Base);
+    const QColor& color = m_data.schemes[scheme].color;
+    return color.isValid() ? QPen(color, 2) : seriesPen(static_cast<int>(scheme), base);
+}
+
 void CdfPlot::updateCurves() {
     const bool relative = this->relative();
     double least_s = kInfinity;
@@ -205,7 +211,7 @@ void CdfPlot::updateCurves() {
         QCPGraph* line = plot()->addGraph();
         line->setLineStyle(QCPGraph::lsStepLeft);
         line->data()->set(points, true);
-        line->setPen(seriesPen(static_cast<int>(i), base));
+        line->setPen(penOf(i));
         line->setName(m_data.schemes[i].title);
         line->setVisible(shown(i));
         if (!shown(i)) line->removeFromLegend();
@@ -214,8 +220,8 @@ void CdfPlot::updateCurves() {
         QCPGraph* dot = plot()->addGraph();
         dot->removeFromLegend();
         dot->setLineStyle(QCPGraph::lsNone);
-        dot->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssCircle, QPen(base, 1.5),
-                                             QBrush(seriesPen(static_cast<int>(i), base).color()), 10));
+        dot->setScatterStyle(
+            QCPScatterStyle(QCPScatterStyle::ssCircle, QPen(base, 1.5), QBrush(penOf(i).color()), 10));
         dot->setVisible(shown(i));
         // The dot is at the step that reaches half of the graphs, slightly above 50 % if their number is odd.
         if (m_curves[i].median)

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include <QColor>
 #include <QSet>
 #include <QString>
 
@@ -36,6 +37,7 @@ struct CdfScheme {
     /// Number of values that each graph will have at the end; 0: only the present values count. Missing
     /// values count in the total but not as a share of the curve.
     std::size_t values_per_graph = 0;
+    QColor color{};  ///< invalid: the colour of its position in CdfData::schemes
 };
 
 /// The results of several schemes on a family of graphs.
@@ -79,6 +81,7 @@ private:
     bool shown(std::size_t scheme) const { return !m_off.contains(m_data.schemes[scheme].title); }
     QString valueText(double x) const;
     void makeList();
+    QPen penOf(std::size_t scheme) const;
     void updateCurves();
     void updateList();
     void fit();

@@ -10,13 +10,14 @@
 
 #include "core/base/infinity.hpp"
 #include "core/base/units.hpp"
+#include "widgets/end_labels.hpp"
 #include "widgets/palette.hpp"
 #include "widgets/qcustomplot_header.hpp"
 
 namespace placewright {
 namespace {
 
-/// Share of the longest search in which values still fall steeply from arbitrary starts; the vertical range
+/// Share of a search in which values still fall steeply from arbitrary starts; the vertical range
 /// is fitted to the values after it.
 constexpr double kEarly = 0.03;
 
@@ -42,7 +43,7 @@ bool isDrawn(const CurvePoint& point) {
 }  // namespace
 
 CurvePlot::CurvePlot(QWidget* parent)
-    : PlotFrame(Legend::on_screen, tr("Learning curves"),
+    : PlotFrame(Legend::none, tr("Learning curves"),
                 tr("Fits the axes to all curves (or double-click the plot)"), parent),
       m_unit(timeUnitFor(1e-3)) {
     setEmptyText(emptyText(false));
@@ -53,6 +54,9 @@ CurvePlot::CurvePlot(QWidget* parent)
     m_means = addCheck(
         "means", tr("Mean"),
         tr("Also draws the mean of the placements that each search has scored, against evaluations"));
+    m_candidates = addCheck("candidates", tr("Points"),
+                            tr("Draws placements that each search has scored as faint points"));
+    m_candidates->setChecked(true);
 
     plot()->setPlottingHint(QCP::phFastPolylines);
     for (QCPAxis* axis : {plot()->xAxis, plot()->yAxis}) {
@@ -73,6 +77,7 @@ CurvePlot::CurvePlot(QWidget* parent)
     m_boundLabel->setPositionAlignment(Qt::AlignTop | Qt::AlignLeft);
     m_boundLabel->setPadding(QMargins(4, 1, 4, 1));
     addTracer();
+    m_labels = std::make_unique<EndLabels>(plot());
 
     const auto fitAgain = [this] {
         follow();
@@ -87,11 +92,19 @@ CurvePlot::CurvePlot(QWidget* parent)
         updateGraphs();
         fitAgain();
     });
+    connect(m_candidates, &QCheckBox::toggled, this, [this] {
+        updateCandidates();
+        plot()->replot(QCustomPlot::rpQueuedReplot);
+    });
     connect(m_logX, &QCheckBox::toggled, this, fitAgain);
     connect(m_logY, &QCheckBox::toggled, this, fitAgain);
     updateStyle();
     updateBound();
     updateAxes();
+}
+
+CurvePlot::~CurvePlot() {
+    plot()->disconnect();  // its last signals must not reach the labels
 }
 
 void CurvePlot::setSeries(std::vector<CurveSeries> series) {
@@ -166,7 +179,7 @@ void CurvePlot::updateGraphs() {
         const bool above =
             !points.isEmpty() && points.last().value > kRelevantFactor * best * m_unit.per_second;
         graph.data()->set(points, true);
-        graph.setPen(seriesPen(series.run, base));
+        graph.setPen(seriesPen(series.style, base));
         graph.setName(above              ? tr("%1 (above)").arg(series.title)
                       : points.isEmpty() ? tr("%1 (does not fit)").arg(series.title)
                                          : series.title);
@@ -181,15 +194,76 @@ void CurvePlot::updateGraphs() {
         }
         if (!points.isEmpty()) points.append({from, points.last().value});
         QCPGraph& graph = *plot()->graph(i);
-        QPen pen = seriesPen(series.run, base);
+        QPen pen = seriesPen(series.style, base);
         pen.setColor(mixedColor(base, pen.color(), 0.55F));
         pen.setWidthF(1.2);
         graph.data()->set(points, true);
         graph.setPen(pen);
         graph.setName(tr("%1, mean").arg(series.title));
-        // The legend shows each run once, by its best line.
-        graph.removeFromLegend();
     }
+    updateCandidates();
+    updateLabels();
+}
+
+void CurvePlot::updateCandidates() {
+    constexpr std::size_t kMost = 6000;  // points of all runs, for smooth drawing
+    const std::size_t wanted = m_candidates->isChecked() ? m_series.size() : 0;
+    while (m_points.size() > wanted) {
+        plot()->removePlottable(m_points.back());
+        m_points.pop_back();
+    }
+    while (m_points.size() < wanted) {
+        auto* points = new QCPCurve(plot()->xAxis, plot()->yAxis);
+        points->setLineStyle(QCPCurve::lsNone);
+        points->setAntialiasedScatters(false);
+        points->setLayer(QStringLiteral("grid"));  // below all curves
+        m_points.push_back(points);
+    }
+    std::size_t all = 0;
+    for (const CurveSeries& series : m_series) all += series.samples ? series.samples->size() : 0;
+    const std::size_t stride = all / kMost + 1;
+    const QColor base = plot()->palette().color(QPalette::Base);
+    for (std::size_t i = 0; i < wanted; ++i) {
+        const CurveSeries& series = m_series[i];
+        QVector<QCPCurveData> drawn;
+        for (std::size_t k = 0; series.samples && k < series.samples->size(); k += stride) {
+            const SamplePoint& point = (*series.samples)[k];
+            if (!point.fits) continue;
+            const double x = againstSeconds() ? point.seconds : static_cast<double>(point.evaluations);
+            drawn.append({static_cast<double>(drawn.size()), x, point.value_s * m_unit.per_second});
+        }
+        const QColor faint = mixedColor(base, runColor(series.style, base), 0.3F);
+        m_points[i]->setScatterStyle({QCPScatterStyle::ssDisc, faint, 2});
+        m_points[i]->data()->set(drawn, true);
+    }
+}
+
+void CurvePlot::updateLabels() {
+    const QColor base = plot()->palette().color(QPalette::Base);
+    std::vector<EndLabel> labels;
+    for (std::size_t i = 0; i < m_series.size(); ++i) {
+        const auto& points = *plot()->graph(static_cast<int>(i))->data();
+        EndLabel label{m_series[i].title, runColor(m_series[i].style, base), {}};
+        label.isDrawn = !points.isEmpty();
+        if (label.isDrawn) label.end = {(points.constEnd() - 1)->key, (points.constEnd() - 1)->value};
+        labels.push_back(std::move(label));
+    }
+    m_labels->setLabels(std::move(labels));
+}
+
+double CurvePlot::highestRelevant() const {
+    constexpr std::size_t kLeast = 3;  // runs, below which none of them is an outlier
+    constexpr double kSpreads = 5, kShare = 0.1;
+    const double best = bestTime() * m_unit.per_second;
+    std::vector<double> ends;
+    for (const CurveSeries& series : m_series) {
+        if (!series.points) continue;
+        const auto last = std::ranges::find_if(series.points->rbegin(), series.points->rend(), isDrawn);
+        if (last != series.points->rend()) ends.push_back(last->best_s * m_unit.per_second);
+    }
+    if (ends.size() < kLeast) return kInfinity;
+    std::ranges::sort(ends);
+    return best + std::max(kSpreads * (ends[ends.size() / 2] - best), kShare * best);
 }
 
 void CurvePlot::updateBound() {
@@ -232,7 +306,7 @@ void CurvePlot::updateAxes() {
 
 void CurvePlot::fit() {
     m_fittedHeight = plot()->axisRect()->height();
-    const double relevant = kRelevantFactor * bestTime() * m_unit.per_second;
+    const double relevant = std::min(kRelevantFactor * bestTime() * m_unit.per_second, highestRelevant());
     double left = kInfinity, right = 0, low = kInfinity, high = 0;
     for (int i = 0; i < plot()->graphCount(); ++i) {
         for (const QCPGraphData& point : *plot()->graph(i)->data()) {
@@ -240,12 +314,13 @@ void CurvePlot::fit() {
             right = std::max(right, point.key);
         }
     }
-    // A logarithmic axis has room for the early part of the search as well.
-    const double from = m_logX->isChecked() ? 0 : kEarly * right;
     double mean = kInfinity;  // smallest mean; always in the range, however far below it the best is
     for (int i = 0; i < plot()->graphCount(); ++i) {
         const auto& points = *plot()->graph(i)->data();
         const bool isMean = i >= static_cast<int>(m_series.size());
+        if (points.isEmpty()) continue;
+        // A logarithmic axis has room for the early part of the search as well.
+        const double from = m_logX->isChecked() ? 0 : kEarly * (points.constEnd() - 1)->key;
         for (auto at = points.constBegin(); at != points.constEnd(); ++at) {
             const bool over =
                 at + 1 != points.constEnd() && (at + 1)->key <= from;  // ends before the fitted part begins

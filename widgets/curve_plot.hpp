@@ -10,31 +10,37 @@
 
 class QCheckBox;
 class QComboBox;
+class QCPCurve;
 class QCPItemStraightLine;
 class QCPItemText;
 
 namespace placewright {
 
+class EndLabels;
+
 struct CurveSeries {
-    int run = 0;  ///< number of the run, which sets its colour
+    RunStyle style;
     QString title;
     std::shared_ptr<const std::vector<CurvePoint>> points;
     double evaluations = 0;          ///< length of the curve: the best so far holds up to here
     double seconds = 0;              ///< the same in seconds
     std::vector<SeriesPoint> means;  ///< mean of the scored placements, by evaluations
     bool ended = false;              ///< finished by itself: its best holds up to the end of the axis
+    std::shared_ptr<const std::vector<SamplePoint>> samples = {};  ///< some of the scored placements
 };
 
 /// Learning curves: the best objective value of each run against evaluations or seconds, with linear or
-/// logarithmic axes and the lower bound as a line. A placement that was built without a search is a
-/// horizontal line across the plot. Optionally a lighter line per run shows the mean of its scored
-/// placements, which is known against evaluations only. A placement that does not fit the memory has a
-/// penalty instead of a time and is not drawn. The axes follow the data until the user zooms or drags; a
-/// double click or "Fit" makes them follow again.
+/// logarithmic axes and the lower bound as a line. The name of a run stands at the end of its curve. Faint
+/// points are placements that it scored. A placement that was built without a search is a horizontal line
+/// across the plot. Optionally a lighter line per run shows the mean of its scored placements, which is known
+/// against evaluations only. A placement that does not fit the memory has a penalty instead of a time and is
+/// not drawn. The axes follow the data until the user zooms or drags; a double click or "Fit" makes them
+/// follow again.
 class CurvePlot : public PlotFrame {
     Q_OBJECT
 public:
     explicit CurvePlot(QWidget* parent = nullptr);
+    ~CurvePlot() override;
     /// Graph i of the plot is series i; the means follow if they are shown. Cheap: called while searches run.
     void setSeries(std::vector<CurveSeries> series);
     /// Title of the objective on the vertical axis: "Step time".
@@ -44,6 +50,11 @@ public:
 
 private:
     void updateGraphs();
+    void updateCandidates();
+    void updateLabels();
+    /// The value above which curves are left out of the vertical range, as those of searches that are stuck
+    /// far above the others; infinity: none is.
+    double highestRelevant() const;
     void updateBound();
     void fit();
     void updateAxes() override;
@@ -64,6 +75,9 @@ private:
     QCheckBox* m_logX = nullptr;
     QCheckBox* m_logY = nullptr;
     QCheckBox* m_means = nullptr;
+    QCheckBox* m_candidates = nullptr;
+    std::vector<QCPCurve*> m_points;  ///< the candidates of each series, if they are shown
+    std::unique_ptr<EndLabels> m_labels;
     QCPItemStraightLine* m_bound = nullptr;
     QCPItemText* m_boundLabel = nullptr;
 };

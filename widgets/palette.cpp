@@ -15,6 +15,33 @@ namespace {
 // Okabe and Ito (2008); Paul Tol's wine replaces the black of their set, which is invisible on a dark window.
 constexpr std::array<QRgb, 8> kSeries{0xff0072b2, 0xffe69f00, 0xff009e73, 0xffcc79a7,
                                       0xff56b4e9, 0xffd55e00, 0xfff0e442, 0xff882255};
+
+struct AlgorithmColor {
+    std::string_view id;
+    QRgb color;
+};
+// The first ten, which are often run together, are as far from each other as can be in the sight of
+// trichromats, protanopes and deuteranopes (Machado, Oliveira and Fernandes, 2009).
+constexpr AlgorithmColor kAlgorithms[] = {
+    {"auto", 0xff0022ee},          {"genetic", 0xffee4444},
+    {"map-elites", 0xff66aa88},    {"tabu", 0xff226688},
+    {"mcmc", 0xffee00ee},          {"simulated-annealing", 0xffaaaa00},
+    {"post", 0xff006600},          {"placeto", 0xffcc88cc},
+    {"hill-climbing", 0xff884444}, {"heft", 0xff0044aa},
+    {"random", 0xffaaaa66},        {"particle-swarm", 0xffaa0066},
+    {"ppo", 0xffee0066},           {"policy-gradient", 0xff0088ee},
+    {"cross-entropy", 0xffcc22aa}, {"m-etf", 0xffee8844},
+    {"pipedream", 0xffaa4422},     {"hierarchical", 0xffee66aa},
+    {"scotch", 0xff6666aa},        {"metis", 0xff008888},
+    {"colocrl", 0xff8822cc},       {"expert", 0xff668800},
+    {"single-device", 0xff664422}, {"spotlight", 0xffaa66cc},
+    {"gdp", 0xff4444ee},           {"m-topo", 0xff668844},
+    {"milp", 0xffaa44cc},          {"load-annealing", 0xff22aacc},
+    {"ideals-dp", 0xffee4400},     {"linear-search", 0xff880088},
+    {"m-sct", 0xff006644},
+};
+constexpr QRgb kOtherAlgorithm = 0xff7a7a7a;
+
 constexpr std::array<QRgb, 4> kGreys{0xff8c8c8c, 0xffb4b4b4, 0xff666666, 0xffa0a0a0};
 constexpr int kHatchPeriod = 8;  // period of Qt's patterns, pixels
 
@@ -131,6 +158,11 @@ double contrast(const QColor& a, const QColor& b) {
 
 bool isDark(const QPalette& palette) {
     return luminance(palette.color(QPalette::Window)) < luminance(palette.color(QPalette::WindowText));
+}
+
+QColor algorithmColor(std::string_view id) {
+    const auto found = std::ranges::find(kAlgorithms, id, &AlgorithmColor::id);
+    return QColor(found == std::end(kAlgorithms) ? kOtherAlgorithm : found->color);
 }
 
 QColor seriesColor(int index) {

@@ -3,6 +3,8 @@
 // (Okabe and Ito's set for the first eight devices, then the same colours hatched).
 #pragma once
 
+#include <string_view>
+
 #include <QBrush>
 #include <QColor>
 #include <QIcon>
@@ -35,6 +37,9 @@ QColor readableOn(const QColor& background);
 double contrast(const QColor& a, const QColor& b);
 /// Returns whether the palette is dark.
 bool isDark(const QPalette& palette);
+/// Colour of an algorithm in tables and plots, by its id: the same everywhere, and that of no device.
+/// Algorithms that are often run together differ for colour-blind readers too. An unknown id is grey.
+QColor algorithmColor(std::string_view id);
 /// Colour of a series in plots, by index.
 QColor seriesColor(int index);
 /// A muted text or line colour between text and window.

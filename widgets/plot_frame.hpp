@@ -30,7 +30,7 @@ public:
     void setEmptyText(const QString& text);
 
 protected:
-    enum class Legend { on_screen, in_pictures };
+    enum class Legend { on_screen, in_pictures, none };
 
     /// The empty page is shown at first. `fitTip`: tooltip of the button "Fit".
     PlotFrame(Legend legend, const QString& accessibleName, const QString& fitTip, QWidget* parent);

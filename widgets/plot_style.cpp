@@ -78,11 +78,13 @@ TimeUnit timeUnitFor(double seconds) {
     return {};
 }
 
-QColor runColor(int run, const QColor& background) {
+namespace {
+
+/// Moves a colour away from the background, if its contrast would be too low.
+QColor visibleOn(const QColor& background, const QColor& color) {
     constexpr int kNear = 60;     // of 255 grey levels
     constexpr double kLeast = 3;  // WCAG 2.1, minimum for graphics
     constexpr float kStep = 0.02F;
-    const QColor color = seriesColor(run);
     if (std::abs(qGray(color.rgb()) - qGray(background.rgb())) >= kNear) return color;
     // Move no further than needed: a lighter blue would resemble the light blue of another run.
     QColor moved = color;
@@ -91,10 +93,36 @@ QColor runColor(int run, const QColor& background) {
     return moved;
 }
 
-QPen seriesPen(int run, const QColor& background) {
+Qt::PenStyle dashes(int number) {
     static constexpr std::array kPatterns{Qt::SolidLine, Qt::DashLine, Qt::DotLine, Qt::DashDotLine};
-    return {runColor(run, background), 2,
-            kPatterns[static_cast<std::size_t>(std::max(run, 0)) / 8 % kPatterns.size()]};
+    return kPatterns[static_cast<std::size_t>(std::max(number, 0)) % kPatterns.size()];
+}
+
+}  // namespace
+
+QColor runColor(int run, const QColor& background) {
+    return visibleOn(background, seriesColor(run));
+}
+
+QPen seriesPen(int run, const QColor& background) {
+    return {runColor(run, background), 2, dashes(run / 8)};
+}
+
+QColor runColor(const RunStyle& run, const QColor& background) {
+    constexpr float kShade = 0.35F;
+    const QColor color = algorithmColor(run.algorithm);
+    switch (run.nth % 3) {
+        case 1:
+            return visibleOn(background, mixedColor(color, background, kShade));
+        case 2:
+            return visibleOn(background, mixedColor(color, readableOn(background), kShade));
+        default:
+            return visibleOn(background, color);
+    }
+}
+
+QPen seriesPen(const RunStyle& run, const QColor& background) {
+    return {runColor(run, background), 2, dashes(run.nth)};
 }
 
 void updateLogTicker(QCPAxis& axis) {

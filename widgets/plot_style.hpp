@@ -2,6 +2,8 @@
 // Shared style and layout of the plots.
 #pragma once
 
+#include <string>
+
 #include <QColor>
 #include <QPen>
 #include <QRect>
@@ -34,6 +36,17 @@ QColor runColor(int run, const QColor& background);
 
 /// Pen of a run's series. Colours repeat after eight runs; then the dash pattern distinguishes them.
 QPen seriesPen(int run, const QColor& background);
+
+/// How a run is drawn: in the colour of its algorithm, in a shade and with dashes of its own among the runs
+/// of that algorithm.
+struct RunStyle {
+    std::string algorithm;  ///< id
+    int nth = 0;            ///< number of the run among those of its algorithm, from 0
+
+    bool operator==(const RunStyle&) const = default;
+};
+QColor runColor(const RunStyle& run, const QColor& background);
+QPen seriesPen(const RunStyle& run, const QColor& background);
 
 /// Gives a log axis with a narrow range the ticks of a linear axis, since its own label whole decades only.
 /// Call it whenever the range or the scale has changed.

@@ -25,6 +25,7 @@ namespace placewright {
 namespace {
 
 constexpr double kLast = kInfinity;
+constexpr int kRowPadding = 4;  // pixels, of both sides
 
 QString stepTimeText(const RunRow& row) {
     if (row.step_time_s <= 0) return {};
@@ -40,11 +41,14 @@ QString stepTimeText(const RunRow& row) {
 /// figures.
 QString titleText(const RunRow& row) {
     constexpr int kMost = 22;
-    if (row.elsewhere.isEmpty()) return row.title;
+    const QString title = row.pinned  ? RunsModel::tr("▸ %1, followed alone").arg(row.title)
+                          : row.shown ? RunsModel::tr("▸ %1").arg(row.title)
+                                      : row.title;
+    if (row.elsewhere.isEmpty()) return title;
     const QString what = row.elsewhere.size() > kMost
                              ? row.elsewhere.left(kMost - 1).trimmed() + QChar(0x2026)
                              : row.elsewhere;
-    return RunsModel::tr("%1 (%2)").arg(row.title, what);
+    return RunsModel::tr("%1 (%2)").arg(title, what);
 }
 
 /// Whether the step is as long as that of one device within the error of their ratio.
@@ -67,12 +71,8 @@ QString gapText(const RunRow& row) {
 }
 
 QString evaluationsText(const RunRow& row) {
-    const auto count = [](quint64 number) {
-        return QString::fromStdString(format_count(static_cast<double>(number)));
-    };
-    if (row.isUnderWay() && row.budget > 0)
-        return RunsModel::tr("%1 / %2").arg(count(row.evaluations), count(row.budget));
-    return row.evaluations > 0 ? count(row.evaluations) : QString();
+    return row.evaluations > 0 ? QString::fromStdString(format_count(static_cast<double>(row.evaluations)))
+                               : QString();
 }
 
 QString clockText(const RunRow& row) {
@@ -94,7 +94,7 @@ constexpr double kMisfit = 1e10, kOther = 1e12;
 const std::array<ColumnInfo, RunsModel::ColumnCount> kColumns{{
     {QT_TRANSLATE_NOOP("placewright::RunsModel", "Run"),
      QT_TRANSLATE_NOOP("placewright::RunsModel",
-                       "Algorithm and number of the run, in order of start. The run on screen is bold."),
+                       "Algorithm and number of the run, in order of start. ▸ marks the run on screen."),
      titleText, [](const RunRow& row) { return static_cast<double>(row.id); }},
     {"", QT_TRANSLATE_NOOP("placewright::RunsModel", "Objective value of the run's best placement. %1"),
      stepTimeText,
@@ -111,9 +111,9 @@ const std::array<ColumnInfo, RunsModel::ColumnCount> kColumns{{
      QT_TRANSLATE_NOOP("placewright::RunsModel",
                        "Distance to the lower bound: the placement is at most this much above the optimum"),
      gapText, [](const RunRow& row) { return row.gap < 0 || !row.fits ? kLast : row.gap; }},
-    {QT_TRANSLATE_NOOP("placewright::RunsModel", "Evaluations"),
+    {QT_TRANSLATE_NOOP("placewright::RunsModel", "Evals"),
      QT_TRANSLATE_NOOP("placewright::RunsModel",
-                       "Placements scored so far, and the budget while the search is active"),
+                       "Placements scored so far; the tooltip of a run has its budget"),
      evaluationsText, [](const RunRow& row) { return static_cast<double>(row.evaluations); }},
     {QT_TRANSLATE_NOOP("placewright::RunsModel", "Time"),
      QT_TRANSLATE_NOOP("placewright::RunsModel", "Wall time of the search"), clockText,
@@ -147,7 +147,8 @@ QIcon stateIcon(const RunRow& row, const QPalette& palette) {
     QPainter painter(&pixmap);
     painter.setRenderHint(QPainter::Antialiasing);
     const QPointF centre(kSize / 2.0, kSize / 2.0);
-    const QColor color = runColor(row.id, palette.color(QPalette::Base));
+    const QColor color = row.hidden ? mixedColor(palette.color(QPalette::Base), mutedColor(palette), 0.5F)
+                                    : runColor(row.style, palette.color(QPalette::Base));
     switch (row.state) {
         case RunRow::State::running:
             painter.setPen(QPen(color, 1.5));
@@ -179,7 +180,15 @@ QIcon stateIcon(const RunRow& row, const QPalette& palette) {
 
 QString toolTipText(const RunRow& row) {
     QStringList lines{row.title % QStringLiteral(", ") % stateText(row.state)};
+    if (row.pinned) lines << RunsModel::tr("The screen follows this run alone (P ends this).");
+    if (row.hidden) lines << RunsModel::tr("Hidden in the plots (H shows it again)");
     if (!row.failure.isEmpty()) lines << row.failure;
+    if (row.budget > 0)
+        lines << RunsModel::tr("Budget: %L1 evaluations").arg(row.budget);
+    else if (row.budget_s > 0)
+        lines << RunsModel::tr("Budget: %1").arg(QString::fromStdString(format_clock(row.budget_s)));
+    else
+        lines << RunsModel::tr("No budget: it runs until it is stopped");
     if (!row.options.isEmpty()) lines << row.options;
     if (!row.elsewhere.isEmpty()) {
         lines << RunsModel::tr("Belongs to: %1").arg(row.elsewhere)
@@ -255,6 +264,8 @@ QVariant RunsModel::data(const QModelIndex& index, int role) const {
     switch (role) {
         case Qt::DisplayRole:
             return column.text(row);
+        case Qt::EditRole:
+            return isTitle ? QVariant(row.title) : QVariant();
         case SortRole:
             return column.order(row);
         case IdRole:
@@ -266,12 +277,13 @@ QVariant RunsModel::data(const QModelIndex& index, int role) const {
         case Qt::DecorationRole:
             return isTitle ? QVariant(stateIcon(row, QGuiApplication::palette())) : QVariant();
         case Qt::ForegroundRole:
-            if (!row.elsewhere.isEmpty()) return mutedColor(QGuiApplication::palette());
+            if (!row.elsewhere.isEmpty() || row.hidden) return mutedColor(QGuiApplication::palette());
             return warns ? QVariant(warningColor(QGuiApplication::palette())) : QVariant();
         case Qt::FontRole: {
-            if (!row.shown) return {};
+            if (!row.shown && !row.hidden) return {};
             QFont font;
-            font.setBold(true);
+            font.setBold(row.shown);
+            font.setItalic(row.hidden);
             return font;
         }
         case Qt::AccessibleTextRole: {
@@ -300,6 +312,19 @@ QVariant RunsModel::headerData(int section, Qt::Orientation orientation, int rol
     }
 }
 
+Qt::ItemFlags RunsModel::flags(const QModelIndex& index) const {
+    const Qt::ItemFlags usual = QAbstractTableModel::flags(index);
+    return index.isValid() && index.column() == Title ? usual | Qt::ItemIsEditable : usual;
+}
+
+bool RunsModel::setData(const QModelIndex& index, const QVariant& value, int role) {
+    if (role != Qt::EditRole || !checkIndex(index, CheckIndexOption::IndexIsValid) || index.column() != Title)
+        return false;
+    const RunRow& row = m_rows[index.row()];
+    if (value.toString() != row.title) Q_EMIT renamed(row.id, value.toString());
+    return true;
+}
+
 RunsView::RunsView(QWidget* parent)
     : QTableView(parent),
       m_model(new RunsModel(this)),
@@ -323,8 +348,10 @@ RunsView::RunsView(QWidget* parent)
     setHorizontalScrollMode(ScrollPerPixel);
     horizontalHeader()->setHighlightSections(false);
     verticalHeader()->hide();
-    verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 8);
+    verticalHeader()->setDefaultSectionSize(fontMetrics().height() + kRowPadding);
 
+    verticalHeader()->setMinimumSectionSize(0);
+    connect(m_model, &RunsModel::renamed, this, &RunsView::renameRequested);
     connect(this, &QAbstractItemView::doubleClicked, this,
             [this](const QModelIndex& index) { Q_EMIT runActivated(index.data(RunsModel::IdRole).toInt()); });
     // Fits the columns once for all rows that change together.
@@ -358,15 +385,39 @@ const RunRow& RunsView::rowAt(const QModelIndex& index) const {
 }
 
 void RunsView::keyPressEvent(QKeyEvent* event) {
-    const std::optional<int> run = currentRun();
-    if (run && (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter)) {
-        Q_EMIT runActivated(*run);
-    } else if (run && event->matches(QKeySequence::Delete)) {
-        Q_EMIT removeRequested(*run);
-    } else if (run && event->key() == Qt::Key_Space && rowAt(currentIndex()).isUnderWay()) {
-        Q_EMIT pauseRequested(*run, rowAt(currentIndex()).state == RunRow::State::running);
-    } else {
+    const QModelIndex index = currentIndex();
+    if (!index.isValid() || state() == EditingState || !handleKey(*event, rowAt(index)))
         QTableView::keyPressEvent(event);
+}
+
+bool RunsView::handleKey(const QKeyEvent& event, const RunRow& row) {
+    if (event.matches(QKeySequence::Delete)) {
+        Q_EMIT removeRequested(row.id);
+        return true;
+    }
+    if (event.modifiers() & ~Qt::KeypadModifier) return false;
+    switch (event.key()) {
+        case Qt::Key_Return:
+        case Qt::Key_Enter:
+            Q_EMIT runActivated(row.id);
+            return true;
+        case Qt::Key_Space:
+            if (row.isUnderWay()) Q_EMIT pauseRequested(row.id, row.state == RunRow::State::running);
+            return row.isUnderWay();
+        case Qt::Key_P:
+            if (row.isUnderWay()) Q_EMIT followRequested(row.id, !row.pinned);
+            return true;
+        case Qt::Key_H:
+            Q_EMIT hideRequested(row.id, !row.hidden);
+            return true;
+        case Qt::Key_S:
+            Q_EMIT aloneRequested(row.id);
+            return true;
+        case Qt::Key_F2:
+            edit(currentIndex().siblingAtColumn(RunsModel::Title));
+            return true;
+        default:
+            return false;
     }
 }
 
@@ -382,6 +433,12 @@ void RunsView::contextMenuEvent(QContextMenuEvent* event) {
     QAction* show = menu->addAction(tr("Show placement"), this, [this, id] { Q_EMIT runActivated(id); });
     show->setShortcut(Qt::Key_Return);
     show->setEnabled(row.step_time_s > 0);
+    QAction* follow = menu->addAction(tr("Follow this run"), this,
+                                      [this, id, alone = !row.pinned] { Q_EMIT followRequested(id, alone); });
+    follow->setShortcut(Qt::Key_P);
+    follow->setCheckable(true);
+    follow->setChecked(row.pinned);
+    follow->setEnabled(row.isUnderWay() && row.elsewhere.isEmpty());
     const bool paused = row.state == RunRow::State::paused;
     QAction* pause = menu->addAction(paused ? tr("Resume") : tr("Pause"), this,
                                      [this, id, paused] { Q_EMIT pauseRequested(id, !paused); });
@@ -392,6 +449,17 @@ void RunsView::contextMenuEvent(QContextMenuEvent* event) {
     menu->addSeparator();
     menu->addAction(tr("Compare with what is on screen"), this, [this, id] { Q_EMIT pinAsARequested(id); })
         ->setEnabled(row.step_time_s > 0);
+    menu->addAction(row.hidden ? tr("Show in plots") : tr("Hide in plots"), this,
+                    [this, id, hidden = !row.hidden] { Q_EMIT hideRequested(id, hidden); })
+        ->setShortcut(Qt::Key_H);
+    menu->addAction(tr("Only this run in plots"), this, [this, id] { Q_EMIT aloneRequested(id); })
+        ->setShortcut(Qt::Key_S);
+    menu->addAction(tr("Rename…"), this,
+                    [this, at = QPersistentModelIndex(index.siblingAtColumn(RunsModel::Title))] {
+                        if (at.isValid()) edit(at);
+                    })
+        ->setShortcut(Qt::Key_F2);
+    menu->addSeparator();
     menu->addAction(tr("Measure the best placements…"), this, [this, id] { Q_EMIT measureRequested(id); })
         ->setEnabled(row.step_time_s > 0 && row.elsewhere.isEmpty());
     menu->addSeparator();
@@ -408,7 +476,7 @@ void RunsView::resizeEvent(QResizeEvent* event) {
 void RunsView::changeEvent(QEvent* event) {
     QTableView::changeEvent(event);
     if (event->type() != QEvent::FontChange && event->type() != QEvent::StyleChange) return;
-    verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 8);
+    verticalHeader()->setDefaultSectionSize(fontMetrics().height() + kRowPadding);
     m_widths = {};
     fitColumns();
 }

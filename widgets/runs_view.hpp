@@ -8,6 +8,8 @@
 #include <QAbstractTableModel>
 #include <QTableView>
 
+#include "widgets/plot_style.hpp"
+
 class QSortFilterProxyModel;
 class QTimer;
 
@@ -33,9 +35,13 @@ struct RunRow {
     double speedup_error = -1;
     double gap = -1;  ///< (figure - lower bound) / lower bound; negative: unknown
     quint64 evaluations = 0;
-    quint64 budget = 0;
+    quint64 budget = 0;  ///< in evaluations; 0: unlimited
     double seconds = 0;
-    bool shown = false;  ///< its placement is on screen
+    double budget_s = 0;  ///< 0: unlimited
+    RunStyle style{};     ///< in which it is drawn
+    bool shown = false;   ///< its placement is on screen
+    bool pinned = false;  ///< the screen follows this run alone
+    bool hidden = false;  ///< it is in no plot
 
     bool isUnderWay() const { return state == State::running || state == State::paused; }
     bool operator==(const RunRow&) const = default;
@@ -45,6 +51,7 @@ class RunsModel : public QAbstractTableModel {
     Q_OBJECT
 public:
     enum Column { Title, StepTime, Speedup, Gap, Evaluations, Time, ColumnCount };
+    /// Titles can be edited; the rows change when renamed() has been answered with setRows().
     static constexpr int SortRole = Qt::UserRole;
     static constexpr int IdRole = Qt::UserRole + 1;
 
@@ -59,6 +66,11 @@ public:
     int columnCount(const QModelIndex& parent = {}) const override;
     QVariant data(const QModelIndex& index, int role) const override;
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+    Qt::ItemFlags flags(const QModelIndex& index) const override;
+    bool setData(const QModelIndex& index, const QVariant& value, int role) override;
+
+Q_SIGNALS:
+    void renamed(int id, const QString& name);
 
 private:
     std::vector<RunRow> m_rows;
@@ -66,7 +78,8 @@ private:
 };
 
 /// Sortable table of the runs, newest first. Double-click or Enter shows a run's placement, Space pauses or
-/// resumes a search. An empty table says how to fill it.
+/// resumes a search, P follows it alone, H hides a run in the plots, S hides all others, F2 renames it. An
+/// empty table says how to fill it.
 class RunsView : public QTableView {
     Q_OBJECT
 public:
@@ -80,6 +93,12 @@ Q_SIGNALS:
     void cancelRequested(int id);
     /// The user wants the search paused (`paused`) or resumed.
     void pauseRequested(int id, bool paused);
+    /// The user wants the screen to follow this search alone (`alone`), or the best of all.
+    void followRequested(int id, bool alone);
+    void hideRequested(int id, bool hidden);
+    /// The user wants to see this run alone in the plots, or all again.
+    void aloneRequested(int id);
+    void renameRequested(int id, const QString& name);
     void removeRequested(int id);
     /// The run's placement is to be compared with the one on screen.
     void pinAsARequested(int id);
@@ -95,6 +114,8 @@ protected:
 
 private:
     const RunRow& rowAt(const QModelIndex& index) const;
+    /// Does what a key asks for the row; false if it asks nothing.
+    bool handleKey(const QKeyEvent& event, const RunRow& row);
     /// Columns grow with their content and never shrink, so that they do not move while a search runs; the
     /// title takes the remaining width.
     void fitColumns();

@@ -3,6 +3,7 @@
 
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/cli/console.hpp"
@@ -27,6 +28,7 @@ Json option_info_json(const OptionInfo& option) {
     if (option.min) json["min"] = *option.min;
     if (option.max) json["max"] = *option.max;
     if (!option.choices.empty()) json["choices"] = option.choices;
+    json["title"] = option.title;
     json["help"] = option.help;
     return json;
 }
@@ -46,6 +48,8 @@ int list_algorithms(bool json) {
             }
             list.push_back({{"id", info.id},
                             {"title", info.title},
+                            {"group", info.group},
+                            {"summary", info.summary},
                             {"help", info.help},
                             {"options", std::move(options)},
                             {"presets", std::move(presets)}});
@@ -55,8 +59,13 @@ int list_algorithms(bool json) {
     }
     std::cout << "Set an option with --set option=value; the defaults are shown. A preset sets several "
                  "options.\n";
+    std::string_view group;
     for (const AlgorithmInfo& info : algorithms()) {
-        std::cout << '\n' << info.id << " - " << info.title << "\n  " << wrapped(info.help, 2);
+        if (info.group != group) std::cout << "\n# " << info.group << '\n';
+        group = info.group;
+        std::cout << '\n'
+                  << info.id << " - " << info.title << "\n  " << wrapped(info.summary, 2) << "  "
+                  << wrapped(info.help, 2);
         for (const OptionInfo& option : info.options) {
             std::cout << "    " << option.name << '=' << to_string(option.default_value);
             if (!option.choices.empty()) {
@@ -64,7 +73,7 @@ int list_algorithms(bool json) {
             } else if (option.min && option.max) {
                 std::cout << "  (" << to_string(*option.min) << " to " << to_string(*option.max) << ')';
             }
-            std::cout << "\n        " << wrapped(option.help, 8);
+            std::cout << "\n        " << wrapped(option.title + ". " + option.help, 8);
         }
         for (const OptionPreset& preset : info.presets)
             std::cout << "    preset=" << preset.name << "\n        " << wrapped(preset.help, 8);

@@ -75,6 +75,7 @@ enum class ActionId {
     optimize,
     beside,
     pause,
+    followBest,  ///< lets the screen follow the best of all running searches
     algorithmOptions,
     saveSearch,
     resumeSearch,

@@ -25,6 +25,11 @@ std::vector<GroupId> groupsOf(const Problem& problem, const OpList& ops) {
     return groups;
 }
 
+/// Says of searches that another machine or other options stopped what remains of them.
+QString kept(const QString& stopped) {
+    return Document::tr("%1; the Runs table keeps what was found.").arg(stopped);
+}
+
 }  // namespace
 
 /// Swaps the screen. Keeps the simulation of the state that it leaves, so that undo shows it at once.
@@ -53,7 +58,7 @@ private:
     void change(Screen& from, const Screen& to) {
         if (m_document.m_placement == from.placement && !m_document.m_insights.isSimulating())
             from.simulated = m_document.m_insights.simulated();
-        m_document.stopFollowing();
+        if (!m_document.m_isImproving) m_document.stopFollowing();
         m_document.m_whatIf = nullptr;
         m_document.setScreen(to);
     }
@@ -137,6 +142,9 @@ Document::~Document() {
     m_measurements.disconnect(this);
     m_measuring.disconnect(this);
     for (const auto& run : m_runs.all()) run->disconnect(this);
+    // Commands hold removed runs, which the list of runs takes.
+    m_undo.blockSignals(true);
+    m_undo.clear();
     for (Background::Lane* lane :
          {&m_openLane, &m_layoutLane, &m_optionsLane, &m_resumeLane, &m_machineLane, &m_factorsLane})
         lane->cancel();
@@ -146,7 +154,9 @@ Document::~Document() {
 }
 
 std::optional<double> Document::valueBefore() const {
-    const auto* last = dynamic_cast<const ScreenCommand*>(m_undo.command(m_undo.index() - 1));
+    const ScreenCommand* last = nullptr;
+    for (int i = m_undo.index() - 1; i >= 0 && last == nullptr; --i)
+        last = dynamic_cast<const ScreenCommand*>(m_undo.command(i));
     if (last == nullptr || !last->simulatedBefore() || last->changesMeasure()) return {};
     const Assessment& before = last->simulatedBefore()->assessment;
     return before.is_defined() ? std::optional(before.score.value_s) : std::nullopt;
@@ -299,7 +309,7 @@ void Document::adoptNetwork(const Reading& reading) {
         Q_EMIT machineChanged();
         return;
     }
-    const QString stopped = stopMeasuring();
+    const QString stopped = stopMeasuring(), searches = stoppedText(m_runs.running());
     m_measuring.cancelAll();
     m_profiled.reset();
     m_profileFailure.clear();
@@ -315,7 +325,7 @@ void Document::adoptNetwork(const Reading& reading) {
     m_measurements.clear();
     enter(reading.scenario, next.single_device);
     m_insights.simulate();
-    QStringList notes{stopped,
+    QStringList notes{stopped, searches,
                       QString::fromStdString(estimated_text(next.estimated, next.problem->network->size()))};
     if (!m_scenario->groupingAsked && options().problem.grouping != GroupingOptions()) {
         notes << tr("Large network: %1, shown by module and placed in %2 groups (change in Run ▸ "
@@ -337,6 +347,7 @@ void Document::adoptChange(const Reading& reading) {
         for (const std::string& note : reading.scenario->notes) notes << QString::fromStdString(note);
     }
     const auto found = carried(m_placement, *problem(), *next.problem, next.single_device);
+    if (const QString stopped = stoppedText(m_runs.running()); !stopped.isEmpty()) notes << kept(stopped);
     change(title, {reading.scenario, found ? found->placement : next.single_device, nullptr, 0});
     notes << unmeasured();
     if (found && found->moved > 0) {
@@ -351,8 +362,19 @@ void Document::adoptChange(const Reading& reading) {
 }
 
 void Document::report(QStringList notes) {
+    m_later.clear();
     notes.removeAll(QString());
     if (!notes.isEmpty()) Q_EMIT message(false, notes.join(QStringLiteral("; ")));
+}
+
+void Document::reportLater(const QString& note) {
+    m_later = note;
+    QMetaObject::invokeMethod(
+        this,
+        [this] {
+            if (!m_later.isEmpty()) report({m_later});
+        },
+        Qt::QueuedConnection);
 }
 
 /// Returns which ops lack measured times although the cost model uses them; empty if none does, and for a
@@ -364,8 +386,10 @@ QString Document::unmeasured() const {
 
 /// Does not simulate: the caller updates the timeline.
 void Document::enter(std::shared_ptr<const Scenario> scenario, Placement placement) {
+    const QString stopped = stoppedText(m_runs.running());
     m_runs.cancelAll();
-    stopFollowing();
+    forgetFollowed();
+    if (!stopped.isEmpty()) reportLater(kept(stopped));
     m_openLane.cancel();
     m_optionsLane.cancel();
     if (!m_adoptsMachine) {
@@ -483,12 +507,14 @@ void Document::setScreen(const Screen& screen) {
 }
 
 void Document::follow(Run& run) {
-    if (!m_followed.contains(run.id()) || !run.simulated()) return;
+    if (!follows(run) || !run.simulated()) return;
     const Assessment* now = assessment();
+    const bool differs = *run.simulated()->placement != m_placement;
     // The last step of a search may give a little time for room in memory.
-    const bool ends = m_shown == run.id() && run.state() == Run::State::finished &&
-                      *run.simulated()->placement != m_placement;
-    if (!ends && now != nullptr && run.simulated()->assessment.score.penalised_s >= now->score.penalised_s)
+    const bool ends = m_shown == run.id() && run.state() == Run::State::finished && differs;
+    const bool pinned = m_pinned == run.id() && differs;
+    if (!ends && !pinned && now != nullptr &&
+        run.simulated()->assessment.score.penalised_s >= now->score.penalised_s)
         return;
     Screen better{m_scenario, *run.simulated()->placement, run.simulated(), run.id()};
     const QString title = tr("Optimize with %1").arg(runTitle(run));
@@ -497,11 +523,10 @@ void Document::follow(Run& run) {
         m_search->improve(std::move(better));
         return;
     }
-    const std::set<int> followed = m_followed;
     auto* command = new ScreenCommand(*this, title, screen(), std::move(better));
+    m_isImproving = true;
     m_undo.push(command);
-    // Pushing this command stopped following the searches, as any command does.
-    m_followed = followed;
+    m_isImproving = false;
     m_search = command;
 }
 

@@ -195,28 +195,49 @@ public:
     }
 
     /// Starts a search; returns the run's id, or 0 with a message if it is proven that no placement fits the
-    /// memory. The screen follows its best placement as long as that improves on what is shown.
+    /// memory. From now on the screen follows the best of all running searches, unless it follows one alone.
     int startSearch(RunRequest request);
     void cancelRun(int id);
     void pauseRun(int id, bool paused);
+    /// Stops and removes a run (undoable).
     void removeRun(int id);
+    /// Names a run; an empty name restores that of its algorithm.
+    void renameRun(int id, const QString& name);
+    /// Takes a run out of all plots, or puts it back.
+    void hideRun(int id, bool hidden);
+    bool isHidden(const Run& run) const { return m_runs.isHidden(run); }
+    RunStyle styleOf(const Run& run) const { return m_runs.styleOf(run); }
+    /// Hides all runs but this one, or shows all if the others are hidden already.
+    void showAlone(int id);
     /// Writes the state of a run, to resume it later, on another thread; a message reports the end.
     void saveSearch(int id, const QString& file);
     bool isSaving() const { return m_saveLane.busy(); }
     /// Resumes a search of the open scenario, saved here or by placewright-cli optimize --scores.
-    /// `evaluations`: total budget, if the file has none.
-    void resumeSearch(const QString& file, std::uint64_t evaluations);
+    /// `budget`: total budget, if the file has none.
+    void resumeSearch(const QString& file, const Budget& budget);
     /// Whether the screen shows each improvement by this run: it does for all searches that are running,
-    /// until an edit takes the screen back.
-    bool follows(const Run& run) const { return m_followed.contains(run.id()); }
+    /// or for a pinned one alone, until an edit takes the screen back.
+    bool follows(const Run& run) const {
+        return m_followed.contains(run.id()) && (m_pinned == 0 || m_pinned == run.id());
+    }
+    /// Whether it follows any search that runs.
+    bool isFollowing() const;
+    /// Lets the screen follow the best of all running searches, again or in place of a pinned one.
+    void followBest();
+    /// Shows the best placement of a running search (undoable) and follows it alone until it ends; then the
+    /// screen follows the best of all again.
+    void followRun(int id);
+    /// The run that the screen follows alone; nullptr for none.
+    const Run* pinnedRun() const { return m_runs.find(m_pinned); }
     bool isSearching() const { return m_runs.isSearching(); }
-    /// Shows a run's best placement (undoable), with the machine and the options of that run.
+    /// Shows a run's best placement (undoable), with the machine and the options of that run. A running one
+    /// of the open scenario is followed, like followRun().
     void showRun(int id);
     void showPlacement(const Placement& placement, const QString& title);
     /// Rows for the runs of the open network; those with another machine or other options say so.
-    std::vector<RunRow> runRows() const { return m_runs.rows(*m_scenario, bound(), m_shown); }
+    std::vector<RunRow> runRows() const;
     const std::vector<std::unique_ptr<Run>>& runs() const { return m_runs.all(); }
-    /// The run whose placement is on screen; nullptr for any other placement.
+    /// The run whose placement is on screen, its best one or an earlier one; nullptr for any other placement.
     const Run* shownRun() const { return m_runs.find(m_shown); }
 
     /// Moves the groups of these ops (one undoable step). Groups that the device may not hold stay, with a
@@ -276,6 +297,7 @@ Q_SIGNALS:
 
 private:
     class ScreenCommand;
+    class RemoveCommand;
 
     /// The state on screen.
     struct Screen {
@@ -299,6 +321,9 @@ private:
     void adoptChange(const Reading& reading);
     /// Emits the non-empty notes as one message.
     void report(QStringList notes);
+    /// Emits the note once what happens now is over, unless another report came: an undone step hides the
+    /// messages before it.
+    void reportLater(const QString& note);
     QString unmeasured() const;
     /// Makes a scenario the open one, with this placement: cancels the runs and the work of the one before.
     void enter(std::shared_ptr<const Scenario> scenario, Placement placement);
@@ -332,9 +357,13 @@ private:
     void startWaiting();
     /// The penalised objective value of the current placement. Simulates it only right after a change.
     double score_s() const;
+    /// Stops following searches because of an edit, and says so if any runs.
     void stopFollowing();
-    /// Stops following one run.
-    void stopFollowing(int id);
+    void forgetFollowed();
+    /// Follows all searches that run on the open scenario.
+    void followAll();
+    /// Shows the best placement of the followed runs, if it is better than the screen.
+    void showBest();
     /// Handles the end of a run.
     void endOf(Run& run);
     /// Pauses what takes the cores from a measurement, and lets it go on.
@@ -361,9 +390,13 @@ private:
     QUndoStack m_undo;
 
     RunList m_runs;
-    std::vector<int> m_waiting;         ///< ids of the runs that startWaiting() will start
-    std::set<int> m_followed;           ///< ids of the runs that improve the screen
+    std::vector<int> m_waiting;  ///< ids of the runs that startWaiting() will start
+    /// Ids of the runs that improve the screen, also of those that have ended while others run.
+    std::set<int> m_followed;
+    int m_pinned = 0;                   ///< id of the only one of them that does; 0: all do
+    bool m_isImproving = false;         ///< a followed run changes the screen, which is no edit
     ScreenCommand* m_search = nullptr;  ///< command of the followed runs, once one has improved the screen
+    QString m_later;                    ///< note of reportLater(); empty: none
     int m_shown = 0;                    ///< id of the run whose placement is on screen
 
     std::deque<MachineStep> m_machineSteps;

@@ -1,12 +1,52 @@
 // SPDX-License-Identifier: MIT
 // The searches of a document.
+#include <algorithm>
 #include <utility>
+
+#include <QUndoCommand>
 
 #include "app/window/document.hpp"
 #include "app/window/saved_run.hpp"
 #include "widgets/quantities.hpp"
 
 namespace placewright {
+
+/// Takes a run out of the list and keeps it for undo.
+class Document::RemoveCommand : public QUndoCommand {
+public:
+    RemoveCommand(Document& document, int id, const QString& text)
+        : QUndoCommand(text), m_document(document), m_id(id) {}
+    ~RemoveCommand() override {
+        if (m_taken.run) m_document.m_runs.leave(std::move(m_taken.run));
+    }
+
+    void redo() override {
+        m_wasShown = m_document.m_shown == m_id;
+        if (m_wasShown) m_document.m_shown = 0;
+        m_document.m_followed.erase(m_id);
+        if (m_document.m_pinned == m_id) m_document.m_pinned = 0;
+        m_taken = m_document.m_runs.take(m_id);
+        if (!m_document.isFollowing()) m_document.forgetFollowed();
+        Q_EMIT m_document.runsChanged();
+    }
+
+    void undo() override {
+        const bool waits = !m_taken.run->isStarted() && m_taken.run->state() == Run::State::running;
+        m_document.m_runs.putBack(std::move(m_taken));
+        if (m_wasShown && m_document.m_shown == 0) m_document.m_shown = m_id;
+        if (waits) {  // it was cancelled, and ends as soon as it starts
+            m_document.m_waiting.push_back(m_id);
+            m_document.startWaiting();
+        }
+        Q_EMIT m_document.runsChanged();
+    }
+
+private:
+    Document& m_document;
+    const int m_id;
+    RunList::Taken m_taken;  ///< while the run is removed
+    bool m_wasShown = false;
+};
 
 void Document::endPointlessSearches() {
     const QString reason = m_insights.infeasible();
@@ -28,7 +68,7 @@ int Document::startSearch(RunRequest request) {
         Q_EMIT runsChanged();
     });
     connect(&run, &Run::ended, this, [this, &run] { endOf(run); });
-    m_followed.insert(run.id());
+    followAll();
     m_waiting.push_back(run.id());
     if (m_insights.current()) startWaiting();
     Q_EMIT runsChanged();
@@ -57,9 +97,12 @@ void Document::endOf(Run& run) {
     if (run.state() == Run::State::failed)
         Q_EMIT message(true, tr("%1 failed: %2").arg(runTitle(run), run.failure()));
     if (m_followed.contains(run.id())) {
+        // What others found while this run was followed alone counts now.
+        if (m_pinned == run.id()) m_pinned = 0;
+        if (m_pinned == 0) showBest();
         if (m_search == nullptr && run.state() == Run::State::finished && !run.request().predicted)
             Q_EMIT message(false, fruitlessText(run));
-        stopFollowing(run.id());
+        if (!isFollowing()) forgetFollowed();
     }
     if (run.state() == Run::State::finished && run.request().predicted) {
         const auto& placement = run.progress().best_placement;
@@ -70,14 +113,90 @@ void Document::endOf(Run& run) {
     Q_EMIT settled();
 }
 
+bool Document::isFollowing() const {
+    return std::ranges::any_of(m_runs.all(), [this](const auto& run) {
+        return run->state() == Run::State::running && m_followed.contains(run->id());
+    });
+}
+
 void Document::stopFollowing() {
+    const bool was = isFollowing();
+    forgetFollowed();
+    if (!was) return;
+    reportLater(tr(
+        "The searches go on, but the screen no longer follows them. Run ▸ Follow the best (F8) follows them "
+        "again."));
+    Q_EMIT runsChanged();
+}
+
+void Document::forgetFollowed() {
     m_followed.clear();
+    m_pinned = 0;
     m_search = nullptr;
 }
 
-void Document::stopFollowing(int id) {
-    m_followed.erase(id);
-    if (m_followed.empty()) m_search = nullptr;
+void Document::followAll() {
+    for (const auto& run : m_runs.all()) {
+        if (run->state() == Run::State::running && sameScenario(*m_runs.scenarioOf(*run), *m_scenario))
+            m_followed.insert(run->id());
+    }
+}
+
+void Document::showBest() {
+    Run* best = nullptr;
+    for (const int id : m_followed) {
+        Run* run = m_runs.find(id);
+        if (run == nullptr || !run->simulated()) continue;
+        const auto score_s = [](const Run& of) { return of.simulated()->assessment.score.penalised_s; };
+        if (best == nullptr || score_s(*run) < score_s(*best)) best = run;
+    }
+    if (best != nullptr) follow(*best);
+}
+
+void Document::followBest() {
+    forgetFollowed();  // what is shown now is an undo step of its own
+    followAll();
+    showBest();
+    Q_EMIT runsChanged();
+}
+
+void Document::followRun(int id) {
+    Run* run = m_runs.find(id);
+    if (run == nullptr || run->state() != Run::State::running ||
+        !sameScenario(*m_runs.scenarioOf(*run), *m_scenario))
+        return;
+    forgetFollowed();
+    followAll();
+    m_pinned = id;
+    follow(*run);
+    Q_EMIT runsChanged();
+}
+
+std::vector<RunRow> Document::runRows() const {
+    std::vector<RunRow> rows = m_runs.rows(*m_scenario, bound());
+    for (RunRow& row : rows) {
+        row.pinned = row.id == m_pinned;
+        if (row.id != m_shown) continue;
+        // An edit may have left an earlier placement of a run that goes on.
+        const Run& run = *m_runs.find(row.id);
+        row.shown = follows(run) || *run.progress().best_placement == m_placement;
+    }
+    return rows;
+}
+
+void Document::renameRun(int id, const QString& name) {
+    if (Run* run = m_runs.find(id)) run->setName(name.trimmed());
+    Q_EMIT runsChanged();
+}
+
+void Document::hideRun(int id, bool hidden) {
+    m_runs.setHidden(id, hidden);
+    Q_EMIT runsChanged();
+}
+
+void Document::showAlone(int id) {
+    m_runs.setAlone(id);
+    Q_EMIT runsChanged();
 }
 
 void Document::cancelRun(int id) {
@@ -121,14 +240,14 @@ void Document::saveSearch(int id, const QString& file) {
     Q_EMIT runsChanged();
 }
 
-void Document::resumeSearch(const QString& file, std::uint64_t evaluations) {
+void Document::resumeSearch(const QString& file, const Budget& budget) {
     if (!isOpen()) {
         Q_EMIT message(true, tr("%1 is a saved search: open its network first, then this file.").arg(file));
         return;
     }
     m_background.run(
         m_resumeLane,
-        [file, job = job(), evaluations](std::stop_token) { return resumedRequest(file, job, evaluations); },
+        [file, job = job(), budget](std::stop_token) { return resumedRequest(file, job, budget); },
         [this, file, scenario = m_scenario](RunRequest request) {
             if (scenario != m_scenario) return;  // something else was opened meanwhile
             const std::size_t scores = request.known->size();
@@ -141,13 +260,14 @@ void Document::resumeSearch(const QString& file, std::uint64_t evaluations) {
 }
 
 void Document::removeRun(int id) {
-    Run* run = m_runs.find(id);
+    const Run* run = m_runs.find(id);
     if (run == nullptr) return;
-    stopFollowing(id);
-    if (m_shown == id) m_shown = 0;
-    run->disconnect(this);
-    m_runs.remove(id);
-    Q_EMIT runsChanged();
+    const QString title = runTitle(*run);
+    const bool running = run->state() == Run::State::running;
+    m_undo.push(new RemoveCommand(*this, id, tr("Remove %1").arg(title)));
+    Q_EMIT message(false, (running ? tr("%1 was stopped and removed; Ctrl+Z brings back what it found.")
+                                   : tr("%1 was removed; Ctrl+Z brings it back."))
+                              .arg(title));
     Q_EMIT settled();
 }
 
@@ -156,6 +276,7 @@ void Document::showRun(int id) {
     if (run == nullptr || !run->progress().best_placement) return;
     const auto& scenario = m_runs.scenarioOf(*run);
     if (!sameNetwork(*scenario, *m_scenario)) return;
+    if (run->state() == Run::State::running && sameScenario(*scenario, *m_scenario)) return followRun(id);
     const bool isBest = run->simulated() && run->simulated()->placement == run->progress().best_placement;
     change(tr("Show %1").arg(runTitle(*run)),
            {sameScenario(*scenario, *m_scenario) ? m_scenario : scenario, *run->progress().best_placement,

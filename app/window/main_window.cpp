@@ -9,7 +9,9 @@
 #include <QAction>
 #include <QActionGroup>
 #include <QClipboard>
+#include <QCheckBox>
 #include <QCloseEvent>
+#include <QComboBox>
 #include <QDockWidget>
 #include <QFileInfo>
 #include <QGuiApplication>
@@ -19,6 +21,7 @@
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
+#include "app/window/budget_box.hpp"
 #include "app/window/compare/compare_window.hpp"
 #include "app/window/computer_finder.hpp"
 #include "app/window/dialogs/benchmark_dialog.hpp"
@@ -89,7 +92,8 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::m
     makeActions();
     m_bars = new ToolBars(this, m_document.get(), *m_actions, m_computer);
     m_bars->fillMachines();
-    m_status = new StatusLine(m_document.get(), statusBar(), action(ActionId::proof));
+    m_status =
+        new StatusLine(m_document.get(), statusBar(), action(ActionId::proof), action(ActionId::followBest));
     connect(m_status, &StatusLine::cancelRequested, m_document.get(), &Document::cancelLoading);
     connect(m_status, &StatusLine::stopMeasuringRequested, m_document.get(), &Document::cancelMeasuring);
     connect(m_status, &StatusLine::optionsChosen, m_document.get(), &Document::setOptions);
@@ -495,6 +499,11 @@ void MainWindow::connectViews() {
         openPair();
     });
     connect(m_runs, &RunsView::removeRequested, m_document.get(), &Document::removeRun);
+    connect(m_runs, &RunsView::followRequested, m_document.get(),
+            [this](int id, bool alone) { alone ? m_document->followRun(id) : m_document->followBest(); });
+    connect(m_runs, &RunsView::hideRequested, m_document.get(), &Document::hideRun);
+    connect(m_runs, &RunsView::aloneRequested, m_document.get(), &Document::showAlone);
+    connect(m_runs, &RunsView::renameRequested, m_document.get(), &Document::renameRun);
     connect(m_runs->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &MainWindow::showLearnt);
     connect(m_distribution, &DistributionMap::groupActivated, m_document.get(), &Document::setSelection);
     connect(m_archive, &ArchiveMap::eliteActivated, this,
@@ -519,7 +528,11 @@ void MainWindow::chooseAlgorithm(const QString& id) {
 }
 
 void MainWindow::chooseEvaluations(int evaluations) {
-    m_bars->chooseEvaluations(evaluations);
+    chooseBudget({static_cast<std::uint64_t>(evaluations)});
+}
+
+void MainWindow::chooseBudget(const Budget& budget) {
+    m_bars->chooseBudget(budget);
 }
 
 void MainWindow::chooseSeed(int seed) {
@@ -536,7 +549,7 @@ void MainWindow::optimize() {
     RunRequest request;
     request.algorithm = m_bars->algorithm().toStdString();
     request.options = m_optionsOf[request.algorithm];
-    request.budget.evaluations = static_cast<std::uint64_t>(m_bars->evaluations());
+    request.budget = m_bars->budget();
     request.seed = m_bars->seed();
     m_message->dropInformation();  // messages of the previous search
     m_document->startSearch(std::move(request));
@@ -644,7 +657,8 @@ void MainWindow::openCompare() {
                 [this] { m_cdf->setData(m_compare->cdf()); });
     }
     m_compare->show();
-    m_compare->prepare(m_bars->evaluations());
+    const Budget& budget = m_bars->budget();
+    m_compare->prepare(static_cast<int>(budget.is_counted() ? budget.evaluations : Budget().evaluations));
     m_compare->raise();
     m_compare->activateWindow();
 }
@@ -724,7 +738,13 @@ void MainWindow::restoreSettings() {
     restoreGeometry(settings::geometry.get());
     restoreState(settings::layout.get());
     m_bars->chooseAlgorithm(settings::algorithm.get());
-    m_bars->chooseEvaluations(settings::evaluations.get());
+    if (const auto budget = budgetFrom(settings::budget.get())) m_bars->chooseBudget(*budget);
+    for (QCheckBox* box : m_curve->findChildren<QCheckBox*>()) {
+        if (settings::curveChecks.isStored())
+            box->setChecked(settings::curveChecks.get().contains(box->objectName()));
+    }
+    m_curve->findChild<QComboBox*>(QStringLiteral("against"))->setCurrentIndex(settings::curveAgainst.get());
+    restoreMachine();
     action(ActionId::proof)->setChecked(settings::tightenBound.get());
     const auto layout = static_cast<MeasuredLayout>(settings::measuredLayout.get());
     action(layout == MeasuredLayout::overlay ? ActionId::measuredOverlay
@@ -738,11 +758,28 @@ void MainWindow::restoreSettings() {
         ->setChecked(true);
 }
 
+/// The machine of the last session, if it still exists.
+void MainWindow::restoreMachine() {
+    const QString machine = settings::machine.get();
+    const bool isPath = machine.contains(QLatin1Char('/')) || machine.endsWith(QLatin1String(".json"));
+    if (machine.isEmpty() || machine == m_document->machineFile() || (isPath && !QFileInfo::exists(machine)))
+        return;
+    m_document->setMachine(machine);
+}
+
 void MainWindow::saveSettings() {
     settings::geometry.set(saveGeometry());
     settings::layout.set(m_panels->layout());
     settings::algorithm.set(m_bars->algorithm());
-    settings::evaluations.set(m_bars->evaluations());
+    settings::budget.set(budgetText(m_bars->budget()));
+    if (!m_document->isOpen() || !m_document->job().own_machine)
+        settings::machine.set(m_document->machineFile());
+    QStringList checks;
+    for (const QCheckBox* box : m_curve->findChildren<QCheckBox*>()) {
+        if (box->isChecked()) checks << box->objectName();
+    }
+    settings::curveChecks.set(checks);
+    settings::curveAgainst.set(m_curve->findChild<QComboBox*>(QStringLiteral("against"))->currentIndex());
     settings::tightenBound.set(action(ActionId::proof)->isChecked());
     settings::measuredLayout.set(
         static_cast<int>(action(ActionId::measuredOverlay)->isChecked() ? MeasuredLayout::overlay

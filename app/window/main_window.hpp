@@ -90,6 +90,7 @@ public:
 
     // Set the toolbar's controls, as the user would.
     void chooseAlgorithm(const QString& id);
+    void chooseBudget(const Budget& budget);
     void chooseEvaluations(int evaluations);
     void chooseSeed(int seed);
     /// Starts a search with the toolbar's settings, or stops all running ones.
@@ -235,6 +236,7 @@ private:
     /// Which window takes the cores from what is to be measured, and what to do; empty: none does.
     QString otherWork() const;
     void restoreSettings();
+    void restoreMachine();
     void saveSettings();
 
     std::unique_ptr<Document> m_document;

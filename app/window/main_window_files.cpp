@@ -49,7 +49,7 @@ void MainWindow::saveSearch() {
 void MainWindow::resumeSearch() {
     const QString file = QFileDialog::getOpenFileName(this, tr("Resume a search"), lastExportFolder(),
                                                       tr("Saved searches (*.jsonl);;All files (*)"));
-    if (!file.isEmpty()) m_document->resumeSearch(file, static_cast<std::uint64_t>(m_bars->evaluations()));
+    if (!file.isEmpty()) m_document->resumeSearch(file, m_bars->budget());
 }
 
 void MainWindow::openExperiment() {
@@ -93,8 +93,7 @@ void MainWindow::openPath(const QString& path) {
         if (m_document->isOpen() && holds_weights(path.toStdString())) return editSimulation({}, path);
         return m_learning->trainOn(path);
     }
-    if (is_score_file(path.toStdString()))
-        return m_document->resumeSearch(path, static_cast<std::uint64_t>(m_bars->evaluations()));
+    if (is_score_file(path.toStdString())) return m_document->resumeSearch(path, m_bars->budget());
     if (m_document->isOpen()) showStart(false);
     m_document->openFile(path);
 }

@@ -237,13 +237,13 @@ void MainWindow::showRuns() {
     std::vector<CurveSeries> series;
     for (const RunRow& row : m_runs->runs()->rows()) {
         for (const auto& run : m_document->runs()) {
-            if (run->id() != row.id || !run->progress().curve || !row.elsewhere.isEmpty()) continue;
+            if (run->id() != row.id || !run->progress().curve || !row.elsewhere.isEmpty() || row.hidden)
+                continue;
             const SearchProgress& progress = run->progress();
-            const bool ended =
-                run->state() == Run::State::finished &&
-                (run->request().predicted || progress.evaluations < run->request().budget.evaluations);
-            series.push_back({run->id(), row.title, progress.curve, static_cast<double>(progress.evaluations),
-                              progress.elapsed_s, progress.means, ended});
+            const bool ended = run->state() == Run::State::finished &&
+                               (run->request().predicted != nullptr || run->isExhausted());
+            series.push_back({row.style, row.title, progress.curve, static_cast<double>(progress.evaluations),
+                              progress.elapsed_s, progress.means, ended, progress.samples});
         }
     }
     m_curve->setSeries(std::move(series));
@@ -253,6 +253,8 @@ void MainWindow::showRuns() {
     m_bars->showSearching(searching);
     action(ActionId::beside)->setEnabled(searching);
     action(ActionId::pause)->setEnabled(searching);
+    action(ActionId::followBest)
+        ->setEnabled(searching && (!m_document->isFollowing() || m_document->pinnedRun() != nullptr));
     action(ActionId::pause)->setText(searching && allPaused() ? tr("Resum&e") : tr("&Pause"));
     action(ActionId::saveSearch)->setEnabled(!m_document->isSaving() && runWith([](const Run& run) {
                                                                             return run.saved().has_value();
@@ -276,12 +278,17 @@ const Run* MainWindow::runWith(const std::function<bool(const Run&)>& has) const
 
 /// Shows the archive, the distribution and the learning curve of the runs that have one.
 void MainWindow::showLearnt() {
-    const Run* const archived = runWith([](const Run& run) { return run.progress().archive != nullptr; });
+    const auto shownWith = [this](auto member) {
+        return runWith([this, member](const Run& run) {
+            return run.progress().*member != nullptr && !m_document->isHidden(run);
+        });
+    };
+    const Run* const archived = shownWith(&SearchProgress::archive);
     m_archive->setArchive(archived != nullptr ? archived->progress().archive : nullptr);
-    const Run* const drawn = runWith([](const Run& run) { return run.progress().distribution != nullptr; });
+    const Run* const drawn = shownWith(&SearchProgress::distribution);
     m_distribution->setDistribution(drawn != nullptr ? drawn->progress().distribution : nullptr,
                                     drawn != nullptr ? drawn->job().problem : nullptr);
-    const Run* const trained = runWith([](const Run& run) { return run.progress().training != nullptr; });
+    const Run* const trained = shownWith(&SearchProgress::training);
     m_learningPlot->setCurve(trained != nullptr ? trained->progress().training : nullptr);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "app/window/run.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <system_error>
 
@@ -19,7 +20,8 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kTimelineInterval = std::chrono::milliseconds(100);
 /// The list of the best placements is copied at most this often.
 constexpr auto kListInterval = std::chrono::milliseconds(200);
-constexpr double kHeadroomSeconds = 3;  ///< after a search that shows all its evaluations as done
+/// Longest time that freeing memory takes after a search, and its largest share of a budget in time.
+constexpr double kHeadroomSeconds = 3, kHeadroomShare = 0.05;
 
 /// Maximum number of scores recorded per run (about 100 MB). A resumed search simulates later placements
 /// again.
@@ -65,7 +67,9 @@ void Run::start(double start_s) {
 
 std::optional<SavedSearch> Run::saved() const {
     if (m_request.predicted) return {};
-    return SavedSearch{m_request.algorithm, m_request.options, m_request.seed, m_request.budget.evaluations,
+    const Budget& budget = m_request.budget;
+    return SavedSearch{m_request.algorithm, m_request.options, m_request.seed,
+                       budget.is_counted() ? std::optional(budget.evaluations) : std::nullopt,
                        m_request.starts};
 }
 
@@ -125,12 +129,14 @@ void Run::search(const std::stop_token& stop) {
                                          std::chrono::milliseconds(33), &m_pause);
         // After the default algorithm alone, so that the results of the others are their own.
         if (result.end != SearchEnd::cancelled && algorithm->id == "auto" && !m_request.predicted)
-            gain_headroom(
-                result, m_job.problem, *m_job.objective, m_job.simulation, m_job.penalty,
-                {kHeadroomCost, headroom_simulations(result.progress.evaluations), kHeadroomSeconds}, stop);
+            gain_headroom(result, m_job.problem, *m_job.objective, m_job.simulation, m_job.penalty,
+                          {kHeadroomCost, headroom_simulations(result.progress.evaluations),
+                           std::min(kHeadroomSeconds, kHeadroomShare * m_request.budget.seconds)},
+                          stop);
         draw(result.progress);
         last.best = std::make_shared<const std::vector<ScoredPlacement>>(evaluator.best());
         last.end = result.end == SearchEnd::cancelled ? State::cancelled : State::finished;
+        last.exhausted = result.end == SearchEnd::exhausted;
     } catch (const std::exception& error) {
         last.end = State::failed;
         last.failure = QString::fromUtf8(error.what());
@@ -157,6 +163,7 @@ void Run::receive() {
     m_best = std::move(update.best);
     if (update.end) {
         m_state = *update.end;
+        m_exhausted = update.exhausted;
         m_failure = update.failure;
     }
     Q_EMIT progressed();

@@ -67,8 +67,13 @@ public:
     bool isStarted() const { return m_thread.joinable(); }
 
     int id() const { return m_id; }
+    /// Name that the user gave to the run; empty: that of its algorithm and number.
+    const QString& name() const { return m_name; }
+    void setName(const QString& name) { m_name = name; }
     State state() const { return m_state; }
     const QString& failure() const { return m_failure; }
+    /// Whether the search ended because it had no more placements to propose.
+    bool isExhausted() const { return m_exhausted; }
     const Job& job() const { return m_job; }
     const RunRequest& request() const { return m_request; }
     double start_s() const { return m_start_s; }
@@ -96,6 +101,7 @@ private:
         std::shared_ptr<const Simulated> simulated;
         std::shared_ptr<const std::vector<ScoredPlacement>> best;
         std::optional<State> end;
+        bool exhausted = false;
         QString failure;
     };
 
@@ -108,7 +114,8 @@ private:
     const RunRequest m_request;
     double m_start_s = 0;
     State m_state = State::running;
-    QString m_failure;
+    bool m_exhausted = false;
+    QString m_name, m_failure;
     SearchProgress m_progress;
     std::shared_ptr<const Simulated> m_simulated;
     std::shared_ptr<const std::vector<ScoredPlacement>> m_best;  ///< null before the first

@@ -23,7 +23,7 @@ struct RunsText {
     Q_DECLARE_TR_FUNCTIONS(Runs)
 };
 
-/// Returns the row of a run of `scenario`, as rows() shows it; all but whether it is on screen.
+/// Returns the row of a run of `scenario`, as rows() shows it; all but what the list knows of it.
 RunRow rowOf(const Run& run, const Scenario& scenario, const Scenario& open,
              const std::optional<Bound>& bound) {
     const SearchProgress& progress = run.progress();
@@ -61,7 +61,9 @@ RunRow rowOf(const Run& run, const Scenario& scenario, const Scenario& open,
             row.gap = progress.best.value_s / bound->value_s - 1;
     }
     row.evaluations = progress.evaluations;
-    row.budget = run.request().budget.evaluations;
+    const Budget& budget = run.request().budget;
+    if (budget.is_counted()) row.budget = budget.evaluations;
+    if (budget.is_timed()) row.budget_s = budget.seconds;
     row.seconds = progress.elapsed_s;
     return row;
 }
@@ -69,24 +71,44 @@ RunRow rowOf(const Run& run, const Scenario& scenario, const Scenario& open,
 }  // namespace
 
 Run& RunList::add(std::shared_ptr<const Scenario> scenario, RunRequest request) {
+    const int nth = m_startedOf[request.algorithm]++;
     m_runs.push_back(std::make_unique<Run>(m_next++, scenario->job, std::move(request)));
     Run& run = *m_runs.back();
-    m_scenarioOf[run.id()] = std::move(scenario);
+    m_about[run.id()] = {std::move(scenario), nth};
     return run;
 }
 
-void RunList::remove(int id) {
+RunList::Taken RunList::take(int id) {
     const auto found = std::ranges::find(m_runs, id, [](const auto& run) { return run->id(); });
-    if (found == m_runs.end()) return;
-    std::unique_ptr<Run> run = std::move(*found);
+    const About about = m_about.at(id);
+    Taken taken{std::move(*found), static_cast<std::size_t>(found - m_runs.begin()), about.scenario,
+                about.nth, about.hidden};
     m_runs.erase(found);
-    m_scenarioOf.erase(id);
-    leave(std::move(run));
+    m_about.erase(id);
+    taken.run->cancel();
+    return taken;
+}
+
+void RunList::putBack(Taken taken) {
+    m_about[taken.run->id()] = {std::move(taken.scenario), taken.nth, taken.hidden};
+    const std::size_t at = std::min(taken.at, m_runs.size());
+    m_runs.insert(m_runs.begin() + static_cast<std::ptrdiff_t>(at), std::move(taken.run));
 }
 
 void RunList::clear() {
-    m_scenarioOf.clear();
+    m_about.clear();
+    m_startedOf.clear();
     for (auto& run : std::exchange(m_runs, {})) leave(std::move(run));
+}
+
+void RunList::setHidden(int id, bool hidden) {
+    if (const auto found = m_about.find(id); found != m_about.end()) found->second.hidden = hidden;
+}
+
+void RunList::setAlone(int id) {
+    const bool alone = std::ranges::all_of(
+        m_about, [id](const auto& each) { return each.second.hidden != (each.first == id); });
+    for (auto& [each, about] : m_about) about.hidden = !alone && each != id;
 }
 
 void RunList::leave(std::unique_ptr<Run> run) {
@@ -109,6 +131,14 @@ Run* RunList::find(int id) const {
 
 bool RunList::isSearching() const {
     return std::ranges::any_of(m_runs, [](const auto& run) { return run->state() == Run::State::running; });
+}
+
+QStringList RunList::running() const {
+    QStringList titles;
+    for (const auto& run : m_runs) {
+        if (run->state() == Run::State::running) titles << runTitle(*run);
+    }
+    return titles;
 }
 
 void RunList::cancelAll() {
@@ -136,18 +166,20 @@ double RunList::leastValue_s(const Scenario& scenario) const {
     return least_s;
 }
 
-std::vector<RunRow> RunList::rows(const Scenario& open, const std::optional<Bound>& bound, int shown) const {
+std::vector<RunRow> RunList::rows(const Scenario& open, const std::optional<Bound>& bound) const {
     std::vector<RunRow> rows;
     for (const auto& run : m_runs) {
         const Scenario& scenario = *scenarioOf(*run);
         if (!sameNetwork(scenario, open)) continue;
         rows.push_back(rowOf(*run, scenario, open, bound));
-        rows.back().shown = run->id() == shown;
+        rows.back().style = styleOf(*run);
+        rows.back().hidden = isHidden(*run);
     }
     return rows;
 }
 
 QString runTitle(const Run& run) {
+    if (!run.name().isEmpty()) return run.name();
     const AlgorithmInfo* algorithm = find_algorithm(run.request().algorithm);
     const QString title =
         QString::fromStdString(algorithm != nullptr ? algorithm->title : run.request().algorithm);
@@ -156,15 +188,22 @@ QString runTitle(const Run& run) {
         .arg(run.id());
 }
 
+QString stoppedText(const QStringList& titles) {
+    if (titles.isEmpty()) return {};
+    if (titles.size() == 1) return RunsText::tr("%1 was stopped").arg(titles.front());
+    return RunsText::tr("%1 and %2 were stopped")
+        .arg(titles.first(titles.size() - 1).join(QStringLiteral(", ")), titles.back());
+}
+
 QString fruitlessText(const Run& run) {
     const std::uint64_t scored = run.progress().evaluations;
-    const bool all = scored < run.request().budget.evaluations;
+    const bool all = run.isExhausted();
     const QString placements =
         scored == 1 ? RunsText::tr("1 placement") : RunsText::tr("%L1 placements").arg(scored);
     const QString what = RunsText::tr("%1 scored %2 and found none better than the current one")
                              .arg(runTitle(run), placements);
     return all                         ? RunsText::tr("%1; it has no more placements to try.").arg(what)
-           : scored <= kFewEvaluations ? RunsText::tr("%1; allow more evaluations.").arg(what)
+           : scored <= kFewEvaluations ? RunsText::tr("%1; allow a larger budget.").arg(what)
                                        : what + QLatin1Char('.');
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <QString>
@@ -21,17 +22,37 @@ class RunList {
 public:
     /// Adds a run of the scenario, with an id of its own; the caller starts it.
     Run& add(std::shared_ptr<const Scenario> scenario, RunRequest request);
-    /// Cancels and removes a run; without effect if there is none with this id.
-    void remove(int id);
+    /// A run that was taken out of the list, and all that the list knows of it.
+    struct Taken {
+        std::unique_ptr<Run> run;  ///< null: nothing
+        std::size_t at = 0;        ///< its place among the others
+        std::shared_ptr<const Scenario> scenario;
+        int nth = 0;
+        bool hidden = false;
+    };
+    /// Cancels a run and takes it out of the list; there must be one with this id.
+    Taken take(int id);
+    void putBack(Taken taken);
+    /// Cancels a run that is in no list and destroys it once its thread has ended.
+    void leave(std::unique_ptr<Run> run);
     /// Cancels and removes all runs.
     void clear();
     /// The run with this id; nullptr for none.
     Run* find(int id) const;
     const std::vector<std::unique_ptr<Run>>& all() const { return m_runs; }
     const std::shared_ptr<const Scenario>& scenarioOf(const Run& run) const {
-        return m_scenarioOf.at(run.id());
+        return m_about.at(run.id()).scenario;
     }
+    /// How the run is drawn: the runs of an algorithm are numbered in the order of their start.
+    RunStyle styleOf(const Run& run) const { return {run.request().algorithm, m_about.at(run.id()).nth}; }
+    /// Hidden runs are in no plot.
+    bool isHidden(const Run& run) const { return m_about.at(run.id()).hidden; }
+    void setHidden(int id, bool hidden);
+    /// Hides all runs but this one, or shows all if it is the only one that is not hidden.
+    void setAlone(int id);
     bool isSearching() const;
+    /// Titles of the runs that are under way.
+    QStringList running() const;
     /// Asks all runs to end.
     void cancelAll();
     /// Asks the running searches of this scenario to end; returns whether there was any.
@@ -40,21 +61,27 @@ public:
     /// infinity if there is none.
     double leastValue_s(const Scenario& scenario) const;
     /// Rows for the runs of the open network; those with another machine or other options say so. `bound`: of
-    /// the open scenario; `shown`: id of the run whose placement is on screen.
-    std::vector<RunRow> rows(const Scenario& open, const std::optional<Bound>& bound, int shown) const;
+    /// the open scenario.
+    std::vector<RunRow> rows(const Scenario& open, const std::optional<Bound>& bound) const;
 
 private:
-    /// Cancels a run that was removed and destroys it once its thread has ended.
-    void leave(std::unique_ptr<Run> run);
+    struct About {
+        std::shared_ptr<const Scenario> scenario;
+        int nth = 0;  ///< number among the runs of its algorithm, from 0
+        bool hidden = false;
+    };
 
     std::vector<std::unique_ptr<Run>> m_runs;
     std::vector<std::unique_ptr<Run>> m_leaving;
-    std::map<int, std::shared_ptr<const Scenario>> m_scenarioOf;  ///< by run
-    int m_next = 1;                                               ///< id of the next run
+    std::map<int, About> m_about;            ///< by run
+    std::map<std::string, int> m_startedOf;  ///< number of runs started so far, by algorithm
+    int m_next = 1;                          ///< id of the next run
 };
 
-/// "Genetic algorithm #3".
+/// "Genetic algorithm #3", or the name that the user gave.
 QString runTitle(const Run& run);
+/// "Auto #1 was stopped", "Auto #1 and MCMC #2 were stopped"; empty for no titles.
+QString stoppedText(const QStringList& titles);
 /// Says that a search ended without a better placement, which otherwise would seem to have done nothing.
 QString fruitlessText(const Run& run);
 /// Says what a policy predicted; `shown`: whether its placement is the current one.

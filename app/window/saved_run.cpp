@@ -29,7 +29,7 @@ std::size_t writeSearch(const QString& file, const Job& job, const SavedSearch& 
     return scores.size();
 }
 
-RunRequest resumedRequest(const QString& file, const Job& job, std::uint64_t evaluations) {
+RunRequest resumedRequest(const QString& file, const Job& job, const Budget& budget) {
     const Path path = file.toStdString();
     ScoreContent content;
     try {
@@ -54,7 +54,7 @@ RunRequest resumedRequest(const QString& file, const Job& job, std::uint64_t eva
     request.algorithm = std::move(content.search->algorithm);
     request.options = std::move(content.search->options);
     request.seed = content.search->seed;
-    request.budget.evaluations = content.search->evaluations.value_or(evaluations);
+    request.budget = content.search->evaluations ? Budget{*content.search->evaluations} : budget;
     request.starts = std::move(content.search->starts);
     request.known = std::make_shared<const std::vector<RecordedScore>>(std::move(content.scores));
     return request;

@@ -15,8 +15,8 @@ namespace placewright {
 std::size_t writeSearch(const QString& file, const Job& job, const SavedSearch& search,
                         const ScoreRecord& record);
 
-/// Returns the request that resumes the search of a file on the job. `evaluations`: total budget, if the file
+/// Returns the request that resumes the search of a file on the job. `budget`: total budget, if the file
 /// has none. Throws std::exception with a message for the user, also if the file is of another problem.
-RunRequest resumedRequest(const QString& file, const Job& job, std::uint64_t evaluations);
+RunRequest resumedRequest(const QString& file, const Job& job, const Budget& budget);
 
 }  // namespace placewright

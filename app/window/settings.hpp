@@ -40,7 +40,10 @@ inline const Setting<QString> exampleInputs{"exampleInputs"};  ///< shapes of in
 inline const Setting<QByteArray> geometry{"geometry"};  ///< place and size of the main window
 inline const Setting<QByteArray> layout{"layout"};      ///< arrangement of its panels and toolbars
 inline const Setting<QString> algorithm{"algorithm", QStringLiteral("auto")};
-inline const Setting<int> evaluations{"evaluations", 20'000};
+inline const Setting<QString> budget{"budget", QStringLiteral("30 s")};  ///< budgetText()
+inline const Setting<QString> machine{"machine"};                        ///< file or name of a shipped one
+inline const Setting<QStringList> curveChecks{"curveChecks"};            ///< what is on in the plot of curves
+inline const Setting<int> curveAgainst{"curveAgainst", 0};               ///< its horizontal axis
 /// Where the timeline draws measured runs: the number of a MeasuredLayout.
 inline const Setting<int> measuredLayout{"measuredLayout", 0};
 inline const Setting<int> graphDirection{"graphDirection", 0};  ///< the number of a GraphDirection

@@ -14,6 +14,7 @@
 #include "app/window/document.hpp"
 #include "app/window/option_text.hpp"
 #include "app/window/pair/pair_models.hpp"
+#include "core/base/infinity.hpp"
 #include "core/base/units.hpp"
 #include "core/job/remedies.hpp"
 #include "core/sim/cpu_load.hpp"
@@ -36,6 +37,16 @@ QString changesText(const Remedy& remedy, const JobOptions& now) {
     return changes.join(QStringLiteral(", "));
 }
 
+/// Share of the budget that a run has used up; negative: it has none.
+double doneShare(const Run& run) {
+    const Budget& budget = run.request().budget;
+    double share = -1;
+    if (budget.is_counted())
+        share = static_cast<double>(run.progress().evaluations) / static_cast<double>(budget.evaluations);
+    if (budget.is_timed()) share = std::max(share, run.progress().elapsed_s / budget.seconds);
+    return std::min(share, 1.0);
+}
+
 /// A QLabel for the status bar that grows with its text only.
 QLabel* statusLabel(const QString& name) {
     auto* label = new QLabel;
@@ -47,7 +58,7 @@ QLabel* statusLabel(const QString& name) {
 
 }  // namespace
 
-StatusLine::StatusLine(const Document* document, QStatusBar* bar, const QAction* proof)
+StatusLine::StatusLine(const Document* document, QStatusBar* bar, const QAction* proof, QAction* follow)
     : QObject(bar), m_document(document), m_proof(proof) {
     m_figure = statusLabel(tr("Step time"));
     m_pinned = statusLabel(tr("Difference from A"));
@@ -80,6 +91,11 @@ StatusLine::StatusLine(const Document* document, QStatusBar* bar, const QAction*
     bar->addWidget(m_pinned);
     bar->addWidget(m_bound);
     bar->addWidget(m_search, 1);
+    m_follow = new QToolButton;
+    m_follow->setObjectName(QStringLiteral("followAgain"));
+    m_follow->setDefaultAction(follow);
+    m_follow->hide();
+    bar->addPermanentWidget(m_follow);
     bar->addPermanentWidget(m_progress);
     bar->addPermanentWidget(m_cancel);
     bar->addPermanentWidget(m_stopMeasuring);
@@ -99,13 +115,9 @@ void StatusLine::show() {
     showFigure();
     showRemedies();
     showBound();
-    const Run* running = nullptr;
-    for (const auto& run : m_document->runs()) {
-        if (run->state() == Run::State::running) running = run.get();
-    }
     const bool measuring = m_document->measuring().running() != Measuring::Kind::none;
     m_stopMeasuring->setVisible(measuring);
-    measuring ? showMeasuring() : showSearch(running);
+    measuring ? showMeasuring() : showSearches();
 }
 
 void StatusLine::showMeasuring() {
@@ -140,29 +152,60 @@ void StatusLine::showMeasuring() {
     m_progress->setValue(static_cast<int>(progress.done));
 }
 
-void StatusLine::showSearch(const Run* running) {
-    if (running != nullptr) {
-        const SearchProgress& progress = running->progress();
-        const QString done =
-            tr("%L1 / %L2").arg(progress.evaluations).arg(running->request().budget.evaluations);
-        m_search->setText(running->isPaused() ? tr("%1 · paused").arg(done)
-                                              : tr("%1 · %2 simulations/s · %3 left")
-                                                    .arg(done,
-                                                         countText(static_cast<double>(progress.simulations) /
-                                                                   std::max(progress.elapsed_s, 1e-3)),
-                                                         toQString(format_clock(progress.eta_s))));
+void StatusLine::showSearches() {
+    std::vector<const Run*> running;
+    for (const auto& run : m_document->runs()) {
+        if (run->state() == Run::State::running) running.push_back(run.get());
+    }
+    m_follow->setVisible(!running.empty() && !m_document->isFollowing());
+    if (!m_document->isLoading()) m_progress->setVisible(!running.empty());
+    if (running.empty()) return m_search->clear();
+
+    std::uint64_t evaluations = 0, simulations = 0;
+    double elapsed_s = 0, left_s = 0, done = 1;
+    bool paused = true;
+    for (const Run* run : running) {
+        const SearchProgress& progress = run->progress();
+        evaluations += progress.evaluations;
+        simulations += progress.simulations;
+        elapsed_s = std::max(elapsed_s, progress.elapsed_s);
+        left_s = std::max(left_s, progress.evaluations > 0 ? progress.eta_s : kInfinity);
+        done = std::min(done, doneShare(*run));
+        paused = paused && run->isPaused();
+    }
+    QStringList parts{followText(running)};
+    const Budget& budget = running.front()->request().budget;
+    parts << (running.size() == 1 && budget.is_counted()
+                  ? tr("%L1 / %L2 evaluations").arg(evaluations).arg(budget.evaluations)
+                  : tr("%L1 evaluations").arg(evaluations));
+    if (paused) {
+        parts << tr("paused");
     } else {
-        m_search->clear();
+        // Nothing is said of a speed before there is one.
+        if (simulations > 0)
+            parts << tr("%1 simulations/s")
+                         .arg(countText(static_cast<double>(simulations) / std::max(elapsed_s, 1e-3)));
+        if (std::isfinite(left_s)) parts << tr("%1 left").arg(toQString(format_clock(left_s)));
     }
-    if (!m_document->isLoading()) {
-        m_progress->setVisible(running != nullptr);
-        if (running != nullptr) {
-            m_progress->setRange(0, 1000);
-            m_progress->setValue(
-                static_cast<int>(1000.0 * static_cast<double>(running->progress().evaluations) /
-                                 static_cast<double>(running->request().budget.evaluations)));
-        }
-    }
+    parts.removeAll(QString());
+    m_search->setText(parts.join(QStringLiteral(" · ")));
+    if (m_document->isLoading()) return;
+    // Moves by itself where nothing says how much is done.
+    m_progress->setRange(0, done < 0 ? 0 : 1000);
+    m_progress->setValue(static_cast<int>(1000 * std::max(done, 0.0)));
+}
+
+/// Says which of the running searches the screen follows.
+QString StatusLine::followText(const std::vector<const Run*>& running) const {
+    if (!m_document->isFollowing())
+        return running.size() == 1 ? tr("%1, not followed").arg(runTitle(*running.front()))
+                                   : tr("%1 searches, not followed").arg(running.size());
+    if (const Run* pinned = m_document->pinnedRun()) return tr("follows %1 alone").arg(runTitle(*pinned));
+    if (running.size() == 1) return runTitle(*running.front());
+    const Run* shown = m_document->shownRun();
+    return shown != nullptr && m_document->follows(*shown)
+               ? tr("follows %1, the best of %2").arg(runTitle(*shown)).arg(running.size())
+               : tr("follows the best of %1").arg(running.size());
 }
 
 void StatusLine::showPinned(const Pair* pair) {
@@ -212,10 +255,12 @@ void StatusLine::showFigure() {
     QString status = tr("%1 %2").arg(name, now);
     if (const auto before = m_document->valueBefore(); before && *before > 0 && *before != now_s) {
         const double change = now_s / *before - 1;
-        status =
-            tr("%1 %2 → %3 (%4%5 %)")
-                .arg(name, secondsText(*before), now, change > 0 ? QStringLiteral("+") : QStringLiteral("−"))
-                .arg(std::abs(change) * 100, 0, 'f', 1);
+        // Times that read the same did not change for the reader.
+        if (secondsText(*before) != secondsText(now_s))
+            status = tr("%1 %2 → %3 (%4%5 %)")
+                         .arg(name, secondsText(*before), now,
+                              change > 0 ? QStringLiteral("+") : QStringLiteral("−"))
+                         .arg(std::abs(change) * 100, 0, 'f', 1);
     }
     if (objective.is_step_time() && outcome.steady_step_time_s)
         status += tr(", steady %1").arg(secondsText(*outcome.steady_step_time_s));

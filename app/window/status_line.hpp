@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <vector>
+
 #include <QObject>
 
 #include "core/job/job.hpp"
@@ -22,8 +24,9 @@ struct Pair;
 class StatusLine : public QObject {
     Q_OBJECT
 public:
-    /// `proof`: the action that tightens the bound, which a tooltip names.
-    StatusLine(const Document* document, QStatusBar* bar, const QAction* proof);
+    /// `proof`: the action that tightens the bound, which a tooltip names. `follow`: the action that follows
+    /// the best search.
+    StatusLine(const Document* document, QStatusBar* bar, const QAction* proof, QAction* follow);
 
     void show();
     /// Shows how the screen differs from placement A; null: nothing is compared.
@@ -43,8 +46,9 @@ private:
     void showRemedies();
     /// Shows the lower bound and the gap to it.
     void showBound();
-    /// Shows the progress of a search; nullptr for none.
-    void showSearch(const Run* running);
+    /// Shows which searches run, which of them the screen follows, and their progress.
+    void showSearches();
+    QString followText(const std::vector<const Run*>& running) const;
     /// Shows the progress of a benchmark or profile, which stands in place of that of searches.
     void showMeasuring();
 
@@ -55,6 +59,7 @@ private:
     QLabel* m_pinned = nullptr;
     QLabel* m_bound = nullptr;
     QLabel* m_search = nullptr;
+    QToolButton* m_follow = nullptr;
     QProgressBar* m_progress = nullptr;
     QToolButton* m_cancel = nullptr;
     QToolButton* m_stopMeasuring = nullptr;

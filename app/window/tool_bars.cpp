@@ -13,13 +13,14 @@
 #include <QToolButton>
 
 #include "app/window/actions.hpp"
+#include "app/window/algorithm_box.hpp"
+#include "app/window/budget_box.hpp"
 #include "app/window/computer_finder.hpp"
 #include "app/window/dialogs/machine_parts_dialog.hpp"
 #include "app/window/document.hpp"
 #include "app/window/gallery.hpp"
 #include "app/window/option_text.hpp"
 #include "app/window/settings.hpp"
-#include "core/algorithms.hpp"
 #include "core/io/shipped.hpp"
 #include "widgets/text.hpp"
 
@@ -171,12 +172,8 @@ void ToolBars::makeSearch() {
     m_searchBar->addAction(m_actions[ActionId::optimize]);
     if (QWidget* button = m_searchBar->widgetForAction(m_actions[ActionId::optimize]))
         button->setObjectName(QStringLiteral("optimizeButton"));
-    m_algorithm = new QComboBox;
+    m_algorithm = new AlgorithmBox;
     m_algorithm->setObjectName(QStringLiteral("algorithm"));
-    for (const AlgorithmInfo& info : algorithms()) {
-        m_algorithm->addItem(toQString(info.title), toQString(info.id));
-        m_algorithm->setItemData(m_algorithm->count() - 1, toQString(info.help), Qt::ToolTipRole);
-    }
     addLabelled(m_searchBar, tr("&Algorithm"), m_algorithm,
                 tr("Algorithm that searches for better placements"));
     auto* options = new QToolButton;
@@ -186,14 +183,12 @@ void ToolBars::makeSearch() {
     connect(options, &QToolButton::clicked, m_actions[ActionId::algorithmOptions], &QAction::trigger);
     m_searchBar->addWidget(options);
 
-    m_evaluations = new QSpinBox;
-    m_evaluations->setObjectName(QStringLiteral("evaluations"));
-    m_evaluations->setRange(1, 1'000'000'000);
-    m_evaluations->setGroupSeparatorShown(true);
-    m_evaluations->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
-    m_evaluations->setValue(settings::evaluations.fallback);
-    addLabelled(m_searchBar, tr("&Evaluations"), m_evaluations,
-                tr("Maximum number of placements that a search simulates"));
+    m_budget = new BudgetBox;
+    addLabelled(
+        m_searchBar, tr("&Budget"), m_budget,
+        tr("When a search ends: after a time, after so many evaluations (simulated placements), or when "
+           "it is stopped. Another budget can be typed: 45 s, 2 min, 50,000. Only with a number of "
+           "evaluations does the same seed give the same result."));
     m_seed = new QSpinBox;
     m_seed->setObjectName(QStringLiteral("seed"));
     m_seed->setRange(0, 1'000'000'000);
@@ -213,12 +208,12 @@ void ToolBars::chooseAlgorithm(const QString& id) {
     if (index >= 0) m_algorithm->setCurrentIndex(index);
 }
 
-int ToolBars::evaluations() const {
-    return m_evaluations->value();
+const Budget& ToolBars::budget() const {
+    return m_budget->budget();
 }
 
-void ToolBars::chooseEvaluations(int evaluations) {
-    m_evaluations->setValue(evaluations);
+void ToolBars::chooseBudget(const Budget& budget) {
+    m_budget->setBudget(budget);
 }
 
 std::uint64_t ToolBars::seed() const {

@@ -18,9 +18,11 @@ class QToolButton;
 namespace placewright {
 
 class Actions;
+class BudgetBox;
 class ComputerFinder;
 class Document;
 class Gallery;
+struct Budget;
 
 /// The two toolbars of the main window: what is placed on what, and the settings of a search.
 class ToolBars : public QObject {
@@ -31,8 +33,8 @@ public:
     // The settings of a search. An unknown algorithm is not chosen.
     QString algorithm() const;
     void chooseAlgorithm(const QString& id);
-    int evaluations() const;
-    void chooseEvaluations(int evaluations);
+    const Budget& budget() const;
+    void chooseBudget(const Budget& budget);
     std::uint64_t seed() const;
     void chooseSeed(int seed);
 
@@ -64,7 +66,7 @@ private:
     QComboBox* m_machine = nullptr;
     QToolButton* m_simulation = nullptr;
     QComboBox* m_algorithm = nullptr;
-    QSpinBox* m_evaluations = nullptr;
+    BudgetBox* m_budget = nullptr;
     QSpinBox* m_seed = nullptr;
 };
 

@@ -23,6 +23,8 @@ public:
         return std::span(asked_).subspan(next_, std::min(limit, asked_.size() - next_));
     }
 
+    void used(double share) override { trainer_.set_share(share); }
+
     void tell(std::span<const Score> scores) override {
         std::ranges::copy(scores, scores_.begin() + static_cast<std::ptrdiff_t>(next_));
         next_ += scores.size();

@@ -123,7 +123,8 @@ void Trainer::restore(TrainingState state) {
 }
 
 double Trainer::schedule(double first, double last) const {
-    const double done = std::min(1.0, static_cast<double>(state_.updates) / static_cast<double>(planned_));
+    const double done =
+        share_.value_or(std::min(1.0, static_cast<double>(state_.updates) / static_cast<double>(planned_)));
     return first + (last - first) * done;
 }
 

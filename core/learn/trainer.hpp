@@ -131,6 +131,10 @@ public:
     /// PlacementError if these graphs do not allow its best placements.
     void restore(TrainingState state);
 
+    /// From now on the schedules follow the share of the time that is used, from 0 to 1, in place of planned
+    /// updates.
+    void set_share(double share) { share_ = share; }
+
     /// Draws the episodes of the next update, those of this process's workers. Returns the same ones until
     /// finish(). Returns nothing if `stop` was requested before all were drawn.
     std::span<const Episode> begin(const std::stop_token& stop = {});
@@ -174,6 +178,7 @@ private:
     std::vector<TrainingGraph> graphs_;
     std::uint64_t seed_;
     std::uint64_t planned_;
+    std::optional<double> share_;  ///< of the time; nothing: planned_ counts
     unsigned threads_;
     TrainingPeers* peers_;
     TrainingState state_;

@@ -35,6 +35,11 @@ public:
     /// there is more to propose.
     void stop_on(std::stop_token stop) { stop_ = std::move(stop); }
 
+    /// Passes the share of the budget that is used up, from 0 to 1, before each ask() of a search that the
+    /// time ends: schedules follow it, since the number of evaluations is not known (SearchContext). The
+    /// result then depends on the computer.
+    virtual void used(double /*share*/) {}
+
     /// Returns the placement from which those of the last ask() differ in few groups, or nullptr; an
     /// evaluator may use it to score faster.
     virtual const Placement* base() const { return nullptr; }
@@ -82,11 +87,14 @@ struct SearchContext {
 struct AlgorithmInfo {
     std::string id;     ///< "map-elites"
     std::string title;  ///< "MAP-Elites"
-    std::string help;   ///< one line
+    std::string help;   ///< how it works, and its source
     std::vector<OptionInfo> options;
     /// Throws OptionError for invalid option values, PlacementError for seeds that do not fit the problem.
     std::function<std::unique_ptr<Optimizer>(const SearchContext&, const OptionValues&)> make;
     std::vector<OptionPreset> presets = {};
+    // Filled in by algorithms().
+    std::string group = {};    ///< title of the group it is listed in: "Local search"
+    std::string summary = {};  ///< what it does, for choosing: one plain sentence
 };
 
 }  // namespace placewright

@@ -25,6 +25,8 @@ struct OptionInfo {
     std::optional<double> min, max;
     std::vector<std::string> choices;  ///< for text options
     std::string help;
+    std::string title = {};  ///< plain name with unit, filled in by algorithms(): "Evaluations per turn"
+    std::vector<std::string> choice_titles = {};  ///< of the choices, in their order; empty: as they are
 };
 
 /// Values of some options that belong together; the other options keep their defaults.

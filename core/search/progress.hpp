@@ -34,6 +34,16 @@ struct SeriesPoint {
     bool operator==(const SeriesPoint&) const = default;
 };
 
+/// One of the placements that a search has scored.
+struct SamplePoint {
+    std::uint64_t evaluations = 0;  ///< its number, from 1
+    double seconds = 0;
+    double value_s = 0;
+    bool fits = true;
+
+    bool operator==(const SamplePoint&) const = default;
+};
+
 /// Snapshot of a MAP-Elites archive: a grid of niches, each empty or with its elite.
 struct ArchiveView {
     struct Dimension {

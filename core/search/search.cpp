@@ -75,7 +75,7 @@ public:
           interval_(interval),
           pause_(pause),
           runs_before_(evaluator.runs()),
-          ask_limit_(stop_, std::isfinite(budget.seconds)) {
+          ask_limit_(stop_, budget.is_timed()) {
         optimizer_.stop_on(ask_limit_.token());
     }
     ~Search() { optimizer_.stop_on({}); }
@@ -91,6 +91,7 @@ public:
             }
             if (used_up()) break;
             const std::uint64_t limit = std::min(budget_.evaluations - evaluations_, kLargestBatch);
+            if (budget_.is_timed()) optimizer_.used(std::clamp(elapsed_s() / budget_.seconds, 0.0, 1.0));
             const std::span<const Placement> batch = ask(static_cast<std::size_t>(limit));
             if (batch.empty()) {
                 // An optimizer that was stopped may have more to propose.
@@ -117,7 +118,7 @@ private:
     bool used_up() const { return evaluations_ >= budget_.evaluations || elapsed_s() >= budget_.seconds; }
 
     std::span<const Placement> ask(std::size_t limit) {
-        if (!std::isfinite(budget_.seconds)) return optimizer_.ask(limit);
+        if (!budget_.is_timed()) return optimizer_.ask(limit);
         constexpr double kLongest = 1e9;  // largest number of seconds that a clock can hold
         const std::chrono::duration<double> left(std::min(budget_.seconds - elapsed_s(), kLongest));
         ask_limit_.set_end(Clock::now() + std::chrono::duration_cast<Clock::duration>(left));
@@ -176,6 +177,10 @@ private:
             best_ = scores_[i];
             curve_.push_back({evaluations_ + i + 1, now_s, best_.penalised_s, latest_mean_s_, best_.fits});
         }
+        for (std::size_t i = 0; i < scored.size(); ++i) {
+            if (samples_.wants(evaluations_ + i + 1) && scores_[i] != kUndefinedScore)
+                samples_.add({evaluations_ + i + 1, now_s, scores_[i].value_s, scores_[i].fits});
+        }
         if (best < scored.size()) best_placement_ = std::make_shared<const Placement>(scored[best]);
         evaluations_ += scored.size();
     }
@@ -183,7 +188,7 @@ private:
     double eta_s(double elapsed) const {
         if (evaluations_ == budget_.evaluations) return 0;
         double left_s = budget_.seconds - elapsed;
-        if (evaluations_ > 0) {
+        if (evaluations_ > 0 && budget_.is_counted()) {
             const auto left = static_cast<double>(budget_.evaluations - evaluations_);
             left_s = std::min(left_s, left * elapsed / static_cast<double>(evaluations_));
         }
@@ -205,6 +210,7 @@ private:
         progress.best_placement = best_placement_;
         progress.curve = shared_curve_;
         progress.means = means_.points();
+        progress.samples = samples_.points();
         progress.archive = optimizer_.archive();
         progress.distribution = optimizer_.distribution();
         progress.training = optimizer_.training();
@@ -242,6 +248,7 @@ private:
     double latest_mean_s_ = 0;
     std::uint64_t without_mean_ = 0;  ///< evaluations since the last one for which the objective is defined
     Series means_;
+    Samples samples_;
     Score best_;
     std::shared_ptr<const Placement> best_placement_;
     std::vector<CurvePoint> curve_;
@@ -272,7 +279,7 @@ double Pause::wait(std::stop_token stop) {
 }
 
 std::optional<std::uint64_t> planned_evaluations(const Budget& budget) {
-    if (std::isfinite(budget.seconds)) return {};
+    if (budget.is_timed() || !budget.is_counted()) return {};
     return budget.evaluations;
 }
 

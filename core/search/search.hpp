@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,13 +19,20 @@
 
 namespace placewright {
 
+/// What ends a search, whichever comes first. Unlimited in both, it goes on until it is stopped.
 struct Budget {
+    static constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
+
     std::uint64_t evaluations = 20'000;
     double seconds = kInfinity;
+
+    bool is_timed() const { return seconds < kInfinity; }
+    bool is_counted() const { return evaluations != kUnlimited; }
+    bool operator==(const Budget&) const = default;
 };
 
 /// Returns the number of evaluations that an optimizer may plan with (SearchContext::evaluations); nothing if
-/// the time may end the search first.
+/// the time may end the search first, or nothing does.
 std::optional<std::uint64_t> planned_evaluations(const Budget& budget);
 
 enum class SearchEnd : std::uint8_t { budget, exhausted, cancelled };
@@ -34,7 +42,7 @@ struct SearchProgress {
     std::uint64_t evaluations = 0;
     std::uint64_t simulations = 0;
     double elapsed_s = 0;
-    double eta_s = 0;          ///< until the budget is used up
+    double eta_s = 0;          ///< until the budget is used up; infinity if nothing ends it
     double latest_mean_s = 0;  ///< mean step time of the last batch
     double lower_bound_s = 0;  ///< proven by the optimizer; 0: none
     Score best;
@@ -42,6 +50,7 @@ struct SearchProgress {
     std::shared_ptr<const std::vector<CurvePoint>> curve;
     std::vector<SeriesPoint> means;  ///< mean step time, or value of the objective, of the placements scored
                                      ///< for which it is defined, whether they fit or not
+    std::shared_ptr<const std::vector<SamplePoint>> samples;  ///< some of the placements scored
     std::shared_ptr<const ArchiveView> archive;
     std::shared_ptr<const DistributionView> distribution;
     std::shared_ptr<const std::vector<TrainingPoint>> training;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/search/progress.hpp"
@@ -53,6 +54,34 @@ private:
     std::uint64_t stretch_ = 1, total_ = 0, open_evaluations_ = 0;
     double open_sum_ = 0;
     std::vector<SeriesPoint> closed_;
+};
+
+/// Every n-th of the placements that a search scores. n doubles when there would be more than kMost of them.
+class Samples {
+public:
+    static constexpr std::size_t kMost = 2048;
+
+    /// Whether the placement of this number, from 1, is one of them.
+    bool wants(std::uint64_t number) const { return number % stride_ == 0; }
+
+    /// Adds a placement that is wanted; numbers ascend.
+    void add(const SamplePoint& point) {
+        points_.push_back(point);
+        shared_ = nullptr;
+        if (points_.size() < kMost) return;
+        stride_ *= 2;
+        std::erase_if(points_, [this](const SamplePoint& one) { return !wants(one.evaluations); });
+    }
+
+    std::shared_ptr<const std::vector<SamplePoint>> points() {
+        if (!shared_) shared_ = std::make_shared<const std::vector<SamplePoint>>(points_);
+        return shared_;
+    }
+
+private:
+    std::uint64_t stride_ = 1;
+    std::vector<SamplePoint> points_;
+    std::shared_ptr<const std::vector<SamplePoint>> shared_;  ///< copy of points_; null: out of date
 };
 
 }  // namespace placewright

@@ -324,16 +324,19 @@ void TestCliUsage::listAlgorithms() {
     QVERIFY2(widest_line(text.out) <= 100, text.out);
     QStringList ids;
     for (const QJsonValue& algorithm : list) {
-        QCOMPARE(algorithm.toObject().keys(), sorted({"id", "title", "help", "options", "presets"}));
+        QCOMPARE(algorithm.toObject().keys(),
+                 sorted({"id", "title", "group", "summary", "help", "options", "presets"}));
         const QString id = algorithm["id"].toString();
         QVERIFY2(text.out.contains(("\n" + id + " - " + algorithm["title"].toString() + "\n").toUtf8()),
                  qPrintable(id));
         QVERIFY(!algorithm["help"].toString().isEmpty());
+        QVERIFY(text.out.contains(("\n# " + algorithm["group"].toString() + "\n").toUtf8()));
+        QVERIFY(!algorithm["summary"].toString().isEmpty());
         for (const QJsonValue& option : algorithm["options"].toArray()) {
             const QString name = option["name"].toString(), type = option["type"].toString();
             QVERIFY2(text.out.contains(("\n    " + name + "=").toUtf8()), qPrintable(name));
             QVERIFY(!option["help"].toString().isEmpty());
-            QStringList keys{"name", "type", "default", "help"};
+            QStringList keys{"name", "type", "default", "title", "help"};
             if (type == "int" || type == "float")
                 keys << "min"
                      << "max";

@@ -132,46 +132,63 @@ private Q_SLOTS:
         for (const AlgorithmInfo& info : algorithms()) {
             ids.push_back(info.id);
             QVERIFY(!info.title.empty() && !info.help.empty());
+            QVERIFY2(!info.group.empty() && info.summary.size() <= 90 && info.summary.ends_with('.'),
+                     info.id.c_str());
             std::set<std::string> names;
             for (const OptionInfo& option : info.options) {
                 QVERIFY2(option.help.size() > 10 && option.help.back() == '.', option.name.c_str());
                 QVERIFY2(names.insert(option.name).second, option.name.c_str());
+                QVERIFY2(option.title != option.name && option.title.size() <= 48, option.name.c_str());
+                QCOMPARE(option.choice_titles.size(), option.choices.size());
                 QVERIFY(checked_option(option, option.default_value) == option.default_value);
             }
         }
-        QCOMPARE(ids, (std::vector<std::string>{"auto",
-                                                "single-device",
-                                                "random",
-                                                "expert",
-                                                "linear-search",
-                                                "hill-climbing",
-                                                "simulated-annealing",
-                                                "particle-swarm",
-                                                "genetic",
-                                                "map-elites",
-                                                "mcmc",
-                                                "tabu",
-                                                "heft",
-                                                "m-topo",
-                                                "m-etf",
-                                                "m-sct",
-                                                "pipedream",
-                                                "ideals-dp",
-                                                "scotch",
-                                                "metis",
-                                                "milp",
-                                                "load-annealing",
-                                                "cross-entropy",
-                                                "policy-gradient",
-                                                "ppo",
-                                                "post",
-                                                "placeto",
-                                                "colocrl",
-                                                "hierarchical",
-                                                "spotlight",
-                                                "gdp"}));
+        QCOMPARE(ids, (std::vector<std::string>{"auto",    "single-device", "random",
+                                                "expert",  "hill-climbing", "simulated-annealing",
+                                                "mcmc",    "tabu",          "load-annealing",
+                                                "genetic", "map-elites",    "particle-swarm",
+                                                "scotch",  "metis",         "pipedream",
+                                                "heft",    "m-topo",        "m-etf",
+                                                "m-sct",   "cross-entropy", "policy-gradient",
+                                                "ppo",     "post",          "placeto",
+                                                "colocrl", "hierarchical",  "spotlight",
+                                                "gdp",     "linear-search", "ideals-dp",
+                                                "milp"}));
         for (const AlgorithmInfo& info : algorithms()) QCOMPARE(find_algorithm(info.id), &info);
         QVERIFY(!find_algorithm("Genetic"));
+    }
+
+    /// Groups follow each other without gaps, so that a list shows each once.
+    void groups_are_listed_once() {
+        std::vector<std::string> groups;
+        for (const AlgorithmInfo& info : algorithms()) {
+            if (groups.empty() || groups.back() != info.group) groups.push_back(info.group);
+        }
+        const std::set<std::string> distinct(groups.begin(), groups.end());
+        QCOMPARE(distinct.size(), groups.size());
+        const std::vector<OptionInfo>& options = find_algorithm("auto")->options;
+        const OptionInfo& cpus = options[position(options, "cpus")];
+        QCOMPARE(cpus.title, std::string("Use CPUs"));
+        QCOMPARE(cpus.choice_titles.front(), std::string("only if needed"));
+    }
+
+    void a_budget_in_time_ends_every_search_data() {
+        QTest::addColumn<QString>("id");
+        for (const AlgorithmInfo& info : algorithms())
+            QTest::newRow(info.id.c_str()) << QString::fromStdString(info.id);
+    }
+    void a_budget_in_time_ends_every_search() {
+        QFETCH(QString, id);
+        const ProblemPtr problem = test::problem(test::fork_join(6), test::uniform_machine(3));
+        const Budget budget{Budget::kUnlimited, 0.05};
+        const auto optimizer =
+            find_algorithm(id.toStdString())->make({problem, 1, {}, planned_evaluations(budget)}, {});
+        const auto evaluator = simulation_evaluator(problem, {}, {}, 1);
+        const SearchResult result = run_search(*optimizer, *evaluator, budget);
+        QVERIFY(result.end != SearchEnd::cancelled);
+        // A policy may need longer for its first placements.
+        QCOMPARE(result.progress.best_placement != nullptr, result.progress.evaluations > 0);
+        QVERIFY(result.end == SearchEnd::exhausted || result.progress.elapsed_s >= budget.seconds);
     }
 
     void wrong_options_are_refused() {

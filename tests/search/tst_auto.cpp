@@ -228,6 +228,46 @@ private Q_SLOTS:
         }
     }
 
+    /// Mean score of the placements that the walk stood on, in ms.
+    double mean_of_walk(const ProblemPtr& problem, double share) {
+        const auto annealing = find_algorithm("simulated-annealing")
+                                   ->make({problem, 3, {}, {}}, {{"steps", std::int64_t{0}},
+                                                                 {"start", std::string("single-device")},
+                                                                 {"start_acceptance", 0.9}});
+        double sum_s = 0;
+        constexpr int kSteps = 3000;
+        for (int i = 0; i < kSteps; ++i) {
+            annealing->used(share);
+            const auto batch = annealing->ask(1);
+            annealing->tell(scores_of(problem, batch));
+            if (annealing->base() != nullptr && i >= kSteps / 2)
+                sum_s += scores_of(problem, std::span(annealing->base(), 1)).front().penalised_s;
+        }
+        return sum_s / (kSteps / 2);
+    }
+
+    void one_cooling_takes_the_whole_time() {
+        const ProblemPtr problem = test::problem(test::fork_join(8), test::uniform_machine(3));
+        QVERIFY(mean_of_walk(problem, 0) > 1.05 * mean_of_walk(problem, 1));
+    }
+
+    void one_cooling_takes_all_evaluations() {
+        const ProblemPtr problem = test::problem(test::chain(12), test::uniform_machine(3));
+        const auto proposed = [&](std::int64_t steps) {
+            const auto annealing =
+                find_algorithm("simulated-annealing")->make({problem, 1, {}, 400}, {{"steps", steps}});
+            std::vector<Placement> all;
+            while (all.size() < 400) {
+                const auto batch = annealing->ask(1);
+                all.insert(all.end(), batch.begin(), batch.end());
+                annealing->tell(scores_of(problem, batch));
+            }
+            return all;
+        };
+        QVERIFY(proposed(0) == proposed(400));
+        QVERIFY(proposed(0) != proposed(50));
+    }
+
     // Annealing goes on with its cooling and takes up what it learned at the next one.
     void annealing_reheats_from_what_it_learns() {
         const ProblemPtr problem = test::problem(test::chain(12), test::uniform_machine(3));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <limits>
@@ -7,10 +8,12 @@
 
 #include <QtTest>
 
+#include "core/base/infinity.hpp"
 #include "core/base/random.hpp"
 #include "core/search/evaluator.hpp"
 #include "core/search/options.hpp"
 #include "core/search/search.hpp"
+#include "core/search/series.hpp"
 #include "core/search/threads.hpp"
 #include "tests/support/graphs.hpp"
 
@@ -727,6 +730,70 @@ private Q_SLOTS:
         const SearchResult stopped = run_search(endless, scores, {10}, stop.get_token());
         QCOMPARE(stopped.end, SearchEnd::cancelled);
         QCOMPARE(stopped.progress.evaluations, std::uint64_t{1});
+    }
+
+    void schedules_follow_the_share_of_the_time() {
+        class Listening final : public Optimizer {
+        public:
+            std::span<const Placement> ask(std::size_t) override {
+                std::this_thread::sleep_for(std::chrono::milliseconds(2));
+                return {&placement_, 1};
+            }
+            void tell(std::span<const Score>) override {}
+            void used(double share) override { shares.push_back(share); }
+
+            std::vector<double> shares;
+
+        private:
+            Placement placement_{0};
+        };
+        Scripted scores({3});
+        Listening timed;
+        const SearchResult result = run_search(timed, scores, {Budget::kUnlimited, 0.05});
+        QCOMPARE(result.end, SearchEnd::budget);
+        QVERIFY(timed.shares.size() > 2);
+        QVERIFY(std::ranges::is_sorted(timed.shares));
+        QVERIFY(timed.shares.front() >= 0 && timed.shares.back() <= 1);
+        // The number of evaluations alone decides where it is known.
+        Scripted others({3});
+        Listening counted;
+        run_search(counted, others, {20});
+        QVERIFY(counted.shares.empty());
+    }
+
+    void without_a_budget_a_search_runs_until_it_is_stopped() {
+        QVERIFY(!planned_evaluations({Budget::kUnlimited}));
+        Scripted scores({3});
+        Counting endless(4, 1'000'000'000);
+        std::stop_source stop;
+        double eta_s = 0;
+        const auto report = [&](const SearchProgress& progress) {
+            eta_s = progress.eta_s;
+            if (progress.evaluations > 30'000) stop.request_stop();
+        };
+        const SearchResult result = run_search(endless, scores, {Budget::kUnlimited}, stop.get_token(),
+                                               report, std::chrono::milliseconds(0));
+        QCOMPARE(result.end, SearchEnd::cancelled);
+        QVERIFY(result.progress.evaluations > 30'000);
+        QCOMPARE(eta_s, kInfinity);
+    }
+
+    void some_of_the_placements_are_kept_as_samples() {
+        Scripted scores({5, 4, -1, 3});
+        Counting few(3, 10);
+        const auto of_few = run_search(few, scores, {100}).progress.samples;
+        QCOMPARE(of_few->size(), std::size_t{9});  // the objective is not defined for one
+        QCOMPARE((*of_few)[1].evaluations, std::uint64_t{2});
+        QCOMPARE((*of_few)[1].value_s, 8.0);
+        QCOMPARE((*of_few)[2].evaluations, std::uint64_t{4});
+
+        Scripted more({5});
+        Counting many(100, 1'000'000);
+        const auto of_many = run_search(many, more, {50'000}).progress.samples;
+        QVERIFY(of_many->size() < Samples::kMost && of_many->size() > Samples::kMost / 4);
+        const std::uint64_t stride = of_many->front().evaluations;
+        for (std::size_t i = 0; i < of_many->size(); ++i)
+            QCOMPARE((*of_many)[i].evaluations, (i + 1) * stride);
     }
 
     void simulations_are_counted_from_the_start_of_the_search() {

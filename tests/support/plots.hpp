@@ -15,7 +15,7 @@
 namespace placewright::test {
 
 inline CurveSeries series(int id, std::vector<CurvePoint> points, double evaluations, double seconds) {
-    return {id,
+    return {{"auto", id - 1},
             QStringLiteral("Run #%1").arg(id),
             std::make_shared<const std::vector<CurvePoint>>(std::move(points)),
             evaluations,

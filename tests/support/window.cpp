@@ -23,6 +23,7 @@
 
 #include "app/window/dialogs/simulation_dialog.hpp"
 #include "app/window/gallery.hpp"
+#include "app/window/settings.hpp"
 #include "core/io/machines/machine_file.hpp"
 #include "core/io/networks/network_file.hpp"
 #include "tests/support/graphs.hpp"
@@ -57,6 +58,8 @@ Workplace::Workplace() {
     QCoreApplication::setApplicationName(QStringLiteral("tests"));
     QSettings::setDefaultFormat(QSettings::IniFormat);
     QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, m_folder.path());
+    // A budget in time would make tests slow, and their results those of the computer.
+    settings::budget.set(QStringLiteral("20000"));
 }
 
 QString Workplace::write(const QString& name, const QByteArray& content) const {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cmath>
 
 #include <QApplication>
@@ -34,7 +35,8 @@ private Q_SLOTS:
         QCOMPARE(dataOf(*curves.plot(), 1), QList<QPointF>({{50, 70}}));
         QCOMPARE(curves.plot()->graph(0)->lineStyle(), QCPGraph::lsStepLeft);
         QCOMPARE(curves.plot()->graph(0)->name(), QStringLiteral("Run #1"));
-        QCOMPARE(curves.plot()->graph(0)->pen().color(), runColor(1, curves.palette().color(QPalette::Base)));
+        QCOMPARE(curves.plot()->graph(0)->pen().color(),
+                 runColor(usualSeries().style, curves.palette().color(QPalette::Base)));
         QVERIFY(curves.plot()->yAxis->label().contains(u"[ms]"));
 
         curves.setSeries({series(2, {{50, 0.5, 70e-6, 1e-4}}, 60, 0.6)});
@@ -93,7 +95,6 @@ private Q_SLOTS:
         QVERIFY(curves.plot()->yAxis->range().upper > 120);
         QVERIFY(curves.plot()->graph(1)->pen().color() != curves.plot()->graph(0)->pen().color());
         QVERIFY(curves.plot()->graph(1)->pen().widthF() < curves.plot()->graph(0)->pen().widthF());
-        QCOMPARE(curves.plot()->legend->itemCount(), 1);
         const QPointF at(curves.plot()->xAxis->coordToPixel(250), curves.plot()->yAxis->coordToPixel(119));
         QMouseEvent move(QEvent::MouseMove, at, curves.plot()->mapToGlobal(at), Qt::NoButton, Qt::NoButton,
                          {});
@@ -138,29 +139,105 @@ private Q_SLOTS:
         QCOMPARE(curves.plot()->graph(1)->name(), QStringLiteral("Run #2"));
     }
 
+    /// The names at the ends of the curves that are seen, from top to bottom.
+    static std::vector<const QCPItemText*> names(const CurvePlot& curves) {
+        std::vector<const QCPItemText*> seen;
+        for (int i = 0; i < curves.plot()->itemCount(); ++i) {
+            const auto* text = qobject_cast<QCPItemText*>(curves.plot()->item(i));
+            if (text && text->visible() &&
+                text->position->pixelPosition().x() > curves.plot()->axisRect()->right())
+                seen.push_back(text);
+        }
+        std::ranges::sort(seen, {}, [](const auto* text) { return text->position->pixelPosition().y(); });
+        return seen;
+    }
+
+    void namesStandAtTheEndsOfCurves() {
+        CurvePlot curves;
+        showAt(curves, {700, 500});
+        std::vector<CurveSeries> runs;
+        for (int id = 1; id <= 10; ++id) {
+            CurveSeries one = usualSeries(id);
+            auto points = *one.points;
+            points.back().best_s = 0.040 + 1e-4 * id;  // nearer than a line of text
+            one.points = std::make_shared<const std::vector<CurvePoint>>(points);
+            runs.push_back(one);
+        }
+        curves.setSeries(runs);
+        QTRY_COMPARE(names(curves).size(), std::size_t{10});
+        const std::vector<const QCPItemText*> seen = names(curves);
+        QCOMPARE(seen.front()->text(), QStringLiteral("Run #10"));  // the slowest is at the top
+        const double line = QFontMetricsF(seen.front()->font()).height();
+        for (std::size_t i = 1; i < seen.size(); ++i) {
+            QVERIFY(seen[i]->position->pixelPosition().y() - seen[i - 1]->position->pixelPosition().y() >=
+                    line - 1);
+        }
+        QCOMPARE(seen.front()->color(),
+                 runColor(runs.back().style, curves.plot()->palette().color(QPalette::Base)));
+        QVERIFY(seen.front()->right->pixelPosition().x() <= curves.plot()->viewport().right());
+        // Where there is no room for all, the best keep their names.
+        curves.resize(700, 180);
+        QTRY_VERIFY(names(curves).size() < 10 && !names(curves).empty());
+        QCOMPARE(names(curves).back()->text(), QStringLiteral("Run #1"));
+    }
+
+    /// A search that is stuck far above the others does not squash them; its name says where it is.
+    void outliersAreNamedAtTheBorder() {
+        CurvePlot curves;
+        showAt(curves, {700, 400});
+        std::vector<CurveSeries> runs;
+        for (const double best_s : {0.0772, 0.0779, 0.0783, 0.1160})
+            runs.push_back(series(int(runs.size()) + 1, {{1, 0, 0.120, 0}, {400, 1, best_s, 0}}, 1000, 2));
+        curves.setSeries(runs);
+        const QCPRange y = curves.plot()->yAxis->range();
+        QVERIFY2(y.upper < 90 && y.upper > 78.3, qPrintable(QString::number(y.upper)));
+        QTRY_COMPARE(names(curves).size(), std::size_t{4});
+        QCOMPARE(names(curves).front()->text(), QStringLiteral("Run #4 ↑"));
+        // Of two runs neither is the outlier.
+        curves.setSeries({runs[0], runs[3]});
+        QVERIFY(curves.plot()->yAxis->range().upper > 116);
+    }
+
+    void candidatesAreFaintPoints() {
+        CurvePlot curves;
+        showAt(curves, {500, 400});
+        CurveSeries one = usualSeries();
+        one.samples = std::make_shared<const std::vector<SamplePoint>>(
+            std::vector<SamplePoint>{{1, 0.5, 0.080, true}, {2, 1.0, 0.070, false}, {3, 1.5, 0.060, true}});
+        curves.setSeries({one});
+        QCOMPARE(curves.plot()->graphCount(), 1);
+        const auto points = [&] {
+            QList<QPointF> all;
+            for (int i = 0; i < curves.plot()->plottableCount(); ++i) {
+                if (const auto* curve = qobject_cast<QCPCurve*>(curves.plot()->plottable(i))) {
+                    for (const QCPCurveData& point : *curve->data()) all << QPointF(point.key, point.value);
+                }
+            }
+            return all;
+        };
+        QCOMPARE(points(), QList<QPointF>({{1, 80}, {3, 60}}));  // what does not fit has no time
+        curves.findChild<QComboBox*>("against")->setCurrentIndex(1);
+        QCOMPARE(points(), QList<QPointF>({{0.5, 80}, {1.5, 60}}));
+        QTest::mouseClick(curves.findChild<QCheckBox*>("candidates"), Qt::LeftButton);
+        QVERIFY(points().isEmpty());
+    }
+
     void smallPlotsLeaveOutWhatDoesNotFit() {
         CurvePlot curves;
         std::vector<CurveSeries> runs{usualSeries(1), usualSeries(2), usualSeries(3)};
-        runs[1].title = QStringLiteral("Simulated annealing #12");
+        runs[1].title = QStringLiteral("Simulated annealing by generalized moves #12");
         curves.setSeries(runs);
         curves.setLowerBound(0.03);
         showAt(curves, {700, 500});
         QCustomPlot& plot = *curves.plot();
         const auto* bound = qobject_cast<QCPItemText*>(plot.item(1));
-        // The legend is above the curves and does not cover them.
-        QTRY_VERIFY(plot.legend->realVisibility());
-        QVERIFY(plot.legend->outerRect().bottom() < plot.axisRect()->top());
-        QVERIFY(plot.legend->outerRect().left() >= 0 &&
-                plot.legend->outerRect().right() <= plot.viewport().right());
+        QTRY_COMPARE(names(curves).size(), std::size_t{3});
         QTRY_COMPARE(plot.yAxis->label(), QStringLiteral("Best step time [ms]"));
         QVERIFY(bound->visible());
-        // At most three names in two columns.
-        curves.resize(480, 400);
-        QTRY_COMPARE(plot.legend->rowCount(), 2);
-        QVERIFY(plot.legend->outerRect().right() <= plot.viewport().right());
+        // Long names leave most of the width to the curves.
+        QVERIFY(plot.axisRect()->width() > 0.5 * plot.width());
 
         curves.resize(380, 130);
-        QTRY_VERIFY(!plot.legend->realVisibility());
         QTRY_COMPARE(plot.yAxis->label(), QStringLiteral("[ms]"));
         QCOMPARE(plot.xAxis->label(), QStringLiteral("Evaluations"));
         QTRY_VERIFY(!bound->visible());
@@ -168,7 +245,7 @@ private Q_SLOTS:
         QTRY_VERIFY(plot.axisRect()->height() > 30);
 
         curves.resize(700, 500);
-        QTRY_VERIFY(plot.legend->realVisibility());
+        QTRY_COMPARE(names(curves).size(), std::size_t{3});
         QTRY_COMPARE(plot.yAxis->label(), QStringLiteral("Best step time [ms]"));
         QTRY_VERIFY(bound->visible());
     }

@@ -3,6 +3,7 @@
 #include <QApplication>
 #include <QContextMenuEvent>
 #include <QHeaderView>
+#include <QLineEdit>
 #include <QMenu>
 #include <QScrollBar>
 #include <QSignalSpy>
@@ -140,8 +141,11 @@ private Q_SLOTS:
         QTest::newRow("gap of what does not fit")
             << with([](RunRow& row) { row.fits = false; }) << int(RunsModel::Gap) << QString();
         QTest::newRow("evaluations") << usual << int(RunsModel::Evaluations) << QStringLiteral("12.4 k");
-        QTest::newRow("running") << with([](RunRow& row) { row.state = RunRow::State::running; })
-                                 << int(RunsModel::Evaluations) << QStringLiteral("12.4 k / 20.0 k");
+        QTest::newRow("on screen") << with([](RunRow& row) { row.shown = true; }) << int(RunsModel::Title)
+                                   << QStringLiteral("▸ Run #6");
+        QTest::newRow("followed alone")
+            << with([](RunRow& row) { row.shown = row.pinned = true; }) << int(RunsModel::Title)
+            << QStringLiteral("▸ Run #6, followed alone");
         QTest::newRow("by hand") << with([](RunRow& row) { row.evaluations = 0; })
                                  << int(RunsModel::Evaluations) << QString();
         QTest::newRow("time") << usual << int(RunsModel::Time) << QStringLiteral("0:04");
@@ -293,27 +297,57 @@ private Q_SLOTS:
             QApplication::sendEvent(view.viewport(), &event);
             return qobject_cast<QMenu*>(QApplication::activePopupWidget());
         };
-        const auto choose = [](QMenu* menu, int item) {
-            QTest::mouseClick(menu, Qt::LeftButton, {}, menu->actionGeometry(menu->actions()[item]).center());
+        const auto item = [](QMenu* menu, const char* text) {
+            for (QAction* action : menu->actions()) {
+                if (action->text() == QString::fromUtf8(text)) return action;
+            }
+            qFatal("%s is not in the menu", text);
         };
+        const auto choose = [&](QMenu* menu, const char* text) {
+            QTest::mouseClick(menu, Qt::LeftButton, {}, menu->actionGeometry(item(menu, text)).center());
+        };
+        QSignalSpy followed(&view, &RunsView::followRequested), hidden(&view, &RunsView::hideRequested),
+            alone(&view, &RunsView::aloneRequested), renamed(&view, &RunsView::renameRequested);
         QMenu* ofRunning = openMenu(0);
         QVERIFY(ofRunning);
-        choose(ofRunning, 1);
+        choose(ofRunning, "Pause");
         QVERIFY((paused.takeFirst() == QVariantList{2, true}));
-        choose(openMenu(0), 2);
+        choose(openMenu(0), "Stop");
         QCOMPARE(cancelled.takeFirst()[0].toInt(), 2);
+        choose(openMenu(0), "Follow this run");
+        QVERIFY((followed.takeFirst() == QVariantList{2, true}));
         QMenu* ofFinished = openMenu(1);
         QVERIFY(ofFinished);
-        QVERIFY(!ofFinished->actions()[1]->isEnabled() && !ofFinished->actions()[2]->isEnabled());
-        choose(ofFinished, 0);
+        for (const char* text : {"Pause", "Stop", "Follow this run"})
+            QVERIFY(!item(ofFinished, text)->isEnabled());
+        choose(ofFinished, "Show placement");
         QCOMPARE(activated.takeFirst()[0].toInt(), 1);
-        choose(openMenu(1), 4);
+        choose(openMenu(1), "Hide in plots");
+        QVERIFY((hidden.takeFirst() == QVariantList{1, true}));
+        choose(openMenu(1), "Only this run in plots");
+        QCOMPARE(alone.takeFirst()[0].toInt(), 1);
+        choose(openMenu(1), "Measure the best placements…");
         QCOMPARE(measured.takeFirst()[0].toInt(), 1);
-        choose(openMenu(1), 6);
+        choose(openMenu(1), "Remove");
         QCOMPARE(removed.takeFirst()[0].toInt(), 1);
-        view.runs()->setRows({run(1, 0.08, RunRow::State::paused)});
-        choose(openMenu(0), 1);
+        choose(openMenu(1), "Rename…");
+        auto* editor = view.findChild<QLineEdit*>();
+        QVERIFY(editor);
+        QCOMPARE(editor->text(), QStringLiteral("Run #1"));
+        editor->selectAll();
+        QTest::keyClicks(editor, QStringLiteral("first"));
+        QTest::keyClick(editor, Qt::Key_Return);
+        QTRY_COMPARE(renamed.size(), 1);
+        QVERIFY((renamed.takeFirst() == QVariantList{1, QStringLiteral("first")}));
+        RunRow seen = run(1, 0.08, RunRow::State::paused);
+        seen.pinned = seen.hidden = true;
+        view.runs()->setRows({seen});
+        choose(openMenu(0), "Resume");
         QVERIFY((paused.takeFirst() == QVariantList{1, false}));
+        QVERIFY(item(openMenu(0), "Follow this run")->isChecked());
+        QApplication::activePopupWidget()->close();
+        choose(openMenu(0), "Show in plots");
+        QVERIFY((hidden.takeFirst() == QVariantList{1, false}));
         QCOMPARE(cancelled.size(), 0);
         // What is of another machine, or has no placement yet, cannot be measured.
         RunRow other = run(1, 0.08);
@@ -322,9 +356,29 @@ private Q_SLOTS:
             view.runs()->setRows({row});
             QMenu* menu = openMenu(0);
             QVERIFY(menu);
-            QVERIFY(!menu->actions()[4]->isEnabled());
+            QVERIFY(!item(menu, "Measure the best placements…")->isEnabled());
             menu->close();
         }
+    }
+
+    void keysFollowHideAndRename() {
+        RunsView view;
+        showAt(view, {900, 300});
+        QSignalSpy followed(&view, &RunsView::followRequested), hidden(&view, &RunsView::hideRequested),
+            alone(&view, &RunsView::aloneRequested);
+        view.runs()->setRows({run(1, 0.08, RunRow::State::running), run(2, 0.07)});
+        QTest::mouseClick(view.viewport(), Qt::LeftButton, {}, centreOf(view, 0));
+        QTest::keyClick(&view, Qt::Key_P);  // has ended
+        QCOMPARE(followed.size(), 0);
+        QTest::keyClick(&view, Qt::Key_H);
+        QVERIFY((hidden.takeFirst() == QVariantList{2, true}));
+        QTest::keyClick(&view, Qt::Key_S);
+        QCOMPARE(alone.takeFirst()[0].toInt(), 2);
+        QTest::keyClick(&view, Qt::Key_Down);
+        QTest::keyClick(&view, Qt::Key_P);
+        QVERIFY((followed.takeFirst() == QVariantList{1, true}));
+        QTest::keyClick(&view, Qt::Key_S, Qt::ControlModifier);  // is none of these keys
+        QCOMPARE(alone.size(), 0);
     }
 
     void emptyRunsSayWhatWouldFillThem() {

@@ -3,15 +3,17 @@
 #include <cmath>
 #include <memory>
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QDockWidget>
-#include <QSpinBox>
 #include <QTabBar>
 #include <QTest>
 
+#include "app/window/budget_box.hpp"
 #include "core/io/text/input_error.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/window.hpp"
+#include "widgets/curve_plot.hpp"
 
 using namespace placewright;
 using test::panelVisible, test::request, test::Shown;
@@ -127,7 +129,7 @@ private Q_SLOTS:
         shown.window.resize(width, 800);
         for (int i = 0; i < 5; ++i) QTest::qWait(20);
         for (const char* name : {"machine", "simulationButton", "exportButton", "optimizeButton", "algorithm",
-                                 "evaluations", "seed"}) {
+                                 "budget", "seed"}) {
             const auto* control = shown.window.findChild<QWidget*>(QLatin1String(name));
             QVERIFY2(control != nullptr && control->isVisible(), name);
             const QRect place(control->mapTo(&shown.window, QPoint()), control->size());
@@ -165,6 +167,12 @@ private Q_SLOTS:
             QVERIFY(first.open(wide));
             first.window.chooseAlgorithm("genetic");
             first.window.chooseEvaluations(777);
+            first.document.setMachine(QStringLiteral("1x-v100"));
+            QVERIFY(first.waitUntilIdle());
+            auto* curve = first.window.findChild<CurvePlot*>();
+            curve->findChild<QCheckBox*>("logY")->click();
+            curve->findChild<QCheckBox*>("candidates")->click();
+            curve->findChild<QComboBox*>("against")->setCurrentIndex(1);
             first.window.findChild<QDockWidget*>("selectionDock")->close();
             first.window.resize(1000, 700);
             QCoreApplication::processEvents();
@@ -172,9 +180,15 @@ private Q_SLOTS:
         }
         {
             Shown second;
+            QVERIFY(second.waitUntilIdle());
             QCOMPARE(second.window.findChild<QComboBox*>("algorithm")->currentData().toString(),
                      QStringLiteral("genetic"));
-            QCOMPARE(second.window.findChild<QSpinBox*>("evaluations")->value(), 777);
+            QVERIFY(budgetFrom(second.window.findChild<QComboBox*>("budget")->currentText()) == Budget{777});
+            QCOMPARE(second.document.machineFile(), QStringLiteral("1x-v100"));
+            const auto* curve = second.window.findChild<CurvePlot*>();
+            QVERIFY(curve->findChild<QCheckBox*>("logY")->isChecked());
+            QVERIFY(!curve->findChild<QCheckBox*>("candidates")->isChecked());
+            QCOMPARE(curve->findChild<QComboBox*>("against")->currentIndex(), 1);
             QCOMPARE(second.window.size(), QSize(1000, 700));
             QVERIFY(!panelVisible(second, "timelineDock"));
             QVERIFY(second.window.close());  // from the start page, where the panels are hidden

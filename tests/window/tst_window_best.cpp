@@ -209,7 +209,7 @@ private Q_SLOTS:
         shown.document.saveSearch(run.id(), file);
         QVERIFY(shown.waitUntilIdle());
         shown.document.removeRun(run.id());
-        shown.document.resumeSearch(file, 300);
+        shown.document.resumeSearch(file, {300});
         QVERIFY(shown.waitUntilIdle());
         const std::vector<ScoredPlacement> again = shown.document.runs().back()->bestPlacements(8);
         QCOMPARE(again.size(), best.size());

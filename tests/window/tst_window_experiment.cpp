@@ -124,8 +124,9 @@ void TestWindowExperiment::searches() {
     QVERIFY(results.distributions.empty() && results.trainings.empty());
     const auto& series = results.cases[0].series;
     QVERIFY(series.size() >= 8);
-    QCOMPARE(series[0].run, series[1].run);  // two seeds of an algorithm
-    QVERIFY(series[0].run != series[2].run);
+    QCOMPARE(series[0].style.algorithm, series[1].style.algorithm);  // two seeds of an algorithm
+    QVERIFY(series[0].style != series[1].style);
+    QVERIFY(series[0].style.algorithm != series[2].style.algorithm);
     QVERIFY(!series[0].points->empty() && series[0].points->back().best_s > 0);
 
     Shown shown;

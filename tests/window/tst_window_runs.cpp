@@ -344,6 +344,9 @@ private Q_SLOTS:
         QVERIFY(!running(shown));
         QCOMPARE(rows(shown).size(), std::size_t{0});
         QVERIFY(shown.document.placement() != first);
+        // The first undo brings back the run.
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        QVERIFY(shown.document.placement() != first);
         QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
         QCOMPARE(shown.document.placement(), first);
     }

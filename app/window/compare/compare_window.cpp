@@ -29,6 +29,7 @@
 #include "core/io/text/whole_file.hpp"
 #include "widgets/cdf_plot.hpp"
 #include "widgets/plain_text.hpp"
+#include "widgets/plot_style.hpp"
 #include "widgets/progress_bar.hpp"
 #include "widgets/quantities.hpp"
 #include "widgets/standing_plot.hpp"
@@ -328,7 +329,11 @@ CdfData CompareWindow::cdf() const {
     family.objective = objectiveTitle(*m_run->request().options.objective);
     family.members = tr("searches");
     for (const Contestant& contestant : m_run->request().contestants)
-        family.schemes.push_back({toQString(contestant.algorithm->title), {}});
+        family.schemes.push_back(
+            {toQString(contestant.algorithm->title),
+             {},
+             0,
+             runColor(RunStyle{contestant.algorithm->id}, palette().color(QPalette::Base))});
     for (const auto& item : m_run->cases()) {
         // Each network on a machine with each seed is a graph of the family, even before all algorithms have
         // finished it.

@@ -130,8 +130,9 @@ void thin_out(std::vector<CurveSeries>& series) {
     constexpr std::size_t kMost = 5;
     std::vector<CurveSeries> kept;
     for (auto begin = series.begin(); begin != series.end();) {
-        const auto end = std::find_if(begin, series.end(),
-                                      [&](const CurveSeries& item) { return item.run != begin->run; });
+        const auto end = std::find_if(begin, series.end(), [&](const CurveSeries& item) {
+            return item.style.algorithm != begin->style.algorithm;
+        });
         if (const auto count = static_cast<std::size_t>(end - begin); count > kMost) {
             const auto median = begin + (end - begin) / 2;
             std::nth_element(begin, median, end, [](const CurveSeries& a, const CurveSeries& b) {
@@ -174,16 +175,15 @@ void read_curves(const Path& file, ExperimentResults& results) {
     const std::size_t algorithm = table.column("algorithm"), seed = table.column("seed"),
                       evaluations = table.column("evaluations"), seconds = table.column("seconds"),
                       best = table.column("best_s"), mean = table.column("mean_s");
-    std::vector<std::string> algorithms;
     std::shared_ptr<std::vector<CurvePoint>> points;
     while (table.next()) {
         auto& series = titled(results.cases, table.labels(algorithm)).series;
         const QString title = toQString(table[algorithm]) + QStringLiteral(" · ") + toQString(table[seed]);
         if (series.empty() || series.back().title != title) {
-            auto number = std::ranges::find(algorithms, table[algorithm]);
-            if (number == algorithms.end()) number = algorithms.insert(number, table[algorithm]);
+            const auto nth = std::ranges::count(series, table[algorithm],
+                                                [](const CurveSeries& one) { return one.style.algorithm; });
             points = std::make_shared<std::vector<CurvePoint>>();
-            series.push_back({static_cast<int>(number - algorithms.begin()), title, points, 0, 0, {}});
+            series.push_back({{table[algorithm], static_cast<int>(nth)}, title, points, 0, 0, {}});
         }
         CurvePoint& point = points->emplace_back();
         point.evaluations = static_cast<std::uint64_t>(table.number(evaluations));

@@ -32,8 +32,8 @@ struct ExperimentResults {
     /// Search curves of a network on a machine.
     struct Case {
         QString title;
-        std::vector<CurveSeries> series;  ///< runs of one algorithm have the same number; of more than five
-                                          ///< runs only the median is kept
+        std::vector<CurveSeries> series;  ///< of more than five runs of an algorithm only the median is
+                                          ///< kept
     };
     std::vector<Case> cases;
 };

@@ -15,6 +15,8 @@
 #include <QSpinBox>
 #include <QVBoxLayout>
 
+#include "widgets/plain_text.hpp"
+
 namespace placewright {
 namespace {
 
@@ -40,7 +42,7 @@ SearchOptionsDialog::SearchOptionsDialog(const AlgorithmInfo& algorithm, const O
     : QDialog(parent) {
     setWindowTitle(tr("Options of %1").arg(QString::fromStdString(algorithm.title)));
     auto* layout = new QVBoxLayout(this);
-    auto* help = new QLabel(QString::fromStdString(algorithm.help));
+    auto* help = new QLabel(QString::fromStdString(algorithm.summary + "\n" + algorithm.help));
     help->setWordWrap(true);
     layout->addWidget(help);
 
@@ -127,19 +129,20 @@ SearchOptionsDialog::Field SearchOptionsDialog::makeField(const OptionInfo& info
         editor = box;
     } else {
         auto* box = new QComboBox;
-        for (const std::string& choice : info.choices) box->addItem(QString::fromStdString(choice));
-        field.read = [box] { return OptionValue(box->currentText().toStdString()); };
+        for (std::size_t i = 0; i < info.choices.size(); ++i)
+            box->addItem(QString::fromStdString(info.choice_titles[i]),
+                         QString::fromStdString(info.choices[i]));
+        field.read = [box] { return OptionValue(box->currentData().toString().toStdString()); };
         connect(box, &QComboBox::currentTextChanged, this, &SearchOptionsDialog::showPreset);
         field.write = [box](const OptionValue& value) {
-            box->setCurrentText(QString::fromStdString(std::get<std::string>(value)));
+            box->setCurrentIndex(box->findData(QString::fromStdString(std::get<std::string>(value))));
         };
         editor = box;
     }
     editor->setObjectName(QString::fromStdString(info.name));
-    editor->setToolTip(QString::fromStdString(info.help));
-    QString label = QString::fromStdString(info.name);
-    label.replace(QLatin1Char('_'), QLatin1Char(' '));
-    label[0] = label[0].toUpper();
+    editor->setToolTip(plainToolTip(
+        QStringLiteral("%1\n%2").arg(QString::fromStdString(info.help), QString::fromStdString(info.name))));
+    const QString label = QString::fromStdString(info.title);
     auto* title = new QLabel(label);
     title->setBuddy(editor);
     title->setToolTip(editor->toolTip());

@@ -3,6 +3,7 @@
 #include <functional>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -34,9 +35,10 @@ const OptionSchema<AutoOptions>& auto_schema() {
             .add("turn", &Options::turn, 0, 1e6,
                  "Evaluations per turn of a search; 0: 1/40 of all evaluations, at most 512 (also 512 if "
                  "their number is unknown).")
-            .add("slow_share", &Options::slow_share, 0, 1,
-                 "Share of the evaluations for one slow annealing over the whole search; no effect if their "
-                 "number is unknown.")
+            .add(
+                "slow_share", &Options::slow_share, 0, 1,
+                "Share of the evaluations for one slow annealing over the whole search; no effect if nothing "
+                "but the user ends it.")
             .add("most_slow_share", &Options::most_slow_share, 0, 1,
                  "Limit towards which slow_share grows when there are few evaluations per op, where one slow "
                  "cooling pays off most.")
@@ -114,6 +116,20 @@ public:
             if (++fruitless_turns_ == kMostFruitlessTurns) return {};
         }
         return {};
+    }
+
+    /// The slow annealing cools over the time that remains when the searches begin. The shares of both
+    /// annealings are those of as many evaluations as there will be at the speed so far.
+    void used(double share) override {
+        used_ = share;
+        if (!cools_by_time_) return;
+        const double done = std::clamp((share - searching_from_) / (1 - searching_from_), 0.0, 1.0);
+        searches_.front().optimizer->used(done);
+        constexpr double kKnown = 0.02;  // share of the time after which the speed is known
+        if (done < kKnown) return;
+        const Shares shares = shares_of(std::max(spent() / done, 1.0));
+        searches_[0].fixed_share = shares.slow;
+        if (options_.reheated_share > 0) searches_[1].fixed_share = shares.reheated;
     }
 
     const Placement* base() const override { return builder_ ? nullptr : searches_[turn_].optimizer->base(); }
@@ -331,28 +347,47 @@ private:
             add(tabu_algorithm(), {});
             return;
         }
-        const double groups = static_cast<double>(movable_);
-        double reheated_share = options_.reheated_share;
-        double quick_steps = kCoolingByGroup * groups;
-        const auto add_annealing = [&](double steps, double share) {
-            const std::int64_t whole_steps = std::max(static_cast<std::int64_t>(steps), kShortestCooling);
-            add(simulated_annealing_algorithm(), {{"learn_moves", true}, {"steps", whole_steps}}, share);
+        Shares shares{options_.slow_share, options_.reheated_share};
+        double quick_steps = kCoolingByGroup * static_cast<double>(movable_);
+        const auto add_annealing = [&](std::int64_t steps, double share) {
+            add(simulated_annealing_algorithm(), {{"learn_moves", true}, {"steps", steps}}, share);
+        };
+        const auto whole = [](double steps) {
+            return std::max(static_cast<std::int64_t>(steps), kShortestCooling);
         };
         if (context_.evaluations) {
             const double evaluations = std::max(static_cast<double>(*context_.evaluations) - building, 1.0);
-            const double length = evaluations / groups / kShortSearch;
-            const double shortness = 1 / (1 + length * length);
-            const double slow_share =
-                options_.slow_share +
-                std::max(options_.most_slow_share - options_.slow_share, 0.0) * shortness;
-            reheated_share = std::min(reheated_share, 1 - slow_share) * (1 - shortness);
-            quick_steps = std::min(quick_steps, reheated_share * evaluations);
-            if (slow_share > 0) add_annealing(slow_share * evaluations, slow_share);
+            shares = shares_of(evaluations);
+            quick_steps = std::min(quick_steps, shares.reheated * evaluations);
+            if (shares.slow > 0) add_annealing(whole(shares.slow * evaluations), shares.slow);
+        } else if (used_ && *used_ < 1 && std::max(options_.slow_share, options_.most_slow_share) > 0) {
+            constexpr double kLeast = 1e-6;  // a share of 0 would compete
+            searching_from_ = *used_;
+            cools_by_time_ = true;
+            add_annealing(0, std::max(shares.slow, kLeast));
         }
-        if (reheated_share > 0) add_annealing(quick_steps, reheated_share);
+        if (shares.reheated > 0) add_annealing(whole(quick_steps), shares.reheated);
         add(tabu_algorithm(), {});
         add(map_elites_algorithm(), {});
         add(mcmc_algorithm(), {});
+    }
+
+    /// Shares of the evaluations for the two annealings, if the searches have so many evaluations in all.
+    struct Shares {
+        double slow = 0, reheated = 0;
+    };
+    Shares shares_of(double evaluations) const {
+        const double length = evaluations / static_cast<double>(movable_) / kShortSearch;
+        const double shortness = 1 / (1 + length * length);
+        const double slow =
+            options_.slow_share + std::max(options_.most_slow_share - options_.slow_share, 0.0) * shortness;
+        return {slow, std::min(options_.reheated_share, 1 - slow) * (1 - shortness)};
+    }
+
+    double spent() const {
+        double spent = 0;
+        for (const Search& search : searches_) spent += search.evaluations;
+        return spent;
     }
 
     /// Chooses the search of the next turn: a search with a fixed share that has used less than its share,
@@ -365,8 +400,8 @@ private:
         left_ = options_.turn;
         const std::size_t none = searches_.size();
         std::size_t fixed = none;
-        double spent = 0, credits = 0, competing = 0;
-        for (const Search& search : searches_) spent += search.evaluations;
+        const double spent = this->spent();
+        double credits = 0, competing = 0;
         for (std::size_t i = 0; i < searches_.size(); ++i) {
             Search& search = searches_[i];
             if (search.ended) continue;
@@ -405,6 +440,10 @@ private:
     std::vector<std::function<std::unique_ptr<Optimizer>()>> builders_;  ///< not yet run, the next one last
     std::unique_ptr<Optimizer> builder_;                                 ///< null when all have finished
     std::vector<Built> built_;
+
+    std::optional<double> used_;  ///< share of the time; nothing: not timed
+    double searching_from_ = 0;   ///< share of the time that was used when the searches began
+    bool cools_by_time_ = false;  ///< the first search is an annealing that cools over the time
 
     std::vector<Search> searches_;
     std::size_t turn_ = 0;    ///< index of the search whose turn it is

@@ -158,6 +158,8 @@ public:
         return asked_;
     }
 
+    void used(double share) override { share_ = share; }
+
     void tell(std::span<const Score> scores) override {
         entropies_.add(scores.size(), distribution_.entropy());
         for (std::size_t i = 0; i < scores.size(); ++i) {
@@ -267,7 +269,8 @@ private:
         order.resize(std::max<std::size_t>(1, static_cast<std::size_t>(wanted)));
         std::vector<Draw> elite;
         for (const std::size_t i : order) elite.push_back(std::move(pool_.draws[i]));
-        const double left = std::max(0.0, 1 - static_cast<double>(told_) / static_cast<double>(samples_));
+        const double done = share_.value_or(static_cast<double>(told_) / static_cast<double>(samples_));
+        const double left = std::max(0.0, 1 - done);
         distribution_.minimize_cross_entropy(elite, options_.exploration * left);
     }
 
@@ -297,7 +300,8 @@ private:
     DeviceChoices choices_;
     Learning learning_;
     DistributionOptions options_;
-    std::uint64_t samples_;  ///< placements over which the exploration falls to 0
+    std::uint64_t samples_;        ///< placements over which the exploration falls to 0
+    std::optional<double> share_;  ///< of the time, over which it falls instead; nothing: not timed
     Random random_;
     SoftmaxDistribution distribution_;
     Placement fixed_;  ///< devices of groups without a choice; the others are on their first device

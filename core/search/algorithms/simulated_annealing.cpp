@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "core/search/algorithms/algorithm_infos.hpp"
 #include "core/search/algorithms/generalized_annealing.hpp"
@@ -18,7 +20,8 @@ struct AnnealingOptions {
     double start_acceptance = 0.03;
     double end_temperature_ratio = 0.001;
     double decay = 0;
-    std::size_t steps = 2500;
+    static constexpr std::size_t kSteps = 2500;
+    std::size_t steps = kSteps;
     double growth = 1.5;
     bool fresh_starts = true;
     std::size_t batch_size = 1;
@@ -56,8 +59,10 @@ const OptionSchema<AnnealingOptions>& annealing_schema() {
             .add("decay", &Options::decay, 0, 1,
                  "moves: factor of the temperature per evaluation; 0: chosen so that end_temperature_ratio "
                  "is reached after steps. Exprimo: 0.95.")
-            .add("steps", &Options::steps, 1, 1e9,
-                 "moves: evaluations of the first cooling, after which the search is reheated.")
+            .add(
+                "steps", &Options::steps, 0, 1e9,
+                "moves: evaluations of the first cooling, after which the search is reheated; 0: one cooling "
+                "over the whole budget, evaluations or time.")
             .add("growth", &Options::growth, 1, 100, "moves: factor by which each further cooling is longer.")
             .add("fresh_starts", &Options::fresh_starts,
                  "moves: start every other cooling at a random placement instead of the best one found.")
@@ -95,15 +100,22 @@ public:
                options.batch_size),
           options_(options),
           start_s_(options.start_temperature_ms / 1000),
-          steps_(static_cast<double>(options.steps)) {}
+          steps_(static_cast<double>(options.steps > 0 ? options.steps
+                                                       : context.evaluations.value_or(options_.kSteps))) {}
+
+    void used(double share) override {
+        if (options_.steps == 0) share_ = share;
+    }
 
 private:
     static constexpr std::size_t kMostCalibrationMoves = 100;
 
     bool logistic() const { return options_.acceptance == "logistic"; }
 
-    /// Returns T_0 decay^t.
+    /// Returns T_0 decay^t. Of one cooling over a given time, t is the share of it that has passed.
     double temperature_s() const {
+        if (share_ && options_.decay == 0)
+            return start_s_ * std::pow(options_.end_temperature_ratio, *share_);
         const double decay =
             options_.decay > 0 ? options_.decay : std::pow(options_.end_temperature_ratio, 1 / steps_);
         return start_s_ * std::pow(decay, step_);
@@ -126,7 +138,8 @@ private:
             ++rises_;
             rise_sum_s_ += to.value_s - from.value_s;
         }
-        if (seen_ < std::min(kMostCalibrationMoves, options_.steps / 10 + 1) || rises_ == 0) return;
+        if (seen_ < std::min(kMostCalibrationMoves, static_cast<std::size_t>(steps_) / 10 + 1) || rises_ == 0)
+            return;
         const double chance = options_.start_acceptance;
         start_s_ = rise_sum_s_ / static_cast<double>(rises_) /
                    (logistic() ? std::log(1 / chance - 1) : -std::log(chance));
@@ -134,7 +147,7 @@ private:
 
     void advance(std::size_t evaluations) override {
         step_ += static_cast<double>(evaluations);
-        if (step_ < steps_) return;
+        if (share_ || step_ < steps_) return;
         step_ = 0;
         steps_ *= options_.growth;
         if (options_.fresh_starts && ++coolings_ % 2 == 1) {
@@ -148,6 +161,7 @@ private:
     double start_s_;  ///< first temperature; 0 until it is known
     double steps_;    ///< evaluations of this cooling
     double step_ = 0;
+    std::optional<double> share_;  ///< of the time of one cooling over all of it; nothing: steps count
     std::size_t coolings_ = 0;
     std::size_t seen_ = 0, rises_ = 0;
     double rise_sum_s_ = 0;
