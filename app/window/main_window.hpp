@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <vector>
 
 #include <QMainWindow>
 #include <QPointer>
@@ -23,6 +24,7 @@ namespace placewright {
 class ArchiveMap;
 class CalibrationDialog;
 class CdfPlot;
+struct Command;
 class CompareWindow;
 class ComputerFinder;
 class CurvePlot;
@@ -95,7 +97,6 @@ public:
     bool allPaused() const;
 
 protected:
-    void changeEvent(QEvent*) override;
     void resizeEvent(QResizeEvent*) override;
     void dragEnterEvent(QDragEnterEvent*) override;
     void dropEvent(QDropEvent*) override;
@@ -185,6 +186,10 @@ private:
     void openModule();
     void closeModule();
     void restoreLayout();
+    /// Opens the field that finds commands by their names.
+    void openCommands();
+    std::vector<Command> opsCalled(const QString& text);
+    void chooseTheme();
     void showKeys();
     void showAbout();
     void showError(const QString& text);
