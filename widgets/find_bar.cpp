@@ -5,9 +5,10 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
-#include <QStyle>
 #include <QTimer>
 #include <QToolButton>
+
+#include "widgets/icons.hpp"
 
 namespace placewright {
 namespace {
@@ -26,21 +27,20 @@ FindBar::FindBar(QWidget* parent)
     m_count->setAccessibleName(tr("Matches"));
     m_count->setMinimumWidth(m_count->fontMetrics().horizontalAdvance(tr("%1 of %2").arg(8888).arg(8888)));
 
-    const auto button = [&](QStyle::StandardPixmap icon, const QString& name, const QString& toolTip,
-                            auto action) {
+    const auto button = [&](const QString& icon, const QString& name, const QString& toolTip, auto action) {
         auto* added = new QToolButton(this);
-        added->setIcon(style()->standardIcon(icon));
+        added->setIcon(lineIcon(icon));
         added->setAutoRaise(true);
         added->setAccessibleName(name);
         added->setToolTip(toolTip);
         connect(added, &QToolButton::clicked, this, action);
         return added;
     };
-    m_previous = button(QStyle::SP_ArrowUp, tr("Previous match"), tr("Previous match (Shift+Enter)"),
-                        [this] { step(-1); });
-    m_next = button(QStyle::SP_ArrowDown, tr("Next match"), tr("Next match (Enter)"), [this] { step(1); });
-    auto* close =
-        button(QStyle::SP_DockWidgetCloseButton, tr("Close"), tr("Close (Escape)"), [this] { dismiss(); });
+    m_previous = button(QStringLiteral("chevron-up"), tr("Previous match"),
+                        tr("Previous match (Shift+Enter)"), [this] { step(-1); });
+    m_next = button(QStringLiteral("chevron-down"), tr("Next match"), tr("Next match (Enter)"),
+                    [this] { step(1); });
+    auto* close = button(QStringLiteral("x"), tr("Close"), tr("Close (Escape)"), [this] { dismiss(); });
 
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(6, 3, 6, 3);

@@ -10,9 +10,9 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QPainter>
-#include <QStyle>
 #include <QToolButton>
 
+#include "widgets/icons.hpp"
 #include "widgets/palette.hpp"
 
 namespace placewright {
@@ -62,7 +62,7 @@ MessageBar::MessageBar(QWidget* parent) : QWidget(parent) {
 
     auto* close = new QToolButton(this);
     close->setObjectName("close");
-    close->setText(QStringLiteral("×"));
+    close->setIcon(lineIcon(QStringLiteral("x")));
     close->setAccessibleName(tr("Close"));
     close->setToolTip(tr("Closes the message (Esc)"));
     connect(close, &QToolButton::clicked, this, &QWidget::hide);
@@ -109,10 +109,9 @@ void MessageBar::showText() {
 }
 
 void MessageBar::showIcon() {
-    const auto icon = m_kind == Kind::error ? QStyle::SP_MessageBoxWarning : QStyle::SP_MessageBoxInformation;
-    const int size = style()->pixelMetric(QStyle::PM_SmallIconSize, nullptr, this);
-    m_icon->setPixmap(
-        style()->standardIcon(icon, nullptr, this).pixmap(QSize(size, size), devicePixelRatioF()));
+    const QIcon icon = m_kind == Kind::error ? lineIcon(QStringLiteral("triangle-alert"), IconTone::warning)
+                                             : lineIcon(QStringLiteral("info"), IconTone::accent);
+    m_icon->setPixmap(icon.pixmap(QSize(16, 16), devicePixelRatioF()));
 }
 
 bool MessageBar::event(QEvent* event) {
@@ -127,7 +126,7 @@ bool MessageBar::event(QEvent* event) {
 
 void MessageBar::changeEvent(QEvent* event) {
     QWidget::changeEvent(event);
-    if (event->type() == QEvent::StyleChange) showIcon();
+    if (event->type() == QEvent::PaletteChange) showIcon();
 }
 
 void MessageBar::keyPressEvent(QKeyEvent* event) {

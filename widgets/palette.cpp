@@ -181,7 +181,7 @@ QColor mixedColor(const QColor& a, const QColor& b, float share) {
 }
 
 QColor mutedColor(const QPalette& palette) {
-    return mixedColor(palette.color(QPalette::WindowText), palette.color(QPalette::Window), 0.45F);
+    return mixedColor(palette.color(QPalette::WindowText), palette.color(QPalette::Window), 0.35F);
 }
 
 QColor pathColor(const QPalette& palette) {

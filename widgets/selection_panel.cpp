@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "widgets/selection_panel.hpp"
 
+#include <utility>
+
 #include <QScrollBar>
 #include <QTextBrowser>
 #include <QTextOption>
@@ -51,6 +53,12 @@ void SelectionPanel::show(const std::shared_ptr<const Problem>& problem, const s
 void SelectionPanel::clear() {
     m_ops.clear();
     setText(QString());
+}
+
+/// Links in the text keep the colour that they were made with.
+void SelectionPanel::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange) setText(std::exchange(m_html, QString()));
 }
 
 void SelectionPanel::setText(const QString& html) {

@@ -31,6 +31,9 @@ Q_SIGNALS:
     /// A link to this op was clicked.
     void opActivated(placewright::OpId op);
 
+protected:
+    void changeEvent(QEvent*) override;
+
 private:
     void setText(const QString& html);
 

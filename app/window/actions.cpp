@@ -78,7 +78,7 @@ std::span<const ActionInfo> Actions::table() {
              }},
         {.id = Id::timelinePicture,
          .menu = Menu::exports,
-         .text = QT_TR_NOOP("Picture of the &timeline…"),
+         .text = QT_TR_NOOP("Picture of the timeli&ne…"),
          .tip = QT_TR_NOOP("Write the timeline as PNG or SVG"),
          .needs = network,
          .run =
@@ -122,6 +122,14 @@ std::span<const ActionInfo> Actions::table() {
          .tip = QT_TR_NOOP("Write the plot that the Measured panel shows, of ops or of steps, as PNG or SVG"),
          .needs = network,
          .run = [](MainWindow& w) { w.exportPlot(QStringLiteral("measured"), w.m_measured->shownPlot()); }},
+        {.id = Id::commands,
+         .menu = Menu::edit,
+         .text = QT_TR_NOOP("&Command palette…"),
+         .keys = {kCtrlShift | Qt::Key_P},
+         .tip = QT_TR_NOOP("Find any command, network, machine, algorithm or op by its name"),
+         .does = QT_TR_NOOP("find any command by its name"),
+         .separated = true,
+         .run = [](MainWindow& w) { w.openCommands(); }},
         {.id = Id::quit,
          .menu = Menu::file,
          .text = QT_TR_NOOP("&Quit"),
@@ -249,7 +257,7 @@ std::span<const ActionInfo> Actions::table() {
         {.id = Id::path,
          .menu = Menu::view,
          .text = QT_TR_NOOP("&Critical path in the timeline"),
-         .keys = {kCtrlShift | Qt::Key_P},
+         .keys = {Qt::CTRL | Qt::Key_K},
          .tip = QT_TR_NOOP("Draw the critical path over the timeline: each part waits for the one before"),
          .does = QT_TR_NOOP("critical path in the timeline"),
          .needs = network,
@@ -265,7 +273,7 @@ std::span<const ActionInfo> Actions::table() {
          .needs = network,
          .toggle = true,
          .run = [](MainWindow& w) { w.showWhy(); }},
-        {.menu = Menu::view, .text = QT_TR_NOOP("&Measured runs"), .opens = Menu::measured},
+        {.menu = Menu::view, .text = QT_TR_NOOP("Me&asured runs"), .opens = Menu::measured},
         {.id = Id::measuredBelow,
          .menu = Menu::measured,
          .text = QT_TR_NOOP("&Below the simulated ones"),
@@ -311,6 +319,26 @@ std::span<const ActionInfo> Actions::table() {
          .tip = QT_TR_NOOP("Compare no longer with placement A"),
          .needs = more,
          .run = [](MainWindow& w) { w.m_pinned->clear(); }},
+        {.menu = Menu::view, .text = QT_TR_NOOP("&Theme"), .separated = true, .opens = Menu::theme},
+        {.id = Id::themeSystem,
+         .menu = Menu::theme,
+         .text = QT_TR_NOOP("&System"),
+         .tip = QT_TR_NOOP("Light or dark as the desktop is"),
+         .toggle = true,
+         .run = [](MainWindow& w) { w.chooseTheme(); }},
+        {.id = Id::themeLight,
+         .menu = Menu::theme,
+         .text = QT_TR_NOOP("&Light"),
+         .tip = QT_TR_NOOP("Dark text on a light window"),
+         .toggle = true,
+         .run = [](MainWindow& w) { w.chooseTheme(); }},
+        {.id = Id::themeDark,
+         .menu = Menu::theme,
+         .text = QT_TR_NOOP("&Dark"),
+         .tip = QT_TR_NOOP("Light text on a dark window"),
+         .toggle = true,
+         .run = [](MainWindow& w) { w.chooseTheme(); }},
+        {.menu = Menu::view, .text = QT_TR_NOOP("Go to &panel"), .opens = Menu::goTo},
         {.id = Id::restoreLayout,
          .menu = Menu::view,
          .text = QT_TR_NOOP("Restore &default layout"),
@@ -489,15 +517,15 @@ std::span<const ActionInfo> Actions::table() {
 
         {.id = Id::keys,
          .menu = Menu::help,
-         .text = QT_TR_NOOP("&Keyboard and mouse"),
-         .keys = {QKeySequence::HelpContents},
-         .tip = QT_TR_NOOP("Show the keys and mouse gestures for moving around and editing"),
-         .does = QT_TR_NOOP("keyboard and mouse"),
+         .text = QT_TR_NOOP("&Keyboard shortcuts"),
+         .keys = {QKeySequence::HelpContents, Qt::Key_Question},
+         .tip = QT_TR_NOOP("List all keys and mouse gestures, with a field to search them"),
+         .does = QT_TR_NOOP("keys and mouse gestures"),
          .run = [](MainWindow& w) { w.showKeys(); }},
         {.id = Id::about,
          .menu = Menu::help,
          .text = QT_TR_NOOP("&About Placewright"),
-         .tip = QT_TR_NOOP("Version and licence"),
+         .tip = QT_TR_NOOP("Version and licences"),
          .run = [](MainWindow& w) { w.showAbout(); }},
     };
     return rows;
@@ -507,6 +535,7 @@ std::span<const GestureInfo> Actions::gestures() {
     static constexpr GestureInfo rows[]{
         {"anywhere", "Esc", "clear the selection"},
         {"anywhere", "Ctrl+1 to Ctrl+9", "open a recent file"},
+        {"anywhere", "Alt+1 to Alt+0, Ctrl+Alt+1 to 3", "go to a panel; back to the graph"},
         {"graph", "drag, wheel, F or Home", "pan, zoom, show all"},
         {"graph", "+ and -, Page Up and Down", "zoom, pan by a page"},
         {"graph", "click, Ctrl+click, Shift+drag, Ctrl+A, Esc", "select one, more, a rectangle, all, none"},
@@ -531,30 +560,6 @@ std::span<const GestureInfo> Actions::gestures() {
     return rows;
 }
 
-QString Actions::keySheet() {
-    QStringList actions;
-    for (const ActionInfo& info : table()) {
-        QStringList keys;
-        for (const QKeySequence& key : info.keys) {
-            if (!key.isEmpty()) keys << key.toString(QKeySequence::NativeText);
-        }
-        if (!keys.isEmpty()) actions << tr("%1: %2").arg(keys.join(tr(" or ")), tr(info.does));
-    }
-    QString sheet = tr("<b>Menus</b><br>%1").arg(actions.join(QStringLiteral("; ")).toHtmlEscaped());
-    QByteArray where;
-    for (const GestureInfo& gesture : gestures()) {
-        if (where != gesture.where) {
-            where = gesture.where;
-            QString title = tr(gesture.where);
-            title[0] = title[0].toUpper();
-            sheet += QStringLiteral("<br><br><b>%1</b>").arg(title);
-        }
-        sheet +=
-            QStringLiteral("<br>") + tr("%1: %2").arg(tr(gesture.input), tr(gesture.does)).toHtmlEscaped();
-    }
-    return sheet;
-}
-
 QString tipWithKeys(const QString& tip, const QList<QKeySequence>& keys) {
     const QKeySequence key = keys.value(0);
     return key.isEmpty() ? tip : Actions::tr("%1 (%2)").arg(tip, key.toString(QKeySequence::NativeText));
@@ -576,6 +581,7 @@ Actions::Actions(MainWindow& window) {
             m_actions[static_cast<std::size_t>(info.id)] = make(info, window);
         }
     }
+    setIcons();
 }
 
 QAction* Actions::make(const ActionInfo& info, MainWindow& window) {

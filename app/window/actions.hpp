@@ -25,6 +25,8 @@ enum class MenuId {
     moveTo,
     view,
     direction,
+    goTo,
+    theme,
     measured,
     run,
     machine,
@@ -72,6 +74,10 @@ enum class ActionId {
     unpinA,
     pair,  ///< shows A beside what is on screen
     restoreLayout,
+    themeSystem,
+    themeLight,
+    themeDark,
+    commands,  ///< the palette that finds all others
     optimize,
     beside,
     pause,
@@ -145,10 +151,10 @@ public:
     static std::span<const ActionInfo> table();
     /// Keys and gestures of the views, as app/window/README.md lists them.
     static std::span<const GestureInfo> gestures();
-    /// The sheet of keys and gestures, as HTML.
-    static QString keySheet();
 
 private:
+    /// Gives each action and menu its icon.
+    void setIcons() const;
     QAction* make(const ActionInfo& info, MainWindow& window);
 
     std::array<QAction*, static_cast<std::size_t>(ActionId::count)> m_actions{};

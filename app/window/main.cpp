@@ -10,9 +10,6 @@
 #include <utility>
 
 #include <QCommandLineParser>
-#include <QPainter>
-#include <QProxyStyle>
-#include <QStyleOption>
 #include <QTextStream>
 #include <QTimer>
 
@@ -26,7 +23,6 @@
 #include "core/base/exit_status.hpp"
 #include "core/io/text/input_error.hpp"
 #include "widgets/message_bar.hpp"
-#include "widgets/palette.hpp"
 
 namespace placewright {
 namespace {
@@ -35,39 +31,6 @@ int complain(const QString& text) {
     QTextStream(stderr) << QStringLiteral("placewright: ") << text << Qt::endl;
     return kWrongUsage;
 }
-
-class Style : public QProxyStyle {
-public:
-    using QProxyStyle::QProxyStyle;
-
-    /// Fusion outlines check boxes and radio buttons darker than the window, which is invisible on a dark
-    /// one.
-    void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
-                       const QWidget* widget) const override {
-        QProxyStyle::drawPrimitive(element, option, painter, widget);
-        const bool round = element == PE_IndicatorRadioButton;
-        if ((element != PE_IndicatorCheckBox && !round) || !isDark(option->palette)) return;
-        QColor outline = option->palette.color(QPalette::WindowText);
-        outline.setAlphaF(0.5F);
-        painter->save();
-        painter->setRenderHint(QPainter::Antialiasing);
-        painter->setPen(outline);
-        painter->setBrush(Qt::NoBrush);
-        const QRectF edge = QRectF(option->rect).adjusted(0.5, 0.5, -0.5, -0.5);
-        if (round) {
-            painter->drawEllipse(edge);
-        } else {
-            painter->drawRect(edge);
-        }
-        painter->restore();
-    }
-
-    /// Tooltips carry most information on an op in the graph and the timeline, so they appear at once.
-    int styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget,
-                  QStyleHintReturn* result) const override {
-        return hint == SH_ToolTip_WakeUpDelay ? 150 : QProxyStyle::styleHint(hint, option, widget, result);
-    }
-};
 
 /// Carries out the steps of the command line one after the other, each as soon as the window is idle.
 class Script : public QObject {
@@ -248,7 +211,6 @@ int main(int argc, char** argv) {
         const QtMessageHandler usual = qInstallMessageHandler(placewright::withoutDisplay);
         app = std::make_unique<placewright::Application>(argc, argv);
         qInstallMessageHandler(usual);
-        QApplication::setStyle(new placewright::Style(QStringLiteral("Fusion")));
         QApplication::setWindowIcon(QIcon(QStringLiteral(":/placewright.svg")));
     }
     QCoreApplication::setOrganizationName(QStringLiteral("Placewright"));

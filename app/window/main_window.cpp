@@ -16,7 +16,6 @@
 #include <QFileInfo>
 #include <QGuiApplication>
 #include <QKeyEvent>
-#include <QMessageBox>
 #include <QScrollArea>
 #include <QStackedWidget>
 #include <QVBoxLayout>
@@ -62,6 +61,7 @@
 #include "widgets/start_page.hpp"
 #include "widgets/suggestions_panel.hpp"
 #include "widgets/text.hpp"
+#include "widgets/theme.hpp"
 #include "widgets/why_panel.hpp"
 
 namespace placewright {
@@ -71,17 +71,11 @@ constexpr int kRoomSettlesMs = 150;
 /// Values of settings::graphDirection.
 enum class GraphDirection { byShape, right, down };
 
-/// Shows a text of our own that contains markup.
-void showRichText(QWidget* parent, const QString& title, const QString& text) {
-    QMessageBox box(QMessageBox::Information, title, text, QMessageBox::Ok, parent);
-    box.setTextFormat(Qt::RichText);
-    box.exec();
-}
-
 }  // namespace
 
 MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_document(std::make_unique<Document>()) {
     makeLabelsPlain();
+    applyTheme(static_cast<Theme>(settings::theme.get()));
     setWindowTitle(tr("Placewright"));
     setAcceptDrops(true);
     resize(QSize(1400, 900).boundedTo(screen()->availableSize()));
@@ -253,6 +247,15 @@ void MainWindow::makeActions() {
     auto* directions = new QActionGroup(this);
     for (const ActionId id : {ActionId::directionAuto, ActionId::directionRight, ActionId::directionDown})
         directions->addAction(action(id));
+    auto* themes = new QActionGroup(this);
+    for (const ActionId id : {ActionId::themeSystem, ActionId::themeLight, ActionId::themeDark})
+        themes->addAction(action(id));
+    const ActionId theme = appliedTheme() == Theme::dark    ? ActionId::themeDark
+                           : appliedTheme() == Theme::light ? ActionId::themeLight
+                                                            : ActionId::themeSystem;
+    action(theme)->setChecked(true);
+    m_actions->menu(MenuId::goTo)->addActions(m_panels->goActions());
+    connect(m_panels, &Panels::left, m_graph, qOverload<>(&QWidget::setFocus));
     m_timeline->addAction(action(ActionId::path));
     m_timeline->addAction(m_actions->menu(MenuId::measured)->menuAction());
     m_timeline->setContextMenuPolicy(Qt::ActionsContextMenu);
@@ -331,17 +334,6 @@ void MainWindow::closeModule() {
 void MainWindow::restoreLayout() {
     m_panels->restoreDefault();
     m_bars->showOptions();
-}
-
-void MainWindow::showKeys() {
-    showRichText(this, tr("Keyboard and mouse"), Actions::keySheet());
-}
-
-void MainWindow::showAbout() {
-    showRichText(this, tr("About Placewright"),
-                 tr("<b>Placewright %1</b><br>Decides on which device each operation of a neural "
-                    "network runs.<br>MIT licence.")
-                     .arg(QStringLiteral(PLACEWRIGHT_VERSION)));
 }
 
 void MainWindow::showError(const QString& text) {
@@ -704,11 +696,6 @@ void MainWindow::moveSelectionTo(int number) {
         return;
     }
     m_document->moveOps(m_document->selection(), static_cast<DeviceId>(number - 1));
-}
-
-void MainWindow::changeEvent(QEvent* event) {
-    QMainWindow::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange && m_status != nullptr) showRuns();  // the icon of its button
 }
 
 void MainWindow::resizeEvent(QResizeEvent* event) {

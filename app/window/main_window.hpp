@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <vector>
 
 #include <QMainWindow>
 #include <QPointer>
@@ -23,6 +24,7 @@ namespace placewright {
 class ArchiveMap;
 class CalibrationDialog;
 class CdfPlot;
+struct Command;
 class CompareWindow;
 class PairWindow;
 class PinnedPlacement;
@@ -103,7 +105,6 @@ public:
     bool allPaused() const;
 
 protected:
-    void changeEvent(QEvent*) override;
     void keyPressEvent(QKeyEvent*) override;
     void resizeEvent(QResizeEvent*) override;
     void dragEnterEvent(QDragEnterEvent*) override;
@@ -210,6 +211,10 @@ private:
     void openModule();
     void closeModule();
     void restoreLayout();
+    /// Opens the field that finds commands by their names.
+    void openCommands();
+    std::vector<Command> opsCalled(const QString& text);
+    void chooseTheme();
     void showKeys();
     void showAbout();
     void showError(const QString& text);

@@ -250,12 +250,11 @@ void MainWindow::showRuns() {
     showLearnt();
 
     const bool searching = m_document->isSearching();
-    m_bars->showSearching(searching);
+    m_bars->showSearching(searching, searching && allPaused());
     action(ActionId::beside)->setEnabled(searching);
     action(ActionId::pause)->setEnabled(searching);
     action(ActionId::followBest)
         ->setEnabled(searching && (!m_document->isFollowing() || m_document->pinnedRun() != nullptr));
-    action(ActionId::pause)->setText(searching && allPaused() ? tr("Resum&e") : tr("&Pause"));
     action(ActionId::saveSearch)->setEnabled(!m_document->isSaving() && runWith([](const Run& run) {
                                                                             return run.saved().has_value();
                                                                         }) != nullptr);

@@ -9,18 +9,50 @@
 #include <QDockWidget>
 #include <QEvent>
 #include <QMainWindow>
+#include <QScrollArea>
 #include <QTimer>
 
 #include "app/window/settings.hpp"
+#include "widgets/icons.hpp"
 
 namespace placewright {
+namespace {
+
+struct PanelIcon {
+    const char* panel;  ///< object name
+    const char* icon;
+};
+constexpr PanelIcon kIcons[]{{"devicesDock", "cpu"},
+                             {"selectionDock", "mouse-pointer-click"},
+                             {"runsDock", "list"},
+                             {"curveDock", "chart-line"},
+                             {"archiveDock", "grid-3x3"},
+                             {"timelineDock", "chart-gantt"},
+                             {"whyDock", "circle-question-mark"},
+                             {"suggestionsDock", "lightbulb"},
+                             {"distributionDock", "chart-column"},
+                             {"learningDock", "brain"},
+                             {"cdfDock", "chart-spline"},
+                             {"opsDock", "table"},
+                             {"measuredDock", "timer"}};
+
+/// Alt+1 to Alt+9, Alt+0, then Ctrl+Alt+1 to Ctrl+Alt+9; none after that.
+QKeySequence keyOfPanel(qsizetype index) {
+    constexpr qsizetype kDigits = 10;
+    if (index >= 2 * kDigits - 1) return {};
+    const auto digit = static_cast<Qt::Key>(Qt::Key_0 + (index + 1) % kDigits);
+    return index < kDigits ? QKeySequence(Qt::ALT | digit) : QKeySequence(Qt::CTRL | Qt::ALT | digit);
+}
+
+}  // namespace
 
 Panels::Panels(QMainWindow* window) : QObject(window), m_window(window) {
     window->setDockOptions(QMainWindow::AnimatedDocks | QMainWindow::AllowNestedDocks |
                            QMainWindow::AllowTabbedDocks);
-    // The timeline takes the bottom row over the whole width, because time needs the most room.
+    // The timeline extends below the devices, whose rows it continues; the panels at the right take the whole
+    // height, because their tables and texts are long.
     window->setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
-    window->setCorner(Qt::BottomRightCorner, Qt::BottomDockWidgetArea);
+    window->setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
 }
 
 QDockWidget* Panels::add(const QString& title, const QString& name, QWidget* widget,
@@ -31,6 +63,14 @@ QDockWidget* Panels::add(const QString& title, const QString& name, QWidget* wid
     // Panels behind other tabs must not keep the window from shrinking.
     if (area == Qt::RightDockWidgetArea) widget->setMinimumHeight(4 * m_window->fontMetrics().lineSpacing());
     m_window->addDockWidget(area, dock);
+    auto* go = new QAction(title, this);
+    go->setShortcut(keyOfPanel(m_docks.size()));
+    go->setToolTip(tr("Bring the panel to the front and give it the keys; once more: back to the graph"));
+    for (const PanelIcon& icon : kIcons) {
+        if (name == QLatin1String(icon.panel)) go->setIcon(lineIcon(QLatin1String(icon.icon)));
+    }
+    connect(go, &QAction::triggered, this, [this, dock] { goTo(dock); });
+    m_goActions.push_back(go);
     m_docks.push_back(dock);
     return dock;
 }
@@ -58,13 +98,23 @@ void Panels::restoreDefault() {
 /// A small window keeps room for the graph; panels narrower than this would be cut off.
 void Panels::setSizes() {
     const int width = m_window->width(), height = m_window->height();
+    // As wide as the table of runs without a scroll bar.
+    const int right = m_window->fontMetrics().averageCharWidth() * 88;
     m_window->resizeDocks({m_devices, m_runs},
-                          {std::clamp(width * 21 / 100, 230, 300), std::clamp(width * 36 / 100, 230, 520)},
+                          {std::clamp(width * 21 / 100, 230, 300), std::clamp(width * 41 / 100, 230, right)},
                           Qt::Horizontal);
-    m_window->resizeDocks({m_devices, m_selection}, {380, 200}, Qt::Vertical);
-    m_window->resizeDocks({m_runs, m_curve}, {280, 300}, Qt::Vertical);
-    m_timelineShare = std::min(300.0, height / 3.0) / height;
+    constexpr int kTimelineMost = 420;
+    m_timelineShare = std::min({height * 0.31, std::max(300.0, height * 0.28), 1.0 * kTimelineMost}) / height;
     fitTimeline();
+    // All devices and their channels, if that leaves room for what is said about the selected op.
+    constexpr int kSelectionLeast = 120;
+    const int title = m_devices->height() - m_devices->widget()->height();
+    const int column = m_devices->height() + m_selection->height();
+    const auto* area = qobject_cast<const QScrollArea*>(m_devices->widget());
+    const int wanted = title + (area != nullptr ? area->widget() : m_devices->widget())->sizeHint().height();
+    const int devices = std::clamp(wanted, 1, std::max(column / 2, column - kSelectionLeast) + 1);
+    m_window->resizeDocks({m_devices, m_selection}, {devices, std::max(1, column - devices)}, Qt::Vertical);
+    m_window->resizeDocks({m_runs, m_curve}, {height / 2, height / 2}, Qt::Vertical);
 }
 
 /// Qt takes height from the timeline when the window shrinks, and gives none back.
@@ -92,13 +142,35 @@ void Panels::show(bool show) {
     m_shown = show;
     if (show) {
         m_window->restoreState(m_layout);
-        if (!settings::layout.isStored()) setSizes();
+        // Now, and when the docks have been laid out and filled.
+        if (!settings::layout.isStored()) {
+            setSizes();
+            QTimer::singleShot(0, this, &Panels::setSizes);
+        }
         QTimer::singleShot(0, this, &Panels::noteTimelineShare);
     } else {
         m_layout = m_window->saveState();
         for (QDockWidget* dock : std::as_const(m_docks)) dock->hide();
     }
-    for (QAction* toggle : toggles()) toggle->setEnabled(show);
+    for (QAction* action : toggles() + goActions()) action->setEnabled(show);
+}
+
+void Panels::goTo(QDockWidget* dock) {
+    if (dock->isVisible() && (dock->hasFocus() || dock->isAncestorOf(QApplication::focusWidget()))) {
+        Q_EMIT left();
+        return;
+    }
+    dock->show();
+    dock->raise();
+    dock->activateWindow();
+    QWidget* const content = dock->widget();
+    // The first widget of the panel that takes the keys.
+    QWidget* taker = content;
+    while ((taker->focusPolicy() & Qt::TabFocus) == 0 || !taker->isVisible() || !taker->isEnabled()) {
+        taker = taker->nextInFocusChain();
+        if (taker == content || !content->isAncestorOf(taker)) return dock->setFocus(Qt::ShortcutFocusReason);
+    }
+    taker->setFocus(Qt::ShortcutFocusReason);
 }
 
 void Panels::raise(QWidget* widget) {

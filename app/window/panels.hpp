@@ -39,13 +39,21 @@ public:
     void fitTimeline();
     /// The actions that show and hide the panels, in the order of add().
     QList<QAction*> toggles() const;
+    /// The actions that bring a panel to the front and give it the keys, with shortcuts, in the same order.
+    QList<QAction*> goActions() const { return m_goActions; }
     /// The arrangement to store, also while the panels are hidden.
     QByteArray layout() const;
+
+Q_SIGNALS:
+    /// The user left the panel that had the keys by its shortcut.
+    void left();
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
+    /// Brings the panel to the front and gives it the keys; leaves it if it has them.
+    void goTo(QDockWidget* dock);
     /// Sets the default sizes.
     void setSizes();
     /// Stores the timeline's share of the window's height.
@@ -53,6 +61,7 @@ private:
 
     QMainWindow* m_window;
     QList<QDockWidget*> m_docks;
+    QList<QAction*> m_goActions;
     QDockWidget *m_devices = nullptr, *m_selection = nullptr, *m_runs = nullptr, *m_curve = nullptr,
                 *m_timeline = nullptr;
     QByteArray m_default;

@@ -46,7 +46,9 @@ inline const Setting<QStringList> curveChecks{"curveChecks"};            ///< wh
 inline const Setting<int> curveAgainst{"curveAgainst", 0};               ///< its horizontal axis
 /// Where the timeline draws measured runs: the number of a MeasuredLayout.
 inline const Setting<int> measuredLayout{"measuredLayout", 0};
-inline const Setting<int> graphDirection{"graphDirection", 0};  ///< the number of a GraphDirection
+inline const Setting<int> graphDirection{"graphDirection", 0};       ///< the number of a GraphDirection
+inline const Setting<int> theme{"theme", 0};                         ///< the number of a Theme
+inline const Setting<QStringList> recentCommands{"recentCommands"};  ///< their ids, the latest first
 inline const Setting<int> benchmarkSteps{"benchmarkSteps", 10};
 inline const Setting<int> measuredBest{"measuredBest", 10};  ///< number of placements
 /// Whether transfers of a benchmark or profile take at least as long as simulated.

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 
+#include <QAbstractItemView>
 #include <QComboBox>
 #include <QFileInfo>
 #include <QLabel>
-#include <QPainter>
+#include <QLayout>
 #include <QSpinBox>
-#include <QStyle>
+#include <QStyleOptionToolButton>
+#include <QStylePainter>
 #include <QToolBar>
 #include <QToolButton>
 
@@ -22,6 +24,7 @@
 #include "app/window/option_text.hpp"
 #include "app/window/settings.hpp"
 #include "core/io/shipped.hpp"
+#include "widgets/icons.hpp"
 #include "widgets/text.hpp"
 
 namespace placewright {
@@ -29,26 +32,57 @@ namespace {
 
 constexpr int kEditedRole = Qt::UserRole + 1;  ///< of the entry of an edited machine
 
-/// Returns a media icon of the style in the colour of button texts; the style's own icons are black.
-QIcon mediaIcon(QStyle::StandardPixmap which, const QWidget* widget) {
-    const QIcon black = widget->style()->standardIcon(which);
-    QIcon icon;
-    for (const auto& [mode, group] :
-         {std::pair(QIcon::Normal, QPalette::Active), std::pair(QIcon::Disabled, QPalette::Disabled)}) {
-        QPixmap pixmap = black.pixmap(QSize(24, 24), widget->devicePixelRatioF());
-        QPainter painter(&pixmap);
-        painter.setCompositionMode(QPainter::CompositionMode_SourceIn);
-        painter.fillRect(pixmap.rect(), widget->palette().color(group, QPalette::ButtonText));
-        painter.end();
-        icon.addPixmap(pixmap, mode);
+// Widths of what changes its text, in letters: nothing moves, and one row of a window of 1280 pixels holds
+// all.
+constexpr int kAroundIcon = 8, kSeedLetters = 10;
+constexpr int kMachineLetters = 15, kSimulationLetters = 14, kAlgorithmLetters = 15;
+
+/// Shows its text in a width that does not depend on it; text() is the whole.
+class ElidingButton : public QToolButton {
+public:
+    explicit ElidingButton(int characters) {
+        setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+        setFixedWidth(fontMetrics().averageCharWidth() * characters + iconSize().width() + kRoom);
     }
-    return icon;
+
+protected:
+    void paintEvent(QPaintEvent*) override {
+        QStylePainter painter(this);
+        QStyleOptionToolButton option;
+        initStyleOption(&option);
+        option.text =
+            fontMetrics().elidedText(option.text, Qt::ElideRight, width() - iconSize().width() - kRoom);
+        painter.drawComplexControl(QStyle::CC_ToolButton, option);
+    }
+
+private:
+    static constexpr int kRoom = 20;  // round icon and text
+};
+
+/// Gives the button of an action the width of the longest text that it gets.
+void fixWidth(QToolBar* bar, QAction* action, const QString& name, const QStringList& texts) {
+    auto* button = qobject_cast<QToolButton*>(bar->widgetForAction(action));
+    if (button == nullptr) return;
+    button->setObjectName(name);
+    const QFontMetrics metrics = button->fontMetrics();
+    const int around = button->sizeHint().width() - metrics.horizontalAdvance(action->iconText());
+    int longest = 0;
+    for (const QString& text : texts) longest = std::max(longest, metrics.horizontalAdvance(text));
+    button->setFixedWidth(around + longest);
+}
+
+/// Gives the box a width of so many letters, whatever is chosen, and its list room for all names.
+void fixWidth(QComboBox* box, int characters) {
+    box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    box->setMinimumContentsLength(characters);
+    constexpr int kBesideText = 40;
+    box->view()->setMinimumWidth(box->view()->sizeHintForColumn(0) + kBesideText);
 }
 
 /// Adds the widget to the toolbar, with a label whose mnemonic leads to it.
 void addLabelled(QToolBar* to, const QString& label, QWidget* widget, const QString& tip) {
     auto* title = new QLabel(label);
-    title->setContentsMargins(10, 0, 4, 0);
+    title->setContentsMargins(8, 0, 4, 0);
     title->setBuddy(widget);
     widget->setAccessibleName(QString(label).remove(QLatin1Char('&')));
     widget->setToolTip(tip);
@@ -85,13 +119,12 @@ ToolBars::ToolBars(QMainWindow* window, Document* document, const Actions& actio
 }
 
 void ToolBars::makeMain() {
-    auto* open = m_bar->addAction(m_window->style()->standardIcon(QStyle::SP_DialogOpenButton), tr("Open"));
-    connect(open, &QAction::triggered, m_actions[ActionId::open], &QAction::trigger);
-    open->setToolTip(tipWithKeys(tr("Open a network, machine or placement file"), {QKeySequence::Open}));
+    m_actions[ActionId::open]->setIconText(tr("Open"));
+    m_bar->addAction(m_actions[ActionId::open]);
+    addShrinking(qobject_cast<QToolButton*>(m_bar->widgetForAction(m_actions[ActionId::open])));
 
     m_machine = new QComboBox;
     m_machine->setObjectName(QStringLiteral("machine"));
-    m_machine->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     addLabelled(m_bar, tr("&Machine"), m_machine, machineTip());
     connect(m_machine, &QComboBox::activated, this, [this](int index) {
         QString machine = m_machine->itemData(index).toString();
@@ -110,12 +143,13 @@ void ToolBars::makeMain() {
     connect(m_computer, &ComputerFinder::failed, this, &ToolBars::showMachine);
     auto* edit = new QToolButton;
     edit->setObjectName(QStringLiteral("editMachineButton"));
-    edit->setText(tr("…"));
+    edit->setIcon(m_actions[ActionId::editMachine]->icon());
     edit->setAccessibleName(tr("Edit machine"));
     edit->setToolTip(m_actions[ActionId::editMachine]->toolTip());
     connect(edit, &QToolButton::clicked, m_actions[ActionId::editMachine], &QAction::trigger);
     m_bar->addWidget(edit);
-    m_simulation = new QToolButton;
+    m_simulation = new ElidingButton(kSimulationLetters);
+    m_simulation->setIcon(m_actions[ActionId::simulation]->icon());
     m_simulation->setObjectName(QStringLiteral("simulationButton"));
     connect(m_simulation, &QToolButton::clicked, m_actions[ActionId::simulation], &QAction::trigger);
     m_bar->addWidget(m_simulation);
@@ -123,16 +157,18 @@ void ToolBars::makeMain() {
     auto* exportButton = new QToolButton;
     exportButton->setObjectName(QStringLiteral("exportButton"));
     exportButton->setText(tr("Export"));
-    exportButton->setIcon(m_window->style()->standardIcon(QStyle::SP_DialogSaveButton));
+    exportButton->setIcon(m_actions.menu(MenuId::exports)->icon());
     exportButton->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     exportButton->setPopupMode(QToolButton::InstantPopup);
     exportButton->setMenu(m_actions.menu(MenuId::exports));
     exportButton->setToolTip(tr("Export the placement or a picture"));
     m_bar->addWidget(exportButton);
+    addShrinking(exportButton);
     m_bar->addAction(m_actions[ActionId::benchmark]);
-    if (QWidget* button = m_bar->widgetForAction(m_actions[ActionId::benchmark]))
-        button->setObjectName(QStringLiteral("benchmarkButton"));
     showMeasuring(Measuring::Kind::none);
+    fixWidth(m_bar, m_actions[ActionId::benchmark], QStringLiteral("benchmarkButton"),
+             {tr("Benchmark"), tr("Stop")});
+    addShrinking(m_bar->findChild<QToolButton*>(QStringLiteral("benchmarkButton")));
 }
 
 void ToolBars::fillMachines() {
@@ -165,19 +201,25 @@ void ToolBars::showMachineTitles(const Gallery& gallery) {
         if (const QString title = gallery.machineTitle(machine); title != machine)
             m_machine->setItemText(i, title);
     }
+    fixWidth(m_machine, kMachineLetters);
 }
 
 void ToolBars::makeSearch() {
-    m_actions[ActionId::optimize]->setIcon(mediaIcon(QStyle::SP_MediaPlay, m_window));
     m_searchBar->addAction(m_actions[ActionId::optimize]);
-    if (QWidget* button = m_searchBar->widgetForAction(m_actions[ActionId::optimize]))
-        button->setObjectName(QStringLiteral("optimizeButton"));
+    m_searchBar->addAction(m_actions[ActionId::pause]);
+    showSearching(false, false);
+    fixWidth(m_searchBar, m_actions[ActionId::optimize], QStringLiteral("optimizeButton"),
+             {tr("Optimize"), tr("Stop")});
+    fixWidth(m_searchBar, m_actions[ActionId::pause], QStringLiteral("pauseButton"),
+             {tr("Pause"), tr("Resume")});
+    addShrinking(m_searchBar->findChild<QToolButton*>(QStringLiteral("pauseButton")));
     m_algorithm = new AlgorithmBox;
     m_algorithm->setObjectName(QStringLiteral("algorithm"));
     addLabelled(m_searchBar, tr("&Algorithm"), m_algorithm,
                 tr("Algorithm that searches for better placements"));
+    fixWidth(m_algorithm, kAlgorithmLetters);
     auto* options = new QToolButton;
-    options->setText(tr("…"));
+    options->setIcon(m_actions[ActionId::algorithmOptions]->icon());
     options->setAccessibleName(tr("Algorithm options"));
     options->setToolTip(m_actions[ActionId::algorithmOptions]->toolTip());
     connect(options, &QToolButton::clicked, m_actions[ActionId::algorithmOptions], &QAction::trigger);
@@ -193,6 +235,7 @@ void ToolBars::makeSearch() {
     m_seed->setObjectName(QStringLiteral("seed"));
     m_seed->setRange(0, 1'000'000'000);
     m_seed->setValue(1);
+    m_seed->setMaximumWidth(m_seed->fontMetrics().averageCharWidth() * kSeedLetters);
     addLabelled(m_searchBar, tr("See&d"), m_seed,
                 tr("Seed of the search; the same seed and start placement give the same result"));
 
@@ -252,25 +295,53 @@ void ToolBars::showMachine() {
     m_machine->setCurrentIndex(index);
 }
 
-/// Toolbars that do not fit into one row get two, so that no control hides behind an arrow.
-void ToolBars::showOptions() {
-    constexpr int kLeast = 80, kMost = 450;
-    const QStringList changes = changedOptions(m_document->options());
-    const QString all = changes.join(QStringLiteral(" · "));
-    const int first = m_bar->sizeHint().width() - m_simulation->sizeHint().width() + 24;
-    const bool apart = first + kLeast + m_searchBar->sizeHint().width() > m_window->width();
+void ToolBars::addShrinking(QToolButton* button) {
+    m_shrinking.push_back({button, button->sizeHint().width()});
+}
+
+/// Where there is no room for all texts in one row, buttons whose icons say enough lose theirs. Toolbars that
+/// do not fit then either get two rows, so that no control hides behind an arrow.
+void ToolBars::fitRows() {
+    const auto showTexts = [this](bool texts) {
+        for (const auto& [button, wide] : m_shrinking) {
+            button->setToolButtonStyle(texts ? Qt::ToolButtonTextBesideIcon : Qt::ToolButtonIconOnly);
+            if (button->minimumWidth() == button->maximumWidth())
+                button->setFixedWidth(texts ? wide : button->iconSize().width() + kAroundIcon);
+        }
+        m_bar->layout()->invalidate();
+        m_searchBar->layout()->invalidate();
+    };
+    const auto fits = [this] {
+        return m_bar->sizeHint().width() + m_searchBar->sizeHint().width() <= m_window->width();
+    };
+    showTexts(true);
+    if (!fits()) showTexts(false);
+    const bool apart = !fits();
+    if (apart) {
+        showTexts(true);
+        if (std::max(m_bar->sizeHint().width(), m_searchBar->sizeHint().width()) > m_window->width())
+            showTexts(false);
+    }
     if (apart && !m_window->toolBarBreak(m_searchBar)) m_window->insertToolBarBreak(m_searchBar);
     if (!apart && m_window->toolBarBreak(m_searchBar)) m_window->removeToolBarBreak(m_searchBar);
-    const int room = m_window->width() - first - (apart ? 0 : m_searchBar->sizeHint().width());
-    m_simulation->setText(changes.isEmpty() ? tr("Simulation…")
-                                            : m_window->fontMetrics().elidedText(
-                                                  all, Qt::ElideRight, std::clamp(room, kLeast, kMost)));
+}
+
+void ToolBars::showOptions() {
+    fitRows();
+    const QStringList changes = changedOptions(m_document->options());
+    const QString all = changes.join(QStringLiteral(" · "));
+    m_simulation->setText(changes.isEmpty() ? tr("Simulation…") : all);
     m_simulation->setAccessibleName(changes.isEmpty() ? tr("Simulation") : tr("Simulation: %1").arg(all));
     m_simulation->setToolTip(
         changes.isEmpty()
             ? m_actions[ActionId::simulation]->toolTip()
             : QStringLiteral("<qt>%1<br><b>%2</b></qt>")
                   .arg(m_actions[ActionId::simulation]->toolTip().toHtmlEscaped(), all.toHtmlEscaped()));
+}
+
+std::vector<ToolBars::Choice> ToolBars::choices() const {
+    return {{m_machine, tr("Machine"), QStringLiteral("cpu")},
+            {m_algorithm, tr("Algorithm"), QStringLiteral("route")}};
 }
 
 void ToolBars::showMeasuring(Measuring::Kind kind) {
@@ -286,12 +357,20 @@ void ToolBars::showMeasuring(Measuring::Kind kind) {
                               : tr("Run steps of the placement on screen for real, on this computer (F7)"));
 }
 
-void ToolBars::showSearching(bool searching) {
+void ToolBars::showSearching(bool searching, bool paused) {
     QAction* optimize = m_actions[ActionId::optimize];
     optimize->setText(searching ? tr("&Stop") : tr("&Optimize"));
-    optimize->setIcon(mediaIcon(searching ? QStyle::SP_MediaStop : QStyle::SP_MediaPlay, m_window));
+    optimize->setIconText(searching ? tr("Stop") : tr("Optimize"));
+    optimize->setIcon(
+        lineIcon(searching ? QStringLiteral("square") : QStringLiteral("play"), IconTone::accent));
     optimize->setToolTip(searching ? tr("Stop all searches and keep their best placements (F5)")
                                    : tr("Search for a better placement (F5)"));
+    QAction* pause = m_actions[ActionId::pause];
+    pause->setText(paused ? tr("Resum&e") : tr("&Pause"));
+    pause->setIconText(paused ? tr("Resume") : tr("Pause"));
+    pause->setIcon(lineIcon(paused ? QStringLiteral("play") : QStringLiteral("pause")));
+    pause->setToolTip(paused ? tr("Resume all searches (F6)")
+                             : tr("Pause all searches (their results are unaffected) (F6)"));
 }
 
 }  // namespace placewright

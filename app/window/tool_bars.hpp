@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <QIcon>
 #include <QMainWindow>
@@ -44,16 +45,28 @@ public:
     void showMachineTitles(const Gallery& gallery);
     /// Selects the document's machine.
     void showMachine();
-    /// Lists the simulation options that differ from the defaults, in the room that the window leaves.
+    /// Lists the simulation options that differ from the defaults.
     void showOptions();
-    /// Shows whether a search runs, which the Optimize action then stops.
-    void showSearching(bool searching);
+    /// Shows whether a search runs, which the Optimize action then stops, and whether all that run are
+    /// paused.
+    void showSearching(bool searching, bool paused);
+    /// Puts the toolbars into one row, or into two where the window is too narrow for one.
+    void fitRows();
+
+    /// A list of choices, what is chosen in it and the icon of that.
+    struct Choice {
+        QComboBox* box;
+        QString title, icon;
+    };
+    std::vector<Choice> choices() const;
     /// Shows what is measured, which the Benchmark action then stops.
     void showMeasuring(Measuring::Kind kind);
 
 private:
     void makeMain();
     void makeSearch();
+    /// Lets the button lose its text where the window is narrow.
+    void addShrinking(QToolButton* button);
     /// Says in tooltips what was found of this computer.
     void showComputer();
     void showMachineTip();
@@ -68,6 +81,11 @@ private:
     QComboBox* m_algorithm = nullptr;
     BudgetBox* m_budget = nullptr;
     QSpinBox* m_seed = nullptr;
+    struct Shrinking {
+        QToolButton* button;
+        int wide;  ///< width with the text, pixels
+    };
+    std::vector<Shrinking> m_shrinking;
 };
 
 }  // namespace placewright

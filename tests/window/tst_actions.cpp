@@ -4,11 +4,14 @@
 
 #include <QAction>
 #include <QFile>
+#include <QLineEdit>
 #include <QMenu>
 #include <QRegularExpression>
 #include <QTest>
+#include <QTreeWidget>
 
 #include "app/window/actions.hpp"
+#include "app/window/dialogs/shortcuts_dialog.hpp"
 #include "tests/support/window.hpp"
 
 using namespace placewright;
@@ -53,6 +56,22 @@ bool isGesture(const ManualRow& row) {
 /// Returns the shortcuts of the manual's rows that list actions.
 QStringList keysOf(const ManualRow& row) {
     return row.input.split(QRegularExpression(QStringLiteral(", | or ")));
+}
+
+/// "Graph: arrows: select …", of the rows that the search has left.
+QStringList shownRows(const ShortcutsDialog& dialog) {
+    QStringList rows;
+    const auto* tree = dialog.findChild<QTreeWidget*>(QStringLiteral("shortcutRows"));
+    for (int i = 0; i < tree->topLevelItemCount(); ++i) {
+        const QTreeWidgetItem* group = tree->topLevelItem(i);
+        for (int j = 0; !group->isHidden() && j < group->childCount(); ++j) {
+            const QTreeWidgetItem* row = group->child(j);
+            if (!row->isHidden())
+                rows << group->text(0) + QStringLiteral(": ") + row->text(0) + QStringLiteral(": ") +
+                            row->text(1);
+        }
+    }
+    return rows;
 }
 
 QString nameOf(const ActionInfo& info) {
@@ -150,16 +169,44 @@ private Q_SLOTS:
     }
 
     void sheetHasEachKey() {
-        const QString sheet = Actions::keySheet();
+        const Workplace place;
+        Shown shown;
+        QTest::keyClick(&shown.window, Qt::Key_F1);
+        const auto* dialog = shown.window.findChild<ShortcutsDialog*>();
+        QVERIFY(dialog != nullptr && dialog->isVisible());
+        const QStringList sheet = shownRows(*dialog);
         for (const ActionInfo& info : Actions::table()) {
             for (const QKeySequence& key : info.keys) {
-                const QString text = key.toString(QKeySequence::NativeText).toHtmlEscaped();
-                if (!text.isEmpty()) QVERIFY2(sheet.contains(text), qPrintable(text));
+                const QString text = key.toString(QKeySequence::NativeText);
+                if (!text.isEmpty())
+                    QVERIFY2(!sheet.filter(text).filter(QString::fromUtf8(info.does).mid(1)).isEmpty(),
+                             qPrintable(text));
             }
             QVERIFY2((*info.does != '\0') == !info.keys.isEmpty(), qPrintable(nameOf(info)));
         }
         for (const GestureInfo& gesture : Actions::gestures())
-            QVERIFY2(sheet.contains(QString::fromUtf8(gesture.does).toHtmlEscaped()), gesture.does);
+            QVERIFY2(!sheet.filter(QString::fromUtf8(gesture.does).mid(1)).isEmpty(), gesture.does);
+    }
+
+    void sheetIsSearched() {
+        const Workplace place;
+        Shown shown;
+        QTest::keyClick(&shown.window, Qt::Key_Question);
+        auto* dialog = shown.window.findChild<ShortcutsDialog*>();
+        QVERIFY(dialog != nullptr && dialog->isVisible());
+        const qsizetype all = shownRows(*dialog).size();
+        auto* edit = dialog->findChild<QLineEdit*>(QStringLiteral("shortcutText"));
+        QTest::keyClicks(edit, "GRAPH zoom");
+        const QStringList found = shownRows(*dialog);
+        QVERIFY(!found.isEmpty() && found.size() < all);
+        for (const QString& row : found)
+            QVERIFY2(
+                row.contains(u"graph", Qt::CaseInsensitive) && row.contains(u"zoom", Qt::CaseInsensitive),
+                qPrintable(row));
+        edit->clear();
+        QCOMPARE(shownRows(*dialog).size(), all);
+        QTest::keyClick(dialog, Qt::Key_Escape);
+        QVERIFY(!dialog->isVisible());
     }
 };
 

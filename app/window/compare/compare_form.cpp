@@ -109,12 +109,14 @@ QWidget* CompareWindow::makeForm() {
 
     m_seeds = new QSpinBox;
     m_seeds->setObjectName(QStringLiteral("seeds"));
+    m_seeds->setAccessibleName(tr("Seeds"));
     m_seeds->setRange(1, 1000);
     m_seeds->setValue(5);
     m_seeds->setToolTip(
         tr("Number of searches of each algorithm, with seeds 1, 2, …; intervals need two or more"));
     m_evaluations = new QSpinBox;
     m_evaluations->setObjectName(QStringLiteral("evaluations"));
+    m_evaluations->setAccessibleName(tr("Evaluations"));
     m_evaluations->setRange(1, 1'000'000'000);
     m_evaluations->setGroupSeparatorShown(true);
     m_evaluations->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);

@@ -139,6 +139,8 @@ QWidget* CompareWindow::makePlots() {
     m_second->setObjectName(QStringLiteral("second"));
     for (QComboBox* box : {m_first, m_second}) box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     m_first->setAccessibleName(tr("First algorithm of the test"));
+    m_first->setToolTip(tr("Algorithm whose mean is tested against that of the other"));
+    m_second->setToolTip(m_first->toolTip());
     m_second->setAccessibleName(tr("Second algorithm of the test"));
     m_test = new QLabel;
     m_test->setObjectName(QStringLiteral("test"));

@@ -671,7 +671,7 @@ void CalibrationDialog::showCounts() {
 }
 
 void CalibrationDialog::tell(const QString& text, bool isError) {
-    QPalette colors = palette();
+    QPalette colors;  // else as the window
     if (isError) colors.setColor(QPalette::WindowText, warningColor(palette()));
     m_state->setPalette(colors);
     m_state->setText(text);

@@ -133,8 +133,10 @@ QWidget* ExportDialog::makeDetails() {
     m_file = new QLineEdit;
     m_file->setObjectName(QStringLiteral("file"));
     m_file->setAccessibleName(tr("File"));
+    m_file->setToolTip(tr("File to write; it may exist already"));
     auto* browse = new QPushButton(tr("&Browse…"));
     browse->setObjectName(QStringLiteral("browse"));
+    browse->setToolTip(tr("Choose the file to write"));
     browse->setAutoDefault(false);
     m_fileNote = new QLabel;
     m_fileNote->setObjectName(QStringLiteral("fileNote"));

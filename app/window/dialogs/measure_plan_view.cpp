@@ -62,7 +62,7 @@ void MeasurePlanView::look() {
     m_list->hide();
     m_remedy->hide();
     if (const QString hindrance = m_hindrance(); !hindrance.isEmpty()) return refuse(hindrance);
-    m_title->setPalette(palette());
+    m_title->setPalette(QPalette());
     m_title->setText(tr("Looking at the devices of this computer…"));
     m_looking = true;
     m_document->findPlan();
@@ -72,7 +72,7 @@ void MeasurePlanView::look() {
 void MeasurePlanView::refuse(const QString& reason) {
     m_looking = false;
     m_plan.reset();
-    QPalette colors = palette();
+    QPalette colors;  // else as the window
     colors.setColor(QPalette::WindowText, warningColor(palette()));
     m_title->setPalette(colors);
     m_title->setText(reason);

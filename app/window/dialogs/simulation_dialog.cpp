@@ -354,7 +354,7 @@ void SimulationDialog::showPreview(const OptionsPreview& preview) {
     // Scrolls to the notes after the user has chosen a file.
     if (!notes.isEmpty() && m_files->isAncestorOf(focusWidget()))
         QTimer::singleShot(0, this, [this] { m_area->ensureWidgetVisible(m_notes); });
-    QPalette colors = palette();
+    QPalette colors;  // else as the window
     if (refused || !preview.assessment.score.fits)
         colors.setColor(QPalette::WindowText, warningColor(palette()));
     m_preview->setPalette(colors);

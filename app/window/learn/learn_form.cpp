@@ -148,6 +148,7 @@ QWidget* LearnWindow::makeForm() {
 void LearnWindow::makeSources() {
     m_source = new QComboBox;
     m_source->setObjectName(QStringLiteral("source"));
+    m_source->setAccessibleName(tr("Networks"));
     m_source->setToolTip(tr("Networks that the policy is trained on"));
     for (const FamilyInfo& family : known_families()) {
         m_source->addItem(tr("%1: %2").arg(toQString(family.name), toQString(family.title)),
@@ -217,6 +218,8 @@ void LearnWindow::makePolicy() {
 QWidget* LearnWindow::makePolicyRow() {
     m_policy = new QComboBox;
     m_policy->setObjectName(QStringLiteral("policy"));
+    m_policy->setAccessibleName(tr("Policy"));
+    m_policy->setToolTip(tr("Kind of policy to train"));
     for (const PolicyInfo& info : policies()) {
         m_policy->addItem(toQString(info.title), toQString(info.id));
         m_policy->setItemData(m_policy->count() - 1, toQString(info.help), Qt::ToolTipRole);
