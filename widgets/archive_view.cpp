@@ -14,11 +14,13 @@
 
 #include "core/base/infinity.hpp"
 #include "core/base/units.hpp"
+#include "widgets/archive_scrubber.hpp"
 #include "widgets/heat_map.hpp"
 #include "widgets/palette.hpp"
 #include "widgets/plain_text.hpp"
 #include "widgets/plot_style.hpp"
 #include "widgets/qcustomplot_header.hpp"
+#include "widgets/quantities.hpp"
 
 namespace placewright {
 namespace {
@@ -26,6 +28,12 @@ namespace {
 bool betterThan(const Score& a, const Score& b) {
     return a.fits != b.fits ? a.fits : a.penalised_s < b.penalised_s;
 }
+
+/// Share of the colour scale that is left free beyond a value that lies outside, so that it changes rarely
+/// while a search runs.
+constexpr double kHeadroom = 0.1;
+
+}  // namespace
 
 bool sameDimensions(const ArchiveView* a, const ArchiveView* b) {
     const auto same = [](const ArchiveView::Dimension& x, const ArchiveView::Dimension& y) {
@@ -36,7 +44,30 @@ bool sameDimensions(const ArchiveView* a, const ArchiveView* b) {
                       same);
 }
 
-}  // namespace
+std::uint32_t positionAlong(const ArchiveView& archive, std::uint32_t cell, std::size_t dimension) {
+    for (std::size_t i = archive.dimensions.size(); i-- > dimension + 1;) cell /= archive.dimensions[i].size;
+    return cell % archive.dimensions[dimension].size;
+}
+
+QString positionLabel(const ArchiveView::Dimension& dimension, std::uint32_t position) {
+    return position < dimension.labels.size() ? QString::fromStdString(dimension.labels[position])
+                                              : QString::number(position);
+}
+
+QString describeElite(const ArchiveView& archive, const ArchiveView::Elite& elite, const QString& objective) {
+    QStringList lines;
+    for (std::size_t i = 0; i < archive.dimensions.size(); ++i)
+        lines << QString::fromStdString(archive.dimensions[i].title) % QStringLiteral(": ") %
+                     positionLabel(archive.dimensions[i], positionAlong(archive, elite.cell, i));
+    if (elite.score == kUndefinedScore)
+        lines << ArchiveMap::tr("%1 not defined").arg(objective.toLower());
+    else
+        lines << (elite.score.fits ? ArchiveMap::tr("%1 %2")
+                                   : ArchiveMap::tr("%1 %2, does not fit the memory"))
+                     .arg(objective.toLower(), secondsText(elite.score.value_s));
+    if (!elite.placement) lines << ArchiveMap::tr("replaced by a better one later");
+    return lines.join(u'\n');
+}
 
 ArchiveMap::ArchiveMap(QWidget* parent)
     : HeatMapFrame(tr("Archive of elites"),
@@ -51,7 +82,24 @@ ArchiveMap::ArchiveMap(QWidget* parent)
 void ArchiveMap::makeControls() {
     m_controls = new QWidget(this);
     auto* choosers = new QGridLayout(m_controls);
-    choosers->setContentsMargins(4, 0, 4, 4);
+    choosers->setContentsMargins(4, 4, 4, 4);
+    auto* figures = new QHBoxLayout;
+    figures->setSpacing(2 * fontMetrics().averageCharWidth());
+    const auto figure = [&](const char* name, const QString& toolTip) {
+        auto* label = new QLabel(m_controls);
+        label->setObjectName(name);
+        label->setTextFormat(Qt::PlainText);
+        label->setToolTip(toolTip);
+        figures->addWidget(label);
+        return label;
+    };
+    m_coverage = figure("coverage", tr("Coverage: the share of niches that hold a placement."));
+    m_quality = figure("qdScore", tr("QD score: the sum over all niches of how many times faster their "
+                                     "elites are than one device; it grows with coverage and quality."));
+    m_best = figure("best", tr("The best elite that fits the memory."));
+    m_misfits = figure("misfits", tr("Niches, hatched in the map, whose elites do not fit the memory."));
+    figures->addStretch(1);
+    choosers->addLayout(figures, 0, 0, 1, 3);
     const std::array names{tr("Horizontal"), tr("Vertical")};
     for (int axis = 0; axis < 2; ++axis) {
         QComboBox*& chooser = m_choosers[axis];
@@ -62,15 +110,22 @@ void ArchiveMap::makeControls() {
                                       : tr("Archive dimension on the vertical axis"));
         chooser->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
         chooser->setMinimumContentsLength(8);
-        choosers->addWidget(chooser, 0, 2 * axis);
+        choosers->addWidget(chooser, 1, 2 * axis);
         connect(chooser, &QComboBox::currentIndexChanged, this,
                 [this, axis](int dimension) { chooseDimension(axis, dimension); });
     }
-    choosers->addWidget(new QLabel(QStringLiteral("×"), m_controls), 0, 1);  // the titles are on the axes
+    choosers->addWidget(new QLabel(QStringLiteral("×"), m_controls), 1, 1);  // the titles are on the axes
     for (const int column : {0, 2}) choosers->setColumnStretch(column, 1);
     m_sliders = new QVBoxLayout;
     m_sliders->setContentsMargins(0, 0, 0, 0);
-    choosers->addLayout(m_sliders, 1, 0, 1, 3);
+    choosers->addLayout(m_sliders, 2, 0, 1, 3);
+    m_scrubber = new ArchiveScrubber(m_controls);
+    choosers->addWidget(m_scrubber, 3, 0, 1, 3);
+    connect(m_scrubber, &ArchiveScrubber::moved, this, [this] {
+        updatePast();
+        updateCells();
+        updateFigures();
+    });
     addAbove(m_controls);
 }
 
@@ -79,33 +134,69 @@ void ArchiveMap::setObjective(const QString& title) {
     if (hasDimensions()) updateCells();
 }
 
-void ArchiveMap::setArchive(std::shared_ptr<const ArchiveView> archive) {
+void ArchiveMap::setArchive(std::shared_ptr<const ArchiveView> archive, ArchiveSource source) {
     const bool same = sameDimensions(m_archive.get(), archive.get());
+    const bool sameRun = same && source.run == m_source.run;
     m_archive = std::move(archive);
+    m_source = source;
     const bool shows = hasDimensions();
+    if (!sameRun) {
+        setCurrent({});
+        m_scrubber->reset();
+        m_low_s = m_high_s = 0;
+    }
     if (!same) {
         const std::size_t dimensions = shows ? m_archive->dimensions.size() : 0;
-        setCurrent({});
         m_position.assign(dimensions, -1);
-        m_stride.assign(dimensions, 1);
-        for (std::size_t i = dimensions; i-- > 1;)
-            m_stride[i - 1] = m_stride[i] * m_archive->dimensions[i].size;
-        // The longest dimension goes on the horizontal axis, which has most room.
-        std::vector<int> longestFirst(dimensions);
-        std::iota(longestFirst.begin(), longestFirst.end(), 0);
-        std::stable_sort(longestFirst.begin(), longestFirst.end(), [this](int a, int b) {
-            return m_archive->dimensions[a].size > m_archive->dimensions[b].size;
+        // Rows that differ in the names of alike devices alone would look the same. Of the others, the
+        // longest dimension goes on the horizontal axis, which has most room.
+        std::vector<int> order(dimensions);
+        std::iota(order.begin(), order.end(), 0);
+        std::stable_sort(order.begin(), order.end(), [this](int a, int b) {
+            const ArchiveView::Dimension &x = m_archive->dimensions[a], &y = m_archive->dimensions[b];
+            return x.symmetric != y.symmetric ? y.symmetric : x.size > y.size;
         });
-        m_axes = {dimensions > 0 ? longestFirst[0] : -1, dimensions > 1 ? longestFirst[1] : -1};
+        m_axes = {dimensions > 0 ? order[0] : -1, dimensions > 1 ? order[1] : -1};
     }
+    m_scrubber->setArchive(m_archive.get());
+    updatePast();
+    updateScale();
     updateCells();  // must come before the calls below, which may repaint the plot
     if (!same) {
         rebuildControls();
         updateTicks();
     }
-    updateHeader();
+    updateFigures();
     m_controls->setVisible(shows);
     setEmpty(!shows);
+}
+
+void ArchiveMap::setPlacementOnScreen(const Placement& placement) {
+    if (!m_activated || *m_activatedPlacement == placement) return;
+    if (current() == m_activated) setCurrent({});
+    m_activated.reset();
+}
+
+/// Rebuilds the archive of the chosen moment. Placements that were replaced since are not known any more.
+void ArchiveMap::updatePast() {
+    m_past.reset();
+    const std::optional<std::size_t> position = m_scrubber->position();
+    if (!position || !m_archive) return;
+    std::vector<ArchiveView::Elite> past;
+    std::vector<const ArchiveView::Event*> latest;
+    for (const ArchiveView::Event& event : std::span(m_archive->history).first(*position)) {
+        if (event.cell >= latest.size()) latest.resize(event.cell + 1, nullptr);
+        latest[event.cell] = &event;
+    }
+    for (const ArchiveView::Event* event : latest) {
+        if (event == nullptr) continue;
+        const auto now =
+            std::ranges::lower_bound(m_archive->elites, event->cell, {}, &ArchiveView::Elite::cell);
+        const bool kept =
+            now != m_archive->elites.end() && now->cell == event->cell && now->score == event->score;
+        past.push_back({event->cell, event->score, kept ? now->placement : nullptr});
+    }
+    m_past = std::move(past);
 }
 
 std::optional<HeatMapFrame::Cell> ArchiveMap::cellAfter(int key) const {
@@ -136,13 +227,11 @@ int ArchiveMap::cellsAlong(int axis) const {
 int ArchiveMap::coordinate(std::uint32_t cell, int dimension) const {
     return dimension < 0
                ? 0
-               : static_cast<int>(cell / m_stride[dimension] % m_archive->dimensions[dimension].size);
+               : static_cast<int>(positionAlong(*m_archive, cell, static_cast<std::size_t>(dimension)));
 }
 
 QString ArchiveMap::cellLabel(int dimension, int position) const {
-    const std::vector<std::string>& labels = m_archive->dimensions[dimension].labels;
-    return static_cast<std::size_t>(position) < labels.size() ? QString::fromStdString(labels[position])
-                                                              : QString::number(position);
+    return positionLabel(m_archive->dimensions[dimension], static_cast<std::uint32_t>(position));
 }
 
 const ArchiveView::Elite* ArchiveMap::eliteAt(Cell cell) const {
@@ -183,27 +272,18 @@ std::optional<HeatMapFrame::Cell> ArchiveMap::cellAt(QPointF position) const {
 }
 
 QString ArchiveMap::describe(Cell cell) const {
-    const ArchiveView::Elite* elite = eliteAt(cell);
+    if (const ArchiveView::Elite* elite = eliteAt(cell))
+        return describeElite(*m_archive, *elite, m_objective);
     QStringList lines;
     for (int dimension = 0; dimension < static_cast<int>(m_position.size()); ++dimension) {
         const int along = dimension == m_axes[0]   ? cell.x
                           : dimension == m_axes[1] ? cell.y
                                                    : m_position[dimension];
-        if (!elite && along < 0) continue;
-        const int position = elite ? coordinate(elite->cell, dimension) : along;
+        if (along < 0) continue;
         lines << QString::fromStdString(m_archive->dimensions[dimension].title) % QStringLiteral(": ") %
-                     cellLabel(dimension, position);
+                     cellLabel(dimension, along);
     }
-    if (!elite) {
-        lines << tr("empty");
-    } else {
-        const QString time = QString::fromStdString(format_seconds(elite->score.value_s));
-        if (elite->score == kUndefinedScore)
-            lines << tr("%1 not defined").arg(m_objective.toLower());
-        else
-            lines << (elite->score.fits ? tr("%1 %2") : tr("%1 %2, does not fit the memory"))
-                         .arg(m_objective.toLower(), time);
-    }
+    lines << tr("empty");
     return lines.join(u'\n');
 }
 
@@ -277,9 +357,7 @@ void ArchiveMap::updateCells() {
     }
     const int columns = cellsAlong(0), rows = cellsAlong(1);
     m_shown.assign(static_cast<std::size_t>(columns) * rows, nullptr);
-    double best = kInfinity;
-    for (const ArchiveView::Elite& elite : m_archive->elites) {
-        if (elite.score.fits) best = std::min(best, elite.score.value_s);
+    for (const ArchiveView::Elite& elite : elites()) {
         bool inSlice = true;
         for (int dimension = 0; dimension < static_cast<int>(m_position.size()) && inSlice; ++dimension) {
             const bool drawn = dimension == m_axes[0] || dimension == m_axes[1];
@@ -293,13 +371,7 @@ void ArchiveMap::updateCells() {
         if (!shown || betterThan(elite.score, shown->score)) shown = &elite;
     }
 
-    // The range covers the whole archive, so that colours keep their meaning while a slider moves.
-    double worst = 0;
-    for (const ArchiveView::Elite& elite : m_archive->elites) {
-        if (elite.score.fits && elite.score.value_s <= kRelevantFactor * best)
-            worst = std::max(worst, elite.score.value_s);
-    }
-    const TimeUnit unit = timeUnitFor(std::isfinite(best) ? best : 0);
+    const TimeUnit unit = timeUnitFor(m_low_s);
     setMapSize(columns, rows);
     for (int y = 0; y < rows; ++y) {
         for (int x = 0; x < columns; ++x) {
@@ -308,31 +380,63 @@ void ArchiveMap::updateCells() {
                 map()->data()->setCell(x, y, elite->score.value_s * unit.per_second);
         }
     }
-    const double low = std::isfinite(best) ? best * unit.per_second : 0, high = worst * unit.per_second;
+    const double low = m_low_s * unit.per_second, high = m_high_s * unit.per_second;
     map()->setDataRange({low, std::max(high, low + std::max(1e-3 * low, 1e-9))});
-    scale()->setVisible(std::isfinite(best));
+    scale()->setVisible(m_low_s > 0);
     setAxisTitle(*scale()->axis(), m_objective, unit.name);
     plot()->xAxis->setRange(-0.5, columns - 0.5);
     plot()->yAxis->setRange(-0.5, rows - 0.5);
     redraw();
 }
 
-void ArchiveMap::updateHeader() {
+/// Fits the colours to the whole present archive, so that they keep their meaning while a slider moves. While
+/// a search runs, the scale only grows, and seldom.
+void ArchiveMap::updateScale() {
+    if (!hasDimensions()) return;
+    double best = kInfinity, worst = 0;
+    for (const ArchiveView::Elite& elite : m_archive->elites) {
+        if (elite.score.fits) best = std::min(best, elite.score.value_s);
+    }
+    for (const ArchiveView::Elite& elite : m_archive->elites) {
+        if (elite.score.fits && elite.score.value_s <= kRelevantFactor * best)
+            worst = std::max(worst, elite.score.value_s);
+    }
+    if (!std::isfinite(best)) {
+        m_low_s = m_high_s = 0;
+    } else if (!m_source.running) {
+        m_low_s = best;
+        m_high_s = worst;
+    } else {
+        if (m_low_s <= 0 || best < m_low_s) m_low_s = best - kHeadroom * (std::max(worst, m_high_s) - best);
+        if (worst > m_high_s) m_high_s = worst + kHeadroom * (worst - m_low_s);
+        if (m_low_s <= 0) m_low_s = best;
+    }
+}
+
+void ArchiveMap::updateFigures() {
     if (!hasDimensions()) return;
     std::size_t niches = 1, misfits = 0;
     for (const ArchiveView::Dimension& dimension : m_archive->dimensions) niches *= dimension.size;
-    double best = kInfinity;
-    for (const ArchiveView::Elite& elite : m_archive->elites) {
+    double best = kInfinity, quality = 0;
+    for (const ArchiveView::Elite& elite : elites()) {
         if (elite.score.fits) {
             best = std::min(best, elite.score.value_s);
+            if (elite.score.value_s > 0) quality += m_source.one_device_s / elite.score.value_s;
         } else {
             ++misfits;
         }
     }
-    QStringList parts{tr("%L1 of %L2 niches filled").arg(m_archive->elites.size()).arg(niches)};
-    if (misfits > 0) parts << tr("%L1 do not fit").arg(misfits);
-    if (std::isfinite(best)) parts << tr("best %1").arg(QString::fromStdString(format_seconds(best)));
-    setHeader(parts.join(QStringLiteral(" · ")));
+    const std::size_t filled = elites().size();
+    m_coverage->setText(tr("%L1 of %L2 niches filled (%3)")
+                            .arg(filled)
+                            .arg(niches)
+                            .arg(percentText(static_cast<double>(filled) / static_cast<double>(niches))));
+    m_quality->setText(tr("QD score %L1").arg(quality, 0, 'f', 1));
+    m_quality->setVisible(m_source.one_device_s > 0);
+    m_best->setText(tr("best %1").arg(secondsText(best)));
+    m_best->setVisible(std::isfinite(best));
+    m_misfits->setText(tr("%L1 do not fit").arg(misfits));
+    m_misfits->setVisible(misfits > 0);
 }
 
 void ArchiveMap::updateTicks() {
@@ -388,7 +492,10 @@ void ArchiveMap::paintMarks(QCPPainter& painter) const {
 
 void ArchiveMap::activate(Cell cell) {
     const ArchiveView::Elite* elite = eliteAt(cell);
-    if (elite && elite->placement) Q_EMIT eliteActivated(elite->placement, elite->score.value_s);
+    if (!elite || !elite->placement) return;
+    m_activated = cell;
+    m_activatedPlacement = elite->placement;
+    Q_EMIT eliteActivated(elite->placement, elite->score.value_s);
 }
 
 }  // namespace placewright

@@ -98,10 +98,11 @@ void CdfPlot::makeList() {
     m_list->setAccessibleName(tr("Schemes"));
     m_list->setToolTip(tr("Ticked schemes are drawn"));
     m_list->setColumnCount(CdfColumnCount);
-    m_list->setHeaderLabels({tr("Scheme"), tr("Median"), tr("Slowest"), tr("Fitting")});
+    m_list->setHeaderLabels({tr("Scheme"), tr("Median"), tr("Largest"), tr("Values")});
     m_list->headerItem()->setToolTip(Median, tr("Median of all values (the mean of the middle two if their "
                                                 "number is even); – until all are known"));
-    m_list->headerItem()->setToolTip(Fits, tr("Finished placements that fit the memory, of all"));
+    m_list->headerItem()->setToolTip(
+        Fits, tr("Values known, of all; of placements, only those that fit the memory"));
     for (const int column : {Median, Slowest, Fits})
         m_list->headerItem()->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
     m_list->setRootIsDecorated(false);
@@ -146,7 +147,72 @@ bool CdfPlot::relative() const {
 }
 
 QString CdfPlot::valueText(double x) const {
-    return relative() ? tr("%1 ×").arg(x, 0, 'g', 4) : secondsText(x / m_unit.per_second);
+    if (!relative()) {
+        const double value = x / m_unit.per_second;
+        return m_data.quantity == CdfData::Quantity::bytes ? bytesText(value) : secondsText(value);
+    }
+    // What is close to one device is told from it.
+    return tr("%1×").arg(x, 0, 'f', std::abs(x - 1) < 0.1 ? 3 : x < 10 ? 2 : 1);
+}
+
+std::size_t CdfPlot::Curve::pointOf(std::size_t rank) const {
+    return static_cast<std::size_t>(std::ranges::upper_bound(points, rank, {}, &Point::upTo) -
+                                    points.begin());
+}
+
+/// Takes the unit from the middle between the least and the largest value.
+void CdfPlot::updateUnit() {
+    double least = kInfinity, most = 0;
+    for (const CdfScheme& scheme : m_data.schemes) {
+        for (const CdfValue& value : scheme.values) {
+            if (!value.fits || !(value.step_time_s > 0) || !std::isfinite(value.step_time_s)) continue;
+            least = std::min(least, value.step_time_s);
+            most = std::max(most, value.step_time_s);
+        }
+    }
+    if (!std::isfinite(least)) return;
+    const double middle = std::sqrt(least * most);
+    if (m_data.quantity == CdfData::Quantity::seconds) {
+        m_unit = timeUnitFor(middle);
+    } else {
+        m_unit = middle >= 1e9   ? TimeUnit{1e-9, QStringLiteral("GB")}
+                 : middle >= 1e6 ? TimeUnit{1e-6, QStringLiteral("MB")}
+                 : middle >= 1e3 ? TimeUnit{1e-3, QStringLiteral("kB")}
+                                 : TimeUnit{1, QStringLiteral("B")};
+    }
+}
+
+CdfPlot::Curve CdfPlot::curveOf(const CdfScheme& scheme) const {
+    const bool relative = this->relative();
+    Curve curve;
+    for (const CdfValue& value : scheme.values) {
+        const double one_device_s = m_data.graphs[value.graph].one_device_s;
+        if (relative && !(one_device_s > 0)) continue;
+        curve.count += value.count;
+        if (!value.fits || !std::isfinite(value.step_time_s)) continue;
+        curve.points.push_back(
+            {relative ? value.step_time_s / one_device_s : value.step_time_s * m_unit.per_second, &value});
+    }
+    std::ranges::sort(curve.points, {},
+                      [](const Point& point) { return std::pair(point.x, point.value->graph); });
+    std::size_t sum = 0;
+    for (Point& point : curve.points) point.upTo = sum += point.value->count;
+    const auto comparable = static_cast<std::size_t>(std::ranges::count_if(
+        m_data.graphs, [&](const CdfGraph& graph) { return !relative || graph.one_device_s > 0; }));
+    if (const std::size_t whole = scheme.values_per_graph * comparable; curve.count < whole) {
+        curve.count = whole;
+        curve.whole = false;  // the median is not known yet
+    } else if (curve.count > 0) {
+        const std::size_t low = curve.pointOf((curve.count - 1) / 2), high = curve.pointOf(curve.count / 2);
+        if (high < curve.points.size()) curve.median = (curve.points[low].x + curve.points[high].x) / 2;
+    }
+    return curve;
+}
+
+QPen CdfPlot::penOf(std::size_t scheme) const {
+    const QColor base = plot()->palette().color(QPalette::Base);
+    const QColor& color = m_data.schemes[scheme].color;
+    return color.isValid() ? QPen(color, 2) : seriesPen(static_cast<int>(scheme), base);
 }
 
 QPen CdfPlot::penOf(std::size_t scheme) const {
@@ -156,45 +222,12 @@ QPen CdfPlot::penOf(std::size_t scheme) const {
 }
 
 void CdfPlot::updateCurves() {
-    const bool relative = this->relative();
-    double least_s = kInfinity;
-    for (const CdfScheme& scheme : m_data.schemes) {
-        for (const CdfValue& value : scheme.values) {
-            if (value.fits && value.step_time_s > 0) least_s = std::min(least_s, value.step_time_s);
-        }
-    }
-    if (std::isfinite(least_s)) m_unit = timeUnitFor(least_s);
-
+    updateUnit();
     m_curves.clear();
     double most = 0;
     for (const CdfScheme& scheme : m_data.schemes) {
-        Curve curve;
-        std::vector<double> all;
-        for (const CdfValue& value : scheme.values) {
-            const double one_device_s = m_data.graphs[value.graph].one_device_s;
-            if (relative && !(one_device_s > 0)) continue;
-            ++curve.count;
-            const bool counts = value.fits && std::isfinite(value.step_time_s);
-            const double x = !counts    ? kInfinity
-                             : relative ? value.step_time_s / one_device_s
-                                        : value.step_time_s * m_unit.per_second;
-            all.push_back(x);
-            if (!counts) continue;
-            curve.points.push_back({x, &value});
-            most = std::max(most, x);
-        }
-        std::ranges::sort(curve.points, {},
-                          [](const Point& point) { return std::pair(point.x, point.value->graph); });
-        const auto comparable = static_cast<std::size_t>(std::ranges::count_if(
-            m_data.graphs, [&](const CdfGraph& graph) { return !relative || graph.one_device_s > 0; }));
-        if (const std::size_t whole = scheme.values_per_graph * comparable; curve.count < whole) {
-            curve.count = whole;
-            curve.whole = false;
-            all.clear();  // the median is not known yet
-        }
-        if (const double middle = all.empty() ? kInfinity : median(std::move(all)); std::isfinite(middle))
-            curve.median = middle;
-        m_curves.push_back(std::move(curve));
+        m_curves.push_back(curveOf(scheme));
+        if (!m_curves.back().points.empty()) most = std::max(most, m_curves.back().points.back().x);
     }
 
     // Lines are added first, so that the median dots are drawn above them.
@@ -225,36 +258,52 @@ void CdfPlot::updateCurves() {
         dot->setVisible(shown(i));
         // The dot is at the step that reaches half of the graphs, slightly above 50 % if their number is odd.
         if (m_curves[i].median)
-            dot->addData(*m_curves[i].median, m_curves[i].percent((m_curves[i].count + 1) / 2 - 1));
+            dot->addData(*m_curves[i].median,
+                         m_curves[i].percent(m_curves[i].pointOf((m_curves[i].count + 1) / 2 - 1)));
     }
 }
 
 void CdfPlot::updateList() {
     const QSignalBlocker blocker(m_list);
-    const int current = m_list->indexOfTopLevelItem(m_list->currentItem());
-    m_list->clear();
+    // Rows stay while values arrive, so that a click on one is not lost.
+    while (m_list->topLevelItemCount() > std::ssize(m_curves)) delete m_list->takeTopLevelItem(0);
     for (std::size_t i = 0; i < m_curves.size(); ++i) {
         const Curve& curve = m_curves[i];
-        auto* item = new QTreeWidgetItem(m_list);
+        QTreeWidgetItem* item = m_list->topLevelItem(static_cast<int>(i));
+        if (item == nullptr) item = new QTreeWidgetItem(m_list);
         item->setText(Title, m_data.schemes[i].title);
         item->setToolTip(Title, plainToolTip(m_data.schemes[i].title));
-        item->setIcon(Title, lineIcon(plot()->graph(static_cast<int>(i))->pen(), devicePixelRatioF()));
+        item->setIcon(Title, lineIcon(penOf(i), devicePixelRatioF()));
         item->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsUserCheckable);
         item->setCheckState(Title, shown(i) ? Qt::Checked : Qt::Unchecked);
         item->setText(Median, curve.median ? valueText(*curve.median) : QStringLiteral("–"));
         item->setText(Slowest, curve.points.empty() || !curve.whole ? QStringLiteral("–")
                                                                     : valueText(curve.points.back().x));
-        item->setText(Fits, curve.points.size() == curve.count
-                                ? QString::number(curve.count)
-                                : tr("%1 of %2").arg(curve.points.size()).arg(curve.count));
+        const std::size_t fitting = curve.points.empty() ? 0 : curve.points.back().upTo;
+        item->setText(Fits, fitting == curve.count ? tr("%L1").arg(curve.count)
+                                                   : tr("%L1 of %L2").arg(fitting).arg(curve.count));
         for (const int column : {Median, Slowest, Fits})
             item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
     }
-    m_list->setCurrentItem(m_list->topLevelItem(current));
-    // The list is as high as its rows, up to eight; beyond that it scrolls.
-    const int rows = std::min(8, static_cast<int>(m_curves.size()));
-    m_list->setFixedHeight(m_list->header()->sizeHint().height() +
-                           rows * std::max(0, m_list->sizeHintForRow(0)) + 4);
+    fitList();
+}
+
+/// Makes the list as high as its rows, up to eight and up to a third of the panel; beyond that it scrolls.
+void CdfPlot::fitList() {
+    const int row = std::max(1, m_list->sizeHintForRow(0));
+    const int header = m_list->header()->sizeHint().height();
+    const int room = std::max(2, (height() / 3 - header) / row);
+    const int rows = std::min({8, room, static_cast<int>(m_curves.size())});
+    m_list->setFixedHeight(header + rows * row + 4);
+}
+
+void CdfPlot::resizeEvent(QResizeEvent* event) {
+    PlotFrame::resizeEvent(event);
+    fitList();
+}
+
+void CdfPlot::setLogarithmic(bool logarithmic) {
+    m_log->setChecked(logarithmic);
 }
 
 void CdfPlot::updateAxes() {
@@ -323,8 +372,9 @@ void CdfPlot::showValueAt(QPoint position) {
         for (auto at = begin; at != end; ++at) {
             const auto index = static_cast<std::size_t>(at - curve.points.begin());
             const double top = plot()->yAxis->coordToPixel(curve.percent(index));
-            const double bottom =
-                plot()->yAxis->coordToPixel(curve.percent(index) - 100.0 / static_cast<double>(curve.count));
+            const double bottom = plot()->yAxis->coordToPixel(curve.percent(index) -
+                                                              100.0 * static_cast<double>(at->value->count) /
+                                                                  static_cast<double>(curve.count));
             const double dx = plot()->xAxis->coordToPixel(at->x) - position.x();
             const double dy = position.y() - std::clamp<double>(position.y(), top, bottom);
             const double distance = std::hypot(dx, dy);
@@ -337,13 +387,18 @@ void CdfPlot::showValueAt(QPoint position) {
     const Curve& curve = m_curves[found->first];
     const Point& point = curve.points[found->second];
     const CdfGraph& graph = m_data.graphs[point.value->graph];
-    QString value = secondsText(point.value->step_time_s);
+    QString value = m_data.quantity == CdfData::Quantity::bytes ? bytesText(point.value->step_time_s)
+                                                                : secondsText(point.value->step_time_s);
     if (graph.one_device_s > 0)
         value += tr(", %1 of one device").arg(percentText(point.value->step_time_s / graph.one_device_s));
+    const QString share = percentText(curve.percent(found->second) / 100);
     showValue({point.x, curve.percent(found->second)}, position,
-              tr("%1\n%2: %3\n%4 of the %5 take no longer")
-                  .arg(m_data.schemes[found->first].title, graph.name, value,
-                       percentText(curve.percent(found->second) / 100), m_data.members));
+              QStringList{m_data.schemes[found->first].title,
+                          graph.name.isEmpty() ? value : graph.name + QStringLiteral(": ") + value,
+                          (m_data.quantity == CdfData::Quantity::bytes ? tr("%1 of the %2 are no larger")
+                                                                       : tr("%1 of the %2 take no longer"))
+                              .arg(share, m_data.members)}
+                  .join(u'\n'));
 }
 
 }  // namespace placewright

@@ -28,6 +28,7 @@ struct CdfValue {
     std::size_t graph = 0;   ///< index into CdfData::graphs
     double step_time_s = 0;  ///< or the value of another objective, CdfData::objective
     bool fits = true;  ///< a placement that does not fit has no value: it counts as slower than all others
+    std::size_t count = 1;  ///< how many values are this one
 };
 
 /// One way of placing the graphs, drawn as one curve.
@@ -46,6 +47,8 @@ struct CdfData {
     std::vector<CdfScheme> schemes;
     QString objective = QStringLiteral("Step time");  ///< title of the values
     QString members = QStringLiteral("graphs");       ///< noun for the elements of `graphs`
+    /// Values are in seconds, or (in `step_time_s` all the same) in bytes.
+    enum class Quantity { seconds, bytes } quantity = Quantity::seconds;
 };
 
 /// Empirical cumulative distribution of step times over a family of graphs, one step curve per scheme, with
@@ -60,10 +63,18 @@ public:
     /// Graph i of the plot is scheme i. Cheap: called while values arrive.
     void setData(CdfData family);
 
+protected:
+    /// Makes the horizontal axis logarithmic or linear, as its tick does.
+    void setLogarithmic(bool logarithmic);
+    /// Whether values are shown relative to one device where the data allows it, from the next setData() on.
+    void setRelativeWanted(bool wanted) { m_relativeWanted = wanted; }
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
     struct Point {
         double x = 0;  ///< on the axis
         const CdfValue* value = nullptr;
+        std::size_t upTo = 0;  ///< number of values up to this one
     };
     /// A scheme in the units of the present axis.
     struct Curve {
@@ -73,17 +84,22 @@ private:
         std::optional<double> median{};  ///< on the axis; none while values are missing or if it does not fit
 
         double percent(std::size_t point) const {
-            return 100.0 * static_cast<double>(point + 1) / static_cast<double>(count);
+            return 100.0 * static_cast<double>(points[point].upTo) / static_cast<double>(count);
         }
+        /// Position in `points` of the value with this rank, from 0; points.size() if it does not fit.
+        std::size_t pointOf(std::size_t rank) const;
     };
 
     bool relative() const;
     bool shown(std::size_t scheme) const { return !m_off.contains(m_data.schemes[scheme].title); }
     QString valueText(double x) const;
     void makeList();
+    void updateUnit();
+    Curve curveOf(const CdfScheme& scheme) const;
     QPen penOf(std::size_t scheme) const;
     void updateCurves();
     void updateList();
+    void fitList();
     void fit();
     void updateAxes() override;
     void updateStyle() override;

@@ -100,10 +100,11 @@ void HeatMapFrame::addAbove(QWidget* widget) {
 
 void HeatMapFrame::setHeader(const QString& text) {
     m_header->setText(text);
+    m_header->setVisible(!text.isEmpty() && m_pages->currentIndex() == 1);
 }
 
 void HeatMapFrame::setEmpty(bool empty) {
-    m_header->setVisible(!empty);
+    m_header->setVisible(!empty && !m_header->text().isEmpty());
     m_pages->setCurrentIndex(empty ? 0 : 1);
 }
 

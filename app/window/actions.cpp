@@ -8,10 +8,10 @@
 #include <QUndoStack>
 
 #include "app/window/learn/learning.hpp"
+#include "app/window/live_cdf.hpp"
 #include "app/window/main_window.hpp"
 #include "app/window/pair/pinned_placement.hpp"
-#include "widgets/archive_view.hpp"
-#include "widgets/cdf_plot.hpp"
+#include "widgets/archive_panel.hpp"
 #include "widgets/curve_plot.hpp"
 #include "widgets/distribution_view.hpp"
 #include "widgets/find_bar.hpp"
@@ -107,7 +107,7 @@ std::span<const ActionInfo> Actions::table() {
         {.id = Id::archivePicture,
          .menu = Menu::exports,
          .text = QT_TR_NOOP("Picture of the &archive…"),
-         .tip = QT_TR_NOOP("Write the archive as PNG or SVG"),
+         .tip = QT_TR_NOOP("Write the archive (the page on screen) as PNG or SVG"),
          .needs = network,
          .run = [](MainWindow& w) { w.exportPlot(QStringLiteral("archive"), w.m_archive); }},
         {.id = Id::distributionPicture,

@@ -31,9 +31,10 @@
 #include "app/window/dialogs/simulation_dialog.hpp"
 #include "app/window/gallery.hpp"
 #include "app/window/learn/learning.hpp"
-#include "app/window/move_menu.hpp"
+#include "app/window/live_cdf.hpp"
 #include "app/window/machine/machine_editor.hpp"
 #include "app/window/machine/what_if_panel.hpp"
+#include "app/window/move_menu.hpp"
 #include "app/window/op_drag.hpp"
 #include "app/window/pair/pair_window.hpp"
 #include "app/window/panels.hpp"
@@ -43,8 +44,7 @@
 #include "app/window/tool_bars.hpp"
 #include "core/algorithms.hpp"
 #include "core/io/shipped.hpp"
-#include "widgets/archive_view.hpp"
-#include "widgets/cdf_plot.hpp"
+#include "widgets/archive_panel.hpp"
 #include "widgets/curve_plot.hpp"
 #include "widgets/device_panel.hpp"
 #include "widgets/distribution_view.hpp"
@@ -68,6 +68,8 @@ namespace placewright {
 namespace {
 
 constexpr int kRoomSettlesMs = 150;
+/// Distributions and archives with their controls cannot be read in less.
+constexpr int kReadableHeight = 340;
 /// Values of settings::graphDirection.
 enum class GraphDirection { byShape, right, down };
 
@@ -131,8 +133,8 @@ void MainWindow::makeViews() {
     m_runs = new RunsView;
     m_curve = new CurvePlot;
     m_learningPlot = new LearningPlot;
-    m_cdf = new CdfPlot;
-    m_archive = new ArchiveMap;
+    m_cdf = new LiveCdf(m_document.get());
+    m_archive = new ArchivePanel;
     m_distribution = new DistributionMap;
     m_why = new WhyPanel;
     m_suggestions = new SuggestionsPanel;
@@ -216,6 +218,13 @@ void MainWindow::makePanels() {
     });
     tabifyDockWidget(devices, machine);
     devices->raise();
+    connect(cdf, &QDockWidget::visibilityChanged, this, [this](bool visible) {
+        m_cdf->setSeen(visible);
+        if (visible) m_panels->heighten(m_cdf, kReadableHeight);
+    });
+    connect(archive, &QDockWidget::visibilityChanged, this, [this](bool visible) {
+        if (visible) m_panels->heighten(m_archive, kReadableHeight);
+    });
     tabifyDockWidget(curve, learning);
     tabifyDockWidget(learning, cdf);
     tabifyDockWidget(cdf, archive);
@@ -276,6 +285,10 @@ void MainWindow::makeActions() {
     m_learning = new Learning(m_document.get(), m_optionsOf, *m_gallery, this);
     m_learning->setTrainedAction(action(ActionId::predictTrained));
     action(ActionId::proof)->setChecked(true);
+}
+
+ArchiveMap* MainWindow::archiveMap() const {
+    return m_archive->map();
 }
 
 QAction* MainWindow::action(ActionId id) const {
@@ -498,7 +511,7 @@ void MainWindow::connectViews() {
     connect(m_runs, &RunsView::renameRequested, m_document.get(), &Document::renameRun);
     connect(m_runs->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &MainWindow::showLearnt);
     connect(m_distribution, &DistributionMap::groupActivated, m_document.get(), &Document::setSelection);
-    connect(m_archive, &ArchiveMap::eliteActivated, this,
+    connect(m_archive, &ArchivePanel::eliteActivated, this,
             [this](const std::shared_ptr<const Placement>& placement, double stepTime) {
                 if (m_document->isOpen() && placement->size() == m_document->problem()->groups) {
                     m_document->showPlacement(*placement,
@@ -646,7 +659,7 @@ void MainWindow::openCompare() {
         m_compare = new CompareWindow(m_document.get(), m_optionsOf, *m_gallery, this);
         connect(m_compare, &CompareWindow::placementChosen, m_document.get(), &Document::showPlacement);
         connect(m_compare, &CompareWindow::resultsChanged, this,
-                [this] { m_cdf->setData(m_compare->cdf()); });
+                [this] { m_cdf->setComparison(m_compare->cdf()); });
     }
     m_compare->show();
     const Budget& budget = m_bars->budget();

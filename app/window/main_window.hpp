@@ -22,8 +22,8 @@ class QStackedWidget;
 namespace placewright {
 
 class ArchiveMap;
+class ArchivePanel;
 class CalibrationDialog;
-class CdfPlot;
 struct Command;
 class CompareWindow;
 class PairWindow;
@@ -38,6 +38,7 @@ class GraphView;
 class Learning;
 class MachineEditor;
 class LearningPlot;
+class LiveCdf;
 class MeasuredPanel;
 class MessageBar;
 class OpDrag;
@@ -76,8 +77,9 @@ public:
     MeasuredPanel* measuredPanel() const { return m_measured; }
     /// Opens traces as measured runs of the open network, or each in a window of its own if there is none.
     void openTraces(const QStringList& paths);
-    ArchiveMap* archiveMap() const { return m_archive; }
-    CdfPlot* cdfPlot() const { return m_cdf; }
+    ArchiveMap* archiveMap() const;
+    ArchivePanel* archivePanel() const { return m_archive; }
+    LiveCdf* cdfPlot() const { return m_cdf; }
     DistributionMap* distributionMap() const { return m_distribution; }
     LearningPlot* learningPlot() const { return m_learningPlot; }
     const Gallery* gallery() const { return m_gallery; }
@@ -270,8 +272,8 @@ private:
     RunsView* m_runs = nullptr;
     CurvePlot* m_curve = nullptr;
     LearningPlot* m_learningPlot = nullptr;
-    CdfPlot* m_cdf = nullptr;
-    ArchiveMap* m_archive = nullptr;
+    LiveCdf* m_cdf = nullptr;
+    ArchivePanel* m_archive = nullptr;
     DistributionMap* m_distribution = nullptr;
     WhyPanel* m_why = nullptr;
     bool m_whySeen = false;  ///< whether the Why panel is visible and must be filled

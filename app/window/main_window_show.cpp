@@ -9,12 +9,13 @@
 
 #include "app/window/computer_finder.hpp"
 #include "app/window/gallery.hpp"
+#include "app/window/live_cdf.hpp"
 #include "app/window/main_window.hpp"
 #include "app/window/option_text.hpp"
 #include "app/window/panels.hpp"
 #include "app/window/status_line.hpp"
 #include "app/window/tool_bars.hpp"
-#include "widgets/archive_view.hpp"
+#include "widgets/archive_panel.hpp"
 #include "widgets/curve_plot.hpp"
 #include "widgets/device_panel.hpp"
 #include "widgets/distribution_view.hpp"
@@ -142,6 +143,7 @@ void MainWindow::showPanels(bool show) {
 void MainWindow::showPlacement() {
     m_graph->setDevices(m_document->deviceOfOps());
     m_measured->setPlacementOnScreen(m_document->placement());
+    m_archive->map()->setPlacementOnScreen(m_document->placement());
 }
 
 void MainWindow::showTimeline() {
@@ -158,6 +160,7 @@ void MainWindow::showTimeline() {
     m_devices->setOutcome(timeline->outcome, timeline->active_s, m_document->assessment()->device_bytes,
                           std::move(opsOf));
     if (!m_document->selection().empty()) showSelectionDetails();
+    m_cdf->refresh();
     showOps();
     showStatus();
 }
@@ -247,6 +250,7 @@ void MainWindow::showRuns() {
         }
     }
     m_curve->setSeries(std::move(series));
+    m_cdf->refresh();
     showLearnt();
 
     const bool searching = m_document->isSearching();
@@ -283,7 +287,14 @@ void MainWindow::showLearnt() {
         });
     };
     const Run* const archived = shownWith(&SearchProgress::archive);
-    m_archive->setArchive(archived != nullptr ? archived->progress().archive : nullptr);
+    if (archived == nullptr) {
+        m_archive->setArchive(nullptr);
+    } else {
+        const Job& job = archived->job();
+        m_archive->setArchive(archived->progress().archive,
+                              {archived->id(), archived->state() == Run::State::running,
+                               job.single_device_fits ? job.single_device_s : 0});
+    }
     const Run* const drawn = shownWith(&SearchProgress::distribution);
     m_distribution->setDistribution(drawn != nullptr ? drawn->progress().distribution : nullptr,
                                     drawn != nullptr ? drawn->job().problem : nullptr);

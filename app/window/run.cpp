@@ -20,12 +20,39 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kTimelineInterval = std::chrono::milliseconds(100);
 /// The list of the best placements is copied at most this often.
 constexpr auto kListInterval = std::chrono::milliseconds(200);
+/// The distribution of the scores is copied at most this often.
+constexpr auto kSketchInterval = std::chrono::milliseconds(100);
 /// Longest time that freeing memory takes after a search, and its largest share of a budget in time.
 constexpr double kHeadroomSeconds = 3, kHeadroomShare = 0.05;
 
 /// Maximum number of scores recorded per run (about 100 MB). A resumed search simulates later placements
 /// again.
 constexpr std::size_t kMostRecorded = 1'000'000;
+
+/// Counts the scores of all placements in `sketch`.
+class SketchedEvaluator : public Evaluator {
+public:
+    SketchedEvaluator(std::unique_ptr<Evaluator> evaluator, QuantileSketch& sketch)
+        : m_evaluator(std::move(evaluator)), m_sketch(sketch) {}
+
+    bool evaluate(std::span<const Placement> placements, std::span<Score> scores, std::stop_token stop,
+                  const Placement* base) override {
+        if (!m_evaluator->evaluate(placements, scores, std::move(stop), base)) return false;
+        for (const Score& score : scores.first(placements.size())) {
+            if (score.fits) {
+                m_sketch.add(score.value_s);
+            } else {
+                m_sketch.add_unknown();
+            }
+        }
+        return true;
+    }
+    std::uint64_t runs() const override { return m_evaluator->runs(); }
+
+private:
+    std::unique_ptr<Evaluator> m_evaluator;
+    QuantileSketch& m_sketch;
+};
 
 }  // namespace
 
@@ -85,14 +112,17 @@ void Run::search(const std::stop_token& stop) {
                                    planned_evaluations(m_request.budget), m_job.objective, m_job.simulation},
                                   m_request.options);
         // Outside of the record, so that a resumed search sees its first placements again.
+        QuantileSketch sketch;
         BestPlacements evaluator(
-            recorded_evaluator(
-                evaluator_of(m_job), m_record->scores(),
-                [this](std::span<const RecordedScore> added) { m_record->append(added); }, kMostRecorded),
+            std::make_unique<SketchedEvaluator>(
+                recorded_evaluator(
+                    evaluator_of(m_job), m_record->scores(),
+                    [this](std::span<const RecordedScore> added) { m_record->append(added); }, kMostRecorded),
+                sketch),
             kMostKept);
 
         Simulator simulator(m_job.problem, m_job.simulation);
-        Clock::time_point drawn, listed;
+        Clock::time_point drawn, listed, sketched;
         // The best that the search found, and the same with the names of alike devices kept from the one
         // before it, so that colours do not change where nothing else does.
         std::shared_ptr<const Placement> found, shown;
@@ -123,6 +153,10 @@ void Run::search(const std::stop_token& stop) {
                 last.best = std::make_shared<const std::vector<ScoredPlacement>>(evaluator.best());
                 listed = Clock::now();
             }
+            if (Clock::now() - sketched >= kSketchInterval) {
+                last.sketch = std::make_shared<const QuantileSketch>(sketch);
+                sketched = Clock::now();
+            }
             publish(last);
         };
         SearchResult result = run_search(*optimizer, evaluator, m_request.budget, stop, report,
@@ -135,6 +169,7 @@ void Run::search(const std::stop_token& stop) {
                           stop);
         draw(result.progress);
         last.best = std::make_shared<const std::vector<ScoredPlacement>>(evaluator.best());
+        last.sketch = std::make_shared<const QuantileSketch>(sketch);
         last.end = result.end == SearchEnd::cancelled ? State::cancelled : State::finished;
         last.exhausted = result.end == SearchEnd::exhausted;
     } catch (const std::exception& error) {
@@ -161,6 +196,7 @@ void Run::receive() {
     m_progress = std::move(update.progress);
     m_simulated = std::move(update.simulated);
     m_best = std::move(update.best);
+    m_sketch = std::move(update.sketch);
     if (update.end) {
         m_state = *update.end;
         m_exhausted = update.exhausted;

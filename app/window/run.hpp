@@ -14,6 +14,7 @@
 
 #include "app/window/latest_value.hpp"
 #include "app/window/simulated.hpp"
+#include "core/base/quantile_sketch.hpp"
 #include "core/io/state/score_file.hpp"
 #include "core/job/job.hpp"
 #include "core/measure/measured_search.hpp"
@@ -84,6 +85,9 @@ public:
     const SearchProgress& progress() const { return m_progress; }
     /// A recent best placement (the best one once the run has ended); null before the first.
     const std::shared_ptr<const Simulated>& simulated() const { return m_simulated; }
+    /// The distribution of the objective values of all placements that were scored; null before the first.
+    /// Those that do not fit the memory are unknown() there. May lag behind while the run is running.
+    const std::shared_ptr<const QuantileSketch>& sketch() const { return m_sketch; }
     /// At most so many of the placements that the run keeps, best first, each once: the elites of its
     /// archive, where it has one, else the best of all that it scored (at most kMostKept); the best placement
     /// is among them. May lag behind while the run is running.
@@ -100,6 +104,7 @@ private:
         SearchProgress progress;
         std::shared_ptr<const Simulated> simulated;
         std::shared_ptr<const std::vector<ScoredPlacement>> best;
+        std::shared_ptr<const QuantileSketch> sketch;
         std::optional<State> end;
         bool exhausted = false;
         QString failure;
@@ -119,6 +124,7 @@ private:
     SearchProgress m_progress;
     std::shared_ptr<const Simulated> m_simulated;
     std::shared_ptr<const std::vector<ScoredPlacement>> m_best;  ///< null before the first
+    std::shared_ptr<const QuantileSketch> m_sketch;
 
     const std::shared_ptr<ScoreRecord> m_record;
     const std::shared_ptr<const ScoreRecord> m_scores;

@@ -50,14 +50,24 @@ struct ArchiveView {
         std::string title;
         std::uint32_t size = 0;
         std::vector<std::string> labels;  ///< one per cell, or empty
+        /// Its cells differ in name alone: devices that are all alike.
+        bool symmetric = false;
     };
     struct Elite {
         std::uint32_t cell = 0;  ///< row-major over the dimensions, the last one fastest
         Score score;
         std::shared_ptr<const Placement> placement;
     };
+    /// A cell got a new elite.
+    struct Event {
+        std::uint64_t evaluations = 0;  ///< that the algorithm had seen by then, rounded up
+        std::uint32_t cell = 0;
+        Score score;
+    };
     std::vector<Dimension> dimensions;
-    std::vector<Elite> elites;  ///< ascending in cell
+    std::vector<Elite> elites;   ///< ascending in cell
+    std::vector<Event> history;  ///< ascending in evaluations; ends with the present elites
+    std::uint64_t evaluations = 0;
 };
 
 /// Snapshot of the distribution that an algorithm draws placements from; groups are independent of each

@@ -8,6 +8,7 @@
 
 #include "core/algorithms.hpp"
 #include "core/base/infinity.hpp"
+#include "core/search/parts/archive_history.hpp"
 #include "core/search/parts/niches.hpp"
 #include "core/search/parts/variation.hpp"
 #include "core/search/search.hpp"
@@ -207,6 +208,41 @@ private Q_SLOTS:
             QCOMPARE(niches.cell(*old.placement), old.cell);
         }
         QVERIFY(!make("genetic", problem)->archive());
+    }
+
+    void history_leads_to_the_archive() {
+        const ProblemPtr problem =
+            test::problem(test::random_graph(2, 30, 3, Training::implicit), test::uniform_machine(3));
+        const SearchResult result =
+            run_search(*make("map-elites", problem), *simulation_evaluator(problem, {}, {}, 1), {1000});
+        const ArchiveView& archive = *result.progress.archive;
+        QCOMPARE(archive.evaluations, std::uint64_t{1000});
+        QVERIFY(std::ranges::is_sorted(archive.history, {}, &ArchiveView::Event::evaluations));
+        QVERIFY(archive.history.size() > archive.elites.size());
+        std::map<std::uint32_t, Score> latest;
+        for (const ArchiveView::Event& event : archive.history) latest[event.cell] = event.score;
+        QCOMPARE(latest.size(), archive.elites.size());
+        for (const auto& elite : archive.elites) QVERIFY(latest.at(elite.cell) == elite.score);
+        // The three GPUs are all alike.
+        QVERIFY(archive.dimensions[0].symmetric && !archive.dimensions[1].symmetric);
+    }
+
+    void history_is_bounded() {
+        ArchiveHistory history(100);
+        for (std::uint32_t i = 1; i <= 10'000; ++i) history.add(i, i % 7, {1.0 / i, 1.0 / i, true});
+        QVERIFY(history.events().size() <= 100);
+        QVERIFY(history.events().size() > 30);
+        QVERIFY(std::ranges::is_sorted(history.events(), {}, &ArchiveView::Event::evaluations));
+        for (std::uint32_t i = 9'994; i <= 10'000; ++i) {
+            const auto last =
+                std::ranges::find_if(history.events().rbegin(), history.events().rend(),
+                                     [&](const ArchiveView::Event& event) { return event.cell == i % 7; });
+            QCOMPARE(last->score.value_s, 1.0 / i);
+        }
+        // More cells than events: the last of each stays.
+        ArchiveHistory wide(10);
+        for (std::uint32_t i = 0; i < 50; ++i) wide.add(i, i, {1, 1, true});
+        QCOMPARE(wide.events().size(), std::size_t{50});
     }
 
     void moves_change_one_group() {

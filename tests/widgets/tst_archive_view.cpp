@@ -6,6 +6,7 @@
 #include <QSignalSpy>
 #include <QSlider>
 #include <QTest>
+#include <QToolButton>
 #include <QToolTip>
 
 #include "tests/support/widgets.hpp"
@@ -41,6 +42,14 @@ QCPColorMapData& cellsOf(const ArchiveMap& map) {
     return *qobject_cast<QCPColorMap*>(map.plot()->plottable(0))->data();
 }
 
+/// The slider of a dimension that is not on an axis.
+QSlider* sliderOf(const ArchiveMap& map) {
+    for (QSlider* slider : map.findChildren<QSlider*>()) {
+        if (slider->objectName().isEmpty()) return slider;
+    }
+    return nullptr;
+}
+
 QPoint pixelOf(const ArchiveMap& map, int x, int y) {
     return {qRound(map.plot()->xAxis->coordToPixel(x)), qRound(map.plot()->yAxis->coordToPixel(y))};
 }
@@ -71,8 +80,10 @@ private Q_SLOTS:
         const QCPRange colours = qobject_cast<QCPColorMap*>(map.plot()->plottable(0))->dataRange();
         QCOMPARE(colours.lower, 50.0);
         QCOMPARE(colours.upper, 80.0);
-        QCOMPARE(map.findChild<QLabel*>("header")->text(),
-                 QStringLiteral("4 of 24 niches filled · 1 do not fit · best 50.0 ms"));
+        QCOMPARE(map.findChild<QLabel*>("coverage")->text(), QStringLiteral("4 of 24 niches filled (17 %)"));
+        QCOMPARE(map.findChild<QLabel*>("misfits")->text(), QStringLiteral("1 do not fit"));
+        QCOMPARE(map.findChild<QLabel*>("best")->text(), QStringLiteral("best 50.0 ms"));
+        QVERIFY(!map.findChild<QLabel*>("qdScore")->isVisible());  // the value of one device is not known
     }
 
     void whatDoesNotFitIsHatched() {
@@ -135,7 +146,7 @@ private Q_SLOTS:
         showAt(map, {600, 500});
         const auto view = archive({{cell(0, 0, 1), fitting(0.08)}, {cell(0, 1, 1), fitting(0.06)}});
         map.setArchive(view);
-        auto* slider = map.findChild<QSlider*>();
+        auto* slider = sliderOf(map);
         auto* position = map.findChild<QLabel*>("position");
         QCOMPARE(position->text(), QStringLiteral("All (best)"));
         slider->setFocus();
@@ -150,7 +161,7 @@ private Q_SLOTS:
 
         // An update during a search changes neither slider nor axes.
         map.setArchive(archive({{cell(0, 0, 1), fitting(0.08)}, {cell(0, 1, 1), fitting(0.04)}}));
-        QCOMPARE(map.findChild<QSlider*>()->value(), 1);
+        QCOMPARE(sliderOf(map)->value(), 1);
         QCOMPARE(cellsOf(map).cell(1, 0), 40.0);
     }
 
@@ -167,7 +178,7 @@ private Q_SLOTS:
         QCOMPARE(map.plot()->xAxis->label(), QStringLiteral("Used"));
         QCOMPARE(cellsOf(map).keySize(), 2);
         QCOMPARE(cellsOf(map).cell(1, 0), 80.0);
-        QCOMPARE(map.findChild<QSlider*>()->accessibleName(), QStringLiteral("Jumps"));
+        QCOMPARE(sliderOf(map)->accessibleName(), QStringLiteral("Jumps"));
         QTest::keyClick(x, Qt::Key_Up);  // the vertical dimension: the two axes are swapped
         QCOMPARE(x->currentText(), QStringLiteral("Device"));
         QCOMPARE(y->currentText(), QStringLiteral("Used"));
@@ -213,12 +224,135 @@ private Q_SLOTS:
         map.setArchive(view);
         map.plot()->replot();
         QVERIFY(!map.findChild<QComboBox*>("y")->isEnabled());
-        QVERIFY(!map.findChild<QSlider*>());
+        QVERIFY(!sliderOf(map));
         QVERIFY(otherThan(map.plot()->grab(QRect(pixelOf(map, 3, 0) - QPoint(5, 5), QSize(10, 10))).toImage(),
                           map.palette().color(QPalette::Base)) == 100);
         QSignalSpy activated(&map, &ArchiveMap::eliteActivated);
         QTest::mouseClick(map.plot(), Qt::LeftButton, {}, pixelOf(map, 3, 0));
         QCOMPARE(activated.size(), 1);
+    }
+
+    void devicesThatAreAllAlikeAreNoAxis() {
+        auto view = std::make_shared<ArchiveView>(
+            *archive({{cell(0, 0, 1), fitting(0.08)}, {cell(2, 1, 1), fitting(0.06)}}));
+        view->dimensions[0].symmetric = true;
+        ArchiveMap map;
+        showAt(map, {600, 500});
+        map.setArchive(view);
+        QCOMPARE(map.plot()->xAxis->label(), QStringLiteral("Jumps"));
+        QCOMPARE(map.plot()->yAxis->label(), QStringLiteral("Used"));
+        QVERIFY(!map.findChild<QSlider*>("history")->isVisible());
+        QCOMPARE(cellsOf(map).cell(1, 0), 80.0);
+        QCOMPARE(cellsOf(map).cell(1, 1), 60.0);
+    }
+
+    void figuresSayHowMuchIsCoveredAndHowWell() {
+        ArchiveMap map;
+        showAt(map, {700, 500});
+        map.setArchive(archive({{cell(0, 0, 1), fitting(0.08)}, {cell(2, 1, 3), fitting(0.05)}}),
+                       {.run = 1, .one_device_s = 0.1});
+        // 0.1 / 0.08 + 0.1 / 0.05
+        QCOMPARE(map.findChild<QLabel*>("qdScore")->text(), QStringLiteral("QD score 3.3"));
+        for (const char* name : {"coverage", "qdScore", "best"})
+            QVERIFY(map.findChild<QLabel*>(name)->toolTip().endsWith(u'.'));
+    }
+
+    void theOutlineIsGoneInTheArchiveOfAnotherRun() {
+        ArchiveMap map;
+        showAt(map, {600, 500});
+        const auto view = archive({{cell(0, 0, 1), fitting(0.08)}, {cell(2, 1, 3), fitting(0.05)}});
+        map.setArchive(view, {.run = 2});
+        map.plot()->replot();
+        QSignalSpy activated(&map, &ArchiveMap::eliteActivated);
+        QTest::mouseClick(map.plot(), Qt::LeftButton, {}, pixelOf(map, 1, 0));
+        map.setArchive(view, {.run = 2});
+        QTest::keyClick(map.plot(), Qt::Key_Return);
+        QCOMPARE(activated.size(), 2);
+        map.setArchive(view, {.run = 1});
+        QTest::keyClick(map.plot(), Qt::Key_Return);
+        QCOMPARE(activated.size(), 2);
+    }
+
+    void theOutlineIsGoneWhenAnotherPlacementIsOnScreen() {
+        ArchiveMap map;
+        showAt(map, {600, 500});
+        map.setArchive(archive({{cell(0, 0, 1), fitting(0.08)}, {cell(2, 1, 3), fitting(0.05)}}));
+        map.plot()->replot();
+        QSignalSpy activated(&map, &ArchiveMap::eliteActivated);
+        QTest::mouseClick(map.plot(), Qt::LeftButton, {}, pixelOf(map, 1, 0));
+        map.setPlacementOnScreen({cell(0, 0, 1)});
+        QTest::keyClick(map.plot(), Qt::Key_Return);
+        QCOMPARE(activated.size(), 2);
+        map.setPlacementOnScreen({cell(2, 1, 3)});
+        QTest::keyClick(map.plot(), Qt::Key_Return);
+        QCOMPARE(activated.size(), 2);
+    }
+
+    void theColourScaleStaysWhileASearchRuns() {
+        ArchiveMap map;
+        const auto range = [&] { return qobject_cast<QCPColorMap*>(map.plot()->plottable(0))->dataRange(); };
+        const auto at = [&](double best, bool running) {
+            map.setArchive(archive({{cell(0, 0, 1), fitting(0.08)}, {cell(2, 1, 3), fitting(best)}}),
+                           {.run = 1, .running = running});
+        };
+        at(0.05, true);
+        const QCPRange first = range();
+        QVERIFY(first.lower < 50 && first.upper > 80);
+        at(0.0495, true);
+        QCOMPARE(range(), first);
+        at(0.03, true);
+        QVERIFY(range().lower < 30);
+        QCOMPARE(range().upper, first.upper);
+        at(0.03, false);
+        QCOMPARE(range(), QCPRange(30, 80));
+    }
+
+    void theSearchIsReplayed() {
+        auto view = std::make_shared<ArchiveView>(
+            *archive({{cell(0, 0, 1), fitting(0.06)}, {cell(2, 1, 3), fitting(0.05)}}));
+        view->history = {{10, cell(0, 0, 1), fitting(0.08)},
+                         {20, cell(2, 1, 3), fitting(0.05)},
+                         {2000, cell(0, 0, 1), fitting(0.06)}};
+        view->evaluations = 5000;
+        ArchiveMap map;
+        showAt(map, {600, 500});
+        map.setArchive(view, {.run = 1});
+        auto* history = map.findChild<QSlider*>("history");
+        const auto* moment = map.findChild<QLabel*>("moment");
+        const auto* coverage = map.findChild<QLabel*>("coverage");
+        QVERIFY(history->isVisible());
+        QCOMPARE(moment->text(), QStringLiteral("now"));
+        const auto colours = qobject_cast<QCPColorMap*>(map.plot()->plottable(0))->dataRange();
+        history->setFocus();
+        QTest::keyClick(history, Qt::Key_Left);
+        QCOMPARE(moment->text(), QStringLiteral("after 20"));
+        QCOMPARE(cellsOf(map).cell(1, 0), 80.0);
+        QCOMPARE(cellsOf(map).cell(3, 2), 50.0);
+        QCOMPARE(qobject_cast<QCPColorMap*>(map.plot()->plottable(0))->dataRange(), colours);
+        // What was replaced since cannot be shown; what stayed can.
+        map.plot()->replot();
+        QSignalSpy activated(&map, &ArchiveMap::eliteActivated);
+        QTest::mouseClick(map.plot(), Qt::LeftButton, {}, pixelOf(map, 1, 0));
+        QCOMPARE(activated.size(), 0);
+        QTest::mouseClick(map.plot(), Qt::LeftButton, {}, pixelOf(map, 3, 2));
+        QCOMPARE(activated.size(), 1);
+        // The chosen moment stays while the search goes on.
+        auto later = std::make_shared<ArchiveView>(*view);
+        later->history.push_back({6000, cell(1, 1, 0), fitting(0.07)});
+        later->elites.insert(later->elites.begin() + 1, {cell(1, 1, 0), fitting(0.07), nullptr});
+        map.setArchive(later, {.run = 1});
+        QCOMPARE(moment->text(), QStringLiteral("after 20"));
+        QCOMPARE(coverage->text(), QStringLiteral("2 of 24 niches filled (8 %)"));
+        QTest::keyClick(history, Qt::Key_Home);
+        QCOMPARE(moment->text(), QStringLiteral("start"));
+        QCOMPARE(coverage->text(), QStringLiteral("0 of 24 niches filled (0 %)"));
+        QTest::mouseClick(map.findChild<QToolButton*>("play"), Qt::LeftButton);
+        QTRY_COMPARE(moment->text(), QStringLiteral("now"));
+        QCOMPARE(coverage->text(), QStringLiteral("3 of 24 niches filled (13 %)"));
+        QVERIFY(!map.findChild<QToolButton*>("play")->isChecked());
+        // At the right end it follows.
+        map.setArchive(view, {.run = 1});
+        QCOMPARE(moment->text(), QStringLiteral("now"));
     }
 
     void anEmptyArchiveSaysWhatWouldFillIt() {
@@ -228,10 +362,10 @@ private Q_SLOTS:
         QVERIFY(empty->isVisible() && empty->text().contains(u"MAP-Elites"));
         map.setArchive(archive({}));
         QVERIFY(!empty->isVisible() && map.plot()->isVisible());
-        QCOMPARE(map.findChild<QLabel*>("header")->text(), QStringLiteral("0 of 24 niches filled"));
+        QCOMPARE(map.findChild<QLabel*>("coverage")->text(), QStringLiteral("0 of 24 niches filled (0 %)"));
         map.setArchive(nullptr);
         QVERIFY(empty->isVisible());
-        QVERIFY(!map.findChild<QLabel*>("header")->isVisible());
+        QVERIFY(!map.findChild<QLabel*>("coverage")->isVisible());
         map.setArchive(archive({{cell(2, 1, 3), fitting(0.05)}}));
         QCOMPARE(cellsOf(map).cell(3, 2), 50.0);
     }

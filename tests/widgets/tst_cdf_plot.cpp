@@ -64,7 +64,7 @@ private Q_SLOTS:
         QVERIFY(qAbs(dataOf(*cdf.plot(), 2)[0].x() - 0.75) < 1e-9);
         QVERIFY(qAbs(dataOf(*cdf.plot(), 3)[0].x() - 2.0) < 1e-9);
         const auto* list = cdf.findChild<QTreeWidget*>("schemes");
-        QCOMPARE(list->topLevelItem(0)->text(1), QString("0.75 ×"));
+        QCOMPARE(list->topLevelItem(0)->text(1), QString("0.75×"));
         QCOMPARE(list->topLevelItem(1)->text(3), QString("2 of 3"));
     }
 
@@ -113,7 +113,7 @@ private Q_SLOTS:
         CdfData close{{{"a", 0.0917}}, {{"searched", {{0, 0.0922}}}}};
         close.members = "searches";
         cdf.setData(close);
-        QCOMPARE(cdf.findChild<QTreeWidget*>("schemes")->topLevelItem(0)->text(1), QString("1.005 ×"));
+        QCOMPARE(cdf.findChild<QTreeWidget*>("schemes")->topLevelItem(0)->text(1), QString("1.005×"));
         QVERIFY(cdf.plot()->yAxis->label().startsWith("Share of searches"));
     }
 
@@ -229,6 +229,64 @@ private Q_SLOTS:
         const QString shown = readText(QToolTip::text());
         QVERIFY2(shown.startsWith(named.schemes[0].title + QStringLiteral("\nmiddle: 30.0 ms")),
                  qPrintable(shown));
+    }
+
+    void manyEqualValuesAreOneStep() {
+        CdfPlot cdf;
+        showAt(cdf, {500, 400});
+        CdfData tried{{{}}, {{"Run #1", {{0, 0.010, true, 30}, {0, 0.020, true, 50}, {0, 0, false, 20}}}}};
+        tried.members = "placements tried";
+        tried.schemes[0].color = QColor(10, 200, 30);
+        cdf.setData(tried);
+        QCOMPARE(dataOf(*cdf.plot(), 0).mid(0, 3), QList<QPointF>({{10, 0}, {10, 30}, {20, 80}}));
+        QCOMPARE(dataOf(*cdf.plot(), 1), QList<QPointF>({{20, 80}}));
+        QCOMPARE(cdf.plot()->graph(0)->pen().color(), QColor(10, 200, 30));
+        const auto* list = cdf.findChild<QTreeWidget*>("schemes");
+        QCOMPARE(list->topLevelItem(0)->text(1), QString("20.0 ms"));
+        QCOMPARE(list->topLevelItem(0)->text(3), QString("80 of 100"));
+        QTRY_VERIFY(cdf.plot()->axisRect()->width() > 200);
+        const QPointF at(cdf.plot()->xAxis->coordToPixel(20), cdf.plot()->yAxis->coordToPixel(60));
+        QMouseEvent event(QEvent::MouseMove, at, cdf.plot()->mapToGlobal(at), Qt::NoButton, Qt::NoButton, {});
+        QApplication::sendEvent(cdf.plot(), &event);
+        QCOMPARE(QToolTip::text(), QString("Run #1\n20.0 ms\n80 % of the placements tried take no longer"));
+    }
+
+    void bytesHaveUnitsOfTheirOwn() {
+        CdfPlot cdf;
+        showAt(cdf, {500, 400});
+        CdfData sizes{{{}}, {{"All", {{0, 2e6}, {0, 8e6}}}}};
+        sizes.quantity = CdfData::Quantity::bytes;
+        sizes.objective = "Size";
+        cdf.setData(sizes);
+        QCOMPARE(dataOf(*cdf.plot(), 0)[2].x(), 8.0);
+        QVERIFY(cdf.plot()->xAxis->label().contains(u"[MB]"));
+        QCOMPARE(cdf.findChild<QTreeWidget*>("schemes")->topLevelItem(0)->text(1), QString("5.00 MB"));
+    }
+
+    void aClickIsNotLostWhileValuesArrive() {
+        CdfPlot cdf;
+        showAt(cdf, {500, 400});
+        cdf.setData(family());
+        auto* list = cdf.findChild<QTreeWidget*>("schemes");
+        const QTreeWidgetItem* row = list->topLevelItem(1);
+        cdf.setData(family());
+        QCOMPARE(list->topLevelItem(1), row);
+        CdfData fewer = family();
+        fewer.schemes.pop_back();
+        cdf.setData(fewer);
+        QCOMPARE(list->topLevelItemCount(), 1);
+        QCOMPARE(list->topLevelItem(0)->text(0), QString("optimized"));
+    }
+
+    void theListLeavesRoomForThePlot() {
+        CdfPlot cdf;
+        CdfData many{{{"a"}}, {}};
+        for (int i = 0; i < 12; ++i) many.schemes.push_back({QString::number(i), {{0, 0.01 * (i + 1)}}});
+        showAt(cdf, {500, 300});
+        cdf.setData(many);
+        QTRY_VERIFY(cdf.plot()->height() > 120);
+        cdf.resize(500, 900);
+        QTRY_VERIFY(cdf.findChild<QTreeWidget*>("schemes")->height() > 120);
     }
 
     void withoutStepTimesThePanelSaysWhatWouldFillIt() {

@@ -22,6 +22,7 @@
 #include <QUndoStack>
 
 #include "app/window/compare/compare_window.hpp"
+#include "app/window/live_cdf.hpp"
 #include "core/algorithms.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/window.hpp"
@@ -202,7 +203,7 @@ private Q_SLOTS:
             if (run.contestant == 1) expected.push_back(run.progress.best.value_s / job.single_device_s);
         }
         std::ranges::sort(expected);
-        for (const CdfPlot* cdf : {here, shown.window.cdfPlot()}) {
+        for (const CdfPlot* cdf : std::initializer_list<const CdfPlot*>{here, shown.window.cdfPlot()}) {
             // Only one device, which is the reference of the axis.
             QCOMPARE(cdf->plot()->graph(0)->data()->at(1)->key, 1.0);
             for (int i = 0; i < 4; ++i) {

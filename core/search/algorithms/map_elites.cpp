@@ -5,6 +5,7 @@
 
 #include "core/cost/placement_key.hpp"
 #include "core/search/algorithms/algorithm_infos.hpp"
+#include "core/search/parts/archive_history.hpp"
 #include "core/search/parts/choices.hpp"
 #include "core/search/parts/niches.hpp"
 #include "core/search/parts/variation.hpp"
@@ -124,7 +125,8 @@ public:
     }
 
     std::shared_ptr<const ArchiveView> archive() const override {
-        auto view = std::make_shared<ArchiveView>(ArchiveView{niches_.dimensions(), elites_});
+        auto view = std::make_shared<ArchiveView>(
+            ArchiveView{niches_.dimensions(), elites_, history_.events(), evaluations_});
         std::sort(view->elites.begin(), view->elites.end(),
                   [](const auto& a, const auto& b) { return a.cell < b.cell; });
         return view;
@@ -145,6 +147,7 @@ private:
     }
 
     void enter(const Placement& placement, const Score& score) {
+        ++evaluations_;
         const std::uint32_t cell = niches_.cell(placement);
         const auto [known, empty] = elite_of_.try_emplace(cell, elites_.size());
         if (empty) {
@@ -152,7 +155,10 @@ private:
         } else if (ArchiveView::Elite& elite = elites_[known->second];
                    score.penalised_s < elite.score.penalised_s) {
             elite = {cell, score, std::make_shared<const Placement>(placement)};
+        } else {
+            return;
         }
+        history_.add(evaluations_, cell, score);
     }
 
     const Placement& parent() {
@@ -194,6 +200,8 @@ private:
 
     std::vector<ArchiveView::Elite> elites_;  ///< in the order in which their cells were filled
     std::unordered_map<std::uint32_t, std::size_t> elite_of_;  ///< [cell]: index in elites_
+    ArchiveHistory history_;
+    std::uint64_t evaluations_ = 0;  ///< placements that were considered for the archive
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace placewright {
 namespace {
@@ -37,7 +38,11 @@ Niches::Niches(const DeviceChoices& choices, Indices sizes)
       edges_(group_edges(choices.problem())) {
     for (const DeviceId device : choices.devices()) {
         position_[device] = static_cast<std::uint32_t>(names_.size());
-        names_.push_back(choices.problem().machine->device(device).name);
+        Device description = choices.problem().machine->device(device);
+        names_.push_back(std::exchange(description.name, {}));
+        Device first = choices.problem().machine->device(choices.devices().front());
+        first.name.clear();
+        alike_ = alike_ && description == first;
     }
     for (std::uint32_t& size : sizes_) {
         if (size == 0) size = static_cast<std::uint32_t>(names_.size());
@@ -69,7 +74,7 @@ std::uint32_t Niches::cell(std::span<const DeviceId> placement) const {
 }
 
 std::vector<ArchiveView::Dimension> Niches::dimensions() const {
-    std::vector<ArchiveView::Dimension> dimensions{{"Most used device", sizes_[0], {}},
+    std::vector<ArchiveView::Dimension> dimensions{{"Most used device", sizes_[0], {}, alike_},
                                                    {"Devices used", sizes_[1], {}},
                                                    {"Jumps between devices", sizes_[2], {}}};
     // If the number of cells is not the number of devices, a cell stands for none or several of them.

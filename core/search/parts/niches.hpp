@@ -43,6 +43,7 @@ public:
 private:
     Indices sizes_;
     std::vector<std::string> names_;       ///< of the devices, by position
+    bool alike_ = true;                    ///< the devices have the same description but for their names
     std::vector<std::uint32_t> position_;  ///< [device]; devices that the choices leave out come last
     std::vector<std::pair<GroupId, GroupId>> edges_;
 };
