@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -13,6 +14,8 @@
 
 namespace placewright {
 namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// Returns the first index in [from, size) that is not `before`, else `size`; fast if it is near `from`.
 template <class Before>
@@ -109,6 +112,10 @@ std::shared_ptr<const TimelineData> TimelineData::build(std::shared_ptr<const Pr
     for (std::uint32_t i = 0; i < spans.size(); ++i) {
         data->lanes[data->laneOf(spans[i])].spans.push_back(i);
         data->op_spans[data->forwardOf(spans[i])].push_back(i);
+        const std::size_t batch = spans[i].batch;
+        if (batch >= data->batches.size()) data->batches.resize(batch + 1, {kNever, 0});
+        Batch& extent = data->batches[batch];
+        extent = {std::min(extent.start_s, spans[i].start_s), std::max(extent.end_s, spans[i].end_s)};
     }
     for (Lane& lane : data->lanes) finish(lane, spans);
     for (DeviceId device = 0; device < of.devices; ++device)

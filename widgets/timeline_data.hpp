@@ -49,6 +49,11 @@ struct TimelineData {
     std::vector<Lane> host_lanes;                   ///< by thread with work; indices into host.spans
     std::vector<std::uint16_t> host_threads;        ///< [host lane]: Issue::thread
     std::vector<std::vector<double>> memory_peaks;  ///< by device: maximum of each kPeakBlock samples
+    /// First start and last end of each batch; a single one where only one runs.
+    struct Batch {
+        double start_s = 0, end_s = 0;
+    };
+    std::vector<Batch> batches;
 
     static constexpr std::size_t kPeakBlock = 64;
 

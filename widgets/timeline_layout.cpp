@@ -12,6 +12,7 @@ namespace placewright {
 namespace {
 
 constexpr int kPointingSlack = 3;  // pixels beside a narrow span that still point at it
+constexpr int kPinnedGap = 3;      // pixels between the pinned rows and those that scroll
 constexpr int kPeakReach = 6;      // pixels from the mark of a memory peak that still point at it
 
 QString idleText(std::size_t channels) {
@@ -161,6 +162,7 @@ void TimelineView::stackRows() {
     const int devices = static_cast<int>(m_data->problem->machine->devices().size());
     const int extra = std::clamp(spare / devices, 0, 2 * QFontMetrics(font()).height() + 20);
     int top = 0;
+    m_pinnedHeight = 0;
     for (Row& row : m_rows) {
         if (row.kind == Row::Kind::device) {
             // A third goes to the strips, the rest to the memory.
@@ -172,23 +174,39 @@ void TimelineView::stackRows() {
                 if (below) row.strips[i].top += static_cast<int>(i) * more;
             }
         }
+        row.pinned = isPinned({row.kind, row.resource});
+        if (row.pinned) continue;
         row.top = top;
         top += row.height;
     }
+    // What does not fit is left to scroll: pinned rows leave room for one more.
+    const int most = std::max(0, height() - m_rulerHeight - 4 * QFontMetrics(font()).height());
+    for (const RowKey& key : m_pinned) {
+        const auto row = std::ranges::find_if(m_rows, [&](const Row& each) {
+            return RowKey{each.kind, each.resource} == key;
+        });
+        if (row == m_rows.end()) continue;
+        row->pinned = m_pinnedHeight == 0 || m_pinnedHeight + row->height <= most;
+        row->top = row->pinned ? m_pinnedHeight : top;
+        (row->pinned ? m_pinnedHeight : top) += row->height;
+    }
+    if (m_pinnedHeight > 0) m_pinnedHeight += kPinnedGap;
     m_contentHeight = top + 4;
 }
 
 void TimelineView::layOut() {
     const int line = QFontMetrics(font()).height();
     m_rulerHeight = line + 10;
+    if (m_data && m_data->batches.size() > 1) m_rulerHeight += line + 2;  // for the mark of one batch
     listRows();
     m_headerWidth = headerWidth();
     stackRows();
 
-    const int page = std::max(0, height() - m_rulerHeight);
+    const int fixed = m_rulerHeight + m_pinnedHeight;
+    const int page = std::max(0, height() - fixed);
     const int scrollWidth = m_scroll->sizeHint().width();
     m_scroll->setVisible(m_contentHeight > page);
-    m_scroll->setGeometry(width() - scrollWidth, m_rulerHeight, scrollWidth, page);
+    m_scroll->setGeometry(width() - scrollWidth, fixed, scrollWidth, page);
     m_scroll->setPageStep(page);
     m_scroll->setSingleStep(line);
     m_scroll->setRange(0, std::max(0, m_contentHeight - page));
@@ -204,13 +222,20 @@ QRect TimelineView::plotRect() const {
 }
 
 int TimelineView::rowTop(const Row& row) const {
-    return m_rulerHeight + row.top - m_scroll->value();
+    return m_rulerHeight + row.top + (row.pinned ? 0 : m_pinnedHeight - m_scroll->value());
+}
+
+QRect TimelineView::visiblePart(const Row& row) const {
+    const int top = m_rulerHeight + (row.pinned ? 0 : m_pinnedHeight);
+    return QRect(0, top, m_headerWidth + static_cast<int>(m_axis.width),
+                 row.pinned ? m_pinnedHeight : std::max(0, height() - top));
 }
 
 const TimelineView::Row* TimelineView::rowAt(QPoint position) const {
     if (position.y() < m_rulerHeight) return nullptr;
     const auto row = std::ranges::find_if(m_rows, [&](const Row& each) {
-        return position.y() >= rowTop(each) && position.y() < rowTop(each) + each.height;
+        return position.y() >= rowTop(each) && position.y() < rowTop(each) + each.height &&
+               each.pinned == (position.y() < m_rulerHeight + m_pinnedHeight);
     });
     return row == m_rows.end() ? nullptr : &*row;
 }
@@ -272,6 +297,51 @@ QRectF TimelineView::laneRect(DeviceId device) const {
     return QRectF(0, rowTop(row), m_headerWidth + m_axis.width, row.height);
 }
 
+QRectF TimelineView::channelRect(ChannelId channel) const {
+    const auto row = std::ranges::find_if(
+        m_rows, [&](const Row& each) { return each.kind == Row::Kind::channel && each.resource == channel; });
+    return row == m_rows.end() ? QRectF()
+                               : QRectF(0, rowTop(*row), m_headerWidth + m_axis.width, row->height);
+}
+
+QRectF TimelineView::handleRect(std::uint32_t span) const {
+    constexpr int kHandle = 9, kLeast = 24;
+    const QRectF block = spanRect(span);
+    if (block.isNull() || m_data->trace.spans[span].kind != Span::Kind::op) return {};
+    const double left = std::max(block.left(), m_axis.left);
+    if (block.right() - left < kLeast) return {};
+    return QRectF(left, block.top(), kHandle, block.height());
+}
+
+/// One batch takes the step time on average. Of a pipeline that is the time from the end of one batch to
+/// that of the next, so the mark ends where a batch ends: of those that are wholly in view the middle one.
+QRectF TimelineView::batchRect() const {
+    if (!m_data || m_data->batches.size() < 2) return {};
+    const double step_s = m_data->outcome.step_time_s;
+    std::vector<double> ends;
+    for (const TimelineData::Batch& batch : m_data->batches) ends.push_back(batch.end_s);
+    std::ranges::sort(ends);
+    const double tiny_s = step_s * 1e-9;
+    std::vector<double> whole;
+    std::ranges::copy_if(ends, std::back_inserter(whole), [&](double end_s) {
+        return end_s - step_s >= m_axis.start_s - tiny_s && end_s <= m_axis.end_s + tiny_s;
+    });
+    const double middle_s = (m_axis.start_s + m_axis.end_s) / 2;
+    const double end_s =
+        !whole.empty() ? whole[whole.size() / 2] : *std::ranges::min_element(ends, {}, [&](double each_s) {
+            return std::abs(each_s - step_s / 2 - middle_s);
+        });
+    const double left = std::max(m_axis.toX(end_s - step_s), m_axis.left - 8);
+    const double right = std::min(m_axis.toX(end_s), m_axis.left + m_axis.width + 8);
+    const int line = QFontMetrics(font()).height();
+    return QRectF(left, m_rulerHeight - line - 2, std::max(right - left, 1.0), line);
+}
+
+QRect TimelineView::pinRect(const Row& row) const {
+    const int side = QFontMetrics(font()).height() - 2;
+    return QRect(m_headerWidth - side - 3, rowTop(row) + kBarTop, side, side);
+}
+
 int TimelineView::MemoryScale::y(double bytes) const {
     return bottom - static_cast<int>(std::lround(bytes / top_bytes * (bottom - top)));
 }
@@ -302,7 +372,9 @@ QRectF TimelineView::peakRect(DeviceId device) const {
     if (!why() || why()->peaks[device].bytes <= 0) return {};
     const MemoryPeak& peak = why()->peaks[device];
     const QPointF at(m_axis.toX(peak.time_s), memoryScale(m_rows[device]).y(peak.bytes));
-    if (at.x() < m_axis.left || at.x() > m_axis.left + m_axis.width || at.y() < m_rulerHeight) return {};
+    if (at.x() < m_axis.left || at.x() > m_axis.left + m_axis.width ||
+        !visiblePart(m_rows[device]).contains(at.toPoint()))
+        return {};
     return QRectF(at - QPointF(kPeakReach, kPeakReach), QSizeF(2 * kPeakReach, 2 * kPeakReach));
 }
 
@@ -360,7 +432,8 @@ std::ptrdiff_t TimelineView::spansInColumn(const Row& row, SpanRef ref, QPoint p
 }
 
 void TimelineView::scrollTo(const Row& row) {
-    const int page = height() - m_rulerHeight;
+    if (row.pinned) return;
+    const int page = height() - m_rulerHeight - m_pinnedHeight;
     if (row.top < m_scroll->value()) {
         m_scroll->setValue(row.top);
     } else if (row.top + row.height > m_scroll->value() + page) {

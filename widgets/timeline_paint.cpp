@@ -2,11 +2,9 @@
 // Painting of a TimelineView.
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include <QImage>
 #include <QPainter>
-#include <QPainterPath>
 
 #include "widgets/palette.hpp"
 #include "widgets/quantities.hpp"
@@ -15,10 +13,18 @@
 namespace placewright {
 namespace {
 
-constexpr std::size_t kMostArrows = 200;
+/// Shares of the background in the colours of batches, by batch modulo their number.
+constexpr std::array<double, 3> kShadeOfBatch{0, 0.4, 0.2};
+constexpr double kDimmed = 0.3;  // opacity of what is not found, or not selected
+
+QColor withAlpha(QColor color, double alpha) {
+    color.setAlphaF(static_cast<float>(alpha));
+    return color;
+}
 
 /// The brush covered by `veil`, with opacity `share`.
 QBrush veiled(QBrush brush, const QColor& veil, double share) {
+    if (share <= 0) return brush;
     if (brush.style() != Qt::TexturePattern) return QBrush(mixedColor(brush.color(), veil, share));
     QImage tile = brush.textureImage();
     QColor over = veil;
@@ -29,11 +35,6 @@ QBrush veiled(QBrush brush, const QColor& veil, double share) {
     brush.setTextureImage(tile);
     brush.setColor(mixedColor(brush.color(), veil, share));
     return brush;
-}
-
-QColor withAlpha(QColor color, double alpha) {
-    color.setAlphaF(static_cast<float>(alpha));
-    return color;
 }
 
 /// The longest form of an op's name that fits: the whole name, or without its leading scopes. A derived op
@@ -52,37 +53,20 @@ QString fittingName(const Graph& graph, OpId op, const QFontMetrics& metrics, in
     return fits(forward) ? forward : QString();
 }
 
-/// Draws text on its own background, so that it is readable on top of anything.
-void drawChip(QPainter& painter, const QRect& area, const QString& text, const QColor& color,
-              const QColor& background, bool strong) {
-    QFont font = painter.font();
-    font.setBold(strong);
-    painter.save();
-    painter.setFont(font);
-    const QFontMetrics metrics(font);
-    // Advances are rounded; a spare pixel avoids eliding text that fits.
-    const int width = std::min(area.width(), metrics.horizontalAdvance(text) + 14);
-    const int height = std::min(area.height(), metrics.height() + 4);
-    const QRect chip(area.left(), area.top() + (area.height() - height) / 2, width, height);
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.setPen(strong ? QPen(color, 1) : QPen(Qt::NoPen));
-    painter.setBrush(withAlpha(background, 0.92));
-    painter.drawRoundedRect(QRectF(chip).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
-    painter.setPen(color);
-    painter.drawText(chip.adjusted(6, 0, -6, 0), Qt::AlignVCenter | Qt::AlignLeft,
-                     metrics.elidedText(text, Qt::ElideRight, width - 12));
-    painter.restore();
-}
-
 }  // namespace
 
-const std::array<QBrush, 3>& TimelineView::brushesOf(DeviceId device) const {
+const TimelineView::Brushes& TimelineView::brushesOf(DeviceId device) const {
     if (m_brushes.empty()) {
         const Machine& machine = *m_data->problem->machine;
         for (DeviceId id = 0; id < machine.devices().size(); ++id) {
             const QBrush forward = deviceBrush(machine, id);
-            m_brushes.push_back({forward, veiled(forward, Qt::black, 0.35),
-                                 veiled(forward, palette().color(QPalette::Base), 0.55)});
+            const QColor base = palette().color(QPalette::Base);
+            const std::array<QBrush, 3> phases{forward, veiled(forward, Qt::black, 0.35),
+                                               veiled(forward, base, 0.55)};
+            // Batches that follow each other differ; one in three is alike.
+            Brushes& brushes = m_brushes.emplace_back();
+            for (std::size_t i = 0; i < brushes.size(); ++i)
+                brushes[i] = veiled(phases[i % 3], base, kShadeOfBatch[i / 3]);
         }
     }
     return m_brushes[device];
@@ -110,10 +94,14 @@ void TimelineView::paintEvent(QPaintEvent*) {
         painter.setClipRect(plotRect());
         paintPeaks(painter);
         paintOutlines(painter);
+        paintGap(painter);
+        paintHandle(painter);
+        painter.setClipRect(plotRect());
         paintArrows(painter);
-        paintMeasure(painter);
+        paintArea(painter);
         paintDropPreview(painter);
         painter.setClipping(false);
+        for (const Row& row : m_rows) paintPin(painter, row);
     }
     if (hasFocus()) {
         painter.setPen(palette().color(QPalette::Highlight));
@@ -127,34 +115,29 @@ void TimelineView::paintChart(QPainter& painter) const {
     painter.fillRect(QRect(0, 0, m_headerWidth, height()), palette().color(QPalette::Window));
     const QColor line = mixedColor(palette().color(QPalette::Base), palette().color(QPalette::Text), 0.14);
 
-    painter.setClipRect(
-        QRect(0, m_rulerHeight, m_headerWidth + plotRect().width(), height() - m_rulerHeight));
+    const auto isVisible = [&](const Row& row) {
+        return !(QRect(0, rowTop(row), width(), row.height) & visiblePart(row)).isEmpty();
+    };
     for (const Row& row : m_rows) {
-        const int top = rowTop(row);
-        if (top + row.height < m_rulerHeight || top > height()) continue;
-        painter.fillRect(QRect(0, top + row.height - 1, width(), 1), line);
+        if (!isVisible(row)) continue;
+        painter.setClipRect(visiblePart(row));
+        painter.fillRect(QRect(0, rowTop(row) + row.height - 1, width(), 1), line);
     }
     painter.setClipping(false);
     paintRuler(painter);
-    painter.setClipRect(
-        QRect(0, m_rulerHeight, m_headerWidth + plotRect().width(), height() - m_rulerHeight));
     for (const Row& row : m_rows) {
-        const int top = rowTop(row);
-        if (top + row.height < m_rulerHeight || top > height()) continue;
-        painter.save();
-        painter.setClipRect(QRect(0, top, m_headerWidth, row.height), Qt::IntersectClip);
+        if (!isVisible(row)) continue;
+        painter.setClipRect(visiblePart(row) & QRect(0, rowTop(row), m_headerWidth, row.height));
         paintHeader(painter, row);
-        painter.restore();
-        painter.save();
-        painter.setClipRect(plotRect(), Qt::IntersectClip);
+        painter.setClipRect(visiblePart(row) & plotRect());
         if (row.kind == Row::Kind::device && (!isMeasured() || !m_data->memory[row.resource].empty()))
             paintMemory(painter, row);
         paintSpans(painter, row);
-        painter.restore();
     }
     painter.setClipRect(plotRect());
     paintPath(painter);
     painter.setClipping(false);
+    if (m_pinnedHeight > 0) painter.fillRect(QRect(0, m_rulerHeight + m_pinnedHeight - 3, width(), 3), line);
     painter.fillRect(QRect(m_headerWidth - 1, 0, 1, height()), line);
     painter.fillRect(QRect(0, m_rulerHeight - 1, width(), 1), line);
 }
@@ -180,9 +163,11 @@ void TimelineView::paintRuler(QPainter& painter) const {
         const int textWidth = metrics.horizontalAdvance(text);
         if (x + 4 + textWidth > m_headerWidth + static_cast<int>(m_axis.width)) continue;
         painter.setPen(muted);
-        painter.drawText(QRect(x + 4, 0, textWidth + 2, m_rulerHeight - 4), Qt::AlignLeft | Qt::AlignVCenter,
-                         text);
+        painter.drawText(QRect(x + 4, 0, textWidth + 2, metrics.height() + 6),
+                         Qt::AlignLeft | Qt::AlignVCenter, text);
     }
+    paintBatch(painter);
+    paintTicks(painter);
 }
 
 void TimelineView::paintHeader(QPainter& painter, const Row& row) const {
@@ -301,7 +286,19 @@ void TimelineView::paintDifferences(QPainter& painter, const Row& row, const Str
 void TimelineView::paintLane(QPainter& painter, const Row& row, const Strip& strip, int index) const {
     const auto& [spans, busy_s] = laneAt(row, strip, index);
     if (spans.empty()) return;
-    const auto [offset, height] = laneSpace(strip, index);
+    const SpansOfOps* strong = row.kind == Row::Kind::host ? nullptr : strongSpans();
+    if (strong == nullptr) return paintBlocks(painter, row, strip, index, spans, busy_s);
+    painter.setOpacity(kDimmed);
+    paintBlocks(painter, row, strip, index, spans, busy_s);
+    painter.setOpacity(1);
+    const std::size_t lane = firstLane(row, strip.run) + static_cast<std::size_t>(index);
+    paintBlocks(painter, row, strip, index, (*strong)[static_cast<std::size_t>(strip.run + 1)][lane], {});
+}
+
+void TimelineView::paintBlocks(QPainter& painter, const Row& row, const Strip& strip, int lane,
+                               const std::vector<std::uint32_t>& spans,
+                               std::span<const double> busy_s) const {
+    const auto [offset, height] = laneSpace(strip, lane);
     const int top = rowTop(row) + offset;
     const Graph& graph = *m_data->problem->graph;
     const bool isDevice = row.kind == Row::Kind::device;
@@ -309,11 +306,14 @@ void TimelineView::paintLane(QPainter& painter, const Row& row, const Strip& str
     const QColor neutral = mixedColor(base, palette().color(QPalette::Text), 0.45);
     const QRect plot = plotRect();
     const QFontMetrics metrics(painter.font());
+    const double opacity = painter.opacity();
 
     const auto brushOf = [&](const Span& span) -> QBrush {
-        if (isDevice) return brushesOf(row.resource)[static_cast<std::size_t>(graph.op(span.op).phase)];
+        const std::size_t batch = span.batch % kBatchShades * 3;
+        if (isDevice)
+            return brushesOf(row.resource)[static_cast<std::size_t>(graph.op(span.op).phase) + batch];
         const DeviceId device = row.kind == Row::Kind::host ? span.resource : span.from;
-        return mixedColor(neutral, brushesOf(device)[0].color(), 0.45);
+        return mixedColor(neutral, brushesOf(device)[batch].color(), 0.45);
     };
     const Trace& trace = traceOf(row, strip);
     for (const SpanMark& mark : visibleMarks(trace, spans, m_axis)) {
@@ -322,10 +322,12 @@ void TimelineView::paintLane(QPainter& painter, const Row& row, const Strip& str
             // A pixel column stands for the spans that begin in it: the busier, the more opaque, never
             // invisible.
             const double share =
-                std::min(1.0, (busy_s[mark.last] - busy_s[mark.first]) / m_axis.secondsPerPixel());
-            painter.setOpacity(0.25 + 0.75 * share);
+                busy_s.empty()
+                    ? 1
+                    : std::min(1.0, (busy_s[mark.last] - busy_s[mark.first]) / m_axis.secondsPerPixel());
+            painter.setOpacity(opacity * (0.25 + 0.75 * share));
             painter.fillRect(QRect(mark.x, top, 1, height), brushOf(span));
-            painter.setOpacity(1);
+            painter.setOpacity(opacity);
             continue;
         }
         // A gap separates neighbours if there is room.
@@ -386,225 +388,6 @@ void TimelineView::paintMemory(QPainter& painter, const Row& row) const {
     if (scale.limitShown) {
         painter.setPen(QPen(row.warn ? warning : mutedColor(palette()), 1, Qt::DashLine));
         painter.drawLine(plotRect().left(), limitY, plotRect().right(), limitY);
-    }
-}
-
-/// Draws a dot on each device's memory peak.
-void TimelineView::paintPeaks(QPainter& painter) const {
-    if (!why()) return;
-    painter.save();
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.setPen(QPen(palette().color(QPalette::Base), 1.5));
-    painter.setBrush(palette().color(QPalette::Text));
-    for (const MemoryPeak& peak : why()->peaks) {
-        const QRectF mark = peakRect(peak.device);
-        if (!mark.isNull()) painter.drawEllipse(mark.center(), 3.5, 3.5);
-    }
-    painter.restore();
-}
-
-/// Draws the critical path: outlined segments, waiting ones hatched, joined where the path continues in
-/// another row. Of segments in the same pixel column only the first is drawn.
-void TimelineView::paintPath(QPainter& painter) const {
-    if (!m_pathShown || !why()) return;
-    const std::vector<PathSegment>& segments = why()->path.segments;
-    const QColor line = pathColor(palette()), halo = palette().color(QPalette::Base);
-    const auto endsBefore = [&](double time_s) {
-        return [time_s](const PathSegment& segment) { return segment.end_s <= time_s; };
-    };
-    auto next = std::partition_point(segments.begin(), segments.end(), endsBefore(m_axis.start_s));
-    std::optional<QRectF> before;
-    while (next != segments.end() && next->start_s <= m_axis.end_s) {
-        const Row& row = *rowOf(*next);
-        const auto [top, height] = laneSpace(
-            row.strips.front(), row.kind == Row::Kind::host ? 0 : laneIn(row, {kSimulated, next->span}));
-        const double left = std::floor(std::max(m_axis.toX(next->start_s), m_axis.left - 8));
-        const double right = std::floor(std::min(m_axis.toX(next->end_s), m_axis.left + m_axis.width + 8));
-        const QRectF block(left, rowTop(row) + top, std::max(right - left, 1.0), height);
-        if (before && (before->top() >= block.bottom() || before->bottom() <= block.top())) {
-            const double from = std::min(before->bottom(), block.bottom()),
-                         to = std::max(before->top(), block.top());
-            painter.fillRect(QRectF(left, from, 1, to - from), withAlpha(line, 0.5));
-        }
-        before = block;
-        const bool waits = next->kind == PathKind::queue;
-        if (waits && block.width() >= 4) {
-            painter.fillRect(block, withAlpha(halo, 0.3));
-            painter.fillRect(block, QBrush(line, Qt::BDiagPattern));
-        }
-        if (block.width() < 12) {
-            // Vertical sides would hide so narrow a block.
-            painter.fillRect(QRectF(left, block.top() - 1, block.width(), 2), line);
-            painter.fillRect(QRectF(left, block.bottom() - 1, block.width(), 2), line);
-        } else {
-            painter.setBrush(Qt::NoBrush);
-            painter.setPen(QPen(line, 2, waits ? Qt::DashLine : Qt::SolidLine, Qt::FlatCap, Qt::MiterJoin));
-            painter.drawRect(block.adjusted(1, 0, -1, 0));
-            if (!waits) {
-                painter.setPen(QPen(halo, 1));
-                painter.drawRect(block.adjusted(2.5, 1.5, -2.5, -1.5));
-            }
-        }
-        // Skip segments that end within this column.
-        ++next;
-        if (right - left < 1)
-            next = std::partition_point(next, segments.end(), endsBefore(m_axis.toTime(left + 1)));
-    }
-}
-
-void TimelineView::paintOutlines(QPainter& painter) const {
-    const QColor line = palette().color(QPalette::Text), halo = palette().color(QPalette::Base);
-    const auto outline = [&](const Row& row, const Strip& strip, int lane, int x, int width, bool strong) {
-        const auto [top, height] = laneSpace(strip, lane);
-        const QRect block(x, rowTop(row) + top, width, height);
-        if (width < 5) {
-            painter.fillRect(block.adjusted(0, -2, width > 1 ? 0 : 1, 2), line);
-            return;
-        }
-        painter.setBrush(Qt::NoBrush);
-        painter.setPen(QPen(line, strong ? 2 : 1));
-        painter.drawRect(QRectF(block).adjusted(0, 0, -1, -1));
-        if (!strong) return;
-        painter.setPen(QPen(halo, 1));
-        painter.drawRect(QRectF(block).adjusted(1.5, 1.5, -2.5, -2.5));
-    };
-    for (const Row& row : m_rows) {
-        if (row.kind == Row::Kind::host) continue;
-        for (const Strip& strip : row.strips) {
-            const auto& selected = m_selectedSpans[static_cast<std::size_t>(strip.run + 1)];
-            for (int lane = 0; lane < strip.lanes; ++lane) {
-                const std::size_t index = firstLane(row, strip.run) + static_cast<std::size_t>(lane);
-                for (const SpanMark& mark : visibleMarks(traceOf(row, strip), selected[index], m_axis))
-                    outline(row, strip, lane, mark.x, mark.width, true);
-            }
-        }
-    }
-    if (m_hovered == kInvalidOp || m_hovered >= m_data->op_spans.size()) return;
-    for (int run = kSimulated; run < std::ssize(measured()); ++run) {
-        for (const std::uint32_t index : dataOf(run).op_spans[m_hovered]) {
-            const SpanRef ref{run, index};
-            const Span& span = spanOf(ref);
-            const Row* row = rowOf(span);
-            if (!row || span.end_s < m_axis.start_s || span.start_s > m_axis.end_s) continue;
-            const auto strip = std::ranges::find(row->strips, run, &Strip::run);
-            if (strip == row->strips.end()) continue;
-            for (const SpanMark& mark : visibleMarks(dataOf(run).trace, std::span(&index, 1), m_axis))
-                outline(*row, *strip, laneIn(*row, ref), mark.x, mark.width, m_hoveredSpan == ref);
-        }
-    }
-}
-
-void TimelineView::paintArrows(QPainter& painter) const {
-    struct Journey {
-        DeviceId from = kInvalidDevice, to = kInvalidDevice;
-        double start_s = 0, end_s = 0;
-    };
-    // By tensor, destination and batch: the hops of one transfer, in the order in which they end.
-    std::map<std::tuple<TensorId, DeviceId, std::uint32_t>, Journey> journeys;
-    const std::vector<Span>& spans = m_data->trace.spans;
-    const Problem& problem = *m_data->problem;
-    const auto take = [&](const Span& span) {
-        const auto [at, isNew] = journeys.try_emplace({span.tensor, span.to, span.batch},
-                                                      Journey{span.from, span.to, span.queued_s, span.end_s});
-        if (!isNew) at->second.end_s = std::max(at->second.end_s, span.end_s);
-    };
-    for (const OpId op : m_selection) {
-        if (journeys.size() >= kMostArrows || op >= m_data->op_spans.size()) break;
-        DeviceId device = kInvalidDevice;
-        for (const std::uint32_t index : m_data->op_spans[op]) {
-            if (spans[index].kind == Span::Kind::transfer) {
-                take(spans[index]);
-            } else {
-                device = spans[index].resource;
-            }
-        }
-        for (const OpId member : problem.grouping.members[problem.grouping.group_of[op]]) {
-            if (forwardOf(*problem.graph, member) != op) continue;
-            for (std::uint32_t i = problem.input_begin[member]; i < problem.input_begin[member + 1]; ++i) {
-                const TensorId tensor = problem.input[i];
-                for (const std::uint32_t index :
-                     m_data->op_spans[forwardOf(*problem.graph, problem.producer[tensor])]) {
-                    const Span& span = spans[index];
-                    if (span.kind == Span::Kind::transfer && span.tensor == tensor && span.to == device)
-                        take(span);
-                }
-            }
-        }
-    }
-    painter.save();
-    painter.setRenderHint(QPainter::Antialiasing);
-    std::size_t drawn = 0;
-    for (const auto& [key, journey] : journeys) {
-        if (journey.end_s < m_axis.start_s || journey.start_s > m_axis.end_s || ++drawn > kMostArrows)
-            continue;
-        const Row &from = m_rows[journey.from], &to = m_rows[journey.to];
-        const bool down = to.top > from.top;
-        const double reach = m_axis.width + 100;
-        const QPointF tail(
-            std::clamp(m_axis.toX(journey.start_s), m_axis.left - reach, m_axis.left + 2 * reach),
-            rowTop(from) + kBarTop + (down ? from.strips.front().height : 0));
-        const QPointF head(
-            std::clamp(m_axis.toX(journey.end_s), m_axis.left - reach, m_axis.left + 2 * reach),
-            rowTop(to) + kBarTop + (down ? 0 : to.strips.front().height));
-        const double bend = (head.y() - tail.y()) * 0.5;
-        const double size = 6, back = down ? -size : size;
-        QPainterPath path(tail);
-        path.cubicTo(tail + QPointF(0, bend), head - QPointF(0, bend), head + QPointF(0, back));
-        const QPolygonF point{{head, head + QPointF(-size * 0.6, back), head + QPointF(size * 0.6, back)}};
-        painter.setBrush(Qt::NoBrush);
-        painter.setPen(QPen(withAlpha(palette().color(QPalette::Base), 0.8), 4));
-        painter.drawPath(path);
-        painter.setPen(QPen(palette().color(QPalette::Text), 1.5));
-        painter.drawPath(path);
-        painter.setPen(Qt::NoPen);
-        painter.setBrush(palette().color(QPalette::Text));
-        painter.drawPolygon(point);
-    }
-    painter.restore();
-}
-
-void TimelineView::paintMeasure(QPainter& painter) const {
-    if (!m_measure) return;
-    const double from = m_axis.toX(std::min(m_measure->from_s, m_measure->to_s)),
-                 to = m_axis.toX(std::max(m_measure->from_s, m_measure->to_s));
-    const QRectF plot = plotRect();
-    const QRectF band(from, plot.top(), to - from, plot.height());
-    const QColor color = palette().color(QPalette::Highlight);
-    painter.fillRect(band, withAlpha(color, 0.2));
-    painter.fillRect(QRectF(from, plot.top(), 1, plot.height()), color);
-    painter.fillRect(QRectF(to, plot.top(), 1, plot.height()), color);
-    const QString text = tr("ΔT %1").arg(secondsText(std::abs(m_measure->to_s - m_measure->from_s)));
-    const QFontMetrics metrics(painter.font());
-    const int width = metrics.horizontalAdvance(text) + 24, height = metrics.height() + 8;
-    const int x = std::clamp(static_cast<int>((from + to) / 2) - width / 2, m_headerWidth + 2,
-                             std::max(m_headerWidth + 2, static_cast<int>(plot.right()) - width));
-    drawChip(painter, QRect(x, m_rulerHeight + 2, width, height), text, palette().color(QPalette::Text),
-             palette().color(QPalette::Base), true);
-}
-
-void TimelineView::paintDropPreview(QPainter& painter) const {
-    for (DeviceId device = 0; device < std::min(m_previews.size(), m_data->memory.size()); ++device) {
-        const DropPreview& preview = m_previews[device];
-        const bool isTarget = m_target == device;
-        const QRect lane = laneRect(device).toRect() & plotRect();
-        if (lane.isEmpty()) continue;
-        const QColor base = palette().color(QPalette::Base), text = palette().color(QPalette::Text);
-        const QColor color = preview.possible ? palette().color(QPalette::Highlight) : mutedColor(palette());
-        painter.fillRect(lane, withAlpha(color, isTarget ? 0.45 : 0.18));
-        if (!preview.possible)
-            painter.fillRect(lane, QBrush(withAlpha(color, isTarget ? 0.8 : 0.5), Qt::DiagCrossPattern));
-        if (isTarget) {
-            painter.setBrush(Qt::NoBrush);
-            painter.setPen(QPen(color, 2));
-            painter.drawRect(lane.adjusted(1, 1, -1, -1));
-        }
-        QString words = dropPreviewText(preview);
-        const bool overflows = preview.possible && !preview.fits;
-        if (overflows) words += tr(" · does not fit");
-        if (const QString memory = dropMemoryText(preview); !memory.isEmpty())
-            words += QStringLiteral(" · ") + memory;
-        drawChip(painter, lane.adjusted(10, 2, -10, -2), words, overflows ? warningColor(palette()) : text,
-                 base, isTarget);
     }
 }
 

@@ -62,6 +62,11 @@ QString TimelineView::toolTipOf(SpanRef ref, QPoint position) const {
     const bool hasBatches = fromRun ? shown.outcome.step_time_s < shown.outcome.total_time_s
                                     : shown.outcome.ops_run > shown.problem->ops;
     if (hasBatches) line(tr("Batch"), QString::number(span.batch + 1));
+    if (!fromRun && !isMeasured() && span.kind == Span::Kind::op)
+        lines
+            << QStringLiteral("<i>%1</i>")
+                   .arg(tr(
+                       "Drag it up or down, or by the handle at its left end, to move it to another device"));
     if (const auto count = row ? spansInColumn(*row, ref, position) : 0; count > 1) {
         lines << tr("One of %1 blocks within this pixel; zoom in to separate them.").arg(count);
     }
@@ -110,12 +115,32 @@ QString TimelineView::memoryText(const Row& row, double time_s) const {
     return lines.isEmpty() ? QString() : plainToolTip(lines.join(QLatin1Char('\n')));
 }
 
+/// Sums over a device: busy, idle by cause, memory.
+QString TimelineView::deviceToolTip(const Row& row) const {
+    const DeviceId device = row.resource;
+    const QString sums = tr("%1: busy for %2, peak memory %3")
+                             .arg(row.name, secondsText(m_data->outcome.device_busy_s[device]),
+                                  shareOfBytesText(m_data->outcome.peak_bytes[device],
+                                                   m_data->problem->memory_limit_bytes[device]));
+    return sums.toHtmlEscaped() + QStringLiteral("<br>") + idleText(*m_data, device) +
+           measuredTotals(device) +
+           (why() ? QStringLiteral("<br>") + peakText(*why(), device, false) : QString());
+}
+
 QString TimelineView::toolTipAt(QPoint position) const {
     if (!m_data) return {};
     if (const auto device = peakAt(position)) return peakText(*why(), *device, false);
     if (const auto span = spanAt(position)) return toolTipOf(*span, position);
+    if (const auto gap = gapAt(position)) return gapText(*m_data, *gap, false);
     if (position.y() < m_rulerHeight) {
-        return tr("Zoom: Ctrl+wheel or W, S. Pan: drag or A, D. Fit: F. Measure a time span: Shift+drag.");
+        if (batchRect().contains(position))
+            return plainToolTip(batchText() + QLatin1Char('\n') +
+                                tr("The time of one batch is the mean from the end of a batch to the end of "
+                                   "the next; batches in flight overlap."));
+        return plainToolTip(
+            tr("Drag here to select a span of time and see its sums; Shift+drag over the rows for some rows "
+               "only; Esc clears.\nZoom: Ctrl+wheel or W, S. Pan: drag the chart or A, D. Fit: F.\nMove an "
+               "op: drag its block up or down, or by its handle.\nPin a row: the pin beside its name."));
     }
     const Row* row = rowAt(position);
     if (!row) return {};
@@ -135,17 +160,7 @@ QString TimelineView::toolTipAt(QPoint position) const {
             sums += tr(", peak memory %1").arg(bytesText(peak_bytes));
         return plainToolTip(sums);
     }
-    const double limit_bytes = m_data->problem->memory_limit_bytes[row->resource];
-    if (!plotRect().contains(position)) {
-        const QString sums =
-            tr("%1: busy for %2, peak memory %3")
-                .arg(row->name, secondsText(m_data->outcome.device_busy_s[row->resource]),
-                     shareOfBytesText(m_data->outcome.peak_bytes[row->resource], limit_bytes));
-        const QString totals = measuredTotals(row->resource);
-        if (!why() && totals.isEmpty()) return plainToolTip(sums);
-        return sums.toHtmlEscaped() + totals +
-               (why() ? QStringLiteral("<br>") + peakText(*why(), row->resource, false) : QString());
-    }
+    if (!plotRect().contains(position)) return deviceToolTip(*row);
     if (position.y() <= rowTop(*row) + row->stripsEnd() + 1) return {};
     return memoryText(*row, std::max(0.0, m_axis.toTime(position.x())));
 }

@@ -4,27 +4,18 @@
 #include <algorithm>
 #include <cmath>
 
-#include <QApplication>
-#include <QHelpEvent>
-#include <QMouseEvent>
 #include <QScrollBar>
-#include <QToolTip>
+#include <QTextBrowser>
 
 namespace placewright {
 namespace {
 
-constexpr double kZoomStep = 1.25;
-constexpr int kPanKeyPixels = 80;
 constexpr double kSegmentSurroundings = 1.5;  // on either side of a segment, in multiples of its duration
-
-bool isZoomOrPanKey(int key) {
-    return key == Qt::Key_W || key == Qt::Key_S || key == Qt::Key_A || key == Qt::Key_D || key == Qt::Key_F ||
-           key == Qt::Key_Comma || key == Qt::Key_Period || (key >= Qt::Key_1 && key <= Qt::Key_9);
-}
 
 }  // namespace
 
-TimelineView::TimelineView(QWidget* parent) : OpView(parent), m_scroll(new QScrollBar(Qt::Vertical, this)) {
+TimelineView::TimelineView(QWidget* parent)
+    : OpView(parent), m_scroll(new QScrollBar(Qt::Vertical, this)), m_sums(new QTextBrowser(this)) {
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);
     setAttribute(Qt::WA_OpaquePaintEvent);
@@ -34,6 +25,17 @@ TimelineView::TimelineView(QWidget* parent) : OpView(parent), m_scroll(new QScro
     m_scroll->setCursor(Qt::ArrowCursor);
     connect(m_scroll, &QScrollBar::valueChanged, this, &TimelineView::repaintAll);
     connect(m_scroll, &QScrollBar::valueChanged, this, &TimelineView::dropTargetsMoved);
+    connect(m_scroll, &QScrollBar::valueChanged, this, &TimelineView::zoomChanged);
+    m_sums->setObjectName(QStringLiteral("timelineSums"));
+    m_sums->setAccessibleName(tr("Sums over the selected time"));
+    m_sums->setOpenLinks(false);
+    m_sums->setFocusPolicy(Qt::NoFocus);
+    m_sums->setLineWrapMode(QTextEdit::NoWrap);
+    m_sums->setCursor(Qt::ArrowCursor);
+    m_sums->viewport()->setCursor(Qt::ArrowCursor);
+    m_sums->document()->setDocumentMargin(5);
+    m_sums->hide();
+    connect(m_sums, &QTextBrowser::anchorClicked, this, [this] { select(m_areaOps); });
     layOut();
 }
 
@@ -43,12 +45,17 @@ void TimelineView::setData(std::shared_ptr<const TimelineData> timeline) {
     m_data = std::move(timeline);
     m_current.reset();
     m_hoveredSpan.reset();
-    if (!sameMachine) m_brushes.clear();
+    m_gap.reset();
+    if (!sameMachine) {
+        m_brushes.clear();
+        m_pinned.clear();
+    }
     if (!sameProblem) {
         m_selection.clear();
         m_hovered = kInvalidOp;
-        m_measure.reset();
-        if (m_gesture == Gesture::measure) m_gesture = Gesture::spent;
+        m_matches.reset();
+        clearArea();
+        if (m_gesture == Gesture::area) m_gesture = Gesture::spent;
         m_fitted = true;
     }
     layOut();
@@ -58,14 +65,55 @@ void TimelineView::setData(std::shared_ptr<const TimelineData> timeline) {
     } else {
         setAxis(m_axis, false);
     }
+    showSums();
 }
 
 void TimelineView::setSelection(const OpList& ops) {
     if (m_selection == ops) return;
     m_selection = ops;
     m_current.reset();
+    if (!ops.empty()) m_gap.reset();
     indexSelection();
-    update();
+    repaintAll();
+}
+
+void TimelineView::setMatches(const std::optional<OpList>& ops) {
+    if (m_matches == ops) return;
+    m_matches = ops;
+    indexSelection();
+    repaintAll();
+}
+
+void TimelineView::reveal(OpId op) {
+    if (!m_data || op >= m_data->op_spans.size()) return;
+    const Span* first = nullptr;
+    for (const std::uint32_t index : m_data->op_spans[op]) {
+        const Span& span = m_data->trace.spans[index];
+        if (span.kind != Span::Kind::op) continue;
+        if (span.end_s >= m_axis.start_s && span.start_s <= m_axis.end_s) return scrollTo(*rowOf(span));
+        if (first == nullptr || span.start_s < first->start_s) first = &span;
+    }
+    if (first == nullptr) return;
+    scrollTo(*rowOf(*first));
+    TimeAxis axis = m_axis;
+    axis.pan(m_axis.left + m_axis.width / 2 - m_axis.toX((first->start_s + first->end_s) / 2));
+    setAxis(axis, false);
+}
+
+TimelineZoom TimelineView::zoom() const {
+    return {m_axis.start_s, m_axis.end_s, m_fitted, m_scroll->value()};
+}
+
+void TimelineView::setZoom(const TimelineZoom& zoom) {
+    if (zoom.fitted) {
+        fit();
+    } else {
+        TimeAxis axis = m_axis;
+        axis.start_s = zoom.start_s;
+        axis.end_s = zoom.end_s;
+        setAxis(axis, false);
+    }
+    m_scroll->setValue(zoom.scrolled);
 }
 
 void TimelineView::setHovered(OpId op) {
@@ -86,7 +134,7 @@ void TimelineView::setDropPreview(const DropPreviews& previews, std::optional<De
 
 void TimelineView::scrollAtEdge(QPoint global) {
     if (!isVisible()) return;
-    const QRect rows = rect().adjusted(0, m_rulerHeight, 0, 0);
+    const QRect rows = rect().adjusted(0, m_rulerHeight + m_pinnedHeight, 0, 0);
     m_scroll->setValue(m_scroll->value() + edgeStep(mapFromGlobal(global), rows));
 }
 
@@ -166,7 +214,8 @@ void TimelineView::setAxis(const TimeAxis& axis, bool fitted) {
     m_axis.clamp(whole_s);
     m_fitted = fitted || m_axis.end_s - m_axis.start_s >= whole_s;
     repaintAll();
-    Q_EMIT axisMoved(m_axis.start_s, m_axis.end_s);
+    if (m_sums->isVisible()) showSums();
+    Q_EMIT zoomChanged();
 }
 
 void TimelineView::setSharedTotal(double total_s) {
@@ -179,13 +228,6 @@ void TimelineView::setSharedTotal(double total_s) {
     }
 }
 
-void TimelineView::showTimes(double start_s, double end_s) {
-    TimeAxis axis = m_axis;
-    axis.start_s = start_s;
-    axis.end_s = end_s;
-    setAxis(axis, false);
-}
-
 void TimelineView::repaintAll() {
     m_chart = QPixmap();
     update();
@@ -194,25 +236,36 @@ void TimelineView::repaintAll() {
 // Selection and pointing
 
 void TimelineView::indexSelection() {
-    m_selectedSpans.clear();
-    if (!m_data) return;
-    m_selectedSpans.resize(1 + measured().size());
-    std::vector<bool> isSelected(m_data->op_spans.size());
-    for (const OpId op : m_selection) {
-        if (op < isSelected.size()) isSelected[op] = true;
+    m_selectedSpans = spansOf(m_selection);
+    m_matchedSpans = spansOf(m_matches.value_or(OpList()));
+}
+
+TimelineView::SpansOfOps TimelineView::spansOf(const OpList& ops) const {
+    SpansOfOps found;
+    if (!m_data) return found;
+    found.resize(1 + measured().size());
+    std::vector<bool> isWanted(m_data->op_spans.size());
+    for (const OpId op : ops) {
+        if (op < isWanted.size()) isWanted[op] = true;
     }
-    for (std::size_t i = 0; i < m_selectedSpans.size(); ++i) {
+    for (std::size_t i = 0; i < found.size(); ++i) {
         const TimelineData& shown = dataOf(static_cast<int>(i) - 1);
-        m_selectedSpans[i].resize(shown.lanes.size());
-        if (m_selection.empty()) continue;
-        // Filtering the lanes keeps their order; sorting the spans of the selected ops would be slower for
+        found[i].resize(shown.lanes.size());
+        if (ops.empty()) continue;
+        // Filtering the lanes keeps their order; sorting the spans of the wanted ops would be slower for
         // many.
         for (std::size_t lane = 0; lane < shown.lanes.size(); ++lane) {
             std::ranges::copy_if(
-                shown.lanes[lane].spans, std::back_inserter(m_selectedSpans[i][lane]),
-                [&](std::uint32_t span) { return isSelected[shown.forwardOf(shown.trace.spans[span])]; });
+                shown.lanes[lane].spans, std::back_inserter(found[i][lane]),
+                [&](std::uint32_t span) { return isWanted[shown.forwardOf(shown.trace.spans[span])]; });
         }
     }
+    return found;
+}
+
+const TimelineView::SpansOfOps* TimelineView::strongSpans() const {
+    if (m_matches) return &m_matchedSpans;
+    return m_selection.empty() ? nullptr : &m_selectedSpans;
 }
 
 void TimelineView::select(const OpList& ops) {
@@ -230,6 +283,33 @@ void TimelineView::hover(QPoint position) {
     if (op != m_hovered) {
         setHovered(op);
         Q_EMIT opHovered(op);
+    }
+    pointAt(position);
+}
+
+/// Shows by the cursor what a drag from a position does, and the pin of the row whose name is there.
+void TimelineView::pointAt(QPoint position) {
+    std::optional<RowKey> name;
+    Qt::CursorShape cursor = Qt::ArrowCursor;
+    if (m_data && rect().contains(position)) {
+        const Row* row = rowAt(position);
+        if (position.x() < m_headerWidth) {
+            if (row && row->kind != Row::Kind::idle_channels) name = RowKey{row->kind, row->resource};
+        } else if (position.y() < m_rulerHeight) {
+            cursor = Qt::CrossCursor;
+        } else if (m_hoveredSpan && m_hoveredSpan->run == kSimulated &&
+                   handleRect(m_hoveredSpan->span).contains(position)) {
+            cursor = Qt::OpenHandCursor;
+        }
+    }
+    if (name != m_hoveredName) {
+        m_hoveredName = name;
+        update();
+    }
+    if (cursor == Qt::ArrowCursor) {
+        unsetCursor();
+    } else if (this->cursor().shape() != cursor) {
+        setCursor(cursor);
     }
 }
 
@@ -267,259 +347,6 @@ void TimelineView::stepSpan(int direction) {
         axis.pan(m_axis.left + m_axis.width * 0.3 - x);
         setAxis(axis, false);
     }
-}
-
-// Events
-
-void TimelineView::mousePressEvent(QMouseEvent* event) {
-    setFocus(Qt::MouseFocusReason);
-    if (!m_data || event->button() != Qt::LeftButton || m_gesture != Gesture::none) return;
-    m_pressed = m_last = event->position().toPoint();
-    m_gesture = Gesture::press;
-    if (event->modifiers().testFlag(Qt::ShiftModifier) && m_pressed.x() >= m_headerWidth) {
-        m_gesture = Gesture::measure;
-        const double time_s = m_axis.toTime(m_pressed.x());
-        m_measure = Measure{time_s, time_s};
-        update();
-    }
-}
-
-void TimelineView::mouseMoveEvent(QMouseEvent* event) {
-    const QPoint position = event->position().toPoint();
-    const QPoint global = event->globalPosition().toPoint();
-    if (m_gesture == Gesture::press &&
-        (position - m_pressed).manhattanLength() >= QApplication::startDragDistance()) {
-        const auto span = spanAt(m_pressed);
-        const QPoint moved = position - m_pressed;
-        const bool isOp = span && spanOf(*span).kind == Span::Kind::op;
-        if (isOp && std::abs(moved.y()) >= std::abs(moved.x())) {
-            m_gesture = Gesture::drag;
-            QToolTip::hideText();
-            const OpId op = opOf(*span);
-            if (!std::ranges::binary_search(m_selection, op)) select({op});
-            beginOpDrag(m_selection, mapToGlobal(m_pressed));
-        } else if (m_pressed.x() >= m_headerWidth) {
-            m_gesture = Gesture::pan;
-            setCursor(Qt::ClosedHandCursor);
-        } else {
-            m_gesture = Gesture::spent;
-        }
-    }
-    switch (m_gesture) {
-        case Gesture::none:
-            hover(position);
-            break;
-        case Gesture::drag:
-            Q_EMIT opDragMoved(global);
-            break;
-        case Gesture::pan: {
-            TimeAxis axis = m_axis;
-            axis.pan(position.x() - m_last.x());
-            setAxis(axis, m_fitted);
-            m_scroll->setValue(m_scroll->value() - (position.y() - m_last.y()));
-            break;
-        }
-        case Gesture::measure:
-            m_measure->to_s = std::clamp(m_axis.toTime(position.x()), m_axis.start_s, m_axis.end_s);
-            update();
-            break;
-        case Gesture::press:
-        case Gesture::spent:
-            break;
-    }
-    m_last = position;
-}
-
-void TimelineView::mouseReleaseEvent(QMouseEvent* event) {
-    if (event->button() != Qt::LeftButton) return;
-    const Gesture gesture = std::exchange(m_gesture, Gesture::none);
-    const QPoint position = event->position().toPoint();
-    switch (gesture) {
-        case Gesture::press: {
-            m_measure.reset();
-            const Row* row = rowAt(m_pressed);
-            const bool toggles = event->modifiers().testFlag(Qt::ControlModifier);
-            if (const auto device = peakAt(m_pressed)) {
-                Q_EMIT peakActivated(*device);
-            } else if (const auto span = spanAt(m_pressed)) {
-                const OpId op = opOf(*span);
-                OpList ops{op};
-                if (toggles) {
-                    ops = m_selection;
-                    const auto at = std::ranges::lower_bound(ops, op);
-                    if (at != ops.end() && *at == op) {
-                        ops.erase(at);
-                    } else {
-                        ops.insert(at, op);
-                    }
-                }
-                select(ops);
-                m_current = span;
-            } else if (row && row->kind == Row::Kind::idle_channels) {
-                m_idleShown = !m_idleShown;
-                layOut();
-            } else if (!toggles) {
-                select({});
-            }
-            update();
-            break;
-        }
-        case Gesture::drag:
-            dropOps(event->globalPosition().toPoint());
-            break;
-        case Gesture::pan:
-            unsetCursor();
-            break;
-        case Gesture::measure:
-            if ((position - m_pressed).manhattanLength() < QApplication::startDragDistance())
-                m_measure.reset();
-            update();
-            break;
-        case Gesture::none:
-        case Gesture::spent:
-            break;
-    }
-    hover(position);
-}
-
-void TimelineView::wheelEvent(QWheelEvent* event) {
-    event->accept();
-    if (!m_data || m_gesture == Gesture::pan) return;
-    const QPoint delta = event->angleDelta();
-    const QPointF position = event->position();
-    const bool scrolls = m_scroll->maximum() > 0 && position.y() >= m_rulerHeight;
-    TimeAxis axis = m_axis;
-    if (event->modifiers().testFlag(Qt::ControlModifier) ||
-        (!scrolls && delta.x() == 0 && event->modifiers() == Qt::NoModifier)) {
-        axis.zoom(std::pow(kZoomStep, delta.y() / 120.0),
-                  std::clamp(position.x(), m_axis.left, m_axis.left + m_axis.width));
-        setAxis(axis, false);
-    } else if (event->modifiers().testFlag(Qt::ShiftModifier) || delta.x() != 0) {
-        axis.pan((delta.x() != 0 ? delta.x() : delta.y()) / 120.0 * kPanKeyPixels);
-        setAxis(axis, m_fitted);
-    } else {
-        m_scroll->setValue(m_scroll->value() - delta.y() / 120 * 3 * m_scroll->singleStep());
-    }
-}
-
-void TimelineView::keyPressEvent(QKeyEvent* event) {
-    const int key = event->key();
-    if (key == Qt::Key_Escape && isDraggingOps()) {
-        m_gesture = Gesture::spent;
-        cancelOpDrag();
-        return;
-    }
-    if (event->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier))
-        return OpView::keyPressEvent(event);
-    if (key >= Qt::Key_1 && key <= Qt::Key_9) {
-        if (!m_selection.empty()) Q_EMIT deviceKeyPressed(key - Qt::Key_0);
-        return;
-    }
-    TimeAxis axis = m_axis;
-    // If the pointer is not over the chart, zoom at its middle.
-    const QPoint pointer = mapFromGlobal(QCursor::pos());
-    const double at =
-        underMouse() && plotRect().contains(pointer) ? pointer.x() : m_axis.left + m_axis.width / 2;
-    switch (key) {
-        case Qt::Key_W:
-        case Qt::Key_S:
-            axis.zoom(key == Qt::Key_W ? kZoomStep : 1 / kZoomStep, at);
-            return setAxis(axis, false);
-        case Qt::Key_A:
-        case Qt::Key_Left:
-            axis.pan(kPanKeyPixels);
-            return setAxis(axis, m_fitted);
-        case Qt::Key_D:
-        case Qt::Key_Right:
-            axis.pan(-kPanKeyPixels);
-            return setAxis(axis, m_fitted);
-        case Qt::Key_Up:
-        case Qt::Key_Down:
-            return m_scroll->triggerAction(key == Qt::Key_Up ? QScrollBar::SliderSingleStepSub
-                                                             : QScrollBar::SliderSingleStepAdd);
-        case Qt::Key_PageUp:
-        case Qt::Key_PageDown:
-            return m_scroll->triggerAction(key == Qt::Key_PageUp ? QScrollBar::SliderPageStepSub
-                                                                 : QScrollBar::SliderPageStepAdd);
-        case Qt::Key_F:
-        case Qt::Key_Home:
-            return fit();
-        case Qt::Key_Comma:
-        case Qt::Key_Period:
-            return stepSpan(key == Qt::Key_Comma ? -1 : 1);
-        case Qt::Key_Escape:
-            if (m_measure) {
-                m_measure.reset();
-                return update();
-            }
-            if (!m_selection.empty()) return select({});
-            break;
-        default:
-            break;
-    }
-    OpView::keyPressEvent(event);
-}
-
-void TimelineView::leaveEvent(QEvent* event) {
-    OpView::leaveEvent(event);
-    if (m_gesture == Gesture::none) hover(QPoint(-1, -1));
-}
-
-void TimelineView::resizeEvent(QResizeEvent* event) {
-    OpView::resizeEvent(event);
-    layOut();
-}
-
-void TimelineView::hideEvent(QHideEvent* event) {
-    OpView::hideEvent(event);
-    if (m_gesture == Gesture::pan) unsetCursor();
-    m_gesture = Gesture::none;
-    cancelOpDrag();
-}
-
-bool TimelineView::event(QEvent* event) {
-    switch (event->type()) {
-        case QEvent::ToolTip: {
-            const auto* help = static_cast<QHelpEvent*>(event);
-            const QString text = toolTipAt(help->pos());
-            const auto span = m_data ? spanAt(help->pos()) : std::nullopt;
-            // The tooltip stays while the pointer is over the same block.
-            const QRect area = span ? rectOf(*span).adjusted(-3, -2, 3, 2).toRect() & rect()
-                                    : QRect(help->pos(), QSize(1, 1));
-            if (text.isEmpty() || m_gesture != Gesture::none) {
-                QToolTip::hideText();
-            } else {
-                QToolTip::showText(help->globalPos(), text, this, area);
-            }
-            return true;
-        }
-        case QEvent::ShortcutOverride: {
-            // Keys that this view handles take precedence over shortcuts of the window.
-            const auto* key = static_cast<QKeyEvent*>(event);
-            const bool plain =
-                !(key->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier));
-            if ((plain && isZoomOrPanKey(key->key())) || (key->key() == Qt::Key_Escape && isDraggingOps())) {
-                event->accept();
-                return true;
-            }
-            break;
-        }
-        case QEvent::FontChange:
-        case QEvent::StyleChange:
-            layOut();
-            break;
-        case QEvent::PaletteChange:
-            m_brushes.clear();
-            repaintAll();
-            break;
-        case QEvent::FocusIn:
-        case QEvent::FocusOut:
-            update();
-            break;
-        default:
-            break;
-    }
-    return OpView::event(event);
 }
 
 }  // namespace placewright

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <QPixmap>
 
 #include "widgets/drop_preview.hpp"
+#include "widgets/idle_gaps.hpp"
 #include "widgets/measured_runs.hpp"
 #include "widgets/op_view.hpp"
 #include "widgets/timeline_data.hpp"
@@ -16,6 +18,7 @@
 
 class QPainter;
 class QScrollBar;
+class QTextBrowser;
 
 namespace placewright {
 
@@ -26,8 +29,19 @@ enum class MeasuredLayout {
     off
 };
 
+/// What a timeline shows of its data: the part of the axis, and how far its rows are scrolled.
+struct TimelineZoom {
+    double start_s = 0;
+    double end_s = 0;
+    bool fitted = true;  ///< the whole step is shown, whatever it takes
+    int scrolled = 0;    ///< in pixels
+
+    bool operator==(const TimelineZoom&) const = default;
+};
+
 /// Gantt chart of one step: one row per device with its memory below, and one row per channel. Measured runs
-/// are drawn on the same axis. Ops can be dropped onto device rows.
+/// are drawn on the same axis. Ops can be dropped onto device rows. A drag over the ruler selects a span of
+/// time, with Shift over the rows also those rows, and shows sums over what runs there.
 class TimelineView : public OpView {
     Q_OBJECT
 public:
@@ -38,6 +52,11 @@ public:
     void setData(std::shared_ptr<const TimelineData> timeline);
     void setSelection(const OpList& ops);
     void setHovered(OpId op);
+    /// Ops that match the search text: the rest is dimmed, and the ruler has a tick for each. Nothing: there
+    /// is no search.
+    void setMatches(const std::optional<OpList>& ops);
+    /// Pans so that the first span of an op is in view, if none is; does not zoom.
+    void reveal(OpId op);
     /// Shows what a drop on each device would give and marks `target`. `reveals`: scrolls `target` into view;
     /// false while the pointer is on this view, whose rows must not move away from it.
     void setDropPreview(const DropPreviews& previews, std::optional<DeviceId> target, bool reveals = true);
@@ -60,7 +79,8 @@ public:
     void fit();
     /// Lets the axis reach to this time at least, as that of another timeline does; 0: only to its own end.
     void setSharedTotal(double total_s);
-    void showTimes(double start_s, double end_s);
+    TimelineZoom zoom() const;
+    void setZoom(const TimelineZoom& zoom);
     const TimeAxis& axis() const { return m_axis; }
     /// Rectangle in which a span is drawn now.
     QRectF spanRect(std::uint32_t span) const { return rectOf({kSimulated, span}); }
@@ -69,14 +89,24 @@ public:
         return rectOf({static_cast<int>(run), span});
     }
     QRectF laneRect(DeviceId device) const;
+    QRectF channelRect(ChannelId channel) const;
+    /// The mark of one batch below the ruler; null unless several batches run.
+    QRectF batchRect() const;
+    /// The handle with which a span of an op is dragged in any direction, while the pointer is on the span;
+    /// null if the span is too narrow for it.
+    QRectF handleRect(std::uint32_t span) const;
+    /// Pins a device's row below the ruler, where it stays while the rest scrolls.
+    void setPinned(DeviceId device, bool pinned) { setPinned({Row::Kind::device, device}, pinned); }
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
 
 Q_SIGNALS:
     /// The mark of a device's memory peak was clicked.
     void peakActivated(placewright::DeviceId device);
-    /// The axis shows another time.
-    void axisMoved(double start_s, double end_s);
+    /// An idle gap of a device was clicked; `html` says why it is idle, ops link to their id.
+    void gapActivated(const QString& html);
+    /// The user or setZoom() has zoomed or scrolled.
+    void zoomChanged();
 
 protected:
     void paintEvent(QPaintEvent*) override;
@@ -112,10 +142,10 @@ private:
     };
 
     struct Row {
-        enum class Kind { device, host, channel, idle_channels };
+        enum class Kind : std::uint8_t { device, host, channel, idle_channels };
         Kind kind = Kind::device;
         std::uint16_t resource = 0;  ///< device, host lane or channel
-        int top = 0;                 ///< in pixels below the ruler, before scrolling
+        int top = 0;                 ///< in pixels below the ruler, before scrolling; of a pinned row as is
         int height = 0;
         std::vector<Strip> strips{};  ///< the simulated one first; a device's memory is below them
 
@@ -124,12 +154,27 @@ private:
         QString name;
         QString detail;
         bool warn = false;
+        bool pinned = false;
+    };
+    /// Names a row, whatever other rows there are.
+    struct RowKey {
+        Row::Kind kind = Row::Kind::device;
+        std::uint16_t resource = 0;
+
+        bool operator==(const RowKey&) const = default;
     };
     /// Action of the pressed mouse button.
-    enum class Gesture { none, press, pan, measure, drag, spent };
-    struct Measure {
+    enum class Gesture { none, press, pan, area, drag, spent };
+    /// A span of time, over all rows or some.
+    struct Area {
         double from_s = 0, to_s = 0;
+        std::vector<RowKey> rows{};  ///< none: all
+
+        double start_s() const { return std::min(from_s, to_s); }
+        double end_s() const { return std::max(from_s, to_s); }
     };
+    /// The spans of some ops: [1 + run][lane of its data], ascending in start.
+    using SpansOfOps = std::vector<std::vector<std::vector<std::uint32_t>>>;
 
     /// Maps bytes to y in the row of a device.
     struct MemoryScale {
@@ -150,6 +195,8 @@ private:
     void stackRows();
     void setAxis(const TimeAxis& axis, bool fitted);
     int rowTop(const Row& row) const;
+    /// The part of the chart in which a row is visible: that of the pinned rows, or the one that scrolls.
+    QRect visiblePart(const Row& row) const;
     const Row* rowAt(QPoint position) const;
     const Row* rowOf(const Span& span) const;
     /// The row of what a segment of the critical path waits for or does.
@@ -185,12 +232,40 @@ private:
     const TimelineWhy* why() const { return m_why && m_why->timeline == m_data ? m_why.get() : nullptr; }
     std::optional<DeviceId> peakAt(QPoint position) const;
 
+    // Pinned rows and the menu of a row
+    void setPinned(RowKey row, bool pinned);
+    bool isPinned(RowKey row) const;
+    QRect pinRect(const Row& row) const;
+    void showMenu(QPoint position, QPoint global);
+
+    // Areas and gaps
+    void beginArea(QPoint position);
+    void dragArea(QPoint position);
+    void endArea();
+    void clearArea();
+    /// Shows the sums over the area, or hides them if there is none.
+    void showSums();
+    bool isInArea(const Row& row) const;
+    QRect areaRect() const;
+    /// The idle gap of a device under a position, where the data says why devices wait.
+    std::optional<IdleGap> gapAt(QPoint position) const;
+    QRectF gapRect(const IdleGap& gap) const;
+    QString batchText() const;
+
     // Painting
     void paintChart(QPainter& painter) const;
     void paintRuler(QPainter& painter) const;
     void paintHeader(QPainter& painter, const Row& row) const;
     void paintSpans(QPainter& painter, const Row& row) const;
     void paintLane(QPainter& painter, const Row& row, const Strip& strip, int lane) const;
+    /// Paints those spans of a lane. `busy_s`: as TimelineData::Lane::busy_s; empty: columns are opaque.
+    void paintBlocks(QPainter& painter, const Row& row, const Strip& strip, int lane,
+                     const std::vector<std::uint32_t>& spans, std::span<const double> busy_s) const;
+    void paintPin(QPainter& painter, const Row& row) const;
+    void paintBatch(QPainter& painter) const;
+    void paintTicks(QPainter& painter) const;
+    void paintGap(QPainter& painter) const;
+    void paintHandle(QPainter& painter) const;
     void paintLaneOutlines(QPainter& painter, const Row& row, const Strip& strip, int lane) const;
     /// Marks what takes much longer or shorter than simulated, below its block.
     void paintDifferences(QPainter& painter, const Row& row, const Strip& strip, int lane) const;
@@ -200,17 +275,26 @@ private:
     void paintOutlines(QPainter& painter) const;
     void paintArrows(QPainter& painter) const;
     void paintDropPreview(QPainter& painter) const;
-    void paintMeasure(QPainter& painter) const;
-    const std::array<QBrush, 3>& brushesOf(DeviceId device) const;
+    void paintArea(QPainter& painter) const;
+    static constexpr std::size_t kBatchShades = 3;
+    using Brushes = std::array<QBrush, 3 * kBatchShades>;
+    /// By phase, and by batch modulo kBatchShades.
+    const Brushes& brushesOf(DeviceId device) const;
 
     // Selection and pointing
     void select(const OpList& ops);
     void hover(QPoint position);
     void stepSpan(int direction);
+    void startPan(bool ofOp);
     void indexSelection();
+    SpansOfOps spansOf(const OpList& ops) const;
+    /// The spans that keep their full colour; null: all do.
+    const SpansOfOps* strongSpans() const;
     void measuredChanged();
+    void pointAt(QPoint position);
     QString toolTipAt(QPoint position) const;
     QString toolTipOf(SpanRef ref, QPoint position) const;
+    QString deviceToolTip(const Row& row) const;
     /// What the measured runs say of a device, as further lines of its tooltip.
     QString measuredTotals(DeviceId device) const;
     QString memoryText(const Row& row, double time_s) const;
@@ -230,23 +314,32 @@ private:
     int m_headerWidth = 0;
     int m_naturalHeight = 0;  ///< of the rows, before they share the spare height
     int m_contentHeight = 0;
+    int m_pinnedHeight = 0;
+    std::vector<RowKey> m_pinned;  ///< in the order in which they were pinned
     QScrollBar* m_scroll = nullptr;
 
     OpList m_selection;
-    /// [1 + run][lane of its data]: ascending in start.
-    std::vector<std::vector<std::vector<std::uint32_t>>> m_selectedSpans;
+    SpansOfOps m_selectedSpans;
+    std::optional<OpList> m_matches;
+    SpansOfOps m_matchedSpans;
     std::optional<SpanRef> m_current;  ///< the span from which the keyboard steps
     OpId m_hovered = kInvalidOp;
     std::optional<SpanRef> m_hoveredSpan;
     DropPreviews m_previews;
     std::optional<DeviceId> m_target;
-    std::optional<Measure> m_measure;
+    std::optional<Area> m_area;
+    QTextBrowser* m_sums = nullptr;
+    OpList m_areaOps;              ///< that compute in the area
+    std::optional<IdleGap> m_gap;  ///< the one that was clicked
+    /// The row whose name is under the pointer.
+    std::optional<RowKey> m_hoveredName;
 
     Gesture m_gesture = Gesture::none;
     QPoint m_pressed, m_last;
+    bool m_pansOp = false;  ///< the pan began on the block of an op
 
     mutable QPixmap m_chart;  ///< everything but the marks that follow the pointer; null: must be repainted
-    mutable std::vector<std::array<QBrush, 3>> m_brushes;  ///< by device and phase
+    mutable std::vector<Brushes> m_brushes;  ///< by device
 };
 
 }  // namespace placewright

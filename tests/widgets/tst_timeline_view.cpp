@@ -632,19 +632,6 @@ private Q_SLOTS:
         QCOMPARE(started.size() + edited.size(), 0);
     }
 
-    void shiftDragMeasures() {
-        View view;
-        const TimeAxis axis = view.axis();
-        const QImage before = view.grab().toImage();
-        QTest::mousePress(&view, Qt::LeftButton, Qt::ShiftModifier, {300, 200});
-        moveHeld(view, {500, 210});
-        QTest::mouseRelease(&view, Qt::LeftButton, Qt::ShiftModifier, {500, 210});
-        QCOMPARE(view.axis(), axis);
-        QVERIFY(differingPixelsIn({300, 300, 200, 50}, before, view.grab().toImage()) > 2000);
-        QTest::keyClick(&view, Qt::Key_Escape);
-        QVERIFY(differingPixelsIn({300, 300, 200, 50}, before, view.grab().toImage()) == 0);
-    }
-
     void newDataKeepsTheZoom() {
         const auto problem = chainProblem();
         const Data slow = simulate(problem, spread(*problem));

@@ -204,10 +204,9 @@ void PairWindow::linkViews() {
         connect(graph(side), &GraphView::selectionEdited, m_document, &Document::setSelection);
         connect(graph(side), &GraphView::opHovered, other, &GraphView::setHovered);
         connect(graph(side), &GraphView::modulesRequested, m_document, &Document::showModules);
-        connect(timeline(side), &TimelineView::axisMoved, this,
-                [this, side, together](double start_s, double end_s) {
-                    together([&] { timeline(1 - side)->showTimes(start_s, end_s); });
-                });
+        connect(timeline(side), &TimelineView::zoomChanged, this, [this, side, together] {
+            together([&] { timeline(1 - side)->setZoom(timeline(side)->zoom()); });
+        });
         connect(timeline(side), &TimelineView::selectionEdited, this, [this, side](const OpList& ops) {
             m_document->setSelection(side == 0 ? across(ops, false) : ops);
         });
