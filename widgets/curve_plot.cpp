@@ -21,8 +21,8 @@ namespace {
 /// is fitted to the values after it.
 constexpr double kEarly = 0.03;
 
-/// The range includes the lower bound unless the curves would then get less than a third of it.
-constexpr double kMostOfBound = 2;
+/// The range includes the lower bound unless the curves would then get less than half of it.
+constexpr double kMostOfBound = 1;
 
 /// Largest share of the height that is reserved for the bound's label.
 constexpr double kMostForLabel = 0.25;
@@ -243,7 +243,7 @@ void CurvePlot::updateLabels() {
     std::vector<EndLabel> labels;
     for (std::size_t i = 0; i < m_series.size(); ++i) {
         const auto& points = *plot()->graph(static_cast<int>(i))->data();
-        EndLabel label{m_series[i].title, runColor(m_series[i].style, base), {}};
+        EndLabel label{m_series[i].title, runTextColor(m_series[i].style, base), {}};
         label.isDrawn = !points.isEmpty();
         if (label.isDrawn) label.end = {(points.constEnd() - 1)->key, (points.constEnd() - 1)->value};
         labels.push_back(std::move(label));
@@ -253,7 +253,7 @@ void CurvePlot::updateLabels() {
 
 double CurvePlot::highestRelevant() const {
     constexpr std::size_t kLeast = 3;  // runs, below which none of them is an outlier
-    constexpr double kSpreads = 5, kShare = 0.1;
+    constexpr double kSpreads = 3, kShare = 0.1;
     const double best = bestTime() * m_unit.per_second;
     std::vector<double> ends;
     for (const CurveSeries& series : m_series) {

@@ -80,17 +80,22 @@ TimeUnit timeUnitFor(double seconds) {
 
 namespace {
 
-/// Moves a colour away from the background, if its contrast would be too low.
-QColor visibleOn(const QColor& background, const QColor& color) {
-    constexpr int kNear = 60;     // of 255 grey levels
-    constexpr double kLeast = 3;  // WCAG 2.1, minimum for graphics
+/// Moves a colour away from the background until its contrast is `least` (WCAG 2.1), no further: a lighter
+/// blue would resemble the light blue of another run.
+QColor contrasting(const QColor& background, const QColor& color, double least) {
     constexpr float kStep = 0.02F;
-    if (std::abs(qGray(color.rgb()) - qGray(background.rgb())) >= kNear) return color;
-    // Move no further than needed: a lighter blue would resemble the light blue of another run.
     QColor moved = color;
-    for (float share = kStep; share < 1 && contrast(moved, background) < kLeast; share += kStep)
+    for (float share = kStep; share < 1 && contrast(moved, background) < least; share += kStep)
         moved = mixedColor(color, readableOn(background), share);
     return moved;
+}
+
+/// Moves a colour away from a background of a similar grey.
+QColor visibleOn(const QColor& background, const QColor& color) {
+    constexpr int kNear = 60;     // of 255 grey levels
+    constexpr double kLeast = 3;  // minimum for graphics
+    if (std::abs(qGray(color.rgb()) - qGray(background.rgb())) >= kNear) return color;
+    return contrasting(background, color, kLeast);
 }
 
 Qt::PenStyle dashes(int number) {
@@ -119,6 +124,11 @@ QColor runColor(const RunStyle& run, const QColor& background) {
         default:
             return visibleOn(background, color);
     }
+}
+
+QColor runTextColor(const RunStyle& run, const QColor& background) {
+    constexpr double kLeast = 4.5;  // minimum for text
+    return contrasting(background, runColor(run, background), kLeast);
 }
 
 QPen seriesPen(const RunStyle& run, const QColor& background) {

@@ -47,6 +47,8 @@ struct RunStyle {
 };
 QColor runColor(const RunStyle& run, const QColor& background);
 QPen seriesPen(const RunStyle& run, const QColor& background);
+/// The colour of the run's name: that of its series, moved as far as text needs to be readable.
+QColor runTextColor(const RunStyle& run, const QColor& background);
 
 /// Gives a log axis with a narrow range the ticks of a linear axis, since its own label whole decades only.
 /// Call it whenever the range or the scale has changed.

@@ -25,7 +25,7 @@ namespace placewright {
 namespace {
 
 constexpr double kLast = kInfinity;
-constexpr int kRowPadding = 4;  // pixels, of both sides
+constexpr int kRowPadding = 4, kHeaderPadding = 12;  // pixels, of both sides
 
 QString stepTimeText(const RunRow& row) {
     if (row.step_time_s <= 0) return {};
@@ -354,6 +354,7 @@ RunsView::RunsView(QWidget* parent)
     connect(m_model, &RunsModel::renamed, this, &RunsView::renameRequested);
     connect(this, &QAbstractItemView::doubleClicked, this,
             [this](const QModelIndex& index) { Q_EMIT runActivated(index.data(RunsModel::IdRole).toInt()); });
+    connect(horizontalHeader(), &QHeaderView::sortIndicatorChanged, m_fit, qOverload<>(&QTimer::start));
     // Fits the columns once for all rows that change together.
     m_fit->setSingleShot(true);
     connect(m_fit, &QTimer::timeout, this, &RunsView::fitColumns);
@@ -484,20 +485,25 @@ void RunsView::changeEvent(QEvent* event) {
 void RunsView::fitColumns() {
     int others = 0;
     for (int column = 1; column < RunsModel::ColumnCount; ++column) {
-        const int wanted = std::max(sizeHintForColumn(column), horizontalHeader()->sectionSizeHint(column));
+        const QHeaderView& header = *horizontalHeader();
+        const QString title = m_sorted->headerData(column, Qt::Horizontal).toString();
+        // Only the column that sorts needs room for the arrow.
+        const int named = header.sortIndicatorSection() == column
+                              ? header.sectionSizeHint(column)
+                              : header.fontMetrics().horizontalAdvance(title) + kHeaderPadding;
+        const int wanted = std::max(sizeHintForColumn(column), named);
         if (wanted > m_widths[column]) setColumnWidth(column, m_widths[column] = wanted);
         others += columnWidth(column);
     }
-    // The title takes the width that the other columns leave; if that is too little, the width that the first
-    // of them leave, since these say how good the run is.
+    // The title takes the width that the other columns leave, down to a few characters; if that is too
+    // little, the width that the first of them leave, since these say how good the run is.
     const int character = fontMetrics().averageCharWidth();
-    const int title = std::clamp(sizeHintForColumn(RunsModel::Title), character * 12, character * 38);
+    const int least = character * 12;
     int first = 0;
     for (const int column : {RunsModel::StepTime, RunsModel::Speedup, RunsModel::Gap})
         first += columnWidth(column);
     const int room = viewport()->width();
-    setColumnWidth(RunsModel::Title,
-                   others + title <= room ? room - others : std::clamp(room - first, character * 12, title));
+    setColumnWidth(RunsModel::Title, others + least <= room ? room - others : std::max(room - first, least));
 }
 
 }  // namespace placewright

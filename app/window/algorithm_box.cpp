@@ -88,6 +88,7 @@ AlgorithmBox::AlgorithmBox(QWidget* parent) : QComboBox(parent) {
             QFont bold = font();
             bold.setBold(true);
             header->setFont(bold);
+            header->setForeground(palette().color(QPalette::Active, QPalette::Text));
             items->appendRow(header);
         }
         auto* item = new QStandardItem(toQString(info.title));
@@ -119,7 +120,9 @@ void AlgorithmBox::changeEvent(QEvent* event) {
 void AlgorithmBox::updateIcons() {
     for (int i = 0; i < count(); ++i) {
         const std::string id = itemData(i).toString().toStdString();
-        if (!id.empty())
+        if (id.empty())
+            setItemData(i, palette().color(QPalette::Active, QPalette::Text), Qt::ForegroundRole);
+        else
             setItemIcon(i,
                         discOf(runColor(RunStyle{id}, palette().color(QPalette::Base)), devicePixelRatioF()));
     }

@@ -132,9 +132,9 @@ int run(QCoreApplication& app) {
     const auto measured =
         add("measured", "Show this trace of FILE beside its simulation; repeatable.", "TRACE");
     const auto optimize = add("optimize", "Start a search with this algorithm; needs FILE.", "ALGORITHM");
-    const auto evaluations =
-        add("evaluations",
-            "Maximum number of placements that the search simulates (default: as in the last session).", "N");
+    const auto evaluations = add(
+        "evaluations",
+        "Number of placements after which the search ends (default: the budget of the last session).", "N");
     const auto seed = add("seed", "Seed of the search (default: 1).", "K");
     const auto size = add("size", "Size of the window in pixels.", "WIDTHxHEIGHT");
     const auto screenshot =
@@ -173,6 +173,7 @@ int run(QCoreApplication& app) {
                 QStringLiteral("--evaluations %1: expected 1 to 1000000000").arg(parser.value(evaluations)));
         window.chooseEvaluations(count);
     }
+    if (parser.isSet(quit)) window.limitBudget();
     if (parser.isSet(seed)) {
         bool isNumber = false;
         const int value = parser.value(seed).toInt(&isNumber);

@@ -536,6 +536,11 @@ void MainWindow::chooseEvaluations(int evaluations) {
     chooseBudget({static_cast<std::uint64_t>(evaluations)});
 }
 
+void MainWindow::limitBudget() {
+    const Budget& budget = m_bars->budget();
+    if (!budget.is_timed() && !budget.is_counted()) chooseBudget({});
+}
+
 void MainWindow::chooseBudget(const Budget& budget) {
     m_bars->chooseBudget(budget);
 }

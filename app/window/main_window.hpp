@@ -96,6 +96,9 @@ public:
     void chooseAlgorithm(const QString& id);
     void chooseBudget(const Budget& budget);
     void chooseEvaluations(int evaluations);
+    /// Chooses the default number of evaluations if the budget is unlimited, for searches that no person
+    /// stops.
+    void limitBudget();
     void chooseSeed(int seed);
     /// Starts a search with the toolbar's settings, or stops all running ones.
     void optimizeOrStop();

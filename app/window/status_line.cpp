@@ -200,11 +200,16 @@ QString StatusLine::followText(const std::vector<const Run*>& running) const {
         return running.size() == 1 ? tr("%1, not followed").arg(runTitle(*running.front()))
                                    : tr("%1 searches, not followed").arg(running.size());
     if (const Run* pinned = m_document->pinnedRun()) return tr("follows %1 alone").arg(runTitle(*pinned));
-    if (running.size() == 1) return runTitle(*running.front());
     const Run* shown = m_document->shownRun();
-    return shown != nullptr && m_document->follows(*shown)
-               ? tr("follows %1, the best of %2").arg(runTitle(*shown)).arg(running.size())
-               : tr("follows the best of %1").arg(running.size());
+    if (shown != nullptr && !m_document->follows(*shown)) shown = nullptr;
+    const QString searches =
+        running.size() == 1 ? runTitle(*running.front()) : tr("%1 searches").arg(running.size());
+    // One that has ended may still be the best.
+    if (shown != nullptr && shown->state() != Run::State::running)
+        return tr("%1, still behind %2").arg(searches, runTitle(*shown));
+    if (running.size() == 1) return searches;
+    return shown != nullptr ? tr("follows %1, the best of %2").arg(runTitle(*shown)).arg(running.size())
+                            : tr("follows the best of %1").arg(running.size());
 }
 
 void StatusLine::showPinned(const Pair* pair) {

@@ -173,7 +173,7 @@ private Q_SLOTS:
                     line - 1);
         }
         QCOMPARE(seen.front()->color(),
-                 runColor(runs.back().style, curves.plot()->palette().color(QPalette::Base)));
+                 runTextColor(runs.back().style, curves.plot()->palette().color(QPalette::Base)));
         QVERIFY(seen.front()->right->pixelPosition().x() <= curves.plot()->viewport().right());
         // Where there is no room for all, the best keep their names.
         curves.resize(700, 180);

@@ -115,6 +115,7 @@ private Q_SLOTS:
             for (int nth = 0; nth < 12; ++nth) {
                 const QPen pen = seriesPen(RunStyle{"genetic", nth}, background);
                 QVERIFY(contrast(pen.color(), background) > 1.9);
+                QVERIFY(contrast(runTextColor(RunStyle{"genetic", nth}, background), background) >= 4.5);
                 QVERIFY(pens.insert({pen.color().rgb(), pen.style()}).second);
             }
         }

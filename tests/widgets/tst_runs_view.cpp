@@ -198,8 +198,8 @@ private Q_SLOTS:
         const auto end = [&](int column) {
             return header.sectionViewportPosition(column) + header.sectionSize(column);
         };
-        QTRY_VERIFY(end(RunsModel::Gap) <= view.viewport()->width());
-        QTRY_VERIFY(end(RunsModel::Gap) > view.viewport()->width() - 10);
+        // Long names are shortened before figures leave the view.
+        QTRY_VERIFY(end(RunsModel::Time) <= view.viewport()->width());
         QVERIFY(header.sectionSize(RunsModel::Title) > 60);
         QCOMPARE(view.textElideMode(), Qt::ElideMiddle);
         QVERIFY(view.model()
@@ -212,6 +212,9 @@ private Q_SLOTS:
                     .data(Qt::ToolTipRole)
                     .toString()
                     .startsWith(named.title));
+        // In a very narrow view the first figures stay.
+        view.resize(300, 200);
+        QTRY_VERIFY(end(RunsModel::Gap) <= view.viewport()->width());
         // With enough room there is no scroll bar.
         view.resize(1200, 200);
         QTRY_VERIFY(end(RunsModel::Time) <= view.viewport()->width());

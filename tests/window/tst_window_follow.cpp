@@ -88,8 +88,8 @@ private Q_SLOTS:
         QTRY_VERIFY_WITH_TIMEOUT(!rowOf(shown, last).isUnderWay(), kPatience);
         QTRY_VERIFY_WITH_TIMEOUT(
             std::ranges::any_of(rows(shown), [](const RunRow& row) { return row.shown; }), kPatience);
-        QVERIFY2(statusText(shown, "Search").contains("the best of 2"),
-                 qPrintable(statusText(shown, "Search")));
+        QTRY_VERIFY2(statusText(shown, "Search").contains("the best of 2"),
+                     qPrintable(statusText(shown, "Search")));
         clickOptimize(shown);
         QVERIFY(shown.waitUntilIdle());
         double best_s = rows(shown).front().step_time_s;

@@ -7,6 +7,7 @@
 #include <QComboBox>
 #include <QDoubleSpinBox>
 #include <QLabel>
+#include <QLineEdit>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSignalSpy>
@@ -252,6 +253,45 @@ private Q_SLOTS:
         clickOptimize(shown);
         QVERIFY(shown.waitUntilIdle());
         QVERIFY2(!shown.message().contains("found none better"), qPrintable(shown.message()));
+    }
+
+    /// Types a budget into the toolbar.
+    static void typeBudget(const Shown& shown, const QString& text) {
+        auto* field = shown.window.findChild<QComboBox*>("budget")->lineEdit();
+        field->selectAll();
+        QTest::keyClicks(field, text);
+        QTest::keyClick(field, Qt::Key_Return);
+    }
+
+    void timeEndsASearch() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.window.chooseAlgorithm("genetic");  // does not end by itself
+        typeBudget(shown, "1 s");
+        clickOptimize(shown);
+        QCOMPARE(rows(shown).front().budget_s, 1.0);
+        QTRY_VERIFY_WITH_TIMEOUT(rows(shown).front().evaluations > 0, 60'000);
+        QVERIFY2(statusText(shown, "Search").contains("evaluations") &&
+                     !statusText(shown, "Search").contains(" / "),
+                 qPrintable(statusText(shown, "Search")));
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(rows(shown).front().state, RunRow::State::finished);
+        QVERIFY(rows(shown).front().seconds >= 1);
+    }
+
+    void aSearchRunsUntilItIsStopped() {
+        Shown shown;
+        QVERIFY(shown.open(m_wide, m_machine));
+        shown.window.chooseAlgorithm("auto");
+        typeBudget(shown, "until stopped");
+        clickOptimize(shown);
+        QTRY_VERIFY_WITH_TIMEOUT(rows(shown).front().evaluations > 0, 60'000);
+        QVERIFY2(!statusText(shown, "Search").contains("left"), qPrintable(statusText(shown, "Search")));
+        QTest::keyClick(&shown.window, Qt::Key_F5);
+        QVERIFY(shown.waitUntilIdle());
+        // It may have tried all that is left to try.
+        QVERIFY(rows(shown).front().state != RunRow::State::failed);
+        QCOMPARE(shown.document.runs().front()->saved()->evaluations, std::optional<std::uint64_t>());
     }
 
     void theSameSeedGivesTheSameBest() {
