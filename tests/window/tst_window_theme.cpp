@@ -107,6 +107,7 @@ private Q_SLOTS:
         QVERIFY(contrast(color(QPalette::ButtonText), color(QPalette::Button)) >= kText);
         QVERIFY(contrast(color(QPalette::ToolTipText), color(QPalette::ToolTipBase)) >= kText);
         QVERIFY(contrast(color(QPalette::HighlightedText), color(QPalette::Highlight)) >= kText);
+        QVERIFY(contrast(axisColor(palette), color(QPalette::Base)) >= kGraphics);
         // Runs have lines of their colours on the base.
         for (int run = 0; run < 8; ++run)
             QVERIFY(contrast(runColor(run, color(QPalette::Base)), color(QPalette::Base)) > 2.2);
