@@ -234,9 +234,9 @@ void DevicePanel::paintDevice(QPainter& painter, DeviceId device) const {
     const int side = line - 4;
     const QRect swatch(left, top + (line - side) / 2, side, side);
     painter.setRenderHint(QPainter::Antialiasing);
-    painter.setPen(Qt::NoPen);
+    painter.setPen(deviceEdge(*m_machine, device, palette().color(QPalette::Base)));
     painter.setBrush(deviceBrush(*m_machine, device));
-    painter.drawRoundedRect(swatch, 2, 2);
+    painter.drawRoundedRect(QRectF(swatch).adjusted(0.5, 0.5, -0.5, -0.5), 2, 2);
     painter.setRenderHint(QPainter::Antialiasing, false);
     left = swatch.right() + 7;
 
