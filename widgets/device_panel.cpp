@@ -262,9 +262,9 @@ int DevicePanel::paintName(QPainter& painter, DeviceId device, int top, int righ
     const int side = line - 4;
     const QRect swatch(namesLeft(), top + (line - side) / 2, side, side);
     painter.setRenderHint(QPainter::Antialiasing);
-    painter.setPen(Qt::NoPen);
+    painter.setPen(deviceEdge(*m_machine, device, palette().color(QPalette::Base)));
     painter.setBrush(deviceBrush(*m_machine, device));
-    painter.drawRoundedRect(swatch, 2, 2);
+    painter.drawRoundedRect(QRectF(swatch).adjusted(0.5, 0.5, -0.5, -0.5), 2, 2);
     painter.setRenderHint(QPainter::Antialiasing, false);
     const int left = swatch.right() + 7;
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include <QGuiApplication>
 #include <QImage>
 #include <QPainter>
 #include <QPixmap>
@@ -43,7 +44,8 @@ constexpr AlgorithmColor kAlgorithms[] = {
 constexpr QRgb kOtherAlgorithm = 0xff7a7a7a;
 
 constexpr std::array<QRgb, 4> kGreys{0xff8c8c8c, 0xffb4b4b4, 0xff666666, 0xffa0a0a0};
-constexpr int kHatchPeriod = 8;  // period of Qt's patterns, pixels
+constexpr QRgb kEdge = 0xff7f858f;  // seen on white and on black
+constexpr int kHatchPeriod = 8;     // period of Qt's patterns, pixels
 
 struct Hatch {
     Qt::BrushStyle pattern;
@@ -103,15 +105,22 @@ QBrush deviceBrush(const Machine& machine, DeviceId device) {
     return brush;
 }
 
+QPen deviceEdge(const Machine& machine, DeviceId device, const QColor& background) {
+    constexpr double kLeast = 3;  // WCAG 2.1, 1.4.11
+    if (contrast(deviceColor(machine, device), background) >= kLeast) return Qt::NoPen;
+    return {QColor(kEdge), 1};
+}
+
 QIcon deviceIcon(const Machine& machine, DeviceId device, qreal pixelRatio) {
     constexpr int kSide = 12;
     QPixmap pixmap(QSize(kSide, kSide) * pixelRatio);
     pixmap.setDevicePixelRatio(pixelRatio);
     pixmap.fill(Qt::transparent);
     QPainter painter(&pixmap);
-    painter.setPen(Qt::NoPen);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(deviceEdge(machine, device, QGuiApplication::palette().color(QPalette::Base)));
     painter.setBrush(deviceBrush(machine, device));
-    painter.drawRoundedRect(QRectF(1, 1, kSide - 2, kSide - 2), 2, 2);
+    painter.drawRoundedRect(QRectF(1.5, 1.5, kSide - 3, kSide - 3), 2, 2);
     painter.end();
     QIcon icon(pixmap);
     icon.addPixmap(pixmap, QIcon::Selected);  // keeps Qt from tinting the colour, which has a meaning

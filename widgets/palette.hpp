@@ -10,6 +10,7 @@
 #include <QIcon>
 #include <QLineF>
 #include <QPalette>
+#include <QPen>
 #include <QVector>
 
 #include "core/machine/machine.hpp"
@@ -20,6 +21,9 @@ namespace placewright {
 QColor deviceColor(const Machine& machine, DeviceId device);
 /// Brush in the device's colour, hatched from the ninth device on.
 QBrush deviceBrush(const Machine& machine, DeviceId device);
+/// The edge of an area in the device's colour: none where the colour stands out from `background`, else a
+/// grey that does.
+QPen deviceEdge(const Machine& machine, DeviceId device, const QColor& background);
 /// A small square of deviceBrush() for lists.
 QIcon deviceIcon(const Machine& machine, DeviceId device, qreal pixelRatio);
 /// Lines of deviceBrush()'s hatch over `area`, for paint engines without textures, such as SVG; none for a

@@ -144,10 +144,14 @@ void updateLogTicker(QCPAxis& axis) {
                            : QSharedPointer<QCPAxisTicker>::create());
 }
 
+QColor axisColor(const QPalette& palette) {
+    return mixedColor(palette.color(QPalette::Base), palette.color(QPalette::Text), 0.5F);
+}
+
 void stylePlot(QCustomPlot& plot) {
     const QPalette palette = plot.palette();
     const QColor base = palette.color(QPalette::Base), text = palette.color(QPalette::Text);
-    const QPen line(mixedColor(base, text, 0.45F)), grid(mixedColor(base, text, 0.12F)),
+    const QPen line(axisColor(palette)), grid(mixedColor(base, text, 0.12F)),
         subGrid(mixedColor(base, text, 0.06F));
     const QFont font = plot.font();
 

@@ -13,6 +13,7 @@ class QCPAxis;
 class QCustomPlot;
 class QLabel;
 class QPainter;
+class QPalette;
 class QWidget;
 
 namespace placewright {
@@ -53,6 +54,9 @@ QColor runTextColor(const RunStyle& run, const QColor& background);
 /// Gives a log axis with a narrow range the ticks of a linear axis, since its own label whole decades only.
 /// Call it whenever the range or the scale has changed.
 void updateLogTicker(QCPAxis& axis);
+
+/// Colour of axes and their ticks.
+QColor axisColor(const QPalette& palette);
 
 /// Gives axes, grid, legend and background the colours of the plot's palette and its font.
 void stylePlot(QCustomPlot& plot);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <QAbstractButton>
 #include <QGridLayout>
@@ -14,6 +15,7 @@
 #include <QScrollArea>
 #include <QVBoxLayout>
 
+#include "widgets/icons.hpp"
 #include "widgets/palette.hpp"
 #include "widgets/plain_text.hpp"
 
@@ -62,12 +64,13 @@ protected:
 
     void paintEvent(QPaintEvent*) override {
         const QColor base = palette().color(QPalette::Base), highlight = palette().color(QPalette::Highlight);
-        const float tint = isDown() ? 0.25F : underMouse() && isEnabled() ? 0.12F : 0;
+        const float tint = isChecked() ? 0.18F : isDown() ? 0.25F : underMouse() && isEnabled() ? 0.12F : 0;
         const qreal frame = hasFocus() ? 2 : 1;
         QPainter painter(this);
         painter.setRenderHint(QPainter::Antialiasing);
-        painter.setPen(
-            QPen(hasFocus() ? highlight : mixedColor(base, palette().color(QPalette::Text), 0.2F), frame));
+        painter.setPen(QPen(
+            hasFocus() || isChecked() ? highlight : mixedColor(base, palette().color(QPalette::Text), 0.2F),
+            frame));
         painter.setBrush(mixedColor(base, highlight, tint));
         painter.drawRoundedRect(QRectF(rect()).adjusted(frame / 2, frame / 2, -frame / 2, -frame / 2), 6, 6);
         paintEntry(painter, rect().adjusted(kGap, 8, -kGap, -8));
@@ -101,7 +104,7 @@ protected:
 /// Picture, title and key figures of a network.
 class NetworkCard : public EntryButton {
 public:
-    static constexpr int kNarrowest = 220;
+    static constexpr int kNarrowest = 232;
     NetworkCard(const StartEntry& entry, QWidget* parent) : EntryButton(entry, parent) {
         setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     }
@@ -125,11 +128,44 @@ protected:
         text.adjust(0, line + 2, 0, 0);
         painter.setFont(font());
         painter.setPen(detailColor());
-        painter.drawText(text, Qt::AlignTop | Qt::AlignLeft | Qt::TextWordWrap, entry().detail);
+        for (const QString& part : entry().detail.split(QLatin1Char('\n'))) {
+            painter.drawText(text, Qt::AlignTop | Qt::AlignLeft,
+                             fontMetrics().elidedText(part, Qt::ElideRight, text.width()));
+            text.adjust(0, line, 0, 0);
+        }
     }
 
 private:
     static constexpr int kPicture = 64;
+};
+
+/// A machine; checked if networks are placed on it.
+class MachineButton : public RecentButton {
+public:
+    MachineButton(const StartEntry& entry, QWidget* parent) : RecentButton(entry, parent) {
+        setCheckable(true);
+        setToolTip(StartPage::tr("Place networks on this machine"));
+        setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    }
+    QSize minimumSizeHint() const override { return {100, sizeHint().height()}; }
+};
+
+/// Draws one of the program's icons, in the colours of the theme.
+class IconLabel : public QWidget {
+public:
+    IconLabel(const QString& name, QWidget* parent)
+        : QWidget(parent), m_icon(lineIcon(name, IconTone::accent)) {
+        setFixedSize(24, 24);
+    }
+
+protected:
+    void paintEvent(QPaintEvent*) override {
+        QPainter painter(this);
+        m_icon.paint(&painter, rect());
+    }
+
+private:
+    QIcon m_icon;
 };
 
 QLabel* makeLabel(const QString& text, double scale, bool bold, QWidget* parent) {
@@ -162,13 +198,21 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
     auto* purpose = makeLabel(tr("Decides on which device each operation of a neural network runs."), 1.1,
                               false, m_content);
 
-    auto* steps = new QVBoxLayout;
-    steps->setSpacing(4);
-    const std::array texts{
-        tr("1.  Open a model: a network below or your own file."),
-        tr("2.  Press Optimize and watch the placement improve."),
-        tr("3.  Drag operations to other devices if you wish, then export the placement.")};
-    for (const QString& text : texts) steps->addWidget(makeLabel(text, 1, false, m_content));
+    auto* steps = new QHBoxLayout;
+    steps->setSpacing(24);
+    const std::array<std::pair<const char*, QString>, 3> hints{
+        {{"folder-open", tr("1. Open a model: a network below or your own file.")},
+         {"play", tr("2. Press Optimize and watch the placement improve.")},
+         {"share", tr("3. Drag operations to other devices if you wish, then export the placement.")}}};
+    for (const auto& [icon, text] : hints) {
+        auto* step = new QHBoxLayout;
+        step->setSpacing(8);
+        step->addWidget(new IconLabel(QLatin1String(icon), m_content), 0, Qt::AlignTop);
+        step->addWidget(makeLabel(text, 1, false, m_content), 1, Qt::AlignTop);
+        steps->addLayout(step, 1);
+    }
+    m_machine = makeLabel({}, 1, false, m_content);
+    m_machine->setObjectName("machineOfNetworks");
 
     const QString shortcut = QKeySequence(QKeySequence::Open).toString(QKeySequence::NativeText);
     auto* open = new QPushButton(
@@ -206,13 +250,16 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
     m_noRecent->setForegroundRole(QPalette::PlaceholderText);
     m_recent->addWidget(m_noRecent);
 
+    m_recentTitle = makeLabel(tr("Recent files"), 1.2, true, m_content);
     m_galleryTitle = makeLabel(tr("Example networks"), 1.2, true, m_content);
-    m_gallery = new QGridLayout;
-    m_gallery->setSpacing(kGap);
+    m_gallery = new QVBoxLayout;
+    m_gallery->setSpacing(8);
+    m_machinesTitle = makeLabel(tr("Machines"), 1.2, true, m_content);
+    m_machinesTitle->hide();
 
     auto* column = new QVBoxLayout(m_content);
     column->setContentsMargins(32, 32, 32, 32);
-    column->setSpacing(10);
+    column->setSpacing(8);
     column->addWidget(title);
     column->addWidget(purpose);
     column->addSpacing(8);
@@ -220,12 +267,16 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
     column->addSpacing(8);
     column->addLayout(openRow);
     column->addLayout(computerRow);
+    column->addWidget(m_machine);
+    column->addSpacing(16);
+    column->addWidget(m_recentTitle);
+    column->addLayout(m_recent);
     column->addSpacing(16);
     column->addWidget(m_galleryTitle);
     column->addLayout(m_gallery);
     column->addSpacing(16);
-    column->addWidget(makeLabel(tr("Recent files"), 1.2, true, m_content));
-    column->addLayout(m_recent);
+    column->addWidget(m_machinesTitle);
+    m_machines = addGrid(column);
     column->addStretch(1);
 
     // The scroll area gives its widget the whole width; the content is centred in it.
@@ -248,27 +299,71 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
     setFocusProxy(open);
 }
 
+QGridLayout* StartPage::addGrid(QVBoxLayout* to) {
+    auto* grid = new QGridLayout;
+    grid->setSpacing(kGap);
+    to->addLayout(grid);
+    return grid;
+}
+
 void StartPage::setRecent(const std::vector<StartEntry>& entries) {
     deleteAll(m_recentButtons);
     m_noRecent->setVisible(entries.empty());
     for (const StartEntry& entry : entries) {
         auto* button = new RecentButton(entry, m_content);
-        choose(button, entry);
+        connect(button, &QAbstractButton::clicked, this,
+                [this, path = entry.path] { Q_EMIT fileChosen(path); });
         m_recent->addWidget(button);
         m_recentButtons.push_back(button);
     }
 }
 
 void StartPage::setGallery(const std::vector<StartEntry>& entries) {
-    deleteAll(m_cards);
+    for (Section& section : m_sections) {
+        deleteAll(section.cards);
+        section.title->deleteLater();
+        m_gallery->removeItem(section.grid);
+        section.grid->deleteLater();
+    }
+    m_sections.clear();
     m_galleryTitle->setVisible(!entries.empty());
+    QString last;
     for (const StartEntry& entry : entries) {
+        if (m_sections.empty() || entry.section != last) {
+            last = entry.section;
+            auto* title = makeLabel(last, 1, false, m_content);
+            title->setForegroundRole(QPalette::PlaceholderText);
+            title->setVisible(!last.isEmpty());
+            m_gallery->addWidget(title);
+            m_sections.push_back({title, addGrid(m_gallery), {}});
+        }
         auto* card = new NetworkCard(entry, m_content);
-        choose(card, entry);
-        m_cards.push_back(card);
+        connect(card, &QAbstractButton::clicked, this,
+                [this, path = entry.path] { Q_EMIT fileChosen(path); });
+        m_sections.back().cards.push_back(card);
     }
     m_columns = 0;
     arrangeGallery();
+}
+
+void StartPage::setMachines(const std::vector<StartEntry>& entries) {
+    deleteAll(m_machineButtons);
+    m_machinesTitle->setVisible(!entries.empty());
+    for (const StartEntry& entry : entries) {
+        auto* button = new MachineButton(entry, m_content);
+        button->setObjectName(entry.path);
+        connect(button, &QAbstractButton::clicked, this,
+                [this, name = entry.path] { Q_EMIT machineChosen(name); });
+        m_machineButtons.push_back(button);
+    }
+    m_columns = 0;
+    arrangeGallery();
+}
+
+void StartPage::showMachine(const QString& title, const QString& name) {
+    m_machine->setText(
+        tr("Networks are placed on %1. Choose another machine below or in the toolbar.").arg(title));
+    for (QAbstractButton* button : m_machineButtons) button->setChecked(button->objectName() == name);
 }
 
 void StartPage::offerComputer(const QString& summary, bool used) {
@@ -291,16 +386,16 @@ void StartPage::arrangeGallery() {
     const int room = std::min(width(), kWidestPage) - margins.left() - margins.right();
     const int columns = std::max(1, (room + kGap) / (NetworkCard::kNarrowest + kGap));
     if (columns == m_columns) return;
-    for (QAbstractButton* card : m_cards) m_gallery->removeWidget(card);
-    for (int column = 0; column < std::max(columns, m_columns); ++column)
-        m_gallery->setColumnStretch(column, column < columns ? 1 : 0);
+    const auto arrange = [&](QGridLayout* grid, const std::vector<QAbstractButton*>& buttons) {
+        for (QAbstractButton* button : buttons) grid->removeWidget(button);
+        for (int column = 0; column < std::max(columns, m_columns); ++column)
+            grid->setColumnStretch(column, column < columns ? 1 : 0);
+        for (int i = 0; i < static_cast<int>(buttons.size()); ++i)
+            grid->addWidget(buttons[static_cast<std::size_t>(i)], i / columns, i % columns);
+    };
+    for (const Section& section : m_sections) arrange(section.grid, section.cards);
+    arrange(m_machines, m_machineButtons);
     m_columns = columns;
-    for (int i = 0; i < static_cast<int>(m_cards.size()); ++i)
-        m_gallery->addWidget(m_cards[i], i / columns, i % columns);
-}
-
-void StartPage::choose(QAbstractButton* button, const StartEntry& entry) {
-    connect(button, &QAbstractButton::clicked, this, [this, path = entry.path] { Q_EMIT fileChosen(path); });
 }
 
 }  // namespace placewright

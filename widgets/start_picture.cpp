@@ -25,14 +25,15 @@ struct KindPart {
 };
 constexpr std::array kKindParts{KindPart{"norm", 1},  KindPart{"conv", 0}, KindPart{"linear", 0},
                                 KindPart{"mm", 0},    KindPart{"mat", 0},  KindPart{"attention", 0},
-                                KindPart{"embed", 0}, KindPart{"cell", 0}, KindPart{"lstm", 0},
-                                KindPart{"gru", 0},   KindPart{"pool", 2}, KindPart{"cat", 2},
+                                KindPart{"embed", 0}, KindPart{"cell", 4}, KindPart{"lstm", 4},
+                                KindPart{"gru", 4},   KindPart{"pool", 2}, KindPart{"cat", 2},
                                 KindPart{"add", 2},   KindPart{"stack", 2}};
 constexpr int kOtherKinds = 3;
 /// If ops are closer than this (pixels), normalising and other small ops are left out; otherwise the picture
 /// would be a blur.
 constexpr double kDense = 5;
-constexpr std::array kShownWhenDense{true, false, true, false};
+constexpr std::array kShownWhenDense{true, false, true, false, true};
+constexpr std::size_t kMostReaders = 12;  ///< of an op whose lines are drawn
 
 int groupOf(std::string_view kind) {
     const auto found = std::ranges::find_if(
@@ -46,13 +47,20 @@ StartPicture makeStartPicture(const Graph& graph) {
     LayoutInput input;
     StartPicture picture;
     std::vector<std::uint32_t> nodeOf(graph.size(), kInvalidOp);
+    std::vector<std::size_t> readers(graph.size());
     for (OpId op = 0; op < graph.size(); ++op) {
         if (graph.op(op).phase != Phase::forward) continue;
+        for (const OpId producer : graph.producers(op)) ++readers[producer];
+    }
+    for (OpId op = 0; op < graph.size(); ++op) {
+        if (graph.op(op).phase != Phase::forward) continue;
+        if (readers[op] > kMostReaders && graph.producers(op).empty()) continue;
         nodeOf[op] = static_cast<std::uint32_t>(input.nodes.size());
         input.nodes.push_back({1, 1});
         picture.nodes.push_back({{}, groupOf(graph.op(op).kind)});
         for (const OpId producer : graph.producers(op)) {
-            if (nodeOf[producer] != kInvalidOp) input.edges.emplace_back(nodeOf[producer], nodeOf[op]);
+            if (nodeOf[producer] != kInvalidOp && readers[producer] <= kMostReaders)
+                input.edges.emplace_back(nodeOf[producer], nodeOf[op]);
         }
     }
     const LayoutResult places = layered_layout(input);
@@ -81,7 +89,10 @@ void paintStartPicture(QPainter& painter, const QRectF& area, const StartPicture
         lines.moveTo(place(edge.front()));
         for (int i = 1; i < edge.size(); ++i) lines.lineTo(place(edge[i]));
     }
-    painter.strokePath(lines, QPen(line, 1));
+    // Many lines fade, so that the ops stay visible.
+    QColor faded = line;
+    faded.setAlphaF(line.alphaF() * (1 - 0.75F * lineDensity(lines.length(), area.size())));
+    painter.strokePath(lines, QPen(faded, 1));
     const QSizeF size(std::clamp(0.75 * along, 3.0, 9.0), std::clamp(0.75 * across, 4.0, 9.0));
     const double radius = std::min(size.width(), size.height()) / 3;
     painter.setPen(Qt::NoPen);

@@ -19,14 +19,16 @@ namespace placewright {
 struct StartPicture {
     struct Node {
         QPointF centre;
-        int group = 0;  ///< by kind: 0 weighted sums, 1 normalises, 2 joins or pools, 3 others
+        int group =
+            0;  ///< by kind: 0 weighted sums, 1 normalises, 2 joins or pools, 3 others, 4 recurrent cells
     };
     std::vector<Node> nodes;
     std::vector<QPolygonF> edges;  ///< from centre to centre
     QSizeF size;                   ///< bounds: everything lies between (0, 0) and here
 };
 
-/// Lays out the forward ops in layers; takes milliseconds for a few hundred ops.
+/// Lays out the forward ops in layers; takes milliseconds for a few hundred ops. What very many ops read,
+/// such as the weights of an unrolled network, is left out: its lines would hide all else.
 StartPicture makeStartPicture(const Graph& graph);
 
 /// Draws the picture as large as `area` allows, without stretching short networks; edges have colour `line`.

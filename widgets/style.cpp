@@ -4,9 +4,12 @@
 #include <QPainter>
 #include <QStyleOption>
 #include <QTabBar>
+#include <QTableView>
+#include <QTreeView>
 
 #include "widgets/icons.hpp"
 #include "widgets/palette.hpp"
+#include "widgets/theme.hpp"
 
 namespace placewright {
 namespace {
@@ -110,6 +113,12 @@ void drawTab(const QStyleOptionTab& tab, QPainter& painter) {
 }  // namespace
 
 Style::Style() : QProxyStyle(QStringLiteral("Fusion")) {}
+
+void Style::polish(QWidget* widget) {
+    QProxyStyle::polish(widget);
+    if (qobject_cast<QTableView*>(widget) == nullptr && qobject_cast<QTreeView*>(widget) == nullptr) return;
+    if (const QFont font = tabularFont(widget->font()); font != widget->font()) widget->setFont(font);
+}
 
 /// Fusion outlines check boxes and radio buttons darker than the window, which is invisible on a dark one.
 void Style::drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,

@@ -12,6 +12,10 @@ class Style : public QProxyStyle {
 public:
     Style();
 
+    using QProxyStyle::polish;
+    /// Gives tables digits of one width.
+    void polish(QWidget* widget) override;
+
     void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
                        const QWidget* widget) const override;
     void drawControl(ControlElement element, const QStyleOption* option, QPainter* painter,

@@ -201,6 +201,14 @@ void CommandPalette::runSelected() {
     command.run();
 }
 
+/// A window without a title needs an edge.
+void CommandPalette::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    painter.setPen(
+        mixedColor(palette().color(QPalette::Window), palette().color(QPalette::WindowText), 0.3F));
+    painter.drawRect(rect().adjusted(0, 0, -1, -1));
+}
+
 bool CommandPalette::eventFilter(QObject* watched, QEvent* event) {
     if (watched == m_edit && event->type() == QEvent::KeyPress) {
         const auto* key = static_cast<QKeyEvent*>(event);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "app/window/gallery.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -17,6 +18,45 @@
 namespace placewright {
 
 constexpr int kMostRecent = 9;
+
+namespace {
+
+/// The kinds of networks, in the order of the start page.
+const QStringList& sections() {
+    static const QStringList all{
+        QCoreApplication::translate("StartPage", "Images: convolutional networks"),
+        QCoreApplication::translate("StartPage", "Language: transformers"),
+        QCoreApplication::translate("StartPage", "Language: recurrent networks, unrolled"),
+        {}};
+    return all;
+}
+
+QString sectionOf(const Graph& graph) {
+    for (const Op& op : graph.ops()) {
+        if (op.kind.find("lstm") != op.kind.npos || op.kind.find("gru") != op.kind.npos) return sections()[2];
+        if (op.kind.find("conv") != op.kind.npos) return sections()[0];
+        if (op.kind.find("attention") != op.kind.npos || op.kind.find("layer_norm") != op.kind.npos)
+            return sections()[1];
+    }
+    return {};
+}
+
+/// "4 GPUs, 1 CPU".
+QString devicesOf(const Machine& machine) {
+    int cpus = 0;
+    const auto all = static_cast<int>(machine.devices().size());
+    for (const Device& device : machine.devices()) cpus += device.kind == DeviceKind::cpu;
+    QStringList parts;
+    if (all > cpus)
+        parts << (all - cpus == 1 ? QCoreApplication::translate("StartPage", "1 GPU")
+                                  : QCoreApplication::translate("StartPage", "%1 GPUs").arg(all - cpus));
+    if (cpus > 0)
+        parts << (cpus == 1 ? QCoreApplication::translate("StartPage", "1 CPU")
+                            : QCoreApplication::translate("StartPage", "%1 CPUs").arg(cpus));
+    return parts.join(QStringLiteral(", "));
+}
+
+}  // namespace
 
 QString titleOf(const ShippedFile& network) {
     const NetworkInfo* info = find_network(network.name);
@@ -68,7 +108,10 @@ Gallery::Content Gallery::readAll(const std::stop_token& stop) {
     Content content;
     for (const ShippedFile& shipped : shipped_machines()) {
         try {
-            content.titleOfMachine[toQString(shipped.name)] = toQString(read_machine(shipped.file).name());
+            const Machine machine = read_machine(shipped.file);
+            content.titleOfMachine[toQString(shipped.name)] = toQString(machine.name());
+            content.machines.push_back(
+                {toQString(machine.name()), devicesOf(machine), toQString(shipped.name), true});
         } catch (const std::exception& error) {
             content.errors << toQString(error.what());
         }
@@ -79,17 +122,20 @@ Gallery::Content Gallery::readAll(const std::stop_token& stop) {
         try {
             const Graph graph = read_network(shipped.file).graph;
             const GraphTotals sums = totals(graph);
-            entry.detail = QCoreApplication::translate("StartPage", "%1 · %2 · %3 parameters · batch %4")
+            entry.detail = QCoreApplication::translate("StartPage", "%1 · %2\n%3 parameters · batch %4")
                                .arg(opsText(sums.ops), flopsText(sums.forward_flops),
                                     countText(static_cast<double>(sums.parameter_bytes) / 4))
                                .arg(graph.batch());
             entry.picture = makeStartPicture(graph);
+            entry.section = sectionOf(graph);
         } catch (const std::exception& error) {
             entry.detail = toQString(error.what());
             entry.available = false;
         }
         content.networks.push_back(std::move(entry));
     }
+    const auto order = [](const StartEntry& entry) { return sections().indexOf(entry.section); };
+    std::ranges::stable_sort(content.networks, {}, order);
     return content;
 }
 

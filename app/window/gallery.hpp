@@ -34,6 +34,8 @@ public:
     bool isRead() const { return !m_lane.busy(); }
     /// Networks that cannot be read are not available and tell why.
     const std::vector<StartEntry>& networks() const { return m_content.networks; }
+    /// Machines that can be read; their paths are names.
+    const std::vector<StartEntry>& machines() const { return m_content.machines; }
     /// Returns the title of a shipped machine, or the text itself if it names none.
     QString machineTitle(const QString& machine) const;
 
@@ -45,7 +47,7 @@ Q_SIGNALS:
 
 private:
     struct Content {
-        std::vector<StartEntry> networks;
+        std::vector<StartEntry> networks, machines;
         std::map<QString, QString> titleOfMachine;
         QStringList errors;
     };

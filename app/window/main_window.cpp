@@ -520,6 +520,11 @@ void MainWindow::connectViews() {
             });
     connect(m_start, &StartPage::openRequested, this, &MainWindow::openDialog);
     connect(m_start, &StartPage::fileChosen, this, &MainWindow::openPath);
+    connect(m_start, &StartPage::machineChosen, this, [this](const QString& name) {
+        m_computer->forget();
+        if (name != m_document->machineFile() || m_document->isLoading()) m_document->setMachine(name);
+        showMachineOnStart();
+    });
     connect(m_find, &FindBar::textChanged, this, &MainWindow::findOps);
     connect(m_find, &FindBar::stepRequested, this, [this](int direction) { stepMatch(direction, true); });
     connect(m_find, &FindBar::closed, this, [this] {

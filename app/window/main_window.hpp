@@ -135,6 +135,7 @@ private:
     void openTraceWindow(const QString& path);
     /// Shows the titles of what ships with the program, as far as they are known.
     void showGallery();
+    void showMachineOnStart();
     /// Offers this computer on the start page, at the first start of the program.
     void offerComputer();
     void showOffer();

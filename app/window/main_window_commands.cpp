@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The main window's command palette, sheet of shortcuts and theme.
 #include <QComboBox>
+#include <QFile>
 #include <QMenuBar>
 #include <QMessageBox>
 
@@ -84,6 +85,8 @@ void MainWindow::showAbout() {
                         .arg(QStringLiteral(PLACEWRIGHT_VERSION)),
                     QMessageBox::Ok, this);
     box.setTextFormat(Qt::RichText);
+    if (QFile licence(QStringLiteral(":/icons/LICENSE")); licence.open(QIODevice::ReadOnly))
+        box.setDetailedText(QString::fromUtf8(licence.readAll()));
     box.exec();
 }
 

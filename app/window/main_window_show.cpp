@@ -36,7 +36,17 @@ namespace placewright {
 
 void MainWindow::showGallery() {
     m_start->setGallery(m_gallery->networks());
+    m_start->setMachines(m_gallery->machines());
     m_bars->showMachineTitles(*m_gallery);
+    showMachineOnStart();
+}
+
+void MainWindow::showMachineOnStart() {
+    const QString& file = m_document->machineFile();
+    const QString title = m_document->isOpen()             ? toQString(m_document->problem()->machine->name())
+                          : file == ComputerFinder::file() ? tr("this computer")
+                                                           : m_gallery->machineTitle(file);
+    m_start->showMachine(title, file);
 }
 
 void MainWindow::offerComputer() {
@@ -131,6 +141,7 @@ void MainWindow::showObjective() {
 void MainWindow::showMachine() {
     m_bars->showOptions();
     m_bars->showMachine();
+    showMachineOnStart();
     showOffer();
 }
 

@@ -130,7 +130,8 @@ private Q_SLOTS:
     void thumbnailsTellKindsApart() {
         GraphBuilder builder("kinds", 1, Training::none);
         std::vector<std::string> before;
-        for (const char* kind : {"conv2d", "batch_norm", "relu", "max_pool2d", "cat", "linear", "matmul"}) {
+        for (const char* kind :
+             {"conv2d", "batch_norm", "relu", "max_pool2d", "cat", "linear", "matmul", "lstm_cell"}) {
             Op op;
             op.name = op.kind = kind;
             op.outputs = {make_tensor({1})};
@@ -139,7 +140,7 @@ private Q_SLOTS:
         }
         std::vector<int> groups;
         for (const auto& node : makeStartPicture(builder.build()).nodes) groups.push_back(node.group);
-        QCOMPARE(groups, (std::vector<int>{0, 1, 3, 2, 2, 0, 0}));
+        QCOMPARE(groups, (std::vector<int>{0, 1, 3, 2, 2, 0, 0, 4}));
     }
 
     void thumbnailsAreDrawn() {
@@ -163,6 +164,62 @@ private Q_SLOTS:
         page.setGallery({{"Ten", "10 ops", "ten.json", true, makeStartPicture(test::chain(10))}});
         showAt(page, {900, 800});
         QVERIFY(colored(page.grab().toImage()) > 10 * 30);
+    }
+
+    /// What all steps of an unrolled network read would hide them behind its lines.
+    void thumbnailsLeaveOutWhatAllRead() {
+        const StartPicture picture = makeStartPicture(test::fork_join(40));
+        QCOMPARE(picture.nodes.size(), std::size_t{41});  // without the source
+        QCOMPARE(picture.edges.size(), std::size_t{40});
+    }
+
+    void recentFilesComeFirstAndNetworksByKind() {
+        StartPage page;
+        page.setRecent({{"mine.json", "~/nets", "/home/mine.json"}});
+        const auto network = [](const char* title, const char* section) {
+            StartEntry entry{QString::fromUtf8(title), "24 ops", QString::fromUtf8(title)};
+            entry.section = QString::fromUtf8(section);
+            return entry;
+        };
+        page.setGallery({network("AlexNet", "Images"), network("VGG", "Images"), network("NMT", "Language")});
+        page.setMachines({{"4x V100", "4 GPUs, 1 CPU", "v100"}, {"8x A100", "8 GPUs, 1 CPU", "a100"}});
+        showAt(page, {900, 1400});
+        const auto top = [&](const QString& text) {
+            for (const auto* widget : page.findChildren<QWidget*>()) {
+                const auto* label = qobject_cast<const QLabel*>(widget);
+                const auto* button = qobject_cast<const QAbstractButton*>(widget);
+                if ((label != nullptr && label->text() == text) ||
+                    (button != nullptr && button->text() == text))
+                    return widget->isVisible() ? widget->mapTo(&page, QPoint()).y() : -1;
+            }
+            return -1;
+        };
+        const QStringList order{"Recent files", "mine.json", "Example networks", "Images", "AlexNet",
+                                "Language",     "NMT",       "Machines",         "4x V100"};
+        for (qsizetype i = 0; i < order.size(); ++i) {
+            QVERIFY2(top(order[i]) >= 0, qPrintable(order[i]));
+            if (i > 0) QVERIFY2(top(order[i]) > top(order[i - 1]), qPrintable(order[i]));
+        }
+        QCOMPARE(top("VGG"), top("AlexNet"));
+    }
+
+    void machinesAreNamedAndChosen() {
+        StartPage page;
+        page.setMachines({{"4x V100", "4 GPUs, 1 CPU", "v100"}, {"8x A100", "8 GPUs, 1 CPU", "a100"}});
+        page.showMachine("4x V100", "v100");
+        showAt(page, {900, 900});
+        QVERIFY(page.findChild<QLabel*>("machineOfNetworks")->text().contains("4x V100"));
+        auto* first = page.findChild<QAbstractButton*>("v100");
+        auto* second = page.findChild<QAbstractButton*>("a100");
+        QVERIFY(first->isChecked() && !second->isChecked());
+        QSignalSpy chosen(&page, &StartPage::machineChosen);
+        QTest::mouseClick(second, Qt::LeftButton);
+        QCOMPARE(chosen.takeFirst()[0].toString(), QStringLiteral("a100"));
+        page.showMachine("8x A100", "a100");
+        QVERIFY(!first->isChecked() && second->isChecked());
+        second->setFocus();
+        QTest::keyClick(second, Qt::Key_Return);
+        QCOMPARE(chosen.size(), 1);
     }
 
     void entriesMayChangeWhileOneIsClicked() {

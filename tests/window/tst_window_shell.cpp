@@ -6,6 +6,7 @@
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMenu>
+#include <QPainter>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QTest>
@@ -14,11 +15,13 @@
 
 #include "app/window/command_palette.hpp"
 #include "app/window/fuzzy.hpp"
+#include "app/window/gallery.hpp"
 #include "app/window/settings.hpp"
 #include "tests/support/window.hpp"
 #include "widgets/device_panel.hpp"
 #include "widgets/graph_view.hpp"
 #include "widgets/runs_view.hpp"
+#include "widgets/start_page.hpp"
 
 using namespace placewright;
 using namespace placewright::test;
@@ -209,6 +212,47 @@ private Q_SLOTS:
         dock(shown, "selectionDock")->close();
         QTest::keyClick(&shown.window, Qt::Key_2, Qt::AltModifier);
         QVERIFY(panelVisible(shown, "selectionDock"));
+    }
+
+    // --- start page ---
+
+    void theStartPageShowsAllNetworksInColour() {
+        Shown shown;
+        QSet<QString> sections;
+        for (const StartEntry& entry : shown.window.gallery()->networks()) {
+            QVERIFY2(!entry.section.isEmpty(), qPrintable(entry.title));
+            sections << entry.section;
+            QCOMPARE(entry.detail.count(QLatin1Char('\n')), 1);
+            // The ops are seen, not only the lines between them.
+            QImage image(280, 64, QImage::Format_RGB32);
+            image.fill(Qt::white);
+            QPainter painter(&image);
+            painter.setRenderHint(QPainter::Antialiasing);
+            paintStartPicture(painter, image.rect(), entry.picture, QColor(0xa5, 0xa5, 0xa5));
+            painter.end();
+            int coloured = 0, drawn = 0;
+            for (int y = 0; y < image.height(); ++y) {
+                for (int x = 0; x < image.width(); ++x) {
+                    const QColor color = image.pixelColor(x, y);
+                    coloured += color.hslSaturationF() > 0.3;
+                    drawn += color != QColor(Qt::white);
+                }
+            }
+            QVERIFY2(coloured > 600 && coloured > drawn / 5,
+                     qPrintable(QStringLiteral("%1: %2 of %3").arg(entry.title).arg(coloured).arg(drawn)));
+        }
+        QCOMPARE(sections.size(), 3);
+    }
+
+    void aMachineIsChosenOnTheStartPage() {
+        Shown shown;
+        auto* machine = shown.window.findChild<StartPage*>()->findChild<QAbstractButton*>("8x-a100-nvlink");
+        QVERIFY(machine != nullptr && !machine->isChecked());
+        machine->click();
+        QTRY_VERIFY(machine->isChecked());
+        QCOMPARE(shown.document.machineFile(), QStringLiteral("8x-a100-nvlink"));
+        QVERIFY(shown.open(m_place->write("wide.json", test::wide_graph())));
+        QCOMPARE(shown.document.problem()->devices, std::size_t{9});
     }
 
     // --- command palette ---

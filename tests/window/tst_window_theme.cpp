@@ -19,6 +19,7 @@
 
 #include "app/window/settings.hpp"
 #include "core/machine/machine.hpp"
+#include "tests/support/graphs.hpp"
 #include "tests/support/window.hpp"
 #include "widgets/graph_view.hpp"
 #include "widgets/icons.hpp"
@@ -107,9 +108,32 @@ private Q_SLOTS:
         QVERIFY(contrast(color(QPalette::ButtonText), color(QPalette::Button)) >= kText);
         QVERIFY(contrast(color(QPalette::ToolTipText), color(QPalette::ToolTipBase)) >= kText);
         QVERIFY(contrast(color(QPalette::HighlightedText), color(QPalette::Highlight)) >= kText);
+        QVERIFY(contrast(axisColor(palette), color(QPalette::Base)) >= kGraphics);
         // Runs have lines of their colours on the base.
         for (int run = 0; run < 8; ++run)
             QVERIFY(contrast(runColor(run, color(QPalette::Base)), color(QPalette::Base)) > 2.2);
+    }
+
+    /// Yellow on white and wine on black have an edge.
+    void deviceColoursStandOut_data() { bothThemes(); }
+    void deviceColoursStandOut() {
+        QFETCH(const Theme, theme);
+        const QColor base = themePalette(theme).color(QPalette::Base);
+        const Machine machine = test::uniform_machine(12);
+        int edges = 0;
+        for (DeviceId device = 0; device < machine.devices().size(); ++device) {
+            const QPen edge = deviceEdge(machine, device, base);
+            if (edge.style() == Qt::NoPen) {
+                QVERIFY(contrast(deviceColor(machine, device), base) >= kGraphics);
+            } else {
+                QVERIFY(contrast(edge.color(), base) >= kGraphics);
+                ++edges;
+            }
+            // Texts on it.
+            const QColor color = deviceColor(machine, device);
+            QVERIFY(contrast(readableOn(color), color) >= kText);
+        }
+        QVERIFY(edges > 0);
     }
 
     void theAccentIsNoDevicesColour() {

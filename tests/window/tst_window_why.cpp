@@ -107,7 +107,7 @@ private Q_SLOTS:
         QCOMPARE(why->timeline, shown.document.timeline());
         const QColor line = pathColor(timeline->palette());
         QCOMPARE(pixelsOf(timeline->grab().toImage(), line), 0);
-        QTest::keyClick(&shown.window, Qt::Key_P, Qt::ControlModifier | Qt::ShiftModifier);
+        QTest::keyClick(&shown.window, Qt::Key_K, Qt::ControlModifier);
         QVERIFY(pixelsOf(timeline->grab().toImage(), line) > 100);
         // The outline is where the segments are.
         for (const PathSegment& segment : why->path.segments) {
@@ -120,7 +120,7 @@ private Q_SLOTS:
         QVERIFY(shown.waitUntilIdle());
         QCOMPARE(shown.document.why()->timeline, shown.document.timeline());
         QVERIFY(pixelsOf(timeline->grab().toImage(), line) > 100);
-        QTest::keyClick(&shown.window, Qt::Key_P, Qt::ControlModifier | Qt::ShiftModifier);
+        QTest::keyClick(&shown.window, Qt::Key_K, Qt::ControlModifier);
         QCOMPARE(pixelsOf(timeline->grab().toImage(), line), 0);
     }
 

@@ -41,7 +41,7 @@ ShortcutsDialog::ShortcutsDialog(QWidget* parent) : QDialog(parent) {
     m_rows->header()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
     connect(m_edit, &QLineEdit::textChanged, this, &ShortcutsDialog::search);
     m_edit->setFocus();
-    resize(fontMetrics().averageCharWidth() * 110, fontMetrics().height() * 38);
+    resize(fontMetrics().averageCharWidth() * 125, fontMetrics().height() * 38);
 }
 
 void ShortcutsDialog::fill() {
