@@ -22,9 +22,10 @@
 namespace placewright {
 namespace {
 
-constexpr qreal kGap = 10;   ///< between boxes
-constexpr qreal kReach = 6;  ///< distance at which a click hits a line
-constexpr int kLeastWithLegend = 170;
+constexpr qreal kGap = 10;             ///< between boxes
+constexpr qreal kReach = 6;            ///< distance at which a click hits a line
+constexpr int kLeastWithLegend = 170;  ///< height
+constexpr std::size_t kMostLabelledOfSmall = 4;
 constexpr std::size_t kMostLabelled = 10;  ///< links with their bandwidth beside them
 
 qreal distanceTo(const QPolygonF& line, QPointF point) {
@@ -301,9 +302,10 @@ void TopologyView::paintEvent(QPaintEvent*) {
     if (m_link) paintLink(painter, *m_link);
     for (std::size_t node = 0; node < m_topology.nodes.size(); ++node) paintNode(painter, node);
     const QFontMetricsF metrics(font());
+    const std::size_t most = height() < kLeastWithLegend ? kMostLabelledOfSmall : kMostLabelled;
     std::vector<QRectF> taken = m_boxes;
     for (std::size_t link = 0; link < m_topology.links.size(); ++link) {
-        if (m_topology.links.size() > kMostLabelled && m_link != link) continue;
+        if (m_topology.links.size() > most && m_link != link) continue;
         const QString text = bandwidthText(link);
         QRectF box(QPointF(), QSizeF(metrics.horizontalAdvance(text) + 6, metrics.height()));
         bool isFree = false;

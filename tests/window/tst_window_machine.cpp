@@ -472,29 +472,6 @@ private Q_SLOTS:
         test::leave(shown, dialog, false);
     }
 
-    void pictures() {
-        const QString folder = qEnvironmentVariable("PLACEWRIGHT_LOOKS");
-        if (folder.isEmpty()) QSKIP("set PLACEWRIGHT_LOOKS to a folder");
-        Shown shown;
-        shown.window.resize(1400, 900);
-        QVERIFY(shown.open(QStringLiteral("inception_v3"), QString::fromLatin1(kMachine)));
-        for (const char* machine : {kMachine, "2x-v100-pcie", "8x-a100-nvlink", "laptop-rtx-4060",
-                                    "16x RTX 4090", "15x NVIDIA A100 SXM4 80GB, NVLink 3"}) {
-            shown.document.setMachine(QString::fromLatin1(machine));
-            QVERIFY(shown.waitUntilIdle());
-            shown.window.action(ActionId::editMachine)->trigger();
-            auto* editor = shown.window.findChild<MachineEditor*>();
-            QTest::qWait(100);
-            const QString name = QString::fromLatin1(machine)
-                                     .section(QLatin1Char(' '), 0, 2)
-                                     .replace(QLatin1Char(' '), QLatin1Char('-'));
-            editor->grab().save(folder + QStringLiteral("/machine-editor-%1.png").arg(name));
-            editor->hide();
-            showPanel(shown);
-            shown.window.grab().save(folder + QStringLiteral("/machine-window-%1.png").arg(name));
-        }
-    }
-
 private:
     test::Workplace m_work;
     QString m_network;
