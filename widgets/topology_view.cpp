@@ -22,9 +22,10 @@
 namespace placewright {
 namespace {
 
-constexpr qreal kGap = 10;   ///< between boxes
-constexpr qreal kReach = 6;  ///< distance at which a click hits a line
-constexpr int kLeastWithLegend = 170;
+constexpr qreal kGap = 10;             ///< between boxes
+constexpr qreal kReach = 6;            ///< distance at which a click hits a line
+constexpr int kLeastWithLegend = 170;  ///< height
+constexpr std::size_t kMostLabelledOfSmall = 4;
 constexpr std::size_t kMostLabelled = 10;  ///< links with their bandwidth beside them
 
 qreal distanceTo(const QPolygonF& line, QPointF point) {
@@ -187,7 +188,9 @@ void TopologyView::routeLinks() {
         const QPointF across(from.y() - to.y(), to.x() - from.x());
         QPolygonF straight;
         QPolygonF found;
-        for (const qreal bend : {0.0, 0.2, -0.2, 0.4, -0.4, 0.7, -0.7}) {
+        for (qreal bend : {0.0, 0.06, -0.06, 0.1, -0.1, 0.16, -0.16, 0.25, -0.25, 0.4, -0.4, 0.7, -0.7}) {
+            // Lines that cross in the middle pass a box there on both sides.
+            if (m_lines.size() % 2 == 1) bend = -bend;
             const QPointF control = (from + to) / 2 + across * bend;
             QPolygonF line;
             for (int i = 0; i <= kPieces; ++i) {
@@ -299,14 +302,21 @@ void TopologyView::paintEvent(QPaintEvent*) {
     if (m_link) paintLink(painter, *m_link);
     for (std::size_t node = 0; node < m_topology.nodes.size(); ++node) paintNode(painter, node);
     const QFontMetricsF metrics(font());
+    const std::size_t most = height() < kLeastWithLegend ? kMostLabelledOfSmall : kMostLabelled;
+    std::vector<QRectF> taken = m_boxes;
     for (std::size_t link = 0; link < m_topology.links.size(); ++link) {
-        if (m_topology.links.size() > kMostLabelled && m_link != link) continue;
+        if (m_topology.links.size() > most && m_link != link) continue;
         const QString text = bandwidthText(link);
         QRectF box(QPointF(), QSizeF(metrics.horizontalAdvance(text) + 6, metrics.height()));
-        box.moveCenter(pointOf(m_topology.links[link].channels.front()));
+        bool isFree = false;
+        for (const std::size_t piece : {8U, 6U, 10U, 4U, 12U, 3U, 13U}) {
+            box.moveCenter(m_lines[link][static_cast<qsizetype>(piece)]);
+            isFree = std::ranges::none_of(taken, [&](const QRectF& other) { return other.intersects(box); });
+            if (isFree) break;
+        }
         // A short line has no room for its label.
-        if (std::ranges::any_of(m_boxes, [&](const QRectF& other) { return other.intersects(box); }))
-            continue;
+        if (!isFree) continue;
+        taken.push_back(box);
         painter.setPen(Qt::NoPen);
         painter.setBrush(palette().color(QPalette::Base));
         painter.drawRect(box);

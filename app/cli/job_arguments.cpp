@@ -171,7 +171,7 @@ void JobArguments::add_to(CLI::App& command, std::span<const Objective> objectiv
                     "Machine file, shipped name (see machines) or parts: \"2x RTX 4090\"")
         ->check(usage::path())
         ->type_name("M");
-    command.add_option("--batch", batch, "Batch size, for files that leave it open")
+    command.add_option("--batch", batch, "Batch size, for files that leave it open or can be scaled")
         ->check(usage::whole_number(1, 1'000'000))
         ->type_name("B");
     command.add_option("--batches", batches, "Number of batches")

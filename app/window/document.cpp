@@ -206,6 +206,9 @@ void Document::setOptions(const JobOptions& options) {
 }
 
 void Document::load(LoadRequest request) {
+    // What is asked for later wins over edits that are under way.
+    m_machineLane.cancel();
+    m_machineSteps.clear();
     m_background.run(
         m_openLane,
         [request, open = m_scenario](const std::stop_token& stop) { return read(request, *open, stop); },

@@ -82,6 +82,7 @@ Scenario changed(const LoadRequest& request, const Scenario& open, const std::st
     next.job = make_job(std::move(graph), std::move(machine), used);
     next.job.own_machine = open.job.own_machine;
     next.job.batch_is_open = open.job.batch_is_open;
+    next.job.fixed_batch = open.job.fixed_batch;
     next.job.estimated = std::move(estimated);
     complete(next);
     if (next.whatIf) {
@@ -223,6 +224,8 @@ OptionsPreview previewOf(const JobOptions& options, const Scenario& open, const 
                                         .value_or(Carried{next.job.single_device, 0});
     preview.moved = moved;
     preview.outcome = Simulator(next.job.problem, next.job.simulation).run(placement);
+    const double batch_s = preview.outcome->steady_step_time_s.value_or(preview.outcome->step_time_s);
+    if (batch_s > 0) preview.samples_per_s = static_cast<double>(problem.network->batch()) / batch_s;
     preview.objective = next.job.objective;
     preview.assessment = assess(next.job, placement, *preview.outcome);
     if (open.job.objective == next.job.objective) {

@@ -61,7 +61,8 @@ struct OptionsPreview {
     QString error;
     std::vector<std::string> notes{};  ///< what the supplements contributed
     std::optional<Outcome> outcome;
-    std::size_t moved = 0;  ///< number of ops that would move to the device of most of their group
+    double samples_per_s = 0;  ///< with a full pipeline, where that has a step time; 0: unknown
+    std::size_t moved = 0;     ///< number of ops that would move to the device of most of their group
     const Objective* objective = nullptr;
     Assessment assessment;        ///< with these options
     std::optional<double> now_s;  ///< value with the options in use, if the objective is the same and defined

@@ -62,6 +62,7 @@ Job load_job(const Path& file, NetworkFile network, const std::string& machine, 
         Job job = make_job(std::move(graph), std::move(used), options);
         job.own_machine = own_machine;
         job.batch_is_open = network.batch_is_open;
+        job.fixed_batch = std::move(network.fixed_batch);
         job.estimated = std::move(network.estimated);
         return job;
     } catch (const GraphError& error) {

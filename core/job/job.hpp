@@ -58,6 +58,7 @@ struct Job {
     std::optional<StepError> single_device_error{};  ///< of its step
     bool own_machine = false;                        ///< the network file contained its machine
     bool batch_is_open = false;                      ///< the network can be read with any batch size
+    std::string fixed_batch{};                       ///< why not, as far as that is known
     std::vector<NetworkFile::Estimated> estimated{};
 };
 

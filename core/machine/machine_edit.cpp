@@ -445,6 +445,7 @@ bool WhatIf::is_none() const {
 }
 
 void set_factor(std::vector<double>& factors, std::size_t count, std::size_t item, double factor) {
+    if (item >= count) return;
     factors.resize(count, 1);
     factors[item] = std::clamp(factor, kLeastFactor, kMostFactor);
 }

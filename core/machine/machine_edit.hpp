@@ -81,7 +81,7 @@ struct WhatIf {
 };
 inline constexpr double kLeastFactor = 0.25, kMostFactor = 4;
 
-/// Sets the factor of one item, or of all `count`.
+/// Sets the factor of one item, if there are so many, or of all `count`.
 void set_factor(std::vector<double>& factors, std::size_t count, std::size_t item, double factor);
 void set_all(std::vector<double>& factors, std::size_t count, double factor);
 double factor_of(const std::vector<double>& factors, std::size_t item);

@@ -133,8 +133,15 @@ void TestNetworkFile::networkIsWrittenOneOpALine() {
 void TestNetworkFile::batchOfAFixedNetwork() {
     const Path path = fileWith("n.json", kNetwork);
     QCOMPARE(read_network(path, 2).graph.batch(), std::int64_t{2});
-    check_refusal(refusal([&] { read_network(path, 8); }), path,
-                  "fixed at 2, not 8; export the network again with that batch size");
+    QVERIFY(read_network(path).batch_is_open);
+    const Graph larger = read_network(path, 8).graph;
+    QCOMPARE(larger.batch(), std::int64_t{8});
+    QVERIFY(larger.op(1).outputs == std::vector<Tensor>{make_tensor({8, 4})});
+    QCOMPARE(larger.op(1).flops, 4 * 48.0);
+    const Path own = fileWith("own.json", test::changed(kNetwork, R"("implicit")", R"("explicit")"));
+    QVERIFY(!read_network(own).batch_is_open);
+    QVERIFY(!read_network(own).fixed_batch.empty());
+    check_refusal(refusal([&] { read_network(own, 8); }), own, "fixed at 2, not 8: ");
 }
 
 void TestNetworkFile::badNetworks_data() {

@@ -252,6 +252,8 @@ private Q_SLOTS:
         set_factor(factors.bandwidth, 4, 1, 2);
         set_all(factors.memory, 3, 0.5);
         set_factor(factors.speed, 3, 2, 100);  // as much as is allowed
+        set_factor(factors.speed, 3, 3, 2);    // there is no such device
+        QCOMPARE(factors.speed.size(), std::size_t{3});
         const Machine after = what_if(before, factors);
         QCOMPARE(after.channels()[0].bandwidth, 16e9);
         QCOMPARE(after.channels()[1].bandwidth, 32e9);

@@ -10,10 +10,12 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QSlider>
+#include <QSpinBox>
 #include <QStyleOptionSlider>
 #include <QTableWidget>
 #include <QTest>
 
+#include "app/window/dialogs/simulation_dialog.hpp"
 #include "app/window/machine/machine_editor.hpp"
 #include "app/window/machine/machine_table.hpp"
 #include "app/window/machine/what_if_panel.hpp"
@@ -432,27 +434,42 @@ private Q_SLOTS:
         QCOMPARE(shown.document.machineFile(), QString::fromLatin1(kMachine));
     }
 
-    void pictures() {
-        const QString folder = qEnvironmentVariable("PLACEWRIGHT_LOOKS");
-        if (folder.isEmpty()) QSKIP("set PLACEWRIGHT_LOOKS to a folder");
+    void batchOfBundledNetwork() {
         Shown shown;
-        shown.window.resize(1400, 900);
-        QVERIFY(shown.open(QStringLiteral("inception_v3"), QString::fromLatin1(kMachine)));
-        for (const char* machine : {kMachine, "2x-v100-pcie", "8x-a100-nvlink", "laptop-rtx-4060",
-                                    "16x RTX 4090", "15x NVIDIA A100 SXM4 80GB, NVLink 3"}) {
-            shown.document.setMachine(QString::fromLatin1(machine));
-            QVERIFY(shown.waitUntilIdle());
-            shown.window.action(ActionId::editMachine)->trigger();
-            auto* editor = shown.window.findChild<MachineEditor*>();
-            QTest::qWait(100);
-            const QString name = QString::fromLatin1(machine)
-                                     .section(QLatin1Char(' '), 0, 2)
-                                     .replace(QLatin1Char(' '), QLatin1Char('-'));
-            editor->grab().save(folder + QStringLiteral("/machine-editor-%1.png").arg(name));
-            editor->hide();
-            showPanel(shown);
-            shown.window.grab().save(folder + QStringLiteral("/machine-window-%1.png").arg(name));
-        }
+        QVERIFY(shown.open(QStringLiteral("alexnet"), QString::fromLatin1(kMachine)));
+        const double before = shown.stepTime();
+        SimulationDialog* dialog = test::openSimulation(shown);
+        auto* batch = find<QSpinBox>(dialog, "batchSize");
+        QVERIFY(batch->isEnabled());
+        batch->setFocus();
+        batch->selectAll();
+        QTest::keyClicks(batch, QStringLiteral("64"));
+        QTRY_VERIFY(test::preview(dialog).contains(QStringLiteral("samples/s")) &&
+                    test::preview(dialog).contains(QStringLiteral("(now ")));
+        test::leave(shown, dialog, true);
+        QCOMPARE(shown.document.problem()->network->batch(), std::int64_t{64});
+        QVERIFY(shown.stepTime() > 1.3 * before);
+        QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+        QVERIFY(shown.waitUntilIdle());
+        QCOMPARE(shown.document.problem()->network->batch(), std::int64_t{32});
+        QCOMPARE(shown.stepTime(), before);
+    }
+
+    void fixedBatchSaysWhy() {
+        Shown shown;
+        GraphBuilder builder("odd", 4);
+        Op in;
+        in.name = "in";
+        in.kind = "input";
+        in.outputs = {make_tensor({3, 7})};
+        builder.add(in, {});
+        QVERIFY(shown.open(m_work.write(QStringLiteral("odd.json"), builder.build())));
+        SimulationDialog* dialog = test::openSimulation(shown);
+        auto* batch = find<QSpinBox>(dialog, "batchSize");
+        QVERIFY(!batch->isEnabled());
+        QVERIFY2(batch->toolTip().contains(QStringLiteral("no input has an extent of the batch size of 4")),
+                 qPrintable(batch->toolTip()));
+        test::leave(shown, dialog, false);
     }
 
 private:

@@ -31,11 +31,15 @@ QWidget* SimulationDialog::makeStep() {
     addChoice(m_pass, 0, tr("Training"), tr("Forward, backward and update"));
     addChoice(m_pass, 1, tr("Inference"), tr("Forward only; no tensor is kept for a backward pass"));
     addRow(form, tr("&Pass"), m_pass);
-    m_batch = named(spinBox(0, 1'000'000, {}, batchOfFile()), "batchSize",
-                    m_document->isOpen() && !m_document->job().batch_is_open
-                        ? tr("Samples per batch, fixed by this network's file: its tensor sizes hold for "
-                             "that batch size only.")
-                        : tr("Samples per batch: larger batches use a device better and need more memory."));
+    m_batch =
+        named(spinBox(0, 1'000'000, {}, batchOfFile()), "batchSize",
+              m_document->isOpen() && !m_document->job().batch_is_open
+                  ? (m_document->job().fixed_batch.empty()
+                         ? tr("Samples per batch, fixed by this network's file: its tensor sizes hold for "
+                              "that batch size only.")
+                         : tr("Samples per batch, fixed by this network's file: %1.")
+                               .arg(toQString(m_document->job().fixed_batch)))
+                  : tr("Samples per batch: larger batches use a device better and need more memory."));
     addRow(form, tr("&Batch size"), m_batch);
     m_precision = named(new QComboBox, "precision",
                         tr("Types of numbers that the network is computed with: narrow ones take less memory "

@@ -31,6 +31,7 @@ std::shared_ptr<const Scenario> onMachine(const Scenario& open,
     next.whatIf.reset();
     next.job = make_job(open.job.problem->network, machine, open.options);
     next.job.batch_is_open = open.job.batch_is_open;
+    next.job.fixed_batch = open.job.fixed_batch;
     next.job.estimated = open.job.estimated;
     complete(next);
     return std::make_shared<const Scenario>(std::move(next));

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "core/base/text.hpp"
-#include "core/graph/networks.hpp"
+#include "core/graph/batch.hpp"
 #include "core/io/networks/dot_file.hpp"
 #include "core/io/networks/exprimo.hpp"
 #include "core/io/networks/op_json.hpp"
@@ -93,7 +93,7 @@ std::string op_name(const JsonValue& op) {
     return name != op.json().end() && name->is_string() ? name->get<std::string>() : std::string();
 }
 
-Graph read_own(const JsonFile& file, std::optional<std::int64_t> batch) {
+NetworkFile read_own(const JsonFile& file, std::optional<std::int64_t> batch) {
     file.require_format(
         kGraphFormat,
         ", or \"layers\" in a network of Exprimo, or \"maxFPGAs\" in a workload of dnn-partitioning");
@@ -104,16 +104,6 @@ Graph read_own(const JsonFile& file, std::optional<std::int64_t> batch) {
     const std::string name = root.at("name").text();
     const std::int64_t file_batch = root.at("batch").whole(1, kMostOfGraph);
     const Training training = word(root.at("training"), training_from, "implicit, explicit or none");
-    if (batch && *batch != file_batch) {
-        const std::string size = std::to_string(*batch);
-        file.fail("", "the batch size of this file is fixed at " + std::to_string(file_batch) + ", not " +
-                          size +
-                          (find_network(name) == nullptr
-                               ? "; export the network again with that batch size"
-                               : "; \"placewright-cli convert --network " + name + " --batch " + size + ' ' +
-                                     name + '-' + size + ".json\" writes it with another"));
-    }
-
     const JsonValue ops = root.at("ops");
     const std::size_t count = ops.size();
     if (count == 0) ops.fail("is empty, expected at least one op");
@@ -138,8 +128,22 @@ Graph read_own(const JsonFile& file, std::optional<std::int64_t> batch) {
             value.fail(printable(without_prefix(error.what(), "op " + in_quotes(op_text) + ": "), 400));
         }
     }
-    return build_graph(
-        file, [&] { return builder.build(); }, place);
+    NetworkFile network{build_graph(
+                            file, [&] { return builder.build(); }, place),
+                        {},
+                        {}};
+    network.fixed_batch = fixed_batch_reason(network.graph);
+    network.batch_is_open = network.fixed_batch.empty();
+    if (batch && *batch != file_batch) {
+        try {
+            network.graph = with_batch(network.graph, *batch);
+        } catch (const GraphError& error) {
+            file.fail("", "the batch size of this file is fixed at " + std::to_string(file_batch) + ", not " +
+                              std::to_string(*batch) + ": " + printable(error.what(), 400) +
+                              "; export the network again with that batch size");
+        }
+    }
+    return network;
 }
 
 /// Returns whether `text` ends in a colon and digits.
@@ -292,7 +296,7 @@ NetworkFile read_network(const Path& path, const ReadOptions& options) {
         file.fail("", "is a placement, not a network: open its network first, or pass it with --placement");
     if (!outline.has_format && outline.has_layers) return read_exprimo_network(file, options.batch);
     if (!outline.has_format && outline.has_max_fpgas) return read_workload(file, options.batch);
-    return {read_own(file, options.batch), {}, {}};
+    return read_own(file, options.batch);
 }
 
 void write_network(const Graph& graph, const Path& file) {

@@ -23,6 +23,7 @@ struct NetworkFile {
     std::map<std::string, std::int64_t> device_index;
     std::optional<Machine> machine;
     bool batch_is_open = false;  ///< the file can be read with any batch size
+    std::string fixed_batch{};   ///< why not, as far as that is known
     /// An op of a kind whose FLOPs are unknown: its time is estimated from its bytes alone.
     struct Estimated {
         std::string op, kind;
@@ -48,8 +49,9 @@ struct ReadOptions {
 
 /// Reads placewright.graph, ONNX, Exprimo's network, a workload of dnn-partitioning (workload.hpp), an
 /// archive of torch.export (exported_program.hpp) or TorchScript (torchscript.hpp), told apart by content.
-/// options.batch sets a batch size that the file leaves open; for any other file a different batch size is an
-/// error. Throws InputError, and BatchNeeded for an ONNX model that needs a batch size.
+/// options.batch sets a batch size that the file leaves open, and scales a placewright.graph (batch.hpp); for
+/// any other file a different batch size is an error. Throws InputError, and BatchNeeded for an ONNX model
+/// that needs a batch size.
 NetworkFile read_network(const Path& file, const ReadOptions& options = {});
 void write_network(const Graph& graph, const Path& file);
 
