@@ -118,9 +118,9 @@ void ArchiveMap::makeControls() {
     for (const int column : {0, 2}) choosers->setColumnStretch(column, 1);
     m_sliders = new QVBoxLayout;
     m_sliders->setContentsMargins(0, 0, 0, 0);
-    choosers->addLayout(m_sliders, 2, 0, 1, 3);
+    choosers->addLayout(m_sliders, 2, 0);
     m_scrubber = new ArchiveScrubber(m_controls);
-    choosers->addWidget(m_scrubber, 3, 0, 1, 3);
+    choosers->addWidget(m_scrubber, 2, 2, Qt::AlignTop);
     connect(m_scrubber, &ArchiveScrubber::moved, this, [this] {
         updatePast();
         updateCells();

@@ -12,6 +12,8 @@
 #include <QMessageBox>
 #include <QScrollArea>
 #include <QStackedWidget>
+#include <QStatusBar>
+#include <QToolButton>
 #include <QVBoxLayout>
 
 #include "app/window/compare/compare_window.hpp"
@@ -57,7 +59,7 @@ namespace {
 
 constexpr int kRoomSettlesMs = 150;
 /// Distributions and archives with their controls cannot be read in less.
-constexpr int kReadableHeight = 340;
+constexpr int kReadableHeight = 400;
 /// Values of settings::graphDirection.
 enum class GraphDirection { byShape, right, down };
 
@@ -107,6 +109,7 @@ MainWindow::~MainWindow() {
     delete m_profile;
     delete m_calibration;
     delete m_drag;
+    if (m_compare != nullptr) m_compare->disconnect(this);
     delete m_compare;
     delete m_learning;
     m_document.reset();
@@ -567,11 +570,27 @@ void MainWindow::openCompare() {
         connect(m_compare, &CompareWindow::placementChosen, m_document.get(), &Document::showPlacement);
         connect(m_compare, &CompareWindow::resultsChanged, this,
                 [this] { m_cdf->setComparison(m_compare->cdf()); });
+        m_toComparison = new QToolButton;
+        m_toComparison->setObjectName(QStringLiteral("toComparison"));
+        m_toComparison->setToolTip(tr("Open the window of the comparison, which goes on"));
+        m_toComparison->hide();
+        statusBar()->addPermanentWidget(m_toComparison);
+        connect(m_toComparison, &QToolButton::clicked, this, &MainWindow::openCompare);
+        connect(m_compare, &CompareWindow::stateChanged, this, &MainWindow::showComparison);
     }
     m_compare->show();
-    m_compare->prepare(m_bars->evaluations());
+    m_compare->prepare();
     m_compare->raise();
     m_compare->activateWindow();
+}
+
+void MainWindow::showComparison() {
+    const ComparisonRun* run = m_compare->run();
+    m_toComparison->setVisible(m_compare->isRunning() && !m_compare->isVisible());
+    if (run != nullptr)
+        m_toComparison->setText(tr("Comparison: %L1 of %L2 searches")
+                                    .arg(run->finishedSearches())
+                                    .arg(run->request().searches()));
 }
 
 void MainWindow::findOps(const QString& what) {

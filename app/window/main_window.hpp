@@ -17,6 +17,7 @@
 
 class QDockWidget;
 class QStackedWidget;
+class QToolButton;
 
 namespace placewright {
 
@@ -177,6 +178,8 @@ private:
     void openProfile();
     void openCalibration();
     void openCompare();
+    /// Shows the way back to a comparison that runs in a closed window.
+    void showComparison();
     /// Asks for a folder and shows the results of an experiment.
     void openExperiment();
     /// Shows the start page, or the graph.
@@ -220,7 +223,8 @@ private:
     ComputerFinder* m_computer = nullptr;
     bool m_isOffered = false;  ///< whether the start page offers this computer
     OpDrag* m_drag = nullptr;
-    CompareWindow* m_compare = nullptr;  ///< null until it is opened first
+    CompareWindow* m_compare = nullptr;     ///< null until it is opened first
+    QToolButton* m_toComparison = nullptr;  ///< seen while a comparison runs in a closed window
     Learning* m_learning = nullptr;
     double m_askToStop_s = 10;          ///< what is measured may be stopped without a question until then
     QPointer<ProfileDialog> m_profile;  ///< null while it is closed

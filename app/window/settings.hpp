@@ -41,6 +41,7 @@ inline const Setting<QByteArray> geometry{"geometry"};  ///< place and size of t
 inline const Setting<QByteArray> layout{"layout"};      ///< arrangement of its panels and toolbars
 inline const Setting<QString> algorithm{"algorithm", QStringLiteral("auto")};
 inline const Setting<int> evaluations{"evaluations", 20'000};
+inline const Setting<int> comparedEvaluations{"comparedEvaluations", 20'000};  ///< of each search
 /// Where the timeline draws measured runs: the number of a MeasuredLayout.
 inline const Setting<int> measuredLayout{"measuredLayout", 0};
 inline const Setting<int> graphDirection{"graphDirection", 0};  ///< the number of a GraphDirection
