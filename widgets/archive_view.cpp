@@ -83,6 +83,7 @@ void ArchiveMap::makeControls() {
     m_controls = new QWidget(this);
     auto* choosers = new QGridLayout(m_controls);
     choosers->setContentsMargins(4, 4, 4, 4);
+    choosers->setVerticalSpacing(2);
     auto* figures = new QHBoxLayout;
     figures->setSpacing(2 * fontMetrics().averageCharWidth());
     const auto figure = [&](const char* name, const QString& toolTip) {
@@ -118,9 +119,9 @@ void ArchiveMap::makeControls() {
     for (const int column : {0, 2}) choosers->setColumnStretch(column, 1);
     m_sliders = new QVBoxLayout;
     m_sliders->setContentsMargins(0, 0, 0, 0);
-    choosers->addLayout(m_sliders, 2, 0);
+    choosers->addLayout(m_sliders, 2, 0, 1, 3);
     m_scrubber = new ArchiveScrubber(m_controls);
-    choosers->addWidget(m_scrubber, 2, 2, Qt::AlignTop);
+    choosers->addWidget(m_scrubber, 3, 0, 1, 3);
     connect(m_scrubber, &ArchiveScrubber::moved, this, [this] {
         updatePast();
         updateCells();
